@@ -1,0 +1,3 @@
+//! The target's side: supervisor and measuring process.
+
+pub mod stage;

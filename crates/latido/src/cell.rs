@@ -1,0 +1,126 @@
+//! One fully resolved combination of a plan's axes: the wire type that a target receives.
+
+use crate::{cpus::CpuSet, units::Ns};
+use serde::{Deserialize, Serialize};
+
+/// The version of the cell's JSON; raised when a key changes its meaning.
+pub const SCHEMA: u32 = 1;
+
+/// What one measurement is: everything the target needs to know, nothing about the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// Version of this structure, [`SCHEMA`].
+    pub schema: u32,
+    /// The plan's name, for people.
+    pub plan: String,
+    /// The kernel to run on; `running` is the one that is there.
+    pub kernel: String,
+    /// The settings changed for this cell.
+    pub tuning: Level,
+    /// What disturbs the machine meanwhile.
+    pub load: Level,
+    /// The policy of the measuring threads.
+    pub scheduling: Scheduling,
+    /// What is measured.
+    pub probe: Item,
+    /// The CPUs to measure; absent, the probe's own default. A record's cell always has them.
+    pub cpus: Option<CpuSet>,
+    /// How long to measure, warm-up not counted.
+    pub duration: Ns,
+    /// How long the loop runs before its samples count.
+    pub warmup: Ns,
+    /// The deadline of the user: a sample above it fails the cell.
+    pub limit: Option<Ns>,
+    /// End the cell at the first sample above this.
+    pub stop_on: Option<Ns>,
+    /// Which repetition, from 1.
+    pub repeat: u32,
+    /// Seed of everything random in the cell (loads, disturbances).
+    pub seed: u64,
+}
+
+/// One named level of the tuning or load axis: the items that act together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// The name that tables and expectations use.
+    pub id: String,
+    /// The items in force together; none is a valid level.
+    #[serde(rename = "use")]
+    pub items: Vec<Item>,
+}
+
+/// A probe, load or tuning by name with its options.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Item {
+    /// The name in its folder's list.
+    pub name: String,
+    /// The options as its file reads them.
+    pub options: toml::Table,
+}
+
+/// A scheduling policy with exactly the parameters that it has, see sched(7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Scheduling {
+    /// SCHED_OTHER, the time-sharing default.
+    Other {
+        /// Nice value, -20 to 19.
+        #[serde(default)]
+        nice: i8,
+    },
+    /// SCHED_FIFO.
+    Fifo {
+        /// Priority, 1 to 99.
+        prio: u8,
+    },
+    /// SCHED_RR.
+    Rr {
+        /// Priority, 1 to 99.
+        prio: u8,
+    },
+    /// SCHED_DEADLINE.
+    Deadline {
+        /// Budget in each period.
+        runtime: Ns,
+        /// Relative deadline.
+        deadline: Ns,
+        /// Period of replenishment.
+        period: Ns,
+    },
+}
+
+impl Scheduling {
+    /// Whether the kernel runs it before every time-sharing task.
+    pub fn is_realtime(self) -> bool {
+        !matches!(self, Self::Other { .. })
+    }
+}
+
+impl std::fmt::Display for Scheduling {
+    /// As tables name it: `fifo 80`, `other`, `other nice -5`, `deadline 200us/1ms/1ms`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Other { nice: 0 } => f.write_str("other"),
+            Self::Other { nice } => write!(f, "other nice {nice}"),
+            Self::Fifo { prio } => write!(f, "fifo {prio}"),
+            Self::Rr { prio } => write!(f, "rr {prio}"),
+            Self::Deadline { runtime, deadline, period } => write!(f, "deadline {runtime}/{deadline}/{period}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scheduling_reads_like_a_plan() {
+        let fifo: Scheduling = serde_json::from_str(r#"{"policy":"fifo","prio":80}"#).unwrap();
+        assert_eq!(fifo, Scheduling::Fifo { prio: 80 });
+        assert!(serde_json::from_str::<Scheduling>(r#"{"policy":"fifo","prio":80,"nice":3}"#).is_err());
+        assert_eq!(fifo.to_string(), "fifo 80");
+    }
+}

@@ -1,0 +1,2 @@
+//! The `latido` command.
+fn main() {}

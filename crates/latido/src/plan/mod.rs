@@ -1,0 +1,116 @@
+//! Plans: a list of groups, each the product of its own axes, and what is expected of the result.
+
+use crate::{
+    cell::{Item, Level, Scheduling},
+    cpus::CpuSet,
+    units::Ns,
+};
+
+/// A plan after reading and checking: every name exists, every option was accepted by its probe, load or tuning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Short name; becomes part of the run's id.
+    pub name: String,
+    /// What it is for, for the report.
+    pub about: Option<String>,
+    /// Seed of the order and of everything random in the cells.
+    pub seed: u64,
+    /// In which order the cells run.
+    pub order: Order,
+    /// The groups, each the product of its axes.
+    pub groups: Vec<Group>,
+    /// What is expected of the result.
+    pub expect: Vec<Expect>,
+}
+
+/// In which order the cells of a plan run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// All cells of repeat 1 in random order, then all of repeat 2: a drift of the machine hits every level alike.
+    #[default]
+    Interleaved,
+    /// As the file says.
+    AsWritten,
+}
+
+/// A product of axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Levels of the kernel axis.
+    pub kernel: Vec<String>,
+    /// Levels of the tuning axis.
+    pub tuning: Vec<Level>,
+    /// Levels of the load axis.
+    pub load: Vec<Level>,
+    /// Levels of the scheduling axis.
+    pub scheduling: Vec<Scheduling>,
+    /// Levels of the probe axis.
+    pub probe: Vec<Item>,
+    /// CPUs to measure; absent, each probe's default.
+    pub cpus: Option<CpuSet>,
+    /// Of every cell.
+    pub duration: Ns,
+    /// Of every cell.
+    pub warmup: Ns,
+    /// Of every cell.
+    pub limit: Option<Ns>,
+    /// Of every cell.
+    pub stop_on: Option<Ns>,
+    /// How often the product is repeated.
+    pub repeat: u32,
+}
+
+/// One expectation: it must hold for every matching series; no match is inconclusive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expect {
+    /// Axis name to level: `load = "ramp"`, `probe = "wakeup"`, `scheduling = "fifo 80"`.
+    pub filter: Vec<(String, String)>,
+    /// Probe name.
+    pub probe: String,
+    /// Quantity name.
+    pub quantity: String,
+    /// Which figure of the headline distribution.
+    pub statistic: Statistic,
+    /// The comparison that must hold.
+    pub op: Op,
+    /// The value in ns (or in plain numbers for counts and shares).
+    pub value: f64,
+    /// The expectation as its author wrote it, for the report.
+    pub text: String,
+    /// The line of the plan file, from 1.
+    pub line: usize,
+}
+
+/// A figure of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Statistic {
+    /// Number of samples.
+    Count,
+    /// Smallest.
+    Min,
+    /// Mean.
+    Mean,
+    /// Standard deviation.
+    Sd,
+    /// Largest.
+    Max,
+    /// Quantile, 0 to 1: written p50, p99.9.
+    Quantile(f64),
+    /// Slots that were missed.
+    Missed,
+    /// Slots that were late.
+    Late,
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+}

@@ -1,0 +1,43 @@
+//! Measuring procedures: one file each and one line in [`PROBES`].
+
+mod null;
+
+use crate::{agent::stage::Stage, cell::Cell, cpus::CpuSet, registry::Def};
+use anyhow::Result;
+
+/// Every probe.
+pub const PROBES: &[Def<dyn Probe>] = &[null::DEF];
+
+/// A measuring procedure. Built from its options on the host (to refuse nonsense before anything starts) and again in
+/// the measuring process on the target (to measure).
+pub trait Probe {
+    /// Every option after defaults, for the record.
+    fn options(&self) -> toml::Table;
+
+    /// The quantities it yields, as expectations name them.
+    fn quantities(&self) -> &'static [&'static str];
+
+    /// Refuses a cell that this probe cannot measure, with the reason and the remedy.
+    ///
+    /// # Errors
+    /// The reason.
+    fn check(&self, _cell: &Cell) -> Result<()> {
+        Ok(())
+    }
+
+    /// The CPUs it measures when none are named.
+    fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
+        allowed.clone()
+    }
+
+    /// Whether the cell ends after a number of samples of the probe's own instead of after the cell's duration.
+    fn counts_samples(&self) -> bool {
+        false
+    }
+
+    /// Measures: runs in a process of its own, on threads that the stage prepares.
+    ///
+    /// # Errors
+    /// What kept it from measuring at all; what merely weakens the result is evidence in the stage.
+    fn measure(&self, stage: &mut Stage) -> Result<()>;
+}

@@ -1,0 +1,419 @@
+//! What a probe measured in one cell: typed, versioned, written by the target and never changed afterwards.
+
+use crate::{
+    cell::{Cell, Item},
+    machine::Machine,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of `record.json`; raised when a key changes its meaning, not when one is added.
+pub const SCHEMA: u32 = 1;
+
+/// The quantiles every summary states, as keys and as numbers.
+pub const QUANTILES: &[(&str, f64)] =
+    &[("0.5", 0.5), ("0.9", 0.9), ("0.99", 0.99), ("0.999", 0.999), ("0.9999", 0.9999), ("0.99999", 0.99999)];
+
+/// The band edges of the studies in ns; a cell's limit is added to them.
+pub const BAND_EDGES: &[i64] = &[1_000, 5_000, 8_000, 10_000, 50_000, 100_000, 150_000, 200_000];
+
+/// One cell's result. Holds only what the target measured; host times are in [`HostFacts`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of this structure, [`SCHEMA`].
+    pub schema: u32,
+    /// The version of latido that measured.
+    pub latido: String,
+    /// The probe's name.
+    pub probe: String,
+    /// The cell with every option after defaults.
+    pub cell: Cell,
+    /// How the cell ended.
+    pub outcome: Outcome,
+    /// How long samples were counted, in ns.
+    pub elapsed_ns: u64,
+    /// How long the loop ran before, in ns.
+    pub warmup_ns: u64,
+    /// The first slot on every clock.
+    pub anchors: Anchors,
+    /// The machine as it was at the start of the cell.
+    pub machine: Machine,
+    /// The measured facts that the trust checks judge.
+    pub quality: Evidence,
+    /// The loads that ran.
+    pub load: Vec<LoadRecord>,
+    /// The settings that were in force.
+    pub tunings: Vec<TuningRecord>,
+    /// The measured quantities, one entry per quantity, labels and thread.
+    pub series: Vec<Series>,
+    /// What could not be had here, with the reason.
+    pub skipped: Vec<Skip>,
+}
+
+/// How a cell ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The whole duration was measured.
+    Complete,
+    /// A person or a signal ended it early; what was measured until then is whole.
+    Interrupted,
+    /// A checkpoint of a cell that was never finished (power cut, crash).
+    Checkpoint,
+    /// The first sample above `stop_on` ended it.
+    Stopped {
+        /// The sample.
+        value_ns: i64,
+        /// Where.
+        cpu: Option<u32>,
+        /// When, since the first slot.
+        at_ns: u64,
+    },
+}
+
+/// The same instant, the first slot, on all clocks, in ns; absent where the machine lacks the clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchors {
+    /// CLOCK_MONOTONIC.
+    pub monotonic_ns: u64,
+    /// CLOCK_REALTIME.
+    pub realtime_ns: u64,
+    /// CLOCK_BOOTTIME.
+    pub boottime_ns: u64,
+    /// CLOCK_TAI.
+    pub tai_ns: u64,
+    /// The time-stamp counter, in ticks.
+    pub tsc: Option<u64>,
+}
+
+/// One quantity of one thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What was measured: `latency`, `gap`.
+    pub quantity: String,
+    /// What tells this series from others of the same quantity.
+    pub labels: BTreeMap<String, String>,
+    /// The CPU the thread was pinned to; absent when it was free to move.
+    pub cpu: Option<u32>,
+    /// The thread's index within the cell, from 0.
+    pub thread: u32,
+    /// `ns` or another named unit.
+    pub unit: String,
+    /// Number of samples.
+    pub count: u64,
+    /// Smallest sample; absent without samples.
+    pub min: Option<i64>,
+    /// Largest sample.
+    pub max: Option<i64>,
+    /// Arithmetic mean of the exact sum.
+    pub mean: Option<f64>,
+    /// Standard deviation (n - 1).
+    pub sd: Option<f64>,
+    /// Order statistics ceil(n p); null where fewer than 1/(1-p) samples support them.
+    pub quantiles: BTreeMap<String, Option<i64>>,
+    /// Exact counts between the band edges.
+    pub bands: Vec<Band>,
+    /// Samples beyond the histogram's range (60 s); they are in every other figure.
+    pub overflow: u64,
+    /// Samples below zero: on a kernel clock a sign of a broken clock.
+    pub negative: u64,
+    /// Slots of a periodic probe.
+    pub slots: Option<Slots>,
+    /// The distribution with the delay of each missed slot added; headline figures and limits use it.
+    pub corrected: Option<Summary>,
+    /// Whole-numbered facts of the probe's own (`own_ns`, `preempted`, ...), documented by the probe.
+    pub facts: BTreeMap<String, i64>,
+    /// The data stored beside the record.
+    pub files: SeriesFiles,
+}
+
+/// The figures of one distribution.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Number of samples.
+    pub count: u64,
+    /// Smallest sample.
+    pub min: Option<i64>,
+    /// Largest sample.
+    pub max: Option<i64>,
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Standard deviation (n - 1).
+    pub sd: Option<f64>,
+    /// As in [`Series::quantiles`].
+    pub quantiles: BTreeMap<String, Option<i64>>,
+    /// As in [`Series::bands`].
+    pub bands: Vec<Band>,
+}
+
+impl Series {
+    /// The distribution as woken, without the missed slots.
+    pub fn plain(&self) -> Summary {
+        Summary {
+            count: self.count,
+            min: self.min,
+            max: self.max,
+            mean: self.mean,
+            sd: self.sd,
+            quantiles: self.quantiles.clone(),
+            bands: self.bands.clone(),
+        }
+    }
+
+    /// The distribution that limits, expectations and headlines look at.
+    pub fn headline(&self) -> Summary {
+        self.corrected.clone().unwrap_or_else(|| self.plain())
+    }
+}
+
+/// How many samples are above one edge and at or below the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Band {
+    /// Samples are at most this; absent for the last band.
+    pub upto: Option<i64>,
+    /// How many.
+    pub count: u64,
+}
+
+/// What became of the periods of a periodic probe. The three add up to the slots elapsed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slots {
+    /// The thread ran for the slot within the period (or the deadline given).
+    pub met: u64,
+    /// It ran for the slot, later than that.
+    pub late: u64,
+    /// The slot passed without being armed.
+    pub missed: u64,
+}
+
+/// Names of the files beside the record, in the cell's directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesFiles {
+    /// Samples as an HdrHistogram V2 (compressed) file.
+    pub histogram: Option<String>,
+    /// Delays of the missed slots, in the same format; corrected = histogram + missed.
+    pub missed: Option<String>,
+    /// CSV of [`Block`]s.
+    pub blocks: Option<String>,
+    /// CSV of [`Sample`]s: the largest, in descending order.
+    pub largest: Option<String>,
+}
+
+/// The samples of about one second (or of a merged power of two of them).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Start since the first slot, in ns.
+    pub start_ns: u64,
+    /// Length in ns.
+    pub length_ns: u64,
+    /// Number of samples.
+    pub count: u64,
+    /// Sum of the samples.
+    pub sum: i128,
+    /// Sum of their squares.
+    pub sum_squares: u128,
+    /// The up to four largest, in descending order; the first is the maximum.
+    pub largest: Vec<Sample>,
+}
+
+/// One sample that was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// The value.
+    pub value: i64,
+    /// When, since the first slot, in ns.
+    pub at_ns: u64,
+    /// What the probe knows about its cause (`preempted`, `in-place`), or empty.
+    pub class: String,
+}
+
+/// A load as it ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadRecord {
+    /// Name and options after defaults.
+    pub item: Item,
+    /// The exact command; empty for the load `none`.
+    pub argv: Vec<String>,
+    /// The program's version as it prints it.
+    pub version: Option<String>,
+    /// What a person should know, for example that a built-in stands in for a missing program.
+    pub note: Option<String>,
+    /// Whether it was alive at every look from the first sample to the last.
+    pub alive: bool,
+    /// How and when it ended, if it did before the measurement.
+    pub died: Option<String>,
+    /// Processor time its processes used while measured, in ns; absent where it cannot be read.
+    pub cpu_ns: Option<u64>,
+}
+
+/// A tuning as it was in force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TuningRecord {
+    /// Name and options after defaults.
+    pub item: Item,
+    /// What was found before and set, knob by knob.
+    pub changes: Vec<Change>,
+    /// Whether it was read back as set.
+    pub in_force: bool,
+    /// What a person should know.
+    pub note: Option<String>,
+}
+
+/// One knob: its original and its new value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Path or name of the knob.
+    pub knob: String,
+    /// Before.
+    pub original: String,
+    /// While measured.
+    pub new: String,
+}
+
+/// Something that was not had, and why. Never a pass, never a zero.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// The measured facts behind the trust checks (see `analyze::trust` for their thresholds). Absent means not measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// What the kernel answered to the policy asked for; absent when granted.
+    pub policy_refused: Option<String>,
+    /// Why memory could not be locked; absent when it was.
+    pub memory_unlocked: Option<String>,
+    /// The clock that stamped the samples.
+    pub clock: ClockEvidence,
+    /// One entry per measuring thread.
+    pub threads: Vec<ThreadEvidence>,
+    /// Real-time throttling.
+    pub throttle: ThrottleEvidence,
+    /// Stolen time of the measured CPUs while measured, in ns (10 ms steps).
+    pub steal_ns: Option<u64>,
+    /// System management interrupts while measured.
+    pub smi: Option<u64>,
+    /// Lowest and highest frequency seen on the measured CPUs, kHz.
+    pub frequency_khz: Option<(u64, u64)>,
+    /// Highest temperature seen and the lowest critical trip point, in millidegrees Celsius.
+    pub temperature_mc: Option<(i64, Option<i64>)>,
+    /// Tasks other than the probe's, at or above its priority, that ran on the measured CPUs.
+    pub foreign: Vec<Foreign>,
+    /// Seconds in which something foreign happened; seconds without are left out.
+    pub timeline: Vec<Second>,
+    /// Timer slack of the measuring threads, in ns.
+    pub timer_slack_ns: Option<u64>,
+    /// Whether autogroup scheduling is on.
+    pub autogroup: Option<bool>,
+    /// The control groups of the measuring process, as /proc/self/cgroup prints them.
+    pub cgroup: Option<String>,
+    /// Whether idle states were held off through /dev/cpu_dma_latency.
+    pub dma_latency_held: bool,
+    /// The CPUs left for everything that is not measuring; absent when all were measured.
+    pub housekeeping: Option<crate::cpus::CpuSet>,
+}
+
+/// The clock of the samples, measured before the loop.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClockEvidence {
+    /// `monotonic`, `tsc`, ...
+    pub name: String,
+    /// The kernel's clock source.
+    pub source: Option<String>,
+    /// Median cost of one reading, in ns.
+    pub cost_ns: f64,
+    /// Smallest step seen between two different readings, in ns.
+    pub step_ns: f64,
+    /// Frequency of the counter where one was used, in Hz.
+    pub tsc_hz: Option<f64>,
+    /// Counter against CLOCK_MONOTONIC over the whole cell, in parts per billion of disagreement.
+    pub drift_ppb: Option<f64>,
+    /// Change of CLOCK_REALTIME minus CLOCK_MONOTONIC during the cell, in ns: steps and slewing.
+    pub realtime_shift_ns: i64,
+    /// Readings that ran backwards during the calibration or the loop.
+    pub backwards: u64,
+}
+
+/// What the kernel says of one measuring thread, differences over the measuring loop.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadEvidence {
+    /// Index within the cell.
+    pub thread: u32,
+    /// The CPU it was pinned to.
+    pub cpu: Option<u32>,
+    /// Policy read back from the kernel, for example `fifo 80`.
+    pub policy: String,
+    /// Times it slept.
+    pub voluntary_switches: u64,
+    /// Times it was preempted.
+    pub involuntary_switches: u64,
+    /// Times it changed CPU; absent where the kernel does not count.
+    pub migrations: Option<u64>,
+    /// Page faults without disk access.
+    pub minor_faults: u64,
+    /// Page faults with disk access.
+    pub major_faults: u64,
+    /// Processor time used, in ns.
+    pub cpu_ns: u64,
+    /// Time runnable but not running, in ns; absent without CONFIG_SCHED_INFO.
+    pub run_delay_ns: Option<u64>,
+}
+
+/// What limits real-time tasks on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThrottleEvidence {
+    /// /proc/sys/kernel/sched_rt_runtime_us; -1 is unlimited.
+    pub rt_runtime_us: Option<i64>,
+    /// /proc/sys/kernel/sched_rt_period_us.
+    pub rt_period_us: Option<i64>,
+    /// The deadline fair server: its budget of a period in ns, or why it is not known.
+    pub fair_server: Option<String>,
+    /// Preemptions of the probe that came about once a second.
+    pub throttle_like: u64,
+}
+
+/// A task that could delay the probe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Foreign {
+    /// Its name.
+    pub comm: String,
+    /// Its thread id.
+    pub tid: u32,
+    /// Its policy and priority.
+    pub policy: String,
+    /// The CPU it was last seen on.
+    pub cpu: u32,
+    /// How long it ran while measured, in ns.
+    pub ran_ns: u64,
+}
+
+/// What happened in one second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Second {
+    /// Start since the first slot, in ns.
+    pub start_ns: u64,
+    /// Length in ns.
+    pub length_ns: u64,
+    /// Stolen time in ns.
+    pub steal_ns: u64,
+    /// System management interrupts.
+    pub smi: u64,
+    /// Running time of foreign tasks in ns.
+    pub foreign_ns: u64,
+}
+
+/// What the host knows of a cell: kept apart so that equal measurements give equal records.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// When the cell started, RFC 3339.
+    pub started: String,
+    /// When its record was stored.
+    pub stored: String,
+    /// The run's id.
+    pub run: String,
+    /// From the start of the host process to the first armed timer, in ns; only for this machine.
+    pub start_to_armed_ns: Option<u64>,
+}

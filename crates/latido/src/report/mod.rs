@@ -1,0 +1,1 @@
+//! Pure functions from runs to text: terminal, HTML, JSON, CSV, LaTeX, Markdown.

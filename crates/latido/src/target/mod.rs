@@ -1,0 +1,1 @@
+//! The machine measured. For now this one.

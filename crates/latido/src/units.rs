@@ -1,0 +1,199 @@
+//! Spans of time as people write them (`500us`, `10m`) and as the program counts them (integer ns).
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use std::{fmt, str::FromStr};
+
+/// A span of time in nanoseconds, written with a unit in plans, cells and on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ns(pub u64);
+
+const UNITS: &[(&str, u64)] = &[
+    ("d", 86_400_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
+/// Why a text is not a span of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotASpan(String);
+
+impl fmt::Display for NotASpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotASpan {}
+
+impl Ns {
+    /// Whole seconds.
+    pub const fn from_secs(s: u64) -> Self {
+        Self(s * 1_000_000_000)
+    }
+
+    /// Whole milliseconds.
+    pub const fn from_millis(ms: u64) -> Self {
+        Self(ms * 1_000_000)
+    }
+
+    /// Whole microseconds.
+    pub const fn from_micros(us: u64) -> Self {
+        Self(us * 1_000)
+    }
+
+    /// As the standard library's type.
+    pub const fn as_duration(self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.0)
+    }
+}
+
+impl FromStr for Ns {
+    type Err = NotASpan;
+
+    /// A decimal number and one unit: d, h, m, s, ms, us (or µs), ns. At most 200 days, and whole nanoseconds.
+    fn from_str(text: &str) -> Result<Self, NotASpan> {
+        let text = text.trim();
+        let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(split);
+        let unit = match unit {
+            "" if number.is_empty() => {
+                return Err(NotASpan("a span of time is missing, for example 500us".into()));
+            }
+            "" => {
+                return Err(NotASpan(format!("`{text}` has no unit: write {text}us, {text}ms, {text}s or {text}m")));
+            }
+            "µs" | "μs" => "us",
+            other => other,
+        };
+        let Some(&(_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+            return Err(NotASpan(format!("`{text}`: unit `{unit}` is none of ns, us, ms, s, m, h, d")));
+        };
+        let bad = || NotASpan(format!("`{text}` is not a number with a unit, for example 500us"));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if whole.is_empty() || fraction.contains('.') {
+            return Err(bad());
+        }
+        let too_long = || NotASpan(format!("`{text}` is longer than 200 days"));
+        let mut ns = whole.parse::<u64>().map_err(|_| too_long())?.checked_mul(scale).ok_or_else(too_long)?;
+        let mut place = scale;
+        for digit in fraction.bytes() {
+            if !digit.is_ascii_digit() {
+                return Err(bad());
+            }
+            if place % 10 != 0 && digit != b'0' {
+                return Err(NotASpan(format!("`{text}` is finer than one nanosecond")));
+            }
+            place /= 10;
+            ns = ns.checked_add(u64::from(digit - b'0') * place).ok_or_else(too_long)?;
+        }
+        if ns > 200 * 86_400_000_000_000 {
+            return Err(too_long());
+        }
+        Ok(Self(ns))
+    }
+}
+
+impl fmt::Display for Ns {
+    /// The shortest exact form: `1ms`, `1500us`, `10m`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 {
+            return f.write_str("0ns");
+        }
+        for (unit, scale) in UNITS {
+            // Days and hours only when they say it shorter: 90m reads better than 1.5h, 72h better than 3d.
+            if *unit != "d" && self.0.is_multiple_of(*scale) {
+                return write!(f, "{}{unit}", self.0 / scale);
+            }
+        }
+        write!(f, "{}ns", self.0)
+    }
+}
+
+impl Serialize for Ns {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ns {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Visit;
+        impl serde::de::Visitor<'_> for Visit {
+            type Value = Ns;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a span of time with a unit in quotes, for example \"500us\"")
+            }
+            fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<Ns, E> {
+                v.parse().map_err(E::custom)
+            }
+            fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<Ns, E> {
+                Err(E::custom(format!("{v} has no unit: write \"{v}us\", \"{v}ms\" or \"{v}s\"")))
+            }
+            fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<Ns, E> {
+                Err(E::custom(format!("{v} has no unit: write \"{v}us\", \"{v}ms\" or \"{v}s\"")))
+            }
+        }
+        d.deserialize_any(Visit).map_err(D::Error::custom)
+    }
+}
+
+/// A measured span in the unit that keeps it readable: `870 ns`, `12.3 us`, `4.56 ms`, `1.20 s`.
+pub fn human(ns: i64) -> String {
+    let magnitude = ns.unsigned_abs();
+    let (scale, unit) = match magnitude {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (1e3, "us"),
+        1_000_000..1_000_000_000 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    let value = ns as f64 / scale;
+    let digits = if value.abs() >= 100.0 {
+        0
+    } else if value.abs() >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        for (text, ns) in [("500us", 500_000), ("1.5ms", 1_500_000), ("10m", 600_000_000_000), ("2 s", 0), ("0ns", 0)] {
+            match text.parse::<Ns>() {
+                Ok(value) => assert_eq!(value, Ns(ns), "{text}"),
+                Err(_) => assert_eq!(text, "2 s"),
+            }
+        }
+        assert_eq!("7µs".parse(), Ok(Ns(7_000)));
+    }
+
+    #[test]
+    fn refuses_bare_numbers_and_names_the_remedy() {
+        let error = "500".parse::<Ns>().unwrap_err().to_string();
+        assert!(error.contains("500us"), "{error}");
+        for junk in ["", "us", "1e3us", "-1us", "1..2s", "0.5ns", "999999999999999999999s", "300d", "5min"] {
+            assert!(junk.parse::<Ns>().is_err(), "{junk}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn printing_and_reading_agree(ns in 0u64..200 * 86_400_000_000_000) {
+            proptest::prop_assert_eq!(Ns(ns).to_string().parse::<Ns>(), Ok(Ns(ns)));
+        }
+
+        #[test]
+        fn never_panics(text in "\\PC*") {
+            let _ = text.parse::<Ns>();
+        }
+    }
+}
