@@ -1,0 +1,142 @@
+//! The points as a table for people and as one JSON document for programs.
+
+use super::{Fitness, Point, Remedy, Severity};
+use crate::machine::Machine;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// The version of the JSON document.
+const SCHEMA: u32 = 1;
+
+/// Lines of words end here; commands are never broken.
+const WIDTH: usize = 100;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    verdict: Fitness,
+    exit: u8,
+    points: &'a [Point],
+    machine: &'a Machine,
+}
+
+pub fn json(machine: &Machine, points: &[Point]) -> String {
+    let verdict = Fitness::of(points);
+    let document = Document { schema: SCHEMA, verdict, exit: verdict.exit_code(), points, machine };
+    // Strings, numbers and maps with string keys always fit.
+    serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
+}
+
+pub fn table(machine: &Machine, points: &[Point], colour: bool) -> String {
+    let mut text = headline(machine, points, colour);
+    let name_width = points.iter().map(|point| point.check.len()).max().unwrap_or(0);
+    let indent = DETAIL + name_width + 2;
+    let mut sorted: Vec<&Point> = points.iter().collect();
+    // What must be changed first; within a severity the order of the checks.
+    sorted.sort_by_key(|point| std::cmp::Reverse(point.severity));
+    let mut previous = None;
+    for point in sorted {
+        let brief = point.severity == Severity::Ok;
+        // A blank line before each point that explains itself, and one before the list of those in order.
+        if !brief || previous != Some(Severity::Ok) {
+            text.push('\n');
+        }
+        previous = Some(point.severity);
+        let mark = paint(point.severity, &format!("{:MARK_WIDTH$}", mark(point.severity)), colour);
+        let _ = write!(text, "{mark} {:name_width$}  ", point.check);
+        wrap(&mut text, indent, "", &point.state);
+        if brief {
+            continue;
+        }
+        let _ = write!(text, "{:DETAIL$}", "");
+        wrap(&mut text, DETAIL, "", point.why);
+        for remedy in &point.remedies {
+            match remedy {
+                Remedy::Run(command) => {
+                    let _ = writeln!(text, "{:DETAIL$}$ {command}", "");
+                }
+                Remedy::Boot(parameter) => {
+                    let _ = writeln!(text, "{:DETAIL$}boot with {parameter}", "");
+                }
+                Remedy::Do(what) => {
+                    let _ = write!(text, "{:DETAIL$}", "");
+                    wrap(&mut text, DETAIL, "- ", what);
+                }
+            }
+        }
+    }
+    text
+}
+
+fn headline(machine: &Machine, points: &[Point], colour: bool) -> String {
+    let (severity, verdict) = match Fitness::of(points) {
+        Fitness::Fit => (Severity::Ok, "fit for real-time measurement"),
+        Fitness::Unfit => (Severity::Unfit, "NOT fit for real-time measurement"),
+        Fitness::Unknown => (Severity::Unknown, "cannot tell whether it is fit for real-time measurement"),
+    };
+    let mut what = vec![if machine.hostname.is_empty() { "this machine" } else { &machine.hostname }.to_owned()];
+    if !machine.kernel.is_empty() {
+        what.push(format!("Linux {}", machine.kernel));
+    }
+    what.extend(machine.architecture.clone());
+    what.extend(machine.cpu.online.as_ref().map(|cpus| format!("{} CPUs", cpus.len())));
+    let counts: Vec<String> = [Severity::Unfit, Severity::Warning, Severity::Unknown, Severity::Advice, Severity::Ok]
+        .into_iter()
+        .map(|severity| (severity, points.iter().filter(|point| point.severity == severity).count()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(severity, count)| match (severity, count) {
+            (Severity::Warning, 2..) => format!("{count} warnings"),
+            (Severity::Advice, 2..) => format!("{count} pieces of advice"),
+            _ => format!("{count} {}", mark(severity)),
+        })
+        .collect();
+    format!("{}: {}\n{}\n", what.join(", "), paint(severity, verdict, colour), counts.join(", "))
+}
+
+/// As wide as the longest mark.
+const MARK_WIDTH: usize = 7;
+
+/// Where reasons and remedies begin: under the name, so that most fit on one line.
+const DETAIL: usize = MARK_WIDTH + 1;
+
+fn mark(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Ok => "ok",
+        Severity::Advice => "advice",
+        Severity::Unknown => "unknown",
+        Severity::Warning => "warning",
+        Severity::Unfit => "UNFIT",
+    }
+}
+
+fn paint(severity: Severity, text: &str, colour: bool) -> String {
+    let code = match severity {
+        _ if !colour => return text.to_owned(),
+        Severity::Ok => "32",
+        Severity::Advice => "36",
+        Severity::Unknown => "35",
+        Severity::Warning => "33",
+        Severity::Unfit => "1;31",
+    };
+    format!("\x1b[{code}m{text}\x1b[0m")
+}
+
+/// Appends words from the current column, which is `indent`, and breaks lines between them.
+fn wrap(text: &mut String, indent: usize, bullet: &str, words: &str) {
+    text.push_str(bullet);
+    let start = indent + bullet.len();
+    let mut column = start;
+    for word in words.split_whitespace() {
+        let length = word.chars().count();
+        if column > start && column + 1 + length > WIDTH {
+            let _ = write!(text, "\n{:start$}", "");
+            column = start;
+        } else if column > start {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text.push('\n');
+}

@@ -1,0 +1,105 @@
+//! The scheduler: what takes time from real-time tasks, and what else runs.
+
+use super::{Check, Finding, Severity, View};
+use crate::machine::{FairServer, Layer};
+
+pub const THROTTLE: Check = Check {
+    name: "real-time throttle",
+    why: "It stops real-time tasks that use more than its share: a gap of tens of ms each second.",
+    decides: false,
+    look: throttle,
+};
+
+fn throttle(view: &View) -> Finding {
+    let limits = &view.machine.realtime;
+    let (Some(runtime), Some(period)) = (limits.runtime_us, limits.period_us) else {
+        return Finding::unknown("/proc/sys/kernel/sched_rt_runtime_us is not readable");
+    };
+    let share = format!("{} ms of {} ms", runtime as f64 / 1e3, period as f64 / 1e3);
+    match limits.throttles(&view.machine.kernel) {
+        Some(false) if runtime < 0 || runtime >= period => Finding::ok("off"),
+        Some(false) => Finding::ok(format!("{share}, which this kernel (6.12 or newer) no longer enforces")),
+        Some(true) => Finding::new(Severity::Advice, format!("{share}; touches busy loops, not periodic tasks"))
+            .run("sudo sysctl kernel.sched_rt_runtime_us=-1"),
+        None => Finding::unknown(format!("{share}; whether this kernel enforces it is not readable"))
+            .run("sudo sysctl kernel.sched_rt_runtime_us=-1"),
+    }
+}
+
+pub const FAIR_SERVER: Check = Check {
+    name: "fair server",
+    why: "Since Linux 6.12 it takes its budget from busy real-time tasks when others starve.",
+    decides: false,
+    look: fair_server,
+};
+
+fn fair_server(view: &View) -> Finding {
+    let off = "for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 | sudo tee $f; done";
+    match &view.machine.realtime.fair_server {
+        FairServer::Unknown { reason } => {
+            let finding = Finding::unknown(reason.clone());
+            match reason.as_str() {
+                FairServer::NOT_MOUNTED => finding.run("sudo mount -t debugfs debugfs /sys/kernel/debug"),
+                FairServer::ONLY_ROOT => finding.run("sudo latido check"),
+                _ => finding,
+            }
+        }
+        known if known.is_active() == Some(true) => {
+            Finding::new(Severity::Advice, format!("{known}; touches busy loops, not periodic tasks")).run(off)
+        }
+        known => Finding::ok(known.to_string()),
+    }
+}
+
+pub const ISOLATION: Check = Check {
+    name: "isolated CPUs",
+    why: "On a CPU of its own a real-time task meets no other task and few interrupts.",
+    decides: false,
+    look: isolation,
+};
+
+fn isolation(view: &View) -> Finding {
+    let isolation = &view.machine.isolation;
+    if isolation.isolated.is_none() && isolation.partitions.is_none() {
+        return Finding::unknown("/sys/devices/system/cpu/isolated is not readable");
+    }
+    let isolated = isolation.cpus();
+    if !isolated.is_empty() {
+        return Finding::ok(format!("{isolated}; measure them with --cpus {isolated}"));
+    }
+    let online = view.machine.cpu.online.clone().unwrap_or_default();
+    match online.iter().last() {
+        Some(last) if online.len() > 1 => {
+            // Kernels built without full tickless complain about its parameter.
+            let tickless = view.machine.config.as_ref().and_then(|config| config.is_on("NO_HZ_FULL")) != Some(false);
+            let tickless = if tickless { format!(" nohz_full={last} rcu_nocbs={last}") } else { String::new() };
+            Finding::new(Severity::Advice, "none").boot(format!("isolcpus=domain,managed_irq,{last}{tickless}"))
+        }
+        _ => Finding::ok("none; one CPU cannot be isolated from itself"),
+    }
+}
+
+pub const LOAD: Check = Check {
+    name: "load now",
+    why: "What runs besides the measurement is measured with it.",
+    decides: false,
+    look: load,
+};
+
+fn load(view: &View) -> Finding {
+    let text = view.root.read("proc/loadavg").unwrap_or_default();
+    let average: Option<f64> = text.split_whitespace().next().and_then(|word| word.parse().ok());
+    let (Some(average), Some(online)) = (average, &view.machine.cpu.online) else {
+        return Finding::unknown("/proc/loadavg or the list of CPUs is not readable");
+    };
+    let cpus = online.len();
+    let host = if matches!(view.machine.container, Some(Layer::Present(_))) { ", of the whole host" } else { "" };
+    let state = format!("{average:.2} tasks on {cpus} CPUs in the last minute{host}");
+    let each = average / cpus as f64;
+    let severity = match each {
+        ..0.25 => return Finding::ok(state),
+        ..0.75 => Severity::Advice,
+        _ => Severity::Warning,
+    };
+    Finding::new(severity, state).run("ps -eo pcpu,pid,comm --sort=-pcpu | head").advise("stop what need not run")
+}

@@ -1,0 +1,198 @@
+//! The machine as name and value, for reports, and what tells two machines apart.
+
+use super::{Frequency, Idle, Isolation, Machine, RealTime};
+use crate::cpus::CpuSet;
+
+fn or_unknown(value: Option<impl ToString>) -> String {
+    value.map(|v| v.to_string()).filter(|v| !v.is_empty()).unwrap_or_else(|| "unknown".into())
+}
+
+fn yes_no(value: Option<bool>) -> String {
+    or_unknown(value.map(|yes| if yes { "on" } else { "off" }))
+}
+
+fn or_none(text: String) -> String {
+    if text.is_empty() { "none".into() } else { text }
+}
+
+fn kib(value: Option<u64>) -> String {
+    or_unknown(value.map(|kib| match kib {
+        0 => "none".to_owned(),
+        _ if kib >= 1 << 20 => format!("{:.1} GiB", kib as f64 / f64::from(1 << 20)),
+        _ if kib >= 1 << 10 => format!("{:.0} MiB", kib as f64 / f64::from(1 << 10)),
+        _ => format!("{kib} KiB"),
+    }))
+}
+
+fn cache(value: Option<u64>) -> String {
+    or_unknown(value.map(|kib| format!("{kib} KiB")))
+}
+
+impl Machine {
+    /// Name and value of everything of interest, in the order in which reports print it. Every machine has the same
+    /// rows; what could not be read says `unknown`.
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
+        let option = |name: &str| self.config.as_ref().and_then(|config| config.options.get(name).cloned());
+        let on = |name: &str| self.config.as_ref().and_then(|config| config.is_on(name));
+        let debugging = self
+            .config
+            .as_ref()
+            .map(|config| or_none(config.debugging().map(|(name, _)| name).collect::<Vec<_>>().join(" ")));
+        vec![
+            ("host", or_unknown(Some(&self.hostname))),
+            ("board", or_unknown(self.board.as_ref())),
+            ("distribution", or_unknown(self.distribution.as_ref())),
+            ("kernel", or_unknown(Some(&self.kernel))),
+            ("kernel version", or_unknown(self.kernel_version.as_ref())),
+            ("architecture", or_unknown(self.architecture.as_ref())),
+            ("preemption", or_unknown(self.preemption.as_ref().map(|p| format!("{} ({})", p.model, p.source)))),
+            ("kernel command line", or_unknown(self.command_line.as_ref())),
+            ("kernel configuration", or_unknown(self.config.as_ref().map(|config| &config.source))),
+            ("tick", or_unknown(option("HZ").map(|hz| format!("{hz} Hz")))),
+            ("high-resolution timers", yes_no(on("HIGH_RES_TIMERS"))),
+            ("full tickless", yes_no(on("NO_HZ_FULL"))),
+            ("RCU boost", yes_no(on("RCU_BOOST"))),
+            ("kernel debugging", or_unknown(debugging)),
+            ("CPU", or_unknown(self.cpu.model.as_ref())),
+            ("CPUs online", cpus(self.cpu.online.as_ref())),
+            ("CPUs possible", or_unknown(self.cpu.possible.as_ref().map(CpuSet::len))),
+            ("SMT", yes_no(self.cpu.smt)),
+            ("microcode", or_unknown(self.cpu.microcode.as_ref())),
+            ("L2 cache", cache(self.cpu.l2_kib)),
+            ("L3 cache", cache(self.cpu.l3_kib)),
+            ("NUMA nodes", or_unknown(self.cpu.numa_nodes)),
+            ("isolated CPUs", isolated(&self.isolation)),
+            ("nohz_full CPUs", or_unknown(self.isolation.nohz_full.as_ref().map(|set| or_none(set.to_string())))),
+            ("rcu_nocbs CPUs", or_unknown(self.isolation.rcu_nocbs.clone().map(or_none))),
+            (
+                "irqaffinity",
+                or_unknown(
+                    self.isolation.irqaffinity.clone().map(|text| if text.is_empty() { "all".into() } else { text }),
+                ),
+            ),
+            ("frequency", frequency(&self.frequency)),
+            ("boost", yes_no(self.frequency.boost)),
+            ("idle states", idle(&self.idle)),
+            ("memory", kib(self.memory.total_kib)),
+            ("swap", kib(self.memory.swap_kib)),
+            ("transparent huge pages", or_unknown(self.memory.transparent_hugepages.as_ref())),
+            ("clock source", or_unknown(self.clock.current.as_ref())),
+            ("clock sources available", or_unknown(Some(self.clock.available.join(" ")))),
+            ("real-time throttle", throttle(&self.realtime)),
+            ("fair server", self.realtime.fair_server.to_string()),
+            ("real-time group scheduling", yes_no(self.realtime.group_scheduling)),
+            ("autogroup", yes_no(self.realtime.autogroup)),
+            ("timer slack", or_unknown(self.realtime.timer_slack_ns.map(|ns| crate::units::Ns(ns).to_string()))),
+            ("hypervisor", or_unknown(self.hypervisor.as_ref())),
+            ("container", or_unknown(self.container.as_ref())),
+            ("C library of latido", or_unknown(Some(&self.libc))),
+        ]
+    }
+
+    /// Governor, range and driver of the frequency scaling, in one line.
+    pub fn frequency_summary(&self) -> String {
+        frequency(&self.frequency)
+    }
+
+    /// The rows in which these machines differ, with one value for each machine.
+    pub fn differences(machines: &[&Machine]) -> Vec<(&'static str, Vec<String>)> {
+        let mut columns: Vec<_> = machines.iter().map(|machine| machine.rows().into_iter()).collect();
+        let mut different = Vec::new();
+        // Every machine has the same rows, so the columns advance together.
+        while let Some(row) = columns.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>()
+            && let Some(&(name, _)) = row.first()
+        {
+            let values: Vec<String> = row.into_iter().map(|(_, value)| value).collect();
+            if values.windows(2).any(|pair| pair.first() != pair.last()) {
+                different.push((name, values));
+            }
+        }
+        different
+    }
+}
+
+fn cpus(set: Option<&CpuSet>) -> String {
+    or_unknown(set.map(|set| format!("{} ({set})", set.len())))
+}
+
+fn isolated(isolation: &Isolation) -> String {
+    match (&isolation.isolated, &isolation.partitions) {
+        (None, None) => "unknown".into(),
+        _ => or_none(isolation.cpus().to_string()),
+    }
+}
+
+/// `performance, 800-4200 MHz (intel_pstate)`, by groups of CPUs where they differ.
+fn frequency(frequency: &Frequency) -> String {
+    let Some(policies) = &frequency.policies else { return "unknown".into() };
+    let mhz = |khz: Option<u64>| or_unknown(khz.map(|khz| khz / 1000));
+    let mut texts: Vec<String> = Vec::new();
+    for policy in policies {
+        let which = if policies.len() > 1 { format!("CPUs {}: ", policy.cpus) } else { String::new() };
+        let governor = or_unknown(policy.governor.as_ref());
+        let (min, max, driver) = (mhz(policy.min_khz), mhz(policy.max_khz), or_unknown(policy.driver.as_ref()));
+        texts.push(format!("{which}{governor}, {min}-{max} MHz ({driver})"));
+    }
+    if texts.is_empty() { "not scaled by the kernel".into() } else { texts.join("; ") }
+}
+
+/// `intel_idle: POLL 0 us, C1 2 us, C6 133 us`.
+fn idle(idle: &Idle) -> String {
+    let states: Vec<String> = idle
+        .states
+        .iter()
+        .map(|state| {
+            let off = if state.disabled == Some(true) { " (off)" } else { "" };
+            match state.exit_latency_us {
+                Some(us) => format!("{} {us} us{off}", state.name),
+                None => format!("{}{off}", state.name),
+            }
+        })
+        .collect();
+    match (&idle.driver, states.is_empty()) {
+        (None, true) => "unknown".into(),
+        (Some(_), true) => "none managed by the kernel".into(),
+        (driver, false) => format!("{}: {}", or_unknown(driver.as_ref()), states.join(", ")),
+    }
+}
+
+fn throttle(limits: &RealTime) -> String {
+    match (limits.runtime_us, limits.period_us) {
+        (Some(runtime), _) if runtime < 0 => "off".into(),
+        (Some(runtime), Some(period)) => format!("{} of {} ms", runtime as f64 / 1e3, period as f64 / 1e3),
+        _ => "unknown".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_known_reads_unknown_and_never_zero() {
+        for (name, value) in Machine::default().rows() {
+            assert!(value.starts_with("unknown"), "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn names_are_distinct() {
+        let mut names: Vec<_> = Machine::default().rows().into_iter().map(|(name, _)| name).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn only_rows_that_differ_are_differences() {
+        let one = Machine { kernel: "6.1".into(), hostname: "a".into(), ..Machine::default() };
+        let two = Machine { kernel: "6.12".into(), ..one.clone() };
+        assert_eq!(
+            Machine::differences(&[&one, &two, &one]),
+            [("kernel", vec!["6.1".into(), "6.12".into(), "6.1".into()])]
+        );
+        assert_eq!(Machine::differences(&[&one, &one]), []);
+        assert_eq!(Machine::differences(&[]), []);
+    }
+}
