@@ -1,1 +1,15 @@
 //! Thin, safe wrappers of the kernel facilities that a measurement needs, one file each.
+//!
+//! This is the only crate of latido with unsafe code; every block states why it is sound.
+
+pub mod clock;
+mod errno;
+pub mod memory;
+pub mod process;
+pub mod procfs;
+pub mod sched;
+pub mod signal;
+pub mod tsc;
+pub mod usage;
+
+pub use errno::Errno;

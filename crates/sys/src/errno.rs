@@ -1,0 +1,91 @@
+//! The kernel's error numbers as one type that reads like a sentence.
+
+use std::{ffi::CStr, fmt, io};
+
+/// An error number of the kernel, see errno(3).
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Errno(i32);
+
+impl Errno {
+    /// A call was interrupted by a signal handler.
+    pub const EINTR: Self = Self(libc::EINTR);
+    /// Not permitted.
+    pub const EPERM: Self = Self(libc::EPERM);
+    /// Not allowed in this state.
+    pub const EBUSY: Self = Self(libc::EBUSY);
+    /// Not an argument that the kernel knows.
+    pub const EINVAL: Self = Self(libc::EINVAL);
+    /// No such process or thread.
+    pub const ESRCH: Self = Self(libc::ESRCH);
+    /// No child process.
+    pub const ECHILD: Self = Self(libc::ECHILD);
+    /// Would block.
+    pub const EAGAIN: Self = Self(libc::EAGAIN);
+    /// Not implemented by this kernel or libc.
+    pub const ENOSYS: Self = Self(libc::ENOSYS);
+    /// No such file.
+    pub const ENOENT: Self = Self(libc::ENOENT);
+
+    /// The number as a return value of the kernel gives it (positive).
+    pub const fn from_raw(number: i32) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    pub const fn raw(self) -> i32 {
+        self.0
+    }
+
+    /// The calling thread's last error.
+    pub fn last() -> Self {
+        Self(io::Error::last_os_error().raw_os_error().unwrap_or(0))
+    }
+
+    /// `Ok` unless the result of a call is -1.
+    pub(crate) fn check(result: libc::c_int) -> Result<libc::c_int, Self> {
+        if result == -1 { Err(Self::last()) } else { Ok(result) }
+    }
+
+    /// `Ok` unless the result of a raw system call is -1.
+    pub(crate) fn check_long(result: libc::c_long) -> Result<libc::c_long, Self> {
+        if result == -1 { Err(Self::last()) } else { Ok(result) }
+    }
+}
+
+impl fmt::Display for Errno {
+    /// The C library's text and the number: `Operation not permitted (errno 1)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = [0u8; 128];
+        // SAFETY: the buffer is writable for the length given; the XSI variant writes a terminated string into it.
+        let failed = unsafe { libc::strerror_r(self.0, text.as_mut_ptr().cast(), text.len()) } != 0;
+        match CStr::from_bytes_until_nul(&text) {
+            Ok(text) if !failed => write!(f, "{} (errno {})", text.to_string_lossy(), self.0),
+            _ => write!(f, "errno {}", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Errno {}
+
+impl From<Errno> for io::Error {
+    fn from(errno: Errno) -> Self {
+        Self::from_raw_os_error(errno.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_like_a_sentence() {
+        assert_eq!(Errno::EPERM.to_string(), "Operation not permitted (errno 1)");
+        assert!(Errno::from_raw(99_999).to_string().contains("99999"));
+    }
+}

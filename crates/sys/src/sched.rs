@@ -1,0 +1,264 @@
+//! Policy, priority, affinity and timer slack of a thread.
+//!
+//! Policies go through the raw system calls sched_setattr and sched_getattr: musl refuses sched_setscheduler, and only
+//! these know SCHED_DEADLINE.
+
+use crate::Errno;
+use std::fmt;
+
+/// A scheduling policy with exactly the parameters that it has, see sched(7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// SCHED_OTHER, the time-sharing default.
+    Other {
+        /// Nice value, -20 to 19.
+        nice: i8,
+    },
+    /// SCHED_FIFO.
+    Fifo {
+        /// Priority, 1 to 99.
+        prio: u8,
+    },
+    /// SCHED_RR.
+    Rr {
+        /// Priority, 1 to 99.
+        prio: u8,
+    },
+    /// SCHED_DEADLINE. The thread gets SIGXCPU when it overruns its budget.
+    Deadline {
+        /// Budget in each period, in ns.
+        runtime_ns: u64,
+        /// Relative deadline, in ns.
+        deadline_ns: u64,
+        /// Period of replenishment, in ns.
+        period_ns: u64,
+    },
+    /// Any other policy, as read back only.
+    Unknown {
+        /// The kernel's number.
+        number: u32,
+    },
+}
+
+impl fmt::Display for Policy {
+    /// As tables name it: `fifo 80`, `other`, `other nice -5`, `deadline 200us/1000us/1000us`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Other { nice: 0 } => f.write_str("other"),
+            Self::Other { nice } => write!(f, "other nice {nice}"),
+            Self::Fifo { prio } => write!(f, "fifo {prio}"),
+            Self::Rr { prio } => write!(f, "rr {prio}"),
+            Self::Deadline { runtime_ns, deadline_ns, period_ns } => {
+                write!(f, "deadline {}us/{}us/{}us", runtime_ns / 1000, deadline_ns / 1000, period_ns / 1000)
+            }
+            Self::Unknown { number } => write!(f, "policy {number}"),
+        }
+    }
+}
+
+/// struct sched_attr of sched_setattr(2), first published version.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Attributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+const SIZE: u32 = size_of::<Attributes>() as u32;
+const OTHER: u32 = libc::SCHED_OTHER as u32;
+const FIFO: u32 = libc::SCHED_FIFO as u32;
+const RR: u32 = libc::SCHED_RR as u32;
+const DEADLINE: u32 = 6;
+const FLAG_RESET_ON_FORK: u64 = 0x01;
+const FLAG_DL_OVERRUN: u64 = 0x04;
+
+/// Sets the policy of a thread; 0 means the calling one. With `reset_on_fork` its children and threads start as
+/// SCHED_OTHER.
+///
+/// # Errors
+/// `EPERM` without the right (RLIMIT_RTPRIO, CAP_SYS_NICE, or a control group without real-time budget), `EINVAL` for
+/// impossible parameters (a deadline period under 100 us), `EBUSY` when the deadline budgets do not fit, `EPERM` for a
+/// deadline thread whose affinity is less than its root domain.
+pub fn set_policy(tid: i32, policy: Policy, reset_on_fork: bool) -> Result<(), Errno> {
+    let flags = if reset_on_fork { FLAG_RESET_ON_FORK } else { 0 };
+    let base = Attributes { size: SIZE, flags, ..Attributes::default() };
+    let attributes = match policy {
+        Policy::Other { nice } => Attributes { policy: OTHER, nice: i32::from(nice), ..base },
+        Policy::Fifo { prio } => Attributes { policy: FIFO, priority: u32::from(prio), ..base },
+        Policy::Rr { prio } => Attributes { policy: RR, priority: u32::from(prio), ..base },
+        Policy::Deadline { runtime_ns, deadline_ns, period_ns } => Attributes {
+            policy: DEADLINE,
+            flags: flags | FLAG_DL_OVERRUN,
+            runtime: runtime_ns,
+            deadline: deadline_ns,
+            period: period_ns,
+            ..base
+        },
+        Policy::Unknown { .. } => return Err(Errno::EINVAL),
+    };
+    // SAFETY: the structure outlives the call and its size field is true.
+    Errno::check_long(unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &attributes, 0u32) })?;
+    Ok(())
+}
+
+/// Reads back the policy of a thread; 0 means the calling one.
+///
+/// # Errors
+/// `ESRCH` when there is no such thread.
+pub fn policy(tid: i32) -> Result<Policy, Errno> {
+    let mut attributes = Attributes::default();
+    // SAFETY: the structure is writable for the size given.
+    Errno::check_long(unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &mut attributes, SIZE, 0u32) })?;
+    let prio = u8::try_from(attributes.priority).unwrap_or(u8::MAX);
+    Ok(match attributes.policy {
+        OTHER => Policy::Other { nice: i8::try_from(attributes.nice).unwrap_or(0) },
+        FIFO => Policy::Fifo { prio },
+        RR => Policy::Rr { prio },
+        DEADLINE => Policy::Deadline {
+            runtime_ns: attributes.runtime,
+            deadline_ns: attributes.deadline,
+            period_ns: attributes.period,
+        },
+        number => Policy::Unknown { number },
+    })
+}
+
+/// The calling thread's id.
+pub fn gettid() -> i32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+/// CPUs that the mask of a call can name.
+const MASK_WORDS: usize = 128;
+const WORD_BITS: usize = u64::BITS as usize;
+
+/// Lets a thread (0: the calling one) run on the given CPUs only.
+///
+/// # Errors
+/// `EINVAL` when none of them is online and allowed, or for a CPU above 8191; `EBUSY` for a deadline thread.
+pub fn set_affinity(tid: i32, cpus: impl IntoIterator<Item = u32>) -> Result<(), Errno> {
+    let mut mask = [0u64; MASK_WORDS];
+    for cpu in cpus {
+        let word = mask.get_mut(cpu as usize / WORD_BITS).ok_or(Errno::EINVAL)?;
+        *word |= 1 << (cpu as usize % WORD_BITS);
+    }
+    // SAFETY: the mask is readable for the size given.
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setaffinity, tid, std::mem::size_of_val(&mask), mask.as_ptr()) };
+    Errno::check_long(result)?;
+    Ok(())
+}
+
+/// The CPUs that a thread (0: the calling one) may run on, in ascending order.
+///
+/// # Errors
+/// `ESRCH` when there is no such thread.
+pub fn affinity(tid: i32) -> Result<Vec<u32>, Errno> {
+    let mut mask = [0u64; MASK_WORDS];
+    // SAFETY: the mask is writable for the size given.
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_getaffinity, tid, std::mem::size_of_val(&mask), mask.as_mut_ptr()) };
+    Errno::check_long(result)?;
+    let set = |cpu: &u32| mask[*cpu as usize / WORD_BITS] >> (*cpu as usize % WORD_BITS) & 1 == 1;
+    Ok((0..(MASK_WORDS * WORD_BITS) as u32).filter(set).collect())
+}
+
+/// The CPU that the calling thread runs on now.
+///
+/// # Errors
+/// `ENOSYS` on a kernel without the call.
+pub fn current_cpu() -> Result<u32, Errno> {
+    // SAFETY: takes nothing.
+    let cpu = Errno::check(unsafe { libc::sched_getcpu() })?;
+    Ok(cpu as u32)
+}
+
+/// Timer slack of the calling thread in ns: how late the kernel may wake it on purpose. Real-time threads have none.
+///
+/// # Errors
+/// None that a correct kernel gives.
+pub fn timer_slack() -> Result<u64, Errno> {
+    // The raw call, since the C library's prctl returns an int.
+    // SAFETY: takes numbers only.
+    let slack = Errno::check_long(unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) })?;
+    Ok(slack as u64)
+}
+
+/// Sets the timer slack of the calling thread, in ns; 0 means the default.
+///
+/// # Errors
+/// None that a correct kernel gives.
+pub fn set_timer_slack(ns: u64) -> Result<(), Errno> {
+    // SAFETY: takes numbers only.
+    Errno::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong, 0, 0, 0) })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs on a thread of its own, since settings stay with the thread.
+    fn on_a_thread(test: impl FnOnce() + Send + 'static) {
+        std::thread::spawn(test).join().unwrap();
+    }
+
+    #[test]
+    fn what_was_set_is_read_back() {
+        on_a_thread(|| {
+            set_policy(0, Policy::Other { nice: 5 }, false).unwrap();
+            assert_eq!(policy(0), Ok(Policy::Other { nice: 5 }));
+            for wanted in [Policy::Fifo { prio: 3 }, Policy::Rr { prio: 7 }] {
+                match set_policy(0, wanted, true) {
+                    Ok(()) => assert_eq!(policy(0), Ok(wanted)),
+                    Err(refused) => assert_eq!(refused, Errno::EPERM),
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_deadline_thread_reads_back_its_budget() {
+        on_a_thread(|| {
+            let wanted = Policy::Deadline { runtime_ns: 1_000_000, deadline_ns: 5_000_000, period_ns: 10_000_000 };
+            match set_policy(0, wanted, false) {
+                Ok(()) => assert_eq!(policy(0), Ok(wanted)),
+                Err(refused) => assert!([Errno::EPERM, Errno::EBUSY].contains(&refused), "{refused}"),
+            }
+        });
+    }
+
+    #[test]
+    fn impossible_parameters_are_refused() {
+        assert_eq!(set_policy(0, Policy::Fifo { prio: 100 }, false), Err(Errno::EINVAL));
+        assert_eq!(set_policy(0, Policy::Unknown { number: 5 }, false), Err(Errno::EINVAL));
+        assert_eq!(policy(i32::MAX), Err(Errno::ESRCH));
+        assert_eq!(set_affinity(0, [70_000]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn a_pinned_thread_runs_where_it_was_pinned() {
+        on_a_thread(|| {
+            let allowed = affinity(0).unwrap();
+            let last = *allowed.last().unwrap();
+            set_affinity(0, [last]).unwrap();
+            assert_eq!(affinity(0), Ok(vec![last]));
+            assert_eq!(current_cpu(), Ok(last));
+        });
+    }
+
+    #[test]
+    fn timer_slack_is_read_back() {
+        on_a_thread(|| {
+            set_timer_slack(1).unwrap();
+            assert_eq!(timer_slack(), Ok(1));
+        });
+    }
+}

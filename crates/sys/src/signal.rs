@@ -1,0 +1,96 @@
+//! Signals that tell a measuring thread about its own budget.
+
+use crate::Errno;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+std::thread_local! {
+    // Constant-initialised and without a destructor: reading it is one instruction, also in a signal handler.
+    static OVERRUNS: AtomicU64 = const { AtomicU64::new(0) };
+}
+
+static ANYWHERE: AtomicU64 = AtomicU64::new(0);
+
+/// How often the calling thread has overrun its SCHED_DEADLINE budget since [`catch_overruns`].
+#[inline(always)]
+pub fn overruns() -> u64 {
+    OVERRUNS.with(|count| count.load(Ordering::Relaxed))
+}
+
+/// Overruns of all threads of the process, whichever thread the kernel told.
+pub fn overruns_of_process() -> u64 {
+    ANYWHERE.load(Ordering::Relaxed)
+}
+
+extern "C" fn on_overrun(_signal: libc::c_int) {
+    OVERRUNS.with(|count| count.fetch_add(1, Ordering::Relaxed));
+    ANYWHERE.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Counts SIGXCPU, which the kernel sends for a thread with the overrun flag when its budget is exhausted.
+///
+/// The signal goes to the process, and the kernel prefers the thread that overran unless it blocks the signal.
+///
+/// # Errors
+/// None that a correct kernel gives.
+pub fn catch_overruns() -> Result<(), Errno> {
+    // SAFETY: all-zero is a valid sigaction (no flags, empty mask).
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = on_overrun as extern "C" fn(libc::c_int) as usize;
+    // SAFETY: the handler touches a constant-initialised thread-local and an atomic only: async-signal-safe.
+    Errno::check(unsafe { libc::sigaction(libc::SIGXCPU, &action, std::ptr::null_mut()) })?;
+    Ok(())
+}
+
+/// Makes a signal only interrupt blocking calls (EINTR), so that a thread looks at its stop flag.
+///
+/// # Errors
+/// `EINVAL` for a signal that cannot be caught.
+pub fn interrupt_only(signal: i32) -> Result<(), Errno> {
+    extern "C" fn nothing(_signal: libc::c_int) {}
+    // SAFETY: all-zero is a valid sigaction; without SA_RESTART calls return EINTR.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+    // SAFETY: the handler does nothing.
+    Errno::check(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) })?;
+    Ok(())
+}
+
+/// Sends a signal to one thread of this process.
+///
+/// # Errors
+/// `ESRCH` when it has ended.
+pub fn send_to_thread(tid: i32, signal: i32) -> Result<(), Errno> {
+    // SAFETY: tgkill takes numbers only.
+    Errno::check_long(unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), tid, signal) })?;
+    Ok(())
+}
+
+/// SIGXCPU.
+pub const SIGXCPU: i32 = libc::SIGXCPU;
+/// SIGUSR1.
+pub const SIGUSR1: i32 = libc::SIGUSR1;
+/// SIGTERM.
+pub const SIGTERM: i32 = libc::SIGTERM;
+/// SIGINT.
+pub const SIGINT: i32 = libc::SIGINT;
+/// SIGKILL.
+pub const SIGKILL: i32 = libc::SIGKILL;
+/// SIGSTOP.
+pub const SIGSTOP: i32 = libc::SIGSTOP;
+/// SIGCONT.
+pub const SIGCONT: i32 = libc::SIGCONT;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_counts_on_the_thread_that_got_it() {
+        catch_overruns().unwrap();
+        let before = overruns();
+        send_to_thread(crate::sched::gettid(), SIGXCPU).unwrap();
+        assert_eq!(overruns(), before + 1);
+        assert_eq!(std::thread::spawn(overruns).join().unwrap(), 0, "another thread has its own count");
+        assert!(overruns_of_process() >= 1);
+    }
+}
