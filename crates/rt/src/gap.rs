@@ -177,10 +177,16 @@ loops!(tsc tsc::read, monotonic || Clock::Monotonic.now());
 
 /// Counts gaps until one has no counter or the budget is used up. Returns the reading that ended it, the gap before it
 /// if that was not counted, and what is left of the budget.
+///
+/// A gap is counted after the next reading: the processor does that in the shadow of the slow instruction that reads
+/// the counter, instead of making the next reading wait for it.
 #[inline(always)]
 fn spin(counter: &impl Counter, ordinary: &[Word], mut last: u64, mut budget: u64) -> (u64, Option<u64>, u64) {
+    let idle = Word::default();
+    let mut counted = &idle;
     while budget > 0 {
         let now = counter.read();
+        counted.add(1);
         let gap = now.wrapping_sub(last);
         last = now;
         budget = budget.wrapping_sub(1);
@@ -188,8 +194,9 @@ fn spin(counter: &impl Counter, ordinary: &[Word], mut last: u64, mut budget: u6
         let Some(cell) = usize::try_from(gap).ok().and_then(|gap| ordinary.get(gap)) else {
             return (now, Some(gap), budget);
         };
-        cell.add(1);
+        counted = cell;
     }
+    counted.add(1);
     (last, None, 0)
 }
 
