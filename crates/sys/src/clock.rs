@@ -142,7 +142,7 @@ mod tests {
         let n = std::cell::Cell::new(0u64);
         let zigzag = grain(1.0, || {
             n.set(n.get() + 1);
-            if n.get() % 100 == 0 { n.get() - 50 } else { n.get() }
+            if n.get().is_multiple_of(100) { n.get() - 50 } else { n.get() }
         });
         assert!(zigzag.backwards > 0);
     }

@@ -1,0 +1,131 @@
+//! Counting samples: a histogram whose counts at given band edges are exact.
+//!
+//! An edge lies inside one bucket. That bucket's counter starts with its top bit set, so that the sign of the counter
+//! just incremented sends the rare sample of that bucket to a cold path which compares with the edge. All other
+//! samples pay nothing for the bands.
+
+use super::distribution::Distribution;
+use crate::{
+    histogram::{self, HIGHEST, LEN},
+    word::{Word, words},
+};
+use alloc::{boxed::Box, vec::Vec};
+
+const MARK: u64 = 1 << 63;
+
+#[derive(Debug)]
+struct Edge {
+    edge: u64,
+    bucket: usize,
+    /// Samples in the bucket that are above the edge.
+    above: Word,
+}
+
+/// A histogram with exact bands; written by one thread.
+#[derive(Debug)]
+pub(super) struct Counters {
+    words: Box<[Word]>,
+    edges: Box<[Edge]>,
+    overflow: Word,
+    negative: Word,
+}
+
+impl Counters {
+    /// `edges` ascend and are at most [`HIGHEST`].
+    pub fn new(edges: &[u64]) -> Self {
+        let edge = |&edge: &u64| Edge { edge, bucket: histogram::index(edge), above: Word::default() };
+        Self {
+            words: words(LEN),
+            edges: edges.iter().map(edge).collect(),
+            overflow: Word::default(),
+            negative: Word::default(),
+        }
+    }
+
+    /// Counts a sample of at most [`HIGHEST`].
+    #[inline(always)]
+    pub fn count(&self, value: u64) {
+        let bucket = histogram::index(value);
+        if let Some(word) = self.words.get(bucket)
+            && (word.add(1) as i64) < 0
+        {
+            self.count_above(value, bucket);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_above(&self, value: u64, bucket: usize) {
+        for edge in &self.edges {
+            if edge.bucket == bucket && value > edge.edge {
+                edge.above.add(1);
+            }
+        }
+    }
+
+    /// Counts any sample: negative ones as 0 and apart, those beyond the histogram apart.
+    pub fn count_any(&self, value: i64) {
+        match u64::try_from(value) {
+            Ok(value) if value <= HIGHEST => self.count(value),
+            Ok(_) => _ = self.overflow.add(1),
+            Err(_) => {
+                self.negative.add(1);
+                self.count(0);
+            }
+        }
+    }
+
+    /// The band edges.
+    pub fn edges(&self) -> impl Iterator<Item = u64> {
+        self.edges.iter().map(|edge| edge.edge)
+    }
+
+    /// Forgets everything, touching all its memory.
+    pub fn reset(&self) {
+        for word in &self.words {
+            word.set(0);
+        }
+        for edge in &self.edges {
+            edge.above.set(0);
+            if edge.edge < histogram::highest(edge.bucket)
+                && let Some(word) = self.words.get(edge.bucket)
+            {
+                word.set(MARK);
+            }
+        }
+        self.overflow.set(0);
+        self.negative.set(0);
+    }
+
+    /// Copies the counts, up to the bucket of the largest sample, into a distribution without sums.
+    pub fn read(&self, largest: Option<i64>) -> Distribution {
+        let top = largest.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
+        let used = histogram::index(top.min(HIGHEST)).saturating_add(1);
+        let counts: Vec<u64> = self.words.iter().take(used).map(|word| word.get() & !MARK).collect();
+        let count_in = |range: core::ops::Range<usize>| {
+            let end = range.end.min(counts.len());
+            counts.get(range.start.min(end)..end).unwrap_or(&[]).iter().fold(0u64, |sum, n| sum.wrapping_add(*n))
+        };
+        let mut bands = Vec::with_capacity(self.edges.len().saturating_add(1));
+        let (mut upto, mut bucket, mut total) = (0u64, 0, 0u64);
+        for edge in &self.edges {
+            // All samples up to and including the edge's bucket, less those of the bucket above the edge.
+            let next = edge.bucket.saturating_add(1);
+            total = total.wrapping_add(count_in(bucket..next));
+            bucket = next;
+            let below = total.wrapping_sub(edge.above.get());
+            bands.push(below.wrapping_sub(upto));
+            upto = below;
+        }
+        total = total.wrapping_add(count_in(bucket..LEN)).wrapping_add(self.overflow.get());
+        bands.push(total.wrapping_sub(upto));
+        Distribution {
+            edges: self.edges.iter().map(|edge| edge.edge).collect(),
+            bands,
+            counts,
+            overflow: self.overflow.get(),
+            negative: self.negative.get(),
+            ..Distribution::default()
+        }
+    }
+}

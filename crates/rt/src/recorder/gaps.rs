@@ -1,0 +1,60 @@
+//! The busy loop's side of a recorder: which samples it may count by itself, and what to do with the others.
+
+use super::{Recorder, Spin, TABLE};
+use crate::{block::Class, word::Word};
+use latido_sys::tsc::Scale;
+
+impl Recorder {
+    /// What a tick is worth to the table.
+    pub(crate) fn scale(&self) -> Scale {
+        self.shared.table.as_ref().map_or(Scale::NS, |table| table.scale())
+    }
+
+    /// The counters of the samples that need nothing but counting: as many as there are ticks below the first
+    /// remarkable sample.
+    pub(crate) fn ordinary(&self) -> &[Word] {
+        let Some(table) = &self.shared.table else { return &[] };
+        let below = match u64::try_from(self.watch()) {
+            Ok(watch) => table.scale().ticks_within(watch).saturating_add(1).min(TABLE as u64) as usize,
+            Err(_) => 0,
+        };
+        table.cells().get(..below).unwrap_or(&[])
+    }
+
+    /// Records a sample that is remarkable, or too large for the table.
+    pub(crate) fn gap(&mut self, ticks: u64, at: u64, class: Class) {
+        let value = i64::try_from(self.scale().ns(ticks)).unwrap_or(i64::MAX);
+        let shared = &*self.shared;
+        let cell = shared.table.as_ref().and_then(|table| table.cells().get(usize::try_from(ticks).ok()?));
+        match cell {
+            Some(cell) => _ = cell.add(1),
+            None => {
+                shared.block.add(value, 1);
+                shared.plain.counters.count_any(value);
+            }
+        }
+        match class {
+            Class::Unknown => {}
+            Class::Preempted => _ = shared.preempted.add(1),
+            Class::InPlace => _ = shared.in_place.add(1),
+        }
+        shared.last.set(value as u64);
+        self.note(value, at, class);
+    }
+
+    /// Counts a reading of the counter before the one before.
+    pub(crate) fn count_backwards(&mut self) {
+        self.shared.backwards.add(1);
+    }
+
+    /// What was not gaps.
+    pub(crate) fn spin(&self) -> Spin {
+        self.shared.spin()
+    }
+
+    /// Says how long the loop worked for itself, and slept, so far.
+    pub(crate) fn set_aside(&mut self, own_ns: u64, slept_ns: u64) {
+        self.shared.own_ns.set(own_ns);
+        self.shared.slept_ns.set(slept_ns);
+    }
+}

@@ -1,0 +1,474 @@
+//! Where samples go: preallocated memory with one writer, the measuring thread, and one reader, a housekeeping thread.
+//!
+//! The hot path counts the sample in the histogram and adds it to the block's sums; one comparison sends everything
+//! else (a new minimum, one of the largest, a negative or enormous sample, one above `stop_on`) to a cold path. The
+//! writer brackets each change with a sequence number, so that the reader's copy is of one moment.
+
+mod counters;
+mod distribution;
+mod gaps;
+mod largest;
+mod reader;
+mod ring;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use distribution::Distribution;
+pub use largest::CAPACITY as LARGEST;
+pub use reader::{Reader, Snapshot};
+pub use ring::SLOTS as RING;
+pub use table::TICKS as TABLE;
+
+use crate::{
+    block::{Class, Sample},
+    histogram::HIGHEST,
+    word::Word,
+};
+use alloc::{sync::Arc, vec::Vec};
+use core::{
+    fmt,
+    sync::atomic::{
+        AtomicU64,
+        Ordering::{Relaxed, Release},
+        fence,
+    },
+};
+use counters::Counters;
+use largest::Largest;
+use latido_sys::tsc::Scale;
+use ring::{RawBlock, Ring};
+use table::Table;
+
+/// What a recorder keeps.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Band edges in ns, strictly ascending, at most [`HIGHEST`]; a band is (edge before, edge].
+    pub edges: Vec<u64>,
+    /// Length of a block in ns.
+    pub block_ns: u64,
+    /// Whether delays of missed slots are recorded too.
+    pub missed: bool,
+    /// Stop the measurement at the first sample above this, in ns.
+    pub stop_on_ns: Option<u64>,
+    /// For the busy loop: count samples of fewer than [`TABLE`] ticks of such a counter in a table.
+    pub table: Option<Scale>,
+}
+
+impl Default for Config {
+    /// Blocks of one second, no bands, no missed slots, no stop, no table.
+    fn default() -> Self {
+        Self { edges: Vec::new(), block_ns: 1_000_000_000, missed: false, stop_on_ns: None, table: None }
+    }
+}
+
+/// What became of the slots of a periodic loop; the three add up to the slots elapsed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slots {
+    /// Woken for, within the deadline.
+    pub met: u64,
+    /// Woken for, later than that.
+    pub late: u64,
+    /// Passed without being armed.
+    pub missed: u64,
+}
+
+/// What the busy loop did besides counting gaps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spin {
+    /// Time of the loop's own work, recorded as no gap, in ns.
+    pub own_ns: u64,
+    /// Time slept by the duty cycle, recorded as no gap, in ns.
+    pub slept_ns: u64,
+    /// Gaps above 100 us in which the kernel counted a run delay.
+    pub preempted: u64,
+    /// Gaps above 100 us in which it did not: interrupt, SMI or hypervisor.
+    pub in_place: u64,
+    /// Readings of the counter that were before the one before; they make no sample.
+    pub backwards: u64,
+}
+
+/// What is wrong with a [`Config`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigError {
+    /// This edge is not above the one before, or above [`HIGHEST`].
+    Edge(u64),
+    /// The block has no length.
+    Block,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Edge(edge) => write!(f, "band edge {edge} ns must be above the one before and at most {HIGHEST} ns"),
+            Self::Block => f.write_str("a block must be longer than 0 ns"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+/// One distribution as it is written.
+#[derive(Debug)]
+struct Live {
+    counters: Counters,
+    /// Sums; of the plain distribution those of finished blocks only.
+    sums: RawBlock,
+    min: Word,
+    max: Word,
+}
+
+const NO_MIN: i64 = i64::MAX;
+const NO_MAX: i64 = i64::MIN;
+
+impl Live {
+    fn new(edges: &[u64]) -> Self {
+        Self { counters: Counters::new(edges), sums: RawBlock::new(), min: Word::default(), max: Word::default() }
+    }
+
+    fn reset(&self) {
+        self.counters.reset();
+        self.sums.restart(0, 0);
+        self.min.set(NO_MIN as u64);
+        self.max.set(NO_MAX as u64);
+    }
+
+    /// Widens the extremes.
+    fn extremes(&self, value: i64) {
+        if value < self.min.get() as i64 {
+            self.min.set(value as u64);
+        }
+        if value > self.max.get() as i64 {
+            self.max.set(value as u64);
+        }
+    }
+}
+
+/// What both ends see.
+#[derive(Debug)]
+struct Shared {
+    /// Even while nothing is being written.
+    sequence: AtomicU64,
+    /// Raised by every reset: what is older belongs to a warm-up.
+    generation: Word,
+    last: Word,
+    elapsed: Word,
+    late: Word,
+    missed_slots: Word,
+    own_ns: Word,
+    slept_ns: Word,
+    preempted: Word,
+    in_place: Word,
+    backwards: Word,
+    stopped: Word,
+    stop_value: Word,
+    stop_stamp: Word,
+    /// The block under construction.
+    block: RawBlock,
+    plain: Live,
+    missed: Option<Live>,
+    largest: Largest,
+    ring: Ring,
+    table: Option<Table>,
+}
+
+impl Shared {
+    fn spin(&self) -> Spin {
+        Spin {
+            own_ns: self.own_ns.get(),
+            slept_ns: self.slept_ns.get(),
+            preempted: self.preempted.get(),
+            in_place: self.in_place.get(),
+            backwards: self.backwards.get(),
+        }
+    }
+
+    fn slots(&self) -> Slots {
+        let (late, missed) = (self.late.get(), self.missed_slots.get());
+        Slots { met: self.elapsed.get().wrapping_sub(late).wrapping_sub(missed), late, missed }
+    }
+}
+
+/// The writing end, for the measuring thread.
+#[derive(Debug)]
+pub struct Recorder {
+    shared: Arc<Shared>,
+    /// Samples from `low` to `low + span` are ordinary: one unsigned comparison tells.
+    low: u64,
+    span: u64,
+    /// The clock's reading at the end of the block.
+    block_end: u64,
+    /// The clock's reading that times are relative to.
+    origin: u64,
+    block_ns: u64,
+    stop_on: i64,
+    sequence: u64,
+}
+
+/// Allocates both ends.
+///
+/// # Errors
+/// Says which part of the configuration is impossible.
+pub fn new(config: &Config) -> Result<(Recorder, Reader), ConfigError> {
+    let mut before = None;
+    for &edge in &config.edges {
+        if edge > HIGHEST || before.is_some_and(|before| before >= edge) {
+            return Err(ConfigError::Edge(edge));
+        }
+        before = Some(edge);
+    }
+    if config.block_ns == 0 {
+        return Err(ConfigError::Block);
+    }
+    let shared = Arc::new(Shared {
+        sequence: AtomicU64::new(0),
+        generation: Word::default(),
+        last: Word::default(),
+        elapsed: Word::default(),
+        late: Word::default(),
+        missed_slots: Word::default(),
+        own_ns: Word::default(),
+        slept_ns: Word::default(),
+        preempted: Word::default(),
+        in_place: Word::default(),
+        backwards: Word::default(),
+        stopped: Word::default(),
+        stop_value: Word::default(),
+        stop_stamp: Word::default(),
+        block: RawBlock::new(),
+        plain: Live::new(&config.edges),
+        missed: config.missed.then(|| Live::new(&config.edges)),
+        largest: Largest::new(),
+        ring: Ring::new(),
+        table: config.table.map(Table::new),
+    });
+    let mut recorder = Recorder {
+        shared: Arc::clone(&shared),
+        low: ALL_COLD.0,
+        span: ALL_COLD.1,
+        block_end: 0,
+        origin: 0,
+        block_ns: config.block_ns,
+        stop_on: config.stop_on_ns.map_or(i64::MAX, |ns| i64::try_from(ns).unwrap_or(i64::MAX)),
+        sequence: 0,
+    };
+    recorder.reset();
+    Ok((recorder, Reader::new(shared)))
+}
+
+/// A range without samples: everything goes to the cold path.
+const ALL_COLD: (u64, u64) = (1 << 63, 0);
+
+/// Squares of ordinary samples must fit 64 bits.
+const WATCH_MOST: i64 = u32::MAX as i64;
+
+impl Recorder {
+    /// Forgets everything. Touches all memory of the recorder, so that afterwards nothing faults.
+    pub fn reset(&mut self) {
+        self.begin();
+        let shared = &*self.shared;
+        let generation = shared.generation.add(1);
+        for word in [&shared.last, &shared.elapsed, &shared.late, &shared.missed_slots, &shared.stopped] {
+            word.set(0);
+        }
+        for word in [&shared.own_ns, &shared.slept_ns, &shared.preempted, &shared.in_place, &shared.backwards] {
+            word.set(0);
+        }
+        if let Some(table) = &shared.table {
+            table.reset();
+        }
+        shared.plain.reset();
+        if let Some(missed) = &shared.missed {
+            missed.reset();
+        }
+        shared.largest.reset();
+        shared.ring.touch();
+        shared.block.restart(generation, 0);
+        self.start_at(0);
+        self.rewatch();
+        self.commit();
+    }
+
+    /// Times are relative to `origin` on the clock of the samples from now on; right after a reset.
+    pub(crate) fn start_at(&mut self, origin: u64) {
+        self.origin = origin;
+        self.block_end = origin.saturating_add(self.block_ns);
+    }
+
+    /// Runs every cold path once; a reset must follow.
+    pub(crate) fn rehearse(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        self.begin();
+        let mut at = 0u64;
+        for value in [0, 1, -1, i64::MAX, 1 << 20, 1 << 20] {
+            at = at.wrapping_add(1);
+            self.record(value, at);
+            self.miss(value.unsigned_abs());
+        }
+        for edge in shared.plain.counters.edges() {
+            self.record(edge as i64, at);
+            self.record(edge.wrapping_add(1) as i64, at);
+        }
+        // Enough samples for a full store of the largest; two blocks, since whoever reads them may not run yet.
+        for value in 0..=largest::CAPACITY as i64 {
+            self.record(value, at);
+        }
+        for _ in 0..2 {
+            at = self.block_end;
+            self.record(7, at);
+        }
+        self.commit();
+    }
+
+    /// Opens a change; every call that writes lies between this and [`Recorder::commit`].
+    #[inline(always)]
+    pub(crate) fn begin(&mut self) {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.shared.sequence.store(self.sequence, Relaxed);
+        fence(Release);
+    }
+
+    /// Closes a change.
+    #[inline(always)]
+    pub(crate) fn commit(&mut self) {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.shared.sequence.store(self.sequence, Release);
+    }
+
+    /// Records a sample of the reading `at`. True if that took the cold path, so that time has passed.
+    #[inline(always)]
+    pub(crate) fn record(&mut self, value: i64, at: u64) -> bool {
+        let small = value as u64;
+        if small.wrapping_sub(self.low) > self.span || at >= self.block_end {
+            self.record_cold(value, at);
+            return true;
+        }
+        let shared = &*self.shared;
+        shared.last.set(small);
+        shared.block.add_small(small);
+        shared.plain.counters.count(small);
+        false
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_cold(&mut self, value: i64, at: u64) {
+        if at >= self.block_end {
+            self.end_block(at);
+        }
+        self.shared.last.set(value as u64);
+        self.shared.block.add(value, 1);
+        self.shared.plain.counters.count_any(value);
+        self.note(value, at, Class::Unknown);
+    }
+
+    /// Notes what is remarkable about a sample that is counted elsewhere.
+    pub(crate) fn note(&mut self, value: i64, at: u64, class: Class) {
+        let shared = &*self.shared;
+        let stamp = Sample::stamp(self.since_origin(at), class);
+        shared.plain.extremes(value);
+        shared.largest.offer(value, stamp);
+        shared.block.offer(value, stamp);
+        if value > self.stop_on && shared.stopped.get() == 0 {
+            shared.stopped.set(1);
+            shared.stop_value.set(value as u64);
+            shared.stop_stamp.set(stamp);
+        }
+        self.rewatch();
+    }
+
+    /// Samples above this are remarkable.
+    pub(crate) fn watch(&self) -> i64 {
+        let shared = &*self.shared;
+        shared.largest.threshold().min(shared.block.threshold()).min(self.stop_on)
+    }
+
+    fn rewatch(&mut self) {
+        let watch = self.watch().min(WATCH_MOST);
+        let min = self.shared.plain.min.get() as i64;
+        (self.low, self.span) = match watch.checked_sub(min) {
+            Some(span) if min >= 0 && span >= 0 => (min as u64, span as u64),
+            _ => ALL_COLD,
+        };
+    }
+
+    fn since_origin(&self, at: u64) -> u64 {
+        at.saturating_sub(self.origin)
+    }
+
+    /// The clock's reading at which the block ends.
+    pub(crate) fn block_end(&self) -> u64 {
+        self.block_end
+    }
+
+    /// Ends the block that `at` is beyond: hands it over, or lets it grow when the ring is full.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn end_block(&mut self, at: u64) {
+        let shared = &*self.shared;
+        let end = self.since_origin(self.block_end);
+        // Blocks start on a grid of the block's length, also after a pause longer than a block.
+        let beyond = at.saturating_sub(self.block_end);
+        let skipped = beyond.wrapping_sub(beyond.checked_rem(self.block_ns).unwrap_or(0));
+        let block = &shared.block;
+        self.settle();
+        block.length.set(end.saturating_sub(block.start.get()));
+        if shared.ring.push(block) {
+            shared.plain.sums.add_sums(block);
+            block.restart(block.generation.get(), end.saturating_add(skipped));
+            self.rewatch();
+        }
+        self.block_end = self.block_end.saturating_add(skipped).saturating_add(self.block_ns);
+    }
+
+    /// Records the delay of a slot that passed without being armed.
+    pub(crate) fn miss(&mut self, delay: u64) {
+        let shared = &*self.shared;
+        shared.missed_slots.add(1);
+        if let Some(missed) = &shared.missed {
+            let delay = i64::try_from(delay).unwrap_or(i64::MAX);
+            missed.counters.count_any(delay);
+            missed.sums.add(delay, 1);
+            missed.extremes(delay);
+        }
+    }
+
+    /// Counts a slot that was woken for too late.
+    pub(crate) fn count_late(&mut self) {
+        self.shared.late.add(1);
+    }
+
+    /// Says how many slots have elapsed.
+    #[inline(always)]
+    pub(crate) fn set_elapsed(&mut self, slots: u64) {
+        self.shared.elapsed.set(slots);
+    }
+
+    /// What became of the slots.
+    pub(crate) fn slots(&self) -> Slots {
+        self.shared.slots()
+    }
+
+    /// Whether a sample was above `stop_on`.
+    pub(crate) fn stopped(&self) -> bool {
+        self.shared.stopped.get() != 0
+    }
+
+    fn settle(&self) {
+        if let Some(table) = &self.shared.table {
+            table.settle(&self.shared.block);
+        }
+    }
+
+    /// Ends the measurement at the reading `at`: the unfinished block gets its length.
+    pub(crate) fn finish(&mut self, at: u64) {
+        self.begin();
+        if at >= self.block_end {
+            self.end_block(at);
+        }
+        self.settle();
+        let block = &self.shared.block;
+        block.length.set(self.since_origin(at).saturating_sub(block.start.get()));
+        self.commit();
+    }
+}

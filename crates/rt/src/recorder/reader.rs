@@ -1,0 +1,178 @@
+//! The reading end: drains finished blocks and copies the state of one moment, while the measuring thread goes on.
+
+use super::{Distribution, Live, NO_MAX, NO_MIN, Recorder, Shared, Slots, Spin, ring::RawBlock};
+use crate::block::{Block, BlockSeries, Sample};
+use alloc::{sync::Arc, vec::Vec};
+use core::sync::atomic::{
+    Ordering::{Acquire, Relaxed},
+    fence,
+};
+
+/// The state of a recorder at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Raised by every reset: while it is that of the warm-up, nothing here counts yet.
+    pub generation: u64,
+    /// The samples.
+    pub plain: Distribution,
+    /// The delays of the missed slots, where they are recorded.
+    pub missed: Option<Distribution>,
+    /// The slots; all zero for a loop without.
+    pub slots: Slots,
+    /// What the busy loop did besides; all zero for another loop.
+    pub spin: Spin,
+    /// The last sample, in ns; with a table the last remarkable one.
+    pub last: i64,
+    /// The largest samples, in descending order, equal ones in the order of time.
+    pub largest: Vec<Sample>,
+    /// The block under construction.
+    pub current: Block,
+    /// The sample above `stop_on` that ended the measurement.
+    pub stopped: Option<Sample>,
+    /// How often a block could not be handed over in time and grew instead.
+    pub late_drains: u64,
+    /// Blocks handed over before this moment.
+    head: u64,
+}
+
+impl Snapshot {
+    /// The distribution that limits and headlines look at: the samples and the delays of the missed slots.
+    pub fn corrected(&self) -> Option<Distribution> {
+        let mut corrected = self.plain.clone();
+        corrected.merge(self.missed.as_ref()?);
+        Some(corrected)
+    }
+}
+
+/// How often a copy is tried again when the writer was at work meanwhile.
+const TRIES: u32 = 200;
+
+/// The reading end, for a housekeeping thread. It must be drained at least once a minute; later, blocks grow longer.
+#[derive(Debug)]
+pub struct Reader {
+    shared: Arc<Shared>,
+    series: BlockSeries,
+    generation: u64,
+}
+
+impl Reader {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, series: BlockSeries::default(), generation: 0 }
+    }
+
+    /// Takes the finished blocks over. Cheap; a few times a second is fine.
+    pub fn drain(&mut self) {
+        self.drain_to(self.shared.ring.head());
+    }
+
+    fn drain_to(&mut self, head: u64) {
+        while self.shared.ring.tail() != head
+            && let Some((generation, block)) = self.shared.ring.pop()
+        {
+            self.enter(generation);
+            if generation == self.generation {
+                self.series.push(block);
+            }
+        }
+    }
+
+    /// Forgets the blocks of an earlier generation.
+    fn enter(&mut self, generation: u64) {
+        if generation > self.generation {
+            self.generation = generation;
+            self.series.clear();
+        }
+    }
+
+    /// The finished blocks taken over so far, as they were at the last [`Reader::drain`] or [`Reader::snapshot`].
+    pub fn blocks(&self) -> &[Block] {
+        self.series.blocks()
+    }
+
+    /// Copies the state of one moment; `None` when the writer left no pause long enough (then try again later).
+    ///
+    /// Afterwards [`Reader::blocks`] and the snapshot's current block together are exactly the samples counted.
+    pub fn snapshot(&mut self) -> Option<Snapshot> {
+        for _ in 0..TRIES {
+            let before = self.shared.sequence.load(Acquire);
+            if before & 1 == 0 {
+                let snapshot = self.copy();
+                fence(Acquire);
+                if self.shared.sequence.load(Relaxed) == before {
+                    self.enter(snapshot.generation);
+                    self.drain_to(snapshot.head);
+                    return Some(self.arrange(snapshot));
+                }
+            }
+            core::hint::spin_loop();
+        }
+        None
+    }
+
+    /// The whole result of a measurement that has ended: taking the writing end back proves that it has.
+    pub fn finish(mut self, recorder: Recorder) -> (Snapshot, Vec<Block>) {
+        // A recorder that is not ours would leave this one's writer at work.
+        debug_assert!(Arc::ptr_eq(&self.shared, &recorder.shared));
+        let snapshot = self.copy();
+        self.enter(snapshot.generation);
+        self.drain_to(snapshot.head);
+        let snapshot = self.arrange(snapshot);
+        let mut blocks = self.series;
+        if snapshot.current.count > 0 {
+            blocks.push(snapshot.current.clone());
+        }
+        (snapshot, blocks.blocks().to_vec())
+    }
+
+    /// The blocks so far with the one under construction: what a checkpoint stores.
+    pub fn blocks_with(&self, snapshot: &Snapshot) -> Vec<Block> {
+        let mut blocks = self.series.clone();
+        if snapshot.current.count > 0 {
+            blocks.push(snapshot.current.clone());
+        }
+        blocks.blocks().to_vec()
+    }
+
+    fn copy(&self) -> Snapshot {
+        let shared = &*self.shared;
+        let stopped = shared.stopped.get() != 0;
+        let mut plain = distribution(&shared.plain, Some(&shared.block));
+        let mut current = shared.block.read();
+        if let Some(table) = &shared.table {
+            table.expand(&mut plain, &mut current);
+        }
+        Snapshot {
+            generation: shared.generation.get(),
+            plain,
+            missed: shared.missed.as_ref().map(|missed| distribution(missed, None)),
+            slots: shared.slots(),
+            spin: shared.spin(),
+            last: shared.last.get() as i64,
+            largest: shared.largest.read(),
+            current,
+            stopped: stopped.then(|| Sample::unpack(shared.stop_value.get(), shared.stop_stamp.get())),
+            late_drains: shared.ring.full(),
+            head: shared.ring.head(),
+        }
+    }
+
+    fn arrange(&self, mut snapshot: Snapshot) -> Snapshot {
+        snapshot.largest.sort_unstable_by_key(|sample| (core::cmp::Reverse(sample.value), sample.at_ns));
+        snapshot
+    }
+}
+
+fn distribution(live: &Live, block: Option<&RawBlock>) -> Distribution {
+    let (min, max) = (live.min.get() as i64, live.max.get() as i64);
+    let max = (max != NO_MAX).then_some(max);
+    let mut read = live.counters.read(max);
+    read.min = (min != NO_MIN).then_some(min);
+    read.max = max;
+    for sums in [Some(&live.sums), block].into_iter().flatten() {
+        let sums = sums.read();
+        read.count = read.count.wrapping_add(sums.count);
+        read.sum = read.sum.wrapping_add(sums.sum);
+        read.sum_squares = read.sum_squares.wrapping_add(sums.sum_squares);
+    }
+    read
+}

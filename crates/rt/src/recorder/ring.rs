@@ -1,0 +1,236 @@
+//! Finished blocks on their way from the measuring thread to the reader.
+
+use crate::{
+    block::{Block, KEPT, Sample},
+    word::Word,
+};
+use alloc::boxed::Box;
+use core::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+/// Blocks that the ring holds: so many seconds may the reader be late before blocks are merged.
+pub const SLOTS: u64 = 64;
+
+/// A block under construction, and one in the ring: the same words.
+#[derive(Debug)]
+pub(super) struct RawBlock {
+    pub generation: Word,
+    pub start: Word,
+    pub length: Word,
+    pub count: Word,
+    pub sum_low: Word,
+    pub sum_high: Word,
+    pub squares_low: Word,
+    pub squares_high: Word,
+    pub held: Word,
+    /// Value and stamp of the largest, in descending order.
+    pub largest: [(Word, Word); KEPT],
+}
+
+impl RawBlock {
+    pub fn new() -> Self {
+        Self {
+            generation: Word::default(),
+            start: Word::default(),
+            length: Word::default(),
+            count: Word::default(),
+            sum_low: Word::default(),
+            sum_high: Word::default(),
+            squares_low: Word::default(),
+            squares_high: Word::default(),
+            held: Word::default(),
+            largest: core::array::from_fn(|_| (Word::default(), Word::default())),
+        }
+    }
+
+    /// Adds a sample of less than 2^32 to the sums.
+    #[inline(always)]
+    pub fn add_small(&self, value: u64) {
+        self.count.add(1);
+        if self.sum_low.add(value) < value {
+            self.sum_high.add(1);
+        }
+        let square = value.wrapping_mul(value);
+        if self.squares_low.add(square) < square {
+            self.squares_high.add(1);
+        }
+    }
+
+    /// Adds `times` samples of one value to the sums.
+    pub fn add(&self, value: i64, times: u64) {
+        self.count.add(times);
+        self.set_sum(self.sum().wrapping_add(i128::from(value).wrapping_mul(i128::from(times))));
+        let square = u128::from(value.unsigned_abs()).wrapping_mul(u128::from(value.unsigned_abs()));
+        self.set_squares(self.squares().wrapping_add(square.wrapping_mul(u128::from(times))));
+    }
+
+    pub fn sum(&self) -> i128 {
+        (u128::from(self.sum_high.get()) << 64 | u128::from(self.sum_low.get())) as i128
+    }
+
+    fn set_sum(&self, sum: i128) {
+        self.sum_low.set(sum as u64);
+        self.sum_high.set((sum >> 64) as u64);
+    }
+
+    pub fn squares(&self) -> u128 {
+        u128::from(self.squares_high.get()) << 64 | u128::from(self.squares_low.get())
+    }
+
+    fn set_squares(&self, squares: u128) {
+        self.squares_low.set(squares as u64);
+        self.squares_high.set((squares >> 64) as u64);
+    }
+
+    /// Adds another block's sums to this one's.
+    pub fn add_sums(&self, other: &Self) {
+        self.count.add(other.count.get());
+        self.set_sum(self.sum().wrapping_add(other.sum()));
+        self.set_squares(self.squares().wrapping_add(other.squares()));
+    }
+
+    /// The value that a sample must exceed to be kept.
+    pub fn threshold(&self) -> i64 {
+        match self.largest.last() {
+            Some((value, _)) if self.held.get() == KEPT as u64 => value.get() as i64,
+            _ => i64::MIN,
+        }
+    }
+
+    /// Keeps the sample if it is one of the largest.
+    pub fn offer(&self, value: i64, stamp: u64) {
+        let held = self.held.get();
+        let mut carry = (value as u64, stamp);
+        for (index, (kept_value, kept_stamp)) in self.largest.iter().enumerate() {
+            let kept = (kept_value.get(), kept_stamp.get());
+            let empty = index as u64 >= held;
+            if empty || carry.0 as i64 > kept.0 as i64 {
+                kept_value.set(carry.0);
+                kept_stamp.set(carry.1);
+                carry = kept;
+            }
+            if empty {
+                self.held.set(held.wrapping_add(1));
+                break;
+            }
+        }
+    }
+
+    fn copy_from(&self, other: &Self) {
+        self.generation.set(other.generation.get());
+        self.start.set(other.start.get());
+        self.length.set(other.length.get());
+        self.count.set(other.count.get());
+        self.set_sum(other.sum());
+        self.set_squares(other.squares());
+        self.held.set(other.held.get());
+        for (to, from) in self.largest.iter().zip(&other.largest) {
+            to.0.set(from.0.get());
+            to.1.set(from.1.get());
+        }
+    }
+
+    /// Forgets everything; the block starts anew.
+    pub fn restart(&self, generation: u64, start: u64) {
+        self.generation.set(generation);
+        self.start.set(start);
+        self.length.set(0);
+        self.count.set(0);
+        self.set_sum(0);
+        self.set_squares(0);
+        self.held.set(0);
+        for (value, stamp) in &self.largest {
+            value.set(0);
+            stamp.set(0);
+        }
+    }
+
+    pub fn read(&self) -> Block {
+        let mut block = Block::default();
+        block.start_ns = self.start.get();
+        block.length_ns = self.length.get();
+        block.count = self.count.get();
+        block.sum = self.sum();
+        block.sum_squares = self.squares();
+        for (value, stamp) in self.largest.iter().take(self.held.get() as usize) {
+            block.keep(Sample::unpack(value.get(), stamp.get()));
+        }
+        block
+    }
+}
+
+/// One writer, one reader.
+#[derive(Debug)]
+pub(super) struct Ring {
+    slots: Box<[RawBlock]>,
+    /// Blocks ever written.
+    head: AtomicU64,
+    /// Blocks ever read.
+    tail: AtomicU64,
+    /// Blocks that found the ring full and went on growing.
+    full: Word,
+}
+
+impl Ring {
+    pub fn new() -> Self {
+        Self {
+            slots: (0..SLOTS).map(|_| RawBlock::new()).collect(),
+            head: AtomicU64::new(0),
+            tail: AtomicU64::new(0),
+            full: Word::default(),
+        }
+    }
+
+    /// The writer's: hands a block over, or counts that it could not.
+    pub fn push(&self, block: &RawBlock) -> bool {
+        let head = self.head.load(Relaxed);
+        let free = head.wrapping_sub(self.tail.load(Acquire)) < SLOTS;
+        if free && let Some(slot) = self.slots.get((head % SLOTS) as usize) {
+            slot.copy_from(block);
+            self.head.store(head.wrapping_add(1), Release);
+            return true;
+        }
+        self.full.add(1);
+        false
+    }
+
+    /// The reader's: takes the oldest block with its generation.
+    pub fn pop(&self) -> Option<(u64, Block)> {
+        let tail = self.tail.load(Relaxed);
+        if tail == self.head.load(Acquire) {
+            return None;
+        }
+        let slot = self.slots.get((tail % SLOTS) as usize)?;
+        let taken = (slot.generation.get(), slot.read());
+        self.tail.store(tail.wrapping_add(1), Release);
+        Some(taken)
+    }
+
+    /// Blocks ever written.
+    pub fn head(&self) -> u64 {
+        self.head.load(Acquire)
+    }
+
+    /// Blocks ever read.
+    pub fn tail(&self) -> u64 {
+        self.tail.load(Relaxed)
+    }
+
+    /// How often the ring was full.
+    pub fn full(&self) -> u64 {
+        self.full.get()
+    }
+
+    /// The writer's: touches all memory that the reader does not look at now.
+    pub fn touch(&self) {
+        let (head, tail) = (self.head.load(Relaxed), self.tail.load(Acquire));
+        for position in head..tail.wrapping_add(SLOTS) {
+            if let Some(slot) = self.slots.get((position % SLOTS) as usize) {
+                slot.restart(0, 0);
+            }
+        }
+        self.full.set(0);
+    }
+}

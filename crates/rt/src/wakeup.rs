@@ -1,0 +1,316 @@
+//! The periodic loop: sleep until a slot of a fixed schedule, look at the clock, record how late it is.
+//!
+//! Slot k is due at s_0 + kT. Woken for slot k at t, the thread arms the first slot after t: no catch-up bursts. A slot
+//! is *met* when woken for within the deadline, *late* when woken for later, *missed* when it passed without being
+//! armed. The three add up to the slots elapsed, however the loop ends.
+
+use crate::recorder::{Recorder, Slots};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use latido_sys::{Errno, clock::Clock, signal};
+
+/// A clock that one can sleep on; tests bring their own.
+pub trait Timer {
+    /// The time in ns.
+    fn now(&self) -> u64;
+
+    /// Sleeps until then; returns at once if it has passed.
+    ///
+    /// # Errors
+    /// `EINTR` when interrupted.
+    fn sleep_until(&self, at_ns: u64) -> Result<(), Errno>;
+
+    /// How often the calling thread has overrun its budget so far.
+    fn overruns(&self) -> u64 {
+        0
+    }
+}
+
+impl Timer for Clock {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        Clock::now(*self)
+    }
+
+    #[inline(always)]
+    fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
+        Clock::sleep_until(*self, at_ns)
+    }
+
+    #[inline(always)]
+    fn overruns(&self) -> u64 {
+        signal::overruns()
+    }
+}
+
+/// What the loop is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Schedule {
+    /// A slot of the schedule on the loop's clock, in ns: its phase. May be past or future; the first slot armed is
+    /// the first on this grid that is not before it and still to come.
+    pub start_ns: u64,
+    /// T, in ns; not 0.
+    pub period_ns: u64,
+    /// A wake-up later than this after its slot counts as late, in ns; usually T.
+    pub deadline_ns: u64,
+    /// Slots to pass before counting.
+    pub warmup: u64,
+    /// Slots to count; `u64::MAX` means until stopped.
+    pub slots: u64,
+}
+
+/// Why the loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All slots elapsed.
+    Complete,
+    /// The stop flag was set.
+    Stopped,
+    /// A sample was above `stop_on`; the stop flag is set for the other threads.
+    Sample,
+    /// The kernel refused to sleep.
+    Failed(Errno),
+}
+
+/// How the loop went.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// Why it ended.
+    pub end: End,
+    /// s_0, the first slot counted, on the loop's clock, in ns: the origin of all times recorded.
+    pub first_slot_ns: u64,
+    /// The clock when it ended, in ns.
+    pub ended_ns: u64,
+    /// What became of the slots that elapsed.
+    pub slots: Slots,
+}
+
+/// Runs the loop on one of the kernel's clocks until its end.
+///
+/// `overrun` takes the samples that follow a budget overrun of a SCHED_DEADLINE thread instead of `recorder` (their
+/// slots are counted with the others); it needs `latido_sys::signal::catch_overruns`. The stop flag is looked at after
+/// each wake-up and each interruption by a signal.
+pub fn run(
+    clock: Clock,
+    schedule: &Schedule,
+    stop: &AtomicBool,
+    recorder: &mut Recorder,
+    overrun: Option<&mut Recorder>,
+) -> Outcome {
+    drive(
+        schedule,
+        recorder,
+        overrun,
+        || clock.now(),
+        |pass, recorder, overrun| on_clock(clock, pass, stop, recorder, overrun),
+    )
+}
+
+/// Runs every cold path of the loop and the recorders once (some ms), then forgets what was recorded: afterwards code
+/// and data are resident. Best after locking memory and before the thread becomes real-time.
+pub fn rehearse(clock: Clock, recorder: &mut Recorder, mut overrun: Option<&mut Recorder>) {
+    let stop = AtomicBool::new(false);
+    for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
+        recorder.reset();
+        recorder.rehearse();
+    }
+    // The first slots are long past: late, with others missed, and the samples are enormous; then come ordinary ones.
+    let now = clock.now();
+    let base = Pass { first: 0, period: now / 4, deadline: 0, slots: 4, overruns: 0, heed_sample: false };
+    for pass in [
+        base,
+        Pass { first: now.saturating_sub(10_000), period: 1_000, slots: 40, overruns: u64::MAX, ..base },
+        Pass { first: now, period: 20_000, deadline: 20_000, slots: 20, ..base },
+    ] {
+        on_clock(clock, &pass, &stop, recorder, overrun.as_deref_mut());
+    }
+    for recorder in [Some(recorder), overrun].into_iter().flatten() {
+        recorder.finish(clock.now());
+        recorder.reset();
+    }
+}
+
+/// One uninterrupted stretch of slots.
+#[derive(Clone, Copy)]
+struct Pass {
+    /// The first slot.
+    first: u64,
+    period: u64,
+    deadline: u64,
+    slots: u64,
+    /// The overruns that are known.
+    overruns: u64,
+    /// Whether a sample above `stop_on` ends it.
+    heed_sample: bool,
+}
+
+/// How a stretch went.
+struct Passed {
+    end: End,
+    elapsed: u64,
+    overruns: u64,
+}
+
+/// Warm-up, a fresh start, and the slots that count.
+fn drive(
+    schedule: &Schedule,
+    recorder: &mut Recorder,
+    mut overrun: Option<&mut Recorder>,
+    now: impl Fn() -> u64,
+    mut run: impl FnMut(&Pass, &mut Recorder, Option<&mut Recorder>) -> Passed,
+) -> Outcome {
+    let period = schedule.period_ns.max(1);
+    let warmup = Pass {
+        first: next_slot(schedule.start_ns, period, now()),
+        period,
+        deadline: schedule.deadline_ns,
+        slots: schedule.warmup,
+        overruns: 0,
+        heed_sample: false,
+    };
+    let mut passed = run(&warmup, recorder, overrun.as_deref_mut());
+    for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
+        recorder.reset();
+    }
+    // Forgetting took time, so that the first slot is only known now.
+    let planned = warmup.first.wrapping_add(passed.elapsed.wrapping_mul(period));
+    let first = next_slot(planned, period, now());
+    for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
+        recorder.start_at(first);
+    }
+    let counted = Pass { first, slots: schedule.slots, overruns: passed.overruns, heed_sample: true, ..warmup };
+    if passed.end == End::Complete {
+        passed = run(&counted, recorder, overrun.as_deref_mut());
+    } else {
+        passed.elapsed = 0;
+    }
+    let ended_ns = now();
+    for recorder in [Some(&mut *recorder), overrun].into_iter().flatten() {
+        recorder.finish(ended_ns);
+    }
+    Outcome { end: passed.end, first_slot_ns: first, ended_ns, slots: recorder.slots() }
+}
+
+/// The first slot of the grid that is at or after `start` and after `now`.
+fn next_slot(start: u64, period: u64, now: u64) -> u64 {
+    match now.checked_sub(start) {
+        None => start,
+        Some(past) => now.saturating_sub(past.checked_rem(period).unwrap_or(0)).saturating_add(period),
+    }
+}
+
+fn on_clock(
+    clock: Clock,
+    pass: &Pass,
+    stop: &AtomicBool,
+    recorder: &mut Recorder,
+    overrun: Option<&mut Recorder>,
+) -> Passed {
+    match clock {
+        Clock::Monotonic => monotonic(pass, stop, recorder, overrun),
+        Clock::Realtime => realtime(pass, stop, recorder, overrun),
+        Clock::Tai => tai(pass, stop, recorder, overrun),
+        Clock::Boottime => boottime(pass, stop, recorder, overrun),
+    }
+}
+
+/// One function per clock that stays one in the binary, so that the disassembly check finds each loop by its name.
+macro_rules! loops {
+    ($($name:ident $clock:ident),*) => {$(
+        #[inline(never)]
+        fn $name(pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder, overrun: Option<&mut Recorder>) -> Passed {
+            sweep(&Clock::$clock, pass, stop, recorder, overrun)
+        }
+    )*};
+}
+
+loops!(monotonic Monotonic, realtime Realtime, tai Tai, boottime Boottime);
+
+/// The loop.
+#[inline(always)]
+fn sweep(
+    timer: &impl Timer,
+    pass: &Pass,
+    stop: &AtomicBool,
+    recorder: &mut Recorder,
+    mut overrun: Option<&mut Recorder>,
+) -> Passed {
+    let mut passed = Passed { end: End::Complete, elapsed: 0, overruns: pass.overruns };
+    let mut due = pass.first;
+    // From this latency on a sample is late or has missed the next slot.
+    let attention = pass.deadline.saturating_add(1).min(pass.period) as i64;
+    while passed.elapsed < pass.slots {
+        if stop.load(Relaxed) {
+            passed.end = End::Stopped;
+            break;
+        }
+        if let Err(error) = timer.sleep_until(due) {
+            if error == Errno::EINTR {
+                continue;
+            }
+            passed.end = End::Failed(error);
+            break;
+        }
+        let now = timer.now();
+        let latency = now.wrapping_sub(due) as i64;
+        due = due.wrapping_add(pass.period);
+        passed.elapsed = passed.elapsed.wrapping_add(1);
+        recorder.begin();
+        let mut cold = false;
+        if let Some(overrun) = &mut overrun {
+            let overruns = timer.overruns();
+            cold = overruns != passed.overruns;
+            if cold {
+                passed.overruns = overruns;
+                overrun.begin();
+                overrun.record(latency, now);
+                overrun.commit();
+            }
+        }
+        cold = cold || recorder.record(latency, now);
+        if cold || latency >= attention {
+            (due, passed.elapsed) = catch_up(timer, pass, recorder, (latency, now), due, passed.elapsed);
+        }
+        recorder.set_elapsed(passed.elapsed);
+        recorder.commit();
+        if cold && pass.heed_sample && recorder.stopped() {
+            passed.end = End::Sample;
+            stop.store(true, Relaxed);
+            break;
+        }
+    }
+    passed
+}
+
+/// After a late wake-up or slow work: counts the slot as late if it was, and the slots that have passed as missed.
+/// Returns the first slot to come and how many have elapsed.
+#[cold]
+#[inline(never)]
+fn catch_up(
+    timer: &impl Timer,
+    pass: &Pass,
+    recorder: &mut Recorder,
+    (latency, woken): (i64, u64),
+    mut due: u64,
+    mut elapsed: u64,
+) -> (u64, u64) {
+    if latency > 0 && latency as u64 > pass.deadline {
+        recorder.count_late();
+    }
+    let mut now = woken;
+    // Counting takes time too; but a period shorter than that must not keep us here for ever.
+    for _ in 0..8 {
+        while due <= now && elapsed < pass.slots {
+            recorder.miss(now.wrapping_sub(due));
+            due = due.wrapping_add(pass.period);
+            elapsed = elapsed.wrapping_add(1);
+        }
+        now = timer.now();
+        if due > now {
+            break;
+        }
+    }
+    (due, elapsed)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! A 64-bit cell with one writer and any readers: plain loads and stores, no locked instruction.
+
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Written by one thread only, so that load and store need not be one operation.
+#[derive(Debug, Default)]
+pub(crate) struct Word(AtomicU64);
+
+impl Word {
+    #[inline(always)]
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    #[inline(always)]
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+
+    /// Adds and returns the new value; wraps.
+    #[inline(always)]
+    pub fn add(&self, by: u64) -> u64 {
+        let sum = self.get().wrapping_add(by);
+        self.set(sum);
+        sum
+    }
+}
+
+/// So many zero cells. They are resident only once written (see `Recorder::reset`).
+pub(crate) fn words(count: usize) -> Box<[Word]> {
+    (0..count).map(|_| Word::default()).collect()
+}
