@@ -68,7 +68,7 @@ fn a_broken_plan_file_exits_1_and_names_the_line() {
     let output = Command::new(env!("CARGO_BIN_EXE_latido")).args(["run", "x.toml"]).current_dir(&dir).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(err, "error: x.toml:2: name must be a string in quotes, not the number 5\n");
+    assert_eq!(err, "error: x.toml:2: name must be a string in quotes, not 5\n");
 }
 
 #[test]
