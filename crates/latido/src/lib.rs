@@ -5,6 +5,7 @@ pub mod agent;
 pub mod analyze;
 pub mod cell;
 pub mod check;
+pub mod cli;
 pub mod cpus;
 pub mod load;
 pub mod machine;

@@ -1,10 +1,30 @@
 //! Plans: a list of groups, each the product of its own axes, and what is expected of the result.
 
+pub mod axes;
+pub mod expand;
+pub mod expect;
+pub mod items;
+pub mod kind;
+pub mod node;
+pub mod parse;
+pub mod print;
+pub mod scheduling;
+pub mod shipped;
+pub mod source;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use expand::expand;
+pub use parse::{load, parse};
+
 use crate::{
     cell::{Item, Level, Scheduling},
     cpus::CpuSet,
     units::Ns,
 };
+
+/// The most cells that a plan may have.
+pub const CELLS_MAX: usize = 100_000;
 
 /// A plan after reading and checking: every name exists, every option was accepted by its probe, load or tuning.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +78,20 @@ pub struct Group {
     pub stop_on: Option<Ns>,
     /// How often the product is repeated.
     pub repeat: u32,
+}
+
+impl Group {
+    /// How many cells, or `None` if their number has no end.
+    pub fn cells(&self) -> Option<usize> {
+        let axes = [self.kernel.len(), self.tuning.len(), self.load.len(), self.scheduling.len(), self.probe.len()];
+        axes.into_iter().try_fold(self.repeat as usize, usize::checked_mul)
+    }
+
+    /// Warm-up and measuring of all cells together, the least time that the group takes.
+    pub fn time(&self) -> Ns {
+        let one = self.duration.0.saturating_add(self.warmup.0);
+        Ns(one.saturating_mul(self.cells().unwrap_or(usize::MAX) as u64))
+    }
 }
 
 /// One expectation: it must hold for every matching series; no match is inconclusive.

@@ -1,0 +1,19 @@
+//! `latido check`: is this machine fit to measure, and what to change.
+
+use anyhow::Result;
+
+/// Is this machine fit to measure; what to change.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Carries out `latido check`.
+///
+/// # Errors
+/// The machine cannot be read at all.
+pub fn run(_args: Args) -> Result<u8> {
+    super::not_connected("checking the machine")
+}

@@ -1,0 +1,60 @@
+//! `latido help`: of a command, of a probe, load or tuning, or of a topic.
+
+use super::{Cli, Usage, write_out};
+use crate::{plan::kind::Kind, suggest::nearest};
+use anyhow::Result;
+use clap::CommandFactory;
+
+/// Texts that belong to no command and no item.
+const TOPICS: &[(&str, &str)] = &[
+    ("exit-status", include_str!("help/exit-status.txt")),
+    ("plans", include_str!("help/plans.txt")),
+    ("words", include_str!("help/words.txt")),
+];
+
+/// Explain a command, probe, load, tuning or topic.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    /// A command, probe, load, tuning, or one of exit-status, plans, words
+    #[arg(value_name = "TOPIC")]
+    pub topic: Option<String>,
+}
+
+/// Carries out `latido help`.
+///
+/// # Errors
+/// There is no such topic.
+pub fn run(args: Args) -> Result<u8> {
+    let mut command = Cli::command();
+    command.build();
+    let Some(topic) = args.topic else { return write_out(&command.render_long_help().to_string()) };
+    let mut texts = Vec::new();
+    if let Some(command) = command.find_subcommand_mut(&topic) {
+        texts.push(command.render_long_help().to_string());
+    }
+    for kind in Kind::ALL {
+        texts.extend(item(kind, &topic));
+    }
+    texts.extend(TOPICS.iter().filter(|(name, _)| *name == topic).map(|(_, text)| (*text).to_string()));
+    if texts.is_empty() {
+        let items = Kind::ALL.into_iter().flat_map(Kind::entries).map(|entry| entry.name.to_string());
+        let commands = command.get_subcommands().map(|command| command.get_name().to_string());
+        let known: Vec<String> = commands.chain(items).chain(TOPICS.iter().map(|(name, _)| name.to_string())).collect();
+        let hint = nearest(&topic, known.iter().map(String::as_str));
+        let more = "`latido --help` shows the commands, `latido list` the rest";
+        return Err(Usage::new(format!("there is no help on `{topic}`{hint}; {more}")).into());
+    }
+    write_out(&texts.join("\n\n"))
+}
+
+fn item(kind: Kind, name: &str) -> Option<String> {
+    let entry = kind.entry(name)?;
+    let mut text = format!("{} `{name}`: {}\n", kind.word(), entry.about);
+    if !entry.help.trim().is_empty() {
+        text.push_str(&format!("\n{}\n", entry.help.trim()));
+    }
+    if let Some(main) = entry.main_option {
+        text.push_str(&format!("\n`{name}:VALUE` is short for `{name}:{main}=VALUE`.\n"));
+    }
+    Some(text)
+}

@@ -1,0 +1,128 @@
+//! The command line: what can be typed, and where each command goes.
+
+mod agent;
+mod assemble;
+mod check;
+mod completions;
+mod help;
+pub mod how;
+mod list;
+mod load;
+mod man;
+mod report;
+mod run;
+mod show;
+#[cfg(test)]
+mod tests;
+pub mod words;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::{
+    fmt,
+    io::{self, Write},
+};
+
+/// Exit status of a wrong command line (EX_USAGE of sysexits.h).
+pub const EXIT_USAGE: u8 = 64;
+
+/// Will this machine keep its deadlines, and what decides it?
+#[derive(Parser, Debug)]
+#[command(name = "latido", version, about, disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(after_help = "`latido help TOPIC` explains a command, a probe, a load, a tuning, exit-status, plans, words.")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Check(check::Args),
+    Run(Box<run::Args>),
+    List(list::Args),
+    Show(show::Args),
+    Report(report::Args),
+    Load(load::Args),
+    Help(help::Args),
+    #[command(hide = true)]
+    Agent(agent::Args),
+    #[command(hide = true)]
+    Completions(completions::Args),
+    #[command(hide = true)]
+    Man(man::Args),
+}
+
+impl Cli {
+    /// Carries out the command; the exit status.
+    ///
+    /// # Errors
+    /// What ended it; [`Usage`] where the command line is to blame.
+    pub fn run(self) -> Result<u8> {
+        match self.command {
+            Command::Check(args) => check::run(args),
+            Command::Run(args) => run::run(*args),
+            Command::List(args) => list::run(args),
+            Command::Show(args) => show::run(args),
+            Command::Report(args) => report::run(args),
+            Command::Load(args) => load::run(args),
+            Command::Help(args) => help::run(args),
+            Command::Agent(args) => agent::run(args),
+            Command::Completions(args) => completions::run(args),
+            Command::Man(args) => man::run(args),
+        }
+    }
+}
+
+/// The command line is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usage(String);
+
+impl Usage {
+    /// What is wrong with it.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Says on stderr what clap has to say (on stdout for `--help` and `--version`); the exit status.
+pub fn explain(error: &clap::Error) -> u8 {
+    // Nobody is left to tell when this fails.
+    let _ = error.print();
+    if error.use_stderr() { EXIT_USAGE } else { 0 }
+}
+
+/// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
+pub fn complain(error: &anyhow::Error) -> u8 {
+    let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(broken_pipe) {
+        return 0;
+    }
+    let usage = error.downcast_ref::<Usage>().is_some();
+    let more = if usage { "\n\nFor more information, try 'latido help run' or '--help'." } else { "" };
+    // Nobody is left to tell when this fails.
+    let _ = writeln!(io::stderr(), "error: {error:#}{more}");
+    if usage { EXIT_USAGE } else { 1 }
+}
+
+/// Writes a text to stdout.
+fn write_out(text: &str) -> Result<u8> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(0)
+}
+
+/// A command whose other half is not linked in.
+fn not_connected(what: &str) -> Result<u8> {
+    anyhow::bail!("{what} is not part of this build")
+}

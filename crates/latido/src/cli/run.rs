@@ -1,0 +1,138 @@
+//! `latido run`: measure, store, print the table and the verdict.
+
+use super::{assemble, how::How, write_out};
+use crate::plan::{Plan, print};
+use anyhow::Result;
+use std::{io::Write, path::PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  latido run                                   wakeup, 1 ms, FIFO 80, all allowed CPUs, 60 s
+  latido run quick                             the shipped plan `quick`: about a minute
+  latido run wakeup period=250us --load stress-cpu --limit 100us
+  latido run plans/mine.toml --repeat 3
+  latido run gap -c 2-3 -d 10m --print-plan    show the plan, measure nothing
+
+NAME is a probe, a shipped plan, or a path with `/` or `.toml` (`latido list`, `latido help NAME`).
+Loads and tunings are NAME[:key=value,...]; a piece without `=` extends the value before it.
+With a plan, a flag replaces the plan's own axis or value in every group.
+Exit status: 0 within limits, 1 error, 2 a limit failed, 3 inconclusive, 64 usage, 130 interrupted.";
+
+/// Measure, store, print the table and the verdict.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Probe or plan, then options of the probe (key=value)
+    #[arg(value_name = "NAME] [KEY=VALUE")]
+    pub words: Vec<String>,
+    /// CPUs to measure, for example 2-5 [default: all allowed]
+    #[arg(short, long, value_name = "LIST")]
+    pub cpus: Option<String>,
+    /// How long each cell measures, for example 10m [default: 60s]
+    #[arg(short, long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// Period of the probe, for example 500us
+    #[arg(long, value_name = "TIME")]
+    pub period: Option<String>,
+    /// Policy of the measuring threads: fifo, rr, other, deadline[:runtime=T,deadline=T,period=T] [default: fifo]
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Option<String>,
+    /// Priority under fifo or rr, 1 to 99 [default: 80]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub prio: Option<String>,
+    /// Nice value under policy other, -20 to 19
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub nice: Option<String>,
+    /// Budget in each period under policy deadline
+    #[arg(long, value_name = "TIME")]
+    pub runtime: Option<String>,
+    /// Relative deadline under policy deadline [default: the period]
+    #[arg(long, value_name = "TIME")]
+    pub dl_deadline: Option<String>,
+    /// Period under policy deadline
+    #[arg(long, value_name = "TIME")]
+    pub dl_period: Option<String>,
+    /// A load meanwhile, NAME[:key=value,...]; several act together
+    #[arg(long, value_name = "LOAD")]
+    pub load: Vec<String>,
+    /// A setting changed meanwhile, NAME[:key=value,...]; several act together
+    #[arg(long, value_name = "TUNING")]
+    pub tune: Vec<String>,
+    /// Fail when a sample is above this, for example 100us
+    #[arg(long, value_name = "TIME")]
+    pub limit: Option<String>,
+    /// End the cell at the first sample above this
+    #[arg(long, value_name = "TIME")]
+    pub stop_on: Option<String>,
+    /// How long to run before samples count [default: 1s, or a tenth of a short duration]
+    #[arg(long, value_name = "TIME")]
+    pub warmup: Option<String>,
+    /// How often to repeat everything [default: 1]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub repeat: Option<String>,
+    /// Seed of the order and of all that is random [default: random, recorded]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    /// Where runs are kept [default: $LATIDO_STORE, else $XDG_DATA_HOME/latido]
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// No live view, only the result
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Print the plan as TOML and measure nothing
+    #[arg(long)]
+    pub print_plan: bool,
+    /// Finish an interrupted run; finished cells are kept
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "cpus", "duration", "period", "policy", "prio",
+        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "warmup", "repeat", "seed",
+        "print_plan"])]
+    pub resume: Option<String>,
+    /// Where the report goes [default: report.html]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "no_report")]
+    pub output: Option<PathBuf>,
+    /// Write no report
+    #[arg(long)]
+    pub no_report: bool,
+}
+
+/// Carries out `latido run`.
+///
+/// # Errors
+/// A usage error, a wrong plan, or whatever ends the run.
+pub fn run(args: Args) -> Result<u8> {
+    let how = How {
+        store: args.store.clone(),
+        json: args.json,
+        quiet: args.quiet,
+        output: args.output.clone(),
+        no_report: args.no_report,
+        resume: args.resume.clone(),
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+    };
+    if how.resume.is_some() {
+        return resume(&how);
+    }
+    let (plan, dropped) = assemble::plan(&args)?;
+    for text in dropped {
+        // Nobody is left to tell when this fails.
+        let _ =
+            writeln!(std::io::stderr(), "note: the flags leave no cell for the expectation `{text}`; it is left out");
+    }
+    if args.print_plan {
+        return write_out(&print::plan(&plan));
+    }
+    measure(plan, &how)
+}
+
+/// The host carries out the plan.
+fn measure(_plan: Plan, _how: &How) -> Result<u8> {
+    super::not_connected("measuring")
+}
+
+/// The host finishes the run `how.resume`.
+fn resume(_how: &How) -> Result<u8> {
+    super::not_connected("resuming")
+}

@@ -1,0 +1,127 @@
+//! Command lines as a whole: what each means as a plan, and what a wrong one is told.
+
+use super::{Cli, Command, Usage, assemble};
+use crate::plan::{expand, parse, print, tests::null_options};
+use clap::{CommandFactory, Parser};
+use std::fmt::Write;
+
+/// The plan of a `run` command line, or its complaint.
+fn plan(line: &[&str]) -> Result<crate::plan::Plan, String> {
+    let words = ["latido", "run"].iter().chain(line);
+    let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
+    let Command::Run(args) = cli.command else { panic!("{line:?}") };
+    match assemble::plan(&args) {
+        Ok((plan, _)) => Ok(plan),
+        Err(error) => {
+            let prefix = if error.is::<Usage>() { "usage: " } else { "" };
+            Err(format!("{prefix}{error}"))
+        }
+    }
+}
+
+#[test]
+fn the_table_of_flags_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn words_mean_what_the_plan_says() {
+    let mut pages = String::new();
+    for line in [
+        &["null"][..],
+        &["null:samples=5"],
+        &["null", "samples=5", "-c", "2-5", "-d", "8s", "--limit", "100us", "--stop-on", "1ms", "--repeat", "3"],
+        &["null", "--warmup", "0s", "--load", "none", "--tune", "default"],
+        &["null", "--prio", "7"],
+        &["null", "--policy", "rr"],
+        &["null", "--policy", "rr:9"],
+        &["null", "--policy", "other"],
+        &["null", "--nice", "-5"],
+        &["null", "--policy", "deadline:runtime=200us,deadline=1ms,period=2ms"],
+        &["null", "--policy", "deadline", "--runtime", "200us", "--dl-period", "1ms"],
+    ] {
+        let line: Vec<&str> = line.iter().copied().chain(["--seed", "1"]).collect();
+        let plan = plan(&line).unwrap();
+        let text = print::plan(&plan);
+        let again = parse("printed", &text).unwrap();
+        assert_eq!(expand(&again), expand(&plan), "{line:?}");
+        writeln!(pages, "$ latido run {}\n{text}", line.join(" ")).unwrap();
+    }
+    insta::assert_snapshot!(pages);
+}
+
+#[test]
+fn wrong_words_are_usage_errors_that_name_the_word() {
+    let mut answers = String::new();
+    for line in [
+        &["nul"][..],
+        &["null", "sampels=3"],
+        &["null", "samples=many"],
+        &["null", "samples=1", "samples=2"],
+        &["null:samples=1", "samples=2"],
+        &["null:"],
+        &["null", "gap"],
+        &["null", "prio=9"],
+        &["null", "stop_on=1ms"],
+        &["null", "--load", ":a=1"],
+        &["null", "--prio", "0"],
+        &["null", "--prio", "high"],
+        &["null", "--nice", "-21"],
+        &["null", "--policy", "fifo", "--nice", "3"],
+        &["null", "--policy", "fifo:prio=3", "--prio", "4"],
+        &["null", "--policy", "fifa"],
+        &["null", "--policy", "deadline"],
+        &["null", "--policy", "deadline", "--runtime", "2ms", "--dl-period", "1ms"],
+        &["null", "--duration", "10"],
+        &["null", "--duration", "0s"],
+        &["null", "--warmup", "1 fortnight"],
+        &["null", "--limit", "100"],
+        &["null", "--cpus", "a"],
+        &["null", "--repeat", "0"],
+        &["null", "--repeat", "twice"],
+        &["null", "--repeat", "100001"],
+        &["null", "--load", "qqq"],
+        &["null", "--load", "none", "--load", "none"],
+        &["null", "--load", "qqq:a=1,a=2"],
+        &["null", "--tune", "isolate:cpus=1"],
+        &["null", "--tune", ""],
+    ] {
+        let answer = plan(line).unwrap_err().replace(&null_options(), "; it has ITS OPTIONS");
+        assert!(answer.starts_with("usage: "), "{line:?}: {answer}");
+        writeln!(answers, "$ latido run {}\n{answer}\n", line.join(" ")).unwrap();
+    }
+    insta::assert_snapshot!(answers);
+}
+
+#[test]
+fn flags_change_a_plan_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mine.toml");
+    let text = "schema = 1\nname = \"mine\"\n[[group]]\nprobe = [\"null\"]\nduration = \"20s\"\nrepeat = 4\n";
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap();
+    let plan = plan(&[path, "samples=3", "-d", "5s", "--repeat", "2", "--prio", "9", "--seed", "7"]).unwrap();
+    assert_eq!((plan.name.as_str(), plan.seed, expand(&plan).len()), ("mine", 7, 2));
+    let cell = &expand(&plan)[0];
+    assert_eq!(cell.duration.to_string(), "5s");
+    assert_eq!(cell.scheduling.to_string(), "fifo 9");
+    assert_eq!(cell.probe.options["samples"].as_integer(), Some(3));
+}
+
+#[test]
+fn a_wrong_file_is_no_usage_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mine.toml");
+    std::fs::write(&path, "schema = 1\nname = \"mine\"\n").unwrap();
+    let answer = plan(&[path.to_str().unwrap()]).unwrap_err();
+    assert!(answer.ends_with("mine.toml:1: a plan needs at least one [[group]]"), "{answer}");
+    assert!(!answer.starts_with("usage"), "{answer}");
+    assert!(plan(&["./no-such-file.toml"]).unwrap_err().starts_with("cannot open the plan"));
+}
+
+#[test]
+fn a_plan_without_a_seed_gets_one_that_is_printed() {
+    let (one, other) = (plan(&["null"]).unwrap(), plan(&["null"]).unwrap());
+    assert_ne!(one.seed, other.seed);
+    assert!(print::plan(&one).contains(&format!("seed = {}", one.seed)));
+}

@@ -1,0 +1,191 @@
+//! The words of the command line: `NAME[:key=value,...]`.
+
+use crate::plan::{
+    kind::Kind,
+    print::{bare, quote, value},
+};
+use toml::Value;
+
+/// A name with its options as typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// What stands before the colon.
+    pub name: String,
+    /// Keys and values in the order typed.
+    pub options: Vec<(String, String)>,
+}
+
+/// Splits a word; `main` is the option that a leading bare value sets for a name, if any.
+///
+/// # Errors
+/// What is wrong with the word.
+pub fn split(word: &str, main: impl Fn(&str) -> Option<&'static str>) -> Result<Word, String> {
+    let Some((name, rest)) = word.split_once(':') else {
+        return Ok(Word { name: word.into(), options: Vec::new() });
+    };
+    let options = options(rest, main(name)).map_err(|message| match message.as_str() {
+        "" => "nothing follows the colon".into(),
+        _ => message,
+    })?;
+    Ok(Word { name: name.into(), options })
+}
+
+/// Splits `key=value,key=value`. A piece without `=` extends the value before it; at the start it sets the main option.
+///
+/// # Errors
+/// A bare value where there is no main option, a key given twice, an empty text.
+pub fn options(text: &str, main: Option<&str>) -> Result<Vec<(String, String)>, String> {
+    let mut options: Vec<(String, String)> = Vec::new();
+    for piece in text.split(',') {
+        match (piece.split_once('='), options.last_mut()) {
+            (Some((key, _)), _) if !is_key(key) => return Err(format!("`{key}` is not the name of an option")),
+            (Some((key, value)), _) => {
+                unused(&options, key)?;
+                options.push((key.into(), value.into()));
+            }
+            (None, Some((_, value))) => {
+                value.push(',');
+                value.push_str(piece);
+            }
+            (None, None) if piece.is_empty() => return Err(String::new()),
+            (None, None) => match main {
+                Some(main) => options.push((main.into(), piece.into())),
+                None => return Err(format!("`{piece}` is not of the form key=value")),
+            },
+        }
+    }
+    Ok(options)
+}
+
+/// Refuses a key that was already given.
+///
+/// # Errors
+/// The key was already given.
+pub fn unused(options: &[(String, String)], key: &str) -> Result<(), String> {
+    match options.iter().any(|(known, _)| known == key) {
+        true => Err(format!("`{key}` is given twice")),
+        false => Ok(()),
+    }
+}
+
+/// Whether a word is `key=value`.
+pub fn is_option(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(key, _)| is_key(key))
+}
+
+fn is_key(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// One load or tuning with typed options, and the name that its level gets in tables.
+pub struct Asked {
+    /// `{ name = "stress-ng", sleep = 16 }`
+    pub toml: String,
+    /// `stress-ng sleep=16`
+    pub id: String,
+}
+
+/// Reads the word of a load or tuning.
+///
+/// # Errors
+/// What is wrong with the word; its name and options are checked later, with all others.
+pub fn asked(kind: Kind, word: &str) -> Result<Asked, String> {
+    let main = |name: &str| kind.entry(name).and_then(|entry| entry.main_option);
+    if let Some((name, rest)) = word.split_once(':')
+        && let Some(main) = main(name)
+        && takes_argv(kind, name, main)
+    {
+        let argv: Vec<Value> = rest.split_whitespace().map(Value::from).collect();
+        let toml = format!("{{ name = {}, {} = {} }}", quote(name), bare(main), value(&Value::Array(argv)));
+        return Ok(Asked { toml, id: format!("{name} {}", rest.trim()).chars().take(200).collect() });
+    }
+    let Word { name, options } = split(word, main)?;
+    if name.is_empty() {
+        return Err(format!("the name of a {} is missing", kind.word()));
+    }
+    let (mut toml, mut id) = (format!("{{ name = {}", quote(&name)), name.clone());
+    for (key, text) in &options {
+        toml.push_str(&format!(", {} = {}", bare(key), value(&kind.value(&name, key, text))));
+        id.push_str(&match main(&name) == Some(key) {
+            true => format!(" {text}"),
+            false => format!(" {key}={text}"),
+        });
+    }
+    toml.push_str(" }");
+    Ok(Asked { toml, id })
+}
+
+/// Whether an option is a program with its arguments: a list, never a single string.
+fn takes_argv(kind: Kind, name: &str, key: &str) -> bool {
+    let one = Value::from("x");
+    kind.objection(name, key, &one).is_some() && kind.objection(name, key, &Value::Array(vec![one])).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(text: &str) -> Result<String, String> {
+        let shown = |(key, value): &(String, String)| format!("{key}->{value}");
+        Ok(options(text, Some("main"))?.iter().map(shown).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn commas_belong_to_the_value_before_them() {
+        for (text, expected) in [
+            ("a=1", "a->1"),
+            ("a=1,b=2", "a->1 b->2"),
+            ("cpus=0,4-5", "cpus->0,4-5"),
+            ("cpus=0,4-5,b=x=y", "cpus->0,4-5 b->x=y"),
+            ("off", "main->off"),
+            ("1,3,b=2", "main->1,3 b->2"),
+            ("a=", "a->"),
+            ("a=,", "a->,"),
+        ] {
+            assert_eq!(pairs(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_word_says_why() {
+        for (text, expected) in [
+            ("a=1,a=2", "`a` is given twice"),
+            ("off,main=2", "`main` is given twice"),
+            ("a b=1", "`a b` is not the name of an option"),
+            ("=1", "`` is not the name of an option"),
+        ] {
+            assert_eq!(pairs(text), Err(expected.to_string()), "{text}");
+        }
+        assert_eq!(options("off", None), Err("`off` is not of the form key=value".into()));
+        assert_eq!(split("x:", |_| None), Err("nothing follows the colon".into()));
+    }
+
+    #[test]
+    fn values_get_the_type_that_the_option_takes() {
+        for (word, toml, id) in [
+            (
+                "trial:250us,sleep=4,cpus=1",
+                r#"{ name = "trial", period = "250us", sleep = 4, cpus = "1" }"#,
+                "trial 250us sleep=4 cpus=1",
+            ),
+            ("trial:period=1ms,cpus=1,3", r#"{ name = "trial", period = "1ms", cpus = "1,3" }"#, "trial 1ms cpus=1,3"),
+            (
+                "command:make -j4  a=b,c",
+                r#"{ name = "command", argv = ["make", "-j4", "a=b,c"] }"#,
+                "command make -j4  a=b,c",
+            ),
+            ("unheard-of", r#"{ name = "unheard-of" }"#, "unheard-of"),
+        ] {
+            let asked = asked(Kind::Trial, word).unwrap();
+            assert_eq!((asked.toml.as_str(), asked.id.as_str()), (toml, id));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_word_panics(word in "\\PC*") {
+            let _ = asked(Kind::Trial, &word);
+            let _ = asked(Kind::Trial, &format!("trial:{word}"));
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What a `[[group]]` may say, or the command line in its place; what is not said gets its default at the end.
+
+use super::{
+    CELLS_MAX, Group, expand, items,
+    kind::{self, Kind},
+    node::{Keys, Node},
+    print, scheduling,
+    source::{At, Place, Problem},
+};
+use crate::{
+    cell::{Item, Level, Scheduling},
+    cpus::CpuSet,
+    probe::PROBES,
+    registry,
+    suggest::nearest,
+    units::Ns,
+};
+use std::collections::HashSet;
+
+/// The keys of a group.
+const KEYS: &[&str] =
+    &["probe", "load", "tuning", "scheduling", "kernel", "cpus", "duration", "warmup", "limit", "stop_on", "repeat"];
+
+/// How long a cell measures where nothing is said.
+const DURATION: Ns = Ns::from_secs(60);
+
+/// The axes and common values of a group as far as they were said.
+#[derive(Clone, Debug, Default)]
+pub struct Axes {
+    kernel: Option<Vec<String>>,
+    pub(super) tuning: Option<Vec<At<Level>>>,
+    pub(super) load: Option<Vec<At<Level>>>,
+    scheduling: Option<Vec<Scheduling>>,
+    probe: Option<Vec<At<Item>>>,
+    cpus: Option<CpuSet>,
+    duration: Option<Ns>,
+    warmup: Option<Ns>,
+    limit: Option<Ns>,
+    stop_on: Option<Ns>,
+    repeat: Option<u32>,
+}
+
+/// An option for every probe of a plan that has it, from the command line.
+#[derive(Clone, Debug)]
+pub struct ProbeOption {
+    /// The option.
+    pub key: String,
+    /// Its value as typed.
+    pub word: String,
+    /// The word of the command line.
+    pub place: Place,
+}
+
+impl Axes {
+    /// Reads the keys of a group.
+    pub fn read(keys: Keys) -> Result<Self, Problem> {
+        keys.only("a group", KEYS)?;
+        let time = |key: &str| keys.get(key).map(|node| node.positive_time(key)).transpose();
+        Ok(Self {
+            probe: keys.get("probe").map(items::probes).transpose()?,
+            load: keys.get("load").map(|node| items::levels(node, Kind::Load)).transpose()?,
+            tuning: keys.get("tuning").map(|node| items::levels(node, Kind::Tuning)).transpose()?,
+            scheduling: keys.get("scheduling").map(scheduling::levels).transpose()?,
+            kernel: keys.get("kernel").map(kernels).transpose()?,
+            cpus: keys.get("cpus").map(cpus).transpose()?,
+            duration: time("duration")?,
+            warmup: keys.get("warmup").map(|node| node.time("warmup")).transpose()?,
+            limit: time("limit")?,
+            stop_on: time("stop_on")?,
+            repeat: match keys.get("repeat") {
+                Some(node) => Some(node.number("repeat", 1..=CELLS_MAX as i64)? as u32),
+                None => None,
+            },
+        })
+    }
+
+    /// These axes, except where the other says something.
+    pub fn overlaid(&self, over: &Self) -> Self {
+        fn pick<T: Clone>(over: &Option<T>, base: &Option<T>) -> Option<T> {
+            over.as_ref().or(base.as_ref()).cloned()
+        }
+        Self {
+            kernel: pick(&over.kernel, &self.kernel),
+            tuning: pick(&over.tuning, &self.tuning),
+            load: pick(&over.load, &self.load),
+            scheduling: pick(&over.scheduling, &self.scheduling),
+            probe: pick(&over.probe, &self.probe),
+            cpus: pick(&over.cpus, &self.cpus),
+            duration: pick(&over.duration, &self.duration),
+            warmup: pick(&over.warmup, &self.warmup),
+            limit: pick(&over.limit, &self.limit),
+            stop_on: pick(&over.stop_on, &self.stop_on),
+            repeat: pick(&over.repeat, &self.repeat),
+        }
+    }
+
+    /// The levels of load and tuning with their places.
+    pub fn levels(&self) -> impl Iterator<Item = (Kind, &At<Level>)> {
+        let load = self.load.iter().flatten().map(|level| (Kind::Load, level));
+        load.chain(self.tuning.iter().flatten().map(|level| (Kind::Tuning, level)))
+    }
+
+    /// Sets an option in every probe that has it; says whether any has.
+    pub fn set(&mut self, option: &ProbeOption) -> Result<bool, Problem> {
+        let mut known = false;
+        for probe in self.probe.iter_mut().flatten() {
+            let value = Kind::Probe.value(&probe.it.name, &option.key, &option.word);
+            match Kind::Probe.objection(&probe.it.name, &option.key, &value) {
+                Some(objection) if kind::unknown_option(&objection).is_some() => continue,
+                Some(objection) => {
+                    let message = format!("probe `{}`, option `{}`: {objection}", probe.it.name, option.key);
+                    return Err(option.place.problem(message));
+                }
+                None => probe.it.options.insert(option.key.clone(), value),
+            };
+            known = true;
+            if let Err(error) = Kind::Probe.read(&probe.it) {
+                let message = format!("probe `{}`: {}", probe.it.name, kind::plain(&error));
+                return Err(option.place.problem(message));
+            }
+        }
+        // Levels that differed in this option alone are now one.
+        let mut seen = HashSet::new();
+        if let Some(probes) = &mut self.probe {
+            probes.retain(|probe| seen.insert(print::item(&probe.it)));
+        }
+        Ok(known)
+    }
+
+    /// Fills in the defaults and asks each probe whether it can measure such cells.
+    pub fn finish(self, place: &Place) -> Result<Group, Problem> {
+        let Some(probes) = self.probe else {
+            return Err(place.problem("a group needs the key `probe`, for example probe = [\"wakeup\"]"));
+        };
+        let levels = |levels: Option<Vec<At<Level>>>, kind| match levels {
+            Some(levels) => levels.into_iter().map(|level| level.it).collect(),
+            None => vec![Level { id: items::nothing(kind).into(), items: Vec::new() }],
+        };
+        let duration = self.duration.unwrap_or(DURATION);
+        let warmup = if duration < Ns::from_secs(10) { Ns(duration.0 / 10) } else { Ns::from_secs(1) };
+        let (places, probe): (Vec<Place>, Vec<Item>) = probes.into_iter().map(|at| (at.place, at.it)).unzip();
+        let group = Group {
+            kernel: self.kernel.unwrap_or_else(|| vec!["running".into()]),
+            tuning: levels(self.tuning, Kind::Tuning),
+            load: levels(self.load, Kind::Load),
+            scheduling: self.scheduling.unwrap_or_else(|| vec![scheduling::DEFAULT]),
+            probe,
+            cpus: self.cpus,
+            duration,
+            warmup: self.warmup.unwrap_or(warmup),
+            limit: self.limit,
+            stop_on: self.stop_on,
+            repeat: self.repeat.unwrap_or(1),
+        };
+        if group.cells().is_none_or(|cells| cells > CELLS_MAX) {
+            return Err(place.problem(format!("the group has more than {CELLS_MAX} cells")));
+        }
+        for (item, place) in group.probe.iter().zip(&places) {
+            for scheduling in &group.scheduling {
+                let cell = expand::sample(&group, item, *scheduling);
+                let checked = registry::build("probe", PROBES, item).and_then(|probe| probe.check(&cell));
+                checked.map_err(|error| {
+                    place.problem(format!("probe `{}` with scheduling {scheduling}: {error:#}", item.name))
+                })?;
+            }
+        }
+        Ok(group)
+    }
+}
+
+fn kernels(node: Node) -> Result<Vec<String>, Problem> {
+    let mut kernels: Vec<String> = Vec::new();
+    for element in node.levels("kernel")? {
+        let name = element.text("kernel")?;
+        if name != "running" {
+            let hint = nearest(name, ["running"]);
+            let message = format!("kernel `{name}`{hint}: kernels other than `running` come with the lab");
+            return Err(element.problem(format!("{message}, which this version does not have yet")));
+        }
+        if !kernels.is_empty() {
+            return Err(element.problem(format!("the kernel `{name}` is named twice")));
+        }
+        kernels.push(name.into());
+    }
+    Ok(kernels)
+}
+
+fn cpus(node: Node) -> Result<CpuSet, Problem> {
+    node.text("cpus")?.parse().map_err(|error| node.problem(format!("cpus: {error}")))
+}

@@ -1,0 +1,247 @@
+//! Items and levels of a plan: names looked up, options checked by their owners, arrays turned into levels.
+
+use super::{
+    CELLS_MAX,
+    kind::{self, Kind},
+    node::{Entry, Node},
+    source::{At, Problem},
+};
+use crate::{
+    cell::{Item, Level},
+    suggest::{closest, nearest},
+};
+use toml::{Table, Value};
+
+/// Tunings that plans will be able to name: so far refused by name, not as a misspelling.
+const TUNINGS_TO_COME: &[&str] = &[
+    "isolate",
+    "irqs",
+    "frequency",
+    "throttle",
+    "preempt",
+    "irq-priority",
+    "rcu",
+    "timers",
+    "workqueues",
+    "watchdog",
+    "numa-balancing",
+    "thp",
+    "ksm",
+    "vm-stat",
+    "smt",
+];
+
+/// The most items of a level, and the most options of an item.
+const TOGETHER_MAX: usize = 100;
+
+/// One level that an item stands for: itself, and what its arrays chose.
+struct Variant {
+    item: Item,
+    /// ` sleep=4`, or nothing where there was nothing to choose.
+    chosen: String,
+}
+
+/// The probe axis.
+pub fn probes(node: Node) -> Result<Vec<At<Item>>, Problem> {
+    let mut probes: Vec<At<Item>> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for element in node.levels("probe")? {
+        for Variant { item, .. } in variants(element, Kind::Probe)? {
+            let written = super::print::item(&item);
+            if !seen.insert(written.clone()) {
+                return Err(element.problem(format!("the probe {written} is named twice")));
+            }
+            probes.push(element.at(item));
+        }
+    }
+    Ok(probes)
+}
+
+/// The name of the level that is nothing, per axis.
+pub fn nothing(kind: Kind) -> &'static str {
+    if kind == Kind::Tuning { "default" } else { "none" }
+}
+
+/// The load or tuning axis: `"name"`, `{ id, use = [items] }`.
+pub fn levels(node: Node, kind: Kind) -> Result<Vec<At<Level>>, Problem> {
+    let mut levels: Vec<At<Level>> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for element in node.levels(kind.word())? {
+        for level in level(element, kind)? {
+            if !seen.insert(level.id.clone()) {
+                return Err(element.problem(format!("two levels of {} are called `{}`", kind.word(), level.id)));
+            }
+            levels.push(element.at(level));
+        }
+    }
+    Ok(levels)
+}
+
+fn level(node: Node, kind: Kind) -> Result<Vec<Level>, Problem> {
+    if let Some(name) = node.as_text() {
+        let items = if name == nothing(kind) {
+            Vec::new()
+        } else {
+            variants(node, kind)?.into_iter().map(|variant| variant.item).collect()
+        };
+        return Ok(vec![Level { id: name.into(), items }]);
+    }
+    let what = format!("a level of {}", kind.word());
+    let keys = node.table(&what)?;
+    keys.only(&what, &["id", "use"])?;
+    let id_node = keys.need(&what, "id")?;
+    let id = id_node.text("id")?;
+    if id.is_empty() || id.trim() != id || id.chars().count() > 200 || id.chars().any(char::is_control) {
+        return Err(id_node.problem("an id is 1 to 200 visible characters"));
+    }
+    let mut levels = vec![Level { id: id.into(), items: Vec::new() }];
+    let elements = keys.need(&what, "use")?.array("use")?;
+    if let Some(extra) = elements.get(TOGETHER_MAX) {
+        return Err(extra.problem(format!("more than {TOGETHER_MAX} items in one level")));
+    }
+    for element in elements {
+        let variants = variants(element, kind)?;
+        if levels.len().saturating_mul(variants.len()) > CELLS_MAX {
+            return Err(element.problem(too_many()));
+        }
+        let join = |level: &Level, variant: &Variant| {
+            let mut level = level.clone();
+            level.id.push_str(&variant.chosen);
+            level.items.push(variant.item.clone());
+            level
+        };
+        levels = levels.iter().flat_map(|level| variants.iter().map(move |variant| join(level, variant))).collect();
+    }
+    Ok(levels)
+}
+
+/// One item, alone.
+pub fn single(node: Node, kind: Kind) -> Result<Item, Problem> {
+    let mut variants = variants(node, kind)?;
+    match variants.pop() {
+        Some(only) if variants.is_empty() => Ok(only.item),
+        _ => Err(node.problem("one item was expected, not several levels")),
+    }
+}
+
+/// `"name"` or `{ name, option... }`: one variant, or one for each combination of the elements of its arrays.
+fn variants(node: Node, kind: Kind) -> Result<Vec<Variant>, Problem> {
+    let what = format!("a {}", kind.word());
+    let (name_node, options) = match node.as_text() {
+        Some(_) => (node, Vec::new()),
+        None => {
+            let keys = node.table(&what)?;
+            let entries = keys.entries();
+            let Some(name) = keys.get("name") else {
+                let instead = closest("name", entries.iter().map(|entry| entry.key));
+                let instead = instead.map(|key| format!(", not `{key}`")).unwrap_or_default();
+                return Err(keys.problem(format!("{what} needs the key `name`{instead}")));
+            };
+            (name, entries)
+        }
+    };
+    let name = name_node.text("name")?;
+    if kind.entry(name).is_none() {
+        return Err(name_node.problem(unknown(kind, name)));
+    }
+    let options: Vec<_> = options.into_iter().filter(|entry| entry.key != "name").collect();
+    if let Some(extra) = options.get(TOGETHER_MAX) {
+        return Err(extra.key_problem(format!("more than {TOGETHER_MAX} options for one {}", kind.word())));
+    }
+    let mut combinations = vec![Combination::default()];
+    for entry in &options {
+        let choices = choices(kind, name, entry)?;
+        if combinations.len().saturating_mul(choices.len()) > CELLS_MAX {
+            return Err(entry.value.problem(too_many()));
+        }
+        combinations = combinations
+            .iter()
+            .flat_map(|one| choices.iter().map(|choice| one.with(entry, choice, &choices)))
+            .collect();
+    }
+    let finish = |Combination { values, chosen }: Combination| {
+        let options = values.iter().map(|(entry, one)| (entry.key.to_string(), one.value.clone())).collect::<Table>();
+        let item = Item { name: name.into(), options };
+        match kind.read(&item) {
+            Ok(_) => Ok(Variant { item, chosen }),
+            Err(error) => Err(blame(node, kind, name, &values, &kind::plain(&error))),
+        }
+    };
+    combinations.into_iter().map(finish).collect()
+}
+
+/// One of the values that an option takes in turn.
+#[derive(Clone)]
+struct Choice<'a> {
+    value: Value,
+    node: Node<'a>,
+}
+
+/// One value for each option so far.
+#[derive(Clone, Default)]
+struct Combination<'a> {
+    values: Vec<(&'a Entry<'a>, Choice<'a>)>,
+    chosen: String,
+}
+
+impl<'a> Combination<'a> {
+    fn with(&self, entry: &'a Entry<'a>, choice: &Choice<'a>, choices: &[Choice]) -> Self {
+        let mut longer = self.clone();
+        longer.values.push((entry, choice.clone()));
+        if choices.len() > 1 {
+            longer.chosen.push_str(&format!(" {}={}", entry.key, shown(&choice.value)));
+        }
+        longer
+    }
+}
+
+/// The values that an option takes in turn: an array is one value where the item takes lists, else one value each.
+fn choices<'a>(kind: Kind, name: &str, entry: &Entry<'a>) -> Result<Vec<Choice<'a>>, Problem> {
+    let whole = entry.value.plain()?;
+    match entry.value.as_array() {
+        Some(elements) if kind.objection(name, entry.key, &whole).is_some() => {
+            if elements.is_empty() {
+                return Err(entry.value.problem(format!("`{}` names no level", entry.key)));
+            }
+            elements.into_iter().map(|node| Ok(Choice { value: node.plain()?, node })).collect()
+        }
+        _ => Ok(vec![Choice { value: whole, node: entry.value }]),
+    }
+}
+
+/// Finds the option that the item objects to: the first one that is refused on its own.
+fn blame(node: Node, kind: Kind, name: &str, values: &[(&Entry, Choice)], message: &str) -> Problem {
+    let what = format!("{} `{name}`", kind.word());
+    for (entry, choice) in values {
+        let Some(objection) = kind.objection(name, entry.key, &choice.value) else { continue };
+        let Some(known) = kind::unknown_option(&objection) else {
+            return choice.node.problem(format!("{what}, option `{}`: {objection}", entry.key));
+        };
+        let hint = nearest(entry.key, known.iter().copied());
+        let has = if known.is_empty() { "no options".into() } else { known.join(", ") };
+        return entry.key_problem(format!("{what} has no option `{}`{hint}; it has {has}", entry.key));
+    }
+    node.problem(format!("{what}: {message}"))
+}
+
+fn unknown(kind: Kind, name: &str) -> String {
+    let word = kind.word();
+    if kind == Kind::Tuning && TUNINGS_TO_COME.contains(&name) {
+        return format!("the tuning `{name}` is not in this version yet");
+    }
+    let entries = kind.entries();
+    let hint = nearest(name, entries.iter().map(|entry| entry.name).chain([nothing(kind)]));
+    format!("there is no {word} `{name}`{hint}; `latido list {word}s` shows them all")
+}
+
+/// A value as level names show it.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => super::print::value(other),
+    }
+}
+
+fn too_many() -> String {
+    format!("the arrays multiply to more than {CELLS_MAX} levels")
+}

@@ -1,0 +1,141 @@
+//! A plan as TOML: what `--print-plan` shows and what a run stores; reading it gives the same plan.
+
+use super::{Expect, Group, Order, Plan, items::nothing, kind::Kind, parse::SCHEMA};
+use crate::{
+    cell::{Item, Level, Scheduling},
+    units::Ns,
+};
+use std::fmt::Write;
+use toml::Value;
+
+/// The whole plan.
+pub fn plan(plan: &Plan) -> String {
+    let mut out = String::new();
+    let cells: usize = plan.groups.iter().filter_map(Group::cells).sum();
+    let time = plan.groups.iter().map(|group| group.time().0).fold(0, u64::saturating_add);
+    let plural = if cells == 1 { "" } else { "s" };
+    line(&mut out, format_args!("# {cells} cell{plural}, {} with warm-up", Ns(time)));
+    line(&mut out, format_args!("schema = {SCHEMA}"));
+    line(&mut out, format_args!("name = {}", quote(&plan.name)));
+    if let Some(about) = &plan.about {
+        line(&mut out, format_args!("about = {}", quote(about)));
+    }
+    line(&mut out, format_args!("seed = {}", plan.seed));
+    let order = match plan.order {
+        Order::Interleaved => "interleaved",
+        Order::AsWritten => "as-written",
+    };
+    line(&mut out, format_args!("order = \"{order}\""));
+    for one in &plan.groups {
+        group(&mut out, one);
+    }
+    for one in &plan.expect {
+        expect(&mut out, one);
+    }
+    out
+}
+
+fn group(out: &mut String, group: &Group) {
+    line(out, format_args!("\n[[group]]"));
+    axis(out, "probe", group.probe.iter().map(item));
+    axis(out, "load", group.load.iter().map(|one| level(one, Kind::Load)));
+    axis(out, "tuning", group.tuning.iter().map(|one| level(one, Kind::Tuning)));
+    axis(out, "scheduling", group.scheduling.iter().map(|one| scheduling(*one)));
+    axis(out, "kernel", group.kernel.iter().map(|one| quote(one)));
+    if let Some(cpus) = &group.cpus {
+        line(out, format_args!("cpus = \"{cpus}\""));
+    }
+    line(out, format_args!("duration = \"{}\"", group.duration));
+    line(out, format_args!("warmup = \"{}\"", group.warmup));
+    if let Some(limit) = group.limit {
+        line(out, format_args!("limit = \"{limit}\""));
+    }
+    if let Some(stop_on) = group.stop_on {
+        line(out, format_args!("stop_on = \"{stop_on}\""));
+    }
+    line(out, format_args!("repeat = {}", group.repeat));
+}
+
+fn expect(out: &mut String, expect: &Expect) {
+    line(out, format_args!("\n[[expect]]"));
+    if !expect.filter.is_empty() {
+        let pairs: Vec<String> =
+            expect.filter.iter().map(|(axis, level)| format!("{axis} = {}", quote(level))).collect();
+        line(out, format_args!("where = {{ {} }}", pairs.join(", ")));
+    }
+    line(out, format_args!("metric = {}", quote(&expect.metric())));
+    line(out, format_args!("op = \"{}\"", expect.op));
+    let bound = expect.bound();
+    let number = bound.bytes().all(|byte| byte.is_ascii_digit());
+    line(out, format_args!("value = {}", if number { bound } else { quote(&bound) }));
+}
+
+fn axis(out: &mut String, key: &str, levels: impl Iterator<Item = String>) {
+    let levels: Vec<String> = levels.collect();
+    let one_line = format!("{key} = [{}]", levels.join(", "));
+    if one_line.chars().count() <= 100 {
+        return line(out, format_args!("{one_line}"));
+    }
+    line(out, format_args!("{key} = [\n  {},\n]", levels.join(",\n  ")));
+}
+
+fn level(level: &Level, kind: Kind) -> String {
+    let id = level.id.as_str();
+    match level.items.as_slice() {
+        [] if id == nothing(kind) => quote(id),
+        [only] if only.options.is_empty() && only.name == id && id != nothing(kind) => quote(id),
+        items => {
+            let items: Vec<String> = items.iter().map(item).collect();
+            format!("{{ id = {}, use = [{}] }}", quote(id), items.join(", "))
+        }
+    }
+}
+
+/// `{ name = "wakeup", period = "1ms" }`
+pub fn item(item: &Item) -> String {
+    let options = item.options.iter().map(|(key, one)| format!(", {} = {}", bare(key), value(one)));
+    format!("{{ name = {}{} }}", quote(&item.name), options.collect::<String>())
+}
+
+/// `{ policy = "fifo", prio = 80 }`
+pub fn scheduling(scheduling: Scheduling) -> String {
+    match scheduling {
+        Scheduling::Other { nice: 0 } => "{ policy = \"other\" }".into(),
+        Scheduling::Other { nice } => format!("{{ policy = \"other\", nice = {nice} }}"),
+        Scheduling::Fifo { prio } => format!("{{ policy = \"fifo\", prio = {prio} }}"),
+        Scheduling::Rr { prio } => format!("{{ policy = \"rr\", prio = {prio} }}"),
+        Scheduling::Deadline { runtime, deadline, period } => format!(
+            "{{ policy = \"deadline\", runtime = \"{runtime}\", deadline = \"{deadline}\", period = \"{period}\" }}"
+        ),
+    }
+}
+
+/// A value in one line.
+pub fn value(one: &Value) -> String {
+    match one {
+        Value::String(text) => quote(text),
+        Value::Array(values) => format!("[{}]", values.iter().map(value).collect::<Vec<_>>().join(", ")),
+        Value::Table(table) => {
+            let pairs: Vec<String> = table.iter().map(|(key, one)| format!("{} = {}", bare(key), value(one))).collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A string in one line, whatever is in it. JSON's escapes are TOML's, but for the one control character that JSON
+/// lets stand.
+pub fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
+}
+
+/// A key, in quotes where it must be.
+pub fn bare(key: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if !key.is_empty() && key.chars().all(plain) { key.into() } else { quote(key) }
+}
+
+fn line(out: &mut String, text: std::fmt::Arguments) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{text}");
+}
