@@ -227,7 +227,7 @@ pub(super) fn hypervisor(record: &Record, _: &Deciding) -> Judged {
 
 pub(super) fn housekeeping(record: &Record, _: &Deciding) -> Judged {
     match &record.quality.housekeeping {
-        Some(cpus) => ok(format!("CPUs {cpus} are left for everything else")),
+        Some(cpus) => ok(format!("left for everything else: {cpus}")),
         None => (Note, "every CPU is measured: latido itself runs on them too".into()),
     }
 }

@@ -99,7 +99,7 @@ pub fn measured(cell: Cell, threads: &[Vec<i64>]) -> Record {
         elapsed_ns: cell.duration.0,
         warmup_ns: cell.warmup.0,
         anchors: Anchors::default(),
-        machine: Machine { hostname: "bench-07".into(), kernel: "6.12.48".into(), ..Machine::default() },
+        machine: machine(),
         quality: clean(threads.len() as u32),
         load: Vec::new(),
         tunings: Vec::new(),
@@ -107,6 +107,12 @@ pub fn measured(cell: Cell, threads: &[Vec<i64>]) -> Record {
         skipped: Vec::new(),
         cell,
     }
+}
+
+/// The machine of every synthetic record.
+#[allow(clippy::needless_update)] // The snapshot grows; tests of records need no more of it.
+pub fn machine() -> Machine {
+    Machine { hostname: "bench-07".into(), kernel: "6.12.48".into(), ..Machine::default() }
 }
 
 /// The record of [`cell`]: two threads of 10,000 samples from 2 to about 25 us.

@@ -166,6 +166,25 @@ mod tests {
     }
 
     #[test]
+    fn behind_sudo_everything_belongs_to_the_person() {
+        use std::os::unix::fs::MetadataExt;
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root may give files away");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let owner = Some(Owner { uid: 12_345, gid: 54_321 });
+        let deep = dir.path().join("a/b");
+        make_dirs(&deep, owner).unwrap();
+        write(&deep.join("file"), b"x", owner).unwrap();
+        for path in [dir.path().join("a"), deep.clone(), deep.join("file")] {
+            let what = fs::metadata(&path).unwrap();
+            assert_eq!((what.uid(), what.gid()), (12_345, 54_321), "{}", path.display());
+        }
+        assert_eq!(fs::metadata(dir.path()).unwrap().uid(), 0);
+    }
+
+    #[test]
     fn missing_directories_are_made_once() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("a/b/c");

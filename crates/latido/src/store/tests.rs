@@ -84,7 +84,8 @@ fn a_run_comes_back_as_it_was_written() {
 /// At every step of a cell the host may vanish: what was finished is whole, the rest is open and measured again.
 #[test]
 fn a_run_cut_off_anywhere_resumes_with_its_finished_cells() {
-    let steps: &[(&str, fn(&Draft))] = &[
+    type Step = fn(&Draft);
+    let steps: &[(&str, Step)] = &[
         ("nothing", |_| {}),
         ("started", |d| d.start_cell(2, &under("busy")).unwrap()),
         ("files", |d| {
@@ -320,4 +321,44 @@ fn two_thousand_runs_are_listed() {
     println!("2001 runs listed in {:?}", start.elapsed());
     assert_eq!(listing.runs.len(), 2_001);
     assert_eq!(listing.runs[0].0, draft.dir);
+}
+
+/// A small file system that is gone when this is dropped.
+struct Tmpfs(tempfile::TempDir);
+
+impl Tmpfs {
+    fn mount(size: &str) -> Option<Self> {
+        let dir = tempfile::tempdir().unwrap();
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "latido-test"]).arg(dir.path());
+        mount.stderr(std::process::Stdio::null()).status().is_ok_and(|status| status.success()).then(|| Self(dir))
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_finished_cells_whole() {
+    let Some(disk) = Tmpfs::mount("256k") else {
+        eprintln!("skipped: no permission to mount a small file system");
+        return;
+    };
+    let new = New { plan: "quick", toml: TOML, cells: 2, command: vec![], machine: String::new() };
+    let draft = Draft::create(disk.0.path(), new).unwrap();
+    measure(&draft, 1, cell());
+    draft.start_cell(2, &under("busy")).unwrap();
+    draft.checkpoint(2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 1000])]).unwrap();
+    let error = draft.put_file(2, "histogram-0.hdr", &vec![7; 400 << 10]).unwrap_err();
+    let text = format!("{error:#}");
+    assert!(text.contains("histogram-0.hdr") && text.contains("--store"), "{text}");
+    assert!(draft.checkpoint(2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 400 << 10])]).is_err());
+    drop(draft);
+    let run = read(&find(disk.0.path(), "last").unwrap(), parse).unwrap();
+    assert_eq!(run.problems, Vec::<String>::new());
+    assert!(is_done(&run.cells[0]));
+    assert_eq!(run.cells[1].record().unwrap().outcome, Outcome::Checkpoint);
 }
