@@ -220,6 +220,7 @@ pub(super) fn autogroup(record: &Record, _: &Deciding) -> Judged {
 pub(super) fn hypervisor(record: &Record, _: &Deciding) -> Judged {
     match record.machine.rows().into_iter().find(|(name, _)| *name == "hypervisor") {
         None => unknown(),
+        Some((_, value)) if value == "unknown" => unknown(),
         Some((_, value)) if value == "none" => ok("none"),
         Some((_, value)) => (Note, format!("{value}: the host adds latencies of its own")),
     }
