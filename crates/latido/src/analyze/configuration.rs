@@ -1,10 +1,14 @@
 //! Configurations: one per distinct tuple of axes, labelled by what differs, repeats pooled but countable.
 
+use super::{Load, summary};
 use crate::{
     cell::Cell,
     machine::Machine,
-    record::{Block, Sample, Slots, Summary},
+    record::{Block, Record, Sample, Series, Slots, Summary},
+    store::{Run, SeriesData, StoredCell, codec},
+    units::Ns,
 };
+use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -63,4 +67,247 @@ pub struct Track {
     pub blocks: Vec<Block>,
     /// Its largest samples, in descending order.
     pub largest: Vec<Sample>,
+}
+
+/// What [`configurations`] found.
+#[derive(Debug, Default)]
+pub struct Configurations {
+    /// In the order of their first cells.
+    pub all: Vec<Configuration>,
+    /// Series that are left out because the data beside the record could not be read, one sentence each.
+    pub problems: Vec<String>,
+}
+
+/// Pools the measured cells of one or several runs.
+///
+/// # Errors
+/// None in practice: see [`codec::histogram`].
+pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, load: Load<'_>) -> Result<Configurations> {
+    let mut found = Configurations::default();
+    let mut parts: Vec<Vec<Part>> = Vec::new();
+    for run in runs {
+        for cell in &run.cells {
+            let Some(record) = cell.record() else { continue };
+            let at = match found.all.iter().position(|known| same(known, record)) {
+                Some(at) => at,
+                None => {
+                    parts.push(Vec::new());
+                    found.all.push(Configuration {
+                        label: String::new(),
+                        cell: record.cell.clone(),
+                        machine: record.machine.clone(),
+                        members: Vec::new(),
+                        quantities: Vec::new(),
+                    });
+                    found.all.len() - 1
+                }
+            };
+            let member = (run.meta.id.clone(), cell.number);
+            found.all[at].members.push(member.clone());
+            add(&mut parts[at], cell, record, &member, load, &mut found.problems);
+        }
+    }
+    for (configuration, parts) in found.all.iter_mut().zip(parts) {
+        let limit = configuration.cell.limit;
+        configuration.quantities = parts.into_iter().map(|part| part.pool(limit)).collect::<Result<_>>()?;
+    }
+    let labels = super::label::labels(&found.all);
+    for (configuration, label) in found.all.iter_mut().zip(labels) {
+        configuration.label = label;
+    }
+    Ok(found)
+}
+
+/// Whether a record belongs to a configuration. Not compared: repeat, seed, duration and warm-up.
+fn same(known: &Configuration, record: &Record) -> bool {
+    let (a, b) = (&known.cell, &record.cell);
+    known.machine.hostname == record.machine.hostname
+        && known.machine.kernel == record.machine.kernel
+        && (&a.kernel, &a.tuning, &a.load, &a.scheduling) == (&b.kernel, &b.tuning, &b.load, &b.scheduling)
+        && (&a.probe, &a.cpus, &a.limit) == (&b.probe, &b.cpus, &b.limit)
+}
+
+/// One quantity's series before they are pooled.
+struct Part {
+    quantity: String,
+    labels: BTreeMap<String, String>,
+    unit: String,
+    headlines: Vec<Summary>,
+    plains: Vec<Summary>,
+    slots: Option<Slots>,
+    negative: u64,
+    elapsed_ns: u64,
+    histograms: Vec<Histogram<u64>>,
+    missed: Vec<Histogram<u64>>,
+    tracks: Vec<Track>,
+}
+
+fn add(
+    parts: &mut Vec<Part>,
+    cell: &StoredCell,
+    record: &Record,
+    member: &(String, usize),
+    load: Load<'_>,
+    problems: &mut Vec<String>,
+) {
+    for series in &record.series {
+        let data = match load(cell, series) {
+            Ok(data) => data,
+            Err(error) => {
+                problems.push(format!("left out: {} of thread {}: {error:#}", series.quantity, series.thread));
+                continue;
+            }
+        };
+        let key = (&series.quantity, &series.labels, &series.unit);
+        let at = parts.iter().position(|p| (&p.quantity, &p.labels, &p.unit) == key).unwrap_or_else(|| {
+            parts.push(Part::new(series));
+            parts.len() - 1
+        });
+        parts[at].take(record, series, data, member);
+    }
+}
+
+impl Part {
+    fn new(series: &Series) -> Self {
+        Self {
+            quantity: series.quantity.clone(),
+            labels: series.labels.clone(),
+            unit: series.unit.clone(),
+            headlines: Vec::new(),
+            plains: Vec::new(),
+            slots: None,
+            negative: 0,
+            elapsed_ns: 0,
+            histograms: Vec::new(),
+            missed: Vec::new(),
+            tracks: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, record: &Record, series: &Series, data: SeriesData, member: &(String, usize)) {
+        self.headlines.push(series.headline());
+        self.plains.push(series.plain());
+        if let Some(slots) = series.slots {
+            let sum = self.slots.get_or_insert_default();
+            sum.met += slots.met;
+            sum.late += slots.late;
+            sum.missed += slots.missed;
+        }
+        self.negative += series.negative;
+        self.elapsed_ns += record.elapsed_ns;
+        self.histograms.push(data.histogram);
+        self.missed.extend(data.missed);
+        self.tracks.push(Track {
+            member: member.clone(),
+            repeat: record.cell.repeat,
+            cpu: series.cpu,
+            max: series.headline().max,
+            blocks: data.blocks,
+            largest: data.largest,
+        });
+    }
+
+    fn pool(self, limit: Option<Ns>) -> Result<Pooled> {
+        let plain = sum(&self.histograms)?;
+        let histogram = sum([&plain].into_iter().chain(&self.missed))?;
+        let summary = summary::pool(&self.headlines, &histogram, self.negative);
+        let above = |limit: Ns| {
+            let edge = i64::try_from(limit.0).ok()?;
+            self.headlines.iter().map(|part| summary::above(&part.bands, edge)).sum::<Option<u64>>()
+        };
+        Ok(Pooled {
+            above_limit: limit.and_then(above),
+            plain: summary::pool(&self.plains, &plain, self.negative),
+            summary,
+            quantity: self.quantity,
+            labels: self.labels,
+            unit: self.unit,
+            slots: self.slots,
+            histogram,
+            elapsed_ns: self.elapsed_ns,
+            tracks: self.tracks,
+        })
+    }
+}
+
+pub(super) fn sum<'a>(histograms: impl IntoIterator<Item = &'a Histogram<u64>>) -> Result<Histogram<u64>> {
+    let mut sum = codec::histogram()?;
+    for histogram in histograms {
+        sum.add(histogram).map_err(|e| anyhow!("pooling histograms: {e}"))?;
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::sample::{self, Fixture, cell, quiet, under, with_spike};
+
+    #[test]
+    fn repeats_are_pooled_and_stay_countable() {
+        let again = Cell { repeat: 2, seed: 7, ..cell() };
+        let fixture = Fixture::new(vec![
+            (cell(), vec![quiet(0), quiet(1)]),
+            (under("busy"), vec![quiet(2)]),
+            (again, vec![with_spike(0, 4_000, 150_000), quiet(1)]),
+        ]);
+        let found = configurations([&fixture.run], &|c, s| fixture.load(c, s)).unwrap();
+        assert_eq!(found.problems, Vec::<String>::new());
+        let [idle, busy] = &found.all[..] else { panic!("{found:?}") };
+        assert_eq!((idle.label.as_str(), busy.label.as_str()), ("idle", "busy"));
+        assert_eq!(idle.members.iter().map(|m| m.1).collect::<Vec<_>>(), [1, 3]);
+        let latency = &idle.quantities[0];
+        assert_eq!((latency.summary.count, latency.summary.max), (40_000, Some(150_000)));
+        assert_eq!(latency.above_limit, Some(1));
+        assert_eq!(latency.slots, Some(Slots { met: 40_000, late: 0, missed: 0 }));
+        assert_eq!(latency.tracks.len(), 4);
+        assert_eq!(latency.tracks[2].repeat, 2);
+        assert_eq!(latency.histogram.len(), 40_000);
+        assert_eq!(latency.elapsed_ns, 40_000_000_000);
+    }
+
+    /// The delay of a missed slot is in the headline, and only there.
+    #[test]
+    fn missed_slots_count_in_the_headline() {
+        let fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+        let mut run = fixture.run;
+        let crate::store::CellState::Measured(record) = &mut run.cells[0].state else { panic!() };
+        let series = &mut record.series[0];
+        let mut corrected = series.plain();
+        (corrected.count, corrected.max) = (corrected.count + 1, Some(3_000_000));
+        series.corrected = Some(corrected);
+        series.slots = Some(Slots { met: 10_000, late: 0, missed: 1 });
+        let load = |_: &StoredCell, _: &Series| {
+            let mut data = sample::data(&quiet(0));
+            data.missed = Some(sample::data(&[3_000_000]).histogram);
+            Ok(data)
+        };
+        let found = configurations([&run], &load).unwrap();
+        let latency = &found.all[0].quantities[0];
+        assert_eq!((latency.summary.count, latency.summary.max), (10_001, Some(3_000_000)));
+        assert_eq!((latency.plain.count, latency.histogram.len()), (10_000, 10_001));
+        assert!(latency.plain.max < Some(30_000));
+    }
+
+    #[test]
+    fn a_series_without_its_data_is_left_out_and_told() {
+        let fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
+        let load = |c: &StoredCell, s: &Series| {
+            anyhow::ensure!(s.thread == 0, "histogram-1.hdr is gone");
+            fixture.load(c, s)
+        };
+        let found = configurations([&fixture.run], &load).unwrap();
+        assert_eq!(found.all[0].quantities[0].summary.count, 10_000);
+        assert!(found.problems[0].contains("histogram-1.hdr is gone"), "{:?}", found.problems);
+    }
+
+    #[test]
+    fn other_machines_and_kernels_are_other_configurations() {
+        let a = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+        let mut b = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+        b.record(1).machine.kernel = "6.12.48-rt".into();
+        let found = configurations([&a.run, &b.run], &|c, s| a.load(c, s)).unwrap();
+        let labels: Vec<&str> = found.all.iter().map(|c| c.label.as_str()).collect();
+        assert_eq!(labels, ["6.12.48", "6.12.48-rt"]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Verdicts: of a cell, of an expectation, of a run; and the exit status that follows.
 
-use super::trust::Finding;
+use super::trust::{Finding, Level};
 use serde::{Deserialize, Serialize};
 
 /// The verdict of a cell, an expectation or a run.
@@ -56,4 +56,63 @@ pub struct ExpectJudgement {
     pub verdict: Verdict,
     /// The measured figures, or why there are none.
     pub detail: String,
+}
+
+impl Verdict {
+    /// The exit status that it means; 130 (interrupted) is the caller's to know.
+    pub fn exit(self) -> u8 {
+        match self {
+            Self::Pass => 0,
+            Self::Infra => 1,
+            Self::Fail => 2,
+            Self::Inconclusive | Self::Contaminated => 3,
+        }
+    }
+
+    /// The heavier of two in a run: infra, then contaminated, inconclusive, fail, pass (exit 1 > 3 > 2 > 0).
+    pub fn and(self, other: Self) -> Self {
+        let weight = |verdict| match verdict {
+            Self::Pass => 0,
+            Self::Fail => 1,
+            Self::Inconclusive => 2,
+            Self::Contaminated => 3,
+            Self::Infra => 4,
+        };
+        if weight(self) >= weight(other) { self } else { other }
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Inconclusive => "inconclusive",
+            Self::Contaminated => "contaminated",
+            Self::Infra => "infra",
+        })
+    }
+}
+
+impl CellJudgement {
+    /// Whether the measurement was not what was asked for.
+    pub fn is_invalid(&self) -> bool {
+        self.findings.iter().any(|finding| finding.level == Level::Invalid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::*;
+
+    #[test]
+    fn the_exit_status_follows_the_precedence() {
+        let run = |verdicts: &[Verdict]| verdicts.iter().copied().fold(Pass, Verdict::and).exit();
+        assert_eq!(run(&[]), 0);
+        assert_eq!(run(&[Pass, Fail, Pass]), 2);
+        assert_eq!(run(&[Fail, Inconclusive]), 3);
+        assert_eq!(run(&[Contaminated, Fail]), 3);
+        assert_eq!(run(&[Contaminated, Infra, Fail]), 1);
+    }
 }

@@ -1,5 +1,18 @@
 //! Run directories: `runs/<id>/{plan.toml, run.json, cells/<n>/{cell.json, record.json, host.json, ...}}`.
 
+pub mod codec;
+mod durable;
+mod read;
+mod root;
+#[cfg(test)]
+mod tests;
+mod tolerant;
+mod write;
+
+pub use read::{Listing, list_runs, read, series_data};
+pub use root::{find, root};
+pub use write::{Draft, New, is_done};
+
 use crate::{
     analyze::verdict::Verdict,
     cell::Cell,
@@ -8,10 +21,13 @@ use crate::{
 };
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The version of `run.json`.
 pub const SCHEMA: u32 = 1;
+
+/// Where a cell's checkpoint may be, best first: in place, or left by an interrupted replacement.
+const CHECKPOINTS: [&str; 3] = ["checkpoint", "checkpoint.new", "checkpoint.old"];
 
 /// A run as it lies on the disk. Whatever could not be read is in `problems`; the rest is whole.
 #[derive(Debug)]
@@ -26,10 +42,12 @@ pub struct Run {
     pub cells: Vec<StoredCell>,
     /// What is truncated, foreign or missing, one sentence each, with the path.
     pub problems: Vec<String>,
+    /// Whether the plan could not be read, so that its cells and expectations are not known.
+    pub damaged: bool,
 }
 
 /// `run.json`: what `list runs` shows without opening a cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     /// Version of this structure, [`SCHEMA`].
     pub schema: u32,
@@ -60,7 +78,7 @@ pub struct Meta {
 pub struct StoredCell {
     /// Number in the run, from 1; the name of its directory.
     pub number: usize,
-    /// Its directory.
+    /// Where its files are: its directory, or the checkpoint in it.
     pub dir: PathBuf,
     /// What was to be measured.
     pub cell: Cell,
@@ -91,6 +109,18 @@ impl StoredCell {
             _ => None,
         }
     }
+}
+
+/// `infra.json`: why a cell has no record.
+#[derive(Debug, Serialize, Deserialize)]
+struct Infra {
+    schema: u32,
+    reason: String,
+}
+
+/// The directory of a cell in a run's directory.
+fn cell_dir(run: &Path, number: usize) -> PathBuf {
+    run.join("cells").join(format!("{number:03}"))
 }
 
 /// The data stored beside a record for one series.

@@ -1,0 +1,293 @@
+//! From a stored run to its judgement: cells against their limits, expectations, the verdict and its sentence.
+
+use super::{
+    Load,
+    consistency::contradictions,
+    deciding::{Deciding, Stored},
+    expect,
+    label::title,
+    summary,
+    trust::{self, CHECKS, Level},
+    verdict::{CellJudgement, ExpectJudgement, Judgement, Verdict},
+};
+use crate::{
+    record::{Outcome, Record, Series},
+    store::{CellState, Run, StoredCell},
+    units::human,
+};
+
+/// Judges a whole run.
+pub fn judge(run: &Run, load: Load<'_>) -> Judgement {
+    let cells: Vec<CellJudgement> = run.cells.iter().map(|cell| self::cell(cell, load)).collect();
+    let expectations: Vec<ExpectJudgement> =
+        run.plan.expect.iter().map(|one| expect::judge(one, run, &cells, load)).collect();
+    let judged = cells.iter().map(|cell| cell.verdict).chain(expectations.iter().map(|one| one.verdict));
+    let mut verdict = judged.fold(Verdict::Pass, Verdict::and);
+    if run.damaged || cells.is_empty() {
+        verdict = verdict.and(Verdict::Inconclusive);
+    }
+    let headline = headline(run, verdict, &cells, &expectations);
+    Judgement { verdict, exit: verdict.exit(), headline, cells, expectations }
+}
+
+/// Judges one cell: can its record be true, is it what was asked for, does it keep its limit.
+pub fn cell(cell: &StoredCell, load: Load<'_>) -> CellJudgement {
+    let without = |verdict, reason: String| CellJudgement {
+        number: cell.number,
+        verdict,
+        reasons: vec![reason],
+        findings: Vec::new(),
+    };
+    match &cell.state {
+        CellState::Pending => without(Verdict::Inconclusive, "not measured yet".into()),
+        CellState::Open => without(Verdict::Inconclusive, "started and never finished".into()),
+        CellState::Infra(reason) => without(Verdict::Infra, reason.clone()),
+        CellState::Measured(record) => measured(cell, record, load),
+    }
+}
+
+fn measured(cell: &StoredCell, record: &Record, load: Load<'_>) -> CellJudgement {
+    let timed: Vec<&Series> = record.series.iter().filter(|series| series.unit == "ns").collect();
+    let mut reasons = Vec::new();
+    let mut largest = Vec::new();
+    for series in &timed {
+        match load(cell, series) {
+            Ok(data) => largest.push((series.count, data.largest)),
+            Err(error) => {
+                // Without its samples a series is a stored one with none: a failure then stands unexplained.
+                reasons.push(format!("the largest samples could not be read: {error:#}"));
+                largest.push((series.count, Vec::new()));
+            }
+        }
+    }
+    let stored: Vec<Stored<'_>> = largest.iter().map(|(count, largest)| Stored { count: *count, largest }).collect();
+    let deciding = Deciding::new(record, record.cell.limit.map(|limit| limit.0 as f64), &stored);
+    let findings = trust::findings(record, &deciding);
+    let (verdict, figure) = against_limit(record, &timed, &deciding);
+    reasons.insert(0, figure);
+
+    let contradictions = contradictions(record);
+    let invalid: Vec<_> = findings.iter().filter(|finding| finding.level == Level::Invalid).collect();
+    let verdict = if !contradictions.is_empty() {
+        Verdict::Infra
+    } else if let Some(first) = invalid.first() {
+        CHECKS.iter().find(|check| check.name == first.check).map_or(Verdict::Inconclusive, |check| check.invalid)
+    } else if record.outcome == Outcome::Checkpoint && verdict == Verdict::Pass {
+        Verdict::Inconclusive
+    } else {
+        verdict
+    };
+    if record.outcome == Outcome::Checkpoint {
+        reasons.insert(0, "a checkpoint of a cell that was never finished".into());
+    }
+    let weighty = findings.iter().filter(|finding| finding.level >= Level::Contaminated);
+    reasons.splice(0..0, weighty.map(|finding| format!("{}: {}", finding.check, finding.text)));
+    reasons.splice(0..0, contradictions);
+    CellJudgement { number: cell.number, verdict, reasons, findings }
+}
+
+/// The limit against the headline distribution, and the figure that decides in words.
+fn against_limit(record: &Record, timed: &[&Series], deciding: &Deciding) -> (Verdict, String) {
+    let count: u64 = record.series.iter().map(|series| series.headline().count).sum();
+    if count == 0 {
+        return (Verdict::Inconclusive, "no samples".into());
+    }
+    let Some((worst, max)) = worst(timed) else { return (Verdict::Pass, format!("{count} samples")) };
+    let whose = match worst.cpu {
+        Some(cpu) => format!("{}, CPU {cpu}", worst.quantity),
+        None => worst.quantity.clone(),
+    };
+    let Some(limit) = record.cell.limit else {
+        return (Verdict::Pass, format!("worst {} of {count} samples ({whose}), no limit given", human(max)));
+    };
+    let edge = i64::try_from(limit.0).unwrap_or(i64::MAX);
+    if max <= edge {
+        let room = human(edge - max);
+        let figure =
+            format!("worst {} of {count} samples ({whose}), {room} inside the limit of {}", human(max), human(edge));
+        return (Verdict::Pass, figure);
+    }
+    let counts: Option<u64> = timed.iter().map(|series| summary::above(&series.headline().bands, edge)).sum();
+    let above = counts.map_or_else(|| "samples".into(), |above| format!("{above} of {count} samples"));
+    let verdict = if deciding.is_foreign() { Verdict::Contaminated } else { Verdict::Fail };
+    (verdict, format!("{above} above the limit of {}, worst {} ({whose})", human(edge), human(max)))
+}
+
+/// The series with the largest sample, and that sample.
+fn worst<'a>(timed: &[&'a Series]) -> Option<(&'a Series, i64)> {
+    timed.iter().filter_map(|series| Some((*series, series.headline().max?))).max_by_key(|(_, max)| *max)
+}
+
+/// The run's verdict in one sentence, with the number that decides.
+fn headline(run: &Run, verdict: Verdict, cells: &[CellJudgement], expectations: &[ExpectJudgement]) -> String {
+    let judged = || run.cells.iter().zip(cells).filter(|(_, judged)| judged.verdict == verdict);
+    let tension = |cell: &StoredCell| -> f64 {
+        let max = cell.record().and_then(|record| worst(&record.series.iter().collect::<Vec<_>>()));
+        let (Some((_, max)), limit) = (max, cell.cell.limit) else { return 0.0 };
+        // Cells with a limit come first: they are what the run is about.
+        limit.map_or(max as f64 * 1e-20, |limit| max as f64 / limit.0 as f64)
+    };
+    let decisive = judged().max_by(|a, b| tension(a.0).total_cmp(&tension(b.0)));
+    let (subject, reason) = match (decisive, expectations.iter().find(|one| one.verdict == verdict)) {
+        (_, Some(one)) if verdict == Verdict::Fail || decisive.is_none() => {
+            (format!("expected {}", one.text), one.detail.clone())
+        }
+        (Some((cell, judged)), _) => {
+            let doubtful = matches!(verdict, Verdict::Contaminated | Verdict::Inconclusive);
+            let told = if doubtful { 2 } else { 1 };
+            (title(&cell.cell), judged.reasons.iter().take(told).cloned().collect::<Vec<_>>().join("; "))
+        }
+        _ if run.damaged => ("the plan".into(), run.problems.first().cloned().unwrap_or_default()),
+        _ => ("nothing".into(), "the run has no cells".into()),
+    };
+    let others = judged().count();
+    match verdict {
+        Verdict::Pass => format!("{subject}: {reason}"),
+        _ if others > 1 => format!("{subject}: {reason} ({others} of {} cells)", cells.len()),
+        _ => format!("{subject}: {reason}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        analyze::sample::{Fixture, cell, probing, quiet, under, with_spike},
+        plan::{Expect, Op, Statistic},
+        record::{LoadRecord, Second},
+    };
+
+    fn judged(fixture: &Fixture) -> Judgement {
+        judge(&fixture.run, &|c, s| fixture.load(c, s))
+    }
+
+    fn spiky() -> Fixture {
+        Fixture::new(vec![
+            (cell(), vec![quiet(0), quiet(1)]),
+            (under("busy"), vec![quiet(0), with_spike(1, 3_000, 228_000)]),
+        ])
+    }
+
+    #[test]
+    fn within_the_limit_passes_and_tells_the_room() {
+        let fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
+        let judgement = judged(&fixture);
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Pass, 0));
+        insta::assert_snapshot!(judgement.headline, @"wakeup, idle: worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit of 100 us");
+    }
+
+    #[test]
+    fn one_sample_above_the_limit_fails() {
+        let judgement = judged(&spiky());
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Fail, 2));
+        assert_eq!(judgement.cells[0].verdict, Verdict::Pass);
+        insta::assert_snapshot!(judgement.headline, @"wakeup, busy: 1 of 20000 samples above the limit of 100 us, worst 228 us (latency, CPU 1)");
+    }
+
+    #[test]
+    fn stolen_time_in_the_deciding_second_contaminates_a_failure() {
+        let mut fixture = spiky();
+        let second =
+            Second { start_ns: 3_000_000_000, length_ns: 1_000_000_000, steal_ns: 10_000_000, ..Second::default() };
+        let quality = &mut fixture.record(2).quality;
+        quality.steal_ns = Some(10_000_000);
+        quality.timeline.push(second);
+        let judgement = judged(&fixture);
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Contaminated, 3));
+        insta::assert_snapshot!(judgement.headline, @"wakeup, busy: steal: 10.0 ms of the measured CPUs' time stolen, which explains the samples that fail; 1 of 20000 samples above the limit of 100 us, worst 228 us (latency, CPU 1)");
+    }
+
+    /// A guest that loses a little in every second still gets its pass.
+    #[test]
+    fn steal_everywhere_leaves_a_pass() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
+        let quality = &mut fixture.record(1).quality;
+        quality.steal_ns = Some(100_000_000);
+        for start in 0..10 {
+            let start_ns = start * 1_000_000_000;
+            quality.timeline.push(Second {
+                start_ns,
+                length_ns: 1_000_000_000,
+                steal_ns: 10_000_000,
+                ..Second::default()
+            });
+        }
+        assert_eq!(judged(&fixture).verdict, Verdict::Pass);
+    }
+
+    #[test]
+    fn what_was_not_real_time_is_inconclusive_even_if_it_fails() {
+        let mut fixture = spiky();
+        fixture.record(2).quality.policy_refused = Some("EPERM, allow it with `ulimit -r 99`".into());
+        let judgement = judged(&fixture);
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Inconclusive, 3));
+        assert!(judgement.headline.contains("refused"), "{}", judgement.headline);
+    }
+
+    #[test]
+    fn a_dead_load_contaminates() {
+        let mut fixture = spiky();
+        let load = &mut fixture.record(1).load;
+        let item = crate::cell::Item { name: "spin".into(), options: toml::Table::new() };
+        load.push(LoadRecord { item, argv: vec![], version: None, note: None, alive: false, died: None, cpu_ns: None });
+        assert_eq!(judged(&fixture).verdict, Verdict::Contaminated);
+    }
+
+    #[test]
+    fn a_record_that_contradicts_itself_is_the_tools_failure() {
+        let mut fixture = spiky();
+        fixture.record(1).series[0].mean = Some(-1.0);
+        let judgement = judged(&fixture);
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Infra, 1));
+        assert!(judgement.headline.contains("contradicts"), "{}", judgement.headline);
+    }
+
+    #[test]
+    fn unfinished_cells_are_no_pass() {
+        for state in [CellState::Pending, CellState::Open] {
+            let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (under("busy"), vec![quiet(0)])]);
+            fixture.run.cells[1].state = state;
+            assert_eq!(judged(&fixture).verdict, Verdict::Inconclusive);
+        }
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+        fixture.record(1).outcome = Outcome::Checkpoint;
+        assert_eq!(judged(&fixture).verdict, Verdict::Inconclusive);
+        assert_eq!(judged(&Fixture::new(vec![])).verdict, Verdict::Inconclusive);
+        assert_eq!(judged(&Fixture::new(vec![(cell(), vec![vec![]])])).verdict, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn an_unreadable_plan_is_no_pass() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+        fixture.run.damaged = true;
+        fixture.run.problems.push("plan.toml: cut short".into());
+        let judgement = judged(&fixture);
+        assert_eq!(judgement.exit, 3);
+        assert!(judgement.headline.contains("cut short"), "{}", judgement.headline);
+    }
+
+    #[test]
+    fn without_a_limit_the_worst_is_told() {
+        let judgement = judged(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])]));
+        assert_eq!(judgement.exit, 0);
+        insta::assert_snapshot!(judgement.headline, @"gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given");
+    }
+
+    #[test]
+    fn a_failed_expectation_is_the_headline() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+        fixture.run.plan.expect.push(Expect {
+            filter: Vec::new(),
+            probe: "wakeup".into(),
+            quantity: "latency".into(),
+            statistic: Statistic::Max,
+            op: Op::Less,
+            value: 10_000.0,
+            text: "wakeup.latency.max < 10us".into(),
+            line: 12,
+        });
+        let judgement = judged(&fixture);
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Fail, 2));
+        insta::assert_snapshot!(judgement.headline, @"expected wakeup.latency.max < 10us: wakeup, idle, CPU 0: 24.8 us");
+    }
+}

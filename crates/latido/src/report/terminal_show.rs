@@ -1,0 +1,265 @@
+//! `latido show`: everything about a stored run, as text.
+
+use super::{
+    table::{self, Column},
+    terminal::{self, Paint, Style, hang, paint},
+};
+use crate::{
+    analyze::{
+        configuration::Configurations,
+        label::title,
+        trust::Level,
+        verdict::{CellJudgement, Judgement},
+    },
+    cell::Item,
+    record::{Record, Summary},
+    store::{Run, StoredCell},
+    units::Ns,
+};
+
+/// The summary, then each cell with its threads, loads, tunings and trust checks, then the machine.
+pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for (cell, judged) in run.cells.iter().zip(&judgement.cells) {
+        lines.push(String::new());
+        lines.extend(one_cell(cell, judged, style));
+    }
+    lines.push(String::new());
+    lines.extend(machine(run, style));
+    let mut facts = vec![
+        ("plan", run.meta.plan.clone()),
+        ("seed", run.plan.seed.to_string()),
+        ("started", run.meta.started.clone()),
+        ("finished", run.meta.finished.clone().unwrap_or_else(|| "no".into())),
+        ("latido", run.meta.latido.clone()),
+        ("directory", run.dir.display().to_string()),
+    ];
+    if !run.meta.command.is_empty() {
+        facts.push(("command", run.meta.command.join(" ")));
+    }
+    lines.push(String::new());
+    lines.push(paint("run", Paint::Bold, style));
+    lines.extend(pairs(&facts, style));
+    terminal::summary(run, judgement, found, style) + &lines.join("\n") + "\n"
+}
+
+fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<String> {
+    let head = format!("cell {}: {}", cell.number, title(&cell.cell));
+    let mut lines = vec![paint(&head, Paint::Bold, style)];
+    let verdict = judged.verdict.to_string();
+    let mut label = verdict.as_str();
+    for reason in &judged.reasons {
+        lines.extend(hang(&format!("  {label}"), terminal::tone(judged.verdict), reason, style));
+        label = "and";
+    }
+    let Some(record) = cell.record() else { return lines };
+    lines.extend(settings(record, style));
+    lines.push(String::new());
+    lines.extend(threads(record, style).into_iter().map(|line| format!("  {line}")));
+    lines.push(String::new());
+    for finding in &judged.findings {
+        let (mark, tone) = match finding.level {
+            Level::Ok => ("ok", Paint::Good),
+            Level::Unknown => ("?", Paint::Dim),
+            Level::Note => ("note", Paint::Warn),
+            Level::Contaminated => ("CONTAMINATED", Paint::Bad),
+            Level::Invalid => ("INVALID", Paint::Bad),
+        };
+        lines.extend(hang(&format!("  {mark:<4} {:<18}", finding.check), tone, &finding.text, style));
+    }
+    lines
+}
+
+fn settings(record: &Record, style: Style) -> Vec<String> {
+    let cell = &record.cell;
+    let mut facts = vec![
+        ("probe", item(&cell.probe)),
+        ("scheduling", cell.scheduling.to_string()),
+        ("cpus", cell.cpus.as_ref().map_or_else(|| "any".into(), |cpus| cpus.to_string())),
+        ("measured", format!("{} after {} of warm-up", Ns(record.elapsed_ns), Ns(record.warmup_ns))),
+    ];
+    if let Some(limit) = cell.limit {
+        facts.push(("limit", limit.to_string()));
+    }
+    for load in &record.load {
+        let command = if load.argv.is_empty() { String::new() } else { format!(": {}", load.argv.join(" ")) };
+        let version = load.version.as_deref().map(|version| format!(" ({version})")).unwrap_or_default();
+        facts.push(("load", format!("{}{version}{command}", item(&load.item))));
+    }
+    for tuning in &record.tunings {
+        let changes = tuning.changes.iter().map(|c| format!("{} {} -> {}", c.knob, c.original, c.new));
+        facts.push(("tuning", format!("{}: {}", item(&tuning.item), changes.collect::<Vec<_>>().join(", "))));
+    }
+    pairs(&facts, style)
+}
+
+/// The figures of every thread, slots included.
+pub(super) fn threads(record: &Record, style: Style) -> Vec<String> {
+    let series = &record.series;
+    let rows: Vec<Summary> = series.iter().map(|one| one.headline()).collect();
+    let name = |one: &crate::record::Series| {
+        let labels = one.labels.iter().map(|(key, value)| format!(" {key}={value}")).collect::<String>();
+        let thread = one.cpu.map_or_else(|| format!("thread {}", one.thread), |cpu| format!("CPU {cpu}"));
+        format!("{}{labels} {thread}", one.quantity)
+    };
+    let mut columns = vec![Column::text("thread", series.iter().map(name).collect())];
+    columns.extend(table::figures(&rows));
+    if series.iter().any(|one| one.slots.is_some()) {
+        columns.push(Column::counts("met", series.iter().map(|one| one.slots.map(|s| s.met))).spare(5));
+        columns.push(Column::counts("late", series.iter().map(|one| one.slots.map(|s| s.late))).alarm());
+        columns.push(Column::counts("missed", series.iter().map(|one| one.slots.map(|s| s.missed))).alarm());
+    }
+    if series.iter().any(|one| one.overflow > 0) {
+        columns.push(Column::counts(">60s", series.iter().map(|one| Some(one.overflow))).alarm());
+    }
+    let mut lines = table::render(columns, Style { width: style.width.saturating_sub(2), ..style });
+    for one in series.iter().filter(|one| !one.facts.is_empty()) {
+        let facts = one.facts.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>();
+        lines.extend(hang(&name(one), Paint::Dim, &facts.join(", "), style));
+    }
+    lines
+}
+
+/// Each machine once, with the numbers of its cells where there are several.
+fn machine(run: &Run, style: Style) -> Vec<String> {
+    let mut seen: Vec<Vec<(&'static str, String)>> = Vec::new();
+    let mut lines = Vec::new();
+    for cell in &run.cells {
+        let Some(record) = cell.record() else { continue };
+        let rows = record.machine.rows();
+        if seen.contains(&rows) {
+            continue;
+        }
+        let head = if seen.is_empty() { "machine".into() } else { format!("machine as of cell {}", cell.number) };
+        // Of a machine that has changed, only what differs from the first snapshot.
+        let first = seen.first();
+        let shown: Vec<_> = rows.iter().filter(|row| first.is_none_or(|first| !first.contains(row))).cloned().collect();
+        lines.push(paint(&head, Paint::Bold, style));
+        lines.extend(pairs(&shown, style));
+        seen.push(rows);
+    }
+    lines
+}
+
+fn pairs(rows: &[(&str, String)], style: Style) -> Vec<String> {
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    rows.iter().flat_map(|(name, value)| hang(&format!("  {name:<width$} "), Paint::Dim, value, style)).collect()
+}
+
+/// A probe, load or tuning as the command line writes it: `wakeup:period=1ms`.
+fn item(item: &Item) -> String {
+    let value = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    let options: Vec<String> = item.options.iter().map(|(key, v)| format!("{key}={}", value(v))).collect();
+    if options.is_empty() { item.name.clone() } else { format!("{}:{}", item.name, options.join(",")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        analyze::{
+            configuration, judge,
+            sample::{Fixture, cell, quiet, under},
+        },
+        record::{Change, LoadRecord, Slots, TuningRecord},
+        store::CellState,
+    };
+
+    #[test]
+    fn everything_of_a_run_is_shown() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)]), (under("busy"), vec![quiet(0)])]);
+        fixture.run.cells[1].state = CellState::Infra("the agent vanished".into());
+        let record = fixture.record(1);
+        record.load.push(LoadRecord {
+            item: Item { name: "stress-ng".into(), options: toml::toml! { sleep = 16 } },
+            argv: ["stress-ng", "--sleep", "16"].map(String::from).to_vec(),
+            version: Some("0.18.06".into()),
+            note: None,
+            alive: true,
+            died: None,
+            cpu_ns: None,
+        });
+        let (knob, original, new) = ("scaling_governor".into(), "powersave".into(), "performance".into());
+        record.tunings.push(TuningRecord {
+            item: Item { name: "governor".into(), options: toml::Table::new() },
+            changes: vec![Change { knob, original, new }],
+            in_force: true,
+            note: None,
+        });
+        record.series[1].slots = Some(Slots { met: 10_001, late: 1, missed: 2 });
+        record.series[0].facts.insert("own_ns".into(), 1_200);
+        let load = |c: &StoredCell, s: &crate::record::Series| fixture.load(c, s);
+        let found = configuration::configurations([&fixture.run], &load).unwrap();
+        let judgement = judge::judge(&fixture.run, &load);
+        let text = show(&fixture.run, &judgement, &found, Style { width: 80, color: false });
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        // The rows of the machine are the snapshot's own business: that each is there is enough.
+        let (cells, rest) = text.split_once("\nmachine\n").unwrap();
+        let (rows, rest) = rest.split_once("\n\nrun\n").unwrap();
+        for (name, value) in crate::analyze::sample::machine().rows() {
+            assert!(rows.contains(name) && value.split_whitespace().all(|word| rows.contains(word)), "{name}: {rows}");
+        }
+        insta::assert_snapshot!(format!("{cells}\nrun\n{rest}"), @r#"
+        20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
+        not measured: hypervisor
+
+        configuration  samples   min  mean   p50   p99  p99.9   max  >100us  missed
+                                  us    us    us    us     us    us
+        wakeup, idle     20000  2.00  2.64  2.62  3.24   3.25  24.8       0       2
+
+        INFRA: wakeup, busy: the agent vanished
+
+        cell 1: wakeup, idle
+          pass worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit
+               of 100 us
+          probe       wakeup:period=1ms
+          scheduling  fifo 80
+          cpus        0,1
+          measured    10s after 500ms of warm-up
+          limit       100us
+          load        stress-ng:sleep=16 (0.18.06): stress-ng --sleep 16
+          tuning      governor: scaling_governor powersave -> performance
+
+          thread         samples   min  mean   p50   p99  p99.9   max  late  missed
+                                    us    us    us    us     us    us
+          latency CPU 0    10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
+          latency CPU 1    10000  2.00  2.64  2.62  3.24   3.25  24.8     1       2
+          latency CPU 0 own_ns 1200
+
+          ?    hypervisor         not measured
+          ok   policy             fifo 80 granted
+          ok   load               alive throughout
+          ok   tunings            in force
+          ok   pinning            each thread stayed on its CPU
+          ok   clock              monotonic (tsc), 21 ns a reading, step 1 ns
+          ok   foreign tasks      none seen
+          ok   steal              0 ns of the measured CPUs' time stolen
+          ok   smi                0 management interrupts
+          ok   throttle           0 throttle-like preemptions
+          ok   outcome            complete, 10.0 s
+          ok   memory             locked
+          ok   page faults        0 minor, 0 major while measuring
+          ok   preemptions        0 involuntary switches
+          ok   wall clock         CLOCK_REALTIME moved by 0 ns
+          ok   throttle settings  real-time budget unlimited, fair server off
+          ok   idle states        held off through /dev/cpu_dma_latency
+          ok   frequency          3000 to 3000 MHz
+          ok   temperature        at most 45 degrees, critical at 100
+          ok   timer slack        none with real-time policy
+          ok   autogroup          off
+          ok   housekeeping       left for everything else: 2
+
+        cell 2: wakeup, busy
+          infra the agent vanished
+
+        run
+          plan       quick
+          seed       42
+          started    2026-11-21T20:00:00Z
+          finished   2026-11-21T20:01:00Z
+          latido     0.1.0
+          directory  /nowhere
+          command    latido run quick
+        "#);
+    }
+}

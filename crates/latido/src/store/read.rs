@@ -1,0 +1,242 @@
+//! Reading runs: whatever is truncated, foreign, too large or newer is reported beside what could be read.
+
+use super::{CHECKPOINTS, CellState, Infra, Meta, Run, SeriesData, StoredCell, cell_dir, codec, root, tolerant};
+use crate::{
+    cell::{self, Cell},
+    plan::{Order, Plan},
+    record::{self, HostFacts, Outcome, Record, Series},
+};
+use anyhow::{Context, Result, bail, ensure};
+use rustix::fs::OFlags;
+use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    fs::{File, OpenOptions},
+    io::Read,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+/// The largest `record.json` read: 8192 threads stay below.
+const MAX_JSON: u64 = 32 << 20;
+
+/// The largest file of a series read.
+const MAX_FILE: u64 = 64 << 20;
+
+/// What `list runs` shows.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Directory and `run.json` of each run, newest first.
+    pub runs: Vec<(PathBuf, Meta)>,
+    /// What in the store is not a run, one sentence each.
+    pub problems: Vec<String>,
+}
+
+/// Every run of a store; reads nothing but each `run.json`.
+///
+/// # Errors
+/// The store itself cannot be read.
+pub fn list_runs(root: &Path) -> Result<Listing> {
+    let mut listing = Listing::default();
+    for id in root::ids(root)?.into_iter().rev() {
+        let dir = root::runs_dir(root).join(id);
+        match meta(&dir) {
+            Ok(meta) => listing.runs.push((dir, meta)),
+            Err(error) => listing.problems.push(format!("{error:#}")),
+        }
+    }
+    Ok(listing)
+}
+
+/// A run's `run.json`.
+pub(super) fn meta(dir: &Path) -> Result<Meta> {
+    let path = dir.join("run.json");
+    let bytes = bytes(&path, MAX_JSON)?;
+    tolerant::schema(&bytes, super::SCHEMA)
+        .and_then(|()| Ok(serde_json::from_slice(&bytes)?))
+        .with_context(|| path.display().to_string())
+}
+
+/// Reads a run. `parse` turns the text of `plan.toml` into the plan and its cells in the order in which they run.
+///
+/// # Errors
+/// Only that no run lies there; everything else is in [`Run::problems`].
+pub fn read(dir: &Path, parse: impl Fn(&str) -> Result<(Plan, Vec<Cell>)>) -> Result<Run> {
+    ensure!(dir.is_dir(), "{}: no such directory", dir.display());
+    if !["run.json", "plan.toml", "cells"].iter().any(|name| dir.join(name).exists()) {
+        bail!("{}: not a run (neither run.json nor plan.toml nor cells)", dir.display());
+    }
+    let mut problems = Vec::new();
+    let meta = json::<Meta>(&dir.join("run.json"), super::SCHEMA, &mut problems).unwrap_or_else(|error| {
+        problems.push(format!("{error:#}"));
+        nameless(dir)
+    });
+    let path = dir.join("plan.toml");
+    let parsed = bytes(&path, MAX_JSON)
+        .and_then(|bytes| String::from_utf8(bytes).with_context(|| path.display().to_string()))
+        .and_then(|text| parse(&text).with_context(|| path.display().to_string()));
+    let damaged = parsed.is_err();
+    let (plan, planned) = parsed.unwrap_or_else(|error| {
+        problems.push(format!("{error:#}"));
+        (empty_plan(&meta.plan), Vec::new())
+    });
+    let mut numbered: BTreeMap<usize, Option<Cell>> = (1..).zip(planned.into_iter().map(Some)).collect();
+    for number in present_cells(dir, &mut problems) {
+        let Entry::Vacant(place) = numbered.entry(number) else { continue };
+        place.insert(None);
+        if !damaged {
+            problems.push(format!("{}: the plan has no such cell", cell_dir(dir, number).display()));
+        }
+    }
+    let cells = numbered.into_iter().filter_map(|(n, planned)| cell(dir, n, planned, &mut problems)).collect();
+    Ok(Run { dir: dir.to_path_buf(), meta, plan, cells, problems, damaged })
+}
+
+/// The data of one series, from the files beside its record.
+///
+/// # Errors
+/// A file that is missing, too large or broken, with its path.
+pub fn series_data(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
+    let files = &series.files;
+    Ok(SeriesData {
+        histogram: match file(cell, &files.histogram, codec::decode_histogram)? {
+            Some(histogram) => histogram,
+            None if series.count == 0 => codec::histogram()?,
+            None => bail!("cell {}: {} has no stored histogram", cell.number, series.quantity),
+        },
+        missed: file(cell, &files.missed, codec::decode_histogram)?,
+        blocks: file(cell, &files.blocks, codec::decode_blocks)?.unwrap_or_default(),
+        largest: file(cell, &files.largest, codec::decode_largest)?.unwrap_or_default(),
+    })
+}
+
+fn file<T>(cell: &StoredCell, name: &Option<String>, decode: impl Fn(&[u8]) -> Result<T>) -> Result<Option<T>> {
+    let Some(name) = name else { return Ok(None) };
+    // The name comes from the target.
+    ensure!(!name.contains('/') && !name.starts_with('.'), "cell {}: a file named {name:?}", cell.number);
+    let path = cell.dir.join(name);
+    let bytes = bytes(&path, MAX_FILE)?;
+    decode(&bytes).with_context(|| path.display().to_string()).map(Some)
+}
+
+/// Reads a regular file of at most `limit` bytes. Opening must not hang on a pipe that someone left there.
+fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let open = || -> std::io::Result<(File, std::fs::Metadata)> {
+        let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let what = file.metadata()?;
+        Ok((file, what))
+    };
+    let (file, what) = open().with_context(|| format!("reading {}", path.display()))?;
+    ensure!(what.is_file(), "{}: not a file", path.display());
+    ensure!(what.len() <= limit, "{}: {} bytes, more than the {limit} of any sound one", path.display(), what.len());
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).with_context(|| format!("reading {}", path.display()))?;
+    Ok(bytes)
+}
+
+fn json<T: Serialize + DeserializeOwned>(path: &Path, schema: u32, problems: &mut Vec<String>) -> Result<T> {
+    let bytes = bytes(path, MAX_JSON)?;
+    let (value, unknown) = tolerant::parse(&bytes, schema).with_context(|| path.display().to_string())?;
+    if !unknown.is_empty() {
+        let keys = unknown.join(", ");
+        problems.push(format!("{}: keys that this version does not know, left out: {keys}", path.display()));
+    }
+    Ok(value)
+}
+
+/// The numbers of the cells that have a directory; anything else there is reported.
+fn present_cells(dir: &Path, problems: &mut Vec<String>) -> Vec<usize> {
+    let cells = dir.join("cells");
+    let entries = match std::fs::read_dir(&cells) {
+        Ok(entries) => entries,
+        Err(error) => {
+            problems.push(format!("{}: {error}", cells.display()));
+            return Vec::new();
+        }
+    };
+    let mut numbers = Vec::new();
+    for name in entries.flatten().map(|entry| entry.file_name()) {
+        let text = name.to_string_lossy();
+        match text.parse::<usize>() {
+            Ok(number) if number > 0 && cell_dir(dir, number) == cells.join(&name) => numbers.push(number),
+            _ if text.starts_with('.') => {}
+            _ => problems.push(format!("{}: not of this run", cells.join(&name).display())),
+        }
+    }
+    numbers
+}
+
+fn cell(run: &Path, number: usize, planned: Option<Cell>, problems: &mut Vec<String>) -> Option<StoredCell> {
+    let dir = cell_dir(run, number);
+    if std::fs::symlink_metadata(&dir).is_err() {
+        let cell = planned?;
+        return Some(StoredCell { number, dir, cell, state: CellState::Pending, host: None });
+    }
+    let stored = json::<Cell>(&dir.join("cell.json"), cell::SCHEMA, problems);
+    if let (Ok(stored), Some(planned)) = (&stored, &planned)
+        && stored != planned
+    {
+        problems.push(format!("{}: not the cell that the plan gives now", dir.join("cell.json").display()));
+    }
+    let cell = match (stored, planned) {
+        (Ok(cell), _) => cell,
+        (Err(error), planned) => {
+            problems.push(format!("{error:#}"));
+            planned?
+        }
+    };
+    let host = dir.join("host.json");
+    let host = host.exists().then(|| json::<HostFacts>(&host, 0, problems)).transpose().unwrap_or_else(|error| {
+        problems.push(format!("{error:#}"));
+        None
+    });
+    let (state, dir) = state(dir, problems);
+    Some(StoredCell { number, dir, cell, state, host })
+}
+
+/// What came of a cell, and where its files are.
+fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, PathBuf) {
+    let path = dir.join("record.json");
+    if std::fs::symlink_metadata(&path).is_ok() {
+        let state = match json::<Record>(&path, record::SCHEMA, problems) {
+            Ok(record) => CellState::Measured(Box::new(record)),
+            Err(error) => {
+                problems.push(format!("{error:#}"));
+                CellState::Infra(format!("{error:#}"))
+            }
+        };
+        return (state, dir);
+    }
+    let infra = dir.join("infra.json");
+    let reason = infra.exists().then(|| match json::<Infra>(&infra, super::SCHEMA, problems) {
+        Ok(infra) => infra.reason,
+        Err(error) => format!("{error:#}"),
+    });
+    for name in CHECKPOINTS {
+        let place = dir.join(name);
+        if !place.join("record.json").exists() {
+            continue;
+        }
+        match json::<Record>(&place.join("record.json"), record::SCHEMA, problems) {
+            Ok(mut record) => {
+                record.outcome = Outcome::Checkpoint;
+                problems.extend(reason.map(|reason| format!("{}: {reason}", infra.display())));
+                return (CellState::Measured(Box::new(record)), place);
+            }
+            Err(error) => problems.push(format!("{error:#}")),
+        }
+    }
+    (reason.map_or(CellState::Open, CellState::Infra), dir)
+}
+
+/// Stands in for a `run.json` that cannot be read.
+fn nameless(dir: &Path) -> Meta {
+    let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Meta { schema: super::SCHEMA, id, ..Meta::default() }
+}
+
+fn empty_plan(name: &str) -> Plan {
+    let (groups, expect) = (Vec::new(), Vec::new());
+    Plan { name: name.into(), about: None, seed: 0, order: Order::AsWritten, groups, expect }
+}

@@ -1,0 +1,243 @@
+//! Where runs live, what they are called, and how a person's word finds one.
+
+use super::durable::{self, Owner};
+use crate::suggest::closest;
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use std::{
+    ffi::OsString,
+    hash::{BuildHasher, Hasher},
+    path::{Path, PathBuf},
+};
+
+/// The store: the flag, then `$LATIDO_STORE`, then `$XDG_DATA_HOME/latido`, then `~/.local/share/latido`, where `~` is
+/// the home of the person behind sudo.
+///
+/// # Errors
+/// None of them is set.
+pub fn root(flag: Option<&Path>) -> Result<PathBuf> {
+    let owner = Owner::behind_sudo();
+    let passwd = owner.and_then(|_| std::fs::read_to_string("/etc/passwd").ok()).unwrap_or_default();
+    root_from(flag, |name| std::env::var_os(name), owner.and_then(|owner| home_of(owner.uid, &passwd)))
+}
+
+fn root_from(
+    flag: Option<&Path>,
+    env: impl Fn(&str) -> Option<OsString>,
+    sudo_home: Option<PathBuf>,
+) -> Result<PathBuf> {
+    let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    // A relative XDG_DATA_HOME is invalid and ignored (XDG Base Directory Specification).
+    let data = || set("XDG_DATA_HOME").filter(|path| path.is_absolute());
+    let home = || sudo_home.clone().or_else(|| set("HOME"));
+    flag.map(Path::to_path_buf)
+        .or_else(|| set("LATIDO_STORE"))
+        .or_else(|| data().map(|path| path.join("latido")))
+        .or_else(|| home().map(|path| path.join(".local/share/latido")))
+        .context("no place to store runs: $HOME is not set; name one with --store DIR or $LATIDO_STORE")
+}
+
+/// The home directory of a user id, see passwd(5).
+fn home_of(uid: u32, passwd: &str) -> Option<PathBuf> {
+    passwd.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        (fields.get(2)?.parse() == Ok(uid)).then(|| fields.get(5).map(PathBuf::from)).flatten()
+    })
+}
+
+/// The directory that holds the runs.
+pub(super) fn runs_dir(root: &Path) -> PathBuf {
+    root.join("runs")
+}
+
+/// Makes a directory of a name that nobody has: `20261121T200000Z-quick-k3f9`. Making it is the claim.
+pub(super) fn claim(root: &Path, plan: &str, now: Timestamp, owner: Option<Owner>) -> Result<(String, PathBuf)> {
+    let runs = runs_dir(root);
+    durable::make_dirs(&runs, owner)?;
+    for _ in 0..100 {
+        let id = format!("{}-{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), slug(plan), suffix());
+        let dir = runs.join(&id);
+        match durable::make_dir(&dir, owner) {
+            Ok(()) => return Ok((id, dir)),
+            Err(error) if durable::kind(&error) == Some(std::io::ErrorKind::AlreadyExists) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bail!("{}: a hundred names for a new run were all taken", runs.display())
+}
+
+/// The plan's name as a part of a file name.
+fn slug(plan: &str) -> String {
+    let mut slug = String::new();
+    for c in plan.chars().flat_map(char::to_lowercase).take(32) {
+        match c {
+            'a'..='z' | '0'..='9' => slug.push(c),
+            _ if !slug.ends_with('-') => slug.push('-'),
+            _ => {}
+        }
+    }
+    let slug = slug.trim_matches('-');
+    if slug.is_empty() { "run".into() } else { slug.into() }
+}
+
+/// Four characters that are hard to confuse. The standard library seeds its hash tables from the kernel.
+fn suffix() -> String {
+    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let mut bits = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    let mut text = String::new();
+    for _ in 0..4 {
+        text.push(char::from(LETTERS[(bits % 32) as usize]));
+        bits /= 32;
+    }
+    text
+}
+
+/// Names of everything in the store that could be a run, in ascending order; a store that is not there is empty.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) fn ids(root: &Path) -> Result<Vec<String>> {
+    let dir = runs_dir(root);
+    let entries = match std::fs::read_dir(&dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("reading the store {}", dir.display())),
+    };
+    let mut ids: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    ids.sort();
+    Ok(ids)
+}
+
+/// The directory of a run named by its id, an unambiguous prefix of it, a path, or `last`.
+///
+/// # Errors
+/// No run or several have the name; the nearest are told.
+pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
+    let path = Path::new(name);
+    let is_run = |dir: &Path| dir.join("run.json").exists() || dir.join("plan.toml").exists();
+    if name.contains('/') || name == "." {
+        if !is_run(path) {
+            bail!("{name}: no run lies there (a run's directory holds run.json and plan.toml)");
+        }
+        return Ok(path.to_path_buf());
+    }
+    let ids = ids(root)?;
+    let dir = |id: &str| runs_dir(root).join(id);
+    if name == "last" {
+        return match newest(root, &ids) {
+            Some(id) => Ok(dir(id)),
+            None => bail!("there is no run in {} yet; `latido run` makes one", root.display()),
+        };
+    }
+    if ids.binary_search_by(|id| id.as_str().cmp(name)).is_ok() {
+        return Ok(dir(name));
+    }
+    let matching: Vec<&String> = ids.iter().filter(|id| !name.is_empty() && id.starts_with(name)).collect();
+    match matching[..] {
+        [one] => Ok(dir(one)),
+        [] if is_run(path) => Ok(path.to_path_buf()),
+        [] => {
+            let near = closest(name, ids.iter().map(String::as_str));
+            let hint = near.map(|id| format!(" (did you mean `{id}`?)")).unwrap_or_default();
+            bail!("there is no run `{name}` in {}{hint}; `latido list runs` shows them all", root.display())
+        }
+        [first, .., last] => {
+            bail!("`{name}` begins the names of {} runs, from {first} to {last}: give more of it", matching.len())
+        }
+    }
+}
+
+/// The run that started last. Within one second the ids do not tell; `run.json` does.
+fn newest<'a>(root: &Path, ids: &'a [String]) -> Option<&'a String> {
+    const STAMP: usize = "20261121T200000Z".len();
+    let stamp = |id: &str| id.get(..STAMP).filter(|s| s.ends_with('Z') && s.contains('T')).map(str::to_string);
+    let last = ids.iter().filter_map(|id| stamp(id)).max()?;
+    ids.iter().filter(|id| stamp(id).as_ref() == Some(&last)).max_by_key(|id| {
+        super::read::meta(&runs_dir(root).join(id))
+            .ok()
+            .and_then(|meta| meta.started.parse().ok())
+            .unwrap_or(Timestamp::MIN)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_place_that_is_set_wins() {
+        let place = |flag: Option<&str>, env: &[(&str, &str)], sudo: Option<&str>| {
+            root_from(
+                flag.map(Path::new),
+                |name| env.iter().find(|(n, _)| *n == name).map(|(_, v)| v.into()),
+                sudo.map(PathBuf::from),
+            )
+            .map(|path| path.display().to_string())
+        };
+        let all = [("LATIDO_STORE", "/s"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];
+        assert_eq!(place(Some("/f"), &all, None).unwrap(), "/f");
+        assert_eq!(place(None, &all, None).unwrap(), "/s");
+        assert_eq!(place(None, &all[1..], None).unwrap(), "/x/latido");
+        assert_eq!(place(None, &all[2..], None).unwrap(), "/h/.local/share/latido");
+        assert_eq!(place(None, &all[2..], Some("/home/ana")).unwrap(), "/home/ana/.local/share/latido");
+        assert_eq!(place(None, &[("XDG_DATA_HOME", "x"), ("HOME", "/h")], None).unwrap(), "/h/.local/share/latido");
+        let error = place(None, &[("LATIDO_STORE", "")], None).unwrap_err().to_string();
+        assert!(error.contains("--store"), "{error}");
+    }
+
+    #[test]
+    fn the_home_behind_sudo_comes_from_passwd() {
+        let passwd = "root:x:0:0::/root:/bin/sh\nana:x:1000:1000:Ana:/home/ana:/bin/bash\nbroken\n";
+        assert_eq!(home_of(1000, passwd), Some(PathBuf::from("/home/ana")));
+        assert_eq!(home_of(1001, passwd), None);
+    }
+
+    #[test]
+    fn ids_are_claimed_once_and_read_well() {
+        let store = tempfile::tempdir().unwrap();
+        let now: Timestamp = "2026-11-21T20:00:00Z".parse().unwrap();
+        let mut names = std::collections::BTreeSet::new();
+        for _ in 0..50 {
+            let (id, dir) = claim(store.path(), "Quick  Look/…", now, None).unwrap();
+            assert!(dir.is_dir());
+            assert!(id.starts_with("20261121T200000Z-quick-look-"), "{id}");
+            assert!(names.insert(id));
+        }
+        assert_eq!(slug("../.."), "run");
+    }
+
+    fn store_with(ids: &[&str]) -> tempfile::TempDir {
+        let store = tempfile::tempdir().unwrap();
+        for id in ids {
+            let dir = runs_dir(store.path()).join(id);
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(dir.join("plan.toml"), "").unwrap();
+        }
+        store
+    }
+
+    #[test]
+    fn a_run_is_found_by_what_people_type() {
+        let (a, b) = ("20261121T200000Z-quick-k3f9", "20261122T200000Z-ramp-00aa");
+        let store = store_with(&[a, b, "notes"]);
+        let find = |name: &str| find(store.path(), name).map(|p| p.file_name().unwrap().to_str().unwrap().to_string());
+        assert_eq!(find(a).unwrap(), a);
+        assert_eq!(find("20261121").unwrap(), a);
+        assert_eq!(find("last").unwrap(), b);
+        assert_eq!(
+            super::find(Path::new("/nowhere"), store.path().join("runs").join(a).to_str().unwrap()).unwrap(),
+            store.path().join("runs").join(a)
+        );
+        let error = find("2026112").unwrap_err().to_string();
+        assert!(error.contains("2 runs"), "{error}");
+        let error = find("20261121T200000Z-quick-k3f8").unwrap_err().to_string();
+        assert!(error.contains(a), "{error}");
+        for name in ["", "./nothing", "zzz"] {
+            assert!(find(name).is_err(), "{name}");
+        }
+        assert!(super::find(Path::new("/nowhere"), "last").unwrap_err().to_string().contains("latido run"));
+    }
+}

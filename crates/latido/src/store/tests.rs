@@ -1,0 +1,364 @@
+//! Runs written, cut off at every place, damaged, and read again.
+
+use super::*;
+use crate::{
+    analyze::sample::{cell, measured, quiet, under},
+    cell::Cell,
+    plan::Order,
+    record::Outcome,
+};
+use anyhow::{Result, bail};
+use std::fs;
+
+const TOML: &str = "name = \"quick\"\n";
+
+/// Stands in for the plan's reader: this text has two cells.
+fn parse(text: &str) -> Result<(Plan, Vec<Cell>)> {
+    if text != TOML {
+        bail!("line 1: not the plan");
+    }
+    let (groups, expect) = (Vec::new(), Vec::new());
+    let plan = Plan { name: "quick".into(), about: None, seed: 42, order: Order::AsWritten, groups, expect };
+    Ok((plan, vec![cell(), under("busy")]))
+}
+
+struct Store(tempfile::TempDir);
+
+impl Store {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn draft(&self) -> Draft {
+        let new = New { plan: "quick", toml: TOML, cells: 2, command: vec!["latido".into()], machine: "here".into() };
+        Draft::create(self.0.path(), new).unwrap()
+    }
+
+    fn read(&self) -> Run {
+        read(&find(self.0.path(), "last").unwrap(), parse).unwrap()
+    }
+}
+
+fn record(cell: Cell) -> Box<Record> {
+    Box::new(measured(cell, &[quiet(0)]))
+}
+
+/// Measures a cell as the host does: files first, the record last.
+fn measure(draft: &Draft, number: usize, cell: Cell) {
+    draft.start_cell(number, &cell).unwrap();
+    let data = crate::analyze::sample::data(&quiet(0));
+    let files = [
+        ("histogram-0.hdr", codec::encode_histogram(&data.histogram).unwrap()),
+        ("blocks-0.csv", codec::encode_blocks(&data.blocks).unwrap()),
+        ("largest-0.csv", codec::encode_largest(&data.largest).unwrap()),
+    ];
+    for (name, bytes) in files {
+        draft.put_file(number, name, &bytes).unwrap();
+    }
+    draft
+        .finish_cell(number, &record(cell), &HostFacts { run: draft.meta.id.clone(), ..HostFacts::default() })
+        .unwrap();
+}
+
+#[test]
+fn a_run_comes_back_as_it_was_written() {
+    let store = Store::new();
+    let draft = store.draft();
+    measure(&draft, 1, cell());
+    measure(&draft, 2, under("busy"));
+    let meta = draft.finish(Verdict::Pass, "it holds").unwrap();
+    let run = store.read();
+    assert_eq!(run.problems, Vec::<String>::new());
+    assert_eq!((&run.meta, run.meta.verdict), (&meta, Some(Verdict::Pass)));
+    let records: Vec<&Record> = run.cells.iter().filter_map(StoredCell::record).collect();
+    assert_eq!(records, [&*record(cell()), &*record(under("busy"))]);
+    assert_eq!(run.cells[0].host.as_ref().unwrap().run, meta.id);
+    let data = series_data(&run.cells[1], &records[1].series[0]).unwrap();
+    let expected = crate::analyze::sample::data(&quiet(0));
+    assert_eq!((data.histogram, data.blocks, data.largest), (expected.histogram, expected.blocks, expected.largest));
+    let listing = list_runs(store.0.path()).unwrap();
+    assert_eq!((listing.runs.len(), listing.problems.len()), (1, 0));
+    assert_eq!(listing.runs[0].1, meta);
+}
+
+/// At every step of a cell the host may vanish: what was finished is whole, the rest is open and measured again.
+#[test]
+fn a_run_cut_off_anywhere_resumes_with_its_finished_cells() {
+    type Step = fn(&Draft);
+    let steps: &[(&str, Step)] = &[
+        ("nothing", |_| {}),
+        ("started", |d| d.start_cell(2, &under("busy")).unwrap()),
+        ("files", |d| {
+            d.start_cell(2, &under("busy")).unwrap();
+            d.put_file(2, "histogram-0.hdr", b"x").unwrap();
+        }),
+        ("infra", |d| {
+            d.start_cell(2, &under("busy")).unwrap();
+            d.fail_cell(2, "the agent vanished").unwrap();
+        }),
+        ("checkpoint", |d| {
+            d.start_cell(2, &under("busy")).unwrap();
+            d.checkpoint(2, &record(under("busy")), &[("blocks-0.csv".into(), b"x".to_vec())]).unwrap();
+        }),
+        ("interrupted", |d| {
+            d.start_cell(2, &under("busy")).unwrap();
+            let mut record = record(under("busy"));
+            record.outcome = Outcome::Interrupted;
+            d.finish_cell(2, &record, &HostFacts::default()).unwrap();
+        }),
+    ];
+    for (step, until) in steps {
+        let store = Store::new();
+        let draft = store.draft();
+        measure(&draft, 1, cell());
+        until(&draft);
+        drop(draft);
+        let run = store.read();
+        match (*step, &run.cells[1].state) {
+            ("nothing", CellState::Pending) | ("started" | "files", CellState::Open) => {}
+            ("infra", CellState::Infra(reason)) => assert_eq!(reason, "the agent vanished"),
+            ("checkpoint", CellState::Measured(record)) => assert_eq!(record.outcome, Outcome::Checkpoint),
+            ("interrupted", CellState::Measured(record)) => assert_eq!(record.outcome, Outcome::Interrupted),
+            (step, state) => panic!("{step}: {state:?}"),
+        }
+        let (draft, todo) = Draft::reopen(&run).unwrap();
+        assert_eq!(todo, [2], "{step}");
+        measure(&draft, 2, under("busy"));
+        draft.finish(Verdict::Pass, "").unwrap();
+        let run = store.read();
+        assert_eq!(run.problems, Vec::<String>::new(), "{step}");
+        assert_eq!(run.cells.iter().filter(|cell| is_done(cell)).count(), 2, "{step}");
+        let kept = run.dir.join("abandoned").exists();
+        assert_eq!(kept, matches!(*step, "checkpoint" | "interrupted"), "{step}");
+    }
+}
+
+#[test]
+fn a_checkpoint_is_replaced_whole_and_goes_with_the_record() {
+    let store = Store::new();
+    let draft = store.draft();
+    draft.start_cell(1, &cell()).unwrap();
+    let mut partial = record(cell());
+    for minute in 1..=3u64 {
+        partial.elapsed_ns = minute;
+        draft.checkpoint(1, &partial, &[("blocks-0.csv".into(), vec![minute as u8])]).unwrap();
+        let stored = &store.read().cells[0];
+        assert_eq!(stored.record().unwrap().elapsed_ns, minute);
+        assert_eq!(fs::read(stored.dir.join("blocks-0.csv")).unwrap(), [minute as u8]);
+    }
+    // Cut between the two renames: the old one is aside, the new one not yet in place.
+    let dir = cell_dir(&draft.dir, 1);
+    fs::rename(dir.join("checkpoint"), dir.join("checkpoint.old")).unwrap();
+    assert_eq!(store.read().cells[0].record().unwrap().elapsed_ns, 3);
+    // Cut while the next was being written: it has no record yet and does not count.
+    fs::create_dir(dir.join("checkpoint.new")).unwrap();
+    assert_eq!(store.read().cells[0].record().unwrap().elapsed_ns, 3);
+    partial.elapsed_ns = 4;
+    draft.checkpoint(1, &partial, &[]).unwrap();
+    assert_eq!(store.read().cells[0].record().unwrap().elapsed_ns, 4);
+    draft.finish_cell(1, &record(cell()), &HostFacts::default()).unwrap();
+    assert_eq!(store.read().cells[0].record().unwrap().outcome, Outcome::Complete);
+    let left: Vec<_> = fs::read_dir(&dir).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+}
+
+#[test]
+fn one_process_writes_a_run() {
+    let store = Store::new();
+    let draft = store.draft();
+    let error = Draft::reopen(&store.read()).unwrap_err().to_string();
+    assert!(error.contains("being written"), "{error}");
+    drop(draft);
+    assert!(Draft::reopen(&store.read()).is_ok());
+}
+
+#[test]
+fn a_targets_file_stays_in_its_cell() {
+    let store = Store::new();
+    let draft = store.draft();
+    draft.start_cell(1, &cell()).unwrap();
+    for name in ["", "../x", "a/b", ".hidden", "record.json", "checkpoint", "checkpoint.new", "host.json"] {
+        assert!(draft.put_file(1, name, b"x").is_err(), "{name}");
+    }
+    assert!(draft.start_cell(1, &cell()).is_err());
+}
+
+/// Damages a stored run of two measured cells and returns what is then read.
+fn damaged(damage: impl Fn(&Path)) -> Run {
+    let store = Store::new();
+    let draft = store.draft();
+    measure(&draft, 1, cell());
+    measure(&draft, 2, under("busy"));
+    let dir = draft.dir.clone();
+    draft.finish(Verdict::Pass, "").unwrap();
+    damage(&dir);
+    let run = store.read();
+    // Files are read while the store still is there.
+    for stored in &run.cells {
+        for series in stored.record().iter().flat_map(|record| &record.series) {
+            let _ = series_data(stored, series);
+        }
+    }
+    run
+}
+
+#[test]
+fn damage_is_reported_and_the_rest_is_read() {
+    type Damage = fn(&Path);
+    let damages: &[(&str, Damage)] = &[
+        ("run.json", |d| fs::write(d.join("run.json"), "{").unwrap()),
+        ("run.json", |d| fs::remove_file(d.join("run.json")).unwrap()),
+        ("plan.toml", |d| fs::remove_file(d.join("plan.toml")).unwrap()),
+        ("not the plan", |d| fs::write(d.join("plan.toml"), "x").unwrap()),
+        ("record.json", |d| fs::write(d.join("cells/002/record.json"), &b"{\"schema\": 1, \"lat"[..]).unwrap()),
+        ("empty", |d| fs::write(d.join("cells/002/record.json"), "").unwrap()),
+        ("bytes, more", |d| fs::File::create(d.join("cells/002/record.json")).unwrap().set_len(100 << 20).unwrap()),
+        ("not a file", |d| {
+            fs::remove_file(d.join("cells/002/record.json")).unwrap();
+            rustix::fs::mkfifoat(rustix::fs::CWD, d.join("cells/002/record.json"), 0o600.into()).unwrap();
+        }),
+        ("schema 99", |d| {
+            let path = d.join("cells/002/record.json");
+            let text = fs::read_to_string(&path).unwrap().replacen("\"schema\": 1", "\"schema\": 99", 1);
+            fs::write(path, text).unwrap();
+        }),
+        ("cell.json", |d| fs::remove_file(d.join("cells/002/cell.json")).unwrap()),
+        ("the plan gives now", |d| {
+            let path = d.join("cells/002/cell.json");
+            let text = fs::read_to_string(&path).unwrap().replacen("\"seed\": 42", "\"seed\": 43", 1);
+            fs::write(path, text).unwrap();
+        }),
+        ("not of this run", |d| fs::write(d.join("cells/notes.txt"), "").unwrap()),
+        ("no such cell", |d| fs::create_dir(d.join("cells/077")).unwrap()),
+        ("host.json", |d| fs::write(d.join("cells/001/host.json"), "[]").unwrap()),
+        ("does not know, left out: novelty", |d| {
+            let path = d.join("cells/001/record.json");
+            let text = fs::read_to_string(&path).unwrap().replacen('{', "{\"novelty\": 1,", 1);
+            fs::write(path, text).unwrap();
+        }),
+        ("cells/002", |d| {
+            fs::remove_dir_all(d.join("cells/002")).unwrap();
+            std::os::unix::fs::symlink("002", d.join("cells/002")).unwrap();
+        }),
+    ];
+    for (word, damage) in damages {
+        let run = damaged(damage);
+        assert!(run.problems.iter().any(|p| p.contains(word)), "{word}: {:?}", run.problems);
+        assert!(run.cells[0].record().is_some(), "{word}");
+        assert_eq!(run.damaged, *word == "plan.toml" || *word == "not the plan", "{word}");
+    }
+}
+
+#[test]
+fn broken_data_beside_a_record_names_its_file() {
+    let store = Store::new();
+    let draft = store.draft();
+    measure(&draft, 1, cell());
+    for name in ["histogram-0.hdr", "blocks-0.csv", "largest-0.csv"] {
+        let path = cell_dir(&draft.dir, 1).join(name);
+        let sound = fs::read(&path).unwrap();
+        fs::write(&path, "junk").unwrap();
+        let run = store.read();
+        let error = format!("{:#}", series_data(&run.cells[0], &record(cell()).series[0]).unwrap_err());
+        assert!(error.contains(name), "{error}");
+        fs::write(&path, sound).unwrap();
+    }
+    let mut series = record(cell()).series[0].clone();
+    series.files.largest = Some("../../../plan.toml".into());
+    assert!(series_data(&store.read().cells[0], &series).is_err());
+}
+
+#[test]
+fn a_store_behind_a_link_works() {
+    let store = Store::new();
+    let link = store.0.path().join("link");
+    let real = store.0.path().join("real");
+    fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let new = New { plan: "quick", toml: TOML, cells: 2, command: vec![], machine: String::new() };
+    let draft = Draft::create(&link, new).unwrap();
+    measure(&draft, 1, cell());
+    assert!(read(&find(&real, "last").unwrap(), parse).unwrap().cells[0].record().is_some());
+}
+
+#[test]
+fn foreign_things_in_the_store_are_reported_beside_the_runs() {
+    let store = Store::new();
+    drop(store.draft());
+    let runs = store.0.path().join("runs");
+    fs::create_dir(runs.join("holiday")).unwrap();
+    fs::write(runs.join("notes.txt"), "").unwrap();
+    std::os::unix::fs::symlink("/nowhere", runs.join("dangling")).unwrap();
+    let listing = list_runs(store.0.path()).unwrap();
+    assert_eq!((listing.runs.len(), listing.problems.len()), (1, 3), "{:?}", listing.problems);
+    assert!(read(&runs.join("holiday"), parse).is_err());
+    assert!(list_runs(&store.0.path().join("nothing")).unwrap().runs.is_empty());
+}
+
+/// Within one second the ids do not tell which run is the last.
+#[test]
+fn the_last_run_is_the_one_that_started_last() {
+    let store = Store::new();
+    for _ in 0..5 {
+        let draft = store.draft();
+        assert_eq!(find(store.0.path(), "last").unwrap(), draft.dir);
+    }
+}
+
+/// What `list runs` does with 2,000 runs; the time is printed, not judged.
+#[test]
+fn two_thousand_runs_are_listed() {
+    let store = Store::new();
+    let draft = store.draft();
+    let runs = store.0.path().join("runs");
+    for k in 0..2_000 {
+        let dir = runs.join(format!("20251121T{k:06}Z-quick-0000"));
+        fs::create_dir(&dir).unwrap();
+        fs::copy(draft.dir.join("run.json"), dir.join("run.json")).unwrap();
+    }
+    let start = std::time::Instant::now();
+    let listing = list_runs(store.0.path()).unwrap();
+    println!("2001 runs listed in {:?}", start.elapsed());
+    assert_eq!(listing.runs.len(), 2_001);
+    assert_eq!(listing.runs[0].0, draft.dir);
+}
+
+/// A small file system that is gone when this is dropped.
+struct Tmpfs(tempfile::TempDir);
+
+impl Tmpfs {
+    fn mount(size: &str) -> Option<Self> {
+        let dir = tempfile::tempdir().unwrap();
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "latido-test"]).arg(dir.path());
+        mount.stderr(std::process::Stdio::null()).status().is_ok_and(|status| status.success()).then(|| Self(dir))
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_finished_cells_whole() {
+    let Some(disk) = Tmpfs::mount("256k") else {
+        eprintln!("skipped: no permission to mount a small file system");
+        return;
+    };
+    let new = New { plan: "quick", toml: TOML, cells: 2, command: vec![], machine: String::new() };
+    let draft = Draft::create(disk.0.path(), new).unwrap();
+    measure(&draft, 1, cell());
+    draft.start_cell(2, &under("busy")).unwrap();
+    draft.checkpoint(2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 1000])]).unwrap();
+    let error = draft.put_file(2, "histogram-0.hdr", &vec![7; 400 << 10]).unwrap_err();
+    let text = format!("{error:#}");
+    assert!(text.contains("histogram-0.hdr") && text.contains("--store"), "{text}");
+    assert!(draft.checkpoint(2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 400 << 10])]).is_err());
+    drop(draft);
+    let run = read(&find(disk.0.path(), "last").unwrap(), parse).unwrap();
+    assert_eq!(run.problems, Vec::<String>::new());
+    assert!(is_done(&run.cells[0]));
+    assert_eq!(run.cells[1].record().unwrap().outcome, Outcome::Checkpoint);
+}

@@ -1,0 +1,229 @@
+//! Writing a run: each cell is durable before the next starts, and its `record.json`, written last, says that it is done.
+
+use super::{
+    CellState, Meta, Run, SCHEMA, StoredCell, cell_dir,
+    durable::{self, Owner},
+    root,
+};
+use crate::{
+    analyze::verdict::Verdict,
+    cell::Cell,
+    record::{HostFacts, Outcome, Record},
+};
+use anyhow::{Context, Result, bail, ensure};
+use jiff::Timestamp;
+use rustix::fs::FlockOperation;
+use serde::Serialize;
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
+
+/// Names that a target's file must not take.
+const RESERVED: &[&str] = &["cell.json", "record.json", "host.json", "infra.json"];
+
+/// What a new run is made from.
+#[derive(Clone, Debug)]
+pub struct New<'a> {
+    /// The plan's name.
+    pub plan: &'a str,
+    /// The plan as it will be read again, seed included.
+    pub toml: &'a str,
+    /// How many cells it has.
+    pub cells: usize,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Name of the machine measured.
+    pub machine: String,
+}
+
+/// A run that is being written. Only one process has it: the directory is locked until this is dropped.
+#[derive(Debug)]
+pub struct Draft {
+    /// The run's directory.
+    pub dir: PathBuf,
+    /// `run.json`; [`Draft::finish`] stores changes.
+    pub meta: Meta,
+    owner: Option<Owner>,
+    _lock: File,
+}
+
+impl Draft {
+    /// Claims a new directory in the store and writes the plan.
+    ///
+    /// # Errors
+    /// The store cannot be written, with the path and the remedy.
+    pub fn create(root: &Path, new: New<'_>) -> Result<Self> {
+        let owner = Owner::behind_sudo();
+        let now = Timestamp::now();
+        let (id, dir) = root::claim(root, new.plan, now, owner)?;
+        let meta = Meta {
+            schema: SCHEMA,
+            id,
+            plan: new.plan.into(),
+            latido: env!("CARGO_PKG_VERSION").into(),
+            command: new.command,
+            machine: new.machine,
+            started: now.to_string(),
+            finished: None,
+            cells: new.cells,
+            verdict: None,
+            headline: None,
+        };
+        let draft = Self { _lock: lock(&dir)?, dir, meta, owner };
+        durable::make_dir(&draft.dir.join("cells"), owner)?;
+        durable::write(&draft.dir.join("plan.toml"), new.toml.as_bytes(), owner)?;
+        draft.put_json(&draft.dir.join("run.json"), &draft.meta)?;
+        Ok(draft)
+    }
+
+    /// Takes up a run that was cut off. Returns the numbers of the cells still to measure, their directories cleared:
+    /// what was measured of an unfinished cell moves to `abandoned/`, so that nothing measured is lost.
+    ///
+    /// # Errors
+    /// Its plan cannot be read, another process writes it, or the store cannot be written.
+    pub fn reopen(run: &Run) -> Result<(Self, Vec<usize>)> {
+        let dir = run.dir.clone();
+        ensure!(!run.damaged, "{} cannot be resumed: {}", dir.display(), run.problems.join("; "));
+        let mut meta = run.meta.clone();
+        (meta.finished, meta.verdict, meta.headline) = (None, None, None);
+        let draft = Self { _lock: lock(&dir)?, dir, meta, owner: Owner::behind_sudo() };
+        durable::make_dirs(&draft.dir.join("cells"), draft.owner)?;
+        draft.put_json(&draft.dir.join("run.json"), &draft.meta)?;
+        let todo: Vec<usize> = run.cells.iter().filter(|cell| !is_done(cell)).map(|cell| cell.number).collect();
+        for number in &todo {
+            draft.clear_cell(*number)?;
+        }
+        Ok((draft, todo))
+    }
+
+    /// Begins a cell: its directory and `cell.json`.
+    ///
+    /// # Errors
+    /// The cell was begun before, or the store cannot be written.
+    pub fn start_cell(&self, number: usize, cell: &Cell) -> Result<()> {
+        let dir = cell_dir(&self.dir, number);
+        durable::make_dir(&dir, self.owner)?;
+        self.put_json(&dir.join("cell.json"), cell)
+    }
+
+    /// Stores a file of a begun cell.
+    ///
+    /// # Errors
+    /// A name that is not plain or is one of the store's own; the store cannot be written.
+    pub fn put_file(&self, number: usize, name: &str, bytes: &[u8]) -> Result<()> {
+        check_name(name)?;
+        durable::write(&cell_dir(&self.dir, number).join(name), bytes, self.owner)
+    }
+
+    /// Ends a cell whose files are stored. With `record.json` on the disk it is done and its checkpoint goes.
+    ///
+    /// # Errors
+    /// The store cannot be written; the cell then counts as not finished.
+    pub fn finish_cell(&self, number: usize, record: &Record, host: &HostFacts) -> Result<()> {
+        let dir = cell_dir(&self.dir, number);
+        self.put_json(&dir.join("host.json"), host)?;
+        self.put_json(&dir.join("record.json"), record)?;
+        for name in super::CHECKPOINTS {
+            durable::remove(&dir.join(name))?;
+        }
+        Ok(())
+    }
+
+    /// Notes that the infrastructure failed. What was checkpointed stays.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn fail_cell(&self, number: usize, reason: &str) -> Result<()> {
+        let infra = super::Infra { schema: SCHEMA, reason: reason.into() };
+        self.put_json(&cell_dir(&self.dir, number).join("infra.json"), &infra)
+    }
+
+    /// Replaces the cell's checkpoint: at every moment a whole one, the old or the new, is on the disk.
+    ///
+    /// # Errors
+    /// As [`Draft::put_file`]; an older checkpoint stays.
+    pub fn checkpoint(&self, number: usize, record: &Record, files: &[(String, Vec<u8>)]) -> Result<()> {
+        let dir = cell_dir(&self.dir, number);
+        let [now, new, old] = super::CHECKPOINTS.map(|name| dir.join(name));
+        // A new one left whole by an interrupted replacement is newer than what is in place.
+        if !now.join("record.json").exists() && new.join("record.json").exists() {
+            durable::rename(&new, &now)?;
+        }
+        durable::remove(&new)?;
+        durable::make_dir(&new, self.owner)?;
+        for (name, bytes) in files {
+            check_name(name)?;
+            durable::write(&new.join(name), bytes, self.owner)?;
+        }
+        self.put_json(&new.join("record.json"), record)?;
+        durable::remove(&old)?;
+        if now.exists() {
+            durable::rename(&now, &old)?;
+        }
+        durable::rename(&new, &now)?;
+        durable::remove(&old)
+    }
+
+    /// Ends the run.
+    ///
+    /// # Errors
+    /// The store cannot be written; the cells are safe.
+    pub fn finish(mut self, verdict: Verdict, headline: &str) -> Result<Meta> {
+        self.meta.finished = Some(Timestamp::now().to_string());
+        self.meta.verdict = Some(verdict);
+        self.meta.headline = Some(headline.into());
+        self.put_json(&self.dir.join("run.json"), &self.meta)?;
+        Ok(self.meta)
+    }
+
+    fn put_json(&self, path: &Path, value: &impl Serialize) -> Result<()> {
+        let mut text = serde_json::to_string_pretty(value).with_context(|| path.display().to_string())?;
+        text.push('\n');
+        durable::write(path, text.as_bytes(), self.owner)
+    }
+
+    fn clear_cell(&self, number: usize) -> Result<()> {
+        let dir = cell_dir(&self.dir, number);
+        let measured = ["record.json", "checkpoint", "checkpoint.new", "checkpoint.old"];
+        if !measured.iter().any(|name| dir.join(name).exists()) {
+            return durable::remove(&dir);
+        }
+        let abandoned = self.dir.join("abandoned");
+        durable::make_dirs(&abandoned, self.owner)?;
+        for attempt in 1..10_000 {
+            let to = abandoned.join(format!("{number:03}-{attempt}"));
+            if std::fs::symlink_metadata(&to).is_err() {
+                return durable::rename(&dir, &to);
+            }
+        }
+        bail!("{}: too many abandoned attempts at cell {number}", abandoned.display())
+    }
+}
+
+/// Whether a cell need not be measured again when the run is resumed.
+pub fn is_done(cell: &StoredCell) -> bool {
+    match &cell.state {
+        CellState::Measured(record) => matches!(record.outcome, Outcome::Complete | Outcome::Stopped { .. }),
+        _ => false,
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let sound = !name.is_empty() && name.chars().all(plain) && !name.starts_with('.');
+    ensure!(sound, "a cell's file cannot be named {name:?}");
+    ensure!(!RESERVED.contains(&name) && !name.starts_with("checkpoint"), "{name} is the store's own file");
+    Ok(())
+}
+
+fn lock(dir: &Path) -> Result<File> {
+    let file = File::open(dir).with_context(|| format!("opening {}", dir.display()))?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            bail!("{} is being written by another latido; wait for it to end", dir.display())
+        }
+        // A network file system without locks is no reason not to measure.
+        _ => Ok(file),
+    }
+}
