@@ -43,8 +43,7 @@ struct RunView<'a> {
     machine: &'a str,
     plan: &'a str,
     latido: &'a str,
-    started: String,
-    finished: String,
+    when: String,
     command: String,
     plan_toml: &'a str,
     year: &'a str,
@@ -92,14 +91,12 @@ fn slot(row: usize) -> usize {
 
 fn run<'a>(part: &super::RunPart<'a>) -> RunView<'a> {
     let meta = part.meta;
-    let time = |text: &str| text.replace('T', " ").trim_end_matches('Z').to_owned();
     RunView {
         id: &meta.id,
         machine: &meta.machine,
         plan: &meta.plan,
         latido: &meta.latido,
-        started: time(&meta.started),
-        finished: meta.finished.as_deref().map_or("not finished".into(), time),
+        when: words::between(&meta.started, meta.finished.as_deref()),
         command: words::shell(&meta.command),
         plan_toml: part.plan_toml,
         year: meta.started.get(..4).unwrap_or_default(),

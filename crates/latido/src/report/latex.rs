@@ -47,6 +47,7 @@ fn escape(text: &str) -> String {
             '|' => out.push_str("\\textbar{}"),
             'µ' => out.push_str("\\textmu{}"),
             '\u{202f}' => out.push_str("\\,"),
+            '\u{a0}' => out.push('~'),
             '−' => out.push_str("$-$"),
             c if c.is_control() => out.push(' '),
             c => out.push(c),

@@ -2,6 +2,7 @@
 
 use super::{
     confidence,
+    figures::axis::value_label,
     section::{Section, Series},
     words,
 };
@@ -17,14 +18,14 @@ pub fn deciding(section: &Section, series: &Series) -> String {
     let (Some(limit), Some(above)) = (series.limit(), series.pooled.above_limit) else {
         return format!("Worst of {samples}: {worst}. No limit was set, so nothing is decided.");
     };
-    let limit_text = section.value(limit).replace(".00 ", " ").replace(".0 ", " ");
+    let limit_text = value_label(limit, section.unit).replace(' ', "\u{a0}");
     let Some((lower, upper)) = confidence::exceedance(above, n) else {
         return format!("Worst of {samples}: {worst}; {} above {limit_text}.", words::count(above));
     };
     if above > 0 {
         let (share, rarest, commonest) = (above as f64 / n as f64, one_in(lower), one_in(upper));
         return format!(
-            "{} of {samples} above {limit_text}, the worst {worst}. That is one in {}; with 95 % confidence between one \
+            "{} of {samples} above {limit_text}, the worst {worst}. That is one in {}; with 95\u{a0}% confidence between one \
              in {rarest} and one in {commonest}.",
             words::count(above),
             one_in(share),
@@ -41,7 +42,7 @@ pub fn deciding(section: &Section, series: &Series) -> String {
     } else {
         String::new()
     };
-    format!("{begin} None was above it, so with 95 % confidence fewer than one in {} is{rate}.", one_in(upper))
+    format!("{begin} None was above it, so with 95\u{a0}% confidence fewer than one in {} is{rate}.", one_in(upper))
 }
 
 fn samples(section: &Section, series: &Series) -> String {
@@ -69,7 +70,7 @@ mod tests {
     fn say(configuration: crate::analyze::configuration::Configuration) -> String {
         let all = [configuration];
         let sections = sections(&all);
-        deciding(&sections[0], &sections[0].series[0]).replace('\u{202f}', " ")
+        deciding(&sections[0], &sections[0].series[0]).replace(['\u{202f}', '\u{a0}'], " ")
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The summary table of a section: one row per configuration.
 
 use super::{
+    figures::axis::value_label,
     section::{Section, Series},
     sheet::{Datum, Sheet},
     words::Unit,
@@ -40,7 +41,7 @@ pub fn sheet(section: &Section) -> Sheet {
     if limits {
         head.push(match section.limits()[..] {
             [one] if section.series.iter().filter_map(Series::limit).all(|l| l == one) => {
-                format!("> {}", section.value(one).replace(".00 ", " ").replace(".0 ", " "))
+                format!("> {}", value_label(one, section.unit))
             }
             _ => "> limit".into(),
         });

@@ -27,11 +27,11 @@ pub fn many(n: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", count(n))
 }
 
-/// A value with its unit: spans as `24.9 µs`, anything else as number and name of the unit.
+/// A value with its unit, not to be broken: spans as `24.9 µs`, anything else as number and name of the unit.
 pub fn value(v: f64, unit: &str) -> String {
     match unit {
-        "ns" => units::human(v.round() as i64).replace("us", "µs"),
-        _ => format!("{} {unit}", plain(v)),
+        "ns" => units::human(v.round() as i64).replace("us", "µs").replace(' ', "\u{a0}"),
+        _ => format!("{}\u{a0}{unit}", plain(v)),
     }
 }
 
@@ -91,11 +91,24 @@ pub fn clock(at_ns: u64) -> String {
 /// A long span in words, rounded: `20 min`, `3.2 h`, `2 days`.
 pub fn roughly(seconds: f64) -> String {
     match seconds {
-        s if s < 1.0 => format!("{} ms", plain(s * 1e3)),
-        s if s < 120.0 => format!("{s:.0} s"),
-        s if s < 7_200.0 => format!("{:.0} min", s / 60.0),
-        s if s < 172_800.0 => format!("{:.1} h", s / 3_600.0),
-        s => format!("{} days", count((s / 86_400.0) as u64)),
+        s if s < 1.0 => format!("{}\u{a0}ms", plain(s * 1e3)),
+        s if s < 120.0 => format!("{s:.0}\u{a0}s"),
+        s if s < 7_200.0 => format!("{:.0}\u{a0}min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.1}\u{a0}h", s / 3_600.0),
+        s => format!("{}\u{a0}days", count((s / 86_400.0) as u64)),
+    }
+}
+
+/// From when to when, of two RFC 3339 times: `2026-11-21 20:00:00 → 21:04:12 UTC`.
+pub fn between(started: &str, finished: Option<&str>) -> String {
+    let split =
+        |text: &str| text.strip_suffix('Z').and_then(|t| t.split_once('T')).map(|(d, t)| (d.to_owned(), t.to_owned()));
+    match (split(started), finished, finished.and_then(split)) {
+        (Some((day, from)), Some(_), Some((end, to))) if day == end => format!("{day} {from} → {to} UTC"),
+        (Some((day, from)), Some(_), Some((end, to))) => format!("{day} {from} → {end} {to} UTC"),
+        (Some((day, from)), None, _) => format!("{day} {from} UTC, not finished"),
+        (_, Some(finished), _) => format!("{started} → {finished}"),
+        (None, None, _) => format!("{started}, not finished"),
     }
 }
 
@@ -142,14 +155,23 @@ mod tests {
     fn numbers_read_well() {
         assert_eq!(count(3_600_006), "3\u{202f}600\u{202f}006");
         assert_eq!(many(1, "wake-up"), "1 wake-up");
-        assert_eq!(value(24_900.0, "ns"), "24.9 µs");
-        assert_eq!(value(0.25, "rad"), "0.250 rad");
+        assert_eq!(value(24_900.0, "ns"), "24.9\u{a0}µs");
+        assert_eq!(value(0.25, "rad"), "0.250\u{a0}rad");
         assert_eq!(plain(2_228.4), "2\u{202f}228");
         assert_eq!(plain(-0.0001), "0.000");
         assert_eq!(plain(-2.345), "−2.35");
         assert_eq!(clock(272_118_000_000), "4:32.118");
-        assert_eq!(roughly(1_200.0), "20 min");
+        assert_eq!(roughly(1_200.0), "20\u{a0}min");
         assert_eq!(title("switch", "latency"), "Switch latency");
+    }
+
+    #[test]
+    fn times_say_the_day_once() {
+        let start = "2026-11-21T20:00:00Z";
+        assert_eq!(between(start, Some("2026-11-21T21:04:12Z")), "2026-11-21 20:00:00 → 21:04:12 UTC");
+        assert_eq!(between(start, Some("2026-11-22T01:04:12Z")), "2026-11-21 20:00:00 → 2026-11-22 01:04:12 UTC");
+        assert_eq!(between(start, None), "2026-11-21 20:00:00 UTC, not finished");
+        assert_eq!(between("a+01:00", Some("b")), "a+01:00 → b");
     }
 
     #[test]

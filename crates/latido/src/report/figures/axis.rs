@@ -175,23 +175,27 @@ const TIME_STEPS: &[f64] = &[
 ];
 
 /// Ticks of a time axis from 0 to `end` seconds, at most 12.
-pub fn time_ticks(end: f64) -> Vec<f64> {
+fn time_ticks(end: f64) -> Vec<f64> {
     let Some(step) = TIME_STEPS.iter().find(|step| end / **step <= 11.0) else {
         return linear_ticks(0.0, end, 12);
     };
     (0..=(end / step + 1e-9) as usize).map(|i| i as f64 * step).collect()
 }
 
-/// A tick of a time axis: `0`, `10 s`, `1:30`, `2:00 h`.
-pub fn time_label(seconds: f64, end: f64) -> String {
-    let whole = seconds.round() as u64;
-    match end {
-        _ if seconds == 0.0 => "0".into(),
-        end if end < 1.0 => format!("{} ms", trimmed(seconds * 1e3)),
-        end if end <= 120.0 => format!("{} s", trimmed(seconds)),
-        end if end < 7_200.0 => format!("{}:{:02} min", whole / 60, whole % 60),
-        _ => format!("{}:{:02} h", whole / 3_600, whole / 60 % 60),
-    }
+/// The ticks of a time axis with their labels, all in one form: `0`, `10 s`, `5 min`, `1:30`, `2 h`.
+pub fn time_axis(scale: &Scale) -> Vec<(f64, String)> {
+    let ticks = time_ticks(scale.high);
+    let step = ticks.get(1).copied().unwrap_or(1.0);
+    let label = |t: f64| match (t.round() as u64, step) {
+        _ if t == 0.0 => "0".into(),
+        (_, step) if step < 0.5 && scale.high < 1.0 => format!("{} ms", trimmed(t * 1e3)),
+        (whole, step) if step >= 3_600.0 => format!("{} h", whole / 3_600),
+        (whole, step) if step >= 60.0 && scale.high < 7_200.0 => format!("{} min", whole / 60),
+        (whole, step) if step >= 60.0 => format!("{}:{:02} h", whole / 3_600, whole / 60 % 60),
+        (whole, _) if scale.high > 120.0 => format!("{}:{:02}", whole / 60, whole % 60),
+        _ => format!("{} s", trimmed(t)),
+    };
+    ticks.iter().map(|t| (scale.at(*t), label(*t))).collect()
 }
 
 #[cfg(test)]
@@ -240,10 +244,9 @@ mod tests {
         assert_eq!([0.0, 500.0, 2e4, 1e6, 5e9].map(label), ["0", "500 ns", "20 µs", "1 ms", "5 s"]);
         assert_eq!([1.0, 2e4, 5e6].map(count_label), ["1", "20 k", "5 M"]);
         assert_eq!([7, 1_234, 39_000, 999_700].map(short_count), ["7", "1.2k", "39k", "1.0M"]);
-        assert_eq!(
-            [(0.0, 60.0), (10.0, 60.0), (90.0, 600.0), (7_200.0, 90_000.0)].map(|(s, e)| time_label(s, e)),
-            ["0", "10 s", "1:30 min", "2:00 h"]
-        );
+        let times = |end| time_axis(&Scale::linear(0.0, end, 0.0, 100.0)).into_iter().nth(1).unwrap().1;
+        let second = [0.9, 60.0, 150.0, 3_600.0, 9_000.0, 90_000.0].map(times);
+        assert_eq!(second, ["100 ms", "10 s", "0:15", "10 min", "0:15 h", "4 h"]);
     }
 
     #[test]

@@ -68,7 +68,7 @@ fn draw(section: &Section) -> Drawing {
     let names = names(&bands, section.unit);
     let per_band = (WIDTH - 80.0) / bands.len().max(1) as f64;
     let bar = (per_band * 0.84 / shown.len().max(1) as f64).min(64.0);
-    let upright = bar < 32.0;
+    let upright = bar < 27.0;
     let frame = Frame { left: 62.0, right: WIDTH - 18.0, top: if upright { 44.0 } else { 24.0 }, bottom: 274.0 };
     let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
     let most = bands.iter().flat_map(|b| &b.1).copied().max().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! The plot area of a chart: its axes with grid and labels, limit lines, and labels that keep out of each other's way.
 
 use super::{
-    axis::{Scale, count_label, value_label},
+    axis::{Scale, count_label, round_up, value_label},
     svg::{Anchor, Pen, Svg, text_width},
 };
 use crate::report::section::Section;
@@ -48,7 +48,9 @@ impl Frame {
                 continue;
             }
             free_from = at + half + 6.0;
-            svg.text("tick", (*at, self.bottom + 16.0), Anchor::Middle, label);
+            // The last label may stand under the end of the axis, but not beyond the picture.
+            let at = at.min(self.right + 14.0 - half);
+            svg.text("tick", (at, self.bottom + 16.0), Anchor::Middle, label);
         }
         if !name.is_empty() {
             svg.text("label", ((self.left + self.right) / 2.0, self.bottom + 36.0), Anchor::Middle, name);
@@ -112,26 +114,41 @@ pub fn limit_name(section: &Section, limit: f64) -> String {
     format!("limit {}", value_label(limit, section.unit))
 }
 
-/// The scale of counts: from half a sample, so that a single one is seen, to a whole decade.
+/// The scale of counts: from half a sample, so that a single one is seen, to a round number.
 pub fn count_scale(most: u64, bottom: f64, top: f64) -> Scale {
-    let decades = (most.max(9) as f64).log10().ceil();
-    Scale::log(0.5, 10f64.powf(decades), bottom, top)
+    Scale::log(0.5, round_up(most.max(9) as f64 * 1.1), bottom, top)
 }
 
-/// The first free row for each of these intervals, taken in their order, so that none overlaps another in its row.
-pub fn rows(intervals: &[(f64, f64)]) -> Vec<usize> {
-    let mut taken: Vec<Vec<(f64, f64)>> = Vec::new();
-    let mut rows = Vec::with_capacity(intervals.len());
-    for &(from, to) in intervals {
-        let free = taken.iter().position(|row| row.iter().all(|&(a, b)| to < a || from > b));
-        let row = free.unwrap_or(taken.len());
-        if row == taken.len() {
-            taken.push(Vec::new());
-        }
-        if let Some(row) = taken.get_mut(row) {
-            row.push((from, to));
-        }
-        rows.push(row);
+/// A flag: its pole stands on the axis, and its text is beside the top of the pole.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Where the pole is.
+    pub pole: f64,
+    /// From where to where pole and text reach.
+    pub reach: (f64, f64),
+}
+
+impl Extent {
+    fn covers(&self, at: f64) -> bool {
+        (self.reach.0..=self.reach.1).contains(&at)
+    }
+}
+
+/// A row above the plot for each flag, taken in their order: no two overlap, and where it can be avoided no text is
+/// crossed by the pole of another, that is, a text is above the flags whose poles it covers.
+pub fn rows(flags: &[Extent]) -> Vec<usize> {
+    let mut rows: Vec<usize> = Vec::with_capacity(flags.len());
+    for flag in flags {
+        let placed = || flags.iter().zip(&rows);
+        let free = |row: usize| {
+            placed().all(|(other, r)| *r != row || flag.reach.1 < other.reach.0 || flag.reach.0 > other.reach.1)
+        };
+        let uncrossed = |row: usize| {
+            placed().all(|(other, r)| (!flag.covers(other.pole) || row > *r) && (!other.covers(flag.pole) || row < *r))
+        };
+        let most = flags.len();
+        let row = (0..most).find(|row| free(*row) && uncrossed(*row)).or_else(|| (0..most).find(|row| free(*row)));
+        rows.push(row.unwrap_or(most));
     }
     rows
 }
@@ -176,15 +193,22 @@ mod tests {
         }
 
         #[test]
-        fn intervals_of_a_row_do_not_overlap(starts in proptest::collection::vec((0.0f64..100.0, 1.0f64..50.0), 0..9)) {
-            let intervals: Vec<_> = starts.into_iter().map(|(at, width)| (at, at + width)).collect();
-            let rows = rows(&intervals);
+        fn flags_of_a_row_do_not_overlap(starts in proptest::collection::vec((0.0f64..100.0, 1.0f64..50.0), 0..9)) {
+            let flags: Vec<_> = starts.into_iter().map(|(at, width)| Extent { pole: at, reach: (at, at + width) }).collect();
+            let rows = rows(&flags);
             for i in 0..rows.len() {
                 for j in 0..i {
-                    let apart = intervals[i].1 < intervals[j].0 || intervals[i].0 > intervals[j].1;
-                    prop_assert!(rows[i] != rows[j] || apart);
+                    let (a, b) = (flags[i].reach, flags[j].reach);
+                    prop_assert!(rows[i] != rows[j] || a.1 < b.0 || a.0 > b.1);
                 }
             }
         }
+    }
+
+    #[test]
+    fn texts_are_above_the_poles_they_cover() {
+        let flag = |at: f64| Extent { pole: at, reach: (at, at + 50.0) };
+        assert_eq!(rows(&[flag(40.0), flag(20.0), flag(0.0)]), [0, 1, 2]);
+        assert_eq!(rows(&[flag(200.0), flag(20.0), flag(0.0)]), [0, 0, 1]);
     }
 }

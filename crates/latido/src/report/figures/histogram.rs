@@ -3,7 +3,7 @@
 use super::{
     Figure,
     axis::{Scale, round_up, value_label},
-    frame::{Frame, WIDTH, count_scale, inside, limit_name, rows},
+    frame::{Extent, Frame, WIDTH, count_scale, inside, limit_name, rows},
     svg::{Anchor, Drawing, Pen, Svg, text_width},
 };
 use crate::report::{
@@ -29,6 +29,8 @@ pub const FIGURE: Figure = Figure {
 const PER_DECADE: f64 = 20.0;
 const LINEAR_BINS: usize = 100;
 const ROW: f64 = 17.0;
+/// With more series than this, flags have the marker only: names would cover each other.
+const NAMED: usize = 3;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
@@ -101,7 +103,8 @@ fn draw(section: &Section, form: Form) -> Drawing {
     }
     for (slot, counts) in counts.iter().enumerate() {
         svg.open_series(slot);
-        outline(&mut svg, &frame, counts, |bin| x.at(edge(bin)), |n| y.at(n));
+        let class = if shown.len() > NAMED { "curve" } else { "outline" };
+        outline(&mut svg, class, &frame, counts, |bin| x.at(edge(bin)), |n| y.at(n));
         svg.close();
     }
     for flag in &flags {
@@ -119,7 +122,14 @@ fn draw(section: &Section, form: Form) -> Drawing {
 }
 
 /// The stepped outline of a histogram and a faint area under it; runs of empty bins are left out.
-fn outline(svg: &mut Svg, frame: &Frame, counts: &[u64], x: impl Fn(usize) -> f64, y: impl Fn(f64) -> f64) {
+fn outline(
+    svg: &mut Svg,
+    class: &str,
+    frame: &Frame,
+    counts: &[u64],
+    x: impl Fn(usize) -> f64,
+    y: impl Fn(f64) -> f64,
+) {
     let (mut line, mut open) = (Pen::default(), false);
     for (bin, n) in counts.iter().enumerate() {
         if *n == 0 {
@@ -139,7 +149,7 @@ fn outline(svg: &mut Svg, frame: &Frame, counts: &[u64], x: impl Fn(usize) -> f6
     if open {
         line.line(x(counts.len()), frame.bottom);
     }
-    svg.path("outline", &line);
+    svg.path(class, &line);
 }
 
 /// A flag above the plot: the limit, or the maximum of a series.
@@ -159,15 +169,19 @@ fn flags(section: &Section, x: &Scale, left: f64, right: f64) -> Vec<Flag> {
     }
     for (slot, series) in section.shown().iter().enumerate() {
         if let Some(max) = series.max() {
-            let name = super::svg::fit(&series.name, 12.0, (right - left) / 2.0 - 120.0);
-            let text = format!("max {} · {name}", section.value(max));
+            let mut text = format!("max {}", section.value(max));
+            if section.shown().len() <= NAMED {
+                let name = super::svg::fit(&series.name, 12.0, (right - left) / 2.0 - 120.0);
+                text.push_str(&format!(" · {name}"));
+            }
             flags.push(Flag::new(Some(slot), x.at(max), text, x.is_over(max), right));
         }
     }
-    // From the right: a flag's text then never crosses the pole of one placed in a higher row.
-    flags.sort_by(|a, b| b.at.total_cmp(&a.at));
-    let intervals: Vec<_> = flags.iter().map(Flag::interval).collect();
-    for (flag, row) in flags.iter_mut().zip(rows(&intervals)) {
+    // Texts to the right of their poles from the right on, then those to the left: see `rows`.
+    let order = |f: &Flag| if f.leftwards { (1, f.at) } else { (0, -f.at) };
+    flags.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
+    let extents: Vec<_> = flags.iter().map(Flag::extent).collect();
+    for (flag, row) in flags.iter_mut().zip(rows(&extents)) {
         flag.row = row;
     }
     flags
@@ -182,9 +196,10 @@ impl Flag {
         Self { slot, at, text, leftwards, beyond, row: 0 }
     }
 
-    fn interval(&self) -> (f64, f64) {
-        let width = text_width(&self.text, 12.0) + 14.0;
-        if self.leftwards { (self.at - width, self.at + 5.0) } else { (self.at - 5.0, self.at + width) }
+    fn extent(&self) -> Extent {
+        let width = text_width(&self.text, 12.0) + 22.0;
+        let reach = if self.leftwards { (self.at - width, self.at + 8.0) } else { (self.at - 8.0, self.at + width) };
+        Extent { pole: self.at, reach }
     }
 
     fn draw(&self, svg: &mut Svg, frame: &Frame) {

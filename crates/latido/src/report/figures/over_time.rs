@@ -2,7 +2,7 @@
 
 use super::{
     Figure,
-    axis::{Scale, time_label, time_ticks},
+    axis::{Scale, time_axis},
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Pen, Svg, fit},
     timeline::{Column, Timeline, end, finest, timeline},
@@ -18,7 +18,10 @@ pub const FIGURE: Figure = Figure {
     name: "over-time",
     title: "Over time",
     about: |section| {
-        let spikes = if section.limits().is_empty() { "the largest samples" } else { "samples above the limit" };
+        let spikes = match section.limits().is_empty() {
+            true => "the largest samples",
+            false => "samples above the limit, the red dashes",
+        };
         format!(
             "Line: largest of each block; dashed: its mean; all threads and repeats over each other. Rings: {spikes}."
         )
@@ -57,7 +60,7 @@ fn draw(section: &Section) -> Drawing {
     let (left, right) = (62.0, WIDTH - 18.0);
     let x = Scale::linear(0.0, end, left, right);
     let values = || lines.iter().flat_map(|l| &l.columns).flatten().flat_map(|c| [c.mean, c.max]);
-    let ticks: Vec<_> = time_ticks(x.high).into_iter().map(|t| (x.at(t), time_label(t, x.high))).collect();
+    let ticks = time_axis(&x);
     for (slot, (series, line)) in shown.iter().zip(&lines).enumerate() {
         let top = pitch * slot as f64 + 22.0;
         let frame = Frame { left, right, top, bottom: top + height };
@@ -66,7 +69,7 @@ fn draw(section: &Section) -> Drawing {
         let named: Vec<_> = ticks.iter().map(|(at, t)| (*at, if last { t.clone() } else { String::new() })).collect();
         frame.x_axis(&mut svg, &named, if last { "time since the first sample" } else { "" });
         frame.value_y_axis(&mut svg, &y, section, "", if height > 120.0 { 7 } else { 5 });
-        frame.limits_across(&mut svg, &y, section, slot == 0);
+        frame.limits_across(&mut svg, &y, section, false);
         svg.open_series(slot);
         svg.marker(slot, (left + 6.0, top - 10.0), "");
         svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, &fit(&series.name, 12.0, 600.0));

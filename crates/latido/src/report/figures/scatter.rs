@@ -2,7 +2,7 @@
 
 use super::{
     Figure,
-    axis::{Scale, round_up, time_label, time_ticks, value_label},
+    axis::{Scale, round_up, time_axis, value_label},
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Pen, Svg, fit},
     timeline::{end, finest, timeline},
@@ -18,8 +18,8 @@ pub const FIGURE: Figure = Figure {
     name: "scatter",
     title: "Scatter",
     about: |_| {
-        "The largest samples of each block as dots, the block means as a line, the same vertical scale everywhere; \
-         triangles: off the scale. Smaller samples are not drawn."
+        "Dots: the largest samples of each block, smaller ones are not drawn; dashed: block means; red dashes: the \
+         limit; triangles: off the scale, which is the same for all."
             .into()
     },
     draw: |section| vec![draw(section)],
@@ -73,11 +73,10 @@ fn draw(section: &Section) -> Drawing {
         let frame = Frame { left, right: left + width - 62.0 - 12.0, top, bottom: top + height };
         let x = Scale::linear(0.0, end, frame.left, frame.right);
         let y = Scale::linear(0.0, high, frame.bottom, frame.top);
-        let ticks = time_ticks(x.high);
-        let ticks: Vec<_> = ticks.into_iter().map(|t| (x.at(t), time_label(t, x.high))).collect();
+        let ticks = time_axis(&x);
         frame.x_axis(&mut svg, &ticks, "");
         frame.value_y_axis(&mut svg, &y, section, "", if height > 120.0 { 6 } else { 5 });
-        frame.limits_across(&mut svg, &y, section, slot == 0);
+        frame.limits_across(&mut svg, &y, section, false);
         svg.open_series(slot);
         svg.marker(slot, (left + 6.0, top - 10.0), "");
         svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, &fit(&series.name, 12.0, width - 130.0));
@@ -92,7 +91,7 @@ fn draw(section: &Section) -> Drawing {
             }
             open = column.is_some();
         }
-        svg.path("mean", &pen);
+        svg.path("mean over-dots", &pen);
         svg.close();
         triangles(&mut svg, section, series, &x, &y);
         if series.pooled.tracks.iter().all(|t| t.blocks.is_empty() && t.largest.is_empty()) {
@@ -113,14 +112,15 @@ fn dots(series: &Series, x: &Scale, y: &Scale, most: usize) -> Pen {
         series.kept().iter().filter(|k| !y.is_over(k.sample.value as f64)).map(place).collect();
     let mut cell = 1.5;
     loop {
-        let mut cells: Vec<(i64, i64)> =
-            inside.iter().map(|(x, y)| ((x / cell).floor() as i64, (y / cell).floor() as i64)).collect();
+        // Of each cell the largest sample, where it is: centres of cells would look like a pattern of the machine's.
+        let number = |(x, y): &(f64, f64)| ((x / cell).floor() as i64, (y / cell).floor() as i64);
+        let mut cells: Vec<((i64, i64), usize)> = inside.iter().enumerate().map(|(i, at)| (number(at), i)).collect();
         cells.sort_unstable();
-        cells.dedup();
+        cells.dedup_by_key(|(cell, _)| *cell);
         if cells.len() <= most || cell > 200.0 {
             let mut pen = Pen::default();
-            for (column, row) in cells {
-                pen.dot((column as f64 + 0.5) * cell, (row as f64 + 0.5) * cell);
+            for (x, y) in cells.iter().filter_map(|(_, i)| inside.get(*i)) {
+                pen.dot(*x, *y);
             }
             return pen;
         }

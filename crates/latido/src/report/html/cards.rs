@@ -4,8 +4,9 @@ use crate::{
     analyze::verdict::{CellJudgement, Verdict},
     report::{
         ReportInput,
+        figures::axis::value_label,
         section::{Section, Series},
-        sentence, words,
+        sentence,
     },
 };
 
@@ -85,7 +86,7 @@ fn card(section: &Section, series: &Series, verdict: Option<Verdict>, cells: &[&
         (_, Some(_)) => said(Verdict::Fail),
         (_, None) => ("·", "plain", "Measured"),
     };
-    let limit = series.limit().map_or(String::new(), |l| format!(", limit {}", words::value(l, section.unit)));
+    let limit = series.limit().map_or(String::new(), |l| format!(", limit {}", value_label(l, section.unit)));
     let mut reasons: Vec<String> = Vec::new();
     for reason in
         cells.iter().filter(|cell| !matches!(cell.verdict, Verdict::Pass | Verdict::Fail)).flat_map(|c| &c.reasons)

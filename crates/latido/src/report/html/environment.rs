@@ -34,19 +34,20 @@ impl Environment {
             let values: Vec<String> = all.iter().map(value).collect();
             match &values[..] {
                 [first, rest @ ..] if rest.iter().all(|v| v == first) => shared.push((name.clone(), first.clone())),
-                _ => differing.push((name.clone(), marked(values))),
+                _ => differing.push((name.clone(), marked(&values))),
             }
         }
         Self { shared, labels: configurations.iter().map(|c| c.label.clone()).collect(), differing }
     }
 }
 
-/// Each value with whether it is another than the commonest.
-fn marked(values: Vec<String>) -> Vec<(String, bool)> {
+/// Each value with whether it is another than the commonest; where all differ there is none.
+fn marked(values: &[String]) -> Vec<(String, bool)> {
     let often = |v: &String| values.iter().filter(|other| *other == v).count();
     let most = values.iter().map(often).max().unwrap_or(0);
-    let common = values.iter().find(|v| often(v) == most).cloned();
-    values.into_iter().map(|v| (common.as_ref() != Some(&v), v)).map(|(differs, v)| (v, differs)).collect()
+    let common = values.iter().find(|v| often(v) == most);
+    let differs = |v: &String| most > 1 && common != Some(v);
+    values.iter().map(|v| (v.clone(), differs(v))).collect()
 }
 
 /// Everything known of a configuration: how it was measured, then the machine.

@@ -118,11 +118,11 @@ pub fn about(section: &Section) -> String {
     .join(" · ")
 }
 
-const SPIKES: usize = 24;
+const SPIKES: usize = 16;
 
 /// The largest samples, the same number of each configuration.
 pub fn spikes(section: &Section) -> Table {
-    let each = (SPIKES / section.series.len().max(1)).clamp(3, 10);
+    let each = (SPIKES / section.series.len().max(1)).clamp(2, 10);
     let text = |text: String, class| Cell { text, class };
     let mut rows = Vec::new();
     for series in &section.series {
