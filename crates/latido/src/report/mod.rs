@@ -6,3 +6,45 @@ pub mod table;
 pub mod terminal;
 mod terminal_show;
 pub use terminal_show::show;
+pub mod confidence;
+pub mod csv;
+pub mod figures;
+pub mod html;
+pub mod latex;
+pub mod markdown;
+#[cfg(test)]
+pub(crate) mod sample;
+pub mod section;
+pub mod sentence;
+pub mod sheet;
+pub mod summary;
+pub mod words;
+
+use crate::{
+    analyze::{configuration::Configuration, verdict::Judgement},
+    store::Meta,
+};
+
+/// Everything that a report says, already read and judged: a report computes nothing about the machine it is made on.
+#[derive(Debug)]
+pub struct ReportInput<'a> {
+    /// The heading, for example the plan's name or its one-line description.
+    pub title: String,
+    /// The runs, oldest first.
+    pub runs: Vec<RunPart<'a>>,
+    /// The configurations of all runs, as tables order them.
+    pub configurations: &'a [Configuration],
+    /// What could not be read from the store, one sentence each.
+    pub problems: Vec<String>,
+}
+
+/// One run of a report.
+#[derive(Clone, Copy, Debug)]
+pub struct RunPart<'a> {
+    /// `run.json`; a configuration's members name its `id`, and its `command` is the "run it again" line.
+    pub meta: &'a Meta,
+    /// The judgement of the run.
+    pub judgement: &'a Judgement,
+    /// The plan as stored.
+    pub plan_toml: &'a str,
+}

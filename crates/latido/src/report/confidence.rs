@@ -1,0 +1,110 @@
+//! How often a limit may really be exceeded, given how often it was: the exact binomial bounds of Clopper and Pearson.
+
+use statrs::function::beta::beta_reg;
+
+/// The confidence of every bound in a report.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Bounds on the probability that one sample exceeds the limit, when `above` of `count` did.
+///
+/// With none above, the upper bound is one-sided, `1 - 0.05^(1/n)`, and the lower is 0. Otherwise both are the
+/// two-sided 95 % bounds (Clopper & Pearson, Biometrika 26, 1934). `None` without samples. The samples are taken as
+/// independent: where exceedances come in bursts the true interval is wider.
+pub fn exceedance(above: u64, count: u64) -> Option<(f64, f64)> {
+    if count == 0 || above > count {
+        return None;
+    }
+    let (k, n) = (above as f64, count as f64);
+    if above == 0 {
+        return Some((0.0, -f64::exp_m1((1.0 - CONFIDENCE).ln() / n)));
+    }
+    let tail = (1.0 - CONFIDENCE) / 2.0;
+    let lower = inverse_beta(k, n - k + 1.0, tail);
+    let upper = if above == count { 1.0 } else { inverse_beta(k + 1.0, n - k, 1.0 - tail) };
+    Some((lower, upper))
+}
+
+/// Beyond this shape the continued fraction behind `beta_reg` no longer converges in its fixed number of terms.
+const LARGE: f64 = 5_000.0;
+
+/// The x where the regularised incomplete beta function I_x(a, b) reaches `p`.
+///
+/// By bisection in ln x, because library inverses do not return for shapes near 1e9.
+fn inverse_beta(a: f64, b: f64, p: f64) -> f64 {
+    if a.min(b) > LARGE {
+        return inverse_beta_of_large_shapes(a, b, p);
+    }
+    let (mut low, mut high) = (-700.0_f64, 0.0_f64);
+    for _ in 0..200 {
+        let middle = f64::midpoint(low, high);
+        if beta_reg(a, b, middle.exp()) < p {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high.exp()
+}
+
+/// Abramowitz & Stegun, Handbook of Mathematical Functions, 26.5.22; five correct digits at these shapes.
+fn inverse_beta_of_large_shapes(a: f64, b: f64, p: f64) -> f64 {
+    let y = -std::f64::consts::SQRT_2 * statrs::function::erf::erfc_inv(2.0 * p);
+    let (u, v) = (1.0 / (2.0 * a - 1.0), 1.0 / (2.0 * b - 1.0));
+    let lambda = (y * y - 3.0) / 6.0;
+    let h = 2.0 / (u + v);
+    // The handbook's quantile is of the upper tail; ours of the lower, hence the sign of y.
+    let w = -y * (h + lambda).sqrt() / h - (v - u) * (lambda + 5.0 / 6.0 - 2.0 / (3.0 * h));
+    a / (a + b * (2.0 * w).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn none_of_n_is_the_rule_of_three() {
+        let (lower, upper) = exceedance(0, 3_600_006).unwrap();
+        assert_eq!(lower, 0.0);
+        assert_eq!((1.0 / upper) as u64, 1_201_712, "an hour at 1 kHz");
+        assert!((exceedance(0, 1).unwrap().1 - 0.95).abs() < 1e-12);
+        assert_eq!(exceedance(0, 0), None);
+        assert_eq!(exceedance(2, 1), None);
+    }
+
+    #[test]
+    fn some_of_n_agree_with_published_tables() {
+        // binom.test of R; the last from the chi-square quantiles 16.7908 and 49.4804 over 2n, its Poisson limit.
+        for (k, n, lower, upper) in [
+            (1, 10, 0.002528579, 0.4450161),
+            (5, 10, 0.187086, 0.812914),
+            (10, 10, 0.6915029, 1.0),
+            (15, 3_600_017, 2.332024e-6, 6.872182e-6),
+        ] {
+            let (a, b) = exceedance(k, n).unwrap();
+            assert!((a / lower - 1.0).abs() < 1e-4, "{k} of {n}: {a} is not {lower}");
+            assert!((b / upper - 1.0).abs() < 1e-4, "{k} of {n}: {b} is not {upper}");
+        }
+    }
+
+    #[test]
+    fn both_methods_agree_where_they_meet() {
+        for n in [20_000.0, 1e6, 1e9] {
+            for p in [0.025, 0.975] {
+                let (a, b) = (4_999.0, n);
+                let ratio = inverse_beta(a, b, p) / inverse_beta_of_large_shapes(a, b, p);
+                assert!((ratio - 1.0).abs() < 1e-5, "{n} {p}: {ratio}");
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_bounds_hold_the_share_between_them(count in 1u64..2_000_000_000, part in 0.0f64..=1.0) {
+            let above = (count as f64 * part.powi(8)) as u64;
+            let (lower, upper) = exceedance(above, count).unwrap();
+            let share = above as f64 / count as f64;
+            proptest::prop_assert!((0.0..=1.0).contains(&lower) && (0.0..=1.0).contains(&upper));
+            proptest::prop_assert!(lower <= share && share <= upper, "{lower} {share} {upper}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The studies' bar chart: how many samples fall between fixed edges, counts above the bars, on a log scale.
+
+use super::{
+    Figure,
+    axis::{short_count, value_label},
+    frame::{Frame, WIDTH, count_scale},
+    svg::{Anchor, Drawing, Svg, text_width},
+};
+use crate::report::{
+    section::{Section, Series},
+    sheet::{Datum, Sheet, percent},
+    words::{self, Unit},
+};
+use std::collections::BTreeSet;
+
+/// The list entry.
+pub const FIGURE: Figure = Figure {
+    name: "bands",
+    title: "Bands",
+    about: |_| "Exact counts between fixed edges, above the bars.".into(),
+    draw: |section| vec![draw(section)],
+    table,
+};
+
+/// The bands that all series have: upper edge and the count of each series, none where a series has no samples.
+fn common(series: &[Series]) -> Vec<(Option<i64>, Vec<u64>)> {
+    let edges = |s: &Series| s.pooled.summary.bands.iter().filter_map(|b| b.upto).collect::<BTreeSet<i64>>();
+    let with_bands = || series.iter().filter(|s| !s.pooled.summary.bands.is_empty());
+    let Some(shared) = with_bands().map(edges).reduce(|a, b| &a & &b) else { return Vec::new() };
+    let edges: Vec<Option<i64>> = shared.into_iter().map(Some).chain([None]).collect();
+    let mut below = None;
+    let mut bands = Vec::new();
+    for upto in edges {
+        let belongs = |edge: Option<i64>| match (edge, below, upto) {
+            (None, _, upto) => upto.is_none(),
+            (Some(e), below, upto) => below.is_none_or(|b| e > b) && upto.is_none_or(|u| e <= u),
+        };
+        let count = |s: &Series| s.pooled.summary.bands.iter().filter(|b| belongs(b.upto)).map(|b| b.count).sum();
+        bands.push((upto, series.iter().map(count).collect()));
+        below = upto;
+    }
+    bands
+}
+
+/// `≤ 1 µs`, `1–5 µs`, `> 200 µs`.
+fn names(bands: &[(Option<i64>, Vec<u64>)], unit: &str) -> Vec<String> {
+    let label = |v: i64| value_label(v as f64, unit);
+    let mut below: Option<i64> = None;
+    let mut names = Vec::new();
+    for (upto, _) in bands {
+        names.push(match (below, *upto) {
+            (None, Some(to)) => format!("≤ {}", label(to)),
+            (Some(from), Some(to)) => match (label(from).split_once(' '), label(to).split_once(' ')) {
+                (Some((number, a)), Some((_, b))) if a == b => format!("{number}–{}", label(to)),
+                _ => format!("{}–{}", label(from), label(to)),
+            },
+            (Some(from), None) => format!("> {}", label(from)),
+            (None, None) => "all".into(),
+        });
+        below = *upto;
+    }
+    names
+}
+
+fn draw(section: &Section) -> Drawing {
+    let shown = section.shown();
+    let bands = common(shown);
+    let names = names(&bands, section.unit);
+    let per_band = (WIDTH - 80.0) / bands.len().max(1) as f64;
+    let bar = (per_band * 0.84 / shown.len().max(1) as f64).min(64.0);
+    let upright = bar < 27.0;
+    let frame = Frame { left: 62.0, right: WIDTH - 18.0, top: if upright { 44.0 } else { 24.0 }, bottom: 274.0 };
+    let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
+    let most = bands.iter().flat_map(|b| &b.1).copied().max().unwrap_or(0);
+    let y = count_scale(most, frame.bottom, frame.top);
+
+    if let [limit] = section.limits()[..] {
+        let first = bands.iter().position(|b| b.0.is_some_and(|upto| upto as f64 >= limit)).map(|i| i + 1);
+        if let Some(first) = first.filter(|i| *i < bands.len()) {
+            let x = frame.left + per_band * first as f64;
+            svg.rect("over", (x, frame.top), (frame.right - x, frame.bottom - frame.top), "above the limit");
+            svg.text(
+                "limit-name",
+                (x + 5.0, frame.top + 14.0),
+                Anchor::Start,
+                &format!("above the limit of {}", value_label(limit, section.unit)),
+            );
+        }
+    }
+    frame.count_y_axis(&mut svg, &y, &format!("{}s", section.noun()));
+    if bands.is_empty() {
+        frame.nothing(&mut svg, "no samples");
+    }
+    for (i, name) in names.iter().enumerate() {
+        let middle = frame.left + per_band * (i as f64 + 0.5);
+        let class = if text_width(name, 11.0) > per_band - 4.0 { "small" } else { "tick" };
+        svg.text(class, (middle, frame.bottom + 16.0), Anchor::Middle, name);
+    }
+    for (slot, series) in shown.iter().enumerate() {
+        svg.open_series(slot);
+        for (i, ((_, counts), name)) in bands.iter().zip(&names).enumerate() {
+            let n = counts.get(slot).copied().unwrap_or(0);
+            let start = frame.left + per_band * (i as f64 + 0.5) - bar * shown.len() as f64 / 2.0;
+            let x = start + bar * slot as f64;
+            let top = if n == 0 { frame.bottom } else { y.at(n as f64) };
+            if n > 0 {
+                let tip = format!("{}, {name}: {}", series.name, words::many(n, section.noun()));
+                svg.rect("bar", (x + 1.0, top), (bar - 2.0, frame.bottom - top), &tip);
+            }
+            if upright {
+                svg.upright("small", (x + bar / 2.0 + 3.5, top - 4.0), Anchor::Start, &short_count(n));
+            } else {
+                svg.text("small", (x + bar / 2.0, top - 5.0), Anchor::Middle, &short_count(n));
+            }
+        }
+        svg.close();
+    }
+    svg.text("label", ((frame.left + frame.right) / 2.0, frame.bottom + 36.0), Anchor::Middle, section.quantity);
+    let over = shown.iter().enumerate().map(|(slot, s)| {
+        let total = s.pooled.summary.count.max(1) as f64;
+        let first = bands.first().and_then(|b| b.1.get(slot)).copied().unwrap_or(0) as f64;
+        let last = bands.last().and_then(|b| b.1.get(slot)).copied().unwrap_or(0);
+        format!("{}: {} in the first band, {} in the last", s.name, percent(first / total), words::count(last))
+    });
+    let description = format!("{}.", over.collect::<Vec<_>>().join("; "));
+    svg.finish(None, &format!("{}: counts per band", section.title()), &description)
+}
+
+fn table(section: &Section) -> Sheet {
+    let shown = section.shown();
+    let bands = common(shown);
+    let names = names(&bands, section.unit);
+    let mut head = vec!["band".to_owned()];
+    for series in shown {
+        head.extend([series.name.clone(), "share".to_owned()]);
+    }
+    let row = |((_, counts), name): (&(Option<i64>, Vec<u64>), &String)| {
+        let mut row = vec![Datum::Text(name.clone())];
+        for (n, series) in counts.iter().zip(shown) {
+            let total = series.pooled.summary.count;
+            let share = if total == 0 { Datum::Absent } else { Datum::Share(*n as f64 / total as f64) };
+            row.extend([Datum::Count(*n), share]);
+        }
+        row
+    };
+    Sheet {
+        caption: format!("{}, counts per band", section.title()),
+        head,
+        rows: bands.iter().zip(&names).map(row).collect(),
+        unit: Unit { name: section.unit.into(), per: 1.0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        record::Band,
+        report::{sample, section::sections},
+    };
+
+    #[test]
+    fn series_with_different_edges_share_the_common_ones_and_lose_no_sample() {
+        let band = |upto, count| Band { upto, count };
+        let mut a = sample::of("a", &[500, 7_000, 90_000], None);
+        a.quantities[0].summary.bands = vec![band(Some(1_000), 1), band(Some(8_000), 1), band(None, 1)];
+        let mut b = sample::of("b", &[500, 7_000, 90_000], None);
+        b.quantities[0].summary.bands = vec![band(Some(1_000), 1), band(Some(50_000), 1), band(None, 1)];
+        let all = [a, b];
+        let sections = sections(&all);
+        assert_eq!(common(&sections[0].series), [(Some(1_000), vec![1, 1]), (None, vec![2, 2])]);
+    }
+
+    #[test]
+    fn bands_read_as_ranges() {
+        let bands = [Some(900), Some(5_000), Some(8_000), Some(1_000_000), None].map(|upto| (upto, vec![]));
+        assert_eq!(names(&bands, "ns"), ["≤ 900 ns", "900 ns–5 µs", "5–8 µs", "8 µs–1 ms", "> 1 ms"]);
+    }
+}

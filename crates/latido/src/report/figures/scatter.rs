@@ -1,0 +1,201 @@
+//! The scatter form of the interrupt-latency studies: a panel a configuration, one linear scale, mean and spread below.
+
+use super::{
+    Figure,
+    axis::{Scale, round_up, time_axis, value_label},
+    frame::{Frame, WIDTH},
+    svg::{Anchor, Drawing, Pen, Svg, fit},
+    timeline::{end, finest, timeline},
+};
+use crate::report::{
+    section::{Section, Series},
+    sheet::{Datum, Sheet},
+    words::{self, Unit},
+};
+use std::collections::HashMap;
+
+/// The list entry.
+pub const FIGURE: Figure = Figure {
+    name: "scatter",
+    title: "Scatter",
+    about: |_| {
+        "Dots: the largest samples of each block, smaller ones are not drawn; dashed: block means; red dashes: the \
+         limit; triangles: off the scale, which is the same for all."
+            .into()
+    },
+    draw: |section| vec![draw(section)],
+    table,
+};
+
+/// Most dots of all panels together, so that the file stays small.
+const ALL_DOTS: usize = 2_400;
+const MOST_DOTS: usize = 800;
+/// Most triangles of a panel, and of all panels together.
+const TRIANGLES: usize = 30;
+const ALL_TRIANGLES: usize = 96;
+
+/// The end of the common scale: the largest maximum, unless that would press all the rest to the ground.
+fn scale_end(section: &Section) -> f64 {
+    let mut maxima: Vec<f64> = section.shown().iter().filter_map(Series::max).collect();
+    maxima.sort_by(f64::total_cmp);
+    let Some(largest) = maxima.last() else { return 10_000.0 };
+    let typical = maxima.get(maxima.len() / 2).unwrap_or(largest);
+    let common = section.shown().iter().filter_map(|s| s.quantile("0.999")).fold(0.0, f64::max);
+    let end = if common > 0.0 { largest.min(common * 12.0).min(typical.max(common) * 2.0) } else { *largest };
+    let step = round_up(end.max(1.0) / 5.0) / 2.0;
+    (end.max(1.0) * 1.05 / step).ceil() * step
+}
+
+fn caption(section: &Section, series: &Series) -> String {
+    let said = |v: Option<f64>| v.map_or(words::NOT_MEASURED.into(), |v| section.value(v));
+    let summary = &series.pooled.summary;
+    format!(
+        "mean {} · sd {} · min {} · max {}",
+        said(summary.mean),
+        said(summary.sd),
+        said(series.min()),
+        said(series.max())
+    )
+}
+
+fn draw(section: &Section) -> Drawing {
+    let shown = section.shown();
+    let (end, finest, high) = (end(shown), finest(shown), scale_end(section));
+    let across = if shown.len() > 1 { 2.0 } else { 1.0 };
+    let (width, height) = ((WIDTH - 24.0 * (across - 1.0)) / across, if shown.len() > 4 { 108.0 } else { 150.0 });
+    let pitch = height + 74.0;
+    let down = (shown.len() as f64 / across).ceil();
+    let mut svg = Svg::new(WIDTH, pitch * down);
+    let most = (ALL_DOTS / shown.len().max(1)).min(MOST_DOTS);
+    for (slot, series) in shown.iter().enumerate() {
+        let (column, row) = ((slot as f64) % across, (slot as f64 / across).floor());
+        let left = column * (width + 24.0) + 62.0;
+        let top = row * pitch + 22.0;
+        let frame = Frame { left, right: left + width - 62.0 - 12.0, top, bottom: top + height };
+        let x = Scale::linear(0.0, end, frame.left, frame.right);
+        let y = Scale::linear(0.0, high, frame.bottom, frame.top);
+        let ticks = time_axis(&x);
+        frame.x_axis(&mut svg, &ticks, "");
+        frame.value_y_axis(&mut svg, &y, section, "", if height > 120.0 { 6 } else { 5 });
+        frame.limits_across(&mut svg, &y, section, false);
+        svg.open_series(slot);
+        svg.marker(slot, (left + 6.0, top - 10.0), "");
+        svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, &fit(&series.name, 12.0, width - 130.0));
+        svg.path("dots", &dots(series, &x, &y, most));
+        let line = timeline(series, end, finest, 120);
+        let mut pen = Pen::default();
+        for run in line.runs() {
+            for (i, (t, column)) in run.into_iter().enumerate() {
+                let at = (x.at(t), y.at(column.mean));
+                if i == 0 { pen.go(at.0, at.1) } else { pen.line(at.0, at.1) }
+            }
+        }
+        svg.path("mean over-dots", &pen);
+        svg.close();
+        triangles(&mut svg, section, series, &x, &y);
+        if series.pooled.tracks.iter().all(|t| t.blocks.is_empty() && t.largest.is_empty()) {
+            frame.nothing(&mut svg, "no samples");
+        }
+        let middle = (frame.left + frame.right) / 2.0;
+        svg.text("label", (middle, frame.bottom + 33.0), Anchor::Middle, &caption(section, series));
+    }
+    let said: Vec<_> = shown.iter().map(|s| format!("{}: {}", s.name, caption(section, s))).collect();
+    let description = format!("Vertical scale to {}. {}.", value_label(high, section.unit), said.join("; "));
+    svg.finish(None, &format!("{}: scatter over time", section.title()), &description)
+}
+
+/// The stored samples on the scale, one dot for those that would cover each other; coarser until there are few enough.
+fn dots(series: &Series, x: &Scale, y: &Scale, most: usize) -> Pen {
+    let mut cell = 1.5;
+    // Of each cell the largest sample, where it is: centres of cells would look like a pattern of the machine's.
+    let number = |(x, y): (f64, f64), cell: f64| ((x / cell) as i64, (y / cell) as i64);
+    let mut dots: HashMap<(i64, i64), (f64, f64)> = HashMap::new();
+    for track in &series.pooled.tracks {
+        for sample in track.largest.iter().chain(track.blocks.iter().flat_map(|b| &b.largest)) {
+            if !y.is_over(sample.value as f64) {
+                let at = (x.at(sample.at_ns as f64 / 1e9), y.at(sample.value as f64));
+                let dot = dots.entry(number(at, cell)).or_insert(at);
+                *dot = higher(*dot, at);
+            }
+        }
+    }
+    while dots.len() > most {
+        cell *= 1.5;
+        let mut coarser: HashMap<(i64, i64), (f64, f64)> = HashMap::with_capacity(dots.len());
+        for at in dots.into_values() {
+            let dot = coarser.entry(number(at, cell)).or_insert(at);
+            *dot = higher(*dot, at);
+        }
+        dots = coarser;
+    }
+    let mut places: Vec<_> = dots.into_iter().collect();
+    places.sort_unstable_by_key(|(cell, _)| *cell);
+    let mut pen = Pen::default();
+    for (_, (x, y)) in places {
+        pen.dot(x, y);
+    }
+    pen
+}
+
+/// The higher of two dots, the left one of equals: independent of the order in which they come.
+fn higher(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    if (b.1, b.0) < (a.1, a.0) { b } else { a }
+}
+
+fn triangles(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &Scale) {
+    let most = (ALL_TRIANGLES / section.shown().len().max(1)).min(TRIANGLES);
+    for kept in series.kept().iter().take(most).take_while(|k| y.is_over(k.sample.value as f64)) {
+        let tip = format!("{} at {}", section.value(kept.sample.value as f64), words::clock(kept.sample.at_ns));
+        svg.symbol("off", (x.at(kept.sample.at_ns as f64 / 1e9), y.at(y.high) + 5.0), &tip);
+    }
+}
+
+fn table(section: &Section) -> Sheet {
+    let high = scale_end(section);
+    let unit = Unit::fitting(section.unit, section.series.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
+    let row = |series: &Series| {
+        let summary = &series.pooled.summary;
+        let over: u64 = series.buckets.iter().filter(|(v, _)| *v > high).map(|(_, n)| n).sum();
+        vec![
+            Datum::Text(series.name.clone()),
+            Datum::value(summary.mean),
+            Datum::value(summary.sd),
+            Datum::value(series.min()),
+            Datum::value(series.max()),
+            Datum::Count(over),
+        ]
+    };
+    Sheet {
+        caption: format!("{} in {}; scale to {}", section.title(), unit.name, value_label(high, section.unit)),
+        head: ["configuration", "mean", "sd", "min", "max", "off the scale"].map(String::from).into(),
+        rows: section.series.iter().map(row).collect(),
+        unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{sample, section::sections};
+
+    #[test]
+    fn few_dots_stay_and_many_are_thinned() {
+        let values: Vec<i64> = (1..=4_000).map(|i| i * 7 % 9_973).collect();
+        let all = [sample::of("x", &values, None), sample::of("y", &[10, 5_000], None)];
+        let sections = sections(&all);
+        let (x, y) = (Scale::linear(0.0, 1.0, 0.0, 1_000.0), Scale::linear(0.0, 1e4, 200.0, 0.0));
+        let count = |i: usize| dots(&sections[0].series[i], &x, &y, 300).data().matches("h0").count();
+        assert!((100..=300).contains(&count(0)), "{}", count(0));
+        assert_eq!(count(1), 2);
+    }
+
+    #[test]
+    fn one_outlier_does_not_press_the_rest_to_the_ground() {
+        let mut values = vec![5_000; 20_000];
+        values.push(80_000_000);
+        let all = [sample::of("x", &values, None)];
+        let sections = sections(&all);
+        let end = scale_end(&sections[0]);
+        assert!((5_000.0..100_000.0).contains(&end), "{end}");
+    }
+}

@@ -1,0 +1,137 @@
+//! The report: one HTML file that needs nothing else, from a pure function.
+
+mod cards;
+mod data;
+mod environment;
+mod parts;
+mod trust;
+
+use super::{
+    ReportInput,
+    figures::{FIGURES, range_bar, style},
+    latex, markdown,
+    section::{SHOWN, Section, sections},
+    summary, words,
+};
+use anyhow::{Context, Result};
+use askama::Template;
+use cards::Card;
+use environment::Environment;
+use parts::{Picture, SectionView, Table};
+use trust::Group;
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    title: &'a str,
+    css: String,
+    symbols: String,
+    script: &'static str,
+    headlines: Vec<&'a str>,
+    runs: Vec<RunView<'a>>,
+    problems: Vec<String>,
+    cards: Vec<Card>,
+    trust: Vec<Group>,
+    expectations: Vec<ExpectView<'a>>,
+    sections: Vec<SectionView>,
+    environment: Environment,
+    data: String,
+}
+
+struct RunView<'a> {
+    id: &'a str,
+    machine: &'a str,
+    plan: &'a str,
+    latido: &'a str,
+    when: String,
+    command: String,
+    plan_toml: &'a str,
+    year: &'a str,
+}
+
+struct ExpectView<'a> {
+    text: &'a str,
+    sign: &'static str,
+    class: &'static str,
+    word: &'static str,
+    detail: &'a str,
+}
+
+const STYLE: &str = include_str!("../../templates/report.css");
+const SCRIPT: &str = include_str!("../../templates/report.js");
+
+/// The whole report as the text of one file.
+///
+/// # Errors
+/// The template or the embedded data cannot be written; no input is known that causes it.
+pub fn render(input: &ReportInput) -> Result<String> {
+    let sections = sections(input.configurations);
+    let page = Page {
+        title: &input.title,
+        css: format!("{}{STYLE}{}", style::page_variables(), style::page_rules()),
+        symbols: style::symbols(),
+        script: SCRIPT,
+        headlines: input.runs.iter().map(|r| r.judgement.headline.as_str()).collect(),
+        runs: input.runs.iter().map(run).collect(),
+        problems: trust::problems(input),
+        cards: cards::cards(input, &sections),
+        trust: trust::groups(input),
+        expectations: input.runs.iter().flat_map(|r| &r.judgement.expectations).map(expectation).collect(),
+        sections: sections.iter().enumerate().map(|(i, section)| view(i, section)).collect(),
+        environment: Environment::of(input.configurations),
+        data: data::json(input, &sections)?,
+    };
+    page.render().context("writing the report")
+}
+
+/// The colour of a table's row. All beyond those that figures show share the last, grey one.
+fn slot(row: usize) -> usize {
+    row.min(SHOWN)
+}
+
+fn run<'a>(part: &super::RunPart<'a>) -> RunView<'a> {
+    let meta = part.meta;
+    RunView {
+        id: &meta.id,
+        machine: &meta.machine,
+        plan: &meta.plan,
+        latido: &meta.latido,
+        when: words::between(&meta.started, meta.finished.as_deref()),
+        command: words::shell(&meta.command),
+        plan_toml: part.plan_toml,
+        year: meta.started.get(..4).unwrap_or_default(),
+    }
+}
+
+fn expectation(expectation: &crate::analyze::verdict::ExpectJudgement) -> ExpectView<'_> {
+    let (sign, class, word) = cards::said(expectation.verdict);
+    ExpectView { text: &expectation.text, sign, class, word, detail: &expectation.detail }
+}
+
+fn view(index: usize, section: &Section) -> SectionView {
+    let sheet = summary::sheet(section);
+    let bars = section.series.iter().enumerate().map(|(row, series)| {
+        range_bar::draw(section, series, slot(row)).map(|d| d.inline().replace("class=\"figure\"", "class=\"range\""))
+    });
+    SectionView {
+        index,
+        title: section.title(),
+        key: section.key(),
+        about: parts::about(section),
+        unit: sheet.unit.name.clone(),
+        limited: section.series.iter().any(|s| s.limit().is_some()),
+        summary: Table::of(&sheet),
+        latex: latex::table(&sheet),
+        markdown: markdown::table(&sheet),
+        range_heading: range_bar::heading(section),
+        ranges: bars.map(Option::unwrap_or_default).collect(),
+        legend: parts::legend(section),
+        hidden: section.series.len().saturating_sub(SHOWN),
+        figures: FIGURES.iter().map(|figure| Picture::of(section, figure)).collect(),
+        spikes: parts::spikes(section),
+        slots: parts::slots(section),
+    }
+}
+
+#[cfg(test)]
+mod tests;
