@@ -7,6 +7,8 @@ pub mod cell;
 pub mod check;
 pub mod cli;
 pub mod cpus;
+pub mod fault;
+pub mod host;
 pub mod load;
 pub mod machine;
 pub mod plan;

@@ -5,6 +5,7 @@ use latido::cli::{self, Cli};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    latido::host::started();
     let status = match Cli::try_parse() {
         Ok(cli) => cli.run().unwrap_or_else(|error| cli::complain(&error)),
         Err(error) => cli::explain(&error),

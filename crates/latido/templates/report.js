@@ -23,9 +23,8 @@
     return done;
   };
   all('[data-copy]').forEach(b => b.onclick = async () => {
-    const said = b.textContent, text = id(b.dataset.copy), done = await copy(text.textContent);
-    b.textContent = done ? 'Copied' : 'Refused: copy it below';
-    text.hidden = text.hidden && done;
+    const said = b.textContent;
+    b.textContent = await copy(id(b.dataset.copy).textContent) ? 'Copied' : 'Copying was refused';
     setTimeout(() => { b.textContent = said; }, 1500);
   });
   all('[data-t]').forEach(b => b.onclick = () => {

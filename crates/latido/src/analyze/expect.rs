@@ -93,17 +93,7 @@ fn is_foreign(expect: &Expect, cell: &StoredCell, record: &Record, series: &Seri
 }
 
 fn matches_cell(expect: &Expect, cell: &StoredCell) -> bool {
-    let (planned, machine) = (&cell.cell, cell.record().map(|record| &record.machine));
-    planned.probe.name == expect.probe
-        && expect.filter.iter().all(|(axis, level)| match axis.as_str() {
-            "kernel" => planned.kernel == *level || machine.is_some_and(|machine| machine.kernel == *level),
-            "tuning" => planned.tuning.id == *level,
-            "load" => planned.load.id == *level,
-            "scheduling" => planned.scheduling.to_string() == *level,
-            "probe" => planned.probe.name == *level,
-            "repeat" => planned.repeat.to_string() == *level,
-            _ => true,
-        })
+    expect.covers(&cell.cell)
 }
 
 fn matches_series(expect: &Expect, record: &Record, series: &Series) -> bool {

@@ -1,5 +1,6 @@
 //! `latido agent`: the target's side of a cell, started by the host.
 
+use crate::agent;
 use anyhow::Result;
 
 /// The target's side of a cell: the cell on stdin, the record on stdout.
@@ -14,6 +15,6 @@ pub struct Args {
 ///
 /// # Errors
 /// What ended the cell.
-pub fn run(_args: Args) -> Result<u8> {
-    super::not_connected("the agent")
+pub fn run(args: Args) -> Result<u8> {
+    if args.measure { agent::measure::run() } else { agent::supervise::run() }
 }

@@ -1,5 +1,7 @@
 //! `latido check`: is this machine fit to measure, and what to change.
 
+use super::write_out;
+use crate::{check, host::outcome, machine::Root};
 use anyhow::Result;
 
 /// Is this machine fit to measure; what to change.
@@ -14,6 +16,8 @@ pub struct Args {
 ///
 /// # Errors
 /// The machine cannot be read at all.
-pub fn run(_args: Args) -> Result<u8> {
-    super::not_connected("checking the machine")
+pub fn run(args: Args) -> Result<u8> {
+    let (text, exit) = check::run(&Root::default(), args.json, outcome::style().color);
+    write_out(&text)?;
+    Ok(exit)
 }

@@ -1,9 +1,16 @@
 //! `latido list`: what can be named on the command line and in plans.
 
 use super::write_out;
-use crate::plan::{kind::Kind, parse, shipped};
+use crate::{
+    plan::{kind::Kind, parse, shipped},
+    store,
+};
 use anyhow::Result;
-use std::{fmt::Write, path::PathBuf};
+use std::{
+    fmt::Write as _,
+    io::{self, Write as _},
+    path::PathBuf,
+};
 
 /// List probes, loads, tunings, plans or runs.
 #[derive(clap::Args, Clone, Debug)]
@@ -47,9 +54,30 @@ pub fn run(args: Args) -> Result<u8> {
     write_out(&if args.json { json(&lists)? } else { text(&lists) })
 }
 
-/// The store lists its runs.
-fn runs(_args: &Args) -> Result<u8> {
-    super::not_connected("listing runs")
+fn runs(args: &Args) -> Result<u8> {
+    let listing = store::list_runs(&store::root(args.store.as_deref())?)?;
+    for problem in &listing.problems {
+        // Nobody is left to tell when this fails.
+        let _ = writeln!(io::stderr(), "note: {problem}");
+    }
+    if args.json {
+        let runs: Vec<_> = listing.runs.iter().map(|(_, meta)| meta).collect();
+        let document = serde_json::json!({ "schema": 1, "runs": runs, "problems": listing.problems });
+        return write_out(&(serde_json::to_string_pretty(&document)? + "\n"));
+    }
+    let mut text = String::new();
+    for (_, meta) in &listing.runs {
+        let verdict = match (meta.verdict, &meta.finished) {
+            (Some(verdict), _) => format!("{verdict:?}").to_lowercase(),
+            (None, _) => "unfinished".into(),
+        };
+        let headline = meta.headline.as_deref().unwrap_or("");
+        text.push_str(&format!("{}  {verdict:<12}  {} cells  {headline}\n", meta.id, meta.cells));
+    }
+    if listing.runs.is_empty() {
+        text.push_str("no runs yet: `latido run quick` makes one\n");
+    }
+    write_out(&text)
 }
 
 struct Line {

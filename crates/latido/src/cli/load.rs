@@ -1,7 +1,7 @@
 //! `latido load`: one load on its own, until Ctrl-C or for a while.
 
 use super::{Usage, assemble};
-use crate::{cell::Item, units::Ns};
+use crate::load::alone;
 use anyhow::Result;
 
 /// Run one load until Ctrl-C.
@@ -28,10 +28,5 @@ pub fn run(args: Args) -> Result<u8> {
         Some(text) => Some(text.parse().map_err(|error| Usage::new(format!("--duration {text}: {error}")))?),
         None => None,
     };
-    start(item, duration, args.seed)
-}
-
-/// The agent runs the load.
-fn start(_item: Item, _duration: Option<Ns>, _seed: u64) -> Result<u8> {
-    super::not_connected("running a load alone")
+    alone::run(&item, duration, args.seed)
 }

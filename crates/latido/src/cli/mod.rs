@@ -115,14 +115,9 @@ pub fn complain(error: &anyhow::Error) -> u8 {
 }
 
 /// Writes a text to stdout.
-fn write_out(text: &str) -> Result<u8> {
+pub(crate) fn write_out(text: &str) -> Result<u8> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(0)
-}
-
-/// A command whose other half is not linked in.
-fn not_connected(what: &str) -> Result<u8> {
-    anyhow::bail!("{what} is not part of this build")
 }

@@ -1,5 +1,7 @@
 //! `latido report`: runs as one HTML page, or their figures as files.
 
+use super::write_out;
+use crate::{host::outcome, store};
 use anyhow::Result;
 use std::path::PathBuf;
 
@@ -24,6 +26,19 @@ pub struct Args {
 ///
 /// # Errors
 /// A run cannot be read or the page cannot be written.
-pub fn run(_args: Args) -> Result<u8> {
-    super::not_connected("reporting")
+pub fn run(args: Args) -> Result<u8> {
+    let root = store::root(args.store.as_deref())?;
+    let mut all = Vec::new();
+    for name in &args.runs {
+        all.push(outcome::judged(&store::find(&root, name)?)?);
+    }
+    let found = outcome::pooled(&all)?;
+    outcome::write_report(&all, &found, &args.output)?;
+    let mut written = format!("{}\n", args.output.display());
+    if let Some(dir) = &args.figures {
+        for path in outcome::write_figures(&all, &found, dir)? {
+            written.push_str(&format!("{}\n", path.display()));
+        }
+    }
+    write_out(&written)
 }

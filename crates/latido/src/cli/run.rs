@@ -1,7 +1,7 @@
 //! `latido run`: measure, store, print the table and the verdict.
 
 use super::{assemble, how::How, write_out};
-use crate::plan::{Plan, print};
+use crate::{host, plan::print};
 use anyhow::Result;
 use std::{io::Write, path::PathBuf};
 
@@ -112,8 +112,8 @@ pub fn run(args: Args) -> Result<u8> {
         resume: args.resume.clone(),
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     };
-    if how.resume.is_some() {
-        return resume(&how);
+    if let Some(run) = &how.resume {
+        return host::resume(run, &how);
     }
     let (plan, dropped) = assemble::plan(&args)?;
     for text in dropped {
@@ -124,15 +124,5 @@ pub fn run(args: Args) -> Result<u8> {
     if args.print_plan {
         return write_out(&print::plan(&plan));
     }
-    measure(plan, &how)
-}
-
-/// The host carries out the plan.
-fn measure(_plan: Plan, _how: &How) -> Result<u8> {
-    super::not_connected("measuring")
-}
-
-/// The host finishes the run `how.resume`.
-fn resume(_how: &How) -> Result<u8> {
-    super::not_connected("resuming")
+    host::run(&plan, &how)
 }

@@ -1,5 +1,11 @@
 //! `latido show`: a stored run again, computed anew from its records.
 
+use super::write_out;
+use crate::{
+    host::outcome::{self, Judged},
+    report::{self, json},
+    store,
+};
 use anyhow::Result;
 use std::path::PathBuf;
 
@@ -21,6 +27,15 @@ pub struct Args {
 ///
 /// # Errors
 /// The run is not there or cannot be read.
-pub fn run(_args: Args) -> Result<u8> {
-    super::not_connected("showing runs")
+pub fn run(args: Args) -> Result<u8> {
+    let root = store::root(args.store.as_deref())?;
+    let all = [outcome::judged(&store::find(&root, &args.run)?)?];
+    let found = outcome::pooled(&all)?;
+    let [Judged { run, judgement, .. }] = &all;
+    let text = match args.json {
+        true => json::document(run, judgement)?,
+        false => report::show(run, judgement, &found, outcome::style()),
+    };
+    write_out(&text)?;
+    Ok(judgement.exit)
 }

@@ -1,10 +1,19 @@
 //! What disturbs the machine while a probe runs: one file each and one line in [`LOADS`].
 
+pub mod alone;
+pub mod running;
+
+mod command;
+mod none;
+mod spin;
+mod stress_cpu;
+mod stress_ng;
+
 use crate::{cpus::CpuSet, registry::Def, units::Ns};
 use anyhow::Result;
 
 /// Every load.
-pub const LOADS: &[Def<dyn Load>] = &[];
+pub const LOADS: &[Def<dyn Load>] = &[none::DEF, stress_cpu::DEF, spin::DEF, stress_ng::DEF, command::DEF];
 
 /// A load. It is always a program of its own; this says which.
 pub trait Load {
@@ -21,6 +30,12 @@ pub trait Load {
     fn settle(&self) -> Ns {
         Ns::from_millis(500)
     }
+
+    /// For a load that latido itself bears (`latido load NAME`): does it until ended from outside. `None` for the
+    /// others.
+    fn bear(&self) -> Option<Result<()>> {
+        None
+    }
 }
 
 /// What a load may need to know.
@@ -32,6 +47,7 @@ pub struct Surroundings {
 }
 
 /// A program to start.
+#[derive(Clone, Debug)]
 pub struct Launch {
     /// The program and its arguments.
     pub argv: Vec<String>,

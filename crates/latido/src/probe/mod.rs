@@ -1,12 +1,14 @@
 //! Measuring procedures: one file each and one line in [`PROBES`].
 
+mod gap;
 mod null;
+mod wakeup;
 
 use crate::{agent::stage::Stage, cell::Cell, cpus::CpuSet, registry::Def};
 use anyhow::Result;
 
 /// Every probe.
-pub const PROBES: &[Def<dyn Probe>] = &[null::DEF];
+pub const PROBES: &[Def<dyn Probe>] = &[wakeup::DEF, gap::DEF, null::DEF];
 
 /// A measuring procedure. Built from its options on the host (to refuse nonsense before anything starts) and again in
 /// the measuring process on the target (to measure).
@@ -39,5 +41,5 @@ pub trait Probe {
     ///
     /// # Errors
     /// What kept it from measuring at all; what merely weakens the result is evidence in the stage.
-    fn measure(&self, stage: &mut Stage) -> Result<()>;
+    fn measure(&self, stage: &mut Stage<'_>) -> Result<()>;
 }

@@ -84,9 +84,9 @@ pub fn render(input: &ReportInput) -> Result<String> {
     page.render().context("writing the report")
 }
 
-/// The colour of a table's row. All beyond those that figures show share the last, grey one.
+/// The colour of a table's row. Colours repeat beyond the eighth: no more can be told apart.
 fn slot(row: usize) -> usize {
-    row.min(SHOWN)
+    row % SHOWN
 }
 
 fn run<'a>(part: &super::RunPart<'a>) -> RunView<'a> {
@@ -119,7 +119,6 @@ fn view(index: usize, section: &Section) -> SectionView {
         key: section.key(),
         about: parts::about(section),
         unit: sheet.unit.name.clone(),
-        limited: section.series.iter().any(|s| s.limit().is_some()),
         summary: Table::of(&sheet),
         latex: latex::table(&sheet),
         markdown: markdown::table(&sheet),

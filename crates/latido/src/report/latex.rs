@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_summary_is_a_tabular() {
-        insta::assert_snapshot!(summary(&sample::exact()));
+        insta::assert_snapshot!(summary(&sample::configurations(3)));
     }
 
     #[test]

@@ -186,15 +186,6 @@ pub fn configurations(n: usize) -> Vec<Configuration> {
     (0..n).map(|i| synthetic(i, 60, 2)).collect()
 }
 
-/// Three configurations of whole numbers, the same on every machine: one within its limit, one above it with missed
-/// slots, one that measured nothing.
-pub fn exact() -> Vec<Configuration> {
-    let series = |n: i64, most: i64| (0..n).map(|i| 1_000 + i * i * 7_919 % most).collect::<Vec<i64>>();
-    let mut late = of("busy & loud", &series(4_000, 150_001), Some(100_000));
-    late.quantities[0].slots = Some(Slots { met: 3_990, late: 7, missed: 3 });
-    vec![of("idle", &series(20_000, 24_001), Some(100_000)), late, empty("not run")]
-}
-
 /// `n` configurations of the largest size that a record has: 3,600 blocks on each of four CPUs.
 pub fn full_size(n: usize) -> Vec<Configuration> {
     (0..n).map(|i| synthetic(i, 3_600, 4)).collect()

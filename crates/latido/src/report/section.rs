@@ -10,9 +10,6 @@ use std::cell::OnceCell;
 /// How many series a figure can tell apart; tables show all.
 pub const SHOWN: usize = 8;
 
-/// How many of the largest samples figures and tables may name.
-pub const KEPT: usize = 64;
-
 /// All that was measured of one quantity.
 #[derive(Debug)]
 pub struct Section<'a> {
@@ -124,21 +121,19 @@ impl<'a> Series<'a> {
         Some(self.configuration.cell.limit?.0 as f64)
     }
 
-    /// The largest samples of all threads and repeats, in descending order, at most [`KEPT`].
+    /// The samples kept of all threads and repeats, largest first, each once.
     pub fn kept(&self) -> &[Kept<'a>] {
         self.kept.get_or_init(|| {
             let mut kept: Vec<Kept> = Vec::new();
             for track in &self.pooled.tracks {
-                let mut samples: Vec<&Sample> = match track.largest.is_empty() {
-                    true => track.blocks.iter().flat_map(|b| &b.largest).collect(),
-                    false => track.largest.iter().collect(),
-                };
+                let in_blocks = track.blocks.iter().flat_map(|b| &b.largest);
+                let mut samples: Vec<&Sample> = track.largest.iter().chain(in_blocks).collect();
+                // The list of the largest comes first and says most: among equals its entry stays.
                 samples.sort_by(|a, b| b.value.cmp(&a.value).then(a.at_ns.cmp(&b.at_ns)));
-                let most = samples.into_iter().take(KEPT);
-                kept.extend(most.map(|sample| Kept { sample, cpu: track.cpu, repeat: track.repeat }));
+                samples.dedup_by(|b, a| (a.value, a.at_ns) == (b.value, b.at_ns));
+                kept.extend(samples.into_iter().map(|sample| Kept { sample, cpu: track.cpu, repeat: track.repeat }));
             }
             kept.sort_by(|a, b| b.sample.value.cmp(&a.sample.value).then(a.sample.at_ns.cmp(&b.sample.at_ns)));
-            kept.truncate(KEPT);
             kept
         })
     }
@@ -165,15 +160,10 @@ mod tests {
     use crate::report::sample;
 
     #[test]
-    fn the_largest_of_all_threads_are_kept_with_or_without_their_list() {
-        let values: Vec<i64> = (1..=200).map(|i| i * 37 % 199 * 1_000).collect();
-        let mut of_blocks = sample::of("x", &[3_000, 9_000, 5_000], None);
-        of_blocks.quantities[0].tracks[0].largest.clear();
-        let all = [sample::of("x", &values, None), of_blocks];
-        let kept =
-            |i: usize| -> Vec<i64> { sections(&all)[0].series[i].kept().iter().map(|k| k.sample.value).collect() };
-        assert_eq!((kept(0).len(), kept(0)[0], kept(0)[1]), (KEPT, 198_000, 197_000));
-        assert_eq!(kept(1), [9_000, 5_000, 3_000]);
+    fn a_sample_in_both_lists_is_kept_once() {
+        let all = [sample::of("x", &[3_000, 9_000, 5_000], None)];
+        let values: Vec<i64> = sections(&all)[0].series[0].kept().iter().map(|k| k.sample.value).collect();
+        assert_eq!(values, [9_000, 5_000, 3_000]);
     }
 
     #[test]

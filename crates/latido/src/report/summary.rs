@@ -65,8 +65,7 @@ pub fn sheet(section: &Section) -> Sheet {
         }
         row.push(Datum::value(series.max()));
         if limits {
-            let above = series.pooled.above_limit.filter(|_| summary.count > 0);
-            row.push(above.map_or(Datum::Absent, Datum::Count));
+            row.push(series.pooled.above_limit.map_or(Datum::Absent, Datum::Count));
         }
         if slots {
             row.extend(

@@ -82,7 +82,7 @@ impl Unit {
 pub fn clock(at_ns: u64) -> String {
     let (seconds, millis) = (at_ns / 1_000_000_000, at_ns / 1_000_000 % 1_000);
     match seconds {
-        0..60 => format!("{seconds}.{millis:03}\u{a0}s"),
+        0..60 => format!("{seconds}.{millis:03} s"),
         60..3_600 => format!("{}:{:02}.{millis:03}", seconds / 60, seconds % 60),
         _ => format!("{}:{:02}:{:02}.{millis:03}", seconds / 3_600, seconds / 60 % 60, seconds % 60),
     }

@@ -1,10 +1,12 @@
 //! Reversible changes of the machine's settings: one file each and one line in [`TUNINGS`].
 
+mod cstates;
+
 use crate::{record::TuningRecord, registry::Def};
 use anyhow::Result;
 
 /// Every tuning.
-pub const TUNINGS: &[Def<dyn Tuning>] = &[];
+pub const TUNINGS: &[Def<dyn Tuning>] = &[cstates::DEF];
 
 /// A reversible change of the machine's settings.
 pub trait Tuning {

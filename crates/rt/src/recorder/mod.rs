@@ -335,6 +335,13 @@ impl Recorder {
         self.shared.sequence.store(self.sequence, Release);
     }
 
+    /// Records one sample of the time `at`, since the start: for loops outside this crate.
+    pub fn sample(&mut self, value: i64, at: u64) {
+        self.begin();
+        self.record(value, at);
+        self.commit();
+    }
+
     /// Records a sample of the reading `at`. True if that took the cold path, so that time has passed.
     #[inline(always)]
     pub(crate) fn record(&mut self, value: i64, at: u64) -> bool {
@@ -461,7 +468,7 @@ impl Recorder {
     }
 
     /// Ends the measurement at the reading `at`: the unfinished block gets its length.
-    pub(crate) fn finish(&mut self, at: u64) {
+    pub fn finish(&mut self, at: u64) {
         self.begin();
         if at >= self.block_end {
             self.end_block(at);

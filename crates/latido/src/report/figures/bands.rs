@@ -81,7 +81,7 @@ fn draw(section: &Section) -> Drawing {
             svg.rect("over", (x, frame.top), (frame.right - x, frame.bottom - frame.top), "above the limit");
             svg.text(
                 "limit-name",
-                (x + 5.0, frame.top + 14.0),
+                (x + 5.0, frame.top - if upright { 32.0 } else { 12.0 }),
                 Anchor::Start,
                 &format!("above the limit of {}", value_label(limit, section.unit)),
             );

@@ -155,7 +155,6 @@ fn outline(
 /// A flag above the plot: the limit, or the maximum of a series.
 struct Flag {
     slot: Option<usize>,
-    value: f64,
     at: f64,
     text: String,
     leftwards: bool,
@@ -166,7 +165,7 @@ struct Flag {
 fn flags(section: &Section, x: &Scale, left: f64, right: f64) -> Vec<Flag> {
     let mut flags: Vec<Flag> = Vec::new();
     for limit in inside(section, x) {
-        flags.push(Flag::new(None, x, limit, limit_name(section, limit), right));
+        flags.push(Flag::new(None, x.at(limit), limit_name(section, limit), false, right));
     }
     for (slot, series) in section.shown().iter().enumerate() {
         if let Some(max) = series.max() {
@@ -175,11 +174,11 @@ fn flags(section: &Section, x: &Scale, left: f64, right: f64) -> Vec<Flag> {
                 let name = super::svg::fit(&series.name, 12.0, (right - left) / 2.0 - 120.0);
                 text.push_str(&format!(" · {name}"));
             }
-            flags.push(Flag::new(Some(slot), x, max, text, right));
+            flags.push(Flag::new(Some(slot), x.at(max), text, x.is_over(max), right));
         }
     }
     // Texts to the right of their poles from the right on, then those to the left: see `rows`.
-    let order = |f: &Flag| if f.leftwards { (1, f.value) } else { (0, -f.value) };
+    let order = |f: &Flag| if f.leftwards { (1, f.at) } else { (0, -f.at) };
     flags.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
     let extents: Vec<_> = flags.iter().map(Flag::extent).collect();
     for (flag, row) in flags.iter_mut().zip(rows(&extents)) {
@@ -189,13 +188,12 @@ fn flags(section: &Section, x: &Scale, left: f64, right: f64) -> Vec<Flag> {
 }
 
 impl Flag {
-    fn new(slot: Option<usize>, x: &Scale, value: f64, mut text: String, right: f64) -> Self {
-        let (at, beyond) = (x.at(value), x.is_over(value));
+    fn new(slot: Option<usize>, at: f64, mut text: String, beyond: bool, right: f64) -> Self {
         if beyond {
             text.push_str(" →");
         }
         let leftwards = at + text_width(&text, 12.0) + 12.0 > right;
-        Self { slot, value, at, text, leftwards, beyond, row: 0 }
+        Self { slot, at, text, leftwards, beyond, row: 0 }
     }
 
     fn extent(&self) -> Extent {

@@ -35,7 +35,7 @@ const MOST_POINTS: usize = 600;
 const ALL_POINTS: usize = 2_000;
 /// Most rings of a panel, and of all panels together.
 const RINGS: usize = 40;
-const ALL_RINGS: usize = 96;
+const ALL_RINGS: usize = 120;
 /// Rings where there is no limit.
 const RINGS_WITHOUT_LIMIT: usize = 8;
 /// Rows of the table behind the figure; the data file has them all.
@@ -99,8 +99,14 @@ fn draw(section: &Section) -> Drawing {
 fn panel(svg: &mut Svg, line: &Timeline, x: &Scale, y: &Scale) {
     let (mut maxima, mut means) = (Pen::default(), Pen::default());
     let ground = y.at(0.0).round();
-    for run in line.runs() {
-        let points: Vec<(f64, Column)> = run.into_iter().map(|(t, column)| (x.at(t).round(), column)).collect();
+    for (first, run) in unbroken(&line.columns) {
+        // A lone column is drawn as long as it lasted: a point would not be seen.
+        let middle = |i: usize| x.at((first + i) as f64 * line.step + line.step / 2.0).round();
+        let ends = [x.at(first as f64 * line.step), x.at((first + 1) as f64 * line.step)];
+        let points: Vec<(f64, Column)> = match &run[..] {
+            [one] => ends.into_iter().map(|at| (at.round(), *one)).collect(),
+            _ => run.iter().enumerate().map(|(i, c)| (middle(i), *c)).collect(),
+        };
         for (i, (at, column)) in points.iter().enumerate() {
             if i == 0 {
                 maxima.go(*at, ground);
@@ -115,6 +121,22 @@ fn panel(svg: &mut Svg, line: &Timeline, x: &Scale, y: &Scale) {
     }
     svg.path("area", &maxima);
     svg.path("mean", &means);
+}
+
+/// The stretches without a gap, each with the index of its first column.
+fn unbroken(columns: &[Option<Column>]) -> Vec<(usize, Vec<Column>)> {
+    let mut runs: Vec<(usize, Vec<Column>)> = Vec::new();
+    let mut open = false;
+    for (i, column) in columns.iter().enumerate() {
+        if let Some(column) = column {
+            match runs.last_mut() {
+                Some((_, run)) if open => run.push(*column),
+                _ => runs.push((i, vec![*column])),
+            }
+        }
+        open = column.is_some();
+    }
+    runs
 }
 
 fn rings(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &Scale) {
@@ -162,6 +184,13 @@ fn table(section: &Section) -> Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gaps_break_the_line() {
+        let c = Some(Column::default());
+        let runs = unbroken(&[None, c, c, None, c]);
+        assert_eq!(runs.iter().map(|(i, run)| (*i, run.len())).collect::<Vec<_>>(), [(1, 2), (4, 1)]);
+    }
 
     #[test]
     fn many_panels_share_the_points() {

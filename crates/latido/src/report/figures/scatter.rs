@@ -8,11 +8,10 @@ use super::{
     timeline::{end, finest, timeline},
 };
 use crate::report::{
-    section::{Section, Series},
+    section::{Kept, Section, Series},
     sheet::{Datum, Sheet},
     words::{self, Unit},
 };
-use std::collections::HashMap;
 
 /// The list entry.
 pub const FIGURE: Figure = Figure {
@@ -28,11 +27,11 @@ pub const FIGURE: Figure = Figure {
 };
 
 /// Most dots of all panels together, so that the file stays small.
-const ALL_DOTS: usize = 2_400;
-const MOST_DOTS: usize = 800;
+const ALL_DOTS: usize = 3_200;
+const MOST_DOTS: usize = 900;
 /// Most triangles of a panel, and of all panels together.
 const TRIANGLES: usize = 30;
-const ALL_TRIANGLES: usize = 96;
+const ALL_TRIANGLES: usize = 120;
 
 /// The end of the common scale: the largest maximum, unless that would press all the rest to the ground.
 fn scale_end(section: &Section) -> f64 {
@@ -84,11 +83,13 @@ fn draw(section: &Section) -> Drawing {
         svg.path("dots", &dots(series, &x, &y, most));
         let line = timeline(series, end, finest, 120);
         let mut pen = Pen::default();
-        for run in line.runs() {
-            for (i, (t, column)) in run.into_iter().enumerate() {
-                let at = (x.at(t), y.at(column.mean));
-                if i == 0 { pen.go(at.0, at.1) } else { pen.line(at.0, at.1) }
+        let mut open = false;
+        for (i, column) in line.columns.iter().enumerate() {
+            if let Some(c) = column {
+                let at = (x.at((i as f64 + 0.5) * line.step), y.at(c.mean));
+                if open { pen.line(at.0, at.1) } else { pen.go(at.0, at.1) }
             }
+            open = column.is_some();
         }
         svg.path("mean over-dots", &pen);
         svg.close();
@@ -104,42 +105,27 @@ fn draw(section: &Section) -> Drawing {
     svg.finish(None, &format!("{}: scatter over time", section.title()), &description)
 }
 
-/// The stored samples on the scale, one dot for those that would cover each other; coarser until there are few enough.
+/// The kept samples on the scale, one dot for those that would cover each other; coarser until there are few enough.
 fn dots(series: &Series, x: &Scale, y: &Scale, most: usize) -> Pen {
+    let place = |kept: &Kept| (x.at(kept.sample.at_ns as f64 / 1e9), y.at(kept.sample.value as f64));
+    let inside: Vec<(f64, f64)> =
+        series.kept().iter().filter(|k| !y.is_over(k.sample.value as f64)).map(place).collect();
     let mut cell = 1.5;
-    // Of each cell the largest sample, where it is: centres of cells would look like a pattern of the machine's.
-    let number = |(x, y): (f64, f64), cell: f64| ((x / cell) as i64, (y / cell) as i64);
-    let mut dots: HashMap<(i64, i64), (f64, f64)> = HashMap::new();
-    for track in &series.pooled.tracks {
-        for sample in track.largest.iter().chain(track.blocks.iter().flat_map(|b| &b.largest)) {
-            if !y.is_over(sample.value as f64) {
-                let at = (x.at(sample.at_ns as f64 / 1e9), y.at(sample.value as f64));
-                let dot = dots.entry(number(at, cell)).or_insert(at);
-                *dot = higher(*dot, at);
+    loop {
+        // Of each cell the largest sample, where it is: centres of cells would look like a pattern of the machine's.
+        let number = |(x, y): &(f64, f64)| ((x / cell).floor() as i64, (y / cell).floor() as i64);
+        let mut cells: Vec<((i64, i64), usize)> = inside.iter().enumerate().map(|(i, at)| (number(at), i)).collect();
+        cells.sort_unstable();
+        cells.dedup_by_key(|(cell, _)| *cell);
+        if cells.len() <= most || cell > 200.0 {
+            let mut pen = Pen::default();
+            for (x, y) in cells.iter().filter_map(|(_, i)| inside.get(*i)) {
+                pen.dot(*x, *y);
             }
+            return pen;
         }
-    }
-    while dots.len() > most {
         cell *= 1.5;
-        let mut coarser: HashMap<(i64, i64), (f64, f64)> = HashMap::with_capacity(dots.len());
-        for at in dots.into_values() {
-            let dot = coarser.entry(number(at, cell)).or_insert(at);
-            *dot = higher(*dot, at);
-        }
-        dots = coarser;
     }
-    let mut places: Vec<_> = dots.into_iter().collect();
-    places.sort_unstable_by_key(|(cell, _)| *cell);
-    let mut pen = Pen::default();
-    for (_, (x, y)) in places {
-        pen.dot(x, y);
-    }
-    pen
-}
-
-/// The higher of two dots, the left one of equals: independent of the order in which they come.
-fn higher(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
-    if (b.1, b.0) < (a.1, a.0) { b } else { a }
 }
 
 fn triangles(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &Scale) {
@@ -155,14 +141,14 @@ fn table(section: &Section) -> Sheet {
     let unit = Unit::fitting(section.unit, section.series.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
     let row = |series: &Series| {
         let summary = &series.pooled.summary;
-        let over: u64 = series.buckets.iter().filter(|(v, _)| *v > high).map(|(_, n)| n).sum();
+        let over = series.kept().iter().take_while(|k| k.sample.value as f64 > high).count();
         vec![
             Datum::Text(series.name.clone()),
             Datum::value(summary.mean),
             Datum::value(summary.sd),
             Datum::value(series.min()),
             Datum::value(series.max()),
-            Datum::Count(over),
+            Datum::Count(over as u64),
         ]
     };
     Sheet {

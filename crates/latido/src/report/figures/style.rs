@@ -39,9 +39,6 @@ const MARKERS: [&str; 8] = [
     "M0-4.2l4 2.9-1.5 4.7h-5l-1.5-4.7z",
 ];
 
-/// The marker of all series that figures do not show.
-const REST: &str = "M-1.2-4h2.4v8h-2.4z";
-
 /// The rules that figures need, with the colours as variables.
 const FIGURE_CSS: &str = include_str!("../../../templates/figures.css");
 
@@ -58,7 +55,6 @@ pub fn page_variables() -> String {
 /// The rules of figures for a page that has the variables.
 pub fn page_rules() -> String {
     let mut css = FIGURE_CSS.to_owned();
-    let _ = write!(css, ".s{}{{color:var(--mu)}}", DASHES.len());
     for (slot, dash) in DASHES.iter().enumerate() {
         let _ = write!(
             css,
@@ -81,7 +77,7 @@ pub fn standalone_rules() -> String {
 /// The shared symbols: markers, the ring and the triangle.
 pub fn symbols() -> String {
     let mut out = String::from("<defs>");
-    for (slot, outline) in MARKERS.iter().chain([&REST]).enumerate() {
+    for (slot, outline) in MARKERS.iter().enumerate() {
         let _ = write!(out, "<path id=\"m{slot}\" class=\"mk\" d=\"{outline}\"/>");
     }
     out.push_str(

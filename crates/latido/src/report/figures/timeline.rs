@@ -22,30 +22,6 @@ pub struct Timeline {
     pub columns: Vec<Option<Column>>,
 }
 
-impl Timeline {
-    /// The stretches without a gap: time in seconds and column. A lone column has two points, its start and its end,
-    /// because one point of a line would not be seen.
-    pub fn runs(&self) -> Vec<Vec<(f64, Column)>> {
-        let start = |i: usize| i as f64 * self.step;
-        let mut runs: Vec<Vec<(usize, Column)>> = Vec::new();
-        let mut open = false;
-        for (i, column) in self.columns.iter().enumerate() {
-            if let Some(column) = column {
-                match runs.last_mut() {
-                    Some(run) if open => run.push((i, *column)),
-                    _ => runs.push(vec![(i, *column)]),
-                }
-            }
-            open = column.is_some();
-        }
-        let placed = |run: Vec<(usize, Column)>| match &run[..] {
-            [(i, column)] => vec![(start(*i), *column), (start(*i + 1), *column)],
-            run => run.iter().map(|(i, column)| (start(*i) + self.step / 2.0, *column)).collect(),
-        };
-        runs.into_iter().map(placed).collect()
-    }
-}
-
 /// When the last block of these series ends, in seconds; 0 without blocks.
 pub fn end(series: &[Series]) -> f64 {
     let ends = blocks_of(series).map(|b| b.start_ns.saturating_add(b.length_ns));
@@ -86,14 +62,6 @@ pub fn timeline(series: &Series, end: f64, finest: f64, most: usize) -> Timeline
 mod tests {
     use super::*;
     use crate::report::{sample, section::sections};
-
-    #[test]
-    fn gaps_break_the_line() {
-        let c = Some(Column::default());
-        let line = Timeline { step: 2.0, columns: vec![None, c, c, None, c] };
-        let times: Vec<Vec<f64>> = line.runs().iter().map(|run| run.iter().map(|p| p.0).collect()).collect();
-        assert_eq!(times, [[3.0, 5.0], [8.0, 10.0]]);
-    }
 
     #[test]
     fn thinning_keeps_maxima_and_counts() {

@@ -14,7 +14,6 @@ pub struct SectionView {
     pub key: String,
     pub about: String,
     pub unit: String,
-    pub limited: bool,
     pub summary: Table,
     pub latex: String,
     pub markdown: String,

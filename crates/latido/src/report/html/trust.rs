@@ -72,9 +72,8 @@ pub fn problems(input: &ReportInput) -> Vec<String> {
         let members = || input.configurations.iter().flat_map(|c| &c.members);
         for cell in &part.judgement.cells {
             if !members().any(|(run, number)| (run, *number) == (&part.meta.id, cell.number)) {
-                let why =
-                    if cell.reasons.is_empty() { String::new() } else { format!(": {}", cell.reasons.join("; ")) };
-                problems.push(format!("cell {} of {} was not measured{why}", cell.number, part.meta.id));
+                let reasons = cell.reasons.join("; ");
+                problems.push(format!("cell {} of {} was not measured: {reasons}", cell.number, part.meta.id));
             }
         }
     }

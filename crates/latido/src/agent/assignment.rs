@@ -1,0 +1,57 @@
+//! What the supervisor hands to the measuring process: the cell with nothing left to choose.
+
+use crate::{cell::Cell, cpus::CpuSet, machine, probe, registry, tuning};
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// A cell resolved on the target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assignment {
+    /// The cell; its CPUs are known and its probe's options complete.
+    pub cell: Cell,
+    /// The CPUs for everything that is not measuring; absent when all are measured.
+    pub housekeeping: Option<CpuSet>,
+}
+
+/// Resolves a cell on this machine.
+///
+/// # Errors
+/// An item that this machine cannot have, or CPUs that are not there.
+pub fn assign(mut cell: Cell) -> Result<Assignment> {
+    ensure!(
+        cell.schema == crate::cell::SCHEMA,
+        "the cell has schema {}, this latido reads {}: use the same version on both sides",
+        cell.schema,
+        crate::cell::SCHEMA
+    );
+    let probe = registry::build("probe", probe::PROBES, &cell.probe)?;
+    probe.check(&cell)?;
+    cell.probe.options = probe.options();
+    let allowed = machine::allowed_cpus();
+    let cpus = match &cell.cpus {
+        Some(asked) => {
+            let missing = asked.without(&allowed);
+            ensure!(
+                missing.is_empty(),
+                "CPU {missing} is not there or not allowed for this process; allowed are {allowed}"
+            );
+            asked.clone()
+        }
+        None => probe.default_cpus(&allowed),
+    };
+    ensure!(!cpus.is_empty(), "no CPU to measure");
+    let housekeeping = Some(allowed.without(&cpus)).filter(|rest| !rest.is_empty());
+    cell.cpus = Some(cpus);
+    // The idle states are held unless the cell says how it wants them.
+    if !cell.tuning.items.iter().any(|item| item.name == "cstates") {
+        let cstates = registry::build(
+            "tuning",
+            tuning::TUNINGS,
+            &crate::cell::Item { name: "cstates".into(), options: toml::Table::new() },
+        )?;
+        let item = crate::cell::Item { name: "cstates".into(), options: cstates.options() };
+        cell.tuning.items.insert(0, item);
+    }
+    Ok(Assignment { cell, housekeeping })
+}

@@ -1,0 +1,199 @@
+//! The journal of borrowed things: written and synced before anything is started or set, struck out when it is undone.
+//!
+//! `journal.jsonl` in the state directory. Whoever finds entries of this boot that nobody owns any more undoes them.
+
+use crate::agent::lock;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+/// The environment variable that marks every process of a load, so that none can be lost or mistaken.
+pub const MARK: &str = "LATIDO_LOAD";
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    /// The boot it belongs to; after a reboot it is void.
+    boot: String,
+    /// Who wrote it: `run` entries are undone by recovery, `manual` ones never.
+    owner: Owner,
+    /// What was borrowed.
+    what: Borrowed,
+}
+
+/// On whose behalf something was borrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owner {
+    /// A run: undone when the run is over, by whoever finds it.
+    Run,
+    /// A person, with `tune apply`: undone only by `tune undo`.
+    Manual,
+}
+
+/// What was borrowed of the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Borrowed {
+    /// A load: every process whose environment holds `LATIDO_LOAD=<mark>`.
+    Load {
+        /// The mark.
+        mark: String,
+        /// For people.
+        argv: Vec<String>,
+    },
+}
+
+/// The journal of the process that holds the lock.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    boot: String,
+}
+
+impl Journal {
+    /// Opens the journal after undoing what an earlier, crashed run left; returns what was done, for people.
+    ///
+    /// # Errors
+    /// The journal cannot be read or written.
+    pub fn open(_lock: &lock::Lock) -> Result<(Self, Vec<String>)> {
+        let path = lock::state_dir().join("journal.jsonl");
+        let boot = boot_id();
+        let told = recover(&path, &boot)?;
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&path)
+            .with_context(|| format!("cannot open the journal {}", path.display()))?;
+        Ok((Self { path, file, boot }, told))
+    }
+
+    /// Writes an entry durably; only then may the thing be borrowed.
+    ///
+    /// # Errors
+    /// The journal cannot be written: then nothing must be borrowed.
+    pub fn write(&mut self, what: Borrowed) -> Result<()> {
+        let entry = Entry { boot: self.boot.clone(), owner: Owner::Run, what };
+        let mut line = serde_json::to_vec(&entry)?;
+        line.push(b'\n');
+        let path = &self.path;
+        self.file
+            .write_all(&line)
+            .and_then(|()| self.file.sync_data())
+            .with_context(|| format!("cannot write the journal {}; nothing was changed", path.display()))?;
+        crate::fault::point("agent");
+        Ok(())
+    }
+
+    /// Undoes everything borrowed by runs and empties the journal.
+    ///
+    /// # Errors
+    /// Something would not go; it stays in the journal.
+    pub fn settle(&mut self) -> Result<Vec<String>> {
+        recover(&self.path, &self.boot)
+    }
+}
+
+/// Undoes what a run left behind, where the lock is free. For the host, after its supervisor was killed.
+///
+/// # Errors
+/// The lock is held, or the journal cannot be read.
+pub fn recover_now() -> Result<Vec<String>> {
+    let _lock = lock::take("recovery")?;
+    recover(&lock::state_dir().join("journal.jsonl"), &boot_id())
+}
+
+fn recover(path: &Path, boot: &str) -> Result<Vec<String>> {
+    let text = match fs::read(path) {
+        Ok(text) => String::from_utf8_lossy(&text).into_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read the journal {}", path.display())),
+    };
+    let mut told = Vec::new();
+    let mut kept = String::new();
+    for line in text.lines() {
+        // A line cut by a power failure was never acted upon: writing comes first.
+        let Ok(entry) = serde_json::from_str::<Entry>(line) else {
+            if !line.trim().is_empty() {
+                told.push(format!("a cut line in the journal {} was dropped", path.display()));
+            }
+            continue;
+        };
+        if entry.boot != boot {
+            told.push("an entry of the journal is from before the last boot and void".to_string());
+        } else if entry.owner == Owner::Manual {
+            kept.push_str(line);
+            kept.push('\n');
+        } else {
+            match entry.what {
+                Borrowed::Load { mark, argv } => {
+                    let ended = end_marked(&mark);
+                    if ended > 0 {
+                        let name = argv.first().map_or("load", String::as_str);
+                        told.push(format!("ended {ended} processes of the load `{name}`"));
+                    }
+                }
+            }
+        }
+    }
+    if kept.is_empty() {
+        fs::remove_file(path).with_context(|| format!("cannot remove the journal {}", path.display()))?;
+    } else {
+        fs::write(path, kept).with_context(|| format!("cannot write the journal {}", path.display()))?;
+    }
+    Ok(told)
+}
+
+/// Kills every process that carries the mark, until none is left (a load may be forking meanwhile). Returns how many.
+pub fn end_marked(mark: &str) -> usize {
+    let mut ended = 0;
+    // Fork storms outrun one pass; a bound keeps a process stuck in the kernel from holding us for ever.
+    for _ in 0..200 {
+        let found = marked(mark);
+        if found.is_empty() {
+            break;
+        }
+        for pid in &found {
+            if let Some(pid) = rustix::process::Pid::from_raw(*pid) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+        ended = ended.max(found.len());
+        reap();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    ended
+}
+
+/// Collects every ended child, so that none stays as a zombie.
+pub fn reap() {
+    use rustix::process::{WaitOptions, wait};
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+}
+
+/// The living processes that carry the mark.
+pub fn marked(mark: &str) -> Vec<i32> {
+    let wanted = format!("{MARK}={mark}");
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+        .filter(|pid| *pid != own)
+        .filter(|pid| {
+            let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environ.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+        })
+        .collect()
+}
+
+/// The kernel's name for this boot; empty where /proc does not tell, and then only entries of such a machine match.
+fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_string()).unwrap_or_default()
+}

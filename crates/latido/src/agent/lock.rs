@@ -1,0 +1,87 @@
+//! One latido at a time on a machine: a lock file that names its holder.
+
+use anyhow::{Context, Result, bail};
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+/// Where lock and journal are: `$LATIDO_STATE` (for tests), `/run/latido` for root, else the user's runtime directory.
+pub fn state_dir() -> PathBuf {
+    if let Some(dir) = std::env::var_os("LATIDO_STATE") {
+        return dir.into();
+    }
+    let uid = rustix::process::geteuid();
+    if uid.is_root() {
+        return "/run/latido".into();
+    }
+    match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| Path::new(dir).is_dir()) {
+        Some(dir) => Path::new(&dir).join("latido"),
+        None => std::env::temp_dir().join(format!("latido-{}", uid.as_raw())),
+    }
+}
+
+/// The held lock; released when dropped or when the process ends, however it ends.
+#[derive(Debug)]
+pub struct Lock {
+    _files: Vec<File>,
+}
+
+/// Takes the machine's lock.
+///
+/// # Errors
+/// Another latido holds it (named with pid and purpose), or the state directory cannot be made.
+pub fn take(purpose: &str) -> Result<Lock> {
+    let dir = state_dir();
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(&dir)
+        .with_context(|| format!("cannot make {} for the lock", dir.display()))?;
+    // An unprivileged run also respects root's lock: two runs disturb each other whoever started them.
+    let mut files = Vec::new();
+    let own = dir.join("lock");
+    let machine = Path::new("/run/latido/lock");
+    if own != machine
+        && std::env::var_os("LATIDO_STATE").is_none()
+        && let Ok(file) = File::open(machine)
+    {
+        files.push(hold(file, machine)?);
+    }
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .mode(0o644)
+        .open(&own)
+        .with_context(|| format!("cannot open {}", own.display()))?;
+    let mut file = hold(file, &own)?;
+    file.set_len(0)?;
+    write!(file, "pid {}, {purpose}", std::process::id())?;
+    files.push(file);
+    Ok(Lock { _files: files })
+}
+
+fn hold(mut file: File, path: &Path) -> Result<File> {
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(Errno::WOULDBLOCK) => {
+            let mut holder = String::new();
+            let _ = (&mut file).take(300).read_to_string(&mut holder);
+            bail!(
+                "another latido is at work on this machine ({}); wait until it has ended, or end it: two at once would \
+                 measure each other (lock {})",
+                if holder.trim().is_empty() { "its name is not known" } else { holder.trim() },
+                path.display()
+            )
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+    }
+}

@@ -1,0 +1,54 @@
+//! Why the kernel refused a scheduling policy, which limit it was, and the command that lifts it.
+
+use crate::cell::Scheduling;
+use latido_sys::Errno;
+use std::fs;
+
+/// The refusal in words, with its cause where it can be found and the remedy.
+pub fn explain(scheduling: Scheduling, error: Errno) -> String {
+    let asked = format!("{scheduling} was refused: {error}");
+    if error != Errno::EPERM {
+        return match error {
+            Errno::EBUSY => format!("{asked}; the deadline budgets of this machine do not fit: ask for less runtime"),
+            Errno::EINVAL => {
+                format!("{asked}; a deadline needs 1us <= runtime <= deadline <= period, and a period of 100us to 4s")
+            }
+            _ => asked,
+        };
+    }
+    if let Some(group) = group_without_budget() {
+        return format!(
+            "{asked}; the control group {group} has no real-time budget (cpu.rt_runtime_us is 0): \
+             echo 950000 > /sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us, or move the shell to the root group"
+        );
+    }
+    if matches!(scheduling, Scheduling::Deadline { .. }) && !missing_capability() {
+        return format!("{asked}; a deadline thread must be free to run on every CPU of its exclusive cpuset");
+    }
+    format!("{asked}; {REMEDY}")
+}
+
+/// The commands that give the right to real-time scheduling.
+pub const REMEDY: &str = "run as root (sudo latido ...), or allow it to a user for good: \
+     echo '@audio - rtprio 99' | sudo tee -a /etc/security/limits.d/latido.conf and log in again as a member of that \
+     group (in a container: --cap-add=SYS_NICE --ulimit rtprio=99)";
+
+/// The cgroup v1 group of this process, if its real-time budget is 0 (CONFIG_RT_GROUP_SCHED).
+fn group_without_budget() -> Option<String> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let group = groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':');
+        let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        controllers.split(',').any(|name| name == "cpu").then_some(path)
+    })?;
+    let budget = fs::read_to_string(format!("/sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us")).ok()?;
+    (budget.trim() == "0").then(|| group.to_string())
+}
+
+/// Whether CAP_SYS_NICE (bit 23, linux/capability.h) is missing.
+fn missing_capability() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & 1 << 23 == 0
+}

@@ -1,0 +1,131 @@
+//! From the memory that the real-time threads wrote to the series of a record and the files beside it.
+
+use crate::{
+    analyze::summary::{Exact, summarise},
+    record::{self, Band, Series, SeriesFiles, Summary},
+    store::codec,
+};
+use anyhow::{Result, anyhow};
+use hdrhistogram::Histogram;
+use latido_rt::{Block, Distribution, Sample, Snapshot, histogram};
+use std::collections::BTreeMap;
+
+/// What a series is called.
+#[derive(Clone, Debug, Default)]
+pub struct Name {
+    /// `latency`, `gap`.
+    pub quantity: String,
+    /// What tells it from others of the same quantity.
+    pub labels: BTreeMap<String, String>,
+    /// The CPU the thread is pinned to.
+    pub cpu: Option<u32>,
+    /// Index of the thread in the cell.
+    pub thread: u32,
+}
+
+/// A file of a cell: its name and its bytes.
+pub type File = (String, Vec<u8>);
+
+/// Makes the series number `number` of a record, with its files. `periodic` says that slots were counted.
+///
+/// # Errors
+/// A count that no file format can hold.
+pub fn series(
+    number: usize,
+    name: &Name,
+    snapshot: &Snapshot,
+    blocks: &[Block],
+    periodic: bool,
+    facts: BTreeMap<String, i64>,
+) -> Result<(Series, Vec<File>)> {
+    let plain = hdr(&snapshot.plain)?;
+    let summary = summary(&snapshot.plain, &plain);
+    let mut files = Vec::new();
+    let mut file = |kind: &str, ending: &str, bytes: Vec<u8>| {
+        let file_name = format!("{kind}-{number}.{ending}");
+        files.push((file_name.clone(), bytes));
+        Some(file_name)
+    };
+    let mut named =
+        SeriesFiles { histogram: file("histogram", "hdr", codec::encode_histogram(&plain)?), ..SeriesFiles::default() };
+    if let Some(missed) = snapshot.missed.as_ref().filter(|missed| missed.count > 0) {
+        named.missed = file("missed", "hdr", codec::encode_histogram(&hdr(missed)?)?);
+    }
+    let blocks: Vec<record::Block> = blocks.iter().map(block).collect();
+    named.blocks = file("blocks", "csv", codec::encode_blocks(&blocks)?);
+    let largest: Vec<record::Sample> = snapshot.largest.iter().map(sample).collect();
+    named.largest = file("largest", "csv", codec::encode_largest(&largest)?);
+    let corrected = match snapshot.corrected().filter(|_| periodic) {
+        Some(corrected) => {
+            let histogram = hdr(&corrected)?;
+            Some(self::summary(&corrected, &histogram))
+        }
+        None => None,
+    };
+    let series = Series {
+        quantity: name.quantity.clone(),
+        labels: name.labels.clone(),
+        cpu: name.cpu,
+        thread: name.thread,
+        unit: "ns".into(),
+        count: summary.count,
+        min: summary.min,
+        max: summary.max,
+        mean: summary.mean,
+        sd: summary.sd,
+        quantiles: summary.quantiles,
+        bands: summary.bands,
+        overflow: snapshot.plain.overflow,
+        negative: snapshot.plain.negative,
+        slots: periodic.then_some(record::Slots {
+            met: snapshot.slots.met,
+            late: snapshot.slots.late,
+            missed: snapshot.slots.missed,
+        }),
+        corrected,
+        facts,
+        files: named,
+    };
+    Ok((series, files))
+}
+
+/// The counts in the crate that writes the files: bucket by bucket, since both have the same layout.
+fn hdr(distribution: &Distribution) -> Result<Histogram<u64>> {
+    let mut histogram = codec::histogram()?;
+    for (index, &count) in distribution.counts.iter().enumerate() {
+        if count > 0 {
+            let value = histogram::lowest(index);
+            histogram.record_n(value, count).map_err(|error| anyhow!("histogram: {error}"))?;
+        }
+    }
+    Ok(histogram)
+}
+
+fn summary(distribution: &Distribution, histogram: &Histogram<u64>) -> Summary {
+    let exact = Exact {
+        count: distribution.count,
+        min: distribution.min,
+        max: distribution.max,
+        sum: distribution.sum,
+        sum_squares: distribution.sum_squares,
+        overflow: distribution.overflow,
+    };
+    let edges = distribution.edges.iter().map(|edge| i64::try_from(*edge).ok()).chain([None]);
+    let bands = edges.zip(&distribution.bands).map(|(upto, &count)| Band { upto, count }).collect();
+    summarise(&exact, histogram, bands)
+}
+
+fn sample(sample: &Sample) -> record::Sample {
+    record::Sample { value: sample.value, at_ns: sample.at_ns, class: sample.class.name().into() }
+}
+
+fn block(block: &Block) -> record::Block {
+    record::Block {
+        start_ns: block.start_ns,
+        length_ns: block.length_ns,
+        count: block.count,
+        sum: block.sum,
+        sum_squares: block.sum_squares,
+        largest: block.largest().iter().map(sample).collect(),
+    }
+}

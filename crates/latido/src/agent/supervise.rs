@@ -1,0 +1,382 @@
+//! The supervisor: tunings, then loads, then the measuring process; its record completed and passed on; all put back.
+
+use super::{
+    assignment::{Assignment, assign},
+    journal::Journal,
+    lock,
+    watch::Watch,
+};
+use crate::{
+    cell::{Cell, Level, Scheduling},
+    cpus::CpuSet,
+    load::{LOADS, Surroundings, running::Running},
+    machine::{self, Machine},
+    protocol::{Body, EndStatus, Message, Progress, Reader, Writer},
+    record::{Evidence, Outcome, Record, Skip},
+    registry,
+    tuning::{Applied, TUNINGS},
+};
+use anyhow::{Context, Result, bail};
+use latido_sys::process;
+use signal_hook::consts::SIGKILL;
+use std::{
+    io::{BufRead, BufReader, Stdin, Stdout, Write, stdin, stdout},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How often the supervisor looks at the loads and at its own signals.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What reaches the supervisor while a cell runs.
+enum Event {
+    /// The host wants an orderly end, or is gone.
+    Stop,
+    /// From the measuring process; `None` is the end of its stream.
+    Measure(Result<Option<Message>>),
+}
+
+/// Runs one cell: reads it from stdin, answers on stdout.
+///
+/// # Errors
+/// The host is gone and cannot be told.
+pub fn run() -> Result<u8> {
+    // A session of its own: Ctrl-C on the terminal reaches the host only, which decides. It fails where we lead a
+    // session already, which serves as well.
+    let _ = rustix::process::setsid();
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let mut out = Writer::new(stdout());
+    out.send(Body::Hello { latido: env!("CARGO_PKG_VERSION").into(), pid: std::process::id() })?;
+    crate::fault::point("agent");
+    let mut input = BufReader::new(stdin());
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    let result = serde_json::from_str(&line).context("the cell that the host sent").and_then(|cell| {
+        let mut supervisor = Supervisor::new(input)?;
+        supervisor.cell(cell, &mut out)
+    });
+    let status = match result {
+        Ok(()) => EndStatus::Done,
+        Err(error) => {
+            out.send(Body::Error { message: format!("{error:#}") })?;
+            EndStatus::Failed
+        }
+    };
+    crate::fault::point("agent");
+    out.send(Body::End { status })?;
+    crate::fault::point("agent");
+    Ok(u8::from(status == EndStatus::Failed))
+}
+
+struct Supervisor {
+    events: Sender<Event>,
+    inbox: Receiver<Event>,
+    /// SIGTERM: stop now, still put everything back.
+    terminated: Arc<AtomicBool>,
+    stopping: bool,
+}
+
+impl Supervisor {
+    fn new(host: BufReader<Stdin>) -> Result<Self> {
+        let (events, inbox) = channel();
+        let terminated = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT] {
+            signal_hook::flag::register(signal, Arc::clone(&terminated))?;
+        }
+        let to_self = events.clone();
+        thread::spawn(move || {
+            // `stop`, junk and the end of input all mean the same: the host wants no more.
+            let _ = host.lines().next();
+            let _ = to_self.send(Event::Stop);
+        });
+        Ok(Self { events, inbox, terminated, stopping: false })
+    }
+
+    fn cell(&mut self, cell: Cell, out: &mut Writer<Stdout>) -> Result<()> {
+        let lock = lock::take(&format!("cell of `{}`", cell.plan))?;
+        let (mut journal, told) = Journal::open(&lock)?;
+        for message in told {
+            out.send(Body::Error { message: format!("after an earlier crash: {message}") })?;
+        }
+        let named: Level = cell.tuning.clone();
+        let assignment = assign(cell)?;
+        let mut borrowed = Borrowed::default();
+        let result = self.measured(&assignment, &named, &mut borrowed, &mut journal, out);
+        // Undone before the record is sent: who has the record may rely on the machine being as it was.
+        borrowed.give_back();
+        let told = journal.settle()?;
+        for message in told {
+            out.send(Body::Error { message })?;
+        }
+        crate::fault::point("agent");
+        let record = result?;
+        out.send(Body::Record(Box::new(record)))?;
+        crate::fault::point("agent");
+        Ok(())
+    }
+
+    fn measured(
+        &mut self,
+        assignment: &Assignment,
+        named: &Level,
+        borrowed: &mut Borrowed,
+        journal: &mut Journal,
+        out: &mut Writer<Stdout>,
+    ) -> Result<Record> {
+        let cell = &assignment.cell;
+        let machine = Machine::read(&machine::Root::default());
+        phase(out, "tuning")?;
+        borrowed.tune(&cell.tuning, named)?;
+        phase(out, "loading")?;
+        let around = Surroundings { allowed: machine::allowed_cpus(), seed: cell.seed };
+        let mut settle = Duration::ZERO;
+        for item in &cell.load.items {
+            let load = registry::build("load", LOADS, item)?;
+            settle = settle.max(load.settle().as_duration());
+            borrowed.loads.push(Running::start(load.as_ref(), &item.name, &around, Some(&mut *journal))?);
+        }
+        // From here on this process stays off the measured CPUs; the loads were started before and are everywhere.
+        stay_on(assignment.housekeeping.as_ref());
+        phase(out, "settling")?;
+        self.settle(settle, &mut borrowed.loads)?;
+        let mut measuring = Measuring::spawn(assignment, self.events.clone())?;
+        crate::fault::point("agent");
+        let mut watch = None;
+        let mut evidence = None;
+        let mut record = None;
+        let mut last_look = Instant::now();
+        loop {
+            if self.terminated.load(Ordering::Relaxed) {
+                measuring.kill();
+                bail!("stopped at once by a signal; nothing of this cell was kept, everything was put back");
+            }
+            match self.inbox.recv_timeout(LOOK) {
+                Ok(Event::Stop) => {
+                    self.stopping = true;
+                    measuring.stop();
+                }
+                Ok(Event::Measure(message)) => match message? {
+                    None => break,
+                    Some(Message::Line(Body::Progress(progress))) => {
+                        if progress.phase == "measuring" && watch.is_none() {
+                            borrowed.loads.iter_mut().for_each(Running::measuring_starts);
+                            watch = Some(Watch::start(&measured_cpus(cell), priority(cell.scheduling)));
+                            last_look = Instant::now();
+                        }
+                        if progress.phase == "finishing" && evidence.is_none() {
+                            borrowed.loads.iter_mut().for_each(Running::measuring_ends);
+                            let mut seen = Evidence::default();
+                            if let Some(watch) = watch.take() {
+                                watch.finish(&mut seen);
+                            }
+                            evidence = Some(seen);
+                        }
+                        forward(out, progress)?;
+                    }
+                    Some(Message::Blob { name, bytes }) => out.blob(&name, &bytes)?,
+                    Some(Message::Line(Body::Record(mut inner))) => {
+                        complete(&mut inner, &machine, borrowed, evidence.clone().unwrap_or_default());
+                        if inner.outcome == Outcome::Checkpoint {
+                            out.send(Body::Record(inner))?;
+                        } else {
+                            record = Some(*inner);
+                        }
+                    }
+                    Some(Message::Line(Body::Error { message })) => out.send(Body::Error { message })?,
+                    Some(Message::Line(Body::End { .. } | Body::Hello { .. } | Body::Blob { .. })) => {}
+                },
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if last_look.elapsed() >= Duration::from_secs(1) {
+                last_look = Instant::now();
+                borrowed.loads.iter_mut().for_each(|load| {
+                    load.alive();
+                });
+                if let Some(watch) = &mut watch {
+                    watch.look();
+                }
+            }
+        }
+        let ended = measuring.wait();
+        record.with_context(|| format!("the measuring process gave no record: it {ended}"))
+    }
+
+    /// Waits until the loads are at work, and proves that they are.
+    fn settle(&mut self, settle: Duration, loads: &mut [Running]) -> Result<()> {
+        let until = Instant::now() + settle;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            for load in loads.iter_mut() {
+                if !load.alive() {
+                    bail!("the load died before the measurement: {}", load.died().unwrap_or("no reason known"));
+                }
+            }
+            if self.terminated.load(Ordering::Relaxed) || self.stopping {
+                bail!("stopped before the measurement began");
+            }
+            if left.is_zero() {
+                return Ok(());
+            }
+            if let Ok(Event::Stop) = self.inbox.recv_timeout(left.min(LOOK)) {
+                self.stopping = true;
+            }
+        }
+    }
+}
+
+/// What was borrowed of the machine for one cell, in the order in which it was taken.
+#[derive(Default)]
+struct Borrowed {
+    tunings: Vec<Applied>,
+    loads: Vec<Running>,
+    skipped: Vec<Skip>,
+}
+
+impl Borrowed {
+    fn tune(&mut self, level: &Level, named: &Level) -> Result<()> {
+        for item in &level.items {
+            let tuning = registry::build("tuning", TUNINGS, item)?;
+            match tuning.apply() {
+                Ok(applied) => self.tunings.push(applied),
+                // What nobody asked for by name is not worth an error: the record says that it was not had.
+                Err(error) if !named.items.iter().any(|asked| asked.name == item.name) => {
+                    self.skipped.push(Skip { what: format!("tuning {}", item.name), why: format!("{error:#}") });
+                }
+                Err(error) => return Err(error.context(format!("tuning `{}`", item.name))),
+            }
+            crate::fault::point("agent");
+        }
+        Ok(())
+    }
+
+    /// Everything back, in reverse order.
+    fn give_back(&mut self) {
+        self.loads.iter_mut().rev().for_each(Running::stop);
+        while let Some(applied) = self.tunings.pop() {
+            drop(applied);
+        }
+    }
+}
+
+/// The measuring process.
+struct Measuring {
+    child: Child,
+    input: Option<ChildStdin>,
+}
+
+impl Measuring {
+    fn spawn(assignment: &Assignment, events: Sender<Event>) -> Result<Self> {
+        let own = std::env::current_exe().context("cannot find latido's own file")?;
+        let mut command = Command::new(own);
+        command.args(["agent", "--measure"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let manners = process::Child { own_group: false, death_signal: Some(SIGKILL), reset_scheduling: false };
+        process::prepare(&mut command, manners);
+        let mut child = command.spawn().context("cannot start the measuring process")?;
+        let mut input = child.stdin.take().context("the measuring process has no input")?;
+        serde_json::to_writer(&mut input, assignment)?;
+        input.write_all(b"\n")?;
+        let output = child.stdout.take().context("the measuring process has no output")?;
+        thread::spawn(move || {
+            let mut reader = Reader::new(BufReader::new(output));
+            loop {
+                let message = reader.receive();
+                let over = !matches!(message, Ok(Some(_)));
+                if events.send(Event::Measure(message)).is_err() || over {
+                    return;
+                }
+            }
+        });
+        Ok(Self { child, input: Some(input) })
+    }
+
+    /// Asks for an orderly end.
+    fn stop(&mut self) {
+        self.input = None;
+    }
+
+    fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// How it ended, in words.
+    fn wait(&mut self) -> String {
+        self.stop();
+        match self.child.wait() {
+            Ok(status) if status.success() => "ended without an error".into(),
+            Ok(status) => format!("ended with {status}"),
+            Err(error) => format!("cannot be waited for: {error}"),
+        }
+    }
+}
+
+impl Drop for Measuring {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Adds to the measuring process's record what only the supervisor knows.
+fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: Evidence) {
+    let evidence = &mut record.quality;
+    evidence.steal_ns = seen.steal_ns;
+    evidence.smi = seen.smi;
+    evidence.frequency_khz = seen.frequency_khz;
+    evidence.temperature_mc = seen.temperature_mc;
+    evidence.foreign = seen.foreign;
+    evidence.timeline = seen.timeline;
+    evidence.dma_latency_held = borrowed
+        .tunings
+        .iter()
+        .any(|t| t.record.item.name == "cstates" && t.record.in_force && !t.record.changes.is_empty());
+    evidence.autogroup = machine.realtime.autogroup;
+    evidence.throttle.rt_runtime_us = machine.realtime.runtime_us;
+    evidence.throttle.rt_period_us = machine.realtime.period_us;
+    evidence.throttle.fair_server = Some(machine.realtime.fair_server.to_string());
+    evidence.clock.source = machine.clock.current.clone();
+    record.machine = machine.clone();
+    record.load = borrowed.loads.iter().map(Running::record).collect();
+    record.tunings = borrowed.tunings.iter().map(|applied| applied.record.clone()).collect();
+    record.skipped.extend(borrowed.skipped.iter().cloned());
+}
+
+fn phase(out: &mut Writer<Stdout>, name: &str) -> Result<()> {
+    forward(out, Progress { phase: name.into(), ..Progress::default() })
+}
+
+fn forward(out: &mut Writer<Stdout>, progress: Progress) -> Result<()> {
+    out.send(Body::Progress(progress))?;
+    crate::fault::point("agent");
+    Ok(())
+}
+
+fn measured_cpus(cell: &Cell) -> CpuSet {
+    cell.cpus.clone().unwrap_or_default()
+}
+
+/// The priority that a foreign task must reach to delay the probe. Deadline tasks yield only to others of their kind.
+fn priority(scheduling: Scheduling) -> Option<u8> {
+    match scheduling {
+        Scheduling::Other { .. } => None,
+        Scheduling::Fifo { prio } | Scheduling::Rr { prio } => Some(prio),
+        Scheduling::Deadline { .. } => Some(100),
+    }
+}
+
+/// Binds the calling thread to these CPUs; `None` changes nothing.
+pub fn stay_on(cpus: Option<&CpuSet>) {
+    let Some(cpus) = cpus else { return };
+    let mut set = rustix::thread::CpuSet::new();
+    for cpu in cpus.iter().filter(|cpu| (*cpu as usize) < rustix::thread::CpuSet::MAX_CPU) {
+        set.set(cpu as usize);
+    }
+    // Refused where a cpuset was narrowed meanwhile: then we stay where we are, which measures the same.
+    let _ = rustix::thread::sched_setaffinity(None, &set);
+}

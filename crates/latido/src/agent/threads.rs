@@ -1,0 +1,100 @@
+//! A measuring thread before and after its loop: pinned, prefaulted, real-time; then what the kernel says it used.
+
+use super::permission;
+use crate::{cell::Scheduling, record::ThreadEvidence};
+use latido_sys::{
+    clock, memory,
+    procfs::SchedStatFile,
+    sched::{self, Policy},
+    usage::{self, Usage},
+};
+
+/// The stack of a measuring thread in bytes: small, since locked memory is resident memory.
+pub const STACK: usize = 128 << 10;
+
+/// A prepared thread, about to run its loop.
+pub struct Prepared {
+    evidence: ThreadEvidence,
+    /// What the kernel answered to the policy, if it refused.
+    pub refused: Option<String>,
+    schedstat: Option<SchedStatFile>,
+    before: Used,
+}
+
+#[derive(Default)]
+struct Used {
+    usage: Usage,
+    cpu_ns: u64,
+    run_delay_ns: Option<u64>,
+    migrations: Option<u64>,
+}
+
+/// Prepares the calling thread, except for its policy. An affinity that is refused is a refusal like any other.
+pub fn prepare(thread: u32, cpu: Option<u32>) -> Prepared {
+    memory::prefault_stack();
+    let refused = cpu.and_then(|cpu| {
+        let error = sched::set_affinity(0, [cpu]).err()?;
+        Some(format!("pinning to CPU {cpu} was refused: {error}"))
+    });
+    let evidence = ThreadEvidence { thread, cpu, ..ThreadEvidence::default() };
+    Prepared { evidence, refused, schedstat: SchedStatFile::open().ok(), before: Used::default() }
+}
+
+impl Prepared {
+    /// Sets the policy: the last thing before the loop. From now on this thread may not be disturbed by its own doing.
+    pub fn go(&mut self, scheduling: Option<Scheduling>) {
+        if let Some(scheduling) = scheduling
+            && let Err(error) = sched::set_policy(0, policy(scheduling), false)
+        {
+            self.refused.get_or_insert_with(|| permission::explain(scheduling, error));
+        }
+        // The files first: what reading them costs is before the loop, not in it.
+        self.before.migrations = migrations();
+        self.before.run_delay_ns = self.run_delay_ns();
+        self.before.usage = usage::of_thread();
+        self.before.cpu_ns = clock::thread_cpu_ns();
+    }
+
+    /// What the loop used.
+    pub fn finish(self) -> (ThreadEvidence, Option<String>) {
+        // The counters first: a page fault of reading a file must not look like one of the loop.
+        let cpu_ns = clock::thread_cpu_ns();
+        let used = usage::of_thread().since(self.before.usage);
+        let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
+        let policy = sched::policy(0).map_or_else(|error| format!("unknown: {error}"), |policy| policy.to_string());
+        let evidence = ThreadEvidence {
+            policy,
+            voluntary_switches: used.voluntary_switches,
+            involuntary_switches: used.involuntary_switches,
+            minor_faults: used.minor_faults,
+            major_faults: used.major_faults,
+            cpu_ns: cpu_ns.saturating_sub(self.before.cpu_ns),
+            run_delay_ns: since(self.run_delay_ns(), self.before.run_delay_ns),
+            migrations: since(migrations(), self.before.migrations),
+            ..self.evidence
+        };
+        (evidence, self.refused)
+    }
+
+    fn run_delay_ns(&self) -> Option<u64> {
+        self.schedstat.as_ref().and_then(SchedStatFile::read).map(|stat| stat.delay_ns)
+    }
+}
+
+/// How often the calling thread changed its CPU, from /proc/thread-self/sched (CONFIG_SCHED_DEBUG).
+fn migrations() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/sched").ok()?;
+    let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
+    line.rsplit(':').next()?.trim().parse().ok()
+}
+
+fn policy(scheduling: Scheduling) -> Policy {
+    match scheduling {
+        Scheduling::Other { nice } => Policy::Other { nice },
+        Scheduling::Fifo { prio } => Policy::Fifo { prio },
+        Scheduling::Rr { prio } => Policy::Rr { prio },
+        Scheduling::Deadline { runtime, deadline, period } => {
+            Policy::Deadline { runtime_ns: runtime.0, deadline_ns: deadline.0, period_ns: period.0 }
+        }
+    }
+}

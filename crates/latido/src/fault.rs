@@ -1,0 +1,34 @@
+//! Crash points for tests: in debug builds, `LATIDO_FAULT=agent:7` kills the process of that role with SIGKILL at its
+//! seventh point. Release builds contain none of it.
+
+use std::time::Duration;
+
+/// How often a long cell is stored as far as it is: what a power cut can cost. Tests hasten it with
+/// `LATIDO_CHECKPOINT_MS`.
+pub fn checkpoint_every() -> Duration {
+    #[cfg(debug_assertions)]
+    if let Some(ms) = std::env::var("LATIDO_CHECKPOINT_MS").ok().and_then(|ms| ms.parse().ok()) {
+        return Duration::from_millis(ms);
+    }
+    Duration::from_secs(60)
+}
+
+/// Marks a step after which a crash must leave nothing behind. `role` is `host`, `agent` or `measure`.
+#[cfg(debug_assertions)]
+pub fn point(role: &str) {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static PASSED: AtomicU32 = AtomicU32::new(0);
+    let Ok(wanted) = std::env::var("LATIDO_FAULT") else { return };
+    let Some((wanted_role, number)) = wanted.split_once(':') else { return };
+    if wanted_role != role {
+        return;
+    }
+    let passed = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
+    if number.parse() == Ok(passed) {
+        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    }
+}
+
+/// Marks a step after which a crash must leave nothing behind: nothing at all in a release build.
+#[cfg(not(debug_assertions))]
+pub fn point(_role: &str) {}

@@ -1,0 +1,108 @@
+//! Runs a plan: cell by cell to a target, each record stored before the next cell starts, then table, verdict, report.
+
+mod conduct;
+mod interrupt;
+pub mod outcome;
+mod screen;
+
+use crate::{
+    analyze::label,
+    cell::Cell,
+    cli::how::How,
+    plan::{self, Plan},
+    store::{self, Draft, New, Run},
+};
+use anyhow::{Context, Result, bail};
+use conduct::{Ended, Place};
+pub use interrupt::Interrupts;
+use latido_sys::clock::Clock;
+use screen::Screen;
+use std::{path::Path, sync::OnceLock};
+
+/// The exit status of an interrupted run.
+pub const INTERRUPTED: u8 = 130;
+
+static STARTED: OnceLock<u64> = OnceLock::new();
+
+/// Notes that the process begins its work: the time to the first armed timer counts from here.
+pub fn started() {
+    STARTED.get_or_init(|| Clock::Monotonic.now());
+}
+
+/// When the process began, on CLOCK_MONOTONIC in ns.
+fn started_ns() -> u64 {
+    *STARTED.get_or_init(|| Clock::Monotonic.now())
+}
+
+/// Runs a plan, stores, judges and prints. Returns the exit status.
+///
+/// # Errors
+/// The store cannot be written.
+pub fn run(plan: &Plan, how: &How) -> Result<u8> {
+    let cells = plan::expand(plan);
+    let root = store::root(how.store.as_deref())?;
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let toml = plan::print::plan(plan);
+    let command = how.command.clone();
+    let draft = Draft::create(&root, New { plan: &plan.name, toml: &toml, cells: cells.len(), command, machine })?;
+    crate::fault::point("host");
+    let todo = (1..=cells.len()).collect();
+    carry_out(draft, &cells, todo, how)
+}
+
+/// Goes on with a run that was cut off: finished cells are kept.
+///
+/// # Errors
+/// There is no such run, it is damaged or whole already, or the store cannot be written.
+pub fn resume(name: &str, how: &How) -> Result<u8> {
+    let root = store::root(how.store.as_deref())?;
+    let run = read(&store::find(&root, name)?)?;
+    let cells: Vec<Cell> = run.cells.iter().map(|cell| cell.cell.clone()).collect();
+    let (draft, todo) = Draft::reopen(&run)?;
+    if todo.is_empty() && run.meta.finished.is_some() {
+        bail!("run {} is finished: every cell has its record; `latido show {}` shows it", run.meta.id, run.meta.id);
+    }
+    carry_out(draft, &cells, todo, how)
+}
+
+/// Reads a stored run with the plan's cells in the order in which they run.
+///
+/// # Errors
+/// No run lies there.
+pub fn read(dir: &Path) -> Result<Run> {
+    store::read(dir, |text| {
+        let plan = plan::parse("plan.toml", text)?;
+        let cells = plan::expand(&plan);
+        Ok((plan, cells))
+    })
+}
+
+fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How) -> Result<u8> {
+    let interrupts = Interrupts::watch()?;
+    let mut screen = Screen::new(how.quiet);
+    screen.say(&format!("run {} ({} of {} cells) in {}", draft.meta.id, todo.len(), cells.len(), draft.dir.display()));
+    if let Some(banner) = outcome::permission_banner(cells) {
+        screen.warn(&banner);
+    }
+    let mut interrupted = false;
+    for (done, &number) in todo.iter().enumerate() {
+        let Some(cell) = number.checked_sub(1).and_then(|index| cells.get(index)) else { continue };
+        let after = todo.iter().skip(done + 1).filter_map(|number| cells.get(number - 1));
+        let after_ns = after.map(|cell| cell.duration.0 + cell.warmup.0).sum();
+        let label = label::title(cell);
+        let place = Place { number, cells: cells.len(), label: &label, after_ns };
+        match conduct::cell(&mut draft, cell, place, &interrupts, &mut screen)? {
+            Ended::Measured => {}
+            Ended::Infra(reason) => screen.warn(&format!("cell {number} ({label}): {reason}")),
+            Ended::Interrupted => {
+                interrupted = true;
+                break;
+            }
+        }
+    }
+    screen.clear();
+    let dir = draft.dir.clone();
+    let judged = outcome::finish(draft, interrupted, how, &mut screen)
+        .with_context(|| format!("the cells are stored in {}", dir.display()))?;
+    Ok(if interrupted { INTERRUPTED } else { judged })
+}

@@ -1,0 +1,154 @@
+//! What a run comes to: read back from the store, judged, printed, reported. `show` and `report` do the same later.
+
+use super::screen::Screen;
+use crate::{
+    analyze::{
+        configuration::{Configurations, configurations},
+        judge,
+        verdict::Judgement,
+    },
+    cell::Cell,
+    check::{self, Remedy, Severity},
+    cli::{how::How, write_out},
+    machine::{Machine, Root},
+    record::Record,
+    report::{
+        self, ReportInput, RunPart, html, json,
+        terminal::{self, Style},
+    },
+    store::{self, Draft, Run},
+};
+use anyhow::{Context, Result};
+use std::{
+    fs,
+    io::{IsTerminal, stdout},
+    path::{Path, PathBuf},
+};
+
+/// A run read, judged and pooled: all that any output needs.
+pub struct Judged {
+    /// As it lies on the disk.
+    pub run: Run,
+    /// The plan's text, as stored.
+    pub plan_toml: String,
+    /// What follows from it.
+    pub judgement: Judgement,
+}
+
+/// Reads a run and judges it.
+///
+/// # Errors
+/// No run lies there.
+pub fn judged(dir: &Path) -> Result<Judged> {
+    let run = super::read(dir)?;
+    let judgement = judge::judge(&run, &store::series_data);
+    // A plan that cannot be read is among the run's problems.
+    let plan_toml = fs::read_to_string(dir.join("plan.toml")).unwrap_or_default();
+    Ok(Judged { run, plan_toml, judgement })
+}
+
+/// Pools the cells of runs.
+///
+/// # Errors
+/// None in practice.
+pub fn pooled(judged: &[Judged]) -> Result<Configurations> {
+    configurations(judged.iter().map(|one| &one.run), &store::series_data)
+}
+
+/// Reads the run back, judges it, notes the verdict, prints, and writes the report. Returns the exit status.
+pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Screen) -> Result<u8> {
+    let mut one = judged(&draft.dir)?;
+    if !interrupted {
+        one.run.meta = draft.finish(one.judgement.verdict, &one.judgement.headline)?;
+    }
+    crate::fault::point("host");
+    let all = [one];
+    let found = pooled(&all)?;
+    let [one] = &all;
+    let text = match how.json {
+        true => json::document(&one.run, &one.judgement)?,
+        false => terminal::summary(&one.run, &one.judgement, &found, style()),
+    };
+    write_out(&text)?;
+    if interrupted {
+        screen.say(&format!("interrupted; `latido run --resume {}` measures what is missing", one.run.meta.id));
+    }
+    // `--json` prints one document and nothing else; a report beside it must be asked for.
+    let usual = Some(PathBuf::from("report.html")).filter(|_| !how.json);
+    if let Some(path) = how.output.clone().or(usual).filter(|_| !how.no_report) {
+        write_report(&all, &found, &path)?;
+        screen.say(&format!("report: {}", path.display()));
+    }
+    Ok(one.judgement.exit)
+}
+
+/// Writes the HTML report of runs.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_report(all: &[Judged], found: &Configurations, path: &Path) -> Result<()> {
+    let text = html::render(&input(all, found)?)?;
+    fs::write(path, text).with_context(|| format!("cannot write the report {}", path.display()))
+}
+
+/// Writes each figure of a report as a file of its own; returns the paths.
+///
+/// # Errors
+/// The directory cannot be written.
+pub fn write_figures(all: &[Judged], found: &Configurations, dir: &Path) -> Result<Vec<PathBuf>> {
+    report::figures::write(&input(all, found)?, dir)
+}
+
+fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput<'a>> {
+    let runs: Vec<RunPart<'a>> = all
+        .iter()
+        .map(|one| RunPart { meta: &one.run.meta, judgement: &one.judgement, plan_toml: &one.plan_toml })
+        .collect();
+    let title = all.first().map(|one| one.run.plan.about.clone().unwrap_or_else(|| one.run.meta.plan.clone()));
+    let problems = all.iter().flat_map(|one| one.run.problems.clone()).chain(found.problems.clone()).collect();
+    Ok(ReportInput { title: title.unwrap_or_default(), runs, configurations: &found.all, problems })
+}
+
+/// Layout of stdout: the terminal's width and colours, or 100 columns without.
+pub fn style() -> Style {
+    let terminal = stdout().is_terminal();
+    let width = rustix::termios::tcgetwinsize(stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|w| *w > 0);
+    let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    Style { width: width.unwrap_or(100).clamp(40, 240), color }
+}
+
+/// What is missing for real-time measurement here, with the command that grants it; `None` when nothing is.
+pub(super) fn permission_banner(cells: &[Cell]) -> Option<String> {
+    // The probe `null` asks for nothing.
+    let wanted = cells.iter().any(|cell| cell.scheduling.is_realtime() && cell.probe.name != "null");
+    if !wanted {
+        return None;
+    }
+    let root = Root::default();
+    let point = check::realtime_permission(&root, &Machine::read(&root));
+    if point.severity < Severity::Warning {
+        return None;
+    }
+    let mut lines = vec![format!("NOT REAL-TIME: {}. The run goes on as far as it can; to grant it:", point.state)];
+    lines.extend(point.remedies.iter().map(|remedy| match remedy {
+        Remedy::Run(command) => format!("  {command}"),
+        Remedy::Boot(parameter) => format!("  boot with {parameter}"),
+        Remedy::Do(words) => format!("  {words}"),
+    }));
+    Some(lines.join("\n"))
+}
+
+/// Prints a record that the store would not take, so that it has been seen at least.
+pub(super) fn print_unstored(record: &Record, files: &[(String, Vec<u8>)]) {
+    // stdout may be as full as the disk; there is no third place.
+    let _ = write_out(&terminal::rescue(&[record], style()));
+    for (name, bytes) in files.iter().filter(|(name, _)| name.ends_with(".hdr")) {
+        if let Ok(histogram) = store::codec::decode_histogram(bytes) {
+            let mut text = format!("{name}: value_ns count\n");
+            for bucket in histogram.iter_recorded() {
+                text.push_str(&format!("{} {}\n", bucket.value_iterated_to(), bucket.count_at_value()));
+            }
+            let _ = write_out(&text);
+        }
+    }
+}

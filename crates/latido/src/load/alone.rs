@@ -1,0 +1,41 @@
+//! `latido load`: one load by itself, until Ctrl-C or for a while.
+
+use super::{LOADS, Surroundings, running::Running};
+use crate::{agent::journal::MARK, cell::Item, host::Interrupts, machine, registry, units::Ns};
+use anyhow::{Result, bail};
+use std::{
+    io::{Write, stderr},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Runs the load. In a process that an agent started as a load, bears it until ended from outside.
+///
+/// # Errors
+/// The load cannot be started, or it ended by itself.
+pub fn run(item: &Item, duration: Option<Ns>, seed: u64) -> Result<u8> {
+    let load = registry::build("load", LOADS, item)?;
+    if std::env::var_os(MARK).is_some()
+        && let Some(borne) = load.bear()
+    {
+        borne?;
+        return Ok(0);
+    }
+    let interrupts = Interrupts::watch()?;
+    let around = Surroundings { allowed: machine::allowed_cpus(), seed };
+    let mut running = Running::start(load.as_ref(), &item.name, &around, None)?;
+    let launch = running.launch();
+    for note in [launch.note.clone(), Some(format!("running {}", launch.argv.join(" ")))].into_iter().flatten() {
+        // Nobody to tell it to is no reason to end the load.
+        let _ = writeln!(stderr(), "{note}");
+    }
+    let until = duration.map(|span| Instant::now() + span.as_duration());
+    while interrupts.count() == 0 && until.is_none_or(|until| Instant::now() < until) {
+        if !running.alive() {
+            bail!("the load ended by itself: {}", running.died().unwrap_or("no reason known"));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    running.stop();
+    Ok(if interrupts.count() > 0 && duration.is_some() { crate::host::INTERRUPTED } else { 0 })
+}

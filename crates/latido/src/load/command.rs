@@ -1,0 +1,45 @@
+//! `command`: the user's own program as a load.
+
+use super::{Launch, Load, Surroundings};
+use crate::registry::{self, Def};
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// The list entry.
+pub const DEF: Def<dyn Load> = Def {
+    name: "command",
+    about: "a program of your own, as an argv without a shell",
+    help: "\
+Runs a program of your own for as long as the measurement lasts. It must not end by itself: a load that ends before
+the last sample marks the cell as contaminated. It and all its descendants are ended afterwards.
+
+Options:
+  argv   list of strings, required: the program and its arguments; no shell reads them
+
+On the command line everything behind the colon is the argv, split at spaces:
+  --load 'command:dd if=/dev/zero of=/dev/null'
+In a plan:
+  { name = \"command\", argv = [\"dd\", \"if=/dev/zero\", \"of=/dev/null\"] }",
+    main_option: Some("argv"),
+    new: |table| {
+        let load = registry::options::<Program>(table)?;
+        ensure!(load.argv.first().is_some_and(|p| !p.is_empty()), "`argv` names no program");
+        Ok(Box::new(load))
+    },
+};
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Program {
+    argv: Vec<String>,
+}
+
+impl Load for Program {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn launch(&self, _around: &Surroundings) -> Result<Option<Launch>> {
+        Ok(Some(Launch { argv: self.argv.clone(), version: None, note: None }))
+    }
+}

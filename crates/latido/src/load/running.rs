@@ -1,0 +1,185 @@
+//! A load at work: the guard that starts it, looks after it and ends it with all its descendants.
+
+use super::{Launch, Load, Surroundings};
+use crate::{
+    agent::journal::{self, Borrowed, Journal, MARK},
+    cell::Item,
+    record::LoadRecord,
+};
+use anyhow::{Context, Result};
+use latido_sys::process;
+use signal_hook::consts::SIGKILL;
+use std::{
+    fs,
+    io::Read,
+    os::unix::process::ExitStatusExt,
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+/// How much of a load's error output is kept, to say why it died.
+const TAIL: usize = 2048;
+
+/// How long a load may take to end by itself before it is killed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A started load. Dropping it ends it.
+#[derive(Debug)]
+pub struct Running {
+    item: Item,
+    launch: Launch,
+    process: Option<Process>,
+    died: Option<String>,
+    cpu_at_start: Option<u64>,
+    cpu_at_end: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    mark: String,
+    tail: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Running {
+    /// Journals (where there is a journal) and starts a load in a process group of its own, in this session (a session of its own would be
+    /// scheduled apart by autogroup and decide comparisons of time-sharing tasks).
+    ///
+    /// # Errors
+    /// The program is missing or does not start, with the remedy.
+    pub fn start(load: &dyn Load, name: &str, around: &Surroundings, journal: Option<&mut Journal>) -> Result<Self> {
+        let item = Item { name: name.into(), options: load.options() };
+        let Some(launch) = load.launch(around)? else {
+            let launch = Launch { argv: Vec::new(), version: None, note: None };
+            return Ok(Self { item, launch, process: None, died: None, cpu_at_start: None, cpu_at_end: None });
+        };
+        let mark = mark();
+        if let Some(journal) = journal {
+            journal.write(Borrowed::Load { mark: mark.clone(), argv: launch.argv.clone() })?;
+        }
+        let (program, arguments) = launch.argv.split_first().context("the load has no program")?;
+        let mut command = Command::new(program);
+        command.args(arguments).env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        // Should the supervisor be killed, the kernel ends the load's first process at once; the host finds the rest.
+        let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: false };
+        process::prepare(&mut command, manners);
+        let mut child = command.spawn().with_context(|| format!("load `{name}`: cannot start `{program}`"))?;
+        let tail = Arc::new(Mutex::new(Vec::new()));
+        if let Some(mut stderr) = child.stderr.take() {
+            let tail = Arc::clone(&tail);
+            std::thread::spawn(move || {
+                let mut buffer = [0; 1024];
+                while let Ok(n @ 1..) = stderr.read(&mut buffer) {
+                    let Ok(mut tail) = tail.lock() else { return };
+                    tail.extend_from_slice(&buffer[..n]);
+                    let surplus = tail.len().saturating_sub(TAIL);
+                    tail.drain(..surplus);
+                }
+            });
+        }
+        crate::fault::point("agent");
+        let process = Some(Process { child, mark, tail });
+        Ok(Self { item, launch, process, died: None, cpu_at_start: None, cpu_at_end: None })
+    }
+
+    /// Looks whether it lives. Once dead, always dead.
+    pub fn alive(&mut self) -> bool {
+        if self.died.is_none()
+            && let Some(process) = &mut self.process
+            && let Ok(Some(status)) = process.child.try_wait()
+        {
+            let how = match (status.code(), status.signal()) {
+                (Some(code), _) => format!("it exited with status {code}"),
+                (None, Some(signal)) => format!("it was ended by signal {signal}"),
+                (None, None) => "it ended".to_string(),
+            };
+            let tail = process.tail.lock().map(|t| String::from_utf8_lossy(&t).trim().to_string());
+            let said = tail.ok().filter(|t| !t.is_empty()).map(|t| format!(": {t}")).unwrap_or_default();
+            self.died = Some(format!("{how}{said}"));
+        }
+        self.died.is_none()
+    }
+
+    /// Why it died, if it did.
+    pub fn died(&self) -> Option<&str> {
+        self.died.as_deref()
+    }
+
+    /// Notes the processor time used so far: the measurement starts now.
+    pub fn measuring_starts(&mut self) {
+        self.cpu_at_start = self.cpu_time();
+    }
+
+    /// Notes life and processor time: the measurement is over.
+    pub fn measuring_ends(&mut self) {
+        self.alive();
+        self.cpu_at_end = self.cpu_time();
+    }
+
+    /// The command; empty for a load that is nothing.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// What the record says of it.
+    pub fn record(&self) -> LoadRecord {
+        let used = self.cpu_at_end.zip(self.cpu_at_start).map(|(end, start)| end.saturating_sub(start));
+        LoadRecord {
+            item: self.item.clone(),
+            argv: self.launch.argv.clone(),
+            version: self.launch.version.clone(),
+            note: self.launch.note.clone(),
+            alive: self.died.is_none(),
+            died: self.died.clone(),
+            cpu_ns: used.filter(|_| self.process.is_some()),
+        }
+    }
+
+    /// Processor time of all its processes, living and collected, in ns (steps of 10 ms).
+    fn cpu_time(&self) -> Option<u64> {
+        let group = self.process.as_ref()?.child.id();
+        let mut ticks = 0;
+        for entry in fs::read_dir("/proc").ok()?.flatten() {
+            let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+            // proc_pid_stat(5): after the parenthesised name, field 3 is the state; 5 the group; 14-17 the times.
+            let Some((_, rest)) = stat.rsplit_once(')') else { continue };
+            let fields: Vec<&str> = rest.split_whitespace().collect();
+            let field = |number: usize| fields.get(number - 3).and_then(|f| f.parse::<u64>().ok());
+            if field(5) == Some(u64::from(group)) {
+                ticks += (14..=17).filter_map(field).sum::<u64>();
+            }
+        }
+        Some(ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)))
+    }
+
+    /// Ends it: politely first (stress-ng removes its files), then for good, with every descendant.
+    pub fn stop(&mut self) {
+        let Some(mut process) = self.process.take() else { return };
+        let group = i32::try_from(process.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(group) = group {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+            let give_up = Instant::now() + PATIENCE;
+            while Instant::now() < give_up && rustix::process::test_kill_process_group(group).is_ok() {
+                let _ = process.child.try_wait();
+                journal::reap();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = process.child.wait();
+        journal::end_marked(&process.mark);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A mark that no other load of this boot has: process id and the monotonic clock.
+fn mark() -> String {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    format!("{}-{}{:09}", std::process::id(), now.tv_sec, now.tv_nsec)
+}

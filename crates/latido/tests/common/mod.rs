@@ -1,0 +1,158 @@
+//! What the end-to-end tests share: the binary in a world of its own, and the list of what could not be tested.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+/// A store, a state directory and a working directory of a test's own. Every process started from here, and every
+/// descendant, carries the state directory in its environment: that is how leftovers are found.
+pub struct World {
+    pub dir: TempDir,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.path("store")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.path("state")
+    }
+
+    /// The binary with arguments, not yet started.
+    pub fn latido<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
+        command
+            .args(arguments)
+            .current_dir(self.dir.path())
+            .env("LATIDO_STORE", self.store())
+            .env("LATIDO_STATE", self.state())
+            .env("NO_COLOR", "1")
+            .env_remove("LATIDO_FAULT")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Output {
+        self.latido(arguments).output().unwrap()
+    }
+
+    /// Writes a file in the working directory.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Processes of this world that are still alive, with their command lines.
+    pub fn alive(&self) -> Vec<(i32, String)> {
+        let wanted = format!("LATIDO_STATE={}", self.state().display());
+        let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
+        pids.filter(|pid| *pid != std::process::id().cast_signed())
+            .filter(|pid| {
+                let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+                environ.split(|b| *b == 0).any(|variable| variable == wanted.as_bytes())
+            })
+            .map(|pid| {
+                let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                (pid, String::from_utf8_lossy(&line).replace('\0', " "))
+            })
+            .collect()
+    }
+
+    /// Waits until no process of this world is left; panics with their names if some stay.
+    pub fn nothing_left(&self, after: &str) {
+        let give_up = Instant::now() + Duration::from_secs(20);
+        loop {
+            let alive = self.alive();
+            if alive.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < give_up, "left behind {after}: {alive:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The directories of the runs, oldest first.
+    pub fn runs(&self) -> Vec<PathBuf> {
+        let runs = fs::read_dir(self.store().join("runs")).into_iter().flatten().flatten();
+        let mut runs: Vec<PathBuf> = runs.map(|e| e.path()).filter(|p| p.is_dir() && !p.is_symlink()).collect();
+        runs.sort();
+        runs
+    }
+}
+
+/// All of a run's `record.json` files, for comparison.
+pub fn records(run: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let cells = fs::read_dir(run.join("cells")).into_iter().flatten().flatten();
+    let mut found: Vec<_> = cells
+        .map(|cell| cell.path().join("record.json"))
+        .filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes)))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The `--json` document of a run that must end with this status.
+pub fn json(output: &Output, status: i32) -> serde_json::Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{stderr}");
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Standard error as text.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Notes that something could not be tested here; scripts/test lists these at its end.
+pub fn skip(what: &str, why: &str) {
+    println!("skipped: {what}: {why}");
+    if let Some(list) = std::env::var_os("LATIDO_SKIPS") {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(list).unwrap();
+        writeln!(file, "{what}: {why}").unwrap();
+    }
+}
+
+/// Whether this process may become FIFO here; if not, the test is noted as skipped.
+pub fn realtime(what: &str) -> bool {
+    let allowed = Command::new("chrt").args(["-f", "10", "true"]).output().is_ok_and(|o| o.status.success());
+    if !allowed {
+        skip(what, "no permission for SCHED_FIFO here (or no chrt)");
+    }
+    allowed
+}
+
+/// Whether a program is installed; if not, the test is noted as skipped.
+pub fn installed(program: &str, what: &str) -> bool {
+    let there = Command::new(program).arg("--version").output().is_ok();
+    if !there {
+        skip(what, &format!("{program} is not installed"));
+    }
+    there
+}
+
+/// Whether the tests run as root; if not, the test is noted as skipped.
+pub fn root(what: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        skip(what, "needs root");
+    }
+    root
+}
