@@ -9,9 +9,9 @@ use std::{sync::atomic::AtomicBool, vec, vec::Vec};
 
 impl Recorder {
     fn take(&mut self, value: i64, at: u64) {
-        self.begin();
+        let open = self.begin();
         self.record(value, at);
-        self.commit();
+        self.commit(open);
     }
 }
 
@@ -134,15 +134,14 @@ proptest! {
     #[test]
     fn missed_delays_join_the_samples(history in history(300), delays in prop::collection::vec(0u64..70_000_000_000, 0..300)) {
         let edges = [1_000, 50_000, 200_000];
-        let (mut recorder, reader) = new(&Config { missed: true, ..config(&edges) }).unwrap();
+        let (mut recorder, reader) = new(&Config { periodic: true, ..config(&edges) }).unwrap();
         let mut all = play(&mut recorder, &history, |_| ());
         for &delay in &delays {
-            recorder.begin();
+            let open = recorder.begin();
             recorder.miss(delay);
-            recorder.commit();
+            recorder.commit(open);
             all.push((delay as i64, 0));
         }
-        recorder.set_elapsed(all.len() as u64);
         let (snapshot, _) = reader.finish(recorder);
         prop_assert_eq!(snapshot.corrected().unwrap(), reference(&all, &edges));
         prop_assert_eq!(snapshot.slots, Slots { met: history.len() as u64, late: 0, missed: delays.len() as u64 });
@@ -181,7 +180,7 @@ fn nothing_is_lost_when_nobody_drains() {
 #[test]
 fn a_rehearsal_leaves_nothing_behind() {
     let edges = [1_000, 2_500, 200_000];
-    let config = Config { missed: true, stop_on_ns: Some(10), ..config(&edges) };
+    let config = Config { periodic: true, stop_on_ns: Some(10), ..config(&edges) };
     let (mut recorder, mut reader) = new(&config).unwrap();
     recorder.rehearse();
     reader.drain();
@@ -221,7 +220,15 @@ fn a_snapshot_is_one_moment_of_a_working_writer() {
     let value = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44) as i64;
     let (mut recorder, mut reader) = new(&config(&[1_000, 2_222, 500_000])).unwrap();
     let enough = AtomicBool::new(false);
+    /// A failed assertion must end the writer too.
+    struct Ends<'a>(&'a AtomicBool);
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
     std::thread::scope(|scope| {
+        let ends = Ends(&enough);
         let writer = scope.spawn(|| {
             let mut i = 0u64;
             while !enough.load(Relaxed) {
@@ -256,7 +263,7 @@ fn a_snapshot_is_one_moment_of_a_working_writer() {
             assert_eq!((whole.count, whole.sum), (seen, sum));
             whole_ones += u32::from(seen > 0);
         }
-        enough.store(true, Relaxed);
+        drop(ends);
         assert!(writer.join().unwrap() >= seen && whole_ones == 50);
     });
 }

@@ -86,7 +86,7 @@ fn schedule(slots: u64) -> Schedule {
 }
 
 fn recorder() -> (Recorder, crate::Reader) {
-    recorder::new(&Config { edges: vec![1_000, 50_000, T], missed: true, ..Config::default() }).unwrap()
+    recorder::new(&Config { edges: vec![1_000, 50_000, T], periodic: true, ..Config::default() }).unwrap()
 }
 
 /// Ordinary latencies with stalls of up to many periods among them.
@@ -117,6 +117,7 @@ proptest! {
         let woken: Vec<_> = timer.woken.borrow().iter().filter(|wake| wake.0 >= first).copied().collect();
         let elapsed = outcome.slots.met + outcome.slots.late + outcome.slots.missed;
         prop_assert_eq!(snapshot.slots, outcome.slots);
+        prop_assert_eq!(outcome.elapsed, elapsed);
         match outcome.end {
             End::Complete => prop_assert_eq!(elapsed, slots),
             End::Stopped => prop_assert!(elapsed < slots || elapsed == 0),
@@ -179,7 +180,7 @@ fn a_stall_is_not_lost() {
 #[test]
 fn a_sample_above_stop_on_ends_the_loop_but_not_the_warmup() {
     let timer = Fake::new(&[900_000, 0, 0, 0, 0, 5_000, 700_000]);
-    let config = Config { stop_on_ns: Some(500_000), missed: true, ..Config::default() };
+    let config = Config { stop_on_ns: Some(500_000), periodic: true, ..Config::default() };
     let (mut recorder, reader) = recorder::new(&config).unwrap();
     let outcome = timer.run(&Schedule { warmup: 12, ..schedule(1_000) }, &mut recorder, None);
     let (snapshot, _) = reader.finish(recorder);
