@@ -151,6 +151,7 @@ impl Supervisor {
         let mut evidence = None;
         let mut record = None;
         let mut last_look = Instant::now();
+        let mut last_glance = Instant::now();
         loop {
             if self.terminated.load(Ordering::Relaxed) {
                 measuring.kill();
@@ -166,7 +167,11 @@ impl Supervisor {
                     Some(Message::Line(Body::Progress(progress))) => {
                         if progress.phase == "measuring" && watch.is_none() {
                             borrowed.loads.iter_mut().for_each(Running::measuring_starts);
-                            watch = Some(Watch::start(&measured_cpus(cell), priority(cell.scheduling)));
+                            watch = Some(Watch::start(
+                                &measured_cpus(cell),
+                                priority(cell.scheduling),
+                                measuring.child.id(),
+                            ));
                             last_look = Instant::now();
                         }
                         if progress.phase == "finishing" && evidence.is_none() {
@@ -193,6 +198,12 @@ impl Supervisor {
                 },
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if last_glance.elapsed() >= LOOK {
+                last_glance = Instant::now();
+                if let Some(watch) = &mut watch {
+                    watch.glance();
+                }
             }
             if last_look.elapsed() >= Duration::from_secs(1) {
                 last_look = Instant::now();
