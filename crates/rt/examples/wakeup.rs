@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         sched::set_policy(0, sched::Policy::Fifo { prio: prio as u8 }, true)?;
     }
     let period_ns = period_us * 1000;
-    let schedule = wakeup::Schedule { start_ns: clock.now(), period_ns, deadline_ns: period_ns, warmup: 100, slots };
+    let schedule = wakeup::Schedule { start_ns: clock.now(), period_ns, deadline_ns: period_ns, warmup: 0, slots };
     let before = usage::of_thread();
     let outcome = wakeup::run(clock, &schedule, &AtomicBool::new(false), &mut writer, None);
     let used = usage::of_thread().since(before);
