@@ -13,17 +13,19 @@ use core::sync::atomic::{
 /// Blocks that the ring holds: so many seconds may the reader be late before blocks are merged.
 pub const SLOTS: u64 = 64;
 
-/// A block under construction, and one in the ring: the same words.
+/// A block under construction, and one in the ring: the same words. What each sample changes comes first, so that it
+/// shares a cache line.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct RawBlock {
+    pub count: Word,
+    pub sum_low: Word,
+    pub squares_low: Word,
+    pub sum_high: Word,
+    pub squares_high: Word,
     pub generation: Word,
     pub start: Word,
     pub length: Word,
-    pub count: Word,
-    pub sum_low: Word,
-    pub sum_high: Word,
-    pub squares_low: Word,
-    pub squares_high: Word,
     pub held: Word,
     /// Value and stamp of the largest, in descending order.
     pub largest: [(Word, Word); KEPT],
