@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<u64> = std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
     let [slots, period_us, cpu, prio] = arguments[..] else { return Err("wakeup SLOTS PERIOD_US CPU PRIO".into()) };
     let edges = vec![1_000, 5_000, 8_000, 10_000, 50_000, 100_000, 150_000, 200_000];
-    let config = recorder::Config { edges, missed: true, ..Default::default() };
+    let config = recorder::Config { edges, periodic: true, ..Default::default() };
     let (mut writer, reader) = recorder::new(&config)?;
     let _unlocked = memory::lock_on_fault();
     memory::prefault_stack();

@@ -82,12 +82,16 @@ impl Block {
     /// Notes a sample as one of the largest if it is; it must be in the block's sums already.
     pub fn keep(&mut self, sample: Sample) {
         let held = usize::from(self.held);
-        let place = self.largest().iter().take_while(|kept| kept.value >= sample.value).count();
-        if let Some(tail) = self.largest.get_mut(place..) {
-            tail.rotate_right(1);
-            if let Some(first) = tail.first_mut() {
-                *first = sample;
-                self.held = held.saturating_add(1).min(KEPT) as u8;
+        let (mut sample, mut shifting) = (sample, false);
+        for (index, kept) in self.largest.iter_mut().enumerate() {
+            if index >= held {
+                *kept = sample;
+                self.held = self.held.saturating_add(1);
+                return;
+            }
+            shifting = shifting || sample.value > kept.value;
+            if shifting {
+                core::mem::swap(kept, &mut sample);
             }
         }
     }

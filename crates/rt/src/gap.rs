@@ -266,7 +266,7 @@ fn remark(
     gap: u64,
     at_ns: u64,
 ) -> bool {
-    recorder.begin();
+    let open = recorder.begin();
     let forward = gap <= i64::MAX as u64;
     if forward {
         let gap_ns = recorder.scale().ns(gap);
@@ -275,7 +275,7 @@ fn remark(
     } else {
         recorder.count_backwards();
     }
-    recorder.commit();
+    recorder.commit(open);
     forward
 }
 
@@ -302,12 +302,12 @@ fn rest_due(task: &Task, aside: &Aside, elapsed_ns: u64) -> bool {
 #[inline(never)]
 fn pause(counter: &impl Counter, task: &Task, recorder: &mut Recorder, aside: &mut Aside, elapsed_ns: u64) -> u64 {
     let scale = recorder.scale();
-    recorder.begin();
+    let open = recorder.begin();
     if elapsed_ns >= recorder.block_end() {
         recorder.end_block(elapsed_ns);
     }
     recorder.set_aside(scale.ns(aside.own), scale.ns(aside.slept));
-    recorder.commit();
+    recorder.commit(open);
     let mut slept = 0u64;
     if let Some(duty) = task.duty
         && rest_due(task, aside, elapsed_ns)

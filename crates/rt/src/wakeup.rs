@@ -80,7 +80,9 @@ pub struct Outcome {
     pub first_slot_ns: u64,
     /// The clock when it ended, in ns.
     pub ended_ns: u64,
-    /// What became of the slots that elapsed.
+    /// Slots that elapsed, counted along the schedule.
+    pub elapsed: u64,
+    /// What became of them, counted along the samples: the sum is `elapsed`.
     pub slots: Slots,
 }
 
@@ -187,7 +189,7 @@ fn drive(
     for recorder in [Some(&mut *recorder), overrun].into_iter().flatten() {
         recorder.finish(ended_ns);
     }
-    Outcome { end: passed.end, first_slot_ns: first, ended_ns, slots: recorder.slots() }
+    Outcome { end: passed.end, first_slot_ns: first, ended_ns, elapsed: passed.elapsed, slots: recorder.slots() }
 }
 
 /// The first slot of the grid that is at or after `start` and after `now`.
@@ -234,51 +236,57 @@ fn sweep(
     recorder: &mut Recorder,
     mut overrun: Option<&mut Recorder>,
 ) -> Passed {
-    let mut passed = Passed { end: End::Complete, elapsed: 0, overruns: pass.overruns };
+    let (mut elapsed, mut overruns) = (0u64, pass.overruns);
     let mut due = pass.first;
     // From this latency on a sample is late or has missed the next slot.
     let attention = pass.deadline.saturating_add(1).min(pass.period) as i64;
-    while passed.elapsed < pass.slots {
+    let end = loop {
+        if elapsed >= pass.slots {
+            break End::Complete;
+        }
         if stop.load(Relaxed) {
-            passed.end = End::Stopped;
-            break;
+            break End::Stopped;
         }
         if let Err(error) = timer.sleep_until(due) {
             if error == Errno::EINTR {
                 continue;
             }
-            passed.end = End::Failed(error);
-            break;
+            break End::Failed(error);
         }
         let now = timer.now();
         let latency = now.wrapping_sub(due) as i64;
         due = due.wrapping_add(pass.period);
-        passed.elapsed = passed.elapsed.wrapping_add(1);
-        recorder.begin();
+        elapsed = elapsed.wrapping_add(1);
+        let open = recorder.begin();
         let mut cold = false;
-        if let Some(overrun) = &mut overrun {
-            let overruns = timer.overruns();
-            cold = overruns != passed.overruns;
-            if cold {
-                passed.overruns = overruns;
-                overrun.begin();
-                overrun.record(latency, now);
-                overrun.commit();
-            }
+        if let Some(overrun) = &mut overrun
+            && timer.overruns() != overruns
+        {
+            overruns = timer.overruns();
+            set_apart(recorder, overrun, latency, now);
+            cold = true;
         }
         cold = cold || recorder.record(latency, now);
         if cold || latency >= attention {
-            (due, passed.elapsed) = catch_up(timer, pass, recorder, (latency, now), due, passed.elapsed);
+            (due, elapsed) = catch_up(timer, pass, recorder, (latency, now), due, elapsed);
         }
-        recorder.set_elapsed(passed.elapsed);
-        recorder.commit();
+        recorder.commit(open);
         if cold && pass.heed_sample && recorder.stopped() {
-            passed.end = End::Sample;
             stop.store(true, Relaxed);
-            break;
+            break End::Sample;
         }
-    }
-    passed
+    };
+    Passed { end, elapsed, overruns }
+}
+
+/// Records a sample that follows a budget overrun apart from the others.
+#[cold]
+#[inline(never)]
+fn set_apart(recorder: &mut Recorder, overrun: &mut Recorder, latency: i64, now: u64) {
+    let open = overrun.begin();
+    overrun.record(latency, now);
+    overrun.commit(open);
+    recorder.count_apart();
 }
 
 /// After a late wake-up or slow work: counts the slot as late if it was, and the slots that have passed as missed.

@@ -120,11 +120,11 @@ impl<'a> Stage<'a> {
         edges.collect::<BTreeSet<u64>>().into_iter().collect()
     }
 
-    /// The limits of a recorder of this cell.
-    pub fn config(&self, missed: bool) -> latido_rt::Config {
+    /// What a recorder of this cell keeps; `periodic` for a loop with slots.
+    pub fn config(&self, periodic: bool) -> latido_rt::Config {
         latido_rt::Config {
             edges: self.edges(),
-            missed,
+            periodic,
             stop_on_ns: self.cell.stop_on.map(|limit| limit.0),
             ..latido_rt::Config::default()
         }

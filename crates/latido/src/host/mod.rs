@@ -12,7 +12,7 @@ use crate::{
     plan::{self, Plan},
     store::{self, Draft, New, Run},
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use conduct::{Ended, Place};
 pub use interrupt::Interrupts;
 use latido_sys::clock::Clock;
@@ -50,18 +50,15 @@ pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     carry_out(draft, &cells, todo, how)
 }
 
-/// Goes on with a run that was cut off: finished cells are kept.
+/// Goes on with a run that was cut off: finished cells are kept, and a run without any left is judged and printed.
 ///
 /// # Errors
-/// There is no such run, it is damaged or whole already, or the store cannot be written.
+/// There is no such run, it is damaged, or the store cannot be written.
 pub fn resume(name: &str, how: &How) -> Result<u8> {
     let root = store::root(how.store.as_deref())?;
     let run = read(&store::find(&root, name)?)?;
     let cells: Vec<Cell> = run.cells.iter().map(|cell| cell.cell.clone()).collect();
     let (draft, todo) = Draft::reopen(&run)?;
-    if todo.is_empty() && run.meta.finished.is_some() {
-        bail!("run {} is finished: every cell has its record; `latido show {}` shows it", run.meta.id, run.meta.id);
-    }
     carry_out(draft, &cells, todo, how)
 }
 

@@ -233,7 +233,7 @@ mod tests {
         let ms = |list: &[u64]| list.iter().map(|ms| ms * 1_000_000).collect::<Vec<_>>();
         assert_eq!(once_a_second(&ms(&[950, 1950, 2955, 3940])), 4);
         assert_eq!(once_a_second(&ms(&[10, 60, 400, 3940])), 0);
-        assert_eq!(once_a_second(&ms(&[10, 60, 1010])), 2);
+        assert_eq!(once_a_second(&ms(&[10, 400, 1010])), 2);
         assert_eq!(once_a_second(&[]), 0);
     }
 }

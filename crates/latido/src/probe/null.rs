@@ -87,7 +87,7 @@ impl Probe for Null {
                 let tail = if random.random_ratio(1, 100) { 10 } else { 1 };
                 recorder.sample(random.random_range(value / 2..=value + value / 2 + 1) * tail, sample * STEP);
             }
-            recorder.finish(probe.samples * STEP);
+            recorder.close(probe.samples * STEP);
             hold(probe.hold.as_duration(), &stop);
             // As long as the made-up samples took: equal cells give equal records.
             Done { first_slot_ns: 0, ended_ns: probe.samples * STEP, failed: None }

@@ -1,1 +1,178 @@
+use super::*;
+use crate::{
+    block::Block,
+    recorder::{self, Config, Snapshot, TABLE},
+};
+use latido_sys::tsc::Scale;
+use proptest::prelude::*;
+use std::{cell::Cell, vec, vec::Vec};
 
+/// A counter that advances by a scripted step at each reading.
+struct Fake {
+    now: Cell<u64>,
+    steps: Vec<i64>,
+    reads: Cell<usize>,
+    slept: Cell<u64>,
+    delay: Cell<Option<u64>>,
+    /// Steps of at least this many ticks count as run delay.
+    preempts_from: i64,
+}
+
+impl Fake {
+    fn new(steps: &[i64]) -> Self {
+        Self {
+            now: Cell::new(1 << 40),
+            steps: steps.to_vec(),
+            reads: Cell::new(0),
+            slept: Cell::new(0),
+            delay: Cell::new(Some(0)),
+            preempts_from: i64::MAX,
+        }
+    }
+
+    fn run(&self, task: &Task, config: &Config) -> (Outcome, Snapshot, Vec<Block>) {
+        let (mut recorder, reader) = recorder::new(config).unwrap();
+        let limits = Limits { classified_ns: CLASSIFIED_NS, heed_sample: true };
+        let outcome = sweep(self, task, limits, &AtomicBool::new(false), &mut recorder);
+        let (snapshot, blocks) = reader.finish(recorder);
+        (outcome, snapshot, blocks)
+    }
+}
+
+impl Counter for Fake {
+    fn read(&self) -> u64 {
+        let step = self.steps[self.reads.get() % self.steps.len()];
+        self.reads.set(self.reads.get() + 1);
+        self.now.set(self.now.get().wrapping_add_signed(step));
+        if step >= self.preempts_from {
+            self.delay.set(self.delay.get().map(|delay| delay + step as u64));
+        }
+        self.now.get()
+    }
+
+    fn sleep(&self, ns: u64) {
+        self.slept.set(self.slept.get() + ns);
+        self.now.set(self.now.get() + ns);
+    }
+
+    fn run_delay(&self) -> Option<u64> {
+        self.delay.get()
+    }
+}
+
+fn config(scale: Scale) -> Config {
+    Config { edges: vec![20, 30, 1_000, 100_000], block_ns: 1_000_000, table: Some(scale), ..Config::default() }
+}
+
+fn iterations(iterations: u64) -> Task {
+    Task { iterations, duration_ns: u64::MAX, warmup_ns: 0, duty: None }
+}
+
+fn steps() -> impl Strategy<Value = Vec<i64>> {
+    let one = prop_oneof![30 => 20i64..30, 3 => 0i64..TABLE as i64 + 5, 1 => 0i64..400_000, 1 => Just(TABLE as i64)];
+    prop::collection::vec(one, 1..700)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// No time is lost: gaps, own work and sleep are all the time that passed, and each iteration is one sample in the
+    /// histogram, the bands, the sums and the blocks alike.
+    #[test]
+    fn time_and_samples_add_up(steps in steps(), n in 1u64..60_000, duty in any::<bool>()) {
+        let timer = Fake::new(&steps);
+        let duty = duty.then_some(Duty { busy_ns: 90_000, period_ns: 100_000 });
+        let (outcome, snapshot, blocks) = timer.run(&Task { duty, ..iterations(n) }, &config(Scale::NS));
+        prop_assert_eq!(outcome.end, End::Complete);
+        prop_assert_eq!(outcome.iterations, n);
+        let plain = &snapshot.plain;
+        prop_assert_eq!(plain.count, n);
+        prop_assert_eq!(plain.counts.iter().sum::<u64>(), n);
+        prop_assert_eq!(plain.bands.iter().sum::<u64>(), n);
+        let aside = i128::from(outcome.spin.own_ns) + i128::from(outcome.spin.slept_ns);
+        prop_assert_eq!(plain.sum + aside, i128::from(outcome.elapsed_ns));
+        prop_assert!(outcome.spin.slept_ns >= timer.slept.get());
+        let mut whole = Block::default();
+        for block in &blocks {
+            whole.merge(block);
+        }
+        prop_assert_eq!((whole.count, whole.sum, whole.sum_squares), (n, plain.sum, plain.sum_squares));
+        prop_assert_eq!(whole.largest().first().map(|s| s.value), plain.max);
+        prop_assert_eq!(snapshot.largest.len() as u64, n.min(recorder::LARGEST as u64));
+        prop_assert_eq!(snapshot.largest.first().map(|s| s.value), plain.max);
+    }
+
+    /// Ticks become ns once, exactly as one by one.
+    #[test]
+    fn the_table_is_expanded_exactly(step in 1i64..TABLE as i64 + 50, hz in 1_000_000u64..4_000_000_000, n in 1u64..9_000) {
+        let scale = Scale::new(hz, 1_000_000_000).unwrap();
+        let (_, snapshot, _) = Fake::new(&[step]).run(&iterations(n), &config(scale));
+        let value = scale.ns(step as u64) as i64;
+        let mut expected = recorder::Distribution { edges: config(scale).edges, ..Default::default() };
+        expected.add(value, n);
+        let mut got = snapshot.plain.clone();
+        got.bands.truncate(expected.bands.len());
+        prop_assert_eq!(got, expected);
+        prop_assert!(snapshot.largest.iter().all(|s| s.value == value));
+    }
+}
+
+#[test]
+fn a_long_gap_is_classified_and_keeps_its_class() {
+    let mut steps = vec![25; 9_999];
+    steps.push(150_000);
+    for (preempts_from, class) in [(100_000, Class::Preempted), (i64::MAX, Class::InPlace)] {
+        let timer = Fake { preempts_from, ..Fake::new(&steps) };
+        let (outcome, snapshot, _) = timer.run(&iterations(30_000), &config(Scale::NS));
+        let long: Vec<_> = snapshot.largest.iter().filter(|s| s.value == 150_000).collect();
+        assert!(!long.is_empty() && long.iter().all(|s| s.class == class), "{long:?}");
+        let counted = (outcome.spin.preempted, outcome.spin.in_place);
+        let all = long.len() as u64;
+        assert_eq!(counted, if class == Class::Preempted { (all, 0) } else { (0, all) });
+    }
+    let timer = Fake { delay: Cell::new(None), ..Fake::new(&steps) };
+    let (outcome, _, _) = timer.run(&iterations(30_000), &config(Scale::NS));
+    assert_eq!(outcome.spin.preempted + outcome.spin.in_place, 0, "what the kernel does not tell is not guessed");
+}
+
+#[test]
+fn a_counter_that_runs_backwards_is_counted_and_makes_no_sample() {
+    let mut steps = vec![25; 5_000];
+    steps[4_700] = -40;
+    let (outcome, snapshot, _) = Fake::new(&steps).run(&iterations(6_000), &config(Scale::NS));
+    assert_eq!((outcome.spin.backwards, snapshot.plain.count, snapshot.plain.max), (1, 6_000, Some(25)));
+}
+
+#[test]
+fn ends_by_time_and_by_a_sample() {
+    let timer = Fake::new(&[25]);
+    let (outcome, ..) = timer.run(&Task { duration_ns: 3_000_000, ..iterations(u64::MAX) }, &config(Scale::NS));
+    assert_eq!(outcome.end, End::Complete);
+    assert!(outcome.elapsed_ns >= 3_000_000 && outcome.elapsed_ns < 3_000_000 + 2 * 25 * CHUNK);
+
+    let mut steps = vec![25; 20_000];
+    steps[12_345] = 700_000;
+    let config = Config { stop_on_ns: Some(600_000), ..config(Scale::NS) };
+    let (outcome, snapshot, _) = Fake::new(&steps).run(&iterations(u64::MAX), &config);
+    assert_eq!((outcome.end, snapshot.stopped.map(|s| s.value)), (End::Sample, Some(700_000)));
+}
+
+#[test]
+fn both_sources_run_for_real() {
+    let (source, scale) = match (tsc::unfit(), tsc::calibrate()) {
+        (None, Some(scale)) => (Source::Tsc, scale),
+        _ => (Source::Monotonic, Scale::NS),
+    };
+    for (source, scale) in [(source, scale), (Source::Monotonic, Scale::NS)] {
+        let (mut recorder, reader) = recorder::new(&config(scale)).unwrap();
+        let schedstat = SchedStatFile::open().ok();
+        rehearse(source, &mut recorder, schedstat.as_ref());
+        let task = Task { warmup_ns: 100_000, ..iterations(50_000) };
+        let outcome = run(source, &task, &AtomicBool::new(false), &mut recorder, schedstat.as_ref());
+        let (snapshot, _) = reader.finish(recorder);
+        assert_eq!((outcome.end, outcome.iterations, snapshot.plain.count), (End::Complete, 50_000, 50_000));
+        // Each value was rounded to a whole ns.
+        let total = snapshot.plain.sum as f64 + (outcome.spin.own_ns + outcome.spin.slept_ns) as f64;
+        assert!((total - outcome.elapsed_ns as f64).abs() <= 25_000.0 + 2.0, "{total} {outcome:?}");
+    }
+}

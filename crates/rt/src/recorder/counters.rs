@@ -97,11 +97,14 @@ impl Counters {
         self.negative.set(0);
     }
 
-    /// Copies the counts, up to the bucket of the largest sample, into a distribution without sums.
+    /// Copies the counts, up to the last bucket that has any, into a distribution without sums.
     pub fn read(&self, largest: Option<i64>) -> Distribution {
         let top = largest.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
         let used = histogram::index(top.min(HIGHEST)).saturating_add(1);
-        let counts: Vec<u64> = self.words.iter().take(used).map(|word| word.get() & !MARK).collect();
+        let mut counts: Vec<u64> = self.words.iter().take(used).map(|word| word.get() & !MARK).collect();
+        while counts.last() == Some(&0) {
+            counts.pop();
+        }
         let count_in = |range: core::ops::Range<usize>| {
             let end = range.end.min(counts.len());
             counts.get(range.start.min(end)..end).unwrap_or(&[]).iter().fold(0u64, |sum, n| sum.wrapping_add(*n))

@@ -1,56 +1,62 @@
 //! The largest samples of a measurement: a min-heap of fixed size, exact.
 
-use crate::{
-    block::Sample,
-    word::{Word, words},
-};
+use crate::{block::Sample, word::Word};
 use alloc::{boxed::Box, vec::Vec};
 
 /// How many samples are kept.
 pub const CAPACITY: usize = 4096;
 
-/// Written by one thread. Node `i` is the pair of words `2i` (value) and `2i + 1` (stamp); the root is the smallest.
+/// Value and stamp.
+#[derive(Debug, Default)]
+struct Node(Word, Word);
+
+impl Node {
+    fn get(&self) -> (i64, u64) {
+        (self.0.get() as i64, self.1.get())
+    }
+
+    fn set(&self, (value, stamp): (i64, u64)) {
+        self.0.set(value as u64);
+        self.1.set(stamp);
+    }
+}
+
+/// Written by one thread. Nodes are numbered from 1, the smallest; the children of node `i` are the pair `i`, so that
+/// one bounds check serves both. Node 0 is not used, and the last node's absent sibling is larger than everything.
 #[derive(Debug)]
 pub(super) struct Largest {
-    words: Box<[Word]>,
+    pairs: Box<[[Node; 2]]>,
     held: Word,
 }
 
 impl Largest {
     pub fn new() -> Self {
-        Self { words: words(CAPACITY.wrapping_mul(2)), held: Word::default() }
+        Self { pairs: (0..=CAPACITY / 2).map(|_| Default::default()).collect(), held: Word::default() }
     }
 
     /// The value that a sample must exceed to be kept; every sample is kept until there are [`CAPACITY`].
     pub fn threshold(&self) -> i64 {
-        if self.held.get() < CAPACITY as u64 { i64::MIN } else { self.node(0).0 }
+        match self.pairs.first() {
+            Some([_, root]) if self.held.get() >= CAPACITY as u64 => root.get().0,
+            _ => i64::MIN,
+        }
     }
 
     /// Keeps the sample if it is one of the largest; of equal ones the earlier stay.
     pub fn offer(&self, value: i64, stamp: u64) {
         let held = self.held.get() as usize;
         if held < CAPACITY {
+            let held = held.wrapping_add(1);
             self.rise(held, (value, stamp));
-            self.held.set(held.wrapping_add(1) as u64);
-        } else if value > self.node(0).0 {
+            self.held.set(held as u64);
+        } else if value > self.threshold() {
             self.sink((value, stamp));
         }
     }
 
-    fn node(&self, index: usize) -> (i64, u64) {
-        let at = index.wrapping_mul(2);
-        match (self.words.get(at), self.words.get(at.wrapping_add(1))) {
-            (Some(value), Some(stamp)) => (value.get() as i64, stamp.get()),
-            _ => (i64::MAX, 0),
-        }
-    }
-
-    fn set(&self, index: usize, (value, stamp): (i64, u64)) {
-        let at = index.wrapping_mul(2);
-        if let (Some(v), Some(s)) = (self.words.get(at), self.words.get(at.wrapping_add(1))) {
-            v.set(value as u64);
-            s.set(stamp);
-        }
+    fn node(&self, number: usize) -> Option<&Node> {
+        let [left, right] = self.pairs.get(number / 2)?;
+        Some(if number & 1 == 0 { left } else { right })
     }
 
     /// Whether `a` goes before `b` when one must go: the smaller value, of equal ones the later.
@@ -58,42 +64,40 @@ impl Largest {
         a.0 < b.0 || (a.0 == b.0 && a.1 > b.1)
     }
 
-    fn rise(&self, mut index: usize, sample: (i64, u64)) {
-        while index > 0 {
-            let parent = index.wrapping_sub(1) / 2;
-            let above = self.node(parent);
-            if !Self::before(sample, above) {
-                break;
-            }
-            self.set(index, above);
-            index = parent;
+    fn rise(&self, number: usize, sample: (i64, u64)) {
+        let Some(mut hole) = self.node(number) else { return };
+        let mut number = number;
+        while number > 1
+            && let Some(parent) = self.node(number / 2)
+            && Self::before(sample, parent.get())
+        {
+            hole.set(parent.get());
+            hole = parent;
+            number /= 2;
         }
-        self.set(index, sample);
+        hole.set(sample);
     }
 
+    /// Replaces the smallest.
     fn sink(&self, sample: (i64, u64)) {
-        let mut index = 0usize;
-        loop {
-            let left = index.wrapping_mul(2).wrapping_add(1);
-            if left >= CAPACITY {
+        let Some([_, root]) = self.pairs.first() else { return };
+        let (mut hole, mut number) = (root, 1usize);
+        while let Some([left, right]) = self.pairs.get(number) {
+            let (is_right, child) = if Self::before(right.get(), left.get()) { (1, right) } else { (0, left) };
+            if !Self::before(child.get(), sample) {
                 break;
             }
-            let right = left.wrapping_add(1);
-            let child = if right < CAPACITY && Self::before(self.node(right), self.node(left)) { right } else { left };
-            let below = self.node(child);
-            if !Self::before(below, sample) {
-                break;
-            }
-            self.set(index, below);
-            index = child;
+            hole.set(child.get());
+            hole = child;
+            number = number.wrapping_mul(2).wrapping_add(is_right);
         }
-        self.set(index, sample);
+        hole.set(sample);
     }
 
     /// Forgets everything, touching all its memory.
     pub fn reset(&self) {
-        for word in &self.words {
-            word.set(0);
+        for node in self.pairs.iter().flatten() {
+            node.set((i64::MAX, 0));
         }
         self.held.set(0);
     }
@@ -101,6 +105,7 @@ impl Largest {
     /// Copies what is held, in no order.
     pub fn read(&self) -> Vec<Sample> {
         let held = (self.held.get() as usize).min(CAPACITY);
-        (0..held).map(|index| self.node(index)).map(|(value, stamp)| Sample::unpack(value as u64, stamp)).collect()
+        let nodes = self.pairs.iter().flatten().skip(1).take(held);
+        nodes.map(|node| Sample::unpack(node.0.get(), node.1.get())).collect()
     }
 }

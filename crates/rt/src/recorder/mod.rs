@@ -5,6 +5,7 @@
 //! writer brackets each change with a sequence number, so that the reader's copy is of one moment.
 
 mod counters;
+mod direct;
 mod distribution;
 mod gaps;
 mod largest;
@@ -47,8 +48,8 @@ pub struct Config {
     pub edges: Vec<u64>,
     /// Length of a block in ns.
     pub block_ns: u64,
-    /// Whether delays of missed slots are recorded too.
-    pub missed: bool,
+    /// Whether the loop is periodic: slots are counted, and delays of missed ones recorded.
+    pub periodic: bool,
     /// Stop the measurement at the first sample above this, in ns.
     pub stop_on_ns: Option<u64>,
     /// For the busy loop: count samples of fewer than [`TABLE`] ticks of such a counter in a table.
@@ -56,9 +57,9 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Blocks of one second, no bands, no missed slots, no stop, no table.
+    /// Blocks of one second, no bands, no slots, no stop, no table.
     fn default() -> Self {
-        Self { edges: Vec::new(), block_ns: 1_000_000_000, missed: false, stop_on_ns: None, table: None }
+        Self { edges: Vec::new(), block_ns: 1_000_000_000, periodic: false, stop_on_ns: None, table: None }
     }
 }
 
@@ -152,7 +153,8 @@ struct Shared {
     /// Raised by every reset: what is older belongs to a warm-up.
     generation: Word,
     last: Word,
-    elapsed: Word,
+    /// Wake-ups whose samples went to another recorder.
+    apart: Word,
     late: Word,
     missed_slots: Word,
     own_ns: Word,
@@ -183,11 +185,19 @@ impl Shared {
         }
     }
 
+    /// Each wake-up made a sample, here or apart; without missed or late slots it is no matter of slots.
     fn slots(&self) -> Slots {
-        let (late, missed) = (self.late.get(), self.missed_slots.get());
-        Slots { met: self.elapsed.get().wrapping_sub(late).wrapping_sub(missed), late, missed }
+        if self.missed.is_none() {
+            return Slots::default();
+        }
+        let woken = self.plain.sums.count.get().wrapping_add(self.block.count.get()).wrapping_add(self.apart.get());
+        let late = self.late.get();
+        Slots { met: woken.wrapping_sub(late), late, missed: self.missed_slots.get() }
     }
 }
+
+/// A change that is going on.
+pub(crate) struct Open(u64);
 
 /// The writing end, for the measuring thread.
 #[derive(Debug)]
@@ -202,7 +212,6 @@ pub struct Recorder {
     origin: u64,
     block_ns: u64,
     stop_on: i64,
-    sequence: u64,
 }
 
 /// Allocates both ends.
@@ -224,7 +233,7 @@ pub fn new(config: &Config) -> Result<(Recorder, Reader), ConfigError> {
         sequence: AtomicU64::new(0),
         generation: Word::default(),
         last: Word::default(),
-        elapsed: Word::default(),
+        apart: Word::default(),
         late: Word::default(),
         missed_slots: Word::default(),
         own_ns: Word::default(),
@@ -237,7 +246,7 @@ pub fn new(config: &Config) -> Result<(Recorder, Reader), ConfigError> {
         stop_stamp: Word::default(),
         block: RawBlock::new(),
         plain: Live::new(&config.edges),
-        missed: config.missed.then(|| Live::new(&config.edges)),
+        missed: config.periodic.then(|| Live::new(&config.edges)),
         largest: Largest::new(),
         ring: Ring::new(),
         table: config.table.map(Table::new),
@@ -250,7 +259,6 @@ pub fn new(config: &Config) -> Result<(Recorder, Reader), ConfigError> {
         origin: 0,
         block_ns: config.block_ns,
         stop_on: config.stop_on_ns.map_or(i64::MAX, |ns| i64::try_from(ns).unwrap_or(i64::MAX)),
-        sequence: 0,
     };
     recorder.reset();
     Ok((recorder, Reader::new(shared)))
@@ -265,10 +273,10 @@ const WATCH_MOST: i64 = u32::MAX as i64;
 impl Recorder {
     /// Forgets everything. Touches all memory of the recorder, so that afterwards nothing faults.
     pub fn reset(&mut self) {
-        self.begin();
+        let open = self.begin();
         let shared = &*self.shared;
         let generation = shared.generation.add(1);
-        for word in [&shared.last, &shared.elapsed, &shared.late, &shared.missed_slots, &shared.stopped] {
+        for word in [&shared.last, &shared.apart, &shared.late, &shared.missed_slots, &shared.stopped] {
             word.set(0);
         }
         for word in [&shared.own_ns, &shared.slept_ns, &shared.preempted, &shared.in_place, &shared.backwards] {
@@ -286,7 +294,7 @@ impl Recorder {
         shared.block.restart(generation, 0);
         self.start_at(0);
         self.rewatch();
-        self.commit();
+        self.commit(open);
     }
 
     /// Times are relative to `origin` on the clock of the samples from now on; right after a reset.
@@ -298,7 +306,7 @@ impl Recorder {
     /// Runs every cold path once; a reset must follow.
     pub(crate) fn rehearse(&mut self) {
         let shared = Arc::clone(&self.shared);
-        self.begin();
+        let open = self.begin();
         let mut at = 0u64;
         for value in [0, 1, -1, i64::MAX, 1 << 20, 1 << 20] {
             at = at.wrapping_add(1);
@@ -317,29 +325,23 @@ impl Recorder {
             at = self.block_end;
             self.record(7, at);
         }
-        self.commit();
+        self.commit(open);
     }
 
-    /// Opens a change; every call that writes lies between this and [`Recorder::commit`].
+    /// Opens a change; everything that writes lies between this and [`Recorder::commit`], which takes the token.
     #[inline(always)]
-    pub(crate) fn begin(&mut self) {
-        self.sequence = self.sequence.wrapping_add(1);
-        self.shared.sequence.store(self.sequence, Relaxed);
+    #[must_use]
+    pub(crate) fn begin(&mut self) -> Open {
+        let odd = self.shared.sequence.load(Relaxed).wrapping_add(1);
+        self.shared.sequence.store(odd, Relaxed);
         fence(Release);
+        Open(odd)
     }
 
     /// Closes a change.
     #[inline(always)]
-    pub(crate) fn commit(&mut self) {
-        self.sequence = self.sequence.wrapping_add(1);
-        self.shared.sequence.store(self.sequence, Release);
-    }
-
-    /// Records one sample of the time `at`, since the start: for loops outside this crate.
-    pub fn sample(&mut self, value: i64, at: u64) {
-        self.begin();
-        self.record(value, at);
-        self.commit();
+    pub(crate) fn commit(&mut self, open: Open) {
+        self.shared.sequence.store(open.0.wrapping_add(1), Release);
     }
 
     /// Records a sample of the reading `at`. True if that took the cold path, so that time has passed.
@@ -445,10 +447,9 @@ impl Recorder {
         self.shared.late.add(1);
     }
 
-    /// Says how many slots have elapsed.
-    #[inline(always)]
-    pub(crate) fn set_elapsed(&mut self, slots: u64) {
-        self.shared.elapsed.set(slots);
+    /// Counts a wake-up whose sample went to another recorder.
+    pub(crate) fn count_apart(&mut self) {
+        self.shared.apart.add(1);
     }
 
     /// What became of the slots.
@@ -468,14 +469,14 @@ impl Recorder {
     }
 
     /// Ends the measurement at the reading `at`: the unfinished block gets its length.
-    pub fn finish(&mut self, at: u64) {
-        self.begin();
+    pub(crate) fn finish(&mut self, at: u64) {
+        let open = self.begin();
         if at >= self.block_end {
             self.end_block(at);
         }
         self.settle();
         let block = &self.shared.block;
         block.length.set(self.since_origin(at).saturating_sub(block.start.get()));
-        self.commit();
+        self.commit(open);
     }
 }

@@ -32,7 +32,7 @@ pub struct Snapshot {
     /// How often a block could not be handed over in time and grew instead.
     pub late_drains: u64,
     /// Blocks handed over before this moment.
-    head: u64,
+    pub(super) head: u64,
 }
 
 impl Snapshot {
@@ -133,7 +133,7 @@ impl Reader {
         blocks.blocks().to_vec()
     }
 
-    fn copy(&self) -> Snapshot {
+    pub(super) fn copy(&self) -> Snapshot {
         let shared = &*self.shared;
         let stopped = shared.stopped.get() != 0;
         let mut plain = distribution(&shared.plain, Some(&shared.block));

@@ -102,11 +102,12 @@ impl RawBlock {
     /// Keeps the sample if it is one of the largest.
     pub fn offer(&self, value: i64, stamp: u64) {
         let held = self.held.get();
-        let mut carry = (value as u64, stamp);
+        let (mut carry, mut shifting) = ((value as u64, stamp), false);
         for (index, (kept_value, kept_stamp)) in self.largest.iter().enumerate() {
             let kept = (kept_value.get(), kept_stamp.get());
             let empty = index as u64 >= held;
-            if empty || carry.0 as i64 > kept.0 as i64 {
+            shifting = shifting || empty || carry.0 as i64 > kept.0 as i64;
+            if shifting {
                 kept_value.set(carry.0);
                 kept_stamp.set(carry.1);
                 carry = kept;

@@ -1,1 +1,254 @@
+use super::*;
+use crate::recorder::{self, Config};
+use proptest::prelude::*;
+use std::{
+    cell::{Cell, RefCell},
+    vec,
+    vec::Vec,
+};
 
+/// A clock that stands still while the loop works, and a sleep that oversleeps as told.
+struct Fake {
+    now: Cell<u64>,
+    /// How late each wake-up is; afterwards none is.
+    lateness: Vec<u64>,
+    /// Sleeps that a signal interrupts, halfway.
+    interrupted: Vec<usize>,
+    /// The sleep after which the stop flag is set.
+    stop_after: Option<usize>,
+    stop: AtomicBool,
+    /// What each look at the clock costs.
+    cost: u64,
+    overruns: Vec<u64>,
+    sleeps: Cell<usize>,
+    /// Slot and time of each wake-up.
+    woken: RefCell<Vec<(u64, u64)>>,
+}
+
+impl Fake {
+    fn new(lateness: &[u64]) -> Self {
+        Self {
+            now: Cell::new(1_000_000),
+            lateness: lateness.to_vec(),
+            interrupted: Vec::new(),
+            stop_after: None,
+            stop: AtomicBool::new(false),
+            cost: 0,
+            overruns: Vec::new(),
+            sleeps: Cell::new(0),
+            woken: RefCell::new(Vec::new()),
+        }
+    }
+
+    fn run(&self, schedule: &Schedule, recorder: &mut Recorder, overrun: Option<&mut Recorder>) -> Outcome {
+        drive(
+            schedule,
+            recorder,
+            overrun,
+            || self.now(),
+            |pass, recorder, overrun| sweep(self, pass, &self.stop, recorder, overrun),
+        )
+    }
+}
+
+impl Timer for Fake {
+    fn now(&self) -> u64 {
+        self.now.set(self.now.get() + self.cost);
+        self.now.get()
+    }
+
+    fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
+        let sleep = self.sleeps.get();
+        self.sleeps.set(sleep + 1);
+        if self.stop_after == Some(sleep) {
+            self.stop.store(true, Relaxed);
+        }
+        if self.interrupted.contains(&sleep) {
+            self.now.set(self.now.get().max(self.now.get().midpoint(at_ns)));
+            return Err(Errno::EINTR);
+        }
+        let wakes = self.woken.borrow().len();
+        let late = self.lateness.get(wakes).copied().unwrap_or(0);
+        self.now.set(self.now.get().max(at_ns) + late);
+        self.woken.borrow_mut().push((at_ns, self.now.get()));
+        Ok(())
+    }
+
+    fn overruns(&self) -> u64 {
+        self.overruns.get(self.woken.borrow().len().wrapping_sub(1)).copied().unwrap_or(0)
+    }
+}
+
+const T: u64 = 100_000;
+
+fn schedule(slots: u64) -> Schedule {
+    Schedule { start_ns: 1_234, period_ns: T, deadline_ns: T, warmup: 0, slots }
+}
+
+fn recorder() -> (Recorder, crate::Reader) {
+    recorder::new(&Config { edges: vec![1_000, 50_000, T], periodic: true, ..Config::default() }).unwrap()
+}
+
+/// Ordinary latencies with stalls of up to many periods among them.
+fn lateness() -> impl Strategy<Value = Vec<u64>> {
+    let one = prop_oneof![6 => 0u64..20_000, 2 => T - 2..T + 3, 1 => 0u64..1_000_000, 1 => 0u64..60_000_000];
+    prop::collection::vec(one, 1..80)
+}
+
+proptest! {
+    /// Whatever the stalls, the signals, the stop and the deadline: each slot is woken for or missed, with its delay.
+    #[test]
+    fn every_slot_is_accounted_for(
+        lateness in lateness(),
+        interrupted in prop::collection::vec(0usize..60, 0..10),
+        stop_after in prop::option::of(0usize..100),
+        deadline in prop_oneof![Just(T), 0u64..3 * T],
+        slots in 1u64..2_000,
+        warmup in 0u64..20,
+    ) {
+        let timer = Fake { interrupted, stop_after, ..Fake::new(&lateness) };
+        let (mut recorder, reader) = recorder();
+        let plan = Schedule { deadline_ns: deadline, warmup, ..schedule(slots) };
+        let outcome = timer.run(&plan, &mut recorder, None);
+        let (snapshot, _) = reader.finish(recorder);
+
+        let first = outcome.first_slot_ns;
+        prop_assert_eq!((first - 1_234) % T, 0, "the phase is kept");
+        let woken: Vec<_> = timer.woken.borrow().iter().filter(|wake| wake.0 >= first).copied().collect();
+        let elapsed = outcome.slots.met + outcome.slots.late + outcome.slots.missed;
+        prop_assert_eq!(snapshot.slots, outcome.slots);
+        prop_assert_eq!(outcome.elapsed, elapsed);
+        match outcome.end {
+            End::Complete => prop_assert_eq!(elapsed, slots),
+            End::Stopped => prop_assert!(elapsed < slots || elapsed == 0),
+            other => prop_assert!(false, "{other:?}"),
+        }
+        // The obvious way: walk over the slots, not over the wake-ups.
+        let (mut met, mut late, mut delays, mut samples) = (0, 0, Vec::new(), Vec::new());
+        for k in 0..elapsed {
+            let due = first + k * T;
+            match woken.iter().find(|wake| wake.0 == due) {
+                Some((_, t)) => {
+                    samples.push(t - due);
+                    if t - due <= deadline { met += 1 } else { late += 1 }
+                }
+                None => {
+                    let (_, t) = woken.iter().find(|wake| wake.1 >= due).unwrap();
+                    delays.push(t - due);
+                }
+            }
+        }
+        prop_assert_eq!(outcome.slots, Slots { met, late, missed: delays.len() as u64 });
+        prop_assert_eq!(snapshot.plain.count, samples.len() as u64);
+        prop_assert_eq!(snapshot.plain.sum, samples.iter().map(|v| i128::from(*v)).sum::<i128>());
+        let missed = snapshot.missed.as_ref().unwrap();
+        prop_assert_eq!(missed.count, delays.len() as u64);
+        prop_assert_eq!(missed.sum, delays.iter().map(|v| i128::from(*v)).sum::<i128>());
+        let above = |edge: u64| samples.iter().chain(&delays).filter(|v| **v > edge).count() as u64;
+        prop_assert_eq!(*snapshot.corrected().unwrap().bands.last().unwrap(), above(T));
+        // No catch-up: what is armed is always still to come.
+        for pair in woken.windows(2) {
+            prop_assert!(pair[1].0 > pair[0].1);
+        }
+    }
+
+    /// A clock that moves while the loop works changes nothing about the count.
+    #[test]
+    fn slow_work_loses_no_slot(lateness in lateness(), cost in 1u64..T / 2, slots in 1u64..500) {
+        let timer = Fake { cost, ..Fake::new(&lateness) };
+        let (mut recorder, _reader) = recorder();
+        let outcome = timer.run(&schedule(slots), &mut recorder, None);
+        prop_assert_eq!(outcome.slots.met + outcome.slots.late + outcome.slots.missed, slots);
+    }
+}
+
+/// A stall of 50 ms at a period of 100 us: 500 slots, whose delays fall from 50 ms to nothing.
+#[test]
+fn a_stall_is_not_lost() {
+    let timer = Fake::new(&[0, 0, 50_000_000]);
+    let (mut recorder, reader) = recorder();
+    timer.run(&schedule(1_000), &mut recorder, None);
+    let (snapshot, _) = reader.finish(recorder);
+    assert_eq!(snapshot.slots, Slots { met: 499, late: 1, missed: 500 });
+    assert_eq!(snapshot.plain.count, 500, "only one wake-up saw it");
+    let corrected = snapshot.corrected().unwrap();
+    assert_eq!((corrected.count, corrected.max), (1_000, Some(50_000_000)));
+    let median_of_stall = corrected.at_rank(750).unwrap();
+    assert!((24_000_000..26_000_000).contains(&median_of_stall), "{median_of_stall}");
+}
+
+#[test]
+fn a_sample_above_stop_on_ends_the_loop_but_not_the_warmup() {
+    let timer = Fake::new(&[900_000, 0, 0, 0, 0, 5_000, 700_000]);
+    let config = Config { stop_on_ns: Some(500_000), periodic: true, ..Config::default() };
+    let (mut recorder, reader) = recorder::new(&config).unwrap();
+    let outcome = timer.run(&Schedule { warmup: 12, ..schedule(1_000) }, &mut recorder, None);
+    let (snapshot, _) = reader.finish(recorder);
+    assert_eq!(outcome.end, End::Sample);
+    assert_eq!(snapshot.stopped.map(|s| s.value), Some(700_000));
+    assert_eq!(snapshot.plain.max, Some(700_000), "the warm-up is forgotten");
+    assert!(timer.stop.load(Relaxed), "the other threads are told");
+    assert_eq!(snapshot.slots, outcome.slots);
+}
+
+#[test]
+fn a_sample_after_an_overrun_is_kept_apart() {
+    let mut timer = Fake::new(&[10, 20, 30, 40, 50]);
+    timer.overruns = vec![0, 0, 1, 1, 1];
+    let (mut recorder, reader) = recorder();
+    let (mut apart, apart_reader) = self::recorder();
+    let outcome = timer.run(&schedule(5), &mut recorder, Some(&mut apart));
+    let (plain, apart) = (reader.finish(recorder).0.plain, apart_reader.finish(apart).0.plain);
+    assert_eq!((plain.count, plain.sum), (4, 120));
+    assert_eq!((apart.count, apart.sum), (1, 30));
+    assert_eq!(outcome.slots.met, 5, "its slot counts with the others");
+}
+
+#[test]
+fn a_refused_sleep_is_reported() {
+    struct Refuses;
+    impl Timer for Refuses {
+        fn now(&self) -> u64 {
+            5
+        }
+        fn sleep_until(&self, _at_ns: u64) -> Result<(), Errno> {
+            Err(Errno::EINVAL)
+        }
+    }
+    let (mut recorder, _reader) = recorder();
+    let stop = AtomicBool::new(false);
+    let outcome = drive(
+        &schedule(5),
+        &mut recorder,
+        None,
+        || 5,
+        |pass, recorder, overrun| sweep(&Refuses, pass, &stop, recorder, overrun),
+    );
+    assert_eq!((outcome.end, outcome.slots), (End::Failed(Errno::EINVAL), Slots::default()));
+}
+
+#[test]
+fn the_next_slot_is_on_the_grid_and_still_to_come() {
+    assert_eq!(next_slot(1_000, 10, 5), 1_000, "a start in the future is kept");
+    assert_eq!(next_slot(1_000, 10, 1_000), 1_010);
+    assert_eq!(next_slot(1_000, 10, 1_009), 1_010);
+    assert_eq!(next_slot(3, 10, 1_000), 1_003);
+}
+
+/// Every clock of the kernel, for real: the slots add up and nothing is early.
+#[test]
+fn every_clock_runs_the_loop() {
+    for clock in Clock::ALL {
+        let (mut recorder, reader) = recorder();
+        rehearse(clock, &mut recorder, None);
+        let plan = Schedule { start_ns: clock.now(), warmup: 3, ..schedule(20) };
+        let outcome = run(clock, &plan, &AtomicBool::new(false), &mut recorder, None);
+        let (snapshot, _) = reader.finish(recorder);
+        assert_eq!(outcome.end, End::Complete);
+        assert_eq!(outcome.slots.met + outcome.slots.late + outcome.slots.missed, 20);
+        assert_eq!(snapshot.plain.count, outcome.slots.met + outcome.slots.late);
+        if clock == Clock::Monotonic {
+            assert!(snapshot.plain.min.unwrap() >= 0);
+        }
+    }
+}
