@@ -288,7 +288,7 @@ mod tests {
         for number in [1, 2] {
             let quality = &mut fixture.record(number).quality;
             quality.policy_refused =
-                Some("Operation not permitted; allow it with `sudo prlimit --rtprio=99 --pid $$` in this shell".into());
+                Some("fifo 80 was refused: Operation not permitted; allow it with `sudo prlimit --rtprio=99 --pid $$` in this shell".into());
             quality.threads[0].minor_faults = number as u64;
             quality.housekeeping = None;
         }
