@@ -1,6 +1,8 @@
 use super::*;
 use crate::machine::fixture::{self, Tree};
 
+const PLAIN: Style = Style { width: 80, color: false };
+
 fn points_of(tree: &Tree) -> Vec<Point> {
     points(&tree.root, &Machine::read(&tree.root))
 }
@@ -16,7 +18,7 @@ fn severities(tree: &Tree, wanted: Severity) -> Vec<&'static str> {
 #[test]
 fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     let tree = fixture::desktop();
-    let (text, exit) = run(&tree.root, false, false);
+    let (text, exit) = run(&tree.root, false, PLAIN);
     assert_eq!(exit, 2);
     insta::assert_snapshot!(text, @r#"
     desk, Linux 6.12.9-amd64, x86_64, 4 CPUs: NOT fit for real-time measurement
@@ -83,14 +85,14 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
 #[test]
 fn a_tuned_board_is_fit_with_nothing_to_change() {
     let tree = fixture::board();
-    assert_eq!(run(&tree.root, false, false).1, 0);
+    assert_eq!(run(&tree.root, false, PLAIN).1, 0);
     assert_eq!(severities(&tree, Severity::Ok).len(), CHECKS.len());
 }
 
 #[test]
 fn an_unreadable_machine_is_unknown_in_every_point() {
     let tree = fixture::empty();
-    assert_eq!(run(&tree.root, false, false).1, 3);
+    assert_eq!(run(&tree.root, false, PLAIN).1, 3);
     assert_eq!(severities(&tree, Severity::Unknown).len(), CHECKS.len());
 }
 
@@ -101,7 +103,7 @@ fn a_container_without_budget_names_the_control_group_although_root_has_the_capa
     let found = point(&tree, "real-time permission");
     assert_eq!(found.severity, Severity::Unfit);
     assert!(found.state.contains("/sys/fs/cgroup"), "{}", found.state);
-    assert_eq!(run(&tree.root, false, false).1, 2);
+    assert_eq!(run(&tree.root, false, PLAIN).1, 2);
 }
 
 #[test]
@@ -161,7 +163,7 @@ fn lock_debugging_and_coarse_clocks_make_a_machine_unfit() {
 
 #[test]
 fn json_is_one_document_with_the_points_and_the_verdict() {
-    let (text, exit) = run(&fixture::desktop().root, true, true);
+    let (text, exit) = run(&fixture::desktop().root, true, Style { color: true, ..PLAIN });
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["verdict"], "unfit");
     assert_eq!(document["exit"], exit);
@@ -174,7 +176,7 @@ fn json_is_one_document_with_the_points_and_the_verdict() {
 #[test]
 fn colour_adds_only_escape_sequences() {
     let tree = fixture::desktop();
-    let (plain, coloured) = (run(&tree.root, false, false).0, run(&tree.root, false, true).0);
+    let (plain, coloured) = (run(&tree.root, false, PLAIN).0, run(&tree.root, false, Style { color: true, ..PLAIN }).0);
     assert!(coloured.contains("\x1b["));
     let mut stripped = String::new();
     for (index, piece) in coloured.split("\x1b[").enumerate() {
@@ -194,7 +196,7 @@ fn names_and_reasons_fit_their_columns() {
 #[test]
 fn this_machine_answers_every_check() {
     let root = Root::default();
-    let (text, exit) = run(&root, false, false);
+    let (text, exit) = run(&root, false, PLAIN);
     assert!([0, 2, 3].contains(&exit));
     assert!(CHECKS.iter().all(|check| text.contains(check.name)));
 }
