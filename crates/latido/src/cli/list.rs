@@ -197,7 +197,11 @@ mod tests {
         ];
         let now = "2026-11-23T20:00:00Z".parse().unwrap();
         let text = table(&runs.iter().collect::<Vec<_>>(), now, Style { width: 80, color: false });
-        insta::assert_snapshot!(text, @"");
+        insta::assert_snapshot!(text, @r#"
+        run                             age  cells  verdict     what decided
+        20261121T200000Z-quick-k3f9     2 d      4  fail        wakeup, busy: 1 of 2000~
+        20261123T195900Z-my-plan-0a1b  60 s     12  unfinished
+        "#);
     }
 
     #[test]

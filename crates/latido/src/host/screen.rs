@@ -2,7 +2,7 @@
 
 use crate::report::{
     live::{self, View},
-    terminal::{Paint, Style, paint},
+    terminal::{Paint, Style, hang},
 };
 use std::{
     fmt::Write as _,
@@ -52,23 +52,32 @@ impl Screen {
 
     /// Worth knowing, unless quiet is wanted.
     pub fn note(&mut self, sentence: &str) {
-        self.say(&format!("note: {sentence}"));
+        if !matches!(self.kind, Kind::Quiet) {
+            self.labelled("note:", Paint::Plain, sentence);
+        }
     }
 
     /// The run goes on, but not as it should; told to the quiet too.
     pub fn warn(&mut self, sentence: &str) {
-        let label = paint("warning:", Paint::Warn, self.style(0));
-        self.put(&format!("{label} {sentence}"));
+        self.labelled("warning:", Paint::Warn, sentence);
     }
 
     /// Something was not measured; told to the quiet too.
     pub fn error(&mut self, sentence: &str) {
-        let label = paint("error:", Paint::Bad, self.style(0));
-        self.put(&format!("{label} {sentence}"));
+        self.labelled("error:", Paint::Bad, sentence);
     }
 
-    fn put(&mut self, sentence: &str) {
-        let text = self.erasure() + sentence + "\n";
+    /// The first line is words and may be broken; those below it are commands, which may not.
+    fn labelled(&mut self, label: &str, tone: Paint, sentence: &str) {
+        let width = if matches!(self.kind, Kind::Live(_)) { size().1 } else { usize::MAX };
+        let (words, commands) = sentence.split_once('\n').unwrap_or((sentence, ""));
+        let mut lines = hang(label, tone, words, self.style(width));
+        lines.extend(commands.lines().map(String::from));
+        self.put(&lines.join("\n"));
+    }
+
+    fn put(&mut self, text: &str) {
+        let text = self.erasure() + text + "\n";
         // Nobody to tell it to is no reason to stop a measurement.
         let _ = stderr().write_all(text.as_bytes());
     }

@@ -3,7 +3,9 @@
 use super::terminal::{Paint, Style, fit, paint};
 use crate::{
     cell::Cell,
+    probe::PROBES,
     protocol::{Progress, ThreadProgress},
+    registry,
     units::human,
 };
 
@@ -27,7 +29,8 @@ pub struct View<'a> {
 impl View<'_> {
     /// Whether the probe has slots to miss.
     fn is_periodic(&self) -> bool {
-        self.cell.probe.options.contains_key("period")
+        let probe = registry::build("probe", PROBES, &self.cell.probe);
+        probe.is_ok_and(|probe| probe.options().contains_key("period"))
     }
 
     /// What the probe's last value is: a loop that never sleeps keeps the last gap that was not an ordinary one.
@@ -56,7 +59,7 @@ const BAR_DECADES: f64 = 4.0;
 /// lines, those with the largest maxima are shown.
 pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
     let progress = view.progress;
-    let mut lines = vec![paint(&fit(&head(view), style.width), Paint::Bold, style)];
+    let mut lines = vec![paint(&fit(&head(view, style.width), style.width), Paint::Bold, style)];
     // What is shown during the warm-up is forgotten: figures of it would only seem to be results.
     if progress.phase == "measuring" && !progress.threads.is_empty() {
         let all = progress.threads.len();
@@ -71,7 +74,10 @@ pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
         lines.push(header(view, style));
         lines.extend(shown.iter().map(|thread| row(thread, view, style)));
         if all > room {
-            let text = format!("      and {} more CPUs with smaller maxima", all - room);
+            let text = match all - room {
+                1 => "      and 1 more CPU with a smaller maximum".into(),
+                more => format!("      and {more} more CPUs with smaller maxima"),
+            };
             lines.push(paint(&fit(&text, style.width), Paint::Dim, style));
         }
         lines.extend(spike(progress).map(|text| fit(&text, style.width)));
@@ -84,10 +90,12 @@ pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
 pub fn line(view: View<'_>) -> String {
     let progress = view.progress;
     let count: u64 = progress.threads.iter().map(|thread| thread.count).sum();
-    let Some(max) = progress.threads.iter().filter_map(|thread| thread.max).max() else { return head(view) };
+    let Some(max) = progress.threads.iter().filter_map(|thread| thread.max).max() else {
+        return head(view, usize::MAX);
+    };
     let missed: u64 = progress.threads.iter().map(|thread| thread.missed).sum();
     let missed = if view.is_periodic() { format!(", {missed} missed") } else { String::new() };
-    format!("{}, {count} samples, max {}{missed}", head(view), human(max))
+    format!("{}, {count} samples, max {}{missed}", head(view, usize::MAX), human(max))
 }
 
 /// The line of a log when a cell begins to measure.
@@ -96,19 +104,31 @@ pub fn start(view: View<'_>) -> String {
         0 => String::new(),
         total => format!(" for {}", clock(total)),
     };
-    format!("cell {} of {}: {}, measuring starts{span}{}", view.number, view.cells, view.label, left(view))
+    let more = if view.number < view.cells { left(view) } else { String::new() };
+    format!("{}{}, measuring{span}{more}", place(view), view.label)
 }
 
-fn head(view: View<'_>) -> String {
+/// Where the run is; too long a label gives way, not the time.
+fn head(view: View<'_>, width: usize) -> String {
     let progress = view.progress;
-    let mut text = format!("cell {} of {}: {}, {}", view.number, view.cells, view.label, progress.phase);
+    let place = place(view);
+    let mut state = format!(", {}", progress.phase);
     if progress.phase == "measuring" {
-        text = format!("{text} {}", clock(progress.elapsed_ns));
+        state = format!("{state} {}", clock(progress.elapsed_ns));
         if progress.total_ns > 0 {
-            text = format!("{text} of {}", clock(progress.total_ns));
+            state = format!("{state} of {}", clock(progress.total_ns));
         }
     }
-    text + &left(view)
+    state += &left(view);
+    let room = width.saturating_sub(place.chars().count() + state.chars().count()).max(6);
+    place + &fit(view.label, room) + &state
+}
+
+fn place(view: View<'_>) -> String {
+    match view.cells {
+        1 => String::new(),
+        cells => format!("cell {} of {cells}: ", view.number),
+    }
 }
 
 fn left(view: View<'_>) -> String {
@@ -130,7 +150,7 @@ fn header(view: View<'_>, style: Style) -> String {
     let (middle, bar) = layout(view, style);
     let middle = if middle { format!("  {:>8}  {:>8}", "p50", "p99.9") } else { String::new() };
     let missed = if view.is_periodic() { "  missed" } else { "" };
-    let legend = if bar >= 26 { "= p50, - p99.9, | max" } else { "" };
+    let legend = if bar >= 25 { "=p50 -p99.9 |max" } else { "" };
     let scale = match bar {
         0 => String::new(),
         _ => format!("  1us{legend:^w$}10ms", w = bar - 7),
@@ -252,7 +272,7 @@ mod tests {
         let progress = progress(vec![thread(0, 24_900), late, ThreadProgress { cpu: Some(2), ..Default::default() }]);
         insta::assert_snapshot!(frame(view(&progress), 24, PLAIN).join("\n"), @r#"
         cell 2 of 4: wakeup, busy, measuring 0:07 of 0:15, 0:38 left in all
-         CPU       now       p50     p99.9       max  missed  1us                   10ms
+         CPU       now       p50     p99.9       max  missed  1us =p50 -p99.9 |max  10ms
            0   3.10 us   2.90 us   12.1 us   24.9 us       0  ===---- |
            1   3.10 us   2.90 us   12.1 us    228 us       3  ===----       |
            2         -         -         -         -       0
@@ -264,32 +284,37 @@ mod tests {
     fn a_log_line() {
         let progress = progress(vec![thread(0, 24_900), thread(1, 228_000)]);
         insta::assert_snapshot!(line(view(&progress)), @"cell 2 of 4: wakeup, busy, measuring 0:07 of 0:15, 0:38 left in all, 14000 samples, max 228 us, 0 missed");
-        insta::assert_snapshot!(start(view(&progress)), @"");
-        insta::assert_snapshot!(line(gap(&progress)), @"");
+        insta::assert_snapshot!(start(view(&progress)), @"cell 2 of 4: wakeup, busy, measuring for 0:15, 0:38 left in all");
+        insta::assert_snapshot!(line(gap(&progress)), @"cell 4 of 4: gap, none, measuring 0:07 of 0:15, 0:08 left, 14000 samples, max 228 us");
     }
 
     #[test]
     fn what_comes_before_measuring_is_shown_without_figures() {
         let settling = Progress { phase: "settling".into(), ..Progress::default() };
-        insta::assert_snapshot!(frame(view(&settling), 24, PLAIN).join("\n"), @"");
+        insta::assert_snapshot!(frame(view(&settling), 24, PLAIN).join("\n"), @"cell 2 of 4: wakeup, busy, settling, 0:41 left in all");
         let mut warming = progress(vec![thread(0, 24_900)]);
         (warming.phase, warming.elapsed_ns) = ("warm-up".into(), 0);
-        insta::assert_snapshot!(frame(gap(&warming), 24, PLAIN).join("\n"), @"");
+        insta::assert_snapshot!(frame(gap(&warming), 24, PLAIN).join("\n"), @"cell 4 of 4: gap, none, warm-up, 0:11 left");
     }
 
     #[test]
     fn a_probe_without_slots_misses_none_and_names_its_last_value() {
         let progress = progress(vec![ThreadProgress { now: 23_700, ..thread(1, 54_100_000) }]);
-        insta::assert_snapshot!(frame(gap(&progress), 24, PLAIN).join("\n"), @"");
+        insta::assert_snapshot!(frame(gap(&progress), 24, PLAIN).join("\n"), @r#"
+        cell 4 of 4: gap, none, measuring 0:07 of 0:15, 0:08 left
+         CPU  last gap       p50     p99.9       max  1us     =p50 -p99.9 |max      10ms
+           1   23.7 us   2.90 us   12.1 us   54.1 ms  ====-----                        |
+        last spike 54.1 ms on CPU 1 at 0:03
+        "#);
     }
 
     #[test]
     fn time_left_is_never_below_zero() {
         let mut progress = progress(vec![thread(0, 24_900)]);
         progress.elapsed_ns = progress.total_ns + 1;
-        assert!(head(gap(&progress)).ends_with(", 0:00 left"), "{}", head(gap(&progress)));
+        assert!(head(gap(&progress), 80).ends_with(", 0:00 left"), "{}", head(gap(&progress), 80));
         (progress.total_ns, progress.phase) = (0, "measuring".into());
-        assert!(!head(gap(&progress)).contains("left"), "samples are counted: nobody knows");
+        assert!(!head(gap(&progress), 80).contains("left"), "samples are counted: nobody knows");
     }
 
     #[test]

@@ -28,11 +28,12 @@ pub(super) fn alarms(judgement: &Judgement, style: Style) -> Vec<String> {
 pub(super) fn notes(run: &Run, judgement: &Judgement, style: Style) -> Vec<String> {
     let mut found = grouped(judgement, Level::Note);
     found.sort_by_key(|(check, _)| FIRST.iter().position(|first| first == check).unwrap_or(FIRST.len()));
-    let mut all: Vec<(&str, &str, String)> = found.into_iter().map(|(check, text)| ("note:", check, text)).collect();
+    let mut all: Vec<(&str, String, String)> =
+        found.into_iter().map(|(check, text)| ("note:", check.to_string(), text)).collect();
     for skip in run.cells.iter().filter_map(StoredCell::record).flat_map(|record| &record.skipped) {
         let text = format!("{}: {}", skip.what, skip.why);
         if all.iter().all(|(_, _, other)| *other != text) {
-            all.push(("skipped:", &skip.what, text));
+            all.push(("skipped:", format!("{} (skipped)", skip.what), text));
         }
     }
     let (mut lines, mut also) = (Vec::new(), Vec::new());
@@ -50,11 +51,20 @@ pub(super) fn notes(run: &Run, judgement: &Judgement, style: Style) -> Vec<Strin
             unknown.push(&finding.check);
         }
     }
-    let named = |what: &str, names: &[&str]| (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")));
-    let more: Vec<String> = [named("also", &also), named("not measured:", &unknown)].into_iter().flatten().collect();
-    if !more.is_empty() {
-        let text = format!("{} (see `latido show`)", more.join("; "));
-        lines.extend(hang("note:", Paint::Dim, &text, style));
+    // By name where that fits, else by number.
+    let (notes, gaps) = (also.join(", "), unknown.join(", "));
+    let tries = [
+        (format!("also {notes}"), format!("not measured: {gaps}")),
+        (format!("also {notes}"), format!("{} not measured", unknown.len())),
+        (format!("{} more", also.len()), format!("{} not measured", unknown.len())),
+    ];
+    let closing = tries.into_iter().map(|(notes, gaps)| {
+        let parts = [(notes, also.is_empty()), (gaps, unknown.is_empty())];
+        let told: Vec<String> = parts.into_iter().filter(|(_, empty)| !empty).map(|(text, _)| text).collect();
+        hang("note:", Paint::Dim, &format!("{} (see `latido show`)", told.join("; ")), style)
+    });
+    if !also.is_empty() || !unknown.is_empty() {
+        lines.extend(closing.min_by_key(|text| text.len().saturating_sub(LINES)).unwrap_or_default());
     }
     lines
 }
@@ -85,4 +95,38 @@ fn grouped<'a>(judgement: &'a Judgement, level: Level) -> Vec<(&'a str, String)>
         (check, format!("{check}: {text}{whose}"))
     };
     groups.into_iter().map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::{
+        judge,
+        sample::{Fixture, cell, quiet},
+    };
+
+    /// The table must stay in sight, and what was not measured as asked must not be among what is only named.
+    #[test]
+    fn many_notes_take_few_lines_and_the_weightiest_come_first() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
+        let record = fixture.record(1);
+        record.outcome = crate::record::Outcome::Interrupted;
+        let quality = &mut record.quality;
+        quality.steal_ns = Some(10_000_000);
+        quality.threads[0].minor_faults = 3;
+        quality.threads[0].involuntary_switches = 2;
+        quality.throttle.rt_runtime_us = Some(950_000);
+        quality.dma_latency_held = false;
+        quality.housekeeping = None;
+        (quality.smi, quality.frequency_khz, quality.temperature_mc) = (None, None, None);
+        let judgement = judge::judge(&fixture.run, &|c, s| fixture.load(c, s));
+        let lines = notes(&fixture.run, &judgement, Style { width: 80, color: false });
+        assert!(lines.len() <= 4, "{lines:#?}");
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        note: outcome: interrupted after 10.0 s
+        note: steal: 10.0 ms of the measured CPUs' time stolen
+        note: also page faults, preemptions, throttle settings, idle states,
+              housekeeping; 4 not measured (see `latido show`)
+        "#);
+    }
 }

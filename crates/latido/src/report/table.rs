@@ -228,12 +228,18 @@ mod tests {
     #[test]
     fn a_table_of_four_configurations() {
         insta::assert_snapshot!(table(&four(), 120), @r#"
-        configuration           samples   min    mean   p50   p99  p99.9  p99.99      max  >100us  missed
-                                           ns      ns    ns    ns     ns      ns       ns
-        wakeup, idle              20000  2000  2635.3  2625  3237   3249   22463    24849       0       0
-        wakeup, stress-ng ramp    20000  2000  2749.2  2625  3237   3249   24863  2280000       1       0
-        gap, idle                 10000    20    25.9    26    32     32     224      248       -       -
-        compute, idle               100    20    25.6    25    32      -       -       32       -       0
+        Wake-up latency (us)
+        configuration   samples   min  mean   p50   p99  p99.9  p99.99     max  >100us  missed
+        idle              20000  2.00  2.64  2.62  3.24   3.25    22.5    24.8       0       0
+        stress-ng ramp    20000  2.00  2.75  2.62  3.24   3.25    24.9  2280.0       1       0
+
+        Gaps in a busy loop (ns)
+        configuration  samples  min  mean  p50  p99  p99.9  p99.99  max
+        idle             10000   20  25.9   26   32     32     224  248
+
+        Compute latency (ns)
+        configuration  samples  min  mean  p50  p99  p99.9  max  missed
+        idle               100   20  25.6   25   32      -   32       0
         "#);
     }
 
@@ -242,12 +248,18 @@ mod tests {
         let text = table(&four(), 80);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         insta::assert_snapshot!(text, @r#"
-        configuration           samples   min   p50  p99.9      max  >100us  missed
-                                           ns    ns     ns       ns
-        wakeup, idle              20000  2000  2625   3249    24849       0       0
-        wakeup, stress-ng ramp    20000  2000  2625   3249  2280000       1       0
-        gap, idle                 10000    20    26     32      248       -       -
-        compute, idle               100    20    25      -       32       -       0
+        Wake-up latency (us)
+        configuration   samples   min  mean   p50   p99  p99.9     max  >100us  missed
+        idle              20000  2.00  2.64  2.62  3.24   3.25    24.8       0       0
+        stress-ng ramp    20000  2.00  2.75  2.62  3.24   3.25  2280.0       1       0
+
+        Gaps in a busy loop (ns)
+        configuration  samples  min  mean  p50  p99  p99.9  p99.99  max
+        idle             10000   20  25.9   26   32     32     224  248
+
+        Compute latency (ns)
+        configuration  samples  min  mean  p50  p99  p99.9  max  missed
+        idle               100   20  25.6   25   32      -   32       0
         "#);
     }
 
@@ -260,8 +272,8 @@ mod tests {
         let text = table(&fixture, 60);
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         insta::assert_snapshot!(text, @r#"
+        Wake-up latency (us)
         configuration     samples   p50  p99.9   max  >100us  missed
-                                     us     us    us
         a very long nam~    10000  2.62   3.25  24.8       0       0
         b                   10000  2.62   3.25  24.8       0       0
         "#);

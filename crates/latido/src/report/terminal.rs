@@ -163,7 +163,11 @@ fn support(found: &Configurations) -> Option<String> {
     let (_, upper) = exceedance(0, closest.summary.count)?;
     Some(match upper {
         0.05.. => "none above it, but so few cannot say how rare one is: measure longer".into(),
-        _ => format!("none above it: with 95 % confidence fewer than 1 in {} is", (1.0 / upper) as u64),
+        _ => format!(
+            "0 of {} above it: with 95 % confidence fewer than 1 in {}",
+            closest.summary.count,
+            (1.0 / upper) as u64
+        ),
     })
 }
 
@@ -201,7 +205,7 @@ mod tests {
     use crate::{
         analyze::{
             configuration, judge,
-            sample::{Fixture, cell, quiet, record, under, with_spike},
+            sample::{Fixture, cell, probing, quiet, record, under, with_spike},
             verdict::ExpectJudgement,
         },
         record::Skip,
@@ -239,11 +243,11 @@ mod tests {
         20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
         note: idle states: not held off: wake-ups may wait for the processor to leave
               them (cell 2)
-        not measured: smi, hypervisor
-        skipped: frequency pinning: no cpufreq here
+        note: also frequency pinning (skipped); not measured: smi, hypervisor (see
+              `latido show`)
 
+        Wake-up latency (us)
         configuration  samples   min  mean   p50   p99  p99.9    max  >100us  missed
-                                  us    us    us    us     us     us
         idle             20000  2.00  2.64  2.62  3.24   3.25   24.8       0       0
         busy             20000  2.00  2.65  2.62  3.24   3.25  228.0       1       0
 
@@ -255,6 +259,18 @@ mod tests {
         FAIL: wakeup, busy: 1 of 20000 samples above the limit of 100 us, worst 228 us
               (latency, CPU 1)
         "#);
+    }
+
+    #[test]
+    fn a_pass_says_what_it_supports() {
+        let told = |fixture: &Fixture| {
+            let load = |c: &StoredCell, s: &crate::record::Series| fixture.load(c, s);
+            let found = configuration::configurations([&fixture.run], &load).unwrap();
+            verdict(&judge::judge(&fixture.run, &load), &found, Style { width: 400, color: false }).join("\n")
+        };
+        insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit of 100 us; 0 of 20000 above it: with 95 % confidence fewer than 1 in 6676");
+        insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 us of 20 samples (latency, CPU 0), 98.0 us inside the limit of 100 us; none above it, but so few cannot say how rare one is: measure longer");
+        insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"PASS: gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given");
     }
 
     /// Whoever reads one line only must not miss it.
@@ -276,10 +292,10 @@ mod tests {
         20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
         note: page faults: 1 minor, 0 major while measuring (cell 1; similar in 2)
         note: housekeeping: every CPU is measured: latido itself runs on them too
-        not measured: hypervisor
+        note: not measured: hypervisor (see `latido show`)
 
+        Wake-up latency (us)
         configuration  samples   min  mean   p50   p99  p99.9    max  >100us  missed
-                                  us    us    us    us     us     us
         idle             20000  2.00  2.64  2.62  3.24   3.25   24.8       0       0
         busy             20000  2.00  2.65  2.62  3.24   3.25  228.0       1       0
 
@@ -299,10 +315,9 @@ mod tests {
     fn what_could_not_be_stored_is_still_seen() {
         insta::assert_snapshot!(rescue(&[&record()], PLAIN), @r#"
         wakeup, idle
-        thread         samples   min  mean   p50   p99  p99.9   max  late  missed
-                                  us    us    us    us     us    us
-        latency CPU 0    10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
-        latency CPU 1    10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
+        latency (us)  samples   min  mean   p50   p99  p99.9   max  late  missed
+        CPU 0           10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
+        CPU 1           10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
         CPU 0 to 5.00 us: 9991, to 8.00 us: 1, to 10.0 us: 1, to 50.0 us: 7
         CPU 1 to 5.00 us: 9991, to 8.00 us: 1, to 10.0 us: 1, to 50.0 us: 7
         "#);

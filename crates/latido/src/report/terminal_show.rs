@@ -64,6 +64,9 @@ fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<Stri
         let (mark, tone) = mark(finding.level);
         lines.extend(hang(&format!("  {mark:<wide$}  {:<name$} ", finding.check), tone, &finding.text, style));
     }
+    for skip in &record.skipped {
+        lines.extend(hang("  skipped", Paint::Warn, &format!("{}: {}", skip.what, skip.why), style));
+    }
     lines
 }
 
@@ -204,7 +207,7 @@ mod tests {
             configuration, judge,
             sample::{Fixture, cell, quiet, under},
         },
-        record::{Change, LoadRecord, Slots, TuningRecord},
+        record::{Change, LoadRecord, Skip, Slots, TuningRecord},
         store::CellState,
     };
 
@@ -231,6 +234,7 @@ mod tests {
         });
         record.series[1].slots = Some(Slots { met: 10_001, late: 1, missed: 2 });
         record.series[0].facts.insert("own_ns".into(), 1_200);
+        record.skipped.push(Skip { what: "deadline".into(), why: "pinned threads cannot have it".into() });
         let load = |c: &StoredCell, s: &crate::record::Series| fixture.load(c, s);
         let found = configuration::configurations([&fixture.run], &load).unwrap();
         let judgement = judge::judge(&fixture.run, &load);
@@ -244,11 +248,10 @@ mod tests {
         }
         insta::assert_snapshot!(format!("{cells}\nrun\n{rest}"), @r#"
         20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
-        not measured: hypervisor
 
+        Wake-up latency (us)
         configuration  samples   min  mean   p50   p99  p99.9   max  >100us  missed
-                                  us    us    us    us     us    us
-        wakeup, idle     20000  2.00  2.64  2.62  3.24   3.25  24.8       0       2
+        idle             20000  2.00  2.64  2.62  3.24   3.25  24.8       0       2
 
         INFRA: wakeup, busy: the agent vanished
 
@@ -258,39 +261,39 @@ mod tests {
           probe       wakeup:period=1ms
           scheduling  fifo 80
           cpus        0,1
-          measured    10s after 500ms of warm-up
+          measured    10.0 s after 500 ms of warm-up
           limit       100us
           load        stress-ng:sleep=16 (0.18.06): stress-ng --sleep 16
           tuning      governor: scaling_governor powersave -> performance
 
-          thread         samples   min  mean   p50   p99  p99.9   max  late  missed
-                                    us    us    us    us     us    us
-          latency CPU 0    10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
-          latency CPU 1    10000  2.00  2.64  2.62  3.24   3.25  24.8     1       2
-          latency CPU 0 own_ns 1200
+          latency (us)  samples   min  mean   p50   p99  p99.9   max  late  missed
+          CPU 0           10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
+          CPU 1           10000  2.00  2.64  2.62  3.24   3.25  24.8     1       2
+          CPU 0: own 1.20 us
 
-          ?    hypervisor         not measured
-          ok   policy             fifo 80 granted
-          ok   load               alive throughout
-          ok   tunings            in force
-          ok   pinning            each thread stayed on its CPU
-          ok   clock              monotonic (tsc), 21 ns a reading, step 1 ns
-          ok   foreign tasks      none seen
-          ok   steal              0 ns of the measured CPUs' time stolen
-          ok   smi                0 management interrupts
-          ok   throttle           0 throttle-like preemptions
-          ok   outcome            complete, 10.0 s
-          ok   memory             locked
-          ok   page faults        0 minor, 0 major while measuring
-          ok   preemptions        0 involuntary switches
-          ok   wall clock         CLOCK_REALTIME moved by 0 ns
-          ok   throttle settings  real-time budget unlimited, fair server off
-          ok   idle states        held off through /dev/cpu_dma_latency
-          ok   frequency          3000 to 3000 MHz
-          ok   temperature        at most 45 degrees, critical at 100
-          ok   timer slack        none with real-time policy
-          ok   autogroup          off
-          ok   housekeeping       left for everything else: 2
+          ?   hypervisor         not measured
+          ok  policy             fifo 80 granted
+          ok  load               alive throughout
+          ok  tunings            in force
+          ok  pinning            each thread stayed on its CPU
+          ok  clock              monotonic (tsc), 21 ns a reading, step 1 ns
+          ok  foreign tasks      none seen
+          ok  steal              0 ns of the measured CPUs' time stolen
+          ok  smi                0 management interrupts
+          ok  throttle           0 throttle-like preemptions
+          ok  outcome            complete, 10.0 s
+          ok  memory             locked
+          ok  page faults        0 minor, 0 major while measuring
+          ok  preemptions        0 involuntary switches
+          ok  wall clock         CLOCK_REALTIME moved by 0 ns
+          ok  throttle settings  real-time budget unlimited, fair server off
+          ok  idle states        held off through /dev/cpu_dma_latency
+          ok  frequency          3000 to 3000 MHz
+          ok  temperature        at most 45 degrees, critical at 100
+          ok  timer slack        none with real-time policy
+          ok  autogroup          off
+          ok  housekeeping       left for everything else: 2
+          skipped deadline: pinned threads cannot have it
 
         cell 2: wakeup, busy
           infra the agent vanished
@@ -298,8 +301,8 @@ mod tests {
         run
           plan       quick
           seed       42
-          started    2026-11-21T20:00:00Z
-          finished   2026-11-21T20:01:00Z
+          started    2026-11-21 20:00:00 UTC
+          finished   2026-11-21 20:01:00 UTC
           latido     0.1.0
           directory  /nowhere
           command    latido run quick
