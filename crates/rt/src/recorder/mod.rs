@@ -180,7 +180,9 @@ impl Recorder {
         let stamp = Sample::stamp(self.since_origin(at), class);
         shared.plain.extremes(value);
         shared.largest.offer(value, stamp);
-        shared.block.offer(value, stamp);
+        if value > shared.block.threshold() {
+            shared.block.offer(value, stamp);
+        }
         if value > self.stop_on && shared.stopped.get() == 0 {
             shared.stopped.set(1);
             shared.stop_value.set(value as u64);
