@@ -226,6 +226,7 @@ impl Recorder {
         let skipped = beyond.wrapping_sub(beyond.checked_rem(self.block_ns).unwrap_or(0));
         let block = &shared.block;
         self.settle();
+        block.carry();
         block.length.set(end.saturating_sub(block.start.get()));
         if shared.ring.push(block) {
             shared.plain.sums.add_sums(block);
