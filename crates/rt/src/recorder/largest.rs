@@ -79,17 +79,17 @@ impl Largest {
 
     /// Replaces the smallest.
     fn sink(&self, sample: (i64, u64)) {
-        let Some([_, root]) = self.pairs.first() else { return };
+        let pairs = &*self.pairs;
+        let Some([_, root]) = pairs.first() else { return };
         let (mut hole, mut number) = (root, 1usize);
-        while let Some([left, right]) = self.pairs.get(number) {
-            let right_is_smaller = right.value() < left.value();
-            let child = if right_is_smaller { right } else { left };
-            if child.value() >= sample.0 {
+        while let Some([left, right]) = pairs.get(number) {
+            let (a, b) = (left.value(), right.value());
+            let (value, child, odd) = if b < a { (b, right, 1) } else { (a, left, 0) };
+            if value >= sample.0 {
                 break;
             }
-            hole.set(child.get());
-            hole = child;
-            number = number.wrapping_mul(2).wrapping_add(usize::from(right_is_smaller));
+            hole.set((value, child.1.get()));
+            (hole, number) = (child, number.wrapping_mul(2).wrapping_add(odd));
         }
         hole.set(sample);
     }
