@@ -10,7 +10,7 @@ use latido_sys::tsc::Scale;
 pub struct Config {
     /// Band edges in ns, strictly ascending, at most [`HIGHEST`]; a band is (edge before, edge].
     pub edges: Vec<u64>,
-    /// Length of a block in ns.
+    /// Length of a block in ns, at most 4 s (then not even samples of 1 ns overflow a partial sum).
     pub block_ns: u64,
     /// Whether the loop is periodic: slots are counted, and delays of missed ones recorded.
     pub periodic: bool,
@@ -32,7 +32,7 @@ impl Default for Config {
 pub enum ConfigError {
     /// This edge is not above the one before, or above [`HIGHEST`].
     Edge(u64),
-    /// The block has no length.
+    /// The block has no length, or more than 4 s.
     Block,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Edge(edge) => write!(f, "band edge {edge} ns must be above the one before and at most {HIGHEST} ns"),
-            Self::Block => f.write_str("a block must be longer than 0 ns"),
+            Self::Block => f.write_str("a block must be longer than 0 and at most 4 s"),
         }
     }
 }
@@ -57,6 +57,6 @@ impl Config {
             }
             before = Some(edge);
         }
-        if self.block_ns == 0 { Err(ConfigError::Block) } else { Ok(()) }
+        if self.block_ns == 0 || self.block_ns > 4_000_000_000 { Err(ConfigError::Block) } else { Ok(()) }
     }
 }

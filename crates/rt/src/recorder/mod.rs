@@ -181,7 +181,9 @@ impl Recorder {
         let stamp = Sample::stamp(self.since_origin(at), class);
         shared.plain.extremes(value);
         shared.largest.offer(value, stamp);
-        shared.block.offer(value, stamp);
+        if value > shared.block.threshold() {
+            shared.block.offer(value, stamp);
+        }
         if value > self.stop_on && shared.stopped.get() == 0 {
             shared.stopped.set(1);
             shared.stop_value.set(value as u64);
@@ -225,6 +227,7 @@ impl Recorder {
         let skipped = beyond.wrapping_sub(beyond.checked_rem(self.block_ns).unwrap_or(0));
         let block = &shared.block;
         self.settle();
+        block.carry();
         block.length.set(end.saturating_sub(block.start.get()));
         if shared.ring.push(block) {
             shared.plain.sums.add_sums(block);
