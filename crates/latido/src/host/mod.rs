@@ -58,10 +58,11 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
     let root = store::root(how.store.as_deref())?;
     let run = read(&store::find(&root, name)?)?;
     let cells: Vec<Cell> = run.cells.iter().map(|cell| cell.cell.clone()).collect();
-    let (draft, todo) = Draft::reopen(&run)?;
-    if todo.is_empty() && run.meta.finished.is_some() {
+    // Asked before it is taken up: that takes back the verdict.
+    if !run.damaged && run.meta.finished.is_some() && run.cells.iter().all(store::is_done) {
         bail!("run {} is finished: every cell has its record; `latido show {}` shows it", run.meta.id, run.meta.id);
     }
+    let (draft, todo) = Draft::reopen(&run)?;
     carry_out(draft, &cells, todo, how)
 }
 

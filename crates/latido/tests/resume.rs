@@ -1,0 +1,19 @@
+//! A finished run asked to resume stays as it is.
+
+mod common;
+
+use common::{World, stderr};
+use std::fs;
+
+#[test]
+fn a_finished_run_keeps_its_verdict() {
+    let world = World::new();
+    let output = world.run(["run", "null", "--policy", "other", "--duration", "10ms", "--json"]);
+    common::json(&output, 0);
+    let meta = world.runs()[0].join("run.json");
+    let before = fs::read(&meta).unwrap();
+    let again = world.run(["run", "--resume", "last", "--json"]);
+    assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
+    assert!(stderr(&again).contains("is finished"), "{}", stderr(&again));
+    assert_eq!(fs::read(&meta).unwrap(), before, "run.json was rewritten");
+}
