@@ -78,18 +78,16 @@ impl FromStr for Ns {
             return Err(bad());
         }
         let too_long = || NotASpan(format!("`{text}` is longer than 200 days"));
-        let mut ns = whole.parse::<u64>().map_err(|_| too_long())?.checked_mul(scale).ok_or_else(too_long)?;
-        let mut place = scale;
-        for digit in fraction.bytes() {
-            if !digit.is_ascii_digit() {
-                return Err(bad());
-            }
-            if place % 10 != 0 && digit != b'0' {
-                return Err(NotASpan(format!("`{text}` is finer than one nanosecond")));
-            }
-            place /= 10;
-            ns = ns.checked_add(u64::from(digit - b'0') * place).ok_or_else(too_long)?;
+        let ns = whole.parse::<u64>().map_err(|_| too_long())?.checked_mul(scale).ok_or_else(too_long)?;
+        let finer = || NotASpan(format!("`{text}` is finer than one nanosecond"));
+        let digits = fraction.trim_end_matches('0');
+        // No unit is divisible by 10^19, so that more digits are always finer; fewer fit into 128 bits.
+        let one = u32::try_from(digits.len()).ok().filter(|n| *n <= 18).map(|n| 10u128.pow(n)).ok_or_else(finer)?;
+        let part = digits.bytes().fold(0, |sum, digit| sum * 10 + u128::from(digit - b'0')) * u128::from(scale);
+        if part % one != 0 {
+            return Err(finer());
         }
+        let ns = u64::try_from(part / one).ok().and_then(|part| ns.checked_add(part)).ok_or_else(too_long)?;
         if ns > 200 * 86_400_000_000_000 {
             return Err(too_long());
         }
@@ -182,6 +180,19 @@ mod tests {
         assert!(error.contains("500us"), "{error}");
         for junk in ["", "us", "1e3us", "-1us", "1..2s", "0.5ns", "999999999999999999999s", "300d", "5min"] {
             assert!(junk.parse::<Ns>().is_err(), "{junk}");
+        }
+    }
+
+    #[test]
+    fn a_fraction_is_exact_or_refused() {
+        for (text, ns) in
+            [("0.00000000005m", 3), ("1.50000000000000000000000000s", 1_500_000_000), ("1.s", 1_000_000_000)]
+        {
+            assert_eq!(text.parse(), Ok(Ns(ns)), "{text}");
+        }
+        for finer in ["0.00000000001s", "0.00000000000000000000001d", "0.00000000004m", "1.01ns"] {
+            let error = finer.parse::<Ns>().unwrap_err().to_string();
+            assert!(error.contains("finer"), "{error}");
         }
     }
 

@@ -58,6 +58,12 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
     let root = store::root(how.store.as_deref())?;
     let run = read(&store::find(&root, name)?)?;
     let cells: Vec<Cell> = run.cells.iter().map(|cell| cell.cell.clone()).collect();
+    // Asked before it is taken up: that takes back the verdict.
+    if !run.damaged && run.meta.finished.is_some() && run.cells.iter().all(store::is_done) {
+        let mut screen = Screen::new(how.quiet);
+        screen.say(&format!("note: run {} is finished: every cell has its record", run.meta.id));
+        return outcome::present(outcome::judged(&run.dir)?, how, &mut screen);
+    }
     let (draft, todo) = Draft::reopen(&run)?;
     carry_out(draft, &cells, todo, how)
 }

@@ -62,6 +62,15 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
         one.run.meta = draft.finish(one.judgement.verdict, &one.judgement.headline)?;
     }
     crate::fault::point("host");
+    let exit = present(one, how, screen)?;
+    if interrupted {
+        screen.note("interrupted; `latido run --resume last` measures what is missing");
+    }
+    Ok(exit)
+}
+
+/// Prints a judged run and writes its report; the exit status.
+pub(super) fn present(one: Judged, how: &How, screen: &mut Screen) -> Result<u8> {
     let all = [one];
     let found = pooled(&all)?;
     let [one] = &all;
@@ -70,9 +79,6 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
         false => terminal::summary(&one.run, &one.judgement, &found, style()),
     };
     write_out(&text)?;
-    if interrupted {
-        screen.note(&format!("interrupted; `latido run --resume {}` measures what is missing", one.run.meta.id));
-    }
     // `--json` prints one document and nothing else; a report beside it must be asked for.
     let usual = Some(PathBuf::from("report.html")).filter(|_| !how.json);
     if let Some(path) = how.output.clone().or(usual).filter(|_| !how.no_report) {

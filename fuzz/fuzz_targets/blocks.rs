@@ -1,0 +1,11 @@
+//! Any bytes as a CSV of blocks: an answer, and the same blocks again when encoded and decoded.
+#![no_main]
+
+use latido::store::codec::{decode_blocks, encode_blocks};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(blocks) = decode_blocks(bytes) else { return };
+    let encoded = encode_blocks(&blocks).expect("blocks can be written");
+    assert_eq!(decode_blocks(&encoded).expect("and read"), blocks);
+});

@@ -1,0 +1,12 @@
+//! Any line as the cell that a host sends to an agent: an answer, and the same cell again when written and read.
+#![no_main]
+
+use latido::{agent::assignment::assign, cell::Cell};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|line: &[u8]| {
+    let Ok(cell) = serde_json::from_slice::<Cell>(line) else { return };
+    let text = serde_json::to_string(&cell).expect("a cell can be written");
+    assert_eq!(serde_json::from_str::<Cell>(&text).ok().as_ref(), Some(&cell), "{text}");
+    let _ = assign(cell);
+});

@@ -1,0 +1,94 @@
+//! A sound run of one cell in which one file is replaced: it is read, judged, printed and reported, whatever it holds;
+//! a record that was read comes back when written and read.
+//!
+//! The first byte names the file; the second says whether the rest is its content or edits of the sound one. The sound
+//! run is the directory in `$LATIDO_FUZZ_RUN`.
+#![no_main]
+
+use latido::{
+    host::outcome::{self, Judged},
+    record::Record,
+    report,
+};
+use libfuzzer_sys::fuzz_target;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+const FILES: [&str; 10] = [
+    "run.json",
+    "cells/001/record.json",
+    "cells/001/cell.json",
+    "cells/001/host.json",
+    "cells/001/infra.json",
+    "cells/001/histogram-0.hdr",
+    "cells/001/blocks-0.csv",
+    "cells/001/largest-0.csv",
+    "plan.toml",
+    "cells/001/checkpoint",
+];
+
+/// The sound files, and the directory in which they lie for as long as this process lives.
+static SOUND: LazyLock<(Vec<Vec<u8>>, PathBuf)> = LazyLock::new(|| {
+    let Some(run) = std::env::var_os("LATIDO_FUZZ_RUN").map(PathBuf::from) else {
+        eprintln!("LATIDO_FUZZ_RUN must name a run with one cell; scripts/slow/fuzz makes one");
+        std::process::exit(1);
+    };
+    let dir = latido_fuzz::scratch("run");
+    fs::create_dir_all(dir.join("cells/001")).expect("a directory");
+    let files = FILES.map(|name| fs::read(run.join(name)).unwrap_or_default());
+    for (name, bytes) in FILES.iter().zip(&files) {
+        if !bytes.is_empty() {
+            fs::write(dir.join(name), bytes).expect("memory");
+        }
+    }
+    (files.to_vec(), dir)
+});
+
+fuzz_target!(|bytes: &[u8]| {
+    let [file, mode, rest @ ..] = bytes else { return };
+    let (files, dir) = &*SOUND;
+    let which = usize::from(*file) % FILES.len();
+    let mut content = rest.to_vec();
+    // Half of all inputs edit the record: it holds nearly everything.
+    let edited = if mode % 2 == 1 { 1 } else { which };
+    if mode % 2 == 1 || FILES[which].ends_with("checkpoint") {
+        let mut value = serde_json::from_slice(&files[1]).expect("the sound record");
+        latido_fuzz::edit(&mut value, rest);
+        content = serde_json::to_vec(&value).expect("JSON");
+    }
+    let path = dir.join(FILES[edited]);
+    if FILES[edited].ends_with("checkpoint") {
+        fs::create_dir_all(&path).expect("a directory");
+        fs::write(path.join("record.json"), &content).expect("memory");
+        fs::rename(dir.join(FILES[1]), dir.join("aside")).expect("a name");
+        everything(dir);
+        fs::rename(dir.join("aside"), dir.join(FILES[1])).expect("a name");
+        fs::remove_dir_all(&path).expect("gone");
+        return;
+    }
+    fs::write(&path, &content).expect("memory");
+    everything(dir);
+    match files[edited].is_empty() {
+        true => fs::remove_file(&path).expect("gone"),
+        false => fs::write(&path, &files[edited]).expect("memory"),
+    }
+});
+
+fn everything(dir: &Path) {
+    let Ok(judged) = outcome::judged(dir) else { return };
+    for record in judged.run.cells.iter().filter_map(|cell| cell.record()) {
+        let text = serde_json::to_string(record).expect("a record can be written");
+        let again: Record = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert_eq!(&again, record);
+    }
+    let all = [judged];
+    let Ok(found) = outcome::pooled(&all) else { return };
+    let [Judged { run, judgement, .. }] = &all;
+    let _ = report::json::document(run, judgement);
+    let _ = report::show(run, judgement, &found, report::terminal::Style { width: 100, color: false });
+    let _ = report::terminal::summary(run, judgement, &found, report::terminal::Style { width: 40, color: true });
+    let _ = outcome::write_report(&all, &found, Path::new("/dev/null"));
+}

@@ -1,0 +1,42 @@
+//! Any text as a span of time: an answer, the right one, and the same again when printed and read.
+#![no_main]
+
+use latido::units::Ns;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let read = text.parse::<Ns>();
+    if let Ok(span) = &read {
+        assert_eq!(span.to_string().parse::<Ns>().as_ref(), Ok(span), "{text:?}");
+    }
+    if let Some(exact) = exact(text.trim()) {
+        assert_eq!(read.ok().map(|span| span.0), exact, "{text:?}");
+    }
+});
+
+/// Another way to the same number: digits as one integer, divided at the end. `None` for texts that it leaves alone;
+/// `Some(None)` for a number that is no whole number of nanoseconds or too large.
+fn exact(text: &str) -> Option<Option<u64>> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(split);
+    let scale: u128 = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    // Short enough for 128 bits.
+    if whole.is_empty() || !digits(whole) || !digits(fraction) || whole.len() + fraction.len() > 22 {
+        return None;
+    }
+    let numerator = format!("{whole}{fraction}").parse::<u128>().ok()? * scale;
+    let denominator = 10u128.pow(u32::try_from(fraction.len()).ok()?);
+    let whole_ns = numerator.is_multiple_of(denominator).then_some(numerator / denominator);
+    Some(whole_ns.filter(|ns| *ns <= 200 * 86_400_000_000_000).map(|ns| ns as u64))
+}
