@@ -32,9 +32,9 @@ pub fn deciding(section: &Section, series: &Series) -> String {
                 "{} of {samples} above {limit_text}, the worst {worst}. That is {}; with 95\u{a0}% confidence between {} \
                  and {}.",
                 words::count(above),
-                percent(above as f64 / n as f64),
-                percent(lower),
-                percent(upper),
+                share(above as f64 / n as f64),
+                share(lower),
+                share(upper),
             );
         }
         let (share, rarest, commonest) = (above as f64 / n as f64, one_in(lower), one_in(upper));
@@ -64,8 +64,13 @@ fn samples(section: &Section, series: &Series) -> String {
     let n = series.pooled.summary.count;
     match missed {
         0 => words::many(n, section.noun()),
-        _ => format!("{} and missed slots", words::many(n.saturating_sub(missed), section.noun())),
+        _ => format!("{} (missed ones counted)", words::many(n, section.noun())),
     }
+}
+
+/// A percentage that does not break.
+fn share(share: f64) -> String {
+    percent(share).replace(' ', "\u{a0}")
 }
 
 /// The denominator of a probability written as "one in".
@@ -110,6 +115,9 @@ mod tests {
             "1 of 10 wake-ups above 100 µs, the worst 150 µs. That is 10.0 %; with 95 % confidence between 0.2529 % and \
              44.5 %."
         );
+        let mut missed = sample::of("x", &[5_000; 10], None);
+        missed.quantities[0].slots = Some(crate::record::Slots { met: 8, late: 0, missed: 2 });
+        assert_eq!(say(missed), "Worst of 10 wake-ups (missed ones counted): 5.00 µs.");
         let free = say(sample::of("x", &[5_000; 10], None));
         assert_eq!(free, "Worst of 10 wake-ups: 5.00 µs.");
     }

@@ -29,7 +29,7 @@ pub const FIGURE: Figure = Figure {
 };
 
 /// Most dots of all panels together, so that the file stays small.
-const ALL_DOTS: usize = 3_200;
+const ALL_DOTS: usize = 2_600;
 const MOST_DOTS: usize = 900;
 /// Most triangles of a panel, and of all panels together.
 const TRIANGLES: usize = 30;
