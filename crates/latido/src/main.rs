@@ -1,14 +1,22 @@
 //! The `latido` command: read the words, carry them out, say how it ended.
 
 use clap::Parser;
-use latido::cli::{self, Cli};
+use latido::{
+    agent,
+    cli::{self, Cli},
+    host,
+};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    latido::host::started();
-    let status = match Cli::try_parse() {
-        Ok(cli) => cli.run().unwrap_or_else(|error| cli::complain(&error)),
-        Err(error) => cli::explain(&error),
+    host::started();
+    let status = match agent::role() {
+        // Started by latido itself in every cell: the memory and the milliseconds of the command line are not wanted.
+        Some(role) => role.run().unwrap_or_else(|error| cli::complain(&error)),
+        None => match Cli::try_parse() {
+            Ok(cli) => cli.run().unwrap_or_else(|error| cli::complain(&error)),
+            Err(error) => cli::explain(&error),
+        },
     };
     ExitCode::from(status)
 }

@@ -26,7 +26,8 @@ pub struct Record {
     pub latido: String,
     /// The probe's name.
     pub probe: String,
-    /// The cell with every option after defaults.
+    /// The cell with its CPUs known and every option after defaults (those that an item leaves to the machine, such as
+    /// `one worker a CPU`, stay absent; the argv of a load has them).
     pub cell: Cell,
     /// How the cell ended.
     pub outcome: Outcome,
@@ -230,7 +231,7 @@ pub struct Sample {
 /// A load as it ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
-    /// Name and options after defaults.
+    /// Name and options, as in the cell.
     pub item: Item,
     /// The exact command; empty for the load `none`.
     pub argv: Vec<String>,

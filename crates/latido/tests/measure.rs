@@ -187,3 +187,96 @@ fn stress_ng_bears_what_was_asked_and_the_record_names_it() {
     assert!(load["cpu_ns"].as_u64().unwrap() > 0, "its processes used processor time");
     world.nothing_left("of stress-ng");
 }
+
+#[test]
+fn gap_of_a_billion_readings_fits_two_megabytes() {
+    if !realtime("10^9 readings") {
+        return;
+    }
+    let world = World::new();
+    // With the throttle in force a FIFO loop is robbed of 5 %; the duty cycle stays below it.
+    let arguments =
+        ["run", "gap", "iterations=1000000000", "duty=900ms/1s", "-c1", "--warmup=0ns", "--no-report", "--json"];
+    if std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
+        common::skip("10^9 readings", "one CPU only: the loop would starve the machine");
+        return;
+    }
+    let document: Value = serde_json::from_slice(&world.run(arguments).stdout).unwrap();
+    let all = series(&document);
+    assert_eq!(all[0]["count"].as_u64(), Some(1_000_000_000));
+    let blocks: u64 = {
+        let dir = world.runs()[0].join("cells/001");
+        let text = fs::read_to_string(dir.join("blocks-0.csv")).unwrap();
+        let size: u64 = fs::read_dir(&dir).unwrap().flatten().map(|e| e.metadata().unwrap().len()).sum();
+        assert!(size <= 2 << 20, "{size} bytes on the disk");
+        text.lines().skip(1).map(|line| line.split(',').nth(2).unwrap().parse::<u64>().unwrap()).sum()
+    };
+    assert_eq!(blocks, 1_000_000_000, "the blocks hold every reading");
+}
+
+#[test]
+fn equal_cells_give_equal_records() {
+    let record = || {
+        let world = World::new();
+        let output = world.run(["run", "null", "samples=500", "--seed=42", "-d1s", "--no-report", "--json"]);
+        let mut document = json(&output, 0);
+        let record = document["records"][0].take();
+        // What the machine and its clocks say differs from second to second; what was measured does not.
+        (record["series"].clone(), record["cell"].clone(), record["outcome"].clone())
+    };
+    assert_eq!(record(), record());
+}
+
+#[test]
+fn a_deadline_thread_counts_its_slots_too() {
+    if !realtime("the deadline policy") {
+        return;
+    }
+    let world = World::new();
+    let output = world.run([
+        "run",
+        "wakeup",
+        "period=2ms",
+        "cycles=300",
+        "-c0",
+        "--warmup=20ms",
+        "--no-report",
+        "--json",
+        "--policy=deadline:runtime=500us,deadline=2ms,period=2ms",
+    ]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let record = &document["records"][0];
+    if let Some(why) = record["quality"]["policy_refused"].as_str() {
+        common::skip("the deadline policy", why);
+        return;
+    }
+    let all = series(&document);
+    let of = |quantity: &str| all.iter().find(|s| s["quantity"] == quantity).unwrap();
+    let (ordinary, marked) = (of("latency"), of("latency_after_overrun"));
+    let n = |key: &str| ordinary["slots"][key].as_u64().unwrap();
+    assert_eq!(n("met") + n("late") + n("missed"), 300, "{}", ordinary["slots"]);
+    assert_eq!(n("met") + n("late"), ordinary["count"].as_u64().unwrap() + marked["count"].as_u64().unwrap());
+    assert!(record["quality"]["threads"][0]["policy"].as_str().unwrap().starts_with("deadline"), "granted and kept");
+}
+
+#[test]
+fn without_stress_ng_the_built_in_load_stands_in_and_says_so() {
+    let world = World::new();
+    let mut command = world.latido([
+        "run",
+        "null",
+        "hold=500ms",
+        "--policy=other",
+        "-d500ms",
+        "--load=stress-cpu:1",
+        "--no-report",
+        "--json",
+    ]);
+    let output = command.env("PATH", "/nowhere").output().unwrap();
+    let document = json(&output, 0);
+    let load = &document["records"][0]["load"][0];
+    assert!(load["note"].as_str().unwrap().contains("stress-ng is not installed"), "{load}");
+    assert!(load["argv"].as_array().unwrap().iter().any(|word| word.as_str().unwrap().starts_with("spin:")), "{load}");
+    assert!(load["cpu_ns"].as_u64().unwrap() > 0, "it worked");
+    world.nothing_left("of the built-in load");
+}

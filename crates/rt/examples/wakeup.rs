@@ -1,27 +1,29 @@
-//! The periodic loop alone, for callgrind and the benchmark: `wakeup SLOTS PERIOD_US CPU PRIO` (priority 0: other).
+//! The periodic loop alone, for callgrind and the benchmark: `wakeup SLOTS PERIOD_US CPU PRIO CLOCK` (priority 0: other).
 
 use latido_rt::{recorder, wakeup};
 use latido_sys::{clock::Clock, memory, sched, usage};
 use std::{error::Error, sync::atomic::AtomicBool};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<u64> = std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
-    let [slots, period_us, cpu, prio] = arguments[..] else { return Err("wakeup SLOTS PERIOD_US CPU PRIO".into()) };
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let name = arguments.pop().unwrap_or_default();
+    let clock = Clock::ALL.into_iter().find(|clock| clock.name() == name).ok_or("the last word is a clock")?;
+    let numbers: Vec<u64> = arguments.iter().map(|word| word.parse()).collect::<Result<_, _>>()?;
+    let [slots, period_us, cpu, prio] = numbers[..] else { return Err("wakeup SLOTS PERIOD_US CPU PRIO CLOCK".into()) };
     let edges = vec![1_000, 5_000, 8_000, 10_000, 50_000, 100_000, 150_000, 200_000];
     let config = recorder::Config { edges, periodic: true, ..Default::default() };
     let (mut writer, reader) = recorder::new(&config)?;
     let _unlocked = memory::lock_on_fault();
     memory::prefault_stack();
-    wakeup::rehearse(Clock::Monotonic, &mut writer, None);
+    wakeup::rehearse(clock, &mut writer, None);
     sched::set_affinity(0, [cpu as u32])?;
     if prio > 0 {
         sched::set_policy(0, sched::Policy::Fifo { prio: prio as u8 }, true)?;
     }
     let period_ns = period_us * 1000;
-    let schedule =
-        wakeup::Schedule { start_ns: Clock::Monotonic.now(), period_ns, deadline_ns: period_ns, warmup: 100, slots };
+    let schedule = wakeup::Schedule { start_ns: clock.now(), period_ns, deadline_ns: period_ns, warmup: 0, slots };
     let before = usage::of_thread();
-    let outcome = wakeup::run(Clock::Monotonic, &schedule, &AtomicBool::new(false), &mut writer, None);
+    let outcome = wakeup::run(clock, &schedule, &AtomicBool::new(false), &mut writer, None);
     let used = usage::of_thread().since(before);
     let (snapshot, blocks) = reader.finish(writer);
     let plain = &snapshot.plain;

@@ -6,7 +6,7 @@
 
 use crate::{
     block::Class,
-    recorder::{Recorder, Spin},
+    recorder::{Phase, Recorder, Spin},
     word::Word,
 };
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -119,9 +119,13 @@ pub fn run(
 ) -> Outcome {
     let warmup = Task { iterations: u64::MAX, duration_ns: task.warmup_ns, ..*task };
     let limits = Limits { classified_ns: CLASSIFIED_NS, heed_sample: false };
+    recorder.enter(Phase::WarmUp);
     on_source(source, &warmup, limits, stop, recorder, schedstat);
     recorder.reset();
-    on_source(source, task, Limits { heed_sample: true, ..limits }, stop, recorder, schedstat)
+    recorder.enter(Phase::Counting);
+    let outcome = on_source(source, task, Limits { heed_sample: true, ..limits }, stop, recorder, schedstat);
+    recorder.enter(Phase::Ended);
+    outcome
 }
 
 /// Runs every cold path of the loop and the recorder once (some ms), then forgets what was recorded.

@@ -4,7 +4,7 @@
 //! is *met* when woken for within the deadline, *late* when woken for later, *missed* when it passed without being
 //! armed. The three add up to the slots elapsed, however the loop ends.
 
-use crate::recorder::{Recorder, Slots};
+use crate::recorder::{Phase, Recorder, Slots};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use latido_sys::{Errno, clock::Clock, signal};
 
@@ -169,6 +169,7 @@ fn drive(
         overruns: 0,
         heed_sample: false,
     };
+    recorder.enter(Phase::WarmUp);
     let mut passed = run(&warmup, recorder, overrun.as_deref_mut());
     for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
         recorder.reset();
@@ -179,6 +180,7 @@ fn drive(
     for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
         recorder.start_at(first);
     }
+    recorder.enter(Phase::Counting);
     let counted = Pass { first, slots: schedule.slots, overruns: passed.overruns, heed_sample: true, ..warmup };
     if passed.end == End::Complete {
         passed = run(&counted, recorder, overrun.as_deref_mut());
@@ -188,6 +190,7 @@ fn drive(
     let ended_ns = now();
     for recorder in [Some(&mut *recorder), overrun].into_iter().flatten() {
         recorder.finish(ended_ns);
+        recorder.enter(Phase::Ended);
     }
     Outcome { end: passed.end, first_slot_ns: first, ended_ns, elapsed: passed.elapsed, slots: recorder.slots() }
 }

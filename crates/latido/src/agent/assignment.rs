@@ -1,6 +1,6 @@
 //! What the supervisor hands to the measuring process: the cell with nothing left to choose.
 
-use crate::{cell::Cell, cpus::CpuSet, machine, probe, registry, tuning};
+use crate::{cell::Cell, cpus::CpuSet, load::LOADS, machine, probe, registry, tuning};
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,12 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
     let probe = registry::build("probe", probe::PROBES, &cell.probe)?;
     probe.check(&cell)?;
     cell.probe.options = probe.options();
+    for item in &mut cell.load.items {
+        item.options = registry::build("load", LOADS, item)?.options();
+    }
+    for item in &mut cell.tuning.items {
+        item.options = registry::build("tuning", tuning::TUNINGS, item)?.options();
+    }
     let allowed = machine::allowed_cpus();
     let cpus = match &cell.cpus {
         Some(asked) => {

@@ -14,3 +14,37 @@ pub mod stage;
 pub mod supervise;
 mod threads;
 mod watch;
+
+use anyhow::Result;
+
+/// What this process is within a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Tunings, loads, journal: `latido agent`.
+    Supervisor,
+    /// The real-time process: `latido agent --measure`.
+    Measuring,
+}
+
+impl Role {
+    /// Plays the role until the cell is over; the exit status.
+    ///
+    /// # Errors
+    /// The peer is gone.
+    pub fn run(self) -> Result<u8> {
+        match self {
+            Self::Supervisor => supervise::run(),
+            Self::Measuring => measure::run(),
+        }
+    }
+}
+
+/// The role that exactly these arguments give a process, if they do.
+pub fn role() -> Option<Role> {
+    let words: Vec<_> = std::env::args_os().skip(1).take(3).collect();
+    match words.as_slice() {
+        [agent] if agent == "agent" => Some(Role::Supervisor),
+        [agent, measure] if agent == "agent" && measure == "--measure" => Some(Role::Measuring),
+        _ => None,
+    }
+}

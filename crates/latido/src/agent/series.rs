@@ -23,6 +23,15 @@ pub struct Name {
     pub thread: u32,
 }
 
+/// What the memory of one thread does not know.
+#[derive(Debug, Default)]
+pub struct Placed {
+    /// The thread's first slot after the cell's, in ns: all times of a record count from the cell's first slot.
+    pub offset_ns: u64,
+    /// The probe's own facts.
+    pub facts: BTreeMap<String, i64>,
+}
+
 /// A file of a cell: its name and its bytes.
 pub type File = (String, Vec<u8>);
 
@@ -36,7 +45,7 @@ pub fn series(
     snapshot: &Snapshot,
     blocks: &[Block],
     periodic: bool,
-    facts: BTreeMap<String, i64>,
+    placed: Placed,
 ) -> Result<(Series, Vec<File>)> {
     let plain = hdr(&snapshot.plain)?;
     let summary = summary(&snapshot.plain, &plain);
@@ -51,9 +60,9 @@ pub fn series(
     if let Some(missed) = snapshot.missed.as_ref().filter(|missed| missed.count > 0) {
         named.missed = file("missed", "hdr", codec::encode_histogram(&hdr(missed)?)?);
     }
-    let blocks: Vec<record::Block> = blocks.iter().map(block).collect();
+    let blocks: Vec<record::Block> = blocks.iter().map(|one| block(one, placed.offset_ns)).collect();
     named.blocks = file("blocks", "csv", codec::encode_blocks(&blocks)?);
-    let largest: Vec<record::Sample> = snapshot.largest.iter().map(sample).collect();
+    let largest: Vec<record::Sample> = snapshot.largest.iter().map(|one| sample(one, placed.offset_ns)).collect();
     named.largest = file("largest", "csv", codec::encode_largest(&largest)?);
     let corrected = match snapshot.corrected().filter(|_| periodic) {
         Some(corrected) => {
@@ -83,7 +92,7 @@ pub fn series(
             missed: snapshot.slots.missed,
         }),
         corrected,
-        facts,
+        facts: placed.facts,
         files: named,
     };
     Ok((series, files))
@@ -93,6 +102,8 @@ pub fn series(
 fn hdr(distribution: &Distribution) -> Result<Histogram<u64>> {
     let mut histogram = codec::histogram()?;
     for (index, &count) in distribution.counts.iter().enumerate() {
+        // The loop counts samples below zero in bucket 0; the files hold only what they can say.
+        let count = if index == 0 { count.saturating_sub(distribution.negative) } else { count };
         if count > 0 {
             let value = histogram::lowest(index);
             histogram.record_n(value, count).map_err(|error| anyhow!("histogram: {error}"))?;
@@ -115,17 +126,17 @@ fn summary(distribution: &Distribution, histogram: &Histogram<u64>) -> Summary {
     summarise(&exact, histogram, bands)
 }
 
-fn sample(sample: &Sample) -> record::Sample {
-    record::Sample { value: sample.value, at_ns: sample.at_ns, class: sample.class.name().into() }
+fn sample(sample: &Sample, offset_ns: u64) -> record::Sample {
+    record::Sample { value: sample.value, at_ns: sample.at_ns + offset_ns, class: sample.class.name().into() }
 }
 
-fn block(block: &Block) -> record::Block {
+fn block(block: &Block, offset_ns: u64) -> record::Block {
     record::Block {
-        start_ns: block.start_ns,
+        start_ns: block.start_ns + offset_ns,
         length_ns: block.length_ns,
         count: block.count,
         sum: block.sum,
         sum_squares: block.sum_squares,
-        largest: block.largest().iter().map(sample).collect(),
+        largest: block.largest().iter().map(|one| sample(one, offset_ns)).collect(),
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     assignment::Assignment,
     reporter::Reporter,
-    series::{Name, series},
+    series::{Name, Placed, series},
     threads,
 };
 use crate::{
@@ -220,7 +220,7 @@ impl<'a> Stage<'a> {
             progress.threads.push(thread_progress(tap, &snapshot, self.cell.limit));
             if due {
                 let blocks = tap.reader.blocks_with(&snapshot);
-                parts.push(series(index, &tap.name, &snapshot, &blocks, tap.periodic, Facts::new())?);
+                parts.push(series(index, &tap.name, &snapshot, &blocks, tap.periodic, Placed::default())?);
             }
         }
         self.reporter.progress(progress)?;
@@ -250,13 +250,20 @@ impl<'a> Stage<'a> {
                 let blocks = tap.reader.blocks_with(&snapshot);
                 let mut facts = (tap.facts)(&snapshot);
                 self.evidence.throttle.throttle_like += facts.get("throttle_like").map_or(0, |n| n.unsigned_abs());
-                let offset = result.done.first_slot_ns.saturating_sub(first);
-                facts.insert("first_slot_ns".into(), i64::try_from(offset).unwrap_or(i64::MAX));
+                let offset_ns = result.done.first_slot_ns.saturating_sub(first);
+                facts.insert("first_slot_ns".into(), i64::try_from(offset_ns).unwrap_or(i64::MAX));
                 if let (Outcome::Complete, Some(stopped)) = (&outcome, snapshot.stopped) {
                     outcome = Outcome::Stopped { value_ns: stopped.value, cpu: tap.name.cpu, at_ns: stopped.at_ns };
                 }
                 self.evidence.clock.backwards += snapshot.plain.negative + snapshot.spin.backwards;
-                parts.push(series(parts.len(), &tap.name, &snapshot, &blocks, tap.periodic, facts)?);
+                parts.push(series(
+                    parts.len(),
+                    &tap.name,
+                    &snapshot,
+                    &blocks,
+                    tap.periodic,
+                    Placed { offset_ns, facts },
+                )?);
             }
         }
         if outcome == Outcome::Complete && self.interrupted.load(Ordering::Relaxed) {

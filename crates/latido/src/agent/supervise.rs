@@ -17,7 +17,11 @@ use crate::{
     tuning::{Applied, TUNINGS},
 };
 use anyhow::{Context, Result, bail};
-use latido_sys::process;
+use latido_sys::{
+    clock::Clock,
+    process,
+    sched::{self, Policy},
+};
 use signal_hook::consts::SIGKILL;
 use std::{
     io::{BufRead, BufReader, Stdin, Stdout, Write, stdin, stdout},
@@ -30,6 +34,9 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+
+/// The nice value of supervisor and measuring process outside the loops.
+const URGENT: i8 = -15;
 
 /// How often the supervisor looks at the loads and at its own signals.
 const LOOK: Duration = Duration::from_millis(100);
@@ -51,6 +58,9 @@ pub fn run() -> Result<u8> {
     // session already, which serves as well.
     let _ = rustix::process::setsid();
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    // Before the loads in the queue, or an overload would keep us from ending it. Refused without the right; then it is
+    // as it is. The loads start without it.
+    let _ = sched::set_policy(0, Policy::Other { nice: URGENT }, false);
     let mut out = Writer::new(stdout());
     out.send(Body::Hello { latido: env!("CARGO_PKG_VERSION").into(), pid: std::process::id() })?;
     crate::fault::point("agent");
@@ -150,10 +160,14 @@ impl Supervisor {
         let mut watch = None;
         let mut evidence = None;
         let mut record = None;
+        let mut watched_from = 0;
         let mut last_look = Instant::now();
+        let mut last_glance = Instant::now();
         loop {
             if self.terminated.load(Ordering::Relaxed) {
+                // The loads first: under an overload even dying takes long.
                 measuring.kill();
+                borrowed.loads.iter_mut().rev().for_each(Running::stop);
                 bail!("stopped at once by a signal; nothing of this cell was kept, everything was put back");
             }
             match self.inbox.recv_timeout(LOOK) {
@@ -166,7 +180,12 @@ impl Supervisor {
                     Some(Message::Line(Body::Progress(progress))) => {
                         if progress.phase == "measuring" && watch.is_none() {
                             borrowed.loads.iter_mut().for_each(Running::measuring_starts);
-                            watch = Some(Watch::start(&measured_cpus(cell), priority(cell.scheduling)));
+                            watched_from = Clock::Monotonic.now();
+                            watch = Some(Watch::start(
+                                &measured_cpus(cell),
+                                priority(cell.scheduling),
+                                measuring.child.id(),
+                            ));
                             last_look = Instant::now();
                         }
                         if progress.phase == "finishing" && evidence.is_none() {
@@ -181,7 +200,7 @@ impl Supervisor {
                     }
                     Some(Message::Blob { name, bytes }) => out.blob(&name, &bytes)?,
                     Some(Message::Line(Body::Record(mut inner))) => {
-                        complete(&mut inner, &machine, borrowed, evidence.clone().unwrap_or_default());
+                        complete(&mut inner, &machine, borrowed, evidence.clone().unwrap_or_default(), watched_from);
                         if inner.outcome == Outcome::Checkpoint {
                             out.send(Body::Record(inner))?;
                         } else {
@@ -193,6 +212,12 @@ impl Supervisor {
                 },
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if last_glance.elapsed() >= LOOK {
+                last_glance = Instant::now();
+                if let Some(watch) = &mut watch {
+                    watch.glance();
+                }
             }
             if last_look.elapsed() >= Duration::from_secs(1) {
                 last_look = Instant::now();
@@ -303,7 +328,6 @@ impl Measuring {
 
     fn kill(&mut self) {
         let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 
     /// How it ended, in words.
@@ -320,18 +344,22 @@ impl Measuring {
 impl Drop for Measuring {
     fn drop(&mut self) {
         self.kill();
+        let _ = self.child.wait();
     }
 }
 
 /// Adds to the measuring process's record what only the supervisor knows.
-fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: Evidence) {
+/// `watched_from` is the zero of the evidence's times on CLOCK_MONOTONIC; a record's is its first slot.
+fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: Evidence, watched_from: u64) {
     let evidence = &mut record.quality;
     evidence.steal_ns = seen.steal_ns;
     evidence.smi = seen.smi;
     evidence.frequency_khz = seen.frequency_khz;
     evidence.temperature_mc = seen.temperature_mc;
     evidence.foreign = seen.foreign;
+    let shift = watched_from.wrapping_sub(record.anchors.monotonic_ns).cast_signed();
     evidence.timeline = seen.timeline;
+    evidence.timeline.iter_mut().for_each(|second| second.start_ns = second.start_ns.saturating_add_signed(shift));
     evidence.dma_latency_held = borrowed
         .tunings
         .iter()

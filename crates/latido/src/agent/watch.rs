@@ -9,6 +9,7 @@ use crate::{
 use std::{
     fs::{self, File},
     os::unix::fs::FileExt,
+    path::{Path, PathBuf},
     time::Instant,
 };
 
@@ -30,13 +31,16 @@ pub struct Watch {
     frequency: Option<(u64, u64)>,
     temperature: Option<i64>,
     foreign: foreign::Watched,
+    /// The probe's own threads, whose standing still betrays others, and how long each had run at the last glance.
+    probe: Vec<(PathBuf, u64)>,
     timeline: Vec<Second>,
     resolution: u64,
 }
 
 impl Watch {
-    /// Starts to observe the measured CPUs. `priority` is the probe's own (`None` for a time-sharing probe).
-    pub fn start(cpus: &CpuSet, priority: Option<u8>) -> Self {
+    /// Starts to observe the measured CPUs. `priority` is the probe's own (`None` for a time-sharing probe), `pid` its
+    /// process.
+    pub fn start(cpus: &CpuSet, priority: Option<u8>, pid: u32) -> Self {
         let msrs = cpus.iter().filter_map(|cpu| File::open(format!("/dev/cpu/{cpu}/msr")).ok()).collect();
         let mut watch = Self {
             cpus: cpus.clone(),
@@ -51,6 +55,7 @@ impl Watch {
             frequency: None,
             temperature: None,
             foreign: foreign::Watched::start(cpus, priority),
+            probe: threads(pid).map(|dir| (dir, 0)).collect(),
             timeline: Vec::new(),
             resolution: 1,
         };
@@ -77,7 +82,23 @@ impl Watch {
             self.note(second);
         }
         self.look_at_hardware();
-        (self.last, self.steal_last, self.smi_last, self.tick) = (now, steal, smi, self.tick + 1);
+        (self.last, self.tick) = (now, self.tick + 1);
+        (self.steal_last, self.smi_last) = (steal, smi);
+    }
+
+    /// A glance, some ten times a second: where a thread of the probe wants to run and does not get on, somebody else is
+    /// at work, perhaps only now. The known tasks are not enough then: look who.
+    pub fn glance(&mut self) {
+        let mut stands = false;
+        for (dir, before) in &mut self.probe {
+            let Some((wants, ran)) = standing(dir) else { continue };
+            stands |= wants && ran == *before;
+            *before = ran;
+        }
+        if stands {
+            self.foreign.find(&self.cpus);
+            self.foreign.update(&self.cpus);
+        }
     }
 
     /// Ends the observation and writes what was seen into the evidence.
@@ -131,6 +152,19 @@ impl Watch {
         let hottest = thermal_zones().filter_map(|zone| number(&format!("{zone}/temp"))).max();
         self.temperature = self.temperature.max(hottest);
     }
+}
+
+/// The threads of a process.
+fn threads(pid: u32) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// Whether a thread wants to run (state R, proc_pid_stat(5)), and how long it has run, in ns (schedstat).
+fn standing(dir: &Path) -> Option<(bool, u64)> {
+    let stat = fs::read_to_string(dir.join("stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    let ran = fs::read_to_string(dir.join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()?;
+    Some((rest.trim_start().starts_with('R'), ran))
 }
 
 fn nanos(span: std::time::Duration) -> u64 {

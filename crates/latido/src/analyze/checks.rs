@@ -5,7 +5,7 @@ use super::{
     trust::Level::{self, Contaminated, Invalid, Note, Ok, Unknown},
 };
 use crate::{
-    record::{Outcome, Record},
+    record::{Outcome, Record, ThreadEvidence},
     units::human,
 };
 
@@ -27,8 +27,15 @@ fn unknown() -> Judged {
 pub(super) fn policy(record: &Record, _: &Deciding) -> Judged {
     let asked = record.cell.scheduling;
     match &record.quality.policy_refused {
-        Some(why) => (Invalid, format!("{asked} was refused: {why}")),
-        None if asked.is_realtime() => ok(format!("{asked} granted")),
+        Some(why) => (Invalid, why.clone()),
+        // The kernel's own answer, thread by thread: what was asked for is not what runs.
+        None if asked.is_realtime() => {
+            let real = |thread: &ThreadEvidence| thread.policy != "other" && !thread.policy.starts_with("other ");
+            match record.quality.threads.iter().all(real) {
+                true => ok(format!("{asked} granted")),
+                false => ok("none: the probe asks for no policy"),
+            }
+        }
         None => (Note, format!("`{asked}`, as asked: any task may delay it")),
     }
 }

@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn an_invalid_cell_gives_no_pass_and_foreign_time_no_fail() {
         let mut invalid = fixture();
-        invalid.record(1).quality.policy_refused = Some("EPERM".into());
+        invalid.record(1).quality.policy_refused = Some("fifo 80 was refused: EPERM".into());
         let (verdict, detail) = judged(&invalid, &expect(&[("load", "idle")], Statistic::Max, Op::Less, 100_000.0));
         assert_eq!(verdict, Verdict::Inconclusive);
         assert!(detail.contains("refused"), "{detail}");

@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn what_was_not_real_time_is_inconclusive_even_if_it_fails() {
         let mut fixture = spiky();
-        fixture.record(2).quality.policy_refused = Some("EPERM, allow it with `ulimit -r 99`".into());
+        fixture.record(2).quality.policy_refused = Some("fifo 80 was refused: EPERM, allow it with `ulimit -r 99`".into());
         let judgement = judged(&fixture);
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Inconclusive, 3));
         assert!(judgement.headline.contains("refused"), "{}", judgement.headline);

@@ -181,7 +181,7 @@ mod tests {
             });
         };
         let changes: &[(&str, Change)] = &[
-            ("policy", |r| r.quality.policy_refused = Some("EPERM".into())),
+            ("policy", |r| r.quality.policy_refused = Some("fifo 80 was refused: EPERM".into())),
             ("load", dead),
             ("tunings", |r| {
                 let item = Item::default();

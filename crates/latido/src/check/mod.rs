@@ -9,7 +9,10 @@ mod surroundings;
 #[cfg(test)]
 mod tests;
 
-use crate::machine::{Machine, Root};
+use crate::{
+    machine::{Machine, Root},
+    report::terminal::Style,
+};
 use serde::Serialize;
 
 /// Every check, in the order in which a machine is understood: kernel, permission, power, scheduler, surroundings.
@@ -187,10 +190,10 @@ impl Check {
 }
 
 /// The whole command: the text for stdout (one JSON document, or a table) and the exit status.
-pub fn run(root: &Root, json: bool, colour: bool) -> (String, u8) {
+pub fn run(root: &Root, json: bool, style: Style) -> (String, u8) {
     let machine = Machine::read(root);
     let points = points(root, &machine);
     let exit = Fitness::of(&points).exit_code();
-    let text = if json { render::json(&machine, &points) } else { render::table(&machine, &points, colour) };
+    let text = if json { render::json(&machine, &points) } else { render::table(&machine, &points, style) };
     (text, exit)
 }

@@ -1,14 +1,14 @@
 //! The points as a table for people and as one JSON document for programs.
 
 use super::{Fitness, Point, Remedy, Severity};
-use crate::machine::Machine;
+use crate::{machine::Machine, report::terminal::Style};
 use serde::Serialize;
 use std::fmt::Write as _;
 
 /// The version of the JSON document.
 const SCHEMA: u32 = 1;
 
-/// Lines of words end here; commands are never broken.
+/// Lines of words are no longer than this even where there is more room; commands are never broken.
 const WIDTH: usize = 100;
 
 #[derive(Serialize)]
@@ -27,8 +27,9 @@ pub fn json(machine: &Machine, points: &[Point]) -> String {
     serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
 }
 
-pub fn table(machine: &Machine, points: &[Point], colour: bool) -> String {
-    let mut text = headline(machine, points, colour);
+pub fn table(machine: &Machine, points: &[Point], style: Style) -> String {
+    let width = style.width.min(WIDTH);
+    let mut text = headline(machine, points, style.color);
     let name_width = points.iter().map(|point| point.check.len()).max().unwrap_or(0);
     let indent = DETAIL + name_width + 2;
     let mut sorted: Vec<&Point> = points.iter().collect();
@@ -42,14 +43,14 @@ pub fn table(machine: &Machine, points: &[Point], colour: bool) -> String {
             text.push('\n');
         }
         previous = Some(point.severity);
-        let mark = paint(point.severity, &format!("{:MARK_WIDTH$}", mark(point.severity)), colour);
+        let mark = paint(point.severity, &format!("{:MARK_WIDTH$}", mark(point.severity)), style.color);
         let _ = write!(text, "{mark} {:name_width$}  ", point.check);
-        wrap(&mut text, indent, "", &point.state);
+        wrap(&mut text, indent, width, "", &point.state);
         if brief {
             continue;
         }
         let _ = write!(text, "{:DETAIL$}", "");
-        wrap(&mut text, DETAIL, "", point.why);
+        wrap(&mut text, DETAIL, width, "", point.why);
         for remedy in &point.remedies {
             match remedy {
                 Remedy::Run(command) => {
@@ -60,7 +61,7 @@ pub fn table(machine: &Machine, points: &[Point], colour: bool) -> String {
                 }
                 Remedy::Do(what) => {
                     let _ = write!(text, "{:DETAIL$}", "");
-                    wrap(&mut text, DETAIL, "- ", what);
+                    wrap(&mut text, DETAIL, width, "- ", what);
                 }
             }
         }
@@ -90,7 +91,7 @@ fn headline(machine: &Machine, points: &[Point], colour: bool) -> String {
             _ => format!("{count} {}", mark(severity)),
         })
         .collect();
-    format!("{}: {}\n{}\n", what.join(", "), paint(severity, verdict, colour), counts.join(", "))
+    format!("{}\n{}\n{}\n", what.join(", "), paint(severity, verdict, colour), counts.join(", "))
 }
 
 /// As wide as the longest mark.
@@ -122,13 +123,13 @@ fn paint(severity: Severity, text: &str, colour: bool) -> String {
 }
 
 /// Appends words from the current column, which is `indent`, and breaks lines between them.
-fn wrap(text: &mut String, indent: usize, bullet: &str, words: &str) {
+fn wrap(text: &mut String, indent: usize, width: usize, bullet: &str, words: &str) {
     text.push_str(bullet);
     let start = indent + bullet.len();
     let mut column = start;
     for word in words.split_whitespace() {
         let length = word.chars().count();
-        if column > start && column + 1 + length > WIDTH {
+        if column > start && column + 1 + length > width {
             let _ = write!(text, "\n{:start$}", "");
             column = start;
         } else if column > start {

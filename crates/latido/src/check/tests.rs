@@ -1,6 +1,8 @@
 use super::*;
 use crate::machine::fixture::{self, Tree};
 
+const PLAIN: Style = Style { width: 80, color: false };
+
 fn points_of(tree: &Tree) -> Vec<Point> {
     points(&tree.root, &Machine::read(&tree.root))
 }
@@ -16,14 +18,17 @@ fn severities(tree: &Tree, wanted: Severity) -> Vec<&'static str> {
 #[test]
 fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     let tree = fixture::desktop();
-    let (text, exit) = run(&tree.root, false, false);
+    let (text, exit) = run(&tree.root, false, PLAIN);
     assert_eq!(exit, 2);
     insta::assert_snapshot!(text, @r#"
-    desk, Linux 6.12.9-amd64, x86_64, 4 CPUs: NOT fit for real-time measurement
+    desk, Linux 6.12.9-amd64, x86_64, 4 CPUs
+    NOT fit for real-time measurement
     1 UNFIT, 3 warnings, 6 pieces of advice, 8 ok
 
-    UNFIT   real-time permission    refused: CAP_SYS_NICE is missing and ulimit -r is 0
-            Without SCHED_FIFO the measurement competes with everything else and says little.
+    UNFIT   real-time permission    refused: CAP_SYS_NICE is missing and ulimit -r
+                                    is 0
+            Without SCHED_FIFO the measurement competes with everything else and
+            says little.
             $ printf '%s - rtprio 99\n%s - memlock unlimited\n' "$USER" "$USER" | sudo tee /etc/security/limits.d/90-latido.conf
             - log out and in again after granting it; or run latido with sudo
 
@@ -33,47 +38,57 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
             boot with preempt=full
             $ sudo apt-get install linux-image-rt-amd64
 
-    warning memory locking          only 8192 KiB (ulimit -l), and CAP_IPC_LOCK is missing
-            A page that must be fetched in the loop costs microseconds to milliseconds.
+    warning memory locking          only 8192 KiB (ulimit -l), and CAP_IPC_LOCK is
+                                    missing
+            A page that must be fetched in the loop costs microseconds to
+            milliseconds.
             $ printf '%s - rtprio 99\n%s - memlock unlimited\n' "$USER" "$USER" | sudo tee /etc/security/limits.d/90-latido.conf
             - log out and in again after granting it; or run latido with sudo
 
     warning frequency scaling       powersave, 400-4700 MHz (intel_pstate)
-            A CPU that was slowed down while idle runs its first instructions slowly.
+            A CPU that was slowed down while idle runs its first instructions
+            slowly.
             $ echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor
 
     advice  turbo                   on
-            Frequencies above the nominal one come and go with temperature and with other cores.
+            Frequencies above the nominal one come and go with temperature and with
+            other cores.
             $ echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo
 
-    advice  fair server             50ms of 1s on CPUs 0-3; touches busy loops, not periodic tasks
-            Since Linux 6.12 it takes its budget from busy real-time tasks when others starve.
+    advice  fair server             50ms of 1s on CPUs 0-3; touches busy loops, not
+                                    periodic tasks
+            Since Linux 6.12 it takes its budget from busy real-time tasks when
+            others starve.
             $ for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 | sudo tee $f; done
 
     advice  isolated CPUs           none
-            On a CPU of its own a real-time task meets no other task and few interrupts.
+            On a CPU of its own a real-time task meets no other task and few
+            interrupts.
             boot with isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3
 
     advice  SMT                     on
-            A sibling thread shares the core's caches and execution units with the measured one.
+            A sibling thread shares the core's caches and execution units with the
+            measured one.
             $ echo off | sudo tee /sys/devices/system/cpu/smt/control
             boot with nosmt
 
     advice  swap                    1024 MiB
-            Locked memory stays, but a machine that swaps delays whoever waits for its disk.
+            Locked memory stays, but a machine that swaps delays whoever waits for
+            its disk.
             $ sudo swapoff -a
 
     advice  transparent huge pages  always
-            The kernel moves memory around to make them, and stops its users meanwhile.
+            The kernel moves memory around to make them, and stops its users
+            meanwhile.
             $ echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled
 
     ok      high-resolution timers  on, says /boot/config-6.12.9-amd64
     ok      clock source            tsc
     ok      kernel debugging        no costly option, says /boot/config-6.12.9-amd64
-    ok      idle states             C10 takes 230 us to leave; a run holds it off unless told --tune
-                                    cstates:as-is
-    ok      real-time throttle      950 ms of 1000 ms, which this kernel (6.12 or newer) no longer
-                                    enforces
+    ok      idle states             C10 takes 230 us to leave; a run holds it off
+                                    unless told --tune cstates:as-is
+    ok      real-time throttle      950 ms of 1000 ms, which this kernel (6.12 or
+                                    newer) no longer enforces
     ok      load now                0.40 tasks on 4 CPUs in the last minute
     ok      hypervisor              none
     ok      container               none
@@ -83,14 +98,14 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
 #[test]
 fn a_tuned_board_is_fit_with_nothing_to_change() {
     let tree = fixture::board();
-    assert_eq!(run(&tree.root, false, false).1, 0);
+    assert_eq!(run(&tree.root, false, PLAIN).1, 0);
     assert_eq!(severities(&tree, Severity::Ok).len(), CHECKS.len());
 }
 
 #[test]
 fn an_unreadable_machine_is_unknown_in_every_point() {
     let tree = fixture::empty();
-    assert_eq!(run(&tree.root, false, false).1, 3);
+    assert_eq!(run(&tree.root, false, PLAIN).1, 3);
     assert_eq!(severities(&tree, Severity::Unknown).len(), CHECKS.len());
 }
 
@@ -101,7 +116,7 @@ fn a_container_without_budget_names_the_control_group_although_root_has_the_capa
     let found = point(&tree, "real-time permission");
     assert_eq!(found.severity, Severity::Unfit);
     assert!(found.state.contains("/sys/fs/cgroup"), "{}", found.state);
-    assert_eq!(run(&tree.root, false, false).1, 2);
+    assert_eq!(run(&tree.root, false, PLAIN).1, 2);
 }
 
 #[test]
@@ -161,7 +176,7 @@ fn lock_debugging_and_coarse_clocks_make_a_machine_unfit() {
 
 #[test]
 fn json_is_one_document_with_the_points_and_the_verdict() {
-    let (text, exit) = run(&fixture::desktop().root, true, true);
+    let (text, exit) = run(&fixture::desktop().root, true, Style { color: true, ..PLAIN });
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["verdict"], "unfit");
     assert_eq!(document["exit"], exit);
@@ -174,7 +189,7 @@ fn json_is_one_document_with_the_points_and_the_verdict() {
 #[test]
 fn colour_adds_only_escape_sequences() {
     let tree = fixture::desktop();
-    let (plain, coloured) = (run(&tree.root, false, false).0, run(&tree.root, false, true).0);
+    let (plain, coloured) = (run(&tree.root, false, PLAIN).0, run(&tree.root, false, Style { color: true, ..PLAIN }).0);
     assert!(coloured.contains("\x1b["));
     let mut stripped = String::new();
     for (index, piece) in coloured.split("\x1b[").enumerate() {
@@ -194,7 +209,7 @@ fn names_and_reasons_fit_their_columns() {
 #[test]
 fn this_machine_answers_every_check() {
     let root = Root::default();
-    let (text, exit) = run(&root, false, false);
+    let (text, exit) = run(&root, false, PLAIN);
     assert!([0, 2, 3].contains(&exit));
     assert!(CHECKS.iter().all(|check| text.contains(check.name)));
 }

@@ -1,6 +1,6 @@
 //! `latido agent`: the target's side of a cell, started by the host.
 
-use crate::agent;
+use crate::agent::Role;
 use anyhow::Result;
 
 /// The target's side of a cell: the cell on stdin, the record on stdout.
@@ -16,5 +16,5 @@ pub struct Args {
 /// # Errors
 /// What ended the cell.
 pub fn run(args: Args) -> Result<u8> {
-    if args.measure { agent::measure::run() } else { agent::supervise::run() }
+    if args.measure { Role::Measuring.run() } else { Role::Supervisor.run() }
 }

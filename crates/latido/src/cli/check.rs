@@ -17,7 +17,7 @@ pub struct Args {
 /// # Errors
 /// The machine cannot be read at all.
 pub fn run(args: Args) -> Result<u8> {
-    let (text, exit) = check::run(&Root::default(), args.json, outcome::style().color);
+    let (text, exit) = check::run(&Root::default(), args.json, outcome::style());
     write_out(&text)?;
     Ok(exit)
 }

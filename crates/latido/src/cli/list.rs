@@ -2,13 +2,17 @@
 
 use super::write_out;
 use crate::{
+    host::outcome,
     plan::{kind::Kind, parse, shipped},
-    store,
+    report::{
+        table::{self, Column},
+        terminal::{Paint, Style, fit, hang, paint},
+    },
+    store::{self, Meta},
 };
 use anyhow::Result;
 use std::{
-    fmt::Write as _,
-    io::{self, Write as _},
+    io::{self, IsTerminal, Write as _},
     path::PathBuf,
 };
 
@@ -51,33 +55,65 @@ pub fn run(args: Args) -> Result<u8> {
     let lists = [What::Probes, What::Loads, What::Tunings, What::Plans];
     let asked = lists.into_iter().filter(|what| args.what.is_none_or(|asked| asked == *what));
     let lists: Vec<(&str, Vec<Line>)> = asked.map(lines).collect();
-    write_out(&if args.json { json(&lists)? } else { text(&lists) })
+    write_out(&if args.json { json(&lists)? } else { text(&lists, style()) })
 }
 
 fn runs(args: &Args) -> Result<u8> {
     let listing = store::list_runs(&store::root(args.store.as_deref())?)?;
     for problem in &listing.problems {
         // Nobody is left to tell when this fails.
-        let _ = writeln!(io::stderr(), "note: {problem}");
+        let _ = writeln!(io::stderr(), "warning: {problem}");
     }
     if args.json {
         let runs: Vec<_> = listing.runs.iter().map(|(_, meta)| meta).collect();
         let document = serde_json::json!({ "schema": 1, "runs": runs, "problems": listing.problems });
         return write_out(&(serde_json::to_string_pretty(&document)? + "\n"));
     }
-    let mut text = String::new();
-    for (_, meta) in &listing.runs {
-        let verdict = match (meta.verdict, &meta.finished) {
-            (Some(verdict), _) => format!("{verdict:?}").to_lowercase(),
-            (None, _) => "unfinished".into(),
-        };
-        let headline = meta.headline.as_deref().unwrap_or("");
-        text.push_str(&format!("{}  {verdict:<12}  {} cells  {headline}\n", meta.id, meta.cells));
-    }
     if listing.runs.is_empty() {
-        text.push_str("no runs yet: `latido run quick` makes one\n");
+        return write_out("no runs yet: `latido run quick` makes one\n");
     }
-    write_out(&text)
+    let runs: Vec<&Meta> = listing.runs.iter().map(|(_, meta)| meta).collect();
+    write_out(&table(&runs, jiff::Timestamp::now(), style()))
+}
+
+/// Layout of stdout; whoever reads lists from a pipe wants them whole.
+fn style() -> Style {
+    let style = outcome::style();
+    if io::stdout().is_terminal() { style } else { Style { width: usize::MAX, ..style } }
+}
+
+fn table(runs: &[&Meta], now: jiff::Timestamp, style: Style) -> String {
+    let column =
+        |name: &str, cell: &dyn Fn(&Meta) -> String| Column::text(name, runs.iter().map(|meta| cell(meta)).collect());
+    let verdict = |meta: &Meta| meta.verdict.map_or_else(|| "unfinished".into(), |verdict| verdict.to_string());
+    let columns = vec![
+        column("run", &|meta| meta.id.clone()),
+        Column { left: false, ..column("age", &|meta| age(&meta.started, now)) },
+        Column::counts("cells", runs.iter().map(|meta| Some(meta.cells as u64))),
+        column("verdict", &verdict),
+        column("what decided", &|meta| meta.headline.clone().unwrap_or_default()),
+    ];
+    // The sentence at the end of a line gives way, not the name at its beginning, which other commands take.
+    let lines = table::render(columns, Style { width: usize::MAX, color: false });
+    let mut text = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let tone = if at == 0 { Paint::Dim } else { Paint::Plain };
+        text.push_str(&paint(&fit(line, style.width), tone, style));
+        text.push('\n');
+    }
+    text
+}
+
+/// How long ago, in the largest whole unit; the run's name has the time itself.
+fn age(started: &str, now: jiff::Timestamp) -> String {
+    let Ok(started) = started.parse::<jiff::Timestamp>() else { return "-".into() };
+    match now.as_second().saturating_sub(started.as_second()) {
+        ..0 => "-".into(),
+        s @ ..120 => format!("{s} s"),
+        s @ ..7_200 => format!("{} min", s / 60),
+        s @ ..172_800 => format!("{} h", s / 3_600),
+        s => format!("{} d", s / 86_400),
+    }
 }
 
 struct Line {
@@ -109,21 +145,22 @@ fn plan(name: &str, text: &str) -> Line {
     Line { name: name.into(), about, main_option: None }
 }
 
-fn text(lists: &[(&str, Vec<Line>)]) -> String {
+fn text(lists: &[(&str, Vec<Line>)], style: Style) -> String {
     let width = lists.iter().flat_map(|(_, lines)| lines).map(|line| line.name.len()).max().unwrap_or(0);
-    let mut out = String::new();
-    for (at, (title, lines)) in lists.iter().enumerate() {
-        let gap = if at == 0 { "" } else { "\n" };
-        // Writing to a string cannot fail.
-        let _ = writeln!(out, "{gap}{title}");
+    let mut out = Vec::new();
+    for (title, lines) in lists {
+        if !out.is_empty() {
+            out.push(String::new());
+        }
+        out.push(paint(title, Paint::Bold, style));
         for Line { name, about, .. } in lines {
-            let _ = writeln!(out, "  {name:width$}  {about}");
+            out.extend(hang(&format!("  {name:width$} "), Paint::Plain, about, style));
         }
         if lines.is_empty() {
-            let _ = writeln!(out, "  (none)");
+            out.push("  (none)".into());
         }
     }
-    out
+    out.join("\n") + "\n"
 }
 
 fn json(lists: &[(&str, Vec<Line>)]) -> Result<String> {
@@ -136,4 +173,49 @@ fn json(lists: &[(&str, Vec<Line>)]) -> Result<String> {
         document.insert((*title).into(), list.collect());
     }
     Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::verdict::Verdict;
+
+    #[test]
+    fn runs_are_aligned_and_only_the_sentence_is_cut() {
+        let run = |id: &str, started: &str, cells, verdict, headline: &str| Meta {
+            id: id.into(),
+            started: started.into(),
+            cells,
+            verdict,
+            headline: Some(headline.into()),
+            ..Meta::default()
+        };
+        let long = "wakeup, busy: 1 of 20000 samples above the limit of 100 us, worst 228 us";
+        let runs = [
+            run("20261121T200000Z-quick-k3f9", "2026-11-21T20:00:00Z", 4, Some(Verdict::Fail), long),
+            run("20261123T195900Z-my-plan-0a1b", "2026-11-23T19:59:00Z", 12, None, ""),
+        ];
+        let now = "2026-11-23T20:00:00Z".parse().unwrap();
+        let text = table(&runs.iter().collect::<Vec<_>>(), now, Style { width: 80, color: false });
+        insta::assert_snapshot!(text, @r#"
+        run                             age  cells  verdict     what decided
+        20261121T200000Z-quick-k3f9     2 d      4  fail        wakeup, busy: 1 of 2000~
+        20261123T195900Z-my-plan-0a1b  60 s     12  unfinished
+        "#);
+    }
+
+    #[test]
+    fn the_age_is_in_whole_units() {
+        let now = "2026-11-21T20:00:00Z".parse().unwrap();
+        for (started, text) in [
+            ("2026-11-21T19:59:01.9Z", "59 s"),
+            ("2026-11-21T19:00:00Z", "60 min"),
+            ("2026-11-20T20:00:00Z", "24 h"),
+            ("2026-11-01T20:00:00Z", "20 d"),
+            ("2027-01-01T00:00:00Z", "-"),
+            ("yesterday", "-"),
+        ] {
+            assert_eq!(age(started, now), text, "{started}");
+        }
+    }
 }

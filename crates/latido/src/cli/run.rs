@@ -25,7 +25,7 @@ pub struct Args {
     /// Probe or plan, then options of the probe (key=value)
     #[arg(value_name = "NAME] [KEY=VALUE")]
     pub words: Vec<String>,
-    /// CPUs to measure, for example 2-5 [default: all allowed]
+    /// CPUs to measure, for example 2-5 [default: the probe's, mostly all allowed]
     #[arg(short, long, value_name = "LIST")]
     pub cpus: Option<String>,
     /// How long each cell measures, for example 10m [default: 60s]

@@ -68,10 +68,13 @@ pub fn cell(
         if wanted > asked {
             match wanted {
                 1 => {
-                    screen.warn("ending the measurement and storing it; press Ctrl-C again to stop at once");
+                    screen.note("ending the measurement and storing it; press Ctrl-C again to stop at once");
                     session.stop();
                 }
-                _ => session.terminate(),
+                _ => {
+                    screen.note("stopping at once; the machine's settings are put back");
+                    session.terminate();
+                }
             }
             asked = wanted;
         }
@@ -145,12 +148,12 @@ impl Listener<'_> {
                     number: self.place.number,
                     cells: self.place.cells,
                     label: self.place.label,
-                    limit: self.cell.limit,
+                    cell: self.cell,
                     after_ns: self.place.after_ns,
                     progress: &progress,
                 });
             }
-            Message::Line(Body::Record(record)) => self.store(&record)?,
+            Message::Line(Body::Record(record)) => self.store(&record, screen)?,
             Message::Line(Body::Error { message }) => {
                 screen.warn(&message);
                 self.errors.push(message);
@@ -161,7 +164,7 @@ impl Listener<'_> {
         Ok(None)
     }
 
-    fn store(&mut self, record: &Record) -> Result<()> {
+    fn store(&mut self, record: &Record, screen: &mut Screen) -> Result<()> {
         let files = std::mem::take(&mut self.files);
         if record.outcome == Outcome::Checkpoint {
             // A checkpoint that cannot be stored is not worth the measurement: the final record may still fit.
@@ -182,6 +185,7 @@ impl Listener<'_> {
             .and_then(|()| self.draft.finish_cell(self.place.number, record, &host));
         crate::fault::point("host");
         if let Err(error) = written {
+            screen.clear();
             super::outcome::print_unstored(record, &files);
             return Err(error.context("the measured figures could not be stored; they are printed above"));
         }

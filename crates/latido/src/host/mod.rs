@@ -77,7 +77,13 @@ pub fn read(dir: &Path) -> Result<Run> {
 fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How) -> Result<u8> {
     let interrupts = Interrupts::watch()?;
     let mut screen = Screen::new(how.quiet);
-    screen.say(&format!("run {} ({} of {} cells) in {}", draft.meta.id, todo.len(), cells.len(), draft.dir.display()));
+    let count = match (todo.len(), cells.len()) {
+        (1, 1) => "1 cell".into(),
+        (left, all) if left == all => format!("{all} cells"),
+        (left, all) => format!("{left} of {all} cells"),
+    };
+    let runs = draft.dir.parent().unwrap_or(&draft.dir);
+    screen.say(&format!("run {}: {count}, stored in {}", draft.meta.id, runs.display()));
     if let Some(banner) = outcome::permission_banner(cells) {
         screen.warn(&banner);
     }
@@ -90,7 +96,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How) -> R
         let place = Place { number, cells: cells.len(), label: &label, after_ns };
         match conduct::cell(&mut draft, cell, place, &interrupts, &mut screen)? {
             Ended::Measured => {}
-            Ended::Infra(reason) => screen.warn(&format!("cell {number} ({label}): {reason}")),
+            Ended::Infra(reason) => screen.error(&format!("cell {number} ({label}): {reason}")),
             Ended::Interrupted => {
                 interrupted = true;
                 break;

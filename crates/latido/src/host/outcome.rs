@@ -1,6 +1,6 @@
 //! What a run comes to: read back from the store, judged, printed, reported. `show` and `report` do the same later.
 
-use super::screen::Screen;
+use super::screen::{self, Screen};
 use crate::{
     analyze::{
         configuration::{Configurations, configurations},
@@ -21,7 +21,7 @@ use crate::{
 use anyhow::{Context, Result};
 use std::{
     fs,
-    io::{IsTerminal, stdout},
+    io::{IsTerminal, stderr, stdout},
     path::{Path, PathBuf},
 };
 
@@ -71,7 +71,7 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
     };
     write_out(&text)?;
     if interrupted {
-        screen.say(&format!("interrupted; `latido run --resume {}` measures what is missing", one.run.meta.id));
+        screen.note(&format!("interrupted; `latido run --resume {}` measures what is missing", one.run.meta.id));
     }
     // `--json` prints one document and nothing else; a report beside it must be asked for.
     let usual = Some(PathBuf::from("report.html")).filter(|_| !how.json);
@@ -109,11 +109,12 @@ fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput
     Ok(ReportInput { title: title.unwrap_or_default(), runs, configurations: &found.all, problems })
 }
 
-/// Layout of stdout: the terminal's width and colours, or 100 columns without.
+/// Layout of stdout: its colours and width. Through a pipe (`| less`) most text is read on the terminal of stderr; 100
+/// columns where neither is one.
 pub fn style() -> Style {
-    let terminal = stdout().is_terminal();
-    let width = rustix::termios::tcgetwinsize(stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|w| *w > 0);
-    let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let sizes = [rustix::termios::tcgetwinsize(stdout()), rustix::termios::tcgetwinsize(stderr())];
+    let width = sizes.into_iter().flatten().map(|size| usize::from(size.ws_col)).find(|width| *width > 0);
+    let color = stdout().is_terminal() && screen::wants_colour();
     Style { width: width.unwrap_or(100).clamp(40, 240), color }
 }
 

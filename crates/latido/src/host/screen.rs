@@ -2,9 +2,10 @@
 
 use crate::report::{
     live::{self, View},
-    terminal::Style,
+    terminal::{Paint, Style, hang},
 };
 use std::{
+    fmt::Write as _,
     io::{IsTerminal, Write, stderr},
     time::{Duration, Instant},
 };
@@ -21,71 +22,192 @@ pub struct Screen {
 
 #[derive(Debug)]
 enum Kind {
-    Live { drawn: usize },
-    Lines { last: Option<Instant>, phase: String },
+    /// The widths of the lines that stand on the terminal.
+    Live(Vec<usize>),
+    Lines {
+        last: Instant,
+        measuring: bool,
+    },
     Quiet,
 }
 
 impl Screen {
     /// Chooses by the terminal and by `quiet`.
     pub fn new(quiet: bool) -> Self {
-        let terminal = stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let terminal = stderr().is_terminal() && can_move();
         let kind = match (quiet, terminal) {
             (true, _) => Kind::Quiet,
-            (false, true) => Kind::Live { drawn: 0 },
-            (false, false) => Kind::Lines { last: None, phase: String::new() },
+            (false, true) => Kind::Live(Vec::new()),
+            (false, false) => Kind::Lines { last: Instant::now(), measuring: false },
         };
-        Self { kind, colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+        Self { kind, colour: terminal && wants_colour() }
     }
 
-    /// A sentence that stays; errors are said even to the quiet.
+    /// A sentence that stays, unless quiet is wanted.
     pub fn say(&mut self, sentence: &str) {
         if !matches!(self.kind, Kind::Quiet) {
-            self.warn(sentence);
+            self.put(sentence);
         }
     }
 
-    /// A sentence that stays, also for the quiet.
+    /// Worth knowing, unless quiet is wanted.
+    pub fn note(&mut self, sentence: &str) {
+        if !matches!(self.kind, Kind::Quiet) {
+            self.labelled("note:", Paint::Plain, sentence);
+        }
+    }
+
+    /// The run goes on, but not as it should; told to the quiet too.
     pub fn warn(&mut self, sentence: &str) {
-        self.clear();
+        self.labelled("warning:", Paint::Warn, sentence);
+    }
+
+    /// Something was not measured; told to the quiet too.
+    pub fn error(&mut self, sentence: &str) {
+        self.labelled("error:", Paint::Bad, sentence);
+    }
+
+    /// The first line is words and may be broken; those below it are commands, which may not.
+    fn labelled(&mut self, label: &str, tone: Paint, sentence: &str) {
+        let width = if matches!(self.kind, Kind::Live(_)) { size().1 } else { usize::MAX };
+        let (words, commands) = sentence.split_once('\n').unwrap_or((sentence, ""));
+        let mut lines = hang(label, tone, words, self.style(width));
+        lines.extend(commands.lines().map(String::from));
+        self.put(&lines.join("\n"));
+    }
+
+    fn put(&mut self, text: &str) {
+        let text = self.erasure() + text + "\n";
         // Nobody to tell it to is no reason to stop a measurement.
-        let _ = writeln!(stderr(), "{sentence}");
+        let _ = stderr().write_all(text.as_bytes());
+    }
+
+    fn style(&self, width: usize) -> Style {
+        Style { width, color: self.colour }
     }
 
     /// The state of the running cell.
     pub fn progress(&mut self, view: View<'_>) {
         match &mut self.kind {
             Kind::Quiet => {}
-            Kind::Lines { last, phase } => {
-                let now = &view.progress.phase;
-                let due = last.is_none_or(|at| at.elapsed() >= LINE_EVERY);
-                if now == "measuring" && (due || phase != now) {
-                    *last = Some(Instant::now());
-                    let _ = writeln!(stderr(), "{}", live::line(view));
+            Kind::Lines { last, measuring } => {
+                let now = view.progress.phase == "measuring";
+                let starts = now && !*measuring;
+                *measuring = now;
+                if starts || (now && last.elapsed() >= LINE_EVERY) {
+                    *last = Instant::now();
+                    let text = if starts { live::start(view) } else { live::line(view) };
+                    let _ = writeln!(stderr(), "{text}");
                 }
-                phase.clone_from(now);
             }
-            Kind::Live { .. } => {
-                let size = rustix::termios::tcgetwinsize(stderr());
-                let (rows, columns) =
-                    size.map_or((24, 80), |size| (usize::from(size.ws_row), usize::from(size.ws_col)));
-                let style = Style { width: columns.clamp(20, 200), color: self.colour };
-                let lines = live::frame(view, rows.max(6), style);
-                self.clear();
-                let mut text = lines.join("\n");
-                text.push('\n');
+            Kind::Live(_) => {
+                let (rows, columns) = size();
+                // A line that fills the last column would lose it to the erasure behind it, and the cursor needs a row.
+                let lines = live::frame(view, rows.saturating_sub(1), self.style(columns.saturating_sub(1)));
+                let text = self.frame(&lines);
                 let _ = stderr().write_all(text.as_bytes());
-                self.kind = Kind::Live { drawn: lines.len() };
             }
         }
     }
 
-    /// Takes the live view off the screen.
-    pub fn clear(&mut self) {
-        if let Kind::Live { drawn: drawn @ 1.. } = &mut self.kind {
-            // ECMA-48: cursor to the first of our lines, erase to the end of the screen.
-            let _ = write!(stderr(), "\x1b[{drawn}F\x1b[J");
-            *drawn = 0;
+    /// Draws over the last frame, in one write: what stays the same is never dark, so nothing flickers.
+    fn frame(&mut self, lines: &[String]) -> String {
+        let mut text = self.home();
+        for line in lines {
+            // ECMA-48: erase to the end of the line.
+            let _ = writeln!(text, "{line}\x1b[K");
         }
+        // Erase what a longer frame or a narrower terminal left below.
+        text.push_str("\x1b[J");
+        self.kind = Kind::Live(lines.iter().map(|line| visible(line)).collect());
+        text
+    }
+
+    /// Moves the cursor to the first of our lines. A terminal that was made narrower has broken them into more rows.
+    fn home(&self) -> String {
+        let Kind::Live(widths) = &self.kind else { return String::new() };
+        let (_, columns) = size();
+        match widths.iter().map(|width| width.div_ceil(columns).max(1)).sum::<usize>() {
+            0 => String::new(),
+            rows => format!("\x1b[{rows}F"),
+        }
+    }
+
+    /// What takes the live view off the terminal.
+    fn erasure(&mut self) -> String {
+        let home = self.home();
+        match &mut self.kind {
+            Kind::Live(widths) if !widths.is_empty() => {
+                widths.clear();
+                home + "\x1b[J"
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Takes the live view off the terminal.
+    pub fn clear(&mut self) {
+        let text = self.erasure();
+        if !text.is_empty() {
+            let _ = stderr().write_all(text.as_bytes());
+        }
+    }
+}
+
+impl Drop for Screen {
+    /// An error ends a run anywhere: its message must not stand below half a view.
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Whether the terminal knows how to move the cursor.
+fn can_move() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
+}
+
+/// Whether colours are wanted on a terminal: `NO_COLOR` is unset or empty (no-color.org), and it can show them.
+pub(super) fn wants_colour() -> bool {
+    can_move() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Rows and columns of the terminal; 24 and 80 where they are not known.
+fn size() -> (usize, usize) {
+    let size = rustix::termios::tcgetwinsize(stderr()).ok().map(|s| (usize::from(s.ws_row), usize::from(s.ws_col)));
+    size.filter(|(rows, columns)| *rows > 1 && *columns > 1).unwrap_or((24, 80))
+}
+
+/// Characters of a line without its colours.
+fn visible(line: &str) -> usize {
+    let mut escaped = false;
+    let shown = |c: &char| {
+        let hidden = escaped || *c == '\x1b';
+        escaped = hidden && *c != 'm';
+        !hidden
+    };
+    line.chars().filter(shown).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live() -> Screen {
+        Screen { kind: Kind::Live(Vec::new()), colour: false }
+    }
+
+    #[test]
+    fn a_frame_covers_the_one_before_it() {
+        let mut screen = live();
+        assert_eq!(screen.frame(&["one".into(), "two".into()]), "one\x1b[K\ntwo\x1b[K\n\x1b[J");
+        assert_eq!(screen.frame(&["three".into()]), "\x1b[2Fthree\x1b[K\n\x1b[J");
+        assert_eq!(screen.erasure(), "\x1b[1F\x1b[J");
+        assert_eq!(screen.erasure(), "", "it is taken off once");
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        assert_eq!(visible("a\x1b[31mbc\x1b[0m d"), 5);
+        assert_eq!(visible("plain"), 5);
     }
 }

@@ -62,7 +62,7 @@ impl Running {
         let mut command = Command::new(program);
         command.args(arguments).env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         // Should the supervisor be killed, the kernel ends the load's first process at once; the host finds the rest.
-        let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: false };
+        let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: true };
         process::prepare(&mut command, manners);
         let mut child = command.spawn().with_context(|| format!("load `{name}`: cannot start `{program}`"))?;
         let tail = Arc::new(Mutex::new(Vec::new()));

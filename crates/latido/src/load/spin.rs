@@ -63,8 +63,7 @@ impl Load for Spin {
             self.memory.unwrap_or(1),
             self.size.unwrap_or(64),
             self.fork.unwrap_or(true),
-            // The seed of a cell has 64 bits, a number in TOML 63.
-            self.seed.unwrap_or(around.seed) >> 1,
+            self.seed.unwrap_or(around.seed),
         );
         let argv = vec![own.to_string_lossy().into_owned(), "load".into(), word];
         Ok(Some(Launch { argv, version: Some(env!("CARGO_PKG_VERSION").into()), note: None }))

@@ -11,7 +11,10 @@ use crate::{cell::Cell, probe::PROBES, registry, suggest::nearest, units::Ns};
 use std::fmt;
 
 /// The axes that `where` can name.
-const AXES: &[&str] = &["kernel", "tuning", "load", "scheduling", "probe"];
+const AXES: &[&str] = &["kernel", "tuning", "load", "scheduling", "probe", CPU];
+
+/// The one key of `where` that is about a series, not about its cell.
+const CPU: &str = "cpu";
 
 const OPS: &[(&str, Op)] = &[("<", Op::Less), ("<=", Op::AtMost), (">", Op::Greater), (">=", Op::AtLeast)];
 
@@ -34,7 +37,8 @@ pub fn read(node: Node, groups: &[Group]) -> Result<Vec<Expect>, Problem> {
 pub fn reachable(expect: &Expect, groups: &[Group]) -> bool {
     groups.iter().any(|group| {
         let said = |axis: &str, level: &str| level_names(group, axis).iter().any(|name| is_level(name, level));
-        said("probe", &expect.probe) && expect.filter.iter().all(|(axis, level)| said(axis, level))
+        let said_or_cpu = |(axis, level): &(String, String)| axis == CPU || said(axis, level);
+        said("probe", &expect.probe) && expect.filter.iter().all(said_or_cpu)
     })
 }
 
@@ -95,6 +99,13 @@ fn filter(node: Node, groups: &[Group]) -> Result<Vec<(String, String)>, Problem
     let mut filter = Vec::new();
     for entry in keys.entries() {
         let level = entry.value.text(entry.key)?;
+        if entry.key == CPU {
+            if level.parse::<u32>().is_err() {
+                return Err(entry.value.problem(format!("`{level}` is not the number of a CPU, for example \"2\"")));
+            }
+            filter.push((CPU.to_string(), level.to_string()));
+            continue;
+        }
         let names: Vec<String> = groups.iter().flat_map(|group| level_names(group, entry.key)).collect();
         if !names.iter().any(|name| is_level(name, level)) {
             let hint = nearest(level, names.iter().map(String::as_str));

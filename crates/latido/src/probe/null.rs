@@ -10,6 +10,7 @@ use crate::{
     units::Ns,
 };
 use anyhow::{Result, ensure};
+use latido_sys::clock::Clock::Monotonic;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -79,6 +80,7 @@ impl Probe for Null {
         let taps = vec![Tap { name, periodic: false, reader, facts: no_facts }];
         let (probe, seed, stop) = (self.clone(), stage.cell.seed, Arc::clone(&stage.stop));
         let body = move || {
+            let first_slot_ns = Monotonic.now();
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             let value = i64::try_from(probe.value.0).unwrap_or(i64::MAX / 4);
             recorder.reset();
@@ -90,7 +92,7 @@ impl Probe for Null {
             recorder.close(probe.samples * STEP);
             hold(probe.hold.as_duration(), &stop);
             // As long as the made-up samples took: equal cells give equal records.
-            Done { first_slot_ns: 0, ended_ns: probe.samples * STEP, failed: None }
+            Done { first_slot_ns, ended_ns: first_slot_ns + probe.samples * STEP, failed: None }
         };
         let job = Job { cpu: None, scheduling: None, taps, rehearse: Box::new(move || Box::new(body)) };
         stage.run(vec![job], self.counts_samples())

@@ -2,8 +2,11 @@
 
 use super::terminal::{Paint, Style, fit, paint};
 use crate::{
+    cell::Cell,
+    probe::PROBES,
     protocol::{Progress, ThreadProgress},
-    units::{Ns, human},
+    registry,
+    units::human,
 };
 
 /// What the host knows beside the agent's progress.
@@ -15,12 +18,37 @@ pub struct View<'a> {
     pub cells: usize,
     /// The cell in words.
     pub label: &'a str,
-    /// The cell's limit.
-    pub limit: Option<Ns>,
+    /// The cell.
+    pub cell: &'a Cell,
     /// Time that the cells after this one will take, in ns.
     pub after_ns: u64,
     /// What the agent said last.
     pub progress: &'a Progress,
+}
+
+impl View<'_> {
+    /// Whether the probe has slots to miss.
+    fn is_periodic(&self) -> bool {
+        let probe = registry::build("probe", PROBES, &self.cell.probe);
+        probe.is_ok_and(|probe| probe.options().contains_key("period"))
+    }
+
+    /// What the probe's last value is: a loop that never sleeps keeps the last gap that was not an ordinary one.
+    fn last(&self) -> &'static str {
+        if self.cell.probe.name == "gap" { "last gap" } else { "now" }
+    }
+
+    /// Time left of the whole run, in ns, as far as it is spent measuring; none where samples are counted instead.
+    fn left(&self) -> Option<u64> {
+        let (progress, cell) = (self.progress, self.cell);
+        let own = match progress.phase.as_str() {
+            "measuring" if progress.total_ns == 0 => return None,
+            "measuring" => progress.total_ns.saturating_sub(progress.elapsed_ns),
+            "finishing" => 0,
+            _ => cell.duration.0.saturating_add(cell.warmup.0),
+        };
+        Some(own.saturating_add(self.after_ns))
+    }
 }
 
 /// The scale of the bars: four decades from 1 us, where latencies live.
@@ -31,79 +59,120 @@ const BAR_DECADES: f64 = 4.0;
 /// lines, those with the largest maxima are shown.
 pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
     let progress = view.progress;
-    let mut lines = vec![paint(&fit(&head(view), style.width), Paint::Bold, style)];
-    if !progress.threads.is_empty() {
-        let room = height.saturating_sub(4).max(1);
+    let mut lines = vec![paint(&fit(&head(view, style.width), style.width), Paint::Bold, style)];
+    // What is shown during the warm-up is forgotten: figures of it would only seem to be results.
+    if progress.phase == "measuring" && !progress.threads.is_empty() {
+        let all = progress.threads.len();
+        // Beside the threads: head, header and spike, and a line on those that are not shown.
+        let room = if all + 3 <= height { all } else { height.saturating_sub(4).max(1) };
         let mut shown: Vec<&ThreadProgress> = progress.threads.iter().collect();
-        if shown.len() > room {
+        if all > room {
             shown.sort_by_key(|thread| std::cmp::Reverse(thread.max));
             shown.truncate(room);
             shown.sort_by_key(|thread| thread.cpu);
         }
-        let middle = if is_narrow(style) { String::new() } else { format!("  {:>8}  {:>8}", "p50", "p99.9") };
-        let header = format!("{:>4}  {:>8}{middle}  {:>8}  {:>6}", "CPU", "now", "max", "missed");
-        let bar = style.width.saturating_sub(header.len() + 2).min(40);
-        let scale = if bar >= 16 { format!("  {:<w$}10ms", "1us", w = bar - 4) } else { String::new() };
-        lines.push(paint(&fit(&(header + &scale), style.width), Paint::Dim, style));
-        lines.extend(shown.iter().map(|thread| row(thread, view.limit, bar, style)));
-        let hidden = progress.threads.len() - shown.len();
-        if hidden > 0 {
-            let text = format!("      and {hidden} more CPUs with smaller maxima");
+        lines.push(header(view, style));
+        lines.extend(shown.iter().map(|thread| row(thread, view, style)));
+        if all > room {
+            let text = match all - room {
+                1 => "      and 1 more CPU with a smaller maximum".into(),
+                more => format!("      and {more} more CPUs with smaller maxima"),
+            };
             lines.push(paint(&fit(&text, style.width), Paint::Dim, style));
         }
+        lines.extend(spike(progress).map(|text| fit(&text, style.width)));
     }
-    lines.extend(spike(progress).map(|text| fit(&text, style.width)));
+    lines.truncate(height.max(1));
     lines
 }
 
-/// One line for a log, every ten seconds.
+/// One line for a log: at the start of measuring what begins, later what was found.
 pub fn line(view: View<'_>) -> String {
     let progress = view.progress;
-    let max = progress.threads.iter().filter_map(|thread| thread.max).max();
-    let missed: u64 = progress.threads.iter().map(|thread| thread.missed).sum();
     let count: u64 = progress.threads.iter().map(|thread| thread.count).sum();
-    let mut text = head(view);
-    if let Some(max) = max {
-        text = format!("{text}, {count} samples, max {}, {missed} missed", human(max));
-    }
-    text
+    let Some(max) = progress.threads.iter().filter_map(|thread| thread.max).max() else {
+        return head(view, usize::MAX);
+    };
+    let missed: u64 = progress.threads.iter().map(|thread| thread.missed).sum();
+    let missed = if view.is_periodic() { format!(", {missed} missed") } else { String::new() };
+    format!("{}, {count} samples, max {}{missed}", head(view, usize::MAX), human(max))
 }
 
-fn head(view: View<'_>) -> String {
+/// The line of a log when a cell begins to measure.
+pub fn start(view: View<'_>) -> String {
+    let span = match view.progress.total_ns {
+        0 => String::new(),
+        total => format!(" for {}", clock(total)),
+    };
+    let more = if view.number < view.cells { left(view) } else { String::new() };
+    format!("{}{}, measuring{span}{more}", place(view), view.label)
+}
+
+/// Where the run is; too long a label gives way, not the time.
+fn head(view: View<'_>, width: usize) -> String {
     let progress = view.progress;
-    let mut text = format!("cell {} of {}: {}, {}", view.number, view.cells, view.label, progress.phase);
-    if progress.total_ns > 0 {
-        let left = progress.total_ns.saturating_sub(progress.elapsed_ns);
-        text = format!("{text} {} of {}", clock(progress.elapsed_ns), clock(progress.total_ns));
-        if view.number < view.cells {
-            text = format!("{text}, {} left in all", clock(left.saturating_add(view.after_ns)));
-        } else {
-            text = format!("{text}, {} left", clock(left));
+    let place = place(view);
+    let mut state = format!(", {}", progress.phase);
+    if progress.phase == "measuring" {
+        state = format!("{state} {}", clock(progress.elapsed_ns));
+        if progress.total_ns > 0 {
+            state = format!("{state} of {}", clock(progress.total_ns));
         }
-    } else if progress.elapsed_ns > 0 {
-        text = format!("{text} {}", clock(progress.elapsed_ns));
     }
-    text
+    state += &left(view);
+    let room = width.saturating_sub(place.chars().count() + state.chars().count()).max(6);
+    place + &fit(view.label, room) + &state
 }
 
-fn row(thread: &ThreadProgress, limit: Option<Ns>, bar: usize, style: Style) -> String {
+fn place(view: View<'_>) -> String {
+    match view.cells {
+        1 => String::new(),
+        cells => format!("cell {} of {cells}: ", view.number),
+    }
+}
+
+fn left(view: View<'_>) -> String {
+    let whose = if view.number < view.cells { " in all" } else { "" };
+    // Rounded up, so that it and the time measured add up to the whole.
+    let up = |ns: u64| ns.saturating_add(999_999_999);
+    view.left().map_or_else(String::new, |ns| format!(", {} left{whose}", clock(up(ns))))
+}
+
+/// Columns: where the middle ones fit, and how wide the bar may be (0 is none).
+fn layout(view: View<'_>, style: Style) -> (bool, usize) {
+    let middle = style.width >= 52;
+    let fixed = 4 + 10 + 10 + if middle { 20 } else { 0 } + if view.is_periodic() { 8 } else { 0 };
+    let bar = style.width.saturating_sub(fixed + 2).min(40);
+    (middle, if bar >= 16 { bar } else { 0 })
+}
+
+fn header(view: View<'_>, style: Style) -> String {
+    let (middle, bar) = layout(view, style);
+    let middle = if middle { format!("  {:>8}  {:>8}", "p50", "p99.9") } else { String::new() };
+    let missed = if view.is_periodic() { "  missed" } else { "" };
+    let legend = if bar >= 25 { "=p50 -p99.9 |max" } else { "" };
+    let scale = match bar {
+        0 => String::new(),
+        _ => format!("  1us{legend:^w$}10ms", w = bar - 7),
+    };
+    let text = format!("{:>4}  {:>8}{middle}  {:>8}{missed}{scale}", "CPU", view.last(), "max");
+    paint(&fit(&text, style.width), Paint::Dim, style)
+}
+
+fn row(thread: &ThreadProgress, view: View<'_>, style: Style) -> String {
+    let (middle, bar) = layout(view, style);
     let cpu = thread.cpu.map_or_else(|| "-".into(), |cpu| cpu.to_string());
     let time = |value: Option<i64>| value.map_or_else(|| "-".into(), |value| fit(&human(value), 8));
-    let over = |value: i64| limit.is_some_and(|limit| i128::from(value) > i128::from(limit.0));
+    let over = |value: i64| view.cell.limit.is_some_and(|limit| i128::from(value) > i128::from(limit.0));
     let now = if thread.count > 0 { Some(thread.now) } else { None };
+    let middle = if middle { format!("  {:>8}  {:>8}", time(thread.p50), time(thread.p999)) } else { String::new() };
     let max = format!("{:>8}", time(thread.max));
     let max = if thread.max.is_some_and(over) { paint(&max, Paint::Bad, style) } else { max };
     let missed = format!("{:>6}", short(thread.missed));
     let missed = if thread.missed > 0 { paint(&missed, Paint::Bad, style) } else { missed };
-    let middle = format!("  {:>8}  {:>8}", time(thread.p50), time(thread.p999));
-    let middle = if is_narrow(style) { "" } else { &middle };
-    let text = format!("{cpu:>4}  {:>8}{middle}  {max}  {missed}", time(now));
-    if bar >= 16 { format!("{text}  {}", bar_of(thread, bar)).trim_end().to_string() } else { text }
-}
-
-/// Whether the two middle columns do not fit.
-fn is_narrow(style: Style) -> bool {
-    style.width < 52
+    let missed = if view.is_periodic() { format!("  {missed}") } else { String::new() };
+    let text = format!("{cpu:>4}  {:>8}{middle}  {max}{missed}", time(now));
+    if bar > 0 { format!("{text}  {}", bar_of(thread, bar)).trim_end().to_string() } else { text }
 }
 
 /// A count in at most six characters.
@@ -160,6 +229,8 @@ fn clock(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyze::sample;
+    use std::sync::LazyLock;
 
     const PLAIN: Style = Style { width: 80, color: false };
 
@@ -181,9 +252,17 @@ mod tests {
         Progress { phase: "measuring".into(), elapsed_ns, total_ns, armed_at_ns: 1, threads }
     }
 
+    /// `wakeup`, 10 s with a limit of 100 us.
+    static CELL: LazyLock<Cell> = LazyLock::new(sample::cell);
+    /// `gap`, without one.
+    static GAP: LazyLock<Cell> = LazyLock::new(|| sample::probing("gap"));
+
     fn view(progress: &Progress) -> View<'_> {
-        let limit = Some(Ns::from_micros(100));
-        View { number: 2, cells: 4, label: "wakeup, busy", limit, after_ns: 30_000_000_000, progress }
+        View { number: 2, cells: 4, label: "wakeup, busy", cell: &CELL, after_ns: 30_000_000_000, progress }
+    }
+
+    fn gap(progress: &Progress) -> View<'_> {
+        View { number: 4, cells: 4, label: "gap, none", cell: &GAP, after_ns: 0, progress }
     }
 
     #[test]
@@ -193,7 +272,7 @@ mod tests {
         let progress = progress(vec![thread(0, 24_900), late, ThreadProgress { cpu: Some(2), ..Default::default() }]);
         insta::assert_snapshot!(frame(view(&progress), 24, PLAIN).join("\n"), @r#"
         cell 2 of 4: wakeup, busy, measuring 0:07 of 0:15, 0:38 left in all
-         CPU       now       p50     p99.9       max  missed  1us                   10ms
+         CPU       now       p50     p99.9       max  missed  1us =p50 -p99.9 |max  10ms
            0   3.10 us   2.90 us   12.1 us   24.9 us       0  ===---- |
            1   3.10 us   2.90 us   12.1 us    228 us       3  ===----       |
            2         -         -         -         -       0
@@ -205,8 +284,37 @@ mod tests {
     fn a_log_line() {
         let progress = progress(vec![thread(0, 24_900), thread(1, 228_000)]);
         insta::assert_snapshot!(line(view(&progress)), @"cell 2 of 4: wakeup, busy, measuring 0:07 of 0:15, 0:38 left in all, 14000 samples, max 228 us, 0 missed");
-        let warming = Progress { phase: "settling".into(), ..Progress::default() };
-        insta::assert_snapshot!(line(view(&warming)), @"cell 2 of 4: wakeup, busy, settling");
+        insta::assert_snapshot!(start(view(&progress)), @"cell 2 of 4: wakeup, busy, measuring for 0:15, 0:38 left in all");
+        insta::assert_snapshot!(line(gap(&progress)), @"cell 4 of 4: gap, none, measuring 0:07 of 0:15, 0:08 left, 14000 samples, max 228 us");
+    }
+
+    #[test]
+    fn what_comes_before_measuring_is_shown_without_figures() {
+        let settling = Progress { phase: "settling".into(), ..Progress::default() };
+        insta::assert_snapshot!(frame(view(&settling), 24, PLAIN).join("\n"), @"cell 2 of 4: wakeup, busy, settling, 0:41 left in all");
+        let mut warming = progress(vec![thread(0, 24_900)]);
+        (warming.phase, warming.elapsed_ns) = ("warm-up".into(), 0);
+        insta::assert_snapshot!(frame(gap(&warming), 24, PLAIN).join("\n"), @"cell 4 of 4: gap, none, warm-up, 0:11 left");
+    }
+
+    #[test]
+    fn a_probe_without_slots_misses_none_and_names_its_last_value() {
+        let progress = progress(vec![ThreadProgress { now: 23_700, ..thread(1, 54_100_000) }]);
+        insta::assert_snapshot!(frame(gap(&progress), 24, PLAIN).join("\n"), @r#"
+        cell 4 of 4: gap, none, measuring 0:07 of 0:15, 0:08 left
+         CPU  last gap       p50     p99.9       max  1us     =p50 -p99.9 |max      10ms
+           1   23.7 us   2.90 us   12.1 us   54.1 ms  ====-----                        |
+        last spike 54.1 ms on CPU 1 at 0:03
+        "#);
+    }
+
+    #[test]
+    fn time_left_is_never_below_zero() {
+        let mut progress = progress(vec![thread(0, 24_900)]);
+        progress.elapsed_ns = progress.total_ns + 1;
+        assert!(head(gap(&progress), 80).ends_with(", 0:00 left"), "{}", head(gap(&progress), 80));
+        (progress.total_ns, progress.phase) = (0, "measuring".into());
+        assert!(!head(gap(&progress), 80).contains("left"), "samples are counted: nobody knows");
     }
 
     #[test]

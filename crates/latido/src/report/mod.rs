@@ -2,6 +2,8 @@
 
 pub mod json;
 pub mod live;
+mod notes;
+mod scale;
 pub mod table;
 pub mod terminal;
 mod terminal_show;

@@ -1,6 +1,10 @@
-//! Tables of text: columns that choose their unit, align, and leave when the terminal is too narrow.
+//! Tables of text: columns that align and leave when the terminal is too narrow, a table for each quantity.
 
-use super::terminal::{Paint, Style, fit, paint};
+use super::{
+    scale::{self, Unit},
+    terminal::{Paint, Style, fit, paint},
+    words,
+};
 use crate::{
     analyze::configuration::{Configuration, Pooled},
     record::Summary,
@@ -36,11 +40,16 @@ impl Column {
         Self { name: name.into(), cells, ..Self::default() }
     }
 
-    /// A column of times in ns, all in the one unit that keeps the smallest readable; `whole` if they are integers.
-    pub fn times(name: &str, values: &[Option<f64>], whole: bool) -> Self {
-        let (unit, scale, digits) = unit_of(values.iter().flatten().copied(), whole);
-        let text = |value: &Option<f64>| value.map_or_else(|| "-".into(), |v| format!("{:.digits$}", v / scale));
-        Self { name: name.into(), unit: unit.into(), cells: values.iter().map(text).collect(), ..Self::default() }
+    /// A column of times in ns: in this unit, else in one of its own, else each cell in its own.
+    fn times(name: &str, values: &[Option<f64>], unit: Option<Unit>) -> Self {
+        let own = unit.is_none().then(|| scale::common(values.iter().flatten().copied())).flatten();
+        let cells = scale::column(values, unit.or(own));
+        Self {
+            name: name.into(),
+            unit: own.map_or_else(String::new, |unit| unit.name.into()),
+            cells,
+            ..Self::default()
+        }
     }
 
     /// Leaves early when the table is too wide.
@@ -56,23 +65,6 @@ impl Column {
     fn width(&self) -> usize {
         self.cells.iter().chain([&self.name, &self.unit]).map(|text| text.chars().count()).max().unwrap_or(0)
     }
-}
-
-/// The unit whose scale leaves the smallest value at 1 or more, with as many digits as make three.
-fn unit_of(values: impl Iterator<Item = f64>, whole: bool) -> (&'static str, f64, usize) {
-    let smallest = values.map(f64::abs).filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
-    if !smallest.is_finite() {
-        return ("ns", 1.0, 0);
-    }
-    let units = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
-    let (unit, scale) = units.into_iter().find(|(_, scale)| smallest >= *scale).unwrap_or(("ns", 1.0));
-    let digits = match smallest / scale {
-        _ if whole && unit == "ns" => 0,
-        shown if shown < 10.0 => 2,
-        shown if shown < 100.0 => 1,
-        _ => 0,
-    };
-    (unit, scale, digits)
 }
 
 /// Blanks between two columns.
@@ -115,51 +107,67 @@ fn line(columns: &[Column], text: impl Fn(&Column) -> (String, Paint), style: St
     cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_string()
 }
 
-/// The columns of figures for these distributions.
-pub fn figures(rows: &[Summary]) -> Vec<Column> {
+/// Distributions of one quantity in one table.
+pub struct Figures {
+    /// The unit of all of its columns, where they have one in common.
+    pub unit: Option<String>,
+    /// The columns.
+    pub columns: Vec<Column>,
+}
+
+/// The columns of figures for these distributions, given in `unit`.
+pub fn figures(rows: &[Summary], unit: &str) -> Figures {
     let all = |value: &dyn Fn(&Summary) -> Option<f64>| rows.iter().map(value).collect::<Vec<_>>();
     let whole = |value: &dyn Fn(&Summary) -> Option<i64>| all(&|row| value(row).map(|v| v as f64));
     let quantile = |key: &str| whole(&|row| row.quantiles.get(key).copied().flatten());
-    vec![
-        Column::counts("samples", rows.iter().map(|row| Some(row.count))),
-        Column::times("min", &whole(&|row| row.min), true).spare(1),
-        Column::times("mean", &all(&|row| row.mean), false).spare(2),
-        Column::times("p50", &quantile("0.5"), true),
-        Column::times("p99", &quantile("0.99"), true).spare(3),
-        Column::times("p99.9", &quantile("0.999"), true),
-        Column::times("p99.99", &quantile("0.9999"), true).spare(4),
-        Column::times("max", &whole(&|row| row.max), true),
-    ]
+    let parts = [
+        ("min", whole(&|row| row.min), 1),
+        ("mean", all(&|row| row.mean), 2),
+        ("p50", quantile("0.5"), 0),
+        ("p99", quantile("0.99"), 3),
+        ("p99.9", quantile("0.999"), 0),
+        ("p99.99", quantile("0.9999"), 4),
+        ("max", whole(&|row| row.max), 0),
+    ];
+    let samples = Column::counts("samples", rows.iter().map(|row| Some(row.count)));
+    // A quantile that too few samples support in every row says nothing.
+    let parts = || parts.iter().filter(|(_, values, spare)| *spare == 0 || values.iter().any(Option::is_some));
+    if unit != "ns" {
+        let digits = |v: f64| if v.fract() == 0.0 { 0 } else { 3 };
+        let raw = |value: &Option<f64>| value.map_or_else(|| "-".into(), |v| format!("{v:.*}", digits(v)));
+        let column = |name: &str, cells| Column { name: name.into(), cells, ..Column::default() };
+        let columns = parts().map(|(name, v, spare)| column(name, v.iter().map(raw).collect()).spare(*spare));
+        return Figures { unit: Some(unit.into()), columns: [samples].into_iter().chain(columns).collect() };
+    }
+    let common = scale::common(parts().flat_map(|(_, values, _)| values.iter().flatten().copied()));
+    let columns = parts().map(|(name, values, spare)| Column::times(name, values, common).spare(*spare));
+    let unit = common.map(|unit| unit.name.into());
+    Figures { unit, columns: [samples].into_iter().chain(columns).collect() }
 }
 
-/// The table of a run or of several: one row for each configuration and quantity.
+/// A quantity of a configuration: one row.
+type Row<'a> = (&'a Configuration, &'a Pooled);
+
+/// The tables of a run or of several: one for each quantity of a probe, one row for each configuration.
 pub fn configurations(all: &[Configuration], style: Style) -> Vec<String> {
-    let rows: Vec<(&Configuration, &Pooled)> =
-        all.iter().flat_map(|one| one.quantities.iter().map(move |quantity| (one, quantity))).collect();
-    let units: BTreeSet<&str> = rows.iter().map(|(_, pooled)| pooled.unit.as_str()).collect();
-    let mut lines = Vec::new();
-    // Times first; other units get a table of their own, as they are.
-    let mut units: Vec<&str> = units.into_iter().collect();
-    units.sort_by_key(|unit| *unit != "ns");
-    for unit in units {
-        if !lines.is_empty() {
-            lines.push(String::new());
+    let mut groups: Vec<Vec<Row<'_>>> = Vec::new();
+    for row in all.iter().flat_map(|one| one.quantities.iter().map(move |quantity| (one, quantity))) {
+        let key = |(one, pooled): &Row<'_>| (one.cell.probe.name.clone(), pooled.quantity.clone(), pooled.unit.clone());
+        match groups.iter_mut().find(|group| group.first().map(key) == Some(key(&row))) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
         }
-        let rows: Vec<_> = rows.iter().copied().filter(|(_, pooled)| pooled.unit == unit).collect();
-        lines.extend(one_table(&rows, unit, style));
     }
-    lines
+    let tables: Vec<Vec<String>> = groups.iter().map(|group| one_table(group, style)).collect();
+    tables.join(&String::new())
 }
 
-fn one_table(rows: &[(&Configuration, &Pooled)], unit: &str, style: Style) -> Vec<String> {
-    let names = rows.iter().map(|(one, pooled)| row_name(one, pooled)).collect();
-    let mut columns = vec![Column::text("configuration", names)];
+fn one_table(rows: &[Row<'_>], style: Style) -> Vec<String> {
+    let Some((first, quantity)) = rows.first() else { return Vec::new() };
+    let mut columns = vec![Column::text("configuration", rows.iter().map(row_name).collect())];
     let summaries: Vec<Summary> = rows.iter().map(|(_, pooled)| pooled.summary.clone()).collect();
-    if unit == "ns" {
-        columns.extend(figures(&summaries));
-    } else {
-        columns.extend(raw_figures(&summaries, unit));
-    }
+    let figures = figures(&summaries, &quantity.unit);
+    columns.extend(figures.columns);
     if rows.iter().any(|(_, pooled)| pooled.above_limit.is_some()) {
         let limits: BTreeSet<_> = rows.iter().filter_map(|(one, _)| one.cell.limit).collect();
         let name = match limits.first() {
@@ -172,33 +180,22 @@ fn one_table(rows: &[(&Configuration, &Pooled)], unit: &str, style: Style) -> Ve
         let missed = rows.iter().map(|(_, pooled)| pooled.slots.map(|slots| slots.missed));
         columns.push(Column::counts("missed", missed).alarm());
     }
-    render(columns, style)
+    let title = words::title(&first.cell.probe.name, &quantity.quantity);
+    let title = figures.unit.map_or_else(|| title.clone(), |unit| format!("{title} ({unit})"));
+    let mut lines = vec![paint(&fit(&title, style.width), Paint::Bold, style)];
+    lines.extend(render(columns, style));
+    lines
 }
 
-fn raw_figures(rows: &[Summary], unit: &str) -> Vec<Column> {
-    let column = |name: &str, value: &dyn Fn(&Summary) -> Option<String>| Column {
-        name: name.into(),
-        unit: unit.into(),
-        cells: rows.iter().map(|row| value(row).unwrap_or_else(|| "-".into())).collect(),
-        ..Column::default()
+/// The configuration's label without the probe, which the heading names, and with the quantity's labels.
+fn row_name((one, pooled): &Row<'_>) -> String {
+    let rest = one.label.strip_prefix(&one.cell.probe.name);
+    let rest = rest.and_then(|rest| rest.strip_prefix(", ").or_else(|| rest.strip_prefix(' ')));
+    let mut name = match rest {
+        Some(rest) if !rest.is_empty() => rest.to_string(),
+        _ if one.label == one.cell.probe.name && !one.cell.load.id.is_empty() => one.cell.load.id.clone(),
+        _ => one.label.clone(),
     };
-    let quantile = |row: &Summary, key: &str| row.quantiles.get(key).copied().flatten().map(|v| v.to_string());
-    vec![
-        Column::counts("samples", rows.iter().map(|row| Some(row.count))),
-        column("min", &|row| row.min.map(|v| v.to_string())),
-        column("mean", &|row| row.mean.map(|v| format!("{v:.3}"))),
-        column("p50", &|row| quantile(row, "0.5")),
-        column("p99.9", &|row| quantile(row, "0.999")).spare(1),
-        column("max", &|row| row.max.map(|v| v.to_string())),
-    ]
-}
-
-/// The configuration's label, with the quantity where it has several.
-fn row_name(one: &Configuration, pooled: &Pooled) -> String {
-    let mut name = one.label.clone();
-    if one.quantities.iter().any(|other| other.quantity != pooled.quantity) {
-        name = format!("{name} {}", pooled.quantity);
-    }
     for (key, value) in &pooled.labels {
         name = format!("{name} {key}={value}");
     }
@@ -231,12 +228,18 @@ mod tests {
     #[test]
     fn a_table_of_four_configurations() {
         insta::assert_snapshot!(table(&four(), 120), @r#"
-        configuration           samples   min    mean   p50   p99  p99.9  p99.99      max  >100us  missed
-                                           ns      ns    ns    ns     ns      ns       ns
-        wakeup, idle              20000  2000  2635.3  2625  3237   3249   22463    24849       0       0
-        wakeup, stress-ng ramp    20000  2000  2749.2  2625  3237   3249   24863  2280000       1       0
-        gap, idle                 10000    20    25.9    26    32     32     224      248       -       -
-        compute, idle               100    20    25.6    25    32      -       -       32       -       0
+        Wake-up latency (us)
+        configuration   samples   min  mean   p50   p99  p99.9  p99.99     max  >100us  missed
+        idle              20000  2.00  2.64  2.62  3.24   3.25    22.5    24.8       0       0
+        stress-ng ramp    20000  2.00  2.75  2.62  3.24   3.25    24.9  2280.0       1       0
+
+        Gaps in a busy loop (ns)
+        configuration  samples  min  mean  p50  p99  p99.9  p99.99  max
+        idle             10000   20  25.9   26   32     32     224  248
+
+        Compute latency (ns)
+        configuration  samples  min  mean  p50  p99  p99.9  max  missed
+        idle               100   20  25.6   25   32      -   32       0
         "#);
     }
 
@@ -245,12 +248,18 @@ mod tests {
         let text = table(&four(), 80);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         insta::assert_snapshot!(text, @r#"
-        configuration           samples   min   p50  p99.9      max  >100us  missed
-                                           ns    ns     ns       ns
-        wakeup, idle              20000  2000  2625   3249    24849       0       0
-        wakeup, stress-ng ramp    20000  2000  2625   3249  2280000       1       0
-        gap, idle                 10000    20    26     32      248       -       -
-        compute, idle               100    20    25      -       32       -       0
+        Wake-up latency (us)
+        configuration   samples   min  mean   p50   p99  p99.9     max  >100us  missed
+        idle              20000  2.00  2.64  2.62  3.24   3.25    24.8       0       0
+        stress-ng ramp    20000  2.00  2.75  2.62  3.24   3.25  2280.0       1       0
+
+        Gaps in a busy loop (ns)
+        configuration  samples  min  mean  p50  p99  p99.9  p99.99  max
+        idle             10000   20  25.9   26   32     32     224  248
+
+        Compute latency (ns)
+        configuration  samples  min  mean  p50  p99  p99.9  max  missed
+        idle               100   20  25.6   25   32      -   32       0
         "#);
     }
 
@@ -263,24 +272,11 @@ mod tests {
         let text = table(&fixture, 60);
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         insta::assert_snapshot!(text, @r#"
+        Wake-up latency (us)
         configuration     samples   p50  p99.9   max  >100us  missed
-                                     us     us    us
         a very long nam~    10000  2.62   3.25  24.8       0       0
         b                   10000  2.62   3.25  24.8       0       0
         "#);
-    }
-
-    #[test]
-    fn units_keep_the_smallest_value_readable() {
-        let column = |values: &[f64]| {
-            let values: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
-            let column = Column::times("x", &values, true);
-            (column.unit, column.cells)
-        };
-        assert_eq!(column(&[24_900.0, 54e6]), ("us".into(), vec!["24.9".into(), "54000.0".into()]));
-        assert_eq!(column(&[9.0, 2_100.0]), ("ns".into(), vec!["9".into(), "2100".into()]));
-        assert_eq!(column(&[0.0, 0.0]), ("ns".into(), vec!["0".into(), "0".into()]));
-        assert_eq!(column(&[0.0, 1.5e9]), ("s".into(), vec!["0.00".into(), "1.50".into()]));
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! A run as text: what to doubt first, then the table, the expectations and the verdict.
 
-use super::table;
+use super::{
+    confidence::exceedance,
+    notes::{alarms, notes},
+    table,
+};
 use crate::{
     analyze::{
-        configuration::Configurations,
-        trust::Level,
+        configuration::{Configurations, Pooled},
         verdict::{Judgement, Verdict},
     },
-    cpus::CpuSet,
     record::Record,
     store::{Run, StoredCell},
 };
@@ -61,7 +63,7 @@ pub fn fit(text: &str, width: usize) -> String {
 }
 
 /// A label and a text that hangs below itself where it is longer than a line.
-pub(super) fn hang(label: &str, tone: Paint, text: &str, style: Style) -> Vec<String> {
+pub(crate) fn hang(label: &str, tone: Paint, text: &str, style: Style) -> Vec<String> {
     let indent = label.chars().count() + 1;
     let room = style.width.saturating_sub(indent).max(20);
     let mut lines = vec![String::new()];
@@ -84,32 +86,35 @@ pub(super) fn hang(label: &str, tone: Paint, text: &str, style: Style) -> Vec<St
 
 /// The result of a run as it is printed at its end.
 pub fn summary(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> String {
+    result(run, judgement, found, notes(run, judgement, style), style)
+}
+
+/// The same with notes of the caller's choice.
+pub(super) fn result(
+    run: &Run,
+    judgement: &Judgement,
+    found: &Configurations,
+    notes: Vec<String>,
+    style: Style,
+) -> String {
     let mut lines = alarms(judgement, style);
     lines.push(paint(&title(run), Paint::Bold, style));
-    lines.extend(notes(run, judgement, style));
     for problem in run.problems.iter().chain(&found.problems) {
-        lines.extend(hang("problem:", Paint::Warn, problem, style));
+        lines.extend(hang("warning:", Paint::Warn, problem, style));
     }
+    lines.extend(notes);
     lines.push(String::new());
-    lines.extend(table::configurations(&found.all, style));
-    lines.push(String::new());
+    let tables = table::configurations(&found.all, style);
+    if !tables.is_empty() {
+        lines.extend(tables);
+        lines.push(String::new());
+    }
     if !judgement.expectations.is_empty() {
         lines.extend(expectations(judgement, style));
         lines.push(String::new());
     }
-    lines.extend(verdict(judgement, style));
+    lines.extend(verdict(judgement, found, style));
     lines.join("\n") + "\n"
-}
-
-/// The findings that make a result doubtful: they come before everything else.
-pub fn alarms(judgement: &Judgement, style: Style) -> Vec<String> {
-    let alarm = |level, label: &str| {
-        let grouped = grouped(judgement, level);
-        grouped.into_iter().flat_map(move |text| hang(label, Paint::Bad, &text, style)).collect::<Vec<_>>()
-    };
-    let mut lines = alarm(Level::Invalid, "INVALID:");
-    lines.extend(alarm(Level::Contaminated, "CONTAMINATED:"));
-    lines
 }
 
 fn title(run: &Run) -> String {
@@ -118,60 +123,6 @@ fn title(run: &Run) -> String {
     let kernel = record.map(|record| format!(", Linux {}", record.machine.kernel)).unwrap_or_default();
     let on = if machine.is_empty() { String::new() } else { format!(" on {machine}{kernel}") };
     format!("{}{on}", run.meta.id)
-}
-
-/// The rest of the trust checks, a line each, and what could not be had.
-fn notes(run: &Run, judgement: &Judgement, style: Style) -> Vec<String> {
-    let mut lines = Vec::new();
-    for text in grouped(judgement, Level::Note) {
-        lines.extend(hang("note:", Paint::Warn, &text, style));
-    }
-    let mut unknown: Vec<&str> = Vec::new();
-    for finding in judgement.cells.iter().flat_map(|cell| &cell.findings) {
-        if finding.level == Level::Unknown && !unknown.contains(&finding.check.as_str()) {
-            unknown.push(&finding.check);
-        }
-    }
-    if !unknown.is_empty() {
-        lines.extend(hang("not measured:", Paint::Dim, &unknown.join(", "), style));
-    }
-    let mut skips: Vec<String> = Vec::new();
-    for skip in run.cells.iter().filter_map(StoredCell::record).flat_map(|record| &record.skipped) {
-        let text = format!("{}: {}", skip.what, skip.why);
-        if !skips.contains(&text) {
-            skips.push(text);
-        }
-    }
-    lines.extend(skips.iter().flat_map(|skip| hang("skipped:", Paint::Dim, skip, style)));
-    lines
-}
-
-/// Findings of a level: one text for each check, with the cells that it concerns.
-fn grouped(judgement: &Judgement, level: Level) -> Vec<String> {
-    let mut groups: Vec<(&str, Vec<(usize, &str)>)> = Vec::new();
-    for cell in &judgement.cells {
-        for finding in cell.findings.iter().filter(|finding| finding.level == level) {
-            let entry = (cell.number, finding.text.as_str());
-            match groups.iter_mut().find(|(check, _)| *check == finding.check) {
-                Some((_, entries)) => entries.push(entry),
-                None => groups.push((&finding.check, vec![entry])),
-            }
-        }
-    }
-    let measured = judgement.cells.iter().filter(|cell| !cell.findings.is_empty()).count();
-    let text = |(check, entries): (&str, Vec<(usize, &str)>)| {
-        let (first, text) = entries[0];
-        let same = entries.iter().all(|(_, other)| *other == text);
-        let numbers = |entries: &[(usize, &str)]| entries.iter().map(|(n, _)| *n as u32).collect::<CpuSet>();
-        let whose = match entries.len() {
-            all if same && all == measured => String::new(),
-            1 => format!(" (cell {first})"),
-            _ if same => format!(" (cells {})", numbers(&entries)),
-            _ => format!(" (cell {first}; similar in {})", numbers(&entries[1..])),
-        };
-        format!("{check}: {text}{whose}")
-    };
-    groups.into_iter().map(text).collect()
 }
 
 /// The expectations, each with its verdict and its figure.
@@ -186,9 +137,38 @@ fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
     lines
 }
 
-/// The last word: the verdict and the number that decides.
-pub fn verdict(judgement: &Judgement, style: Style) -> Vec<String> {
-    hang(&format!("{}:", judgement.verdict).to_uppercase(), tone(judgement.verdict), &judgement.headline, style)
+/// The last word: the verdict, the number that decides, and how much it supports.
+fn verdict(judgement: &Judgement, found: &Configurations, style: Style) -> Vec<String> {
+    let mut parts = vec![judgement.headline.clone()];
+    if judgement.verdict == Verdict::Pass {
+        parts.extend(support(found));
+        parts.extend(match judgement.expectations.len() {
+            0 => None,
+            1 => Some("the expectation holds".into()),
+            all => Some(format!("all {all} expectations hold")),
+        });
+    }
+    let label = format!("{}:", judgement.verdict).to_uppercase();
+    hang(&label, tone(judgement.verdict), &parts.join("; "), style)
+}
+
+/// How rare a sample above the limit is, where there was none: of the quantity that came closest to its limit.
+fn support(found: &Configurations) -> Option<String> {
+    let limited = found.all.iter().filter_map(|one| Some((one, one.cell.limit?.0 as f64)));
+    let quantities = limited.flat_map(|(one, limit)| one.quantities.iter().map(move |pooled| (pooled, limit)));
+    let near = |pooled: &Pooled, limit: f64| pooled.summary.max.map_or(0.0, |max| max as f64 / limit);
+    let (closest, _) = quantities
+        .filter(|(pooled, _)| pooled.above_limit == Some(0))
+        .max_by(|a, b| near(a.0, a.1).total_cmp(&near(b.0, b.1)))?;
+    let (_, upper) = exceedance(0, closest.summary.count)?;
+    Some(match upper {
+        0.05.. => "none above it, but so few cannot say how rare one is: measure longer".into(),
+        _ => format!(
+            "0 of {} above it: with 95 % confidence fewer than 1 in {}",
+            closest.summary.count,
+            (1.0 / upper) as u64
+        ),
+    })
 }
 
 /// The colour of a verdict.
@@ -225,7 +205,7 @@ mod tests {
     use crate::{
         analyze::{
             configuration, judge,
-            sample::{Fixture, cell, quiet, record, under, with_spike},
+            sample::{Fixture, cell, probing, quiet, record, under, with_spike},
             verdict::ExpectJudgement,
         },
         record::Skip,
@@ -268,11 +248,11 @@ mod tests {
         20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
         note: idle states: not held off: wake-ups may wait for the processor to leave
               them (cell 2)
-        not measured: smi, hypervisor
-        skipped: frequency pinning: no cpufreq here
+        note: also frequency pinning (skipped); not measured: smi, hypervisor (see
+              `latido show`)
 
+        Wake-up latency (us)
         configuration  samples   min  mean   p50   p99  p99.9    max  >100us  missed
-                                  us    us    us    us     us     us
         idle             20000  2.00  2.64  2.62  3.24   3.25   24.8       0       0
         busy             20000  2.00  2.65  2.62  3.24   3.25  228.0       1       0
 
@@ -286,6 +266,18 @@ mod tests {
         "#);
     }
 
+    #[test]
+    fn a_pass_says_what_it_supports() {
+        let told = |fixture: &Fixture| {
+            let load = |c: &StoredCell, s: &crate::record::Series| fixture.load(c, s);
+            let found = configuration::configurations([&fixture.run], &load).unwrap();
+            verdict(&judge::judge(&fixture.run, &load), &found, Style { width: 400, color: false }).join("\n")
+        };
+        insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit of 100 us; 0 of 20000 above it: with 95 % confidence fewer than 1 in 6676");
+        insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 us of 20 samples (latency, CPU 0), 98.0 us inside the limit of 100 us; none above it, but so few cannot say how rare one is: measure longer");
+        insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"PASS: gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given");
+    }
+
     /// Whoever reads one line only must not miss it.
     #[test]
     fn doubt_is_in_the_first_line() {
@@ -293,7 +285,7 @@ mod tests {
         for number in [1, 2] {
             let quality = &mut fixture.record(number).quality;
             quality.policy_refused =
-                Some("Operation not permitted; allow it with `sudo prlimit --rtprio=99 --pid $$` in this shell".into());
+                Some("fifo 80 was refused: Operation not permitted; allow it with `sudo prlimit --rtprio=99 --pid $$` in this shell".into());
             quality.threads[0].minor_faults = number as u64;
             quality.housekeeping = None;
         }
@@ -305,10 +297,10 @@ mod tests {
         20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
         note: page faults: 1 minor, 0 major while measuring (cell 1; similar in 2)
         note: housekeeping: every CPU is measured: latido itself runs on them too
-        not measured: hypervisor
+        note: not measured: hypervisor (see `latido show`)
 
+        Wake-up latency (us)
         configuration  samples   min  mean   p50   p99  p99.9    max  >100us  missed
-                                  us    us    us    us     us     us
         idle             20000  2.00  2.64  2.62  3.24   3.25   24.8       0       0
         busy             20000  2.00  2.65  2.62  3.24   3.25  228.0       1       0
 
@@ -328,10 +320,9 @@ mod tests {
     fn what_could_not_be_stored_is_still_seen() {
         insta::assert_snapshot!(rescue(&[&record()], PLAIN), @r#"
         wakeup, idle
-        thread         samples   min  mean   p50   p99  p99.9   max  late  missed
-                                  us    us    us    us     us    us
-        latency CPU 0    10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
-        latency CPU 1    10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
+        latency (us)  samples   min  mean   p50   p99  p99.9   max  late  missed
+        CPU 0           10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
+        CPU 1           10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
         CPU 0 to 5.00 us: 9991, to 8.00 us: 1, to 10.0 us: 1, to 50.0 us: 7
         CPU 1 to 5.00 us: 9991, to 8.00 us: 1, to 10.0 us: 1, to 50.0 us: 7
         "#);

@@ -12,9 +12,9 @@ use crate::{
         verdict::{CellJudgement, Judgement},
     },
     cell::Item,
-    record::{Record, Summary},
+    record::{Record, Series, Summary},
     store::{Run, StoredCell},
-    units::Ns,
+    units::human,
 };
 
 /// The summary, then each cell with its threads, loads, tunings and trust checks, then the machine.
@@ -29,8 +29,8 @@ pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, style: Sty
     let mut facts = vec![
         ("plan", run.meta.plan.clone()),
         ("seed", run.plan.seed.to_string()),
-        ("started", run.meta.started.clone()),
-        ("finished", run.meta.finished.clone().unwrap_or_else(|| "no".into())),
+        ("started", second(&run.meta.started)),
+        ("finished", run.meta.finished.as_deref().map_or_else(|| "no".into(), second)),
         ("latido", run.meta.latido.clone()),
         ("directory", run.dir.display().to_string()),
     ];
@@ -40,7 +40,8 @@ pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, style: Sty
     lines.push(String::new());
     lines.push(paint("run", Paint::Bold, style));
     lines.extend(pairs(&facts, style));
-    terminal::summary(run, judgement, found, style) + &lines.join("\n") + "\n"
+    // No notes above: each cell tells all of its own.
+    terminal::result(run, judgement, found, Vec::new(), style) + &lines.join("\n") + "\n"
 }
 
 fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<String> {
@@ -57,17 +58,38 @@ fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<Stri
     lines.push(String::new());
     lines.extend(threads(record, style).into_iter().map(|line| format!("  {line}")));
     lines.push(String::new());
+    let wide = judged.findings.iter().map(|finding| mark(finding.level).0.len()).max().unwrap_or(0);
+    let name = judged.findings.iter().map(|finding| finding.check.len()).max().unwrap_or(0);
     for finding in &judged.findings {
-        let (mark, tone) = match finding.level {
-            Level::Ok => ("ok", Paint::Good),
-            Level::Unknown => ("?", Paint::Dim),
-            Level::Note => ("note", Paint::Warn),
-            Level::Contaminated => ("CONTAMINATED", Paint::Bad),
-            Level::Invalid => ("INVALID", Paint::Bad),
-        };
-        lines.extend(hang(&format!("  {mark:<4} {:<18}", finding.check), tone, &finding.text, style));
+        let (mark, tone) = mark(finding.level);
+        lines.extend(hang(&format!("  {mark:<wide$}  {:<name$} ", finding.check), tone, &finding.text, style));
+    }
+    for skip in &record.skipped {
+        lines.extend(hang("  skipped", Paint::Warn, &format!("{}: {}", skip.what, skip.why), style));
     }
     lines
+}
+
+fn mark(level: Level) -> (&'static str, Paint) {
+    match level {
+        Level::Ok => ("ok", Paint::Good),
+        Level::Unknown => ("?", Paint::Dim),
+        Level::Note => ("note", Paint::Warn),
+        Level::Contaminated => ("CONTAMINATED", Paint::Bad),
+        Level::Invalid => ("INVALID", Paint::Bad),
+    }
+}
+
+fn span(ns: u64) -> String {
+    human(i64::try_from(ns).unwrap_or(i64::MAX))
+}
+
+/// A time of RFC 3339 without the fraction of its second; other text as it is.
+fn second(time: &str) -> String {
+    match time.parse::<jiff::Timestamp>() {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        Err(_) => time.into(),
+    }
 }
 
 fn settings(record: &Record, style: Style) -> Vec<String> {
@@ -76,7 +98,7 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
         ("probe", item(&cell.probe)),
         ("scheduling", cell.scheduling.to_string()),
         ("cpus", cell.cpus.as_ref().map_or_else(|| "any".into(), |cpus| cpus.to_string())),
-        ("measured", format!("{} after {} of warm-up", Ns(record.elapsed_ns), Ns(record.warmup_ns))),
+        ("measured", format!("{} after {} of warm-up", span(record.elapsed_ns), span(record.warmup_ns))),
     ];
     if let Some(limit) = cell.limit {
         facts.push(("limit", limit.to_string()));
@@ -93,17 +115,27 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
     pairs(&facts, style)
 }
 
-/// The figures of every thread, slots included.
+/// The figures of every thread, slots included: a table for each quantity, then what else the probe counted.
 pub(super) fn threads(record: &Record, style: Style) -> Vec<String> {
-    let series = &record.series;
+    let mut groups: Vec<Vec<&Series>> = Vec::new();
+    for one in &record.series {
+        let alike = |other: &&Series| (&other.quantity, &other.unit) == (&one.quantity, &one.unit);
+        match groups.iter_mut().find(|group| group.first().is_some_and(alike)) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    let style = Style { width: style.width.saturating_sub(2), ..style };
+    groups.iter().flat_map(|group| quantity(group, style)).collect()
+}
+
+fn quantity(series: &[&Series], style: Style) -> Vec<String> {
+    let Some(first) = series.first() else { return Vec::new() };
     let rows: Vec<Summary> = series.iter().map(|one| one.headline()).collect();
-    let name = |one: &crate::record::Series| {
-        let labels = one.labels.iter().map(|(key, value)| format!(" {key}={value}")).collect::<String>();
-        let thread = one.cpu.map_or_else(|| format!("thread {}", one.thread), |cpu| format!("CPU {cpu}"));
-        format!("{}{labels} {thread}", one.quantity)
-    };
-    let mut columns = vec![Column::text("thread", series.iter().map(name).collect())];
-    columns.extend(table::figures(&rows));
+    let figures = table::figures(&rows, &first.unit);
+    let heading = figures.unit.map_or_else(|| first.quantity.clone(), |unit| format!("{} ({unit})", first.quantity));
+    let mut columns = vec![Column::text(&heading, series.iter().map(|one| thread(one)).collect())];
+    columns.extend(figures.columns);
     if series.iter().any(|one| one.slots.is_some()) {
         columns.push(Column::counts("met", series.iter().map(|one| one.slots.map(|s| s.met))).spare(5));
         columns.push(Column::counts("late", series.iter().map(|one| one.slots.map(|s| s.late))).alarm());
@@ -112,12 +144,26 @@ pub(super) fn threads(record: &Record, style: Style) -> Vec<String> {
     if series.iter().any(|one| one.overflow > 0) {
         columns.push(Column::counts(">60s", series.iter().map(|one| Some(one.overflow))).alarm());
     }
-    let mut lines = table::render(columns, Style { width: style.width.saturating_sub(2), ..style });
+    let mut lines = table::render(columns, style);
     for one in series.iter().filter(|one| !one.facts.is_empty()) {
-        let facts = one.facts.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>();
-        lines.extend(hang(&name(one), Paint::Dim, &facts.join(", "), style));
+        let facts: Vec<String> = one.facts.iter().map(|(key, value)| fact(key, *value)).collect();
+        lines.extend(hang(&format!("{}:", thread(one)), Paint::Dim, &facts.join(", "), style));
     }
     lines
+}
+
+fn thread(one: &Series) -> String {
+    let labels = one.labels.iter().map(|(key, value)| format!(" {key}={value}")).collect::<String>();
+    let thread = one.cpu.map_or_else(|| format!("thread {}", one.thread), |cpu| format!("CPU {cpu}"));
+    format!("{thread}{labels}")
+}
+
+/// A probe's own fact in words: `own_ns 9336261` is `own 9.34 ms`.
+fn fact(key: &str, value: i64) -> String {
+    match key.strip_suffix("_ns") {
+        Some(name) => format!("{} {}", name.replace('_', " "), human(value)),
+        None => format!("{} {value}", key.replace('_', " ")),
+    }
 }
 
 /// Each machine once, with the numbers of its cells where there are several.
@@ -161,7 +207,7 @@ mod tests {
             configuration, judge,
             sample::{Fixture, cell, quiet, under},
         },
-        record::{Change, LoadRecord, Slots, TuningRecord},
+        record::{Change, LoadRecord, Skip, Slots, TuningRecord},
         store::CellState,
     };
 
@@ -188,6 +234,7 @@ mod tests {
         });
         record.series[1].slots = Some(Slots { met: 10_001, late: 1, missed: 2 });
         record.series[0].facts.insert("own_ns".into(), 1_200);
+        record.skipped.push(Skip { what: "deadline".into(), why: "pinned threads cannot have it".into() });
         let load = |c: &StoredCell, s: &crate::record::Series| fixture.load(c, s);
         let found = configuration::configurations([&fixture.run], &load).unwrap();
         let judgement = judge::judge(&fixture.run, &load);
@@ -201,11 +248,10 @@ mod tests {
         }
         insta::assert_snapshot!(format!("{cells}\nrun\n{rest}"), @r#"
         20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
-        not measured: hypervisor
 
+        Wake-up latency (us)
         configuration  samples   min  mean   p50   p99  p99.9   max  >100us  missed
-                                  us    us    us    us     us    us
-        wakeup, idle     20000  2.00  2.64  2.62  3.24   3.25  24.8       0       2
+        idle             20000  2.00  2.64  2.62  3.24   3.25  24.8       0       2
 
         INFRA: wakeup, busy: the agent vanished
 
@@ -215,39 +261,39 @@ mod tests {
           probe       wakeup:period=1ms
           scheduling  fifo 80
           cpus        0,1
-          measured    10s after 500ms of warm-up
+          measured    10.0 s after 500 ms of warm-up
           limit       100us
           load        stress-ng:sleep=16 (0.18.06): stress-ng --sleep 16
           tuning      governor: scaling_governor powersave -> performance
 
-          thread         samples   min  mean   p50   p99  p99.9   max  late  missed
-                                    us    us    us    us     us    us
-          latency CPU 0    10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
-          latency CPU 1    10000  2.00  2.64  2.62  3.24   3.25  24.8     1       2
-          latency CPU 0 own_ns 1200
+          latency (us)  samples   min  mean   p50   p99  p99.9   max  late  missed
+          CPU 0           10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
+          CPU 1           10000  2.00  2.64  2.62  3.24   3.25  24.8     1       2
+          CPU 0: own 1.20 us
 
-          ?    hypervisor         not measured
-          ok   policy             fifo 80 granted
-          ok   load               alive throughout
-          ok   tunings            in force
-          ok   pinning            each thread stayed on its CPU
-          ok   clock              monotonic (tsc), 21 ns a reading, step 1 ns
-          ok   foreign tasks      none seen
-          ok   steal              0 ns of the measured CPUs' time stolen
-          ok   smi                0 management interrupts
-          ok   throttle           0 throttle-like preemptions
-          ok   outcome            complete, 10.0 s
-          ok   memory             locked
-          ok   page faults        0 minor, 0 major while measuring
-          ok   preemptions        0 involuntary switches
-          ok   wall clock         CLOCK_REALTIME moved by 0 ns
-          ok   throttle settings  real-time budget unlimited, fair server off
-          ok   idle states        held off through /dev/cpu_dma_latency
-          ok   frequency          3000 to 3000 MHz
-          ok   temperature        at most 45 degrees, critical at 100
-          ok   timer slack        none with real-time policy
-          ok   autogroup          off
-          ok   housekeeping       left for everything else: 2
+          ?   hypervisor         not measured
+          ok  policy             fifo 80 granted
+          ok  load               alive throughout
+          ok  tunings            in force
+          ok  pinning            each thread stayed on its CPU
+          ok  clock              monotonic (tsc), 21 ns a reading, step 1 ns
+          ok  foreign tasks      none seen
+          ok  steal              0 ns of the measured CPUs' time stolen
+          ok  smi                0 management interrupts
+          ok  throttle           0 throttle-like preemptions
+          ok  outcome            complete, 10.0 s
+          ok  memory             locked
+          ok  page faults        0 minor, 0 major while measuring
+          ok  preemptions        0 involuntary switches
+          ok  wall clock         CLOCK_REALTIME moved by 0 ns
+          ok  throttle settings  real-time budget unlimited, fair server off
+          ok  idle states        held off through /dev/cpu_dma_latency
+          ok  frequency          3000 to 3000 MHz
+          ok  temperature        at most 45 degrees, critical at 100
+          ok  timer slack        none with real-time policy
+          ok  autogroup          off
+          ok  housekeeping       left for everything else: 2
+          skipped deadline: pinned threads cannot have it
 
         cell 2: wakeup, busy
           infra the agent vanished
@@ -255,8 +301,8 @@ mod tests {
         run
           plan       quick
           seed       42
-          started    2026-11-21T20:00:00Z
-          finished   2026-11-21T20:01:00Z
+          started    2026-11-21 20:00:00 UTC
+          finished   2026-11-21 20:01:00 UTC
           latido     0.1.0
           directory  /nowhere
           command    latido run quick

@@ -157,6 +157,47 @@ fn ends_by_time_and_by_a_sample() {
     assert_eq!((outcome.end, snapshot.stopped.map(|s| s.value)), (End::Sample, Some(700_000)));
 }
 
+/// A reader beside the busy loop finds every sample it sees in all figures alike, also in the unfinished block.
+#[test]
+fn a_snapshot_beside_the_busy_loop_adds_up() {
+    let config = Config { block_ns: 3_000_000, ..config(Scale::NS) };
+    let (mut recorder, mut reader) = recorder::new(&config).unwrap();
+    let stop = AtomicBool::new(false);
+    /// A failed assertion must end the loop too.
+    struct Ends<'a>(&'a AtomicBool);
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
+    std::thread::scope(|scope| {
+        let ends = Ends(&stop);
+        let task = Task { duration_ns: u64::MAX, ..iterations(u64::MAX) };
+        let (recorder, stop) = (&mut recorder, &stop);
+        let loops = scope.spawn(move || run(Source::Monotonic, &task, stop, recorder, None));
+        let (mut whole_ones, mut before) = (0, 0);
+        while whole_ones < 40 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            let Some(snapshot) = reader.snapshot() else { continue };
+            if snapshot.phase != Phase::Counting || snapshot.plain.count == before {
+                continue;
+            }
+            before = snapshot.plain.count;
+            assert_eq!(snapshot.plain.counts.iter().sum::<u64>() + snapshot.plain.overflow, before);
+            assert_eq!(snapshot.plain.bands.iter().sum::<u64>(), before);
+            let mut whole = Block::default();
+            for block in reader.blocks_with(&snapshot) {
+                whole.merge(&block);
+            }
+            let plain = (before, snapshot.plain.sum, snapshot.plain.sum_squares);
+            assert_eq!((whole.count, whole.sum, whole.sum_squares), plain);
+            whole_ones += 1;
+        }
+        drop(ends);
+        assert!(loops.join().unwrap().iterations >= before);
+    });
+}
+
 #[test]
 fn both_sources_run_for_real() {
     let (source, scale) = match (tsc::unfit(), tsc::calibrate()) {

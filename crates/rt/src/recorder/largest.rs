@@ -11,6 +11,10 @@ pub const CAPACITY: usize = 4096;
 struct Node(Word, Word);
 
 impl Node {
+    fn value(&self) -> i64 {
+        self.0.get() as i64
+    }
+
     fn get(&self) -> (i64, u64) {
         (self.0.get() as i64, self.1.get())
     }
@@ -37,12 +41,12 @@ impl Largest {
     /// The value that a sample must exceed to be kept; every sample is kept until there are [`CAPACITY`].
     pub fn threshold(&self) -> i64 {
         match self.pairs.first() {
-            Some([_, root]) if self.held.get() >= CAPACITY as u64 => root.get().0,
+            Some([_, root]) if self.held.get() >= CAPACITY as u64 => root.value(),
             _ => i64::MIN,
         }
     }
 
-    /// Keeps the sample if it is one of the largest; of equal ones the earlier stay.
+    /// Keeps the sample if it is one of the largest. Of equal ones at the threshold it says nothing which are kept.
     pub fn offer(&self, value: i64, stamp: u64) {
         let held = self.held.get() as usize;
         if held < CAPACITY {
@@ -59,17 +63,12 @@ impl Largest {
         Some(if number & 1 == 0 { left } else { right })
     }
 
-    /// Whether `a` goes before `b` when one must go: the smaller value, of equal ones the later.
-    fn before(a: (i64, u64), b: (i64, u64)) -> bool {
-        a.0 < b.0 || (a.0 == b.0 && a.1 > b.1)
-    }
-
     fn rise(&self, number: usize, sample: (i64, u64)) {
         let Some(mut hole) = self.node(number) else { return };
         let mut number = number;
         while number > 1
             && let Some(parent) = self.node(number / 2)
-            && Self::before(sample, parent.get())
+            && sample.0 < parent.value()
         {
             hole.set(parent.get());
             hole = parent;
@@ -80,16 +79,17 @@ impl Largest {
 
     /// Replaces the smallest.
     fn sink(&self, sample: (i64, u64)) {
-        let Some([_, root]) = self.pairs.first() else { return };
+        let pairs = &*self.pairs;
+        let Some([_, root]) = pairs.first() else { return };
         let (mut hole, mut number) = (root, 1usize);
-        while let Some([left, right]) = self.pairs.get(number) {
-            let (is_right, child) = if Self::before(right.get(), left.get()) { (1, right) } else { (0, left) };
-            if !Self::before(child.get(), sample) {
+        while let Some([left, right]) = pairs.get(number) {
+            let (a, b) = (left.value(), right.value());
+            let (value, child, odd) = if b < a { (b, right, 1) } else { (a, left, 0) };
+            if value >= sample.0 {
                 break;
             }
-            hole.set(child.get());
-            hole = child;
-            number = number.wrapping_mul(2).wrapping_add(is_right);
+            hole.set((value, child.1.get()));
+            (hole, number) = (child, number.wrapping_mul(2).wrapping_add(odd));
         }
         hole.set(sample);
     }

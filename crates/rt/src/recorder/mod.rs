@@ -4,18 +4,23 @@
 //! else (a new minimum, one of the largest, a negative or enormous sample, one above `stop_on`) to a cold path. The
 //! writer brackets each change with a sequence number, so that the reader's copy is of one moment.
 
+mod config;
 mod counters;
 mod direct;
 mod distribution;
+mod facts;
 mod gaps;
 mod largest;
 mod reader;
 mod ring;
+mod shared;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use config::{Config, ConfigError};
 pub use distribution::Distribution;
+pub use facts::{Phase, Slots, Spin};
 pub use largest::CAPACITY as LARGEST;
 pub use reader::{Reader, Snapshot};
 pub use ring::SLOTS as RING;
@@ -23,186 +28,25 @@ pub use table::TICKS as TABLE;
 
 use crate::{
     block::{Class, Sample},
-    histogram::HIGHEST,
     word::Word,
 };
-use alloc::{sync::Arc, vec::Vec};
-use core::{
-    fmt,
-    sync::atomic::{
-        AtomicU64,
-        Ordering::{Relaxed, Release},
-        fence,
-    },
+use alloc::sync::Arc;
+use core::sync::atomic::{
+    Ordering::{Relaxed, Release},
+    fence,
 };
-use counters::Counters;
-use largest::Largest;
-use latido_sys::tsc::Scale;
-use ring::{RawBlock, Ring};
-use table::Table;
-
-/// What a recorder keeps.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Band edges in ns, strictly ascending, at most [`HIGHEST`]; a band is (edge before, edge].
-    pub edges: Vec<u64>,
-    /// Length of a block in ns.
-    pub block_ns: u64,
-    /// Whether the loop is periodic: slots are counted, and delays of missed ones recorded.
-    pub periodic: bool,
-    /// Stop the measurement at the first sample above this, in ns.
-    pub stop_on_ns: Option<u64>,
-    /// For the busy loop: count samples of fewer than [`TABLE`] ticks of such a counter in a table.
-    pub table: Option<Scale>,
-}
-
-impl Default for Config {
-    /// Blocks of one second, no bands, no slots, no stop, no table.
-    fn default() -> Self {
-        Self { edges: Vec::new(), block_ns: 1_000_000_000, periodic: false, stop_on_ns: None, table: None }
-    }
-}
-
-/// What became of the slots of a periodic loop; the three add up to the slots elapsed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Slots {
-    /// Woken for, within the deadline.
-    pub met: u64,
-    /// Woken for, later than that.
-    pub late: u64,
-    /// Passed without being armed.
-    pub missed: u64,
-}
-
-/// What the busy loop did besides counting gaps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spin {
-    /// Time of the loop's own work, recorded as no gap, in ns.
-    pub own_ns: u64,
-    /// Time slept by the duty cycle, recorded as no gap, in ns.
-    pub slept_ns: u64,
-    /// Gaps above 100 us in which the kernel counted a run delay.
-    pub preempted: u64,
-    /// Gaps above 100 us in which it did not: interrupt, SMI or hypervisor.
-    pub in_place: u64,
-    /// Readings of the counter that were before the one before; they make no sample.
-    pub backwards: u64,
-}
-
-/// What is wrong with a [`Config`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConfigError {
-    /// This edge is not above the one before, or above [`HIGHEST`].
-    Edge(u64),
-    /// The block has no length.
-    Block,
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Edge(edge) => write!(f, "band edge {edge} ns must be above the one before and at most {HIGHEST} ns"),
-            Self::Block => f.write_str("a block must be longer than 0 ns"),
-        }
-    }
-}
-
-impl core::error::Error for ConfigError {}
-
-/// One distribution as it is written.
-#[derive(Debug)]
-struct Live {
-    counters: Counters,
-    /// Sums; of the plain distribution those of finished blocks only.
-    sums: RawBlock,
-    min: Word,
-    max: Word,
-}
-
-const NO_MIN: i64 = i64::MAX;
-const NO_MAX: i64 = i64::MIN;
-
-impl Live {
-    fn new(edges: &[u64]) -> Self {
-        Self { counters: Counters::new(edges), sums: RawBlock::new(), min: Word::default(), max: Word::default() }
-    }
-
-    fn reset(&self) {
-        self.counters.reset();
-        self.sums.restart(0, 0);
-        self.min.set(NO_MIN as u64);
-        self.max.set(NO_MAX as u64);
-    }
-
-    /// Widens the extremes.
-    fn extremes(&self, value: i64) {
-        if value < self.min.get() as i64 {
-            self.min.set(value as u64);
-        }
-        if value > self.max.get() as i64 {
-            self.max.set(value as u64);
-        }
-    }
-}
-
-/// What both ends see.
-#[derive(Debug)]
-struct Shared {
-    /// Even while nothing is being written.
-    sequence: AtomicU64,
-    /// Raised by every reset: what is older belongs to a warm-up.
-    generation: Word,
-    last: Word,
-    /// Wake-ups whose samples went to another recorder.
-    apart: Word,
-    late: Word,
-    missed_slots: Word,
-    own_ns: Word,
-    slept_ns: Word,
-    preempted: Word,
-    in_place: Word,
-    backwards: Word,
-    stopped: Word,
-    stop_value: Word,
-    stop_stamp: Word,
-    /// The block under construction.
-    block: RawBlock,
-    plain: Live,
-    missed: Option<Live>,
-    largest: Largest,
-    ring: Ring,
-    table: Option<Table>,
-}
-
-impl Shared {
-    fn spin(&self) -> Spin {
-        Spin {
-            own_ns: self.own_ns.get(),
-            slept_ns: self.slept_ns.get(),
-            preempted: self.preempted.get(),
-            in_place: self.in_place.get(),
-            backwards: self.backwards.get(),
-        }
-    }
-
-    /// Each wake-up made a sample, here or apart; without missed or late slots it is no matter of slots.
-    fn slots(&self) -> Slots {
-        if self.missed.is_none() {
-            return Slots::default();
-        }
-        let woken = self.plain.sums.count.get().wrapping_add(self.block.count.get()).wrapping_add(self.apart.get());
-        let late = self.late.get();
-        Slots { met: woken.wrapping_sub(late), late, missed: self.missed_slots.get() }
-    }
-}
+use shared::Shared;
 
 /// A change that is going on.
 pub(crate) struct Open(u64);
 
-/// The writing end, for the measuring thread.
+/// The writing end, for the measuring thread. What each sample reads comes first, in one cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Recorder {
     shared: Arc<Shared>,
+    /// The plain histogram's counters.
+    words: Arc<[Word]>,
     /// Samples from `low` to `low + span` are ordinary: one unsigned comparison tells.
     low: u64,
     span: u64,
@@ -219,40 +63,11 @@ pub struct Recorder {
 /// # Errors
 /// Says which part of the configuration is impossible.
 pub fn new(config: &Config) -> Result<(Recorder, Reader), ConfigError> {
-    let mut before = None;
-    for &edge in &config.edges {
-        if edge > HIGHEST || before.is_some_and(|before| before >= edge) {
-            return Err(ConfigError::Edge(edge));
-        }
-        before = Some(edge);
-    }
-    if config.block_ns == 0 {
-        return Err(ConfigError::Block);
-    }
-    let shared = Arc::new(Shared {
-        sequence: AtomicU64::new(0),
-        generation: Word::default(),
-        last: Word::default(),
-        apart: Word::default(),
-        late: Word::default(),
-        missed_slots: Word::default(),
-        own_ns: Word::default(),
-        slept_ns: Word::default(),
-        preempted: Word::default(),
-        in_place: Word::default(),
-        backwards: Word::default(),
-        stopped: Word::default(),
-        stop_value: Word::default(),
-        stop_stamp: Word::default(),
-        block: RawBlock::new(),
-        plain: Live::new(&config.edges),
-        missed: config.periodic.then(|| Live::new(&config.edges)),
-        largest: Largest::new(),
-        ring: Ring::new(),
-        table: config.table.map(Table::new),
-    });
+    config.check()?;
+    let shared = Arc::new(Shared::new(config));
     let mut recorder = Recorder {
         shared: Arc::clone(&shared),
+        words: shared.plain.counters.words(),
         low: ALL_COLD.0,
         span: ALL_COLD.1,
         block_end: 0,
@@ -274,24 +89,7 @@ impl Recorder {
     /// Forgets everything. Touches all memory of the recorder, so that afterwards nothing faults.
     pub fn reset(&mut self) {
         let open = self.begin();
-        let shared = &*self.shared;
-        let generation = shared.generation.add(1);
-        for word in [&shared.last, &shared.apart, &shared.late, &shared.missed_slots, &shared.stopped] {
-            word.set(0);
-        }
-        for word in [&shared.own_ns, &shared.slept_ns, &shared.preempted, &shared.in_place, &shared.backwards] {
-            word.set(0);
-        }
-        if let Some(table) = &shared.table {
-            table.reset();
-        }
-        shared.plain.reset();
-        if let Some(missed) = &shared.missed {
-            missed.reset();
-        }
-        shared.largest.reset();
-        shared.ring.touch();
-        shared.block.restart(generation, 0);
+        self.shared.reset();
         self.start_at(0);
         self.rewatch();
         self.commit(open);
@@ -300,7 +98,13 @@ impl Recorder {
     /// Times are relative to `origin` on the clock of the samples from now on; right after a reset.
     pub(crate) fn start_at(&mut self, origin: u64) {
         self.origin = origin;
+        self.shared.origin.set(origin);
         self.block_end = origin.saturating_add(self.block_ns);
+    }
+
+    /// Says how far the measurement has come; a reset goes back to idle.
+    pub(crate) fn enter(&mut self, phase: Phase) {
+        self.shared.phase.set(phase as u64);
     }
 
     /// Runs every cold path once; a reset must follow.
@@ -355,7 +159,7 @@ impl Recorder {
         let shared = &*self.shared;
         shared.last.set(small);
         shared.block.add_small(small);
-        shared.plain.counters.count(small);
+        shared.plain.counters.count_in(&self.words, small);
         false
     }
 
@@ -377,7 +181,9 @@ impl Recorder {
         let stamp = Sample::stamp(self.since_origin(at), class);
         shared.plain.extremes(value);
         shared.largest.offer(value, stamp);
-        shared.block.offer(value, stamp);
+        if value > shared.block.threshold() {
+            shared.block.offer(value, stamp);
+        }
         if value > self.stop_on && shared.stopped.get() == 0 {
             shared.stopped.set(1);
             shared.stop_value.set(value as u64);
@@ -421,6 +227,7 @@ impl Recorder {
         let skipped = beyond.wrapping_sub(beyond.checked_rem(self.block_ns).unwrap_or(0));
         let block = &shared.block;
         self.settle();
+        block.carry();
         block.length.set(end.saturating_sub(block.start.get()));
         if shared.ring.push(block) {
             shared.plain.sums.add_sums(block);

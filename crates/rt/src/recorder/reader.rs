@@ -1,6 +1,10 @@
 //! The reading end: drains finished blocks and copies the state of one moment, while the measuring thread goes on.
 
-use super::{Distribution, Live, NO_MAX, NO_MIN, Recorder, Shared, Slots, Spin, ring::RawBlock};
+use super::{
+    Distribution, Phase, Recorder, Slots, Spin,
+    ring::RawBlock,
+    shared::{Live, NO_MAX, NO_MIN, Shared},
+};
 use crate::block::{Block, BlockSeries, Sample};
 use alloc::{sync::Arc, vec::Vec};
 use core::sync::atomic::{
@@ -11,8 +15,12 @@ use core::sync::atomic::{
 /// The state of a recorder at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Raised by every reset: while it is that of the warm-up, nothing here counts yet.
-    pub generation: u64,
+    /// How far the measurement has come: before [`Phase::Counting`] nothing here counts.
+    pub phase: Phase,
+    /// The clock's reading that times are relative to: of a periodic loop its first slot. 0 for the busy loop.
+    pub origin: u64,
+    /// Raised by every reset.
+    pub(super) generation: u64,
     /// The samples.
     pub plain: Distribution,
     /// The delays of the missed slots, where they are recorded.
@@ -89,6 +97,11 @@ impl Reader {
         self.series.blocks()
     }
 
+    /// How far the measurement has come, without a copy of the rest.
+    pub fn phase(&self) -> Phase {
+        Phase::of(self.shared.phase.get())
+    }
+
     /// Copies the state of one moment; `None` when the writer left no pause long enough (then try again later).
     ///
     /// Afterwards [`Reader::blocks`] and the snapshot's current block together are exactly the samples counted.
@@ -142,6 +155,8 @@ impl Reader {
             table.expand(&mut plain, &mut current);
         }
         Snapshot {
+            phase: Phase::of(shared.phase.get()),
+            origin: shared.origin.get(),
             generation: shared.generation.get(),
             plain,
             missed: shared.missed.as_ref().map(|missed| distribution(missed, None)),

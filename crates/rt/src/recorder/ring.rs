@@ -13,17 +13,21 @@ use core::sync::atomic::{
 /// Blocks that the ring holds: so many seconds may the reader be late before blocks are merged.
 pub const SLOTS: u64 = 64;
 
-/// A block under construction, and one in the ring: the same words.
+/// A block under construction, and one in the ring: the same words. What each sample changes comes first, so that it
+/// shares a cache line.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct RawBlock {
+    pub count: Word,
+    /// Part of the sum: of small samples, so that 2^32 of them cannot overflow it.
+    pub sum_small: Word,
+    pub squares_low: Word,
+    pub sum_low: Word,
+    pub sum_high: Word,
+    pub squares_high: Word,
     pub generation: Word,
     pub start: Word,
     pub length: Word,
-    pub count: Word,
-    pub sum_low: Word,
-    pub sum_high: Word,
-    pub squares_low: Word,
-    pub squares_high: Word,
     pub held: Word,
     /// Value and stamp of the largest, in descending order.
     pub largest: [(Word, Word); KEPT],
@@ -36,6 +40,7 @@ impl RawBlock {
             start: Word::default(),
             length: Word::default(),
             count: Word::default(),
+            sum_small: Word::default(),
             sum_low: Word::default(),
             sum_high: Word::default(),
             squares_low: Word::default(),
@@ -49,9 +54,7 @@ impl RawBlock {
     #[inline(always)]
     pub fn add_small(&self, value: u64) {
         self.count.add(1);
-        if self.sum_low.add(value) < value {
-            self.sum_high.add(1);
-        }
+        self.sum_small.add(value);
         let square = value.wrapping_mul(value);
         if self.squares_low.add(square) < square {
             self.squares_high.add(1);
@@ -67,10 +70,13 @@ impl RawBlock {
     }
 
     pub fn sum(&self) -> i128 {
-        (u128::from(self.sum_high.get()) << 64 | u128::from(self.sum_low.get())) as i128
+        let large = u128::from(self.sum_high.get()) << 64 | u128::from(self.sum_low.get());
+        (large as i128).wrapping_add(i128::from(self.sum_small.get()))
     }
 
+    /// Also makes room for small samples again.
     fn set_sum(&self, sum: i128) {
+        self.sum_small.set(0);
         self.sum_low.set(sum as u64);
         self.sum_high.set((sum >> 64) as u64);
     }
@@ -89,6 +95,11 @@ impl RawBlock {
         self.count.add(other.count.get());
         self.set_sum(self.sum().wrapping_add(other.sum()));
         self.set_squares(self.squares().wrapping_add(other.squares()));
+    }
+
+    /// Makes room for small samples again.
+    pub fn carry(&self) {
+        self.set_sum(self.sum());
     }
 
     /// The value that a sample must exceed to be kept.

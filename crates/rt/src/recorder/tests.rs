@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     block::{Block, BlockSeries},
-    histogram,
+    histogram::{self, HIGHEST},
 };
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
@@ -235,7 +235,7 @@ fn a_snapshot_is_one_moment_of_a_working_writer() {
                 recorder.take(value(i), i * 100);
                 i += 1;
                 // The pauses of a periodic loop, in which the reader finds its moment.
-                if i % 16 == 0 {
+                if i.is_multiple_of(16) {
                     std::thread::sleep(std::time::Duration::from_micros(50));
                 }
             }

@@ -1,4 +1,7 @@
 //! Tasks other than the probe's, at or above its priority, that may run on the measured CPUs.
+//!
+//! Looking through all tasks costs milliseconds, reading the known ones microseconds. So all are looked through at the
+//! start, every ten seconds, and whenever a thread of the probe is found standing still.
 
 use crate::{cpus::CpuSet, record::Foreign};
 use std::{collections::BTreeMap, fs, path::PathBuf};
@@ -8,6 +11,9 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 pub struct Watched {
     priority: Option<u8>,
     session: i32,
+    /// Tasks that started after this (in ticks since boot) have run only while we watched.
+    since_tick: u64,
+    unreported_ns: u64,
     tasks: BTreeMap<u32, Task>,
 }
 
@@ -22,14 +28,23 @@ impl Watched {
     /// Finds the tasks to watch.
     pub fn start(cpus: &CpuSet, priority: Option<u8>) -> Self {
         let session = rustix::process::getsid(None).map_or(0, |pid| pid.as_raw_nonzero().get());
-        let mut watched = Self { priority, session, tasks: BTreeMap::new() };
+        let mut watched =
+            Self { priority, session, since_tick: now_in_ticks(), unreported_ns: 0, tasks: BTreeMap::new() };
         watched.find(cpus);
         watched
     }
 
-    /// How long they ran on the measured CPUs since the last look, in ns; `search` looks for new ones too.
+    /// How long they ran on the measured CPUs since it was last asked, in ns; `search` looks for new ones first.
     pub fn look(&mut self, cpus: &CpuSet, search: bool) -> u64 {
-        let mut sum = 0;
+        if search {
+            self.find(cpus);
+        }
+        self.update(cpus);
+        std::mem::take(&mut self.unreported_ns)
+    }
+
+    /// Reads how long each has run: often, where one may end before the next look.
+    pub fn update(&mut self, cpus: &CpuSet) {
         for task in self.tasks.values_mut() {
             let Some(ran) = running_time(&task.dir) else { continue };
             let since = ran.saturating_sub(task.ran_last);
@@ -40,14 +55,10 @@ impl Watched {
             let cpu = fs::read_to_string(task.dir.join("stat")).ok().and_then(|stat| parse(&stat)).map(|s| s.cpu);
             task.foreign.cpu = cpu.unwrap_or(task.foreign.cpu);
             if cpus.contains(task.foreign.cpu) {
-                sum += since;
+                self.unreported_ns += since;
                 task.foreign.ran_ns += since;
             }
         }
-        if search {
-            self.find(cpus);
-        }
-        sum
     }
 
     /// Those that ran on the measured CPUs, the longest first.
@@ -58,7 +69,8 @@ impl Watched {
         seen
     }
 
-    fn find(&mut self, cpus: &CpuSet) {
+    /// Looks through all tasks for new ones that outrank the probe.
+    pub fn find(&mut self, cpus: &CpuSet) {
         for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
             if process.file_name().to_str().is_none_or(|name| name.parse::<u32>().is_err()) {
                 continue;
@@ -77,7 +89,8 @@ impl Watched {
                 }
                 let Some(ran) = running_time(&dir) else { continue };
                 let foreign = Foreign { policy: stat.policy_name(), comm: stat.comm, tid, cpu: stat.cpu, ran_ns: 0 };
-                self.tasks.insert(tid, Task { dir, foreign, ran_last: ran });
+                let ran_last = if stat.start_tick > self.since_tick { 0 } else { ran };
+                self.tasks.insert(tid, Task { dir, foreign, ran_last });
             }
         }
     }
@@ -88,6 +101,7 @@ impl Watched {
 struct Stat {
     comm: String,
     session: i32,
+    start_tick: u64,
     cpu: u32,
     priority: u32,
     policy: u32,
@@ -101,6 +115,7 @@ fn parse(text: &str) -> Option<Stat> {
     Some(Stat {
         comm: comm.to_string(),
         session: field(6)?.parse().ok()?,
+        start_tick: field(22)?.parse().ok()?,
         cpu: field(39)?.parse().ok()?,
         priority: field(40)?.parse().ok()?,
         policy: field(41)?.parse().ok()?,
@@ -125,6 +140,14 @@ impl Stat {
             other => format!("policy {other}"),
         }
     }
+}
+
+/// The time since boot in the unit of a task's start time.
+fn now_in_ticks() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let per_second = rustix::param::clock_ticks_per_second();
+    let (seconds, nanos) = (now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs());
+    seconds * per_second + nanos * per_second / 1_000_000_000
 }
 
 /// The first number of schedstat: time on a CPU in ns (Documentation/scheduler/sched-stats.rst).
@@ -152,12 +175,12 @@ mod tests {
         fields.extend(numbers.iter().map(String::as_str));
         let text = format!("12 (a b) c) {}", fields.join(" "));
         let stat = parse(&text).unwrap();
-        assert_eq!(stat, Stat { comm: "a b) c".into(), session: 6, cpu: 39, priority: 40, policy: 41 });
+        assert_eq!(stat, Stat { comm: "a b) c".into(), session: 6, start_tick: 22, cpu: 39, priority: 40, policy: 41 });
     }
 
     #[test]
     fn only_equal_or_higher_priority_counts() {
-        let stat = |policy, priority| Stat { comm: String::new(), session: 0, cpu: 0, priority, policy };
+        let stat = |policy, priority| Stat { comm: String::new(), session: 0, start_tick: 0, cpu: 0, priority, policy };
         assert!(stat(1, 80).outranks(Some(80)));
         assert!(!stat(1, 79).outranks(Some(80)));
         assert!(stat(6, 0).outranks(Some(99)));

@@ -1,0 +1,138 @@
+//! What docs/ says of plans, stored data and trust checks is what the code does: keys, columns, checks, the example.
+
+mod common;
+
+use common::{World, json};
+use latido::{
+    analyze::{trust::CHECKS, verdict::Verdict},
+    plan::{self, parse::parse},
+    record::{Change, Foreign, LoadRecord, Second, Skip, TuningRecord},
+};
+use serde_json::Value;
+use std::{collections::BTreeSet, fs};
+
+fn document(name: &str) -> String {
+    let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The text between the fences of one language, block by block.
+fn fenced(text: &str, language: &str) -> Vec<String> {
+    let fence = format!("\n```{language}\n");
+    text.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).map(|block| format!("{block}\n")).collect()
+}
+
+/// What of `keys` the document does not name in backticks.
+fn unnamed(document: &str, keys: impl IntoIterator<Item = String>) -> Vec<String> {
+    keys.into_iter().filter(|key| !document.contains(&format!("`{key}`"))).collect()
+}
+
+/// Every key of a JSON value as a path, arrays left out; below a table of free names there is nothing to document.
+fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    const FREE: &[&str] = &["options", "quantiles", "facts", "labels"];
+    match value {
+        Value::Array(all) => all.iter().for_each(|one| paths(one, path, found)),
+        Value::Object(map) => {
+            for (key, one) in map {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                if !FREE.contains(&key.as_str()) {
+                    paths(one, &path, found);
+                }
+                found.insert(path);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_table_of_trust_checks_is_the_code_s() {
+    let text = document("trust.md").replace('`', "");
+    let rows: Vec<&str> =
+        text.lines().skip_while(|line| !line.starts_with("| check |")).skip(2).take_while(|l| !l.is_empty()).collect();
+    let level = |level| serde_json::to_value(level).unwrap().as_str().unwrap().to_string();
+    let wanted: Vec<String> = CHECKS
+        .iter()
+        .map(|check| format!("| {} | {} | {} | {} |", check.name, check.source, check.threshold, level(check.level)))
+        .collect();
+    assert_eq!(rows, wanted);
+    let other: Vec<&str> =
+        CHECKS.iter().filter(|check| check.invalid != Verdict::Inconclusive).map(|check| check.name).collect();
+    assert_eq!(other, ["load"], "trust.md says which check does not make a cell inconclusive");
+}
+
+#[test]
+fn every_key_of_a_stored_run_is_documented() {
+    let world = World::new();
+    json(&world.run(["run", "null", "samples=2000", "--json", "--no-report"]), 0);
+    let run = world.runs().remove(0);
+    let cell = run.join("cells/001");
+    let text = document("record.md");
+    let read = |path: std::path::PathBuf| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap();
+
+    let mut keys = BTreeSet::new();
+    paths(&read(cell.join("record.json")), "", &mut keys);
+    assert!(keys.contains("series.files.histogram") && keys.contains("quality.clock.cost_ns"));
+    paths(&read(cell.join("cell.json")), "cell", &mut keys);
+    paths(&read(cell.join("host.json")), "", &mut keys);
+    paths(&read(run.join("run.json")), "", &mut keys);
+    // What the made-up measurement leaves empty.
+    let item = latido::cell::Item::default();
+    let change = Change { knob: String::new(), original: String::new(), new: String::new() };
+    let tuning = TuningRecord { item: item.clone(), changes: vec![change], in_force: true, note: None };
+    let load = LoadRecord { item, argv: vec![], version: None, note: None, alive: true, died: None, cpu_ns: None };
+    let foreign = Foreign { comm: String::new(), tid: 1, policy: String::new(), cpu: 0, ran_ns: 0 };
+    let skip = Skip { what: String::new(), why: String::new() };
+    for (path, value) in [
+        ("tunings", serde_json::to_value(tuning)),
+        ("load", serde_json::to_value(load)),
+        ("quality.foreign", serde_json::to_value(foreign)),
+        ("quality.timeline", serde_json::to_value(Second::default())),
+        ("skipped", serde_json::to_value(skip)),
+        ("series.corrected", serde_json::to_value(latido::record::Summary::default())),
+        ("series.slots", serde_json::to_value(latido::record::Slots::default())),
+    ] {
+        paths(&value.unwrap(), path, &mut keys);
+    }
+    assert_eq!(unnamed(&text, keys), Vec::<String>::new());
+
+    for file in ["blocks-0.csv", "largest-0.csv"] {
+        let stored = fs::read_to_string(cell.join(file)).unwrap();
+        let header = stored.lines().next().unwrap();
+        assert!(text.lines().any(|line| line.split_whitespace().next() == Some(header)), "{file}: {header}");
+    }
+}
+
+#[test]
+fn every_key_of_a_plan_is_documented() {
+    let text = document("plans.md");
+    let good = "schema = 1\nname = \"a\"\n[[group]]\nprobe = [\"null\"]\n";
+    let expect = "[[expect]]\nmetric = \"null.latency.max\"\nop = \"<\"\nvalue = \"1s\"\n";
+    for plan in [
+        format!("zzz = 1\n{good}"),
+        format!("{good}zzz = 1\n"),
+        format!("{good}load = [{{ zzz = 1 }}]\n"),
+        format!("{good}scheduling = [{{ policy = \"fifo\", zzz = 1 }}]\n"),
+        format!("{good}{expect}zzz = 1\n"),
+        format!("{good}{expect}where = {{ zzz = \"1\" }}\n"),
+    ] {
+        let message = parse("a.toml", &plan).unwrap_err().to_string();
+        let (_, keys) = message.split_once("its keys are ").unwrap_or_else(|| panic!("{message}"));
+        assert_eq!(unnamed(&text, keys.split(", ").map(String::from)), Vec::<String>::new(), "{message}");
+    }
+}
+
+#[test]
+fn the_example_plan_has_the_cells_that_the_text_says() {
+    let text = document("plans.md");
+    let blocks = fenced(&text, "toml");
+    assert_eq!(blocks.len(), 1);
+    let read = parse("ramp.toml", &blocks[0]).unwrap();
+    let printed = plan::print::plan(&read);
+    let first = printed.lines().next().unwrap();
+    assert!(text.contains(&format!("`{first}`")), "{first}");
+    for line in fenced(&text, "text").concat().lines() {
+        assert!(printed.lines().any(|other| other == line), "not printed any more: {line}");
+    }
+    assert_eq!(parse("printed", &printed).unwrap().groups, read.groups);
+}

@@ -1,0 +1,62 @@
+//! What a recorder is asked to keep.
+
+use crate::histogram::HIGHEST;
+use alloc::vec::Vec;
+use core::fmt;
+use latido_sys::tsc::Scale;
+
+/// What a recorder keeps.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Band edges in ns, strictly ascending, at most [`HIGHEST`]; a band is (edge before, edge].
+    pub edges: Vec<u64>,
+    /// Length of a block in ns, at most 4 s (then not even samples of 1 ns overflow a partial sum).
+    pub block_ns: u64,
+    /// Whether the loop is periodic: slots are counted, and delays of missed ones recorded.
+    pub periodic: bool,
+    /// Stop the measurement at the first sample above this, in ns.
+    pub stop_on_ns: Option<u64>,
+    /// For the busy loop: count samples of fewer than [`super::TABLE`] ticks of such a counter in a table.
+    pub table: Option<Scale>,
+}
+
+impl Default for Config {
+    /// Blocks of one second, no bands, no slots, no stop, no table.
+    fn default() -> Self {
+        Self { edges: Vec::new(), block_ns: 1_000_000_000, periodic: false, stop_on_ns: None, table: None }
+    }
+}
+
+/// What is wrong with a [`Config`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigError {
+    /// This edge is not above the one before, or above [`HIGHEST`].
+    Edge(u64),
+    /// The block has no length, or more than 4 s.
+    Block,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Edge(edge) => write!(f, "band edge {edge} ns must be above the one before and at most {HIGHEST} ns"),
+            Self::Block => f.write_str("a block must be longer than 0 and at most 4 s"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+impl Config {
+    /// Refuses what no recorder can keep.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let mut before = None;
+        for &edge in &self.edges {
+            if edge > HIGHEST || before.is_some_and(|before| before >= edge) {
+                return Err(ConfigError::Edge(edge));
+            }
+            before = Some(edge);
+        }
+        if self.block_ns == 0 || self.block_ns > 4_000_000_000 { Err(ConfigError::Block) } else { Ok(()) }
+    }
+}
