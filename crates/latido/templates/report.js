@@ -14,12 +14,13 @@
   };
   const copy = async text => {
     try { await navigator.clipboard.writeText(text); return true; } catch { /* not permitted here: the old way */ }
-    const area = document.createElement('textarea');
+    const area = document.createElement('textarea'), before = document.activeElement;
     area.value = text;
     document.body.append(area);
     area.select();
     const done = document.execCommand('copy');
     area.remove();
+    before?.focus();
     return done;
   };
   all('[data-copy]').forEach(b => b.onclick = async () => {

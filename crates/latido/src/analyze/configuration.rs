@@ -4,13 +4,14 @@ use super::{Load, summary};
 use crate::{
     cell::Cell,
     machine::Machine,
+    plan::{self, Order, Plan},
     record::{Block, Record, Sample, Series, Slots, Summary},
     store::{Run, SeriesData, StoredCell, codec},
     units::Ns,
 };
 use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The repeats (of one run or several) that share kernel, machine, tuning, load, scheduling and probe.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ pub struct Track {
 /// What [`configurations`] found.
 #[derive(Debug, Default)]
 pub struct Configurations {
-    /// In the order of their first cells.
+    /// Run by run, in the order in which the plan names their levels, whatever the order of measuring was.
     pub all: Vec<Configuration>,
     /// Series that are left out because the data beside the record could not be read, one sentence each.
     pub problems: Vec<String>,
@@ -86,7 +87,7 @@ pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, load: Load<'_
     let mut found = Configurations::default();
     let mut parts: Vec<Vec<Part>> = Vec::new();
     for run in runs {
-        for cell in &run.cells {
+        for cell in as_written(run) {
             let Some(record) = cell.record() else { continue };
             let at = match found.all.iter().position(|known| same(known, record)) {
                 Some(at) => at,
@@ -116,6 +117,18 @@ pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, load: Load<'_
         configuration.label = label;
     }
     Ok(found)
+}
+
+/// The cells as the plan lists them. Those that it no longer names come last, in the order of their numbers.
+fn as_written(run: &Run) -> Vec<&StoredCell> {
+    let listed = plan::expand(&Plan { order: Order::AsWritten, ..run.plan.clone() });
+    // Seed and repeat together belong to one place of the plan.
+    let places: HashMap<(u64, u32), usize> =
+        listed.iter().zip(0..).map(|(cell, place)| ((cell.seed, cell.repeat), place)).collect();
+    let place = |cell: &&StoredCell| places.get(&(cell.cell.seed, cell.cell.repeat)).copied().unwrap_or(usize::MAX);
+    let mut cells: Vec<&StoredCell> = run.cells.iter().collect();
+    cells.sort_by_key(place);
+    cells
 }
 
 /// Whether a record belongs to a configuration. Not compared: repeat, seed, duration and warm-up.
@@ -241,7 +254,10 @@ pub(super) fn sum<'a>(histograms: impl IntoIterator<Item = &'a Histogram<u64>>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyze::sample::{self, Fixture, cell, quiet, under, with_spike};
+    use crate::{
+        analyze::sample::{self, Fixture, cell, quiet, under, with_spike},
+        cell::Level,
+    };
 
     #[test]
     fn repeats_are_pooled_and_stay_countable() {
@@ -299,6 +315,23 @@ mod tests {
         let found = configurations([&fixture.run], &load).unwrap();
         assert_eq!(found.all[0].quantities[0].summary.count, 10_000);
         assert!(found.problems[0].contains("histogram-1.hdr is gone"), "{:?}", found.problems);
+    }
+
+    /// Interleaved plans run their cells in random order: tables must not.
+    #[test]
+    fn configurations_stand_in_the_order_of_the_plan() {
+        let text = "schema = 1\nname = \"order\"\n[[group]]\nprobe = [\"wakeup\", \"gap\"]\n\
+                    load = [\"none\", { id = \"busy\", use = [\"spin\"] }]\nduration = \"10s\"\nrepeat = 2\n";
+        let plan = plan::parse("order.toml", text).unwrap();
+        let mut written = plan::expand(&Plan { order: Order::AsWritten, ..plan.clone() });
+        let stray = Cell { seed: 1, load: Level { id: "stray".into(), items: Vec::new() }, ..written[0].clone() };
+        written.insert(0, stray);
+        written.reverse();
+        let mut fixture = Fixture::new(written.into_iter().map(|cell| (cell, vec![quiet(0)])).collect());
+        fixture.run.plan = plan;
+        let found = configurations([&fixture.run], &|c, s| fixture.load(c, s)).unwrap();
+        let labels: Vec<&str> = found.all.iter().map(|c| c.label.as_str()).collect();
+        assert_eq!(labels, ["wakeup, none", "gap, none", "wakeup, busy", "gap, busy", "wakeup, stray"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::{
     deciding::{Deciding, Stored},
     label::title,
     summary::{self, Exact},
-    verdict::{CellJudgement, ExpectJudgement, Verdict},
+    verdict::{CellJudgement, ExpectJudgement, SeriesJudgement, Verdict},
 };
 use crate::{
     plan::{Expect, Op, Statistic},
@@ -19,6 +19,7 @@ use anyhow::Result;
 /// Judges one expectation on a run whose cells are judged.
 pub fn judge(expect: &Expect, run: &Run, cells: &[CellJudgement], load: Load<'_>) -> ExpectJudgement {
     let mut found: Vec<(Verdict, f64, String)> = Vec::new();
+    let mut each: Vec<(f64, SeriesJudgement)> = Vec::new();
     for (cell, judged) in run.cells.iter().zip(cells) {
         if !matches_cell(expect, cell) {
             continue;
@@ -28,27 +29,26 @@ pub fn judge(expect: &Expect, run: &Run, cells: &[CellJudgement], load: Load<'_>
             continue;
         };
         for series in record.series.iter().filter(|series| matches_series(expect, record, series)) {
-            found.push(judge_series(expect, cell, judged, record, series, load));
+            let (verdict, beyond, measured) = judge_series(expect, cell, judged, record, series, load);
+            found.push((verdict, beyond, format!("{}, {measured}", title(&cell.cell))));
+            let (quantity, labels) = (series.quantity.clone(), series.labels.clone());
+            each.push((beyond, SeriesJudgement { cell: cell.number, quantity, labels, verdict, measured }));
         }
     }
     let text = expect.text.clone();
-    let weight = |verdict: Verdict| match verdict {
-        Verdict::Pass => 0,
-        Verdict::Inconclusive | Verdict::Infra => 1,
-        Verdict::Contaminated => 2,
-        Verdict::Fail => 3,
-    };
     // The heaviest verdict decides, and within it the figure farthest out.
-    found.sort_by(|a, b| (weight(b.0), b.1).partial_cmp(&(weight(a.0), a.1)).unwrap_or(std::cmp::Ordering::Equal));
+    found.sort_by(|a, b| b.0.in_one().cmp(&a.0.in_one()).then(b.1.total_cmp(&a.1)));
+    each.sort_by(|a, b| b.1.verdict.in_one().cmp(&a.1.verdict.in_one()).then(b.0.total_cmp(&a.0)));
+    let each = each.into_iter().map(|(_, judged)| judged).collect();
     let Some((verdict, _, worst)) = found.first() else {
-        return ExpectJudgement { text, verdict: Verdict::Inconclusive, detail: "no series matches".into() };
+        return ExpectJudgement { text, verdict: Verdict::Inconclusive, detail: "no series matches".into(), each };
     };
     let alike = found.iter().filter(|other| other.0 == *verdict).count();
     let detail = if alike > 1 { format!("{worst} (and {} more)", alike - 1) } else { worst.clone() };
-    ExpectJudgement { text, verdict: *verdict, detail }
+    ExpectJudgement { text, verdict: *verdict, detail, each }
 }
 
-/// The verdict of one series, how far it is on the wrong side (for sorting), and its figure in words.
+/// The verdict of one series, how far it is on the wrong side (for sorting), and its thread and figure in words.
 fn judge_series(
     expect: &Expect,
     cell: &StoredCell,
@@ -57,8 +57,7 @@ fn judge_series(
     series: &Series,
     load: Load<'_>,
 ) -> (Verdict, f64, String) {
-    let thread = series.cpu.map_or_else(|| format!("thread {}", series.thread), |cpu| format!("CPU {cpu}"));
-    let whose = format!("{}, {thread}", title(&cell.cell));
+    let whose = series.cpu.map_or_else(|| format!("thread {}", series.thread), |cpu| format!("CPU {cpu}"));
     let value = match figure(expect.statistic, cell, series, load) {
         Ok(Some(value)) => value,
         Ok(None) => return (Verdict::Inconclusive, 0.0, format!("{whose}: {}", missing(expect.statistic, series))),
@@ -207,6 +206,20 @@ mod tests {
         assert_eq!(max(&[("load", "busy"), ("cpu", "0")], 100_000.0).0, Verdict::Pass);
         let (verdict, detail) = max(&[], 1_000.0);
         assert_eq!((verdict, detail.as_str()), (Verdict::Fail, "wakeup, busy, CPU 1: 150 us (and 3 more)"));
+    }
+
+    #[test]
+    fn every_series_that_it_looks_at_is_told() {
+        let fixture = fixture();
+        let load = |c: &StoredCell, s: &Series| fixture.load(c, s);
+        let cells = fixture.run.cells.iter().map(|cell| judge::cell(cell, &load)).collect::<Vec<_>>();
+        let max = expect(&[], Statistic::Max, Op::Less, 100_000.0);
+        let each = super::judge(&max, &fixture.run, &cells, &load).each;
+        // The heaviest first.
+        let told: Vec<_> = each.iter().map(|one| (one.cell, one.verdict, one.measured.as_str())).collect();
+        assert_eq!(told.len(), 4);
+        assert_eq!(told[0], (2, Verdict::Fail, "CPU 1: 150 us"));
+        assert_eq!(told[3].1, Verdict::Pass);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::trust::{Finding, Level};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The verdict of a cell, an expectation or a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,24 @@ pub struct ExpectJudgement {
     pub verdict: Verdict,
     /// The measured figures, or why there are none.
     pub detail: String,
+    /// Every series that it was looked at in, what weighs most first.
+    #[serde(default)]
+    pub each: Vec<SeriesJudgement>,
+}
+
+/// What an expectation came to in one series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeriesJudgement {
+    /// Number of the cell in the run.
+    pub cell: usize,
+    /// The quantity.
+    pub quantity: String,
+    /// What tells the series from others of the quantity.
+    pub labels: BTreeMap<String, String>,
+    /// Whether it held.
+    pub verdict: Verdict,
+    /// Where and what was measured: `CPU 1: 4.36 ms`.
+    pub measured: String,
 }
 
 impl Verdict {
@@ -66,6 +85,16 @@ impl Verdict {
             Self::Infra => 1,
             Self::Fail => 2,
             Self::Inconclusive | Self::Contaminated => 3,
+        }
+    }
+
+    /// Its weight where several speak of one thing: what failed has failed, whatever the others could not decide.
+    pub fn in_one(self) -> u8 {
+        match self {
+            Self::Pass => 0,
+            Self::Inconclusive | Self::Infra => 1,
+            Self::Contaminated => 2,
+            Self::Fail => 3,
         }
     }
 

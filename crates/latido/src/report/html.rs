@@ -15,7 +15,7 @@ use super::{
 };
 use anyhow::{Context, Result};
 use askama::Template;
-use cards::Card;
+use cards::{Card, Cards};
 use environment::Environment;
 use parts::{Picture, SectionView, Table};
 use trust::Group;
@@ -27,15 +27,24 @@ struct Page<'a> {
     css: String,
     symbols: String,
     script: &'static str,
-    headlines: Vec<&'a str>,
+    headlines: Vec<Headline>,
     runs: Vec<RunView<'a>>,
     problems: Vec<String>,
     cards: Vec<Card>,
+    rest: Vec<Card>,
     trust: Vec<Group>,
     expectations: Vec<ExpectView<'a>>,
     sections: Vec<SectionView>,
     environment: Environment,
     data: String,
+}
+
+/// The sentence of a run, its verdict first.
+struct Headline {
+    sign: &'static str,
+    class: &'static str,
+    verdict: String,
+    text: String,
 }
 
 struct RunView<'a> {
@@ -54,7 +63,7 @@ struct ExpectView<'a> {
     sign: &'static str,
     class: &'static str,
     word: &'static str,
-    detail: &'a str,
+    detail: String,
 }
 
 const STYLE: &str = include_str!("../../templates/report.css");
@@ -66,15 +75,17 @@ const SCRIPT: &str = include_str!("../../templates/report.js");
 /// The template or the embedded data cannot be written; no input is known that causes it.
 pub fn render(input: &ReportInput) -> Result<String> {
     let sections = sections(input.configurations);
+    let Cards { shown, rest } = cards::cards(input, &sections);
     let page = Page {
         title: &input.title,
         css: format!("{}{STYLE}{}", style::page_variables(), style::page_rules()),
         symbols: style::symbols(),
         script: SCRIPT,
-        headlines: input.runs.iter().map(|r| r.judgement.headline.as_str()).collect(),
+        headlines: input.runs.iter().map(headline).collect(),
         runs: input.runs.iter().map(run).collect(),
         problems: trust::problems(input),
-        cards: cards::cards(input, &sections),
+        cards: shown,
+        rest,
         trust: trust::groups(input),
         expectations: input.runs.iter().flat_map(|r| &r.judgement.expectations).map(expectation).collect(),
         sections: sections.iter().enumerate().map(|(i, section)| view(i, section)).collect(),
@@ -87,6 +98,16 @@ pub fn render(input: &ReportInput) -> Result<String> {
 /// The colour of a table's row. Colours repeat beyond the eighth: no more can be told apart.
 fn slot(row: usize) -> usize {
     row % SHOWN
+}
+
+fn headline(part: &super::RunPart<'_>) -> Headline {
+    let (sign, class, _) = cards::said(part.judgement.verdict);
+    Headline {
+        sign,
+        class,
+        verdict: part.judgement.verdict.to_string().to_uppercase(),
+        text: words::micro(&part.judgement.headline),
+    }
 }
 
 fn run<'a>(part: &super::RunPart<'a>) -> RunView<'a> {
@@ -105,7 +126,7 @@ fn run<'a>(part: &super::RunPart<'a>) -> RunView<'a> {
 
 fn expectation(expectation: &crate::analyze::verdict::ExpectJudgement) -> ExpectView<'_> {
     let (sign, class, word) = cards::said(expectation.verdict);
-    ExpectView { text: &expectation.text, sign, class, word, detail: &expectation.detail }
+    ExpectView { text: &expectation.text, sign, class, word, detail: words::micro(&expectation.detail) }
 }
 
 fn view(index: usize, section: &Section) -> SectionView {
@@ -118,7 +139,8 @@ fn view(index: usize, section: &Section) -> SectionView {
         title: section.title(),
         key: section.key(),
         about: parts::about(section),
-        unit: sheet.unit.name.clone(),
+        unit: sheet.unit.about(),
+        unsupported: summary::unsupported(section),
         summary: Table::of(&sheet),
         latex: latex::table(&sheet),
         markdown: markdown::table(&sheet),

@@ -5,7 +5,7 @@ use crate::{
     analyze::{
         configuration::{Configuration, Pooled, Track},
         trust::{Finding, Level as Trust},
-        verdict::{CellJudgement, ExpectJudgement, Judgement, Verdict},
+        verdict::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement, Verdict},
     },
     cell::{Cell, Item, Level, Scheduling},
     machine::Machine,
@@ -244,6 +244,22 @@ pub fn gaps(label: &str, number: usize) -> Configuration {
     configuration
 }
 
+/// What an expectation came to in the quantities of a configuration; a failure fails where the maximum is above 50 us.
+fn series(text: &str, verdict: Verdict, configuration: &Configuration, cell: usize) -> Vec<SeriesJudgement> {
+    let judge = |pooled: &Pooled| {
+        let max = pooled.summary.max.filter(|_| text.starts_with(&format!("wakeup.{}.", pooled.quantity)))?;
+        let failed = verdict == Verdict::Fail && max > 50_000;
+        Some(SeriesJudgement {
+            cell,
+            quantity: pooled.quantity.clone(),
+            labels: pooled.labels.clone(),
+            verdict: if failed { Verdict::Fail } else { Verdict::Pass },
+            measured: format!("CPU 2: {}", crate::units::human(max)),
+        })
+    };
+    configuration.quantities.iter().filter_map(judge).collect()
+}
+
 /// The run and judgement that go with some configurations.
 pub struct Judged {
     meta: Meta,
@@ -279,8 +295,10 @@ impl Judged {
             let reasons = findings.iter().filter(|f| f.level >= Trust::Contaminated).map(|f| f.text.clone()).collect();
             CellJudgement { number: i + 1, verdict, reasons, findings }
         };
-        let expect =
-            |text: &str, verdict, detail: &str| ExpectJudgement { text: text.into(), verdict, detail: detail.into() };
+        let expect = |text: &str, verdict, detail: &str| {
+            let each = configurations.iter().zip(1..).flat_map(|(c, cell)| series(text, verdict, c, cell)).collect();
+            ExpectJudgement { text: text.into(), verdict, detail: detail.into(), each }
+        };
         let judgement = Judgement {
             verdict: Verdict::Fail,
             exit: 2,

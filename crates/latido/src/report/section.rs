@@ -28,6 +28,8 @@ pub struct Section<'a> {
 pub struct Series<'a> {
     /// What tells it from the others of the section.
     pub name: String,
+    /// What tells it from all others: the name with the probe's.
+    pub full_name: String,
     /// Where it comes from.
     pub configuration: &'a Configuration,
     /// The figures.
@@ -101,18 +103,23 @@ impl<'a> Section<'a> {
 
 impl<'a> Series<'a> {
     fn new(configuration: &'a Configuration, pooled: &'a Pooled) -> Self {
-        let mut name = configuration.label.clone();
-        for (key, label) in &pooled.labels {
-            let separator = if name.is_empty() { "" } else { ", " };
-            name.push_str(&format!("{separator}{key} {label}"));
-        }
-        if name.is_empty() {
-            name.push_str(&configuration.cell.plan);
-        }
+        let with_labels = |label: &str| {
+            let mut name = label.to_owned();
+            for (key, label) in &pooled.labels {
+                let separator = if name.is_empty() { "" } else { ", " };
+                name.push_str(&format!("{separator}{key} {label}"));
+            }
+            if name.is_empty() { configuration.cell.plan.clone() } else { name }
+        };
+        // The section's title names the probe.
+        let rest = configuration.label.strip_prefix(&configuration.cell.probe.name);
+        let short = rest.and_then(|rest| rest.strip_prefix(", ").or_else(|| rest.strip_prefix(' ')));
+        let name = with_labels(short.filter(|short| !short.is_empty()).unwrap_or(&configuration.label));
+        let full_name = with_labels(&configuration.label);
         let histogram = &pooled.histogram;
         let middle = |v| histogram.median_equivalent(v) as f64;
         let buckets = histogram.iter_recorded().map(|b| (middle(b.value_iterated_to()), b.count_at_value())).collect();
-        Self { name, configuration, pooled, buckets, kept: OnceCell::new() }
+        Self { name, full_name, configuration, pooled, buckets, kept: OnceCell::new() }
     }
 
     /// The limit it was judged by, in ns.
@@ -164,6 +171,22 @@ mod tests {
         let all = [sample::of("x", &[3_000, 9_000, 5_000], None)];
         let values: Vec<i64> = sections(&all)[0].series[0].kept().iter().map(|k| k.sample.value).collect();
         assert_eq!(values, [9_000, 5_000, 3_000]);
+    }
+
+    #[test]
+    fn the_probe_is_not_named_again() {
+        let all = ["wakeup, none", "wakeup period=1ms, none", "wakeup", "busy"].map(|l| sample::of(l, &[1_000], None));
+        let sections = sections(&all);
+        let names: Vec<_> = sections[0].series.iter().map(|s| (s.name.as_str(), s.full_name.as_str())).collect();
+        assert_eq!(
+            names,
+            [
+                ("none", "wakeup, none"),
+                ("period=1ms, none", "wakeup period=1ms, none"),
+                ("wakeup", "wakeup"),
+                ("busy", "busy")
+            ]
+        );
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Datum {
         match self {
             Self::Text(text) => text.clone(),
             Self::Count(n) => words::count(*n),
-            Self::Value(v) => words::plain(v / unit.per),
+            Self::Value(v) => unit.text(*v),
             Self::Share(share) => percent(*share),
             Self::Absent => NOT_MEASURED.into(),
             Self::TooFew => "too few".into(),
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_is_absent_is_said() {
-        let unit = Unit { name: "µs".into(), per: 1e3 };
+        let unit = Unit::fitting("ns", [24_900.0].into_iter());
         assert_eq!(Datum::value(None).text(&unit), "not measured");
         assert_eq!(Datum::value(Some(f64::NAN)), Datum::Absent);
         assert_eq!(Datum::Value(24_900.0).text(&unit), "24.9");

@@ -23,6 +23,19 @@ pub fn quantile_name(key: &str) -> String {
     }
 }
 
+/// The quantiles that some series has samples enough for; all where nothing was measured.
+fn supported(section: &Section) -> Vec<&'static str> {
+    let (some, none): (Vec<_>, Vec<_>) =
+        quantiles().partition(|key| section.series.iter().any(|series| series.quantile(key).is_some()));
+    if some.is_empty() { none } else { some }
+}
+
+/// The quantiles of which there is no column because no series supports them: `p99.99, p99.999`.
+pub fn unsupported(section: &Section) -> String {
+    let supported = supported(section);
+    quantiles().filter(|key| !supported.contains(key)).map(quantile_name).collect::<Vec<_>>().join(", ")
+}
+
 /// The table.
 pub fn sheet(section: &Section) -> Sheet {
     let typical = section.series.iter().flat_map(|s| [s.quantile("0.5"), s.quantile("0.99"), s.max()]).flatten();
@@ -30,10 +43,11 @@ pub fn sheet(section: &Section) -> Sheet {
     let slots = section.series.iter().any(|s| s.pooled.slots.is_some());
     let limits = section.series.iter().any(|s| s.limit().is_some());
 
+    let supported = supported(section);
     let mut head = vec!["configuration".to_owned(), format!("{}s", section.noun()), "min".into()];
-    for key in quantiles() {
+    for key in &supported {
         head.push(quantile_name(key));
-        if key == "0.5" {
+        if *key == "0.5" {
             head.extend(["mean".to_owned(), "sd".into()]);
         }
     }
@@ -53,13 +67,13 @@ pub fn sheet(section: &Section) -> Sheet {
     let row = |series: &Series| {
         let summary = &series.pooled.summary;
         let mut row = vec![Datum::Text(series.name.clone()), Datum::Count(summary.count), Datum::value(series.min())];
-        for key in quantiles() {
+        for key in &supported {
             row.push(match series.quantile(key) {
                 Some(v) => Datum::Value(v),
                 None if summary.count > 0 => Datum::TooFew,
                 None => Datum::Absent,
             });
-            if key == "0.5" {
+            if *key == "0.5" {
                 row.extend([Datum::value(summary.mean), spread(summary.sd, summary.count)]);
             }
         }
@@ -78,7 +92,7 @@ pub fn sheet(section: &Section) -> Sheet {
         row
     };
     Sheet {
-        caption: format!("{} in {}", section.title(), unit.name),
+        caption: format!("{} {}", section.title(), unit.about()),
         head,
         rows: section.series.iter().map(row).collect(),
         unit,

@@ -221,7 +221,12 @@ mod tests {
             ("wakeup.latency.p99.9 < 100us", Verdict::Pass, "wakeup, idle, CPU 1: 4.10 us (and 3 more)"),
             ("gap.gap.max < 100us", Verdict::Inconclusive, "no series matches"),
         ] {
-            judgement.expectations.push(ExpectJudgement { text: text.into(), verdict, detail: detail.into() });
+            judgement.expectations.push(ExpectJudgement {
+                text: text.into(),
+                verdict,
+                detail: detail.into(),
+                each: Vec::new(),
+            });
         }
         summary(&fixture.run, &judgement, &found, PLAIN)
     }

@@ -27,9 +27,25 @@ pub fn many(n: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", count(n))
 }
 
+/// A sentence written for terminals, in ASCII, with the sign for micro: `117 us` becomes `117 µs`.
+pub fn micro(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 4);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" us") {
+        let number = before.ends_with(|c: char| c.is_ascii_digit());
+        let whole = !after.starts_with(|c: char| c.is_alphanumeric());
+        out.push_str(before);
+        out.push_str(if number && whole { "\u{a0}µs" } else { " us" });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// A value with its unit, not to be broken: spans as `24.9 µs`, anything else as number and name of the unit.
 pub fn value(v: f64, unit: &str) -> String {
     match unit {
+        "ns" if v.abs() < 999.5 && v.fract() != 0.0 => format!("{}\u{a0}ns", plain(v)),
         "ns" => units::human(v.round() as i64).replace("us", "µs").replace(' ', "\u{a0}"),
         _ => format!("{}\u{a0}{unit}", plain(v)),
     }
@@ -51,30 +67,63 @@ pub fn plain(v: f64) -> String {
     format!("{sign}{}{point}{fraction}", grouped(whole))
 }
 
-/// The unit a table states once for all of its values.
+/// How a table writes its values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unit {
-    /// `µs`.
-    pub name: String,
-    /// How many of the stored unit make one.
-    pub per: f64,
+pub enum Unit {
+    /// All in one unit, stated once.
+    Common {
+        /// `µs`.
+        name: String,
+        /// How many of the stored unit make one.
+        per: f64,
+    },
+    /// Nanoseconds, each value in the unit that suits it: one for all would be zeros here and millions there.
+    Each,
 }
 
+/// From this ratio of the largest to the smallest on, four decades, values have units of their own.
+const MOST_OF_ONE_UNIT: f64 = 1e4;
+
 impl Unit {
+    /// The stored unit as it is.
+    pub fn stored(name: &str) -> Self {
+        Self::Common { name: name.to_owned(), per: 1.0 }
+    }
+
     /// The unit that suits these values of the stored unit: neither all zeros nor all thousands.
     pub fn fitting(stored: &str, values: impl Iterator<Item = f64>) -> Self {
         if stored != "ns" {
-            return Self { name: stored.to_owned(), per: 1.0 };
+            return Self::stored(stored);
         }
-        let (sum, n) = values.filter(|v| *v >= 1.0).fold((0.0, 0u32), |(sum, n), v| (sum + v.ln(), n + 1));
+        let (mut sum, mut n, mut low, mut high) = (0.0, 0u32, f64::INFINITY, 0.0_f64);
+        for v in values.filter(|v| *v >= 1.0) {
+            (sum, n, low, high) = (sum + v.ln(), n + 1, low.min(v), high.max(v));
+        }
         let typical = if n == 0 { 1e3 } else { (sum / f64::from(n)).exp() };
         let (name, per) = match typical {
+            _ if high > low * MOST_OF_ONE_UNIT => return Self::Each,
             t if t < 500.0 => ("ns", 1.0),
             t if t < 2e6 => ("µs", 1e3),
             t if t < 2e9 => ("ms", 1e6),
             _ => ("s", 1e9),
         };
-        Self { name: name.to_owned(), per }
+        Self::Common { name: name.to_owned(), per }
+    }
+
+    /// A value of the stored unit.
+    pub fn text(&self, v: f64) -> String {
+        match self {
+            Self::Common { per, .. } => plain(v / per),
+            Self::Each => value(v, "ns"),
+        }
+    }
+
+    /// What is said once of all values: `in µs`.
+    pub fn about(&self) -> String {
+        match self {
+            Self::Common { name, .. } => format!("in {name}"),
+            Self::Each => "in the unit beside each".into(),
+        }
     }
 }
 
@@ -99,10 +148,12 @@ pub fn roughly(seconds: f64) -> String {
     }
 }
 
-/// From when to when, of two RFC 3339 times: `2026-11-21 20:00:00 → 21:04:12 UTC`.
+/// From when to when, of two RFC 3339 times, to the second: `2026-11-21 20:00:00 → 21:04:12 UTC`.
 pub fn between(started: &str, finished: Option<&str>) -> String {
-    let split =
-        |text: &str| text.strip_suffix('Z').and_then(|t| t.split_once('T')).map(|(d, t)| (d.to_owned(), t.to_owned()));
+    let split = |text: &str| {
+        let (day, time) = text.strip_suffix('Z')?.split_once('T')?;
+        Some((day.to_owned(), time.split('.').next().unwrap_or(time).to_owned()))
+    };
     match (split(started), finished, finished.and_then(split)) {
         (Some((day, from)), Some(_), Some((end, to))) if day == end => format!("{day} {from} → {to} UTC"),
         (Some((day, from)), Some(_), Some((end, to))) => format!("{day} {from} → {end} {to} UTC"),
@@ -166,20 +217,40 @@ mod tests {
     }
 
     #[test]
+    fn only_units_become_micro() {
+        assert_eq!(
+            micro("117 us of 1000000 us, it let us go 5 users"),
+            "117\u{a0}µs of 1000000\u{a0}µs, it let us go 5 users"
+        );
+        assert_eq!(micro("4 us"), "4\u{a0}µs");
+    }
+
+    #[test]
     fn times_say_the_day_once() {
         let start = "2026-11-21T20:00:00Z";
         assert_eq!(between(start, Some("2026-11-21T21:04:12Z")), "2026-11-21 20:00:00 → 21:04:12 UTC");
         assert_eq!(between(start, Some("2026-11-22T01:04:12Z")), "2026-11-21 20:00:00 → 2026-11-22 01:04:12 UTC");
         assert_eq!(between(start, None), "2026-11-21 20:00:00 UTC, not finished");
+        let exact = between("2026-11-21T20:00:00.123456789Z", Some("2026-11-21T21:04:12.9Z"));
+        assert_eq!(exact, "2026-11-21 20:00:00 → 21:04:12 UTC");
         assert_eq!(between("a+01:00", Some("b")), "a+01:00 → b");
     }
 
     #[test]
     fn the_unit_suits_the_values() {
-        assert_eq!(Unit::fitting("ns", [20.0, 30.0].into_iter()).name, "ns");
-        assert_eq!(Unit::fitting("ns", [20.0, 300_000.0].into_iter()).name, "µs");
-        assert_eq!(Unit::fitting("ns", std::iter::empty()).name, "µs");
-        assert_eq!(Unit::fitting("rad", [1.0].into_iter()).name, "rad");
+        let about = |values: &[f64]| Unit::fitting("ns", values.iter().copied()).about();
+        assert_eq!(about(&[20.0, 30.0]), "in ns");
+        assert_eq!(about(&[20.0, 180_000.0]), "in µs");
+        assert_eq!(about(&[]), "in µs");
+        assert_eq!(Unit::fitting("rad", [1.0, 1e9].into_iter()).about(), "in rad");
+    }
+
+    #[test]
+    fn beyond_four_decades_each_value_has_its_unit() {
+        let unit = Unit::fitting("ns", [24_600.0, 2_005_000_000.0].into_iter());
+        assert_eq!(unit, Unit::Each);
+        let texts = [11.71, 10.0, 24_600.0, 2_005_000_000.0].map(|v| unit.text(v));
+        assert_eq!(texts, ["11.7\u{a0}ns", "10\u{a0}ns", "24.6\u{a0}µs", "2.00\u{a0}s"]);
     }
 
     #[test]

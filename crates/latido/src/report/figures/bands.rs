@@ -79,12 +79,10 @@ fn draw(section: &Section) -> Drawing {
         if let Some(first) = first.filter(|i| *i < bands.len()) {
             let x = frame.left + per_band * first as f64;
             svg.rect("over", (x, frame.top), (frame.right - x, frame.bottom - frame.top), "above the limit");
-            svg.text(
-                "limit-name",
-                (x + 5.0, frame.top - if upright { 32.0 } else { 12.0 }),
-                Anchor::Start,
-                &format!("above the limit of {}", value_label(limit, section.unit)),
-            );
+            let text = format!("above the limit of {}", value_label(limit, section.unit));
+            let fits = x + 5.0 + text_width(&text, 11.0) < frame.right;
+            let (x, anchor) = if fits { (x + 5.0, Anchor::Start) } else { (frame.right, Anchor::End) };
+            svg.text("limit-name", (x, frame.top - if upright { 32.0 } else { 12.0 }), anchor, &text);
         }
     }
     frame.count_y_axis(&mut svg, &y, &format!("{}s", section.noun()));
@@ -147,7 +145,7 @@ fn table(section: &Section) -> Sheet {
         caption: format!("{}, counts per band", section.title()),
         head,
         rows: bands.iter().zip(&names).map(row).collect(),
-        unit: Unit { name: section.unit.into(), per: 1.0 },
+        unit: Unit::stored(section.unit),
     }
 }
 

@@ -234,9 +234,9 @@ fn table(section: &Section) -> Sheet {
         edges.into_iter().chain(counts.iter().map(|c| cell(c, bin))).collect::<Vec<_>>()
     };
     let occupied = |bin: &usize| counts.iter().any(|c| c.get(*bin).is_some_and(|n| *n > 0));
-    let unit = Unit::fitting(section.unit, shown.iter().filter_map(Series::max));
+    let unit = Unit::fitting(section.unit, shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
     Sheet {
-        caption: format!("{} in {}, counts per bin", section.title(), unit.name),
+        caption: format!("{} {}, counts per bin", section.title(), unit.about()),
         head: ["from", "below"].into_iter().map(String::from).chain(shown.iter().map(|s| s.name.clone())).collect(),
         rows: (0..last).filter(occupied).map(row).collect(),
         unit,

@@ -4,8 +4,8 @@ use super::{
     Figure,
     axis::{Scale, time_axis},
     frame::{Frame, WIDTH},
-    svg::{Anchor, Drawing, Pen, Svg, fit},
-    timeline::{Column, Timeline, end, finest, timeline},
+    svg::{Anchor, Drawing, Pen, Svg, fit, text_width},
+    timeline::{Timeline, end, timeline, usual},
 };
 use crate::report::{
     section::{Section, Series},
@@ -23,7 +23,8 @@ pub const FIGURE: Figure = Figure {
             false => "samples above the limit, the red dashes",
         };
         format!(
-            "Line: largest of each block; dashed: its mean; all threads and repeats over each other. Rings: {spikes}."
+            "Line: largest of each block; dashed: its mean; all threads and repeats over each other. Rings: {spikes}. \
+             Hatched: a stretch without a sample."
         )
     },
     draw: |section| vec![draw(section)],
@@ -32,7 +33,7 @@ pub const FIGURE: Figure = Figure {
 
 /// Most points of one panel, and of all panels together: more would only make the file large.
 const MOST_POINTS: usize = 600;
-const ALL_POINTS: usize = 2_000;
+const ALL_POINTS: usize = 1_600;
 /// Most rings of a panel, and of all panels together.
 const RINGS: usize = 40;
 const ALL_RINGS: usize = 120;
@@ -48,8 +49,8 @@ pub fn points(panels: usize) -> usize {
 
 fn draw(section: &Section) -> Drawing {
     let shown = section.shown();
-    let (end, finest) = (end(shown), finest(shown));
-    let lines: Vec<Timeline> = shown.iter().map(|s| timeline(s, end, finest, points(shown.len()))).collect();
+    let (end, usual) = (end(shown), usual(shown));
+    let lines: Vec<Timeline> = shown.iter().map(|s| timeline(s, end, usual, points(shown.len()))).collect();
     let height = match shown.len() {
         0..=2 => 180.0,
         3..=4 => 130.0,
@@ -75,6 +76,7 @@ fn draw(section: &Section) -> Drawing {
         svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, &fit(&series.name, 12.0, 600.0));
         panel(&mut svg, line, &x, &y);
         svg.close();
+        gaps(&mut svg, line, &x, &frame);
         rings(&mut svg, section, series, &x, &y);
         if line.columns.iter().all(Option::is_none) {
             frame.nothing(&mut svg, "no samples");
@@ -95,48 +97,48 @@ fn draw(section: &Section) -> Drawing {
     svg.finish(None, &format!("{} over time", section.title()), &format!("{}.", said.join("; ")))
 }
 
-/// The line of the maxima over a wash, and the dashed line of the means. Whole pixels: the file stays small.
+/// The line of the maxima over a wash, and the dashed line of the means.
 fn panel(svg: &mut Svg, line: &Timeline, x: &Scale, y: &Scale) {
-    let (mut maxima, mut means) = (Pen::default(), Pen::default());
+    let mut maxima = Pen::default();
     let ground = y.at(0.0).round();
-    for (first, run) in unbroken(&line.columns) {
-        // A lone column is drawn as long as it lasted: a point would not be seen.
-        let middle = |i: usize| x.at((first + i) as f64 * line.step + line.step / 2.0).round();
-        let ends = [x.at(first as f64 * line.step), x.at((first + 1) as f64 * line.step)];
-        let points: Vec<(f64, Column)> = match &run[..] {
-            [one] => ends.into_iter().map(|at| (at.round(), *one)).collect(),
-            _ => run.iter().enumerate().map(|(i, c)| (middle(i), *c)).collect(),
-        };
-        for (i, (at, column)) in points.iter().enumerate() {
-            if i == 0 {
-                maxima.go(*at, ground);
-                means.go(*at, y.at(column.mean).round());
-            }
-            maxima.line(*at, y.at(column.max).round());
-            means.line(*at, y.at(column.mean).round());
+    for (first, past) in line.stretches(false) {
+        maxima.go(line.edge(x, first), ground);
+        for (i, column) in line.columns.iter().enumerate().take(past).skip(first) {
+            let height = column.as_ref().map_or(ground, |c| y.at(c.max).round());
+            maxima.line(line.edge(x, i), height);
+            maxima.line(line.edge(x, i + 1), height);
         }
-        if let Some((at, _)) = points.last() {
-            maxima.line(*at, ground);
-        }
+        maxima.line(line.edge(x, past), ground);
     }
     svg.path("area", &maxima);
-    svg.path("mean", &means);
+    svg.path("mean", &line.steps(x, |c| Some(y.at(c.mean).round())));
 }
 
-/// The stretches without a gap, each with the index of its first column.
-fn unbroken(columns: &[Option<Column>]) -> Vec<(usize, Vec<Column>)> {
-    let mut runs: Vec<(usize, Vec<Column>)> = Vec::new();
-    let mut open = false;
-    for (i, column) in columns.iter().enumerate() {
-        if let Some(column) = column {
-            match runs.last_mut() {
-                Some((_, run)) if open => run.push(*column),
-                _ => runs.push((i, vec![*column])),
-            }
+/// Hatches the stretches without a sample: an empty one would look like a fault of the drawing.
+fn gaps(svg: &mut Svg, line: &Timeline, x: &Scale, frame: &Frame) {
+    const TEXT: &str = "no sample";
+    const PITCH: f64 = 9.0;
+    let mut pen = Pen::default();
+    let mut named = Vec::new();
+    for (first, past) in line.stretches(true) {
+        let (from, to) = (line.edge(x, first), line.edge(x, past));
+        let height = frame.bottom - frame.top;
+        let mut foot = from - height + PITCH;
+        while foot < to {
+            // A line at 45 degrees from the foot up, cut at both sides.
+            let (left, right) = (foot.max(from), (foot + height).min(to));
+            pen.go(left, frame.bottom - (left - foot));
+            pen.line(right, frame.bottom - (right - foot));
+            foot += PITCH;
         }
-        open = column.is_some();
+        if to - from > text_width(TEXT, 12.0) {
+            named.push((from + to) / 2.0);
+        }
     }
-    runs
+    svg.path("hatch", &pen);
+    for middle in named {
+        svg.text("gap-name", (middle, (frame.top + frame.bottom) / 2.0 + 4.0), Anchor::Middle, TEXT);
+    }
 }
 
 fn rings(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &Scale) {
@@ -155,8 +157,8 @@ fn rings(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &Scale
 
 fn table(section: &Section) -> Sheet {
     let shown = section.shown();
-    let (end, finest) = (end(shown), finest(shown));
-    let lines: Vec<Timeline> = shown.iter().map(|s| timeline(s, end, finest, ROWS)).collect();
+    let (end, usual) = (end(shown), usual(shown));
+    let lines: Vec<Timeline> = shown.iter().map(|s| timeline(s, end, usual, ROWS)).collect();
     let mut head = vec!["from".to_owned()];
     for series in shown {
         head.extend([format!("{}: mean", series.name), "max".to_owned()]);
@@ -171,12 +173,11 @@ fn table(section: &Section) -> Sheet {
         }
         row
     };
-    let measured = |i: &usize| lines.iter().any(|l| l.columns.get(*i).copied().flatten().is_some());
     let unit = Unit::fitting(section.unit, shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
     Sheet {
-        caption: format!("{} over time in {}", section.title(), unit.name),
+        caption: format!("{} over time {}", section.title(), unit.about()),
         head,
-        rows: (0..columns).filter(measured).map(row).collect(),
+        rows: (0..columns).map(row).collect(),
         unit,
     }
 }
@@ -184,16 +185,39 @@ fn table(section: &Section) -> Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        record::Block,
+        report::{sample, section::sections},
+    };
+
+    /// Thirteen seconds are thirteen blocks: steps from edge to edge, nothing between them.
+    #[test]
+    fn few_blocks_are_drawn_without_holes() {
+        let mut all = sample::configurations(1);
+        let track = &mut all[0].quantities[0].tracks[0];
+        track.blocks.truncate(13);
+        track.blocks[12].length_ns = 130_000_000;
+        all[0].quantities[0].tracks.truncate(1);
+        let sections = sections(&all);
+        let svg = draw(&sections[0]).inline();
+        assert!(!svg.contains("hatch") && !svg.contains("no sample"), "{svg}");
+        assert_eq!(svg.split("class=\"area\" d=\"").nth(1).unwrap().split('"').next().unwrap().matches('m').count(), 1);
+    }
 
     #[test]
-    fn gaps_break_the_line() {
-        let c = Some(Column::default());
-        let runs = unbroken(&[None, c, c, None, c]);
-        assert_eq!(runs.iter().map(|(i, run)| (*i, run.len())).collect::<Vec<_>>(), [(1, 2), (4, 1)]);
+    fn a_block_without_samples_is_hatched_and_named() {
+        let mut all = sample::configurations(1);
+        let pooled = &mut all[0].quantities[0];
+        pooled.tracks.truncate(1);
+        pooled.tracks[0].blocks.truncate(10);
+        pooled.tracks[0].blocks[4] = Block { start_ns: 4_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
+        let sections = sections(&all);
+        let svg = draw(&sections[0]).inline();
+        assert!(svg.contains("class=\"hatch\"") && svg.contains(">no sample<"), "{svg}");
     }
 
     #[test]
     fn many_panels_share_the_points() {
-        assert_eq!([points(1), points(8), points(100)], [600, 250, 120]);
+        assert_eq!([points(1), points(8), points(100)], [600, 200, 120]);
     }
 }

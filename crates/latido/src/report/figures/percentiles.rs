@@ -67,7 +67,7 @@ fn draw(section: &Section) -> Drawing {
     let decades = curves.iter().filter_map(|c| c.last()).map(|p| p.0).fold(2.0, f64::max);
     let names: Vec<String> = shown.iter().map(|s| fit(&s.name, 12.0, 190.0)).collect();
     let margin = names.iter().map(|n| text_width(n, 12.0)).fold(0.0, f64::max) + 34.0;
-    let frame = Frame { left: 62.0, right: WIDTH - margin, top: 12.0, bottom: 292.0 };
+    let frame = Frame { left: 76.0, right: WIDTH - margin, top: 12.0, bottom: 292.0 };
     let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
     let x = Scale::linear(0.0, decades, frame.left, frame.right);
     let y = Scale::log_over(curves.iter().flatten().map(|p| p.1), frame.bottom, frame.top);
@@ -134,7 +134,7 @@ fn table(section: &Section) -> Sheet {
     rows.push(whole("max", |s| s.max()));
     let unit = Unit::fitting(section.unit, shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
     Sheet {
-        caption: format!("{}, percentiles in {}", section.title(), unit.name),
+        caption: format!("{}, percentiles {}", section.title(), unit.about()),
         head: std::iter::once("percentile".to_owned()).chain(shown.iter().map(|s| s.name.clone())).collect(),
         rows,
         unit,

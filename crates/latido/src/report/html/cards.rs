@@ -1,16 +1,20 @@
 //! The verdict cards: one per configuration and judged quantity, with the sentence that decides.
 
 use crate::{
-    analyze::verdict::{CellJudgement, Verdict},
+    analyze::{
+        trust::Level,
+        verdict::{CellJudgement, SeriesJudgement, Verdict},
+    },
     report::{
         ReportInput,
         figures::axis::value_label,
         section::{Section, Series},
-        sentence,
+        sentence, words,
     },
 };
 
 /// What one card says.
+#[derive(Debug)]
 pub struct Card {
     /// `Wake-up latency, limit 100 µs`.
     pub question: String,
@@ -24,9 +28,22 @@ pub struct Card {
     pub word: &'static str,
     /// The sentence that decides.
     pub why: String,
+    /// Sign, class and text of each expectation of it, the gravest first.
+    pub expected: Vec<(&'static str, &'static str, String)>,
     /// What else must be known, most important first.
     pub reasons: Vec<String>,
 }
+
+/// The cards and, where there are more than one takes in at a glance, the table of the others.
+pub struct Cards {
+    /// The gravest, or all in the order of tables.
+    pub shown: Vec<Card>,
+    /// The others, the gravest first.
+    pub rest: Vec<Card>,
+}
+
+/// More cards than these are not read.
+const MOST: usize = 12;
 
 /// Sign, colour class and word of a verdict.
 pub fn said(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
@@ -60,48 +77,151 @@ fn heaviest(cells: &[&CellJudgement]) -> Option<Verdict> {
     cells.iter().map(|cell| cell.verdict).max_by_key(weight)
 }
 
-/// The cards: those with a limit where any has one, else all.
-pub fn cards(input: &ReportInput, sections: &[Section]) -> Vec<Card> {
-    let any_limit = sections.iter().flat_map(|s| &s.series).any(|s| s.limit().is_some());
-    let mut cards = Vec::new();
+/// One card for each series that a limit or an expectation judges, or for each if nothing is judged.
+pub fn cards(input: &ReportInput, sections: &[Section]) -> Cards {
+    let mut all: Vec<(u8, Card, bool)> = Vec::new();
     for section in sections {
-        for series in &section.series {
-            let cells = of_members(input, &series.configuration.members);
-            let verdict = heaviest(&cells);
-            let trusted = matches!(verdict, Some(Verdict::Pass | Verdict::Fail) | None);
-            if !any_limit || series.limit().is_some() || !trusted {
-                cards.push(card(section, series, verdict, &cells));
+        all.extend(section.series.iter().map(|series| card(input, section, series)));
+    }
+    if all.iter().any(|(_, _, judged)| *judged) {
+        all.retain(|(_, _, judged)| *judged);
+    }
+    if all.len() > MOST {
+        // Stable: within a weight the order stays that of tables.
+        all.sort_by_key(|(weight, ..)| std::cmp::Reverse(*weight));
+    }
+    let mut shown: Vec<Card> = all.into_iter().map(|(_, card, _)| card).collect();
+    let rest = shown.split_off(shown.len().min(MOST));
+    Cards { shown, rest }
+}
+
+/// A card with its weight and whether anything judges its series.
+fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, bool) {
+    let cells = of_members(input, &series.configuration.members);
+    let doubt = heaviest(&cells).filter(|verdict| !matches!(verdict, Verdict::Pass | Verdict::Fail));
+    let expected = expected(input, section, series);
+    // The cell's verdict may come from another quantity: this card speaks of its own.
+    let by_limit = series.pooled.above_limit.map(|n| if n == 0 { Verdict::Pass } else { Verdict::Fail });
+    let judged = by_limit.into_iter().chain(expected.iter().map(|e| e.0)).max_by_key(|verdict| verdict.in_one());
+    let empty = series.pooled.summary.count == 0;
+    let (sign, class, word) = match (doubt, judged) {
+        (Some(doubt), _) => said(doubt),
+        _ if empty => ("?", "warn", "Not measured"),
+        (None, Some(verdict)) => said(verdict),
+        (None, None) => ("·", "plain", "Measured"),
+    };
+    let mut reasons: Vec<String> = Vec::new();
+    for cell in cells.iter().filter(|cell| !matches!(cell.verdict, Verdict::Pass | Verdict::Fail)) {
+        let weighty = cell.findings.iter().filter(|finding| finding.level >= Level::Contaminated);
+        let mut own: Vec<String> = weighty.map(|finding| format!("{}: {}", finding.check, finding.text)).collect();
+        if own.is_empty() {
+            own.clone_from(&cell.reasons);
+        }
+        for reason in own.iter().map(|reason| words::micro(reason)) {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
             }
         }
     }
-    cards
-}
-
-fn card(section: &Section, series: &Series, verdict: Option<Verdict>, cells: &[&CellJudgement]) -> Card {
-    let (sign, class, word) = match (verdict, series.pooled.above_limit) {
-        (Some(verdict @ (Verdict::Contaminated | Verdict::Inconclusive | Verdict::Infra)), _) => said(verdict),
-        _ if series.pooled.summary.count == 0 => ("?", "warn", "Not measured"),
-        // The cell's verdict may come from another quantity: this card speaks of its own.
-        (_, Some(0)) => said(Verdict::Pass),
-        (_, Some(_)) => said(Verdict::Fail),
-        (_, None) => ("·", "plain", "Measured"),
-    };
-    let limit = series.limit().map_or(String::new(), |l| format!(", limit {}", value_label(l, section.unit)));
-    let mut reasons: Vec<String> = Vec::new();
-    for reason in
-        cells.iter().filter(|cell| !matches!(cell.verdict, Verdict::Pass | Verdict::Fail)).flat_map(|c| &c.reasons)
-    {
-        if !reasons.contains(reason) {
-            reasons.push(reason.clone());
-        }
+    let mut why = sentence::deciding(section, series);
+    if judged.is_none() && !empty {
+        why.push_str(" No limit was set and nothing was expected of it, so nothing is decided.");
     }
-    Card {
+    let limit = series.limit().map_or(String::new(), |l| format!(", limit {}", value_label(l, section.unit)));
+    let card = Card {
         question: format!("{}{limit}", section.title()),
-        name: series.name.clone(),
+        name: series.full_name.clone(),
         sign,
         class,
         word,
-        why: sentence::deciding(section, series),
+        why,
+        expected: expected
+            .into_iter()
+            .map(|(verdict, text)| {
+                let (sign, class, _) = said(verdict);
+                (sign, class, text)
+            })
+            .collect(),
         reasons,
+    };
+    let weight = match class {
+        "bad" => 3,
+        "warn" => 2,
+        "plain" => 1,
+        _ => 0,
+    };
+    (weight, card, judged.is_some() || doubt.is_some() || empty)
+}
+
+/// What the expectations came to in one series, a line each, the gravest first.
+fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Verdict, String)> {
+    let mut lines = Vec::new();
+    for part in &input.runs {
+        let here = |cell: usize| {
+            series.configuration.members.iter().any(|(run, number)| (run, *number) == (&part.meta.id, cell))
+        };
+        for expectation in &part.judgement.expectations {
+            let own = |one: &&SeriesJudgement| {
+                one.quantity == section.quantity && one.labels == series.pooled.labels && here(one.cell)
+            };
+            // The heaviest comes first.
+            let mut outcomes = expectation.each.iter().filter(own);
+            let Some(worst) = outcomes.next() else { continue };
+            let alike = outcomes.filter(|other| other.verdict == worst.verdict).count();
+            let more = if alike > 0 { format!(" (and {alike} more)") } else { String::new() };
+            // Quantity and configuration stand above.
+            let text = expectation.text.strip_prefix(&format!("{}.", section.key())).unwrap_or(&expectation.text);
+            let text = text.split(" where ").next().unwrap_or(text);
+            lines.push((worst.verdict, format!("{text}: {}{more}", words::micro(&worst.measured))));
+        }
+    }
+    lines.sort_by_key(|(verdict, _)| std::cmp::Reverse(verdict.in_one()));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{
+        sample::{self, Judged},
+        section::sections,
+    };
+
+    fn of(configurations: &[crate::analyze::configuration::Configuration], change: impl Fn(&mut ReportInput)) -> Cards {
+        let judged = Judged::of(configurations);
+        let mut input = judged.input(configurations);
+        change(&mut input);
+        cards(&input, &sections(configurations))
+    }
+
+    #[test]
+    fn a_failed_expectation_fails_the_card_although_the_limit_holds() {
+        let all = [sample::of("x", &[5_000, 60_000], Some(100_000))];
+        let cards = of(&all, |_| ()).shown;
+        assert_eq!((cards[0].word, cards[0].class), ("Fails", "bad"));
+        let (sign, _, text) = &cards[0].expected[0];
+        assert_eq!((*sign, text.as_str()), ("✗", "max < 50us: CPU 2: 60.0\u{a0}µs"));
+        assert_eq!(cards[0].expected[1].0, "✓");
+    }
+
+    #[test]
+    fn measured_is_what_nothing_judges() {
+        let all = [sample::gaps("idle", 1)];
+        let cards = of(&all, |_| ()).shown;
+        assert_eq!(cards[0].word, "Measured");
+        assert!(cards[0].why.contains("No limit was set and nothing was expected"), "{}", cards[0].why);
+        let free = [sample::of("x", &[5_000], None)];
+        let card = &of(&free, |_| ()).shown[0];
+        assert_eq!(card.word, "Holds");
+        assert!(!card.why.contains("No limit"), "{}", card.why);
+    }
+
+    #[test]
+    fn of_many_the_gravest_are_cards() {
+        let mut all: Vec<_> = (0..40).map(|i| sample::of(&format!("c{i}"), &[5_000], Some(100_000))).collect();
+        all[30] = sample::of("bad", &[500_000], Some(100_000));
+        let cards = of(&all, |_| ());
+        assert_eq!((cards.shown.len(), cards.rest.len()), (MOST, 40 - MOST));
+        assert!(cards.shown.iter().any(|c| c.name.contains("bad")), "{:?}", cards.shown);
     }
 }

@@ -4,7 +4,7 @@ use crate::report::{
     ReportInput,
     figures::{
         points,
-        timeline::{end, finest, timeline},
+        timeline::{end, timeline, usual},
     },
     section::{Section, Series},
 };
@@ -32,23 +32,23 @@ pub fn json(input: &ReportInput, sections: &[Section]) -> Result<String> {
 }
 
 fn section(section: &Section) -> Value {
-    let (end, finest) = (end(&section.series), finest(&section.series));
+    let (end, usual) = (end(&section.series), usual(&section.series));
     json!({
         "probe": section.probe,
         "quantity": section.quantity,
         "unit": section.unit,
-        "series": section.series.iter().map(|s| series(s, end, finest, section.series.len())).collect::<Vec<_>>(),
+        "series": section.series.iter().map(|s| series(s, end, usual, section.series.len())).collect::<Vec<_>>(),
     })
 }
 
-fn series(series: &Series, end: f64, finest: f64, of: usize) -> Value {
+fn series(series: &Series, end: f64, usual: f64, of: usize) -> Value {
     let pooled = series.pooled;
-    let line = timeline(series, end, finest, points(of));
+    let line = timeline(series, end, usual, points(of));
     let columns = |figure: fn(&crate::report::figures::timeline::Column) -> f64| {
         line.columns.iter().map(|c| c.as_ref().map(|c| figure(c).round() as i64)).collect::<Vec<_>>()
     };
     json!({
-        "name": series.name,
+        "name": series.full_name,
         "cell": series.configuration.cell,
         "members": series.configuration.members,
         "labels": pooled.labels,

@@ -14,6 +14,8 @@ pub struct SectionView {
     pub key: String,
     pub about: String,
     pub unit: String,
+    /// Quantiles that no series has samples enough for.
+    pub unsupported: String,
     pub summary: Table,
     pub latex: String,
     pub markdown: String,

@@ -3,7 +3,7 @@
 use super::cards;
 use crate::{
     analyze::trust::{Finding, Level},
-    report::ReportInput,
+    report::{ReportInput, words},
 };
 use std::collections::BTreeSet;
 
@@ -13,6 +13,8 @@ pub struct Group {
     pub class: &'static str,
     /// A sign for those who do not see colours.
     pub sign: &'static str,
+    /// The check's name.
+    pub check: String,
     /// The finding, of the first cell if they differ.
     pub text: String,
     /// Which configurations it is about; empty for all.
@@ -53,16 +55,31 @@ pub fn groups(input: &ReportInput) -> Vec<Group> {
 fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: usize) -> Group {
     let (class, sign) = said(finding.level);
     let labels: BTreeSet<&String> = entries.iter().map(|(label, _)| label).collect();
-    let about = match labels.len() {
-        n if n == configurations => String::new(),
-        1..=2 => labels.iter().map(|l| l.as_str()).collect::<Vec<_>>().join("; "),
-        n => format!("{n} of {configurations} configurations"),
+    let mut texts: Vec<&String> = entries.iter().map(|(_, text)| text).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    let differ = texts.len() > 1;
+    let alternatives = differ && texts.iter().map(|text| text.len()).sum::<usize>() < 50;
+    let about = match (labels.len(), entries.first()) {
+        (n, Some((first, _))) if differ && !alternatives && n > 1 => format!("{first}; similar in {} more", n - 1),
+        (n, _) if n == configurations => String::new(),
+        (1 | 2, _) => labels.iter().map(|l| l.as_str()).collect::<Vec<_>>().join("; "),
+        (n, _) => format!("{n} of {configurations} configurations"),
     };
-    let differ = entries.iter().any(|(_, text)| *text != finding.text);
+    let text = match alternatives {
+        true => texts.iter().map(|text| words::micro(text)).collect::<Vec<_>>().join(" or "),
+        false => words::micro(&finding.text),
+    };
     let more_than_shown = about.ends_with("configurations") && finding.level > Level::Unknown;
     entries.dedup();
     let each = if differ || more_than_shown { entries } else { Vec::new() };
-    Group { class, sign, text: finding.text.clone(), about, each }
+    let each = each.into_iter().map(|(label, text)| (label, words::micro(&text))).collect();
+    Group { class, sign, check: name(&finding.check), text, about, each }
+}
+
+/// The check's name as prose has it.
+fn name(check: &str) -> String {
+    if check == "smi" { "SMI".into() } else { check.to_owned() }
 }
 
 /// What could not be read, and the cells that no configuration holds because nothing was measured.
@@ -78,4 +95,26 @@ pub fn problems(input: &ReportInput) -> Vec<String> {
         }
     }
     problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(texts: &[&str]) -> (String, String, usize) {
+        let entries: Vec<_> = (1..).zip(texts).map(|(i, text)| (format!("c{i}"), text.to_string())).collect();
+        let finding = Finding { check: "smi".into(), level: Level::Note, text: texts[0].into() };
+        let group = group(&finding, entries, texts.len());
+        (format!("{}: {}", group.check, group.text), group.about, group.each.len())
+    }
+
+    #[test]
+    fn a_finding_stands_with_its_check_and_says_where_others_differ() {
+        assert_eq!(said(&["not measured", "not measured"]), ("SMI: not measured".into(), String::new(), 0));
+        assert_eq!(said(&["none", "alive", "none"]), ("SMI: alive or none".into(), String::new(), 3));
+        let long = ["117 us in all for the task of the kernel", "2.03 ms in all for the task of the kernel"];
+        let (text, about, each) = said(&long);
+        assert_eq!(text, "SMI: 117\u{a0}µs in all for the task of the kernel");
+        assert_eq!((about.as_str(), each), ("c1; similar in 1 more", 2));
+    }
 }
