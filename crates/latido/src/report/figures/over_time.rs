@@ -23,7 +23,7 @@ pub const FIGURE: Figure = Figure {
             false => "samples above the limit, the red dashes",
         };
         format!(
-            "Line: largest of each block; dashed: its mean; all threads and repeats over each other. Rings: {spikes}. \
+            "Samples as woken; delays of missed slots are in the tables. Line: largest of each block; dashed: its mean; all threads and repeats over each other. Rings: {spikes}. \
              Hatched: a stretch without a sample."
         )
     },
