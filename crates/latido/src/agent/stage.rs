@@ -113,6 +113,12 @@ impl<'a> Stage<'a> {
         self.cell.cpus.iter().flat_map(|cpus| cpus.iter()).collect()
     }
 
+    /// Every CPU this process may use: the measured ones and those left for the rest.
+    fn allowed(&self) -> Vec<u32> {
+        let rest = self.evidence.housekeeping.iter().flat_map(|cpus| cpus.iter());
+        self.cpus().into_iter().chain(rest).collect()
+    }
+
     /// The band edges of the studies with the cell's limit, for a recorder.
     pub fn edges(&self) -> Vec<u64> {
         let limit = self.cell.limit.map(|limit| limit.0).filter(|ns| *ns <= latido_rt::histogram::HIGHEST);
@@ -148,11 +154,11 @@ impl<'a> Stage<'a> {
         for (thread, job) in jobs.into_iter().enumerate() {
             let tid = Arc::new(AtomicI32::new(0));
             tids.push(Arc::clone(&tid));
-            let (gate, sender, cpu) = (Arc::clone(&gate), sender.clone(), job.cpu);
+            let (gate, sender, cpu, allowed) = (Arc::clone(&gate), sender.clone(), job.cpu, self.allowed());
             taps.push(job.taps);
             let (scheduling, rehearse) = (job.scheduling, job.rehearse);
             let body = move || {
-                let mut prepared = threads::prepare(u32::try_from(thread).unwrap_or(u32::MAX), cpu);
+                let mut prepared = threads::prepare(u32::try_from(thread).unwrap_or(u32::MAX), cpu, &allowed);
                 let body = rehearse();
                 tid.store(sched::gettid(), Ordering::Relaxed);
                 gate.wait();

@@ -41,6 +41,9 @@ const URGENT: i8 = -15;
 /// How often the supervisor looks at the loads and at its own signals.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How often while a thread of the probe stands still.
+const CLOSE_LOOK: Duration = Duration::from_millis(10);
+
 /// What reaches the supervisor while a cell runs.
 enum Event {
     /// The host wants an orderly end, or is gone.
@@ -163,6 +166,7 @@ impl Supervisor {
         let mut watched_from = 0;
         let mut last_look = Instant::now();
         let mut last_glance = Instant::now();
+        let mut patience = LOOK;
         loop {
             if self.terminated.load(Ordering::Relaxed) {
                 // The loads first: under an overload even dying takes long.
@@ -170,7 +174,7 @@ impl Supervisor {
                 borrowed.loads.iter_mut().rev().for_each(Running::stop);
                 bail!("stopped at once by a signal; nothing of this cell was kept, everything was put back");
             }
-            match self.inbox.recv_timeout(LOOK) {
+            match self.inbox.recv_timeout(patience) {
                 Ok(Event::Stop) => {
                     self.stopping = true;
                     measuring.stop();
@@ -213,11 +217,10 @@ impl Supervisor {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if last_glance.elapsed() >= LOOK {
+            if last_glance.elapsed() >= patience {
                 last_glance = Instant::now();
-                if let Some(watch) = &mut watch {
-                    watch.glance();
-                }
+                let stands = watch.as_mut().is_some_and(Watch::glance);
+                patience = if stands { CLOSE_LOOK } else { LOOK };
             }
             if last_look.elapsed() >= Duration::from_secs(1) {
                 last_look = Instant::now();

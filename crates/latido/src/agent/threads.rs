@@ -29,13 +29,17 @@ struct Used {
     migrations: Option<u64>,
 }
 
-/// Prepares the calling thread, except for its policy. An affinity that is refused is a refusal like any other.
-pub fn prepare(thread: u32, cpu: Option<u32>) -> Prepared {
+/// Prepares the calling thread, except for its policy: pinned to `cpu`, or free on all `allowed` ones (a thread inherits
+/// the few CPUs of the main thread otherwise, and the deadline policy demands them all). An affinity that is refused is
+/// a refusal like any other.
+pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32]) -> Prepared {
     memory::prefault_stack();
-    let refused = cpu.and_then(|cpu| {
-        let error = sched::set_affinity(0, [cpu]).err()?;
-        Some(format!("pinning to CPU {cpu} was refused: {error}"))
-    });
+    let refused = match cpu {
+        Some(cpu) => sched::set_affinity(0, [cpu]).err().map(|e| format!("pinning to CPU {cpu} was refused: {e}")),
+        None => {
+            sched::set_affinity(0, allowed.iter().copied()).err().map(|e| format!("leaving its CPU was refused: {e}"))
+        }
+    };
     let evidence = ThreadEvidence { thread, cpu, ..ThreadEvidence::default() };
     Prepared { evidence, refused, schedstat: SchedStatFile::open().ok(), before: Used::default() }
 }

@@ -88,7 +88,9 @@ impl Watch {
 
     /// A glance, some ten times a second: where a thread of the probe wants to run and does not get on, somebody else is
     /// at work, perhaps only now. The known tasks are not enough then: look who.
-    pub fn glance(&mut self) {
+    ///
+    /// True while a thread stands: then glance more often, since a task that ends takes its figures with it.
+    pub fn glance(&mut self) -> bool {
         let mut stands = false;
         for (dir, before) in &mut self.probe {
             let Some((wants, ran)) = standing(dir) else { continue };
@@ -99,6 +101,7 @@ impl Watch {
             self.foreign.find(&self.cpus);
             self.foreign.update(&self.cpus);
         }
+        stands
     }
 
     /// Ends the observation and writes what was seen into the evidence.
