@@ -60,8 +60,8 @@ pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
 pub fn line(view: View<'_>) -> String {
     let progress = view.progress;
     let max = progress.threads.iter().filter_map(|thread| thread.max).max();
-    let missed: u64 = progress.threads.iter().map(|thread| thread.missed).sum();
-    let count: u64 = progress.threads.iter().map(|thread| thread.count).sum();
+    let missed: u64 = progress.threads.iter().map(|thread| thread.missed).fold(0, u64::saturating_add);
+    let count: u64 = progress.threads.iter().map(|thread| thread.count).fold(0, u64::saturating_add);
     let mut text = head(view);
     if let Some(max) = max {
         text = format!("{text}, {count} samples, max {}, {missed} missed", human(max));
