@@ -75,7 +75,7 @@ fn alter(node: &mut Value, what: u8, with: u8) {
 }
 
 fn number(at: usize) -> Value {
-    let numbers: [Value; 14] = [
+    let numbers: [Value; 16] = [
         u64::MAX.into(),
         (u64::MAX - 1).into(),
         i64::MAX.into(),
@@ -89,6 +89,8 @@ fn number(at: usize) -> Value {
         (-1e308).into(),
         5e-324.into(),
         0.1.into(),
+        110.97085433165347.into(),
+        (-7.123456789012345e-5).into(),
         60_000_000_001_u64.into(),
     ];
     numbers[at % numbers.len()].clone()

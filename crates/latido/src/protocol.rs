@@ -225,6 +225,17 @@ mod tests {
         assert!(reader.receive().unwrap().is_none());
     }
 
+    /// A record passes two streams before it is stored: it must not change on the way.
+    #[test]
+    fn numbers_keep_every_bit() {
+        let mut record = crate::analyze::sample::record();
+        record.quality.clock.cost_ns = 110.97085433165347;
+        let sent = Body::Record(Box::new(record));
+        let mut bytes = Vec::new();
+        Writer::new(&mut bytes).send(sent.clone()).unwrap();
+        assert!(matches!(Reader::new(&bytes[..]).receive().unwrap(), Some(Message::Line(got)) if got == sent));
+    }
+
     #[test]
     fn refuses_names_that_leave_the_directory() {
         for name in ["../x", "/etc/passwd", ".hidden", "", "a b"] {

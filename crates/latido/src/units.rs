@@ -84,7 +84,7 @@ impl FromStr for Ns {
         // No unit is divisible by 10^19, so that more digits are always finer; fewer fit into 128 bits.
         let one = u32::try_from(digits.len()).ok().filter(|n| *n <= 18).map(|n| 10u128.pow(n)).ok_or_else(finer)?;
         let part = digits.bytes().fold(0, |sum, digit| sum * 10 + u128::from(digit - b'0')) * u128::from(scale);
-        if part % one != 0 {
+        if !part.is_multiple_of(one) {
             return Err(finer());
         }
         let ns = u64::try_from(part / one).ok().and_then(|part| ns.checked_add(part)).ok_or_else(too_long)?;

@@ -81,7 +81,8 @@ pub(super) fn pinning(record: &Record, _: &Deciding) -> Judged {
 
 pub(super) fn clock(record: &Record, _: &Deciding) -> Judged {
     let clock = &record.quality.clock;
-    let negative: u64 = record.series.iter().filter(|s| s.unit == "ns").map(|s| s.negative).sum();
+    let negative: u64 =
+        record.series.iter().filter(|s| s.unit == "ns").map(|s| s.negative).fold(0, u64::saturating_add);
     if clock.backwards > 0 {
         return (Invalid, format!("{} ran backwards {} times", clock.name, clock.backwards));
     }
@@ -113,8 +114,8 @@ fn weighed(total: u64, text: String, cause: Cause, deciding: &Deciding) -> Judge
 
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Judged {
     let tasks = &record.quality.foreign;
-    let total: u64 = tasks.iter().map(|task| task.ran_ns).sum();
-    let seconds: u64 = record.quality.timeline.iter().map(|second| second.foreign_ns).sum();
+    let total: u64 = tasks.iter().map(|task| task.ran_ns).fold(0, u64::saturating_add);
+    let seconds: u64 = record.quality.timeline.iter().map(|second| second.foreign_ns).fold(0, u64::saturating_add);
     let text = match tasks.iter().max_by_key(|task| task.ran_ns) {
         Some(worst) => format!(
             "{} at or above the own priority, most {} ({}, CPU {}) for {}",
@@ -173,7 +174,7 @@ pub(super) fn faults(record: &Record, _: &Deciding) -> Judged {
 }
 
 pub(super) fn preemptions(record: &Record, _: &Deciding) -> Judged {
-    let switches: u64 = record.quality.threads.iter().map(|t| t.involuntary_switches).sum();
+    let switches: u64 = record.quality.threads.iter().map(|t| t.involuntary_switches).fold(0, u64::saturating_add);
     note_if(switches > 0 && record.cell.scheduling.is_realtime(), count(switches as usize, "involuntary switch"))
 }
 

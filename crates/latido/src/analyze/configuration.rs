@@ -226,7 +226,10 @@ impl Part {
         let summary = summary::pool(&self.headlines, &histogram, self.negative);
         let above = |limit: Ns| {
             let edge = i64::try_from(limit.0).ok()?;
-            self.headlines.iter().map(|part| summary::above(&part.bands, edge)).sum::<Option<u64>>()
+            self.headlines
+                .iter()
+                .map(|part| summary::above(&part.bands, edge))
+                .try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
         };
         Ok(Pooled {
             above_limit: limit.and_then(above),

@@ -44,7 +44,7 @@ fn impossible(summary: &Summary) -> Option<String> {
         }
         below = value;
     }
-    let banded: u64 = summary.bands.iter().map(|band| band.count).sum();
+    let banded = summary.bands.iter().map(|band| band.count).fold(0, u64::saturating_add);
     (!summary.bands.is_empty() && banded != summary.count)
         .then(|| format!("its bands hold {banded} of {} samples", summary.count))
 }
@@ -72,6 +72,13 @@ mod tests {
     fn a_sound_record_has_none() {
         assert_eq!(contradictions(&sample::record()), Vec::<String>::new());
         assert_eq!(contradictions(&sample::measured(sample::cell(), &[vec![], vec![7]])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn bands_beyond_all_bounds_are_a_contradiction() {
+        let mut record = sample::record();
+        record.series[0].bands.iter_mut().for_each(|band| band.count = u64::MAX);
+        assert!(contradictions(&record)[0].contains("bands"), "{:?}", contradictions(&record));
     }
 
     #[test]

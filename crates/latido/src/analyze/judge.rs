@@ -88,7 +88,7 @@ fn measured(cell: &StoredCell, record: &Record, load: Load<'_>) -> CellJudgement
 
 /// The limit against the headline distribution, and the figure that decides in words.
 fn against_limit(record: &Record, timed: &[&Series], deciding: &Deciding) -> (Verdict, String) {
-    let count: u64 = record.series.iter().map(|series| series.headline().count).sum();
+    let count: u64 = record.series.iter().map(|series| series.headline().count).fold(0, u64::saturating_add);
     if count == 0 {
         return (Verdict::Inconclusive, "no samples".into());
     }
@@ -107,7 +107,10 @@ fn against_limit(record: &Record, timed: &[&Series], deciding: &Deciding) -> (Ve
             format!("worst {} of {count} samples ({whose}), {room} inside the limit of {}", human(max), human(edge));
         return (Verdict::Pass, figure);
     }
-    let counts: Option<u64> = timed.iter().map(|series| summary::above(&series.headline().bands, edge)).sum();
+    let counts = timed
+        .iter()
+        .map(|series| summary::above(&series.headline().bands, edge))
+        .try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)));
     let above = counts.map_or_else(|| "samples".into(), |above| format!("{above} of {count} samples"));
     let verdict = if deciding.is_foreign() { Verdict::Contaminated } else { Verdict::Fail };
     (verdict, format!("{above} above the limit of {}, worst {} ({whose})", human(edge), human(max)))

@@ -104,7 +104,7 @@ pub(super) fn rank(n: u64, p: f64) -> u64 {
 /// quantiles come from the pooled histogram. Bands survive where all have the same edges. `negative` samples are below
 /// zero; what else the histogram lacks is above its range.
 pub fn pool(parts: &[Summary], histogram: &Histogram<u64>, negative: u64) -> Summary {
-    let count: u64 = parts.iter().map(|part| part.count).sum();
+    let count: u64 = parts.iter().map(|part| part.count).fold(0, u64::saturating_add);
     let overflow = count.saturating_sub(histogram.len()).saturating_sub(negative);
     let min = parts.iter().filter_map(|part| part.min).min();
     let max = parts.iter().filter_map(|part| part.max).max();
@@ -145,7 +145,7 @@ fn pool_bands(parts: &[Summary]) -> Vec<Band> {
 /// How many samples lie above an edge of the bands, exactly; `None` where it is no edge.
 pub fn above(bands: &[Band], edge: i64) -> Option<u64> {
     let at = bands.iter().position(|band| band.upto == Some(edge))?;
-    Some(bands[at + 1..].iter().map(|band| band.count).sum())
+    Some(bands[at + 1..].iter().map(|band| band.count).fold(0, u64::saturating_add))
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ pub fn options(text: &str, main: Option<&str>) -> Result<Vec<(String, String)>, 
     let mut options: Vec<(String, String)> = Vec::new();
     for piece in text.split(',') {
         match (piece.split_once('='), options.last_mut()) {
+            (Some(("name", _)), _) => return Err("`name` is no option: a name stands before the colon".into()),
             (Some((key, _)), _) if !is_key(key) => return Err(format!("`{key}` is not the name of an option")),
             (Some((key, value)), _) => {
                 unused(&options, key)?;
@@ -153,6 +154,7 @@ mod tests {
             ("off,main=2", "`main` is given twice"),
             ("a b=1", "`a b` is not the name of an option"),
             ("=1", "`` is not the name of an option"),
+            ("a=1,name=x", "`name` is no option: a name stands before the colon"),
         ] {
             assert_eq!(pairs(text), Err(expected.to_string()), "{text}");
         }

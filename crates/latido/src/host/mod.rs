@@ -97,7 +97,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How) -> R
     for (done, &number) in todo.iter().enumerate() {
         let Some(cell) = number.checked_sub(1).and_then(|index| cells.get(index)) else { continue };
         let after = todo.iter().skip(done + 1).filter_map(|number| cells.get(number - 1));
-        let after_ns = after.map(|cell| cell.duration.0 + cell.warmup.0).sum();
+        let after_ns = after.map(|cell| cell.duration.0 + cell.warmup.0).fold(0, u64::saturating_add);
         let label = label::title(cell);
         let place = Place { number, cells: cells.len(), label: &label, after_ns };
         match conduct::cell(&mut draft, cell, place, &interrupts, &mut screen)? {

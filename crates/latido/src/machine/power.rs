@@ -1,7 +1,7 @@
 //! What the processors do to save power: frequency scaling and idle states.
 
 use super::Root;
-use crate::cpus::CpuSet;
+use crate::cpus::{CpuSet, MAX_CPU};
 use serde::{Deserialize, Serialize};
 
 const CPUFREQ: &str = "sys/devices/system/cpu/cpufreq";
@@ -50,7 +50,7 @@ fn policies(root: &Root) -> Vec<FrequencyPolicy> {
         // The kernel separates these CPUs by blanks.
         let cpus = root.read(&path("affected_cpus")).unwrap_or_default();
         let new = FrequencyPolicy {
-            cpus: cpus.split_whitespace().filter_map(|cpu| cpu.parse().ok()).collect(),
+            cpus: cpus.split_whitespace().filter_map(|cpu| cpu.parse().ok()).filter(|cpu| *cpu <= MAX_CPU).collect(),
             driver: root.read(&path("scaling_driver")),
             governor: root.read(&path("scaling_governor")),
             min_khz: root.value(&path("scaling_min_freq")),
@@ -117,5 +117,20 @@ impl Idle {
     pub fn deepest(&self) -> Option<(&str, u64)> {
         let used = self.states.iter().filter(|state| state.disabled != Some(true));
         used.filter_map(|state| Some((state.name.as_str(), state.exit_latency_us?))).max_by_key(|(_, us)| *us)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::fixture;
+
+    /// What is written into a record must be read again: the reader refuses CPUs that no machine has.
+    #[test]
+    fn a_policy_of_impossible_cpus_is_left_out() {
+        let tree = fixture::empty();
+        tree.write("sys/devices/system/cpu/cpufreq/policy0/affected_cpus", "0 171336\n");
+        let policies = policies(&tree.root);
+        assert_eq!(policies.iter().map(|policy| policy.cpus.to_string()).collect::<Vec<_>>(), ["0"]);
     }
 }

@@ -89,11 +89,12 @@ pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
 /// One line for a log: at the start of measuring what begins, later what was found.
 pub fn line(view: View<'_>) -> String {
     let progress = view.progress;
-    let count: u64 = progress.threads.iter().map(|thread| thread.count).sum();
+    // Numbers of another process: hostile ones must not stop the view.
+    let sum = |of: fn(&ThreadProgress) -> u64| progress.threads.iter().map(of).fold(0, u64::saturating_add);
     let Some(max) = progress.threads.iter().filter_map(|thread| thread.max).max() else {
         return head(view, usize::MAX);
     };
-    let missed: u64 = progress.threads.iter().map(|thread| thread.missed).sum();
+    let (count, missed) = (sum(|thread| thread.count), sum(|thread| thread.missed));
     let missed = if view.is_periodic() { format!(", {missed} missed") } else { String::new() };
     format!("{}, {count} samples, max {}{missed}", head(view, usize::MAX), human(max))
 }

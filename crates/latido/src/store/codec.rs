@@ -20,6 +20,10 @@ pub const HISTOGRAM_DIGITS: u8 = 3;
 /// The largest inflated histogram accepted; 3 digits over 64 bits with 9 bytes a bucket stay below.
 const MAX_INFLATED: u64 = 4 << 20;
 
+/// The most samples of a histogram accepted: a month of one every 10 ns. The sums over many files then stay below 2^64,
+/// beyond which the histogram's quantiles are wrong.
+const MAX_SAMPLES: u64 = 1 << 48;
+
 /// The largest number of lines of a CSV file accepted.
 const MAX_ROWS: usize = 1_000_000;
 
@@ -74,7 +78,10 @@ pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram<u64>> {
     ensure!(digits <= u32::from(HISTOGRAM_DIGITS), "a histogram of {digits} digits; latido writes {HISTOGRAM_DIGITS}");
     // The only run of bytes that means -2^63 empty buckets, which the decoder cannot negate.
     ensure!(!plain[40..].windows(9).any(|w| w == [0xff; 9]), "a histogram file with an impossible count");
-    Deserializer::new().deserialize(&mut &plain[..]).map_err(|e| anyhow!("a histogram file that is broken: {e}"))
+    let read = Deserializer::new().deserialize(&mut &plain[..]);
+    let histogram: Histogram<u64> = read.map_err(|e| anyhow!("a histogram file that is broken: {e}"))?;
+    ensure!(histogram.len() <= MAX_SAMPLES, "a histogram file of more samples than any machine takes");
+    Ok(histogram)
 }
 
 /// Encodes as CSV with the columns `start_ns,length_ns,count,sum,sum_squares,v1,t1,...,v4,t4`; absent samples are empty.
@@ -269,6 +276,16 @@ mod tests {
         header[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
         let error = decode_histogram(&envelope(&header)).unwrap_err().to_string();
         assert!(error.contains("cut short"), "{error}");
+    }
+
+    #[test]
+    fn counts_that_sum_beyond_all_bounds_are_refused() {
+        let mut histogram = histogram().unwrap();
+        for value in 0..5 {
+            histogram.record_n(value, 1 << 62).unwrap();
+        }
+        let error = decode_histogram(&encode_histogram(&histogram).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("more samples"), "{error}");
     }
 
     #[test]

@@ -35,7 +35,9 @@ fn common(series: &[Series]) -> Vec<(Option<i64>, Vec<u64>)> {
             (None, _, upto) => upto.is_none(),
             (Some(e), below, upto) => below.is_none_or(|b| e > b) && upto.is_none_or(|u| e <= u),
         };
-        let count = |s: &Series| s.pooled.summary.bands.iter().filter(|b| belongs(b.upto)).map(|b| b.count).sum();
+        let count = |s: &Series| {
+            s.pooled.summary.bands.iter().filter(|b| belongs(b.upto)).map(|b| b.count).fold(0, u64::saturating_add)
+        };
         bands.push((upto, series.iter().map(count).collect()));
         below = upto;
     }

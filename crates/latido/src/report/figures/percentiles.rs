@@ -29,7 +29,7 @@ const POINTS_PER_DECADE: f64 = 14.0;
 
 /// The quantiles of a series as (decades of rarity, value), each an order statistic, the last the exact maximum.
 fn curve(series: &Series) -> Vec<(f64, f64)> {
-    let total: u64 = series.buckets.iter().map(|b| b.1).sum();
+    let total: u64 = series.buckets.iter().map(|b| b.1).fold(0, u64::saturating_add);
     let (Some(min), Some(max)) = (series.min(), series.max()) else { return Vec::new() };
     let n = total.max(1) as f64;
     let end = n.log10();
