@@ -106,7 +106,7 @@ impl Journal {
 /// # Errors
 /// The lock is held, or the journal cannot be read.
 pub fn recover_now() -> Result<Vec<String>> {
-    let _lock = lock::take("recovery")?;
+    let _lock = lock::take("lock", "recovery")?;
     recover(&lock::state_dir().join("journal.jsonl"), &boot_id())
 }
 

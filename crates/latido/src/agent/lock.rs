@@ -33,11 +33,11 @@ pub struct Lock {
     _files: Vec<File>,
 }
 
-/// Takes the machine's lock.
+/// Takes a lock of the machine: `run` for a host's whole run, `lock` for an agent's cell.
 ///
 /// # Errors
 /// Another latido holds it (named with pid and purpose), or the state directory cannot be made.
-pub fn take(purpose: &str) -> Result<Lock> {
+pub fn take(name: &str, purpose: &str) -> Result<Lock> {
     let dir = state_dir();
     fs::DirBuilder::new()
         .recursive(true)
@@ -46,13 +46,13 @@ pub fn take(purpose: &str) -> Result<Lock> {
         .with_context(|| format!("cannot make {} for the lock", dir.display()))?;
     // An unprivileged run also respects root's lock: two runs disturb each other whoever started them.
     let mut files = Vec::new();
-    let own = dir.join("lock");
-    let machine = Path::new("/run/latido/lock");
+    let own = dir.join(name);
+    let machine = Path::new("/run/latido").join(name);
     if own != machine
         && std::env::var_os("LATIDO_STATE").is_none()
-        && let Ok(file) = File::open(machine)
+        && let Ok(file) = File::open(&machine)
     {
-        files.push(hold(file, machine)?);
+        files.push(hold(file, &machine)?);
     }
     let file = OpenOptions::new()
         .create(true)

@@ -22,16 +22,20 @@ pub fn explain(scheduling: Scheduling, error: Errno) -> String {
              echo 950000 > /sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us, or move the shell to the root group"
         );
     }
-    if matches!(scheduling, Scheduling::Deadline { .. }) && !missing_capability() {
-        return format!("{asked}; a deadline thread must be free to run on every CPU of its exclusive cpuset");
-    }
-    format!("{asked}; {REMEDY}")
+    let remedy = match scheduling {
+        Scheduling::Deadline { .. } if !missing_capability() => {
+            "a deadline thread must be free to run on every CPU of its exclusive cpuset"
+        }
+        // No limit grants it: kernel/sched/syscalls.c asks for the capability.
+        Scheduling::Deadline { .. } => "run as root (sudo latido ...); in a container: --cap-add=SYS_NICE",
+        Scheduling::Other { .. } => "run as root, or raise the limit: prlimit --nice, or `nice` in limits.conf",
+        Scheduling::Fifo { .. } | Scheduling::Rr { .. } => {
+            "run as root, or raise the limit: prlimit --rtprio, or `rtprio` and `memlock` in limits.conf \
+             (`latido check` prints the commands)"
+        }
+    };
+    format!("{asked}; {remedy}")
 }
-
-/// The commands that give the right to real-time scheduling.
-pub const REMEDY: &str = "run as root (sudo latido ...), or allow it to a user for good: \
-     echo '@audio - rtprio 99' | sudo tee -a /etc/security/limits.d/latido.conf and log in again as a member of that \
-     group (in a container: --cap-add=SYS_NICE --ulimit rtprio=99)";
 
 /// The cgroup v1 group of this process, if its real-time budget is 0 (CONFIG_RT_GROUP_SCHED).
 fn group_without_budget() -> Option<String> {

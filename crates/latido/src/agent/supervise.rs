@@ -112,7 +112,7 @@ impl Supervisor {
     }
 
     fn cell(&mut self, cell: Cell, out: &mut Writer<Stdout>) -> Result<()> {
-        let lock = lock::take(&format!("cell of `{}`", cell.plan))?;
+        let lock = lock::take("lock", &format!("cell of `{}`", cell.plan))?;
         let (mut journal, told) = Journal::open(&lock)?;
         for message in told {
             out.send(Body::Error { message: format!("after an earlier crash: {message}") })?;

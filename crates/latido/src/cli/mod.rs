@@ -101,10 +101,7 @@ pub fn explain(error: &clap::Error) -> u8 {
 
 /// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
 pub fn complain(error: &anyhow::Error) -> u8 {
-    let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
-        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    };
-    if error.chain().any(broken_pipe) {
+    if is_broken_pipe(error) {
         return 0;
     }
     let usage = error.downcast_ref::<Usage>().is_some();
@@ -112,6 +109,14 @@ pub fn complain(error: &anyhow::Error) -> u8 {
     // Nobody is left to tell when this fails.
     let _ = writeln!(io::stderr(), "error: {error:#}{more}");
     if usage { EXIT_USAGE } else { 1 }
+}
+
+/// Whether the reader of our output went away.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let broken = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    };
+    error.chain().any(broken)
 }
 
 /// Writes a text to stdout.

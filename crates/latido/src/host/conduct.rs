@@ -154,10 +154,8 @@ impl Listener<'_> {
                 });
             }
             Message::Line(Body::Record(record)) => self.store(&record, screen)?,
-            Message::Line(Body::Error { message }) => {
-                screen.warn(&message);
-                self.errors.push(message);
-            }
+            // Said once: with the reason of a cell that failed, or behind one that was measured all the same.
+            Message::Line(Body::Error { message }) => self.errors.push(message),
             Message::Line(Body::End { status }) => return Ok(Some(status)),
             Message::Line(Body::Hello { .. } | Body::Blob { .. }) => {}
         }

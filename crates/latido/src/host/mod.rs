@@ -3,9 +3,11 @@
 mod conduct;
 mod interrupt;
 pub mod outcome;
+mod preflight;
 mod screen;
 
 use crate::{
+    agent::lock::Lock,
     analyze::label,
     cell::Cell,
     cli::how::How,
@@ -40,6 +42,7 @@ fn started_ns() -> u64 {
 /// The store cannot be written.
 pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     let cells = plan::expand(plan);
+    let lock = preflight::check(&cells, how)?;
     let root = store::root(how.store.as_deref())?;
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let toml = plan::print::plan(plan);
@@ -47,7 +50,7 @@ pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     let draft = Draft::create(&root, New { plan: &plan.name, toml: &toml, cells: cells.len(), command, machine })?;
     crate::fault::point("host");
     let todo = (1..=cells.len()).collect();
-    carry_out(draft, &cells, todo, how)
+    carry_out(draft, &cells, todo, how, lock)
 }
 
 /// Goes on with a run that was cut off: finished cells are kept, and a run without any left is judged and printed.
@@ -64,8 +67,9 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
         screen.say(&format!("note: run {} is finished: every cell has its record", run.meta.id));
         return outcome::present(outcome::judged(&run.dir)?, how, &mut screen);
     }
+    let lock = preflight::check(&cells, how)?;
     let (draft, todo) = Draft::reopen(&run)?;
-    carry_out(draft, &cells, todo, how)
+    carry_out(draft, &cells, todo, how, lock)
 }
 
 /// Reads a stored run with the plan's cells in the order in which they run.
@@ -80,7 +84,8 @@ pub fn read(dir: &Path) -> Result<Run> {
     })
 }
 
-fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How) -> Result<u8> {
+/// Measures what is to do; holds the run's lock until the last cell is stored.
+fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How, lock: Lock) -> Result<u8> {
     let interrupts = Interrupts::watch()?;
     let mut screen = Screen::new(how.quiet);
     let count = match (todo.len(), cells.len()) {
@@ -110,6 +115,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How) -> R
         }
     }
     screen.clear();
+    drop(lock);
     let dir = draft.dir.clone();
     let judged = outcome::finish(draft, interrupted, how, &mut screen)
         .with_context(|| format!("the cells are stored in {}", dir.display()))?;

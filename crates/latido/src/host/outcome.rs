@@ -9,7 +9,7 @@ use crate::{
     },
     cell::Cell,
     check::{self, Remedy, Severity},
-    cli::{how::How, write_out},
+    cli::{how::How, is_broken_pipe, write_out},
     machine::{Machine, Root},
     record::Record,
     report::{
@@ -62,9 +62,10 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
         one.run.meta = draft.finish(one.judgement.verdict, &one.judgement.headline)?;
     }
     crate::fault::point("host");
+    let id = one.run.meta.id.clone();
     let exit = present(one, how, screen)?;
     if interrupted {
-        screen.note("interrupted; `latido run --resume last` measures what is missing");
+        screen.note(&format!("interrupted; `latido run --resume {id}` measures what is missing"));
     }
     Ok(exit)
 }
@@ -78,14 +79,26 @@ pub(super) fn present(one: Judged, how: &How, screen: &mut Screen) -> Result<u8>
         true => json::document(&one.run, &one.judgement)?,
         false => terminal::summary(&one.run, &one.judgement, &found, style()),
     };
-    write_out(&text)?;
-    // `--json` prints one document and nothing else; a report beside it must be asked for.
-    let usual = Some(PathBuf::from("report.html")).filter(|_| !how.json);
-    if let Some(path) = how.output.clone().or(usual).filter(|_| !how.no_report) {
-        write_report(&all, &found, &path)?;
-        screen.say(&format!("report: {}", path.display()));
+    let printed = write_out(&text);
+    if let Some(path) = report_path(how) {
+        match write_report(&all, &found, &path) {
+            Ok(()) => screen.say(&format!("report: {}", path.display())),
+            Err(error) if how.output.is_some() => return Err(error),
+            // Nobody asked for it by name: the run's own exit status counts.
+            Err(error) => screen.warn(&format!("no report: {error:#}; `latido report {}` makes one", one.run.meta.id)),
+        }
     }
-    Ok(one.judgement.exit)
+    match printed {
+        // Who stops reading (`| head`) has seen enough; the verdict is as it is.
+        Err(error) if !is_broken_pipe(&error) => Err(error.context("cannot write to standard output")),
+        _ => Ok(one.judgement.exit),
+    }
+}
+
+/// Where the report goes. `--json` prints one document and nothing else: a report beside it must be asked for.
+pub(super) fn report_path(how: &How) -> Option<PathBuf> {
+    let usual = Some(PathBuf::from("report.html")).filter(|_| !how.json);
+    how.output.clone().or(usual).filter(|_| !how.no_report)
 }
 
 /// Writes the HTML report of runs.

@@ -1,0 +1,77 @@
+//! What can be known before the first cell: a run that cannot succeed here leaves nothing in the store.
+
+use super::outcome;
+use crate::{
+    agent::{
+        assignment,
+        lock::{self, Lock},
+    },
+    cell::{Cell, Item},
+    cli::how::How,
+    load::{LOADS, Surroundings},
+    machine, registry,
+};
+use anyhow::{Context, Result, ensure};
+use std::{
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+/// Checks CPUs, probes, load programs and the report's place on this machine, and that no other latido is at work.
+/// The lock is the run's: hold it until the run is over, or another run could slip in between two cells.
+///
+/// # Errors
+/// What cannot be had, and what to do.
+pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
+    if let Some(path) = outcome::report_path(how).filter(|_| how.output.is_some()) {
+        writable(&path)?;
+    }
+    let mut seen: Vec<(&Item, Option<&crate::cpus::CpuSet>)> = Vec::new();
+    let mut loads: Vec<&Item> = Vec::new();
+    for cell in cells {
+        let kind = (&cell.probe, cell.cpus.as_ref());
+        if !seen.contains(&kind) {
+            seen.push(kind);
+            assignment::assign(cell.clone())?;
+        }
+        for item in &cell.load.items {
+            if !loads.contains(&item) {
+                loads.push(item);
+                program_exists(item)?;
+            }
+        }
+    }
+    lock::take("run", &format!("running `{}`", cells.first().map_or("nothing", |cell| &cell.plan)))
+}
+
+fn program_exists(item: &Item) -> Result<()> {
+    let around = Surroundings { allowed: machine::allowed_cpus(), seed: 0 };
+    let launch = registry::build("load", LOADS, item)?.launch(&around)?;
+    let Some(program) = launch.as_ref().and_then(|launch| launch.argv.first()) else { return Ok(()) };
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let found = match program.contains('/') {
+        true => is_executable(Path::new(program)),
+        false => std::env::split_paths(&search).any(|dir| is_executable(&dir.join(program))),
+    };
+    ensure!(found, "load `{}`: there is no program `{program}` that may be run here", item.name);
+    Ok(())
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether a file may be written there, without writing it.
+fn writable(path: &Path) -> Result<()> {
+    use rustix::fs::{Access, access};
+    ensure!(!path.is_dir(), "the report cannot go to {}: it is a directory", path.display());
+    let place = match path.exists() {
+        true => path.to_path_buf(),
+        false => path
+            .parent()
+            .filter(|dir| !dir.as_os_str().is_empty())
+            .map_or_else(|| PathBuf::from("."), Path::to_path_buf),
+    };
+    access(&place, Access::WRITE_OK)
+        .with_context(|| format!("the report cannot go to {}; nothing was measured yet", path.display()))
+}
