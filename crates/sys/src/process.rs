@@ -27,7 +27,11 @@ pub fn prepare(command: &mut Command, child: Child) -> &mut Command {
             Errno::check(unsafe { libc::setpgid(0, 0) })?;
         }
         if child.reset_scheduling {
-            sched::set_policy(0, sched::Policy::Other { nice: 0 }, false)?;
+            // Under `nice` without the right to go back: it stays as nice as it was started.
+            match sched::set_policy(0, sched::Policy::Other { nice: 0 }, false) {
+                Err(Errno::EPERM) if matches!(sched::policy(0), Ok(sched::Policy::Other { .. })) => {}
+                result => result?,
+            }
         }
         if let Some(signal) = child.death_signal {
             set_death_signal(Some(signal))?;

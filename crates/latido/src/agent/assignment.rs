@@ -46,7 +46,12 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
         }
         None => probe.default_cpus(&allowed),
     };
-    ensure!(!cpus.is_empty(), "no CPU to measure");
+    ensure!(
+        !cpus.is_empty(),
+        "the probe `{}` would take the only CPU ({allowed}) and never give it back: name it with -c, or give the probe \
+         a duty=900ms/1s",
+        cell.probe.name
+    );
     let housekeeping = Some(allowed.without(&cpus)).filter(|rest| !rest.is_empty());
     cell.cpus = Some(cpus);
     // The idle states are held unless the cell says how it wants them.

@@ -3,7 +3,7 @@
 //! `journal.jsonl` in the state directory. Whoever finds entries of this boot that nobody owns any more undoes them.
 
 use crate::agent::lock;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, OpenOptions},
@@ -134,10 +134,16 @@ fn recover(path: &Path, boot: &str) -> Result<Vec<String>> {
         } else {
             match entry.what {
                 Borrowed::Load { mark, argv } => {
-                    let ended = end_marked(&mark);
-                    if ended > 0 {
-                        let name = argv.first().map_or("load", String::as_str);
-                        told.push(format!("ended {ended} processes of the load `{name}`"));
+                    let name = argv.first().map_or("load", String::as_str);
+                    match end_marked(&mark) {
+                        Ok(0) => {}
+                        Ok(ended) => told.push(format!("ended {ended} processes of the load `{name}`")),
+                        // It stays in the journal: the next latido tries again.
+                        Err(error) => {
+                            told.push(format!("load `{name}`: {error:#}"));
+                            kept.push_str(line);
+                            kept.push('\n');
+                        }
                     }
                 }
             }
@@ -152,13 +158,16 @@ fn recover(path: &Path, boot: &str) -> Result<Vec<String>> {
 }
 
 /// Kills every process that carries the mark, until none is left (a load may be forking meanwhile). Returns how many.
-pub fn end_marked(mark: &str) -> usize {
+///
+/// # Errors
+/// Some would not go (stuck in the kernel, or another user's): how many.
+pub fn end_marked(mark: &str) -> Result<usize> {
     let mut ended = 0;
     // Fork storms outrun one pass; a bound keeps a process stuck in the kernel from holding us for ever.
     for _ in 0..200 {
         let found = marked(mark);
         if found.is_empty() {
-            break;
+            return Ok(ended);
         }
         for pid in &found {
             if let Some(pid) = rustix::process::Pid::from_raw(*pid) {
@@ -166,16 +175,9 @@ pub fn end_marked(mark: &str) -> usize {
             }
         }
         ended = ended.max(found.len());
-        reap();
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    ended
-}
-
-/// Collects every ended child, so that none stays as a zombie.
-pub fn reap() {
-    use rustix::process::{WaitOptions, wait};
-    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+    bail!("{} processes of a load would not end; look for {MARK}={mark} in /proc/*/environ", marked(mark).len())
 }
 
 /// The living processes that carry the mark.

@@ -1,14 +1,14 @@
 //! One latido at a time on a machine: a lock file that names its holder.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use rustix::{
-    fs::{FlockOperation, flock},
+    fs::{FlockOperation, OFlags, flock},
     io::Errno,
 };
 use std::{
     fs::{self, File, OpenOptions},
     io::{Read, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -44,6 +44,7 @@ pub fn take(name: &str, purpose: &str) -> Result<Lock> {
         .mode(0o755)
         .create(&dir)
         .with_context(|| format!("cannot make {} for the lock", dir.display()))?;
+    trusted(&dir)?;
     // An unprivileged run also respects root's lock: two runs disturb each other whoever started them.
     let mut files = Vec::new();
     let own = dir.join(name);
@@ -60,6 +61,7 @@ pub fn take(name: &str, purpose: &str) -> Result<Lock> {
         .read(true)
         .write(true)
         .mode(0o644)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(&own)
         .with_context(|| format!("cannot open {}", own.display()))?;
     let mut file = hold(file, &own)?;
@@ -67,6 +69,21 @@ pub fn take(name: &str, purpose: &str) -> Result<Lock> {
     write!(file, "pid {}, {purpose}", std::process::id())?;
     files.push(file);
     Ok(Lock { _files: files })
+}
+
+/// Refuses a directory that somebody else could have prepared: a link in it would make us write elsewhere.
+fn trusted(dir: &Path) -> Result<()> {
+    let found = fs::symlink_metadata(dir).with_context(|| format!("cannot look at {}", dir.display()))?;
+    ensure!(found.is_dir(), "{} is not a directory: remove it", dir.display());
+    let own = rustix::process::geteuid().as_raw();
+    ensure!(
+        found.uid() == own && found.mode() & 0o022 == 0,
+        "{} belongs to user {} with mode {:o}, so what lies in it cannot be trusted: remove it, or set XDG_RUNTIME_DIR",
+        dir.display(),
+        found.uid(),
+        found.mode() & 0o7777
+    );
+    Ok(())
 }
 
 fn hold(mut file: File, path: &Path) -> Result<File> {

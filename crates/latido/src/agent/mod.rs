@@ -7,6 +7,7 @@ pub mod assignment;
 pub mod journal;
 pub mod lock;
 pub mod measure;
+pub mod orphans;
 pub mod permission;
 pub mod reporter;
 pub mod series;

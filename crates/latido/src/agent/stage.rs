@@ -258,8 +258,12 @@ impl<'a> Stage<'a> {
                 self.evidence.throttle.throttle_like += facts.get("throttle_like").map_or(0, |n| n.unsigned_abs());
                 let offset_ns = result.done.first_slot_ns.saturating_sub(first);
                 facts.insert("first_slot_ns".into(), i64::try_from(offset_ns).unwrap_or(i64::MAX));
-                if let (Outcome::Complete, Some(stopped)) = (&outcome, snapshot.stopped) {
-                    outcome = Outcome::Stopped { value_ns: stopped.value, cpu: tap.name.cpu, at_ns: stopped.at_ns };
+                if let Some(stopped) = snapshot.stopped {
+                    // Of several threads above it the first in time is the one that ended the cell.
+                    let at_ns = stopped.at_ns + offset_ns;
+                    if !matches!(outcome, Outcome::Stopped { at_ns: earlier, .. } if earlier <= at_ns) {
+                        outcome = Outcome::Stopped { value_ns: stopped.value, cpu: tap.name.cpu, at_ns };
+                    }
                 }
                 self.evidence.clock.backwards += snapshot.plain.negative + snapshot.spin.backwards;
                 parts.push(series(

@@ -3,7 +3,7 @@
 use super::{
     assignment::{Assignment, assign},
     journal::Journal,
-    lock,
+    lock, orphans,
     watch::Watch,
 };
 use crate::{
@@ -224,6 +224,7 @@ impl Supervisor {
             }
             if last_look.elapsed() >= Duration::from_secs(1) {
                 last_look = Instant::now();
+                orphans::reap();
                 borrowed.loads.iter_mut().for_each(|load| {
                     load.alive();
                 });
@@ -287,6 +288,8 @@ impl Borrowed {
     /// Everything back, in reverse order.
     fn give_back(&mut self) {
         self.loads.iter_mut().rev().for_each(Running::stop);
+        // Whatever a load left in a session and an environment of its own was adopted by this process.
+        orphans::end();
         while let Some(applied) = self.tunings.pop() {
             drop(applied);
         }
@@ -307,6 +310,7 @@ impl Measuring {
         let manners = process::Child { own_group: false, death_signal: Some(SIGKILL), reset_scheduling: false };
         process::prepare(&mut command, manners);
         let mut child = command.spawn().context("cannot start the measuring process")?;
+        orphans::expect(child.id());
         let mut input = child.stdin.take().context("the measuring process has no input")?;
         serde_json::to_writer(&mut input, assignment)?;
         input.write_all(b"\n")?;
@@ -348,6 +352,7 @@ impl Drop for Measuring {
     fn drop(&mut self) {
         self.kill();
         let _ = self.child.wait();
+        orphans::forget(self.child.id());
     }
 }
 

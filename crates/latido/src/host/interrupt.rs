@@ -20,7 +20,10 @@ impl Interrupts {
     /// # Errors
     /// The kernel refuses a handler.
     pub fn watch() -> Result<Self> {
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot take over Ctrl-C")?;
+        // What we were started to ignore (nohup, a shell's background job) stays ignored.
+        let ignored = ignored();
+        let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored & 1 << (signal - 1) == 0);
+        let mut signals = Signals::new(wanted).context("cannot take over Ctrl-C")?;
         let count = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&count);
         std::thread::spawn(move || {
@@ -35,4 +38,11 @@ impl Interrupts {
     pub fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// The signals that this process ignores, bit n - 1 for signal n (proc_pid_status(5), SigIgn).
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

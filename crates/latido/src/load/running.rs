@@ -2,7 +2,10 @@
 
 use super::{Launch, Load, Surroundings};
 use crate::{
-    agent::journal::{self, Borrowed, Journal, MARK},
+    agent::{
+        journal::{self, Borrowed, Journal, MARK},
+        orphans,
+    },
     cell::Item,
     record::LoadRecord,
 };
@@ -65,6 +68,7 @@ impl Running {
         let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: true };
         process::prepare(&mut command, manners);
         let mut child = command.spawn().with_context(|| format!("load `{name}`: cannot start `{program}`"))?;
+        orphans::expect(child.id());
         let tail = Arc::new(Mutex::new(Vec::new()));
         if let Some(mut stderr) = child.stderr.take() {
             let tail = Arc::clone(&tail);
@@ -89,6 +93,8 @@ impl Running {
             && let Some(process) = &mut self.process
             && let Ok(Some(status)) = process.child.try_wait()
         {
+            // Its number may soon be another process's: from here on only the mark names what it left.
+            orphans::forget(process.child.id());
             let how = match (status.code(), status.signal()) {
                 (Some(code), _) => format!("it exited with status {code}"),
                 (None, Some(signal)) => format!("it was ended by signal {signal}"),
@@ -138,7 +144,8 @@ impl Running {
 
     /// Processor time of all its processes, living and collected, in ns (steps of 10 ms).
     fn cpu_time(&self) -> Option<u64> {
-        let group = self.process.as_ref()?.child.id();
+        // After an early death the group's number may be another's.
+        let group = self.process.as_ref().filter(|_| self.died.is_none())?.child.id();
         let mut ticks = 0;
         for entry in fs::read_dir("/proc").ok()?.flatten() {
             let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
@@ -157,18 +164,20 @@ impl Running {
     pub fn stop(&mut self) {
         let Some(mut process) = self.process.take() else { return };
         let group = i32::try_from(process.child.id()).ok().and_then(rustix::process::Pid::from_raw);
-        if let Some(group) = group {
+        if let Some(group) = group.filter(|_| self.died.is_none()) {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
             let give_up = Instant::now() + PATIENCE;
             while Instant::now() < give_up && rustix::process::test_kill_process_group(group).is_ok() {
                 let _ = process.child.try_wait();
-                journal::reap();
+                orphans::reap();
                 std::thread::sleep(Duration::from_millis(5));
             }
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
         let _ = process.child.wait();
-        journal::end_marked(&process.mark);
+        orphans::forget(process.child.id());
+        // What would not end stays in the journal, which says so when it is settled.
+        let _ = journal::end_marked(&process.mark);
     }
 }
 

@@ -115,7 +115,8 @@ impl Probe for Gap {
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
         // The first CPU takes most of the interrupts and is left for everything else.
         match allowed.len() {
-            0 | 1 => allowed.clone(),
+            // A loop that sleeps now and then leaves the rest of the machine alive; one that never does must be told.
+            0 | 1 if self.duty.is_some() => allowed.clone(),
             _ => allowed.iter().skip(1).collect(),
         }
     }

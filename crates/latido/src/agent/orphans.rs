@@ -1,0 +1,79 @@
+//! Children that nobody here started: a subreaper inherits the orphans of its loads, must collect those that end, and
+//! must end those that stay.
+
+use latido_sys::process::{self, Children};
+use std::{
+    fs,
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+/// Children that somebody here waits for.
+static EXPECTED: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// Somebody waits for this child: leave it alone.
+pub fn expect(pid: u32) {
+    EXPECTED.lock().unwrap_or_else(PoisonError::into_inner).push(pid);
+}
+
+/// It was waited for.
+pub fn forget(pid: u32) {
+    EXPECTED.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| *known != pid);
+}
+
+/// The children that nobody waits for.
+fn strangers() -> Vec<i32> {
+    let expected = EXPECTED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    children().into_iter().filter(|pid| !expected.contains(&pid.cast_unsigned())).collect()
+}
+
+/// Every child of this process, adopted ones too.
+fn children() -> Vec<i32> {
+    let own = std::process::id();
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    // CONFIG_PROC_CHILDREN; where it is missing, all processes are asked for their parent.
+    let lists: Option<Vec<String>> = tasks.map(|task| fs::read_to_string(task.path().join("children")).ok()).collect();
+    match lists {
+        Some(lists) => {
+            lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|pid| pid.parse().ok()).collect()
+        }
+        None => fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+            .filter(|pid| parent(*pid) == Some(own))
+            .collect(),
+    }
+}
+
+/// proc_pid_stat(5), field 4.
+fn parent(pid: i32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Collects those that ended. Without it a load that leaves orphans behind would fill the machine's process table.
+pub fn reap() {
+    for pid in strangers() {
+        let _ = process::reap(Children::Process(pid));
+    }
+}
+
+/// Ends and collects all of them, and their own children, which are adopted in turn.
+pub fn end() {
+    // The bound keeps a process that is stuck in the kernel from holding us for ever.
+    for _ in 0..400 {
+        let strangers = strangers();
+        if strangers.is_empty() {
+            return;
+        }
+        for pid in strangers {
+            // Ours until collected, so the number cannot mean another process.
+            let _ = process::signal_process(pid, signal_hook::consts::SIGKILL);
+            let _ = process::reap(Children::Process(pid));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
