@@ -398,6 +398,9 @@ pub struct Second {
     pub start_ns: u64,
     /// Length in ns.
     pub length_ns: u64,
+    /// The CPU it happened on.
+    #[serde(default)]
+    pub cpu: Option<u32>,
     /// Stolen time in ns.
     pub steal_ns: u64,
     /// System management interrupts.

@@ -159,6 +159,9 @@ fn a_load_is_gone_with_all_its_descendants() {
     ]);
     json(&output, 0);
     world.nothing_left("of the load");
+    // One of them has no environment left to be known by.
+    let lines = fs::read_dir("/proc").unwrap().flatten().filter_map(|e| fs::read(e.path().join("cmdline")).ok());
+    assert_eq!(lines.filter(|line| line.ends_with(b"1004.25\0")).count(), 0, "the orphan without the mark stayed");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use latido_sys::{clock::Clock, sched, signal, tsc};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc, Barrier,
+        Arc, Barrier, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicI32, Ordering},
         mpsc::{RecvTimeoutError, channel},
     },
@@ -81,7 +81,6 @@ struct Finished {
     thread: usize,
     done: Done,
     evidence: ThreadEvidence,
-    refused: Option<String>,
 }
 
 /// The measuring process as a probe sees it.
@@ -95,6 +94,8 @@ pub struct Stage<'a> {
     /// What could not be had.
     pub skipped: Vec<Skip>,
     interrupted: Arc<AtomicBool>,
+    /// The first refusal that a thread met, known before its loop begins.
+    refused: Arc<Mutex<Option<String>>>,
     reporter: &'a mut Reporter,
     clocks: Clocks,
 }
@@ -105,7 +106,8 @@ impl<'a> Stage<'a> {
         let evidence = Evidence { housekeeping: assignment.housekeeping, ..Evidence::default() };
         let stop = Arc::new(AtomicBool::new(false));
         let cell = assignment.cell;
-        Self { cell, stop, evidence, skipped: Vec::new(), interrupted, reporter, clocks: Clocks::now() }
+        let refused = Arc::default();
+        Self { cell, stop, evidence, skipped: Vec::new(), interrupted, refused, reporter, clocks: Clocks::now() }
     }
 
     /// The CPUs to measure, ascending.
@@ -156,17 +158,19 @@ impl<'a> Stage<'a> {
             tids.push(Arc::clone(&tid));
             let (gate, sender, cpu, allowed) = (Arc::clone(&gate), sender.clone(), job.cpu, self.allowed());
             taps.push(job.taps);
-            let (scheduling, rehearse) = (job.scheduling, job.rehearse);
+            let (scheduling, rehearse, refused) = (job.scheduling, job.rehearse, Arc::clone(&self.refused));
             let body = move || {
                 let mut prepared = threads::prepare(u32::try_from(thread).unwrap_or(u32::MAX), cpu, &allowed);
                 let body = rehearse();
                 tid.store(sched::gettid(), Ordering::Relaxed);
                 gate.wait();
-                prepared.go(scheduling);
+                prepared.go(scheduling, |why| {
+                    lock(&refused).get_or_insert(why);
+                });
                 let done = body();
-                let (evidence, refused) = prepared.finish();
+                let evidence = prepared.finish();
                 // The main thread listens until all have sent.
-                let _ = sender.send(Finished { thread, done, evidence, refused });
+                let _ = sender.send(Finished { thread, done, evidence });
             };
             let name = cpu.map_or_else(|| format!("latido-{thread}"), |cpu| format!("latido/{cpu}"));
             let builder = thread::Builder::new().name(name).stack_size(threads::STACK);
@@ -216,11 +220,13 @@ impl<'a> Stage<'a> {
             armed_at_ns: view.armed_at,
             threads: Vec::new(),
         };
-        let due = view.checkpoint.elapsed() >= crate::fault::checkpoint_every();
+        let mut due = view.checkpoint.elapsed() >= crate::fault::checkpoint_every();
         let mut parts = Vec::new();
         for (index, tap) in taps.iter_mut().flatten().enumerate() {
             let Some(snapshot) = tap.reader.snapshot() else {
                 tap.reader.drain();
+                // A checkpoint holds every series or is not made: the next look tries again.
+                due = false;
                 continue;
             };
             progress.threads.push(thread_progress(tap, &snapshot, self.cell.limit));
@@ -232,6 +238,7 @@ impl<'a> Stage<'a> {
         self.reporter.progress(progress)?;
         if due && elapsed > 0 {
             view.checkpoint = Instant::now();
+            self.evidence.policy_refused = lock(&self.refused).clone();
             let anchors = self.clocks.anchors(view.armed_at + self.cell.warmup.0);
             self.reporter.record(self.record(Outcome::Checkpoint, elapsed, anchors), parts)?;
         }
@@ -241,6 +248,7 @@ impl<'a> Stage<'a> {
 
     /// The record of a measurement that is over.
     fn conclude(&mut self, taps: Vec<Vec<Tap>>, results: Vec<Finished>) -> Result<()> {
+        self.evidence.policy_refused = lock(&self.refused).take();
         let first = results.iter().map(|r| r.done.first_slot_ns).min().unwrap_or(0);
         let ended = results.iter().map(|r| r.done.ended_ns).max().unwrap_or(0);
         let mut outcome = Outcome::Complete;
@@ -250,7 +258,6 @@ impl<'a> Stage<'a> {
                 bail!("the measuring loop failed: {failure}");
             }
             self.evidence.threads.push(result.evidence);
-            self.evidence.policy_refused = self.evidence.policy_refused.take().or(result.refused);
             for mut tap in thread_taps {
                 let snapshot = tap.reader.snapshot().context("the memory of a finished loop is not at rest")?;
                 let blocks = tap.reader.blocks_with(&snapshot);
@@ -304,6 +311,10 @@ impl<'a> Stage<'a> {
             skipped: self.skipped.clone(),
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the main thread remembers between two looks.

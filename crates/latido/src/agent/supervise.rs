@@ -204,7 +204,11 @@ impl Supervisor {
                     }
                     Some(Message::Blob { name, bytes }) => out.blob(&name, &bytes)?,
                     Some(Message::Line(Body::Record(mut inner))) => {
-                        complete(&mut inner, &machine, borrowed, evidence.clone().unwrap_or_default(), watched_from);
+                        let mut seen = evidence.clone().unwrap_or_default();
+                        if let Some(watch) = &watch {
+                            watch.write(&mut seen);
+                        }
+                        complete(&mut inner, &machine, borrowed, seen, watched_from);
                         if inner.outcome == Outcome::Checkpoint {
                             out.send(Body::Record(inner))?;
                         } else {

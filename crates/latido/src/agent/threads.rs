@@ -15,8 +15,8 @@ pub const STACK: usize = 128 << 10;
 /// A prepared thread, about to run its loop.
 pub struct Prepared {
     evidence: ThreadEvidence,
-    /// What the kernel answered to the policy, if it refused.
-    pub refused: Option<String>,
+    /// What the kernel answered to the affinity, if it refused.
+    refused: Option<String>,
     schedstat: Option<SchedStatFile>,
     before: Used,
 }
@@ -46,11 +46,14 @@ pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32]) -> Prepared {
 
 impl Prepared {
     /// Sets the policy: the last thing before the loop. From now on this thread may not be disturbed by its own doing.
-    pub fn go(&mut self, scheduling: Option<Scheduling>) {
-        if let Some(scheduling) = scheduling
-            && let Err(error) = sched::set_policy(0, policy(scheduling), false)
-        {
-            self.refused.get_or_insert_with(|| permission::explain(scheduling, error));
+    /// `refused` hears of the first refusal: before the loop, so that a checkpoint knows of it too.
+    pub fn go(&mut self, scheduling: Option<Scheduling>, refused: impl FnOnce(String)) {
+        let by_policy = scheduling.and_then(|scheduling| {
+            let error = sched::set_policy(0, policy(scheduling), false).err()?;
+            Some(permission::explain(scheduling, error))
+        });
+        if let Some(why) = self.refused.take().or(by_policy) {
+            refused(why);
         }
         // The files first: what reading them costs is before the loop, not in it.
         self.before.migrations = migrations();
@@ -60,13 +63,13 @@ impl Prepared {
     }
 
     /// What the loop used.
-    pub fn finish(self) -> (ThreadEvidence, Option<String>) {
+    pub fn finish(self) -> ThreadEvidence {
         // The counters first: a page fault of reading a file must not look like one of the loop.
         let cpu_ns = clock::thread_cpu_ns();
         let used = usage::of_thread().since(self.before.usage);
         let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
         let policy = sched::policy(0).map_or_else(|error| format!("unknown: {error}"), |policy| policy.to_string());
-        let evidence = ThreadEvidence {
+        ThreadEvidence {
             policy,
             voluntary_switches: used.voluntary_switches,
             involuntary_switches: used.involuntary_switches,
@@ -76,8 +79,7 @@ impl Prepared {
             run_delay_ns: since(self.run_delay_ns(), self.before.run_delay_ns),
             migrations: since(migrations(), self.before.migrations),
             ..self.evidence
-        };
-        (evidence, self.refused)
+        }
     }
 
     fn run_delay_ns(&self) -> Option<u64> {

@@ -1,20 +1,23 @@
 //! What happens on the machine while a cell is measured: once a second, from the supervisor, off the measured CPUs.
 
 mod foreign;
+mod timeline;
 
 use crate::{
     cpus::CpuSet,
     record::{Evidence, Second},
 };
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     time::Instant,
 };
+use timeline::Timeline;
 
-/// After this many entries neighbours are merged: the timeline of a week stays small.
-const MOST_SECONDS: usize = 3600;
+/// A count of each CPU that has one.
+type PerCpu = BTreeMap<u32, u64>;
 
 /// The observer of one cell.
 #[derive(Debug)]
@@ -23,45 +26,47 @@ pub struct Watch {
     started: Instant,
     last: Instant,
     tick: u64,
-    steal_start: Option<u64>,
-    steal_last: Option<u64>,
-    smi_start: Option<u64>,
-    smi_last: Option<u64>,
-    msrs: Vec<File>,
+    steal_start: PerCpu,
+    steal_last: PerCpu,
+    smi_start: PerCpu,
+    smi_last: PerCpu,
+    msrs: Vec<(u32, File)>,
     frequency: Option<(u64, u64)>,
     temperature: Option<i64>,
     foreign: foreign::Watched,
     /// The probe's own threads, whose standing still betrays others, and how long each had run at the last glance.
     probe: Vec<(PathBuf, u64)>,
-    timeline: Vec<Second>,
-    resolution: u64,
+    /// No search through all tasks before this.
+    next_search: Instant,
+    timeline: Timeline,
 }
 
 impl Watch {
     /// Starts to observe the measured CPUs. `priority` is the probe's own (`None` for a time-sharing probe), `pid` its
     /// process.
     pub fn start(cpus: &CpuSet, priority: Option<u8>, pid: u32) -> Self {
-        let msrs = cpus.iter().filter_map(|cpu| File::open(format!("/dev/cpu/{cpu}/msr")).ok()).collect();
+        let msr = |cpu| Some((cpu, File::open(format!("/dev/cpu/{cpu}/msr")).ok()?));
+        let msrs = cpus.iter().filter_map(msr).collect();
         let mut watch = Self {
             cpus: cpus.clone(),
             started: Instant::now(),
             last: Instant::now(),
             tick: 0,
             steal_start: steal_ns(cpus),
-            steal_last: None,
-            smi_start: None,
-            smi_last: None,
+            steal_last: PerCpu::new(),
+            smi_start: PerCpu::new(),
+            smi_last: PerCpu::new(),
             msrs,
             frequency: None,
             temperature: None,
             foreign: foreign::Watched::start(cpus, priority),
             probe: threads(pid).map(|dir| (dir, 0)).collect(),
-            timeline: Vec::new(),
-            resolution: 1,
+            next_search: Instant::now(),
+            timeline: Timeline::default(),
         };
-        watch.steal_last = watch.steal_start;
+        watch.steal_last.clone_from(&watch.steal_start);
         watch.smi_start = watch.smi();
-        watch.smi_last = watch.smi_start;
+        watch.smi_last.clone_from(&watch.smi_start);
         watch.look_at_hardware();
         watch
     }
@@ -71,15 +76,16 @@ impl Watch {
         let now = Instant::now();
         let steal = steal_ns(&self.cpus);
         let smi = self.smi();
-        let second = Second {
-            start_ns: nanos(self.last.duration_since(self.started)),
-            length_ns: nanos(now.duration_since(self.last)),
-            steal_ns: difference(steal, self.steal_last),
-            smi: difference(smi, self.smi_last),
-            foreign_ns: self.foreign.look(&self.cpus, self.tick.is_multiple_of(10)),
-        };
-        if second.steal_ns > 0 || second.smi > 0 || second.foreign_ns > 0 {
-            self.note(second);
+        let foreign = self.foreign.look(&self.cpus, self.tick.is_multiple_of(10));
+        for cpu in self.cpus.iter() {
+            self.timeline.note(Second {
+                start_ns: nanos(self.last.duration_since(self.started)),
+                length_ns: nanos(now.duration_since(self.last)),
+                cpu: Some(cpu),
+                steal_ns: difference(&steal, &self.steal_last, cpu),
+                smi: difference(&smi, &self.smi_last, cpu),
+                foreign_ns: foreign.get(&cpu).copied().unwrap_or(0),
+            });
         }
         self.look_at_hardware();
         (self.last, self.tick) = (now, self.tick + 1);
@@ -97,51 +103,45 @@ impl Watch {
             stands |= wants && ran == *before;
             *before = ran;
         }
-        if stands {
-            self.foreign.find(&self.cpus);
-            self.foreign.update(&self.cpus);
+        if !stands {
+            return false;
         }
-        stands
+        if Instant::now() >= self.next_search {
+            let begun = Instant::now();
+            self.foreign.find(&self.cpus);
+            // At most a twentieth of the time: the search must not become the disturbance.
+            self.next_search = Instant::now() + 19 * begun.elapsed();
+        }
+        self.foreign.update(&self.cpus);
+        true
     }
 
     /// Ends the observation and writes what was seen into the evidence.
     pub fn finish(mut self, evidence: &mut Evidence) {
         self.look();
-        evidence.steal_ns = self.steal_start.zip(self.steal_last).map(|(start, end)| end.saturating_sub(start));
-        evidence.smi = self.smi_start.zip(self.smi_last).map(|(start, end)| end.saturating_sub(start));
+        self.write(evidence);
+    }
+
+    /// What was seen so far.
+    pub fn write(&self, evidence: &mut Evidence) {
+        evidence.steal_ns = growth(&self.steal_start, &self.steal_last);
+        evidence.smi = growth(&self.smi_start, &self.smi_last);
         evidence.frequency_khz = self.frequency;
         evidence.temperature_mc = self.temperature.map(|highest| (highest, critical_temperature()));
         evidence.foreign = self.foreign.seen();
-        evidence.timeline = self.timeline;
+        evidence.timeline = self.timeline.seconds();
     }
 
-    fn note(&mut self, second: Second) {
-        if self.timeline.len() >= MOST_SECONDS {
-            self.resolution *= 2;
-            let merged = self.timeline.chunks(2).filter_map(|pair| {
-                let (first, last) = (pair.first()?, pair.last()?);
-                Some(Second {
-                    start_ns: first.start_ns,
-                    length_ns: (last.start_ns + last.length_ns).saturating_sub(first.start_ns),
-                    steal_ns: pair.iter().map(|s| s.steal_ns).sum(),
-                    smi: pair.iter().map(|s| s.smi).sum(),
-                    foreign_ns: pair.iter().map(|s| s.foreign_ns).sum(),
-                })
-            });
-            self.timeline = merged.collect();
-        }
-        self.timeline.push(second);
-    }
-
-    fn smi(&self) -> Option<u64> {
+    /// SMIs of each CPU since boot; empty unless every measured CPU tells.
+    fn smi(&self) -> PerCpu {
         // MSR_SMI_COUNT, 0x34 (Intel SDM volume 4). Other makers fault on it: then it is not measured.
-        let count = |file: &File| {
+        let count = |(cpu, file): &(u32, File)| {
             let mut bytes = [0; 8];
             file.read_exact_at(&mut bytes, 0x34).ok()?;
-            Some(u64::from_ne_bytes(bytes) & 0xffff_ffff)
+            Some((*cpu, u64::from_ne_bytes(bytes) & 0xffff_ffff))
         };
-        let counts: Option<Vec<u64>> = self.msrs.iter().map(count).collect();
-        counts.filter(|counts| counts.len() == self.cpus.len()).map(|counts| counts.iter().sum())
+        let counts: Option<PerCpu> = self.msrs.iter().map(count).collect();
+        counts.filter(|counts| counts.len() == self.cpus.len()).unwrap_or_default()
     }
 
     fn look_at_hardware(&mut self) {
@@ -174,8 +174,13 @@ fn nanos(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn difference(now: Option<u64>, before: Option<u64>) -> u64 {
-    now.zip(before).map_or(0, |(now, before)| now.saturating_sub(before))
+fn difference(now: &PerCpu, before: &PerCpu, cpu: u32) -> u64 {
+    now.get(&cpu).zip(before.get(&cpu)).map_or(0, |(now, before)| now.saturating_sub(*before))
+}
+
+/// By how much all grew together; absent where nothing could be read.
+fn growth(start: &PerCpu, end: &PerCpu) -> Option<u64> {
+    (!end.is_empty()).then(|| end.keys().map(|cpu| difference(end, start, *cpu)).sum())
 }
 
 fn number(path: &str) -> Option<i64> {
@@ -183,22 +188,19 @@ fn number(path: &str) -> Option<i64> {
 }
 
 /// Stolen time of these CPUs since boot (proc_stat(5), field 8 of a CPU's line).
-fn steal_ns(cpus: &CpuSet) -> Option<u64> {
-    let text = fs::read_to_string("/proc/stat").ok()?;
-    let ticks = parse_steal(&text, cpus)?;
-    Some(ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)))
+fn steal_ns(cpus: &CpuSet) -> PerCpu {
+    let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    parse_steal(&text, cpus).into_iter().map(|(cpu, ticks)| (cpu, ticks * tick_ns)).collect()
 }
 
-fn parse_steal(text: &str, cpus: &CpuSet) -> Option<u64> {
-    let mut sum = None;
-    for line in text.lines() {
+fn parse_steal(text: &str, cpus: &CpuSet) -> PerCpu {
+    let of_line = |line: &str| {
         let mut fields = line.split_whitespace();
-        let Some(cpu) = fields.next().and_then(|name| name.strip_prefix("cpu")?.parse().ok()) else { continue };
-        if cpus.contains(cpu) {
-            sum = Some(sum.unwrap_or(0) + fields.nth(7)?.parse::<u64>().ok()?);
-        }
-    }
-    sum
+        let cpu = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
+        Some((cpu, fields.nth(7)?.parse::<u64>().ok()?))
+    };
+    text.lines().filter_map(of_line).filter(|(cpu, _)| cpus.contains(*cpu)).collect()
 }
 
 fn thermal_zones() -> impl Iterator<Item = String> {
@@ -230,9 +232,10 @@ mod tests {
     #[test]
     fn steal_is_the_eighth_field_of_the_measured_cpus() {
         let text = "cpu  9 9 9 9 9 9 9 99 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\ncpu1 1 2 3 4 5 6 7 80 0 0\nintr 5\n";
-        assert_eq!(parse_steal(text, &"1".parse().unwrap()), Some(80));
-        assert_eq!(parse_steal(text, &"0-1".parse().unwrap()), Some(88));
-        assert_eq!(parse_steal(text, &"7".parse().unwrap()), None);
-        assert_eq!(parse_steal("cpu0 1 2\n", &"0".parse().unwrap()), None);
+        let steal = |cpus: &str| parse_steal(text, &cpus.parse().unwrap());
+        assert_eq!(steal("1"), PerCpu::from([(1, 80)]));
+        assert_eq!(steal("0-1"), PerCpu::from([(0, 8), (1, 80)]));
+        assert_eq!(steal("7"), PerCpu::new());
+        assert_eq!(parse_steal("cpu0 1 2\n", &"0".parse().unwrap()), PerCpu::new());
     }
 }

@@ -11,6 +11,8 @@ const STEAL_STEP_NS: u64 = 10_000_000;
 pub struct Stored<'a> {
     /// How many samples the series has.
     pub count: u64,
+    /// The CPU it was measured on, where the thread was pinned.
+    pub cpu: Option<u32>,
     /// Its largest, in descending order.
     pub largest: &'a [Sample],
 }
@@ -51,7 +53,8 @@ impl Deciding {
         let worst = series.iter().filter_map(|s| s.largest.first()).max_by_key(|s| s.value).cloned();
         let Some(limit) = limit else { return Self { worst, ..Self::default() } };
         let over = |sample: &&Sample| sample.value as f64 > limit;
-        let above: Vec<&Sample> = series.iter().flat_map(|s| s.largest.iter().filter(over)).collect();
+        let above: Vec<(Option<u32>, &Sample)> =
+            series.iter().flat_map(|s| s.largest.iter().filter(over).map(|sample| (s.cpu, sample))).collect();
         // Samples that were not stored cannot be explained.
         let whole = series.iter().all(|s| {
             s.largest.len() as u64 == s.count || s.largest.last().is_some_and(|last| last.value as f64 <= limit)
@@ -60,11 +63,11 @@ impl Deciding {
         let throttled = record.quality.throttle.throttle_like > 0;
         let mut causes = BTreeSet::new();
         let mut explained = whole && !above.is_empty();
-        for sample in &above {
+        for (cpu, sample) in &above {
             let excess = (sample.value as f64 - limit).ceil() as u64;
             if throttled && sample.class.starts_with("preempted") {
                 causes.insert(Cause::Throttle);
-            } else if !budget.explain(sample, excess, &mut causes) {
+            } else if !budget.explain(*cpu, sample, excess, &mut causes) {
                 explained = false;
             }
         }
@@ -98,8 +101,8 @@ impl Budget {
         Self { seconds }
     }
 
-    /// Takes the sample's excess from the seconds it touches; false if they do not hold as much.
-    fn explain(&mut self, sample: &Sample, excess: u64, causes: &mut BTreeSet<Cause>) -> bool {
+    /// Takes the sample's excess from the seconds of its own CPU that it touches; false if they do not hold as much.
+    fn explain(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64, causes: &mut BTreeSet<Cause>) -> bool {
         // The time of a sample may mark its begin or its end: both sides count.
         let length = sample.value.unsigned_abs();
         let (from, to) = (sample.at_ns.saturating_sub(length), sample.at_ns.saturating_add(length));
@@ -108,7 +111,9 @@ impl Budget {
         let touched = self.seconds.get_mut(first..last.max(first)).unwrap_or_default();
         let mut need = excess;
         let mut found = BTreeSet::new();
-        for (second, left) in touched {
+        // A thread that was free to move may have been anywhere.
+        let elsewhere = |second: &Second| cpu.zip(second.cpu).is_some_and(|(here, there)| here != there);
+        for (second, left) in touched.iter_mut().filter(|(second, _)| !elsewhere(second)) {
             if second.smi > 0 {
                 causes.insert(Cause::Smi);
                 return true;
@@ -139,14 +144,14 @@ mod tests {
     }
 
     fn second(start: u64, steal_ns: u64, smi: u64, foreign_ns: u64) -> Second {
-        Second { start_ns: start * 1_000_000_000, length_ns: 1_000_000_000, steal_ns, smi, foreign_ns }
+        Second { start_ns: start * 1_000_000_000, length_ns: 1_000_000_000, cpu: None, steal_ns, smi, foreign_ns }
     }
 
     fn weigh(timeline: Vec<Second>, throttle_like: u64, largest: &[Sample], count: u64) -> Deciding {
         let mut record = sample::record();
         record.quality.timeline = timeline;
         record.quality.throttle.throttle_like = throttle_like;
-        Deciding::new(&record, Some(100_000.0), &[Stored { count, largest }])
+        Deciding::new(&record, Some(100_000.0), &[Stored { count, cpu: None, largest }])
     }
 
     #[test]
@@ -192,7 +197,7 @@ mod tests {
     fn without_a_limit_nothing_is_foreign() {
         let record = sample::record();
         let largest = [at(3, 200_000, "")];
-        let deciding = Deciding::new(&record, None, &[Stored { count: 1, largest: &largest }]);
+        let deciding = Deciding::new(&record, None, &[Stored { count: 1, cpu: None, largest: &largest }]);
         assert!(!deciding.is_foreign());
         assert_eq!(deciding.worst, Some(largest[0].clone()));
     }

@@ -87,7 +87,7 @@ fn is_foreign(expect: &Expect, cell: &StoredCell, record: &Record, series: &Seri
     let tail = matches!(expect.statistic, Statistic::Max | Statistic::Quantile(_));
     let upper = matches!(expect.op, Op::Less | Op::AtMost);
     let Ok(data) = load(cell, series) else { return false };
-    let stored = Stored { count: series.count, largest: &data.largest };
+    let stored = Stored { count: series.count, cpu: series.cpu, largest: &data.largest };
     tail && upper && Deciding::new(record, Some(expect.value), &[stored]).is_foreign()
 }
 

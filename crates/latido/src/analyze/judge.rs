@@ -52,15 +52,16 @@ fn measured(cell: &StoredCell, record: &Record, load: Load<'_>) -> CellJudgement
     let mut largest = Vec::new();
     for series in &timed {
         match load(cell, series) {
-            Ok(data) => largest.push((series.count, data.largest)),
+            Ok(data) => largest.push((*series, data.largest)),
             Err(error) => {
                 // Without its samples a series is a stored one with none: a failure then stands unexplained.
                 reasons.push(format!("the largest samples could not be read: {error:#}"));
-                largest.push((series.count, Vec::new()));
+                largest.push((*series, Vec::new()));
             }
         }
     }
-    let stored: Vec<Stored<'_>> = largest.iter().map(|(count, largest)| Stored { count: *count, largest }).collect();
+    let stored: Vec<Stored<'_>> =
+        largest.iter().map(|(series, largest)| Stored { count: series.count, cpu: series.cpu, largest }).collect();
     let deciding = Deciding::new(record, record.cell.limit.map(|limit| limit.0 as f64), &stored);
     let findings = trust::findings(record, &deciding);
     let (verdict, figure) = against_limit(record, &timed, &deciding);

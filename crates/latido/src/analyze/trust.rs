@@ -148,7 +148,8 @@ mod tests {
             Sample { value: 200_000, at_ns: 3_500_000_000, class: "preempted".into() },
             Sample { value: 2_000, at_ns: 0, class: String::new() },
         ];
-        let deciding = Deciding::new(&record, Some(100_000.0), &[Stored { count: 10_000, largest: &largest }]);
+        let deciding =
+            Deciding::new(&record, Some(100_000.0), &[Stored { count: 10_000, cpu: None, largest: &largest }]);
         findings(&record, &deciding).into_iter().find(|f| f.check == check).unwrap()
     }
 
@@ -175,6 +176,7 @@ mod tests {
             r.quality.timeline.push(Second {
                 start_ns: 3_000_000_000,
                 length_ns: 1_000_000_000,
+                cpu: None,
                 steal_ns,
                 smi,
                 foreign_ns,

@@ -2,7 +2,9 @@
 
 use super::{interrupt::Interrupts, screen::Screen};
 use crate::{
+    agent::{assignment::assign, supervise::stay_on},
     cell::Cell,
+    cpus::CpuSet,
     protocol::{Body, EndStatus, Message},
     record::{HostFacts, Outcome, Record},
     report::live::View,
@@ -34,6 +36,8 @@ pub struct Place<'a> {
     pub cells: usize,
     /// It in words.
     pub label: &'a str,
+    /// The CPUs that this process may use.
+    pub allowed: &'a CpuSet,
     /// How long the cells after it will measure, in ns.
     pub after_ns: u64,
 }
@@ -53,13 +57,27 @@ pub fn cell(
     draft.start_cell(number, cell)?;
     crate::fault::point("host");
     let started = jiff::Timestamp::now();
+    // The agent inherits our CPUs and needs them all; then the screen and the store stay off the measured ones.
+    stay_on(Some(place.allowed));
     let mut session = match Session::start(cell) {
         Ok(session) => session,
         Err(error) => return infra(draft, number, format!("{error:#}")),
     };
+    if let Ok(assignment) = assign(cell.clone()) {
+        stay_on(assignment.housekeeping.as_ref());
+    }
     crate::fault::point("host");
-    let mut listener =
-        Listener { draft, cell, place, started, armed_at: 0, files: Vec::new(), errors: Vec::new(), stored: false };
+    let mut listener = Listener {
+        draft,
+        cell,
+        place,
+        started,
+        armed_at: 0,
+        files: Vec::new(),
+        errors: Vec::new(),
+        stored: false,
+        warned: false,
+    };
     let mut heard = Instant::now();
     let mut asked = 0;
     let status = loop {
@@ -135,6 +153,8 @@ struct Listener<'a> {
     files: Vec<(String, Vec<u8>)>,
     errors: Vec<String>,
     stored: bool,
+    /// Whether a checkpoint failed before.
+    warned: bool,
 }
 
 impl Listener<'_> {
@@ -167,7 +187,11 @@ impl Listener<'_> {
         if record.outcome == Outcome::Checkpoint {
             // A checkpoint that cannot be stored is not worth the measurement: the final record may still fit.
             if let Err(error) = self.draft.checkpoint(self.place.number, record, &files) {
-                self.errors.push(format!("{error:#}"));
+                if !self.warned {
+                    screen
+                        .warn(&format!("checkpoints cannot be stored, so a power cut would cost the cell: {error:#}"));
+                }
+                self.warned = true;
             }
             return Ok(());
         }

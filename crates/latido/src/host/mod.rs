@@ -7,10 +7,11 @@ mod preflight;
 mod screen;
 
 use crate::{
-    agent::lock::Lock,
+    agent::{lock::Lock, supervise::stay_on},
     analyze::label,
     cell::Cell,
     cli::how::How,
+    machine,
     plan::{self, Plan},
     store::{self, Draft, New, Run},
 };
@@ -98,13 +99,14 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How, lock
     if let Some(banner) = outcome::permission_banner(cells) {
         screen.warn(&banner);
     }
+    let allowed = machine::allowed_cpus();
     let mut interrupted = false;
     for (done, &number) in todo.iter().enumerate() {
         let Some(cell) = number.checked_sub(1).and_then(|index| cells.get(index)) else { continue };
         let after = todo.iter().skip(done + 1).filter_map(|number| cells.get(number - 1));
         let after_ns = after.map(|cell| cell.duration.0 + cell.warmup.0).fold(0, u64::saturating_add);
         let label = label::title(cell);
-        let place = Place { number, cells: cells.len(), label: &label, after_ns };
+        let place = Place { number, cells: cells.len(), label: &label, allowed: &allowed, after_ns };
         match conduct::cell(&mut draft, cell, place, &interrupts, &mut screen)? {
             Ended::Measured => {}
             Ended::Infra(reason) => screen.error(&format!("cell {number} ({label}): {reason}")),
@@ -114,6 +116,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How, lock
             }
         }
     }
+    stay_on(Some(&allowed));
     screen.clear();
     drop(lock);
     let dir = draft.dir.clone();

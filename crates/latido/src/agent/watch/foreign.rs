@@ -6,6 +6,9 @@
 use crate::{cpus::CpuSet, record::Foreign};
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
+/// Most tasks that a record names.
+const MOST_ENDED: usize = 100;
+
 /// The tasks watched, by thread id.
 #[derive(Debug)]
 pub struct Watched {
@@ -13,7 +16,9 @@ pub struct Watched {
     session: i32,
     /// Tasks that started after this (in ticks since boot) have run only while we watched.
     since_tick: u64,
-    unreported_ns: u64,
+    unreported: BTreeMap<u32, u64>,
+    /// Those that ran and are no more.
+    ended: Vec<Foreign>,
     tasks: BTreeMap<u32, Task>,
 }
 
@@ -21,6 +26,7 @@ pub struct Watched {
 struct Task {
     dir: PathBuf,
     foreign: Foreign,
+    start_tick: u64,
     ran_last: u64,
 }
 
@@ -28,44 +34,64 @@ impl Watched {
     /// Finds the tasks to watch.
     pub fn start(cpus: &CpuSet, priority: Option<u8>) -> Self {
         let session = rustix::process::getsid(None).map_or(0, |pid| pid.as_raw_nonzero().get());
-        let mut watched =
-            Self { priority, session, since_tick: now_in_ticks(), unreported_ns: 0, tasks: BTreeMap::new() };
+        let mut watched = Self {
+            priority,
+            session,
+            since_tick: now_in_ticks(),
+            unreported: BTreeMap::new(),
+            ended: Vec::new(),
+            tasks: BTreeMap::new(),
+        };
         watched.find(cpus);
         watched
     }
 
-    /// How long they ran on the measured CPUs since it was last asked, in ns; `search` looks for new ones first.
-    pub fn look(&mut self, cpus: &CpuSet, search: bool) -> u64 {
+    /// How long they ran on each measured CPU since it was last asked, in ns; `search` looks for new ones first.
+    pub fn look(&mut self, cpus: &CpuSet, search: bool) -> BTreeMap<u32, u64> {
         if search {
             self.find(cpus);
         }
         self.update(cpus);
-        std::mem::take(&mut self.unreported_ns)
+        std::mem::take(&mut self.unreported)
     }
 
     /// Reads how long each has run: often, where one may end before the next look.
     pub fn update(&mut self, cpus: &CpuSet) {
-        for task in self.tasks.values_mut() {
+        let mut gone = Vec::new();
+        for (tid, task) in &mut self.tasks {
+            // A number that another task has taken over is a task that is gone.
+            let stat = fs::read_to_string(task.dir.join("stat")).ok().and_then(|text| parse(&text));
+            let Some(stat) = stat.filter(|stat| stat.start_tick == task.start_tick) else {
+                gone.push(*tid);
+                continue;
+            };
             let Some(ran) = running_time(&task.dir) else { continue };
             let since = ran.saturating_sub(task.ran_last);
             task.ran_last = ran;
-            if since == 0 {
-                continue;
-            }
-            let cpu = fs::read_to_string(task.dir.join("stat")).ok().and_then(|stat| parse(&stat)).map(|s| s.cpu);
-            task.foreign.cpu = cpu.unwrap_or(task.foreign.cpu);
-            if cpus.contains(task.foreign.cpu) {
-                self.unreported_ns += since;
+            // Where it ran in between is known only if it is where it was.
+            let stayed = std::mem::replace(&mut task.foreign.cpu, stat.cpu) == stat.cpu;
+            if stayed && cpus.contains(stat.cpu) {
+                *self.unreported.entry(stat.cpu).or_insert(0) += since;
                 task.foreign.ran_ns += since;
             }
         }
+        let ended = gone.into_iter().filter_map(|tid| self.tasks.remove(&tid)).map(|task| task.foreign);
+        let room = MOST_ENDED.saturating_sub(self.ended.len());
+        self.ended.extend(ended.filter(|foreign| foreign.ran_ns > 0).take(room));
     }
 
     /// Those that ran on the measured CPUs, the longest first.
     pub fn seen(&self) -> Vec<Foreign> {
-        let mut seen: Vec<Foreign> =
-            self.tasks.values().filter(|task| task.foreign.ran_ns > 0).map(|task| task.foreign.clone()).collect();
+        let mut seen: Vec<Foreign> = self
+            .tasks
+            .values()
+            .map(|task| &task.foreign)
+            .chain(&self.ended)
+            .filter(|f| f.ran_ns > 0)
+            .cloned()
+            .collect();
         seen.sort_by(|a, b| b.ran_ns.cmp(&a.ran_ns).then(a.tid.cmp(&b.tid)));
+        seen.truncate(MOST_ENDED);
         seen
     }
 
@@ -90,7 +116,7 @@ impl Watched {
                 let Some(ran) = running_time(&dir) else { continue };
                 let foreign = Foreign { policy: stat.policy_name(), comm: stat.comm, tid, cpu: stat.cpu, ran_ns: 0 };
                 let ran_last = if stat.start_tick > self.since_tick { 0 } else { ran };
-                self.tasks.insert(tid, Task { dir, foreign, ran_last });
+                self.tasks.insert(tid, Task { dir, foreign, start_tick: stat.start_tick, ran_last });
             }
         }
     }
