@@ -1,9 +1,9 @@
 //! A sound run of one cell in which one file is replaced: it is read, judged, printed and reported, whatever it holds;
 //! a record that was read comes back when written and read.
 //!
-//! The first byte names the file; the second, odd, that the rest edits the
-//! sound record, else that it is the file's content; two more bits of it, whether the page is made as well. The sound
-//! run is the directory in `$LATIDO_FUZZ_RUN`.
+//! The first byte names the file. The second, when odd, says that the rest edits the sound record, else that the rest is
+//! the file's content; two more bits of it say whether the page is made as well. The sound run is the directory in
+//! `$LATIDO_FUZZ_RUN`.
 #![no_main]
 
 use latido::{
