@@ -142,7 +142,7 @@ fn a_load_is_gone_with_all_its_descendants() {
     let world = World::new();
     // A shell that leaves a grandchild in a session of its own, which no process group reaches.
     let script =
-        world.file("load.sh", "#!/bin/sh\nsetsid sleep 1000 &\nsetsid sh -c 'sleep 1001 & sleep 1002' &\nsleep 1003\n");
+        world.file("load.sh", "#!/bin/sh\nsetsid sleep 1000 &\nsetsid sh -c 'sleep 1001 & sleep 1002' &\nenv -i setsid sleep 1004.25 &\nsleep 1003\n");
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let load = format!("command:{}", script.display());
     let output = world.run([
