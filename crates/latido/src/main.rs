@@ -15,7 +15,7 @@ fn main() -> ExitCode {
         Some(role) => role.run().unwrap_or_else(|error| cli::complain(&error)),
         None => match Cli::try_parse() {
             Ok(cli) => cli.run().unwrap_or_else(|error| cli::complain(&error)),
-            Err(error) => cli::explain(&error),
+            Err(error) => cli::explain(error),
         },
     };
     ExitCode::from(status)

@@ -2,6 +2,7 @@
 
 use crate::suggest::nearest;
 use anyhow::{Context, Result, bail};
+use std::fmt;
 
 /// One entry of a folder's list.
 pub struct Def<T: ?Sized + 'static> {
@@ -31,12 +32,102 @@ pub fn find<T: ?Sized>(kind: &str, list: &'static [Def<T>], name: &str) -> Resul
     }
 }
 
+/// What is wrong with an item's options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Objection {
+    /// There is no such option.
+    Unknown {
+        /// As it was written.
+        key: String,
+        /// The options that there are.
+        known: Vec<String>,
+    },
+    /// An option that has no default was not given.
+    Missing(String),
+    /// An option cannot have this value; the sentence says which it may have.
+    Value(String),
+}
+
+impl std::error::Error for Objection {}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { key, known } => {
+                let hint = nearest(key, known.iter().map(String::as_str));
+                let has = if known.is_empty() { "no options".into() } else { known.join(", ") };
+                write!(f, "has no option `{key}`{hint}; it has {has}")
+            }
+            Self::Missing(key) => write!(f, "the option `{key}` is required and missing"),
+            Self::Value(sentence) => f.write_str(sentence),
+        }
+    }
+}
+
 /// Reads an item's options into its own type; a misspelt key or an impossible value is named.
 ///
 /// # Errors
-/// An unknown key, a value of the wrong kind or unit.
+/// An [`Objection`].
 pub fn options<T: serde::de::DeserializeOwned>(table: toml::Table) -> Result<T> {
-    table.try_into::<T>().map_err(anyhow::Error::from)
+    table.clone().try_into::<T>().map_err(|error| objection(&table, &error).into())
+}
+
+/// The words of the TOML reader (serde's, which are the same in every release) as a sentence for people.
+fn objection(table: &toml::Table, error: &toml::de::Error) -> Objection {
+    let message = error.message().trim().replace('\n', " ");
+    let whole = error.to_string();
+    // The reader adds the path to the value as a last line: in `key`.
+    let path = whole.trim_end().lines().last().and_then(|line| line.strip_prefix("in `")?.strip_suffix('`'));
+    if let Some((key, expected)) = quoted(&message, "unknown field ") {
+        return Objection::Unknown { key: key.into(), known: names(expected) };
+    }
+    if let Some((key, _)) = quoted(&message, "missing field ") {
+        return Objection::Missing(key.into());
+    }
+    let Some(key) = path else { return Objection::Value(message) };
+    if let Some((word, expected)) = quoted(&message, "unknown variant ") {
+        let known = names(expected);
+        let hint = nearest(word, known.iter().map(String::as_str));
+        return Objection::Value(format!("`{key}` has no value `{word}`{hint}; its values are {}", known.join(", ")));
+    }
+    let value = key.split('.').next().and_then(|key| table.get(key));
+    let given = value.map(crate::plan::print::value).unwrap_or_default();
+    let too_large = value.and_then(toml::Value::as_integer).is_some_and(|number| number > 0);
+    let mistyped = message.starts_with("invalid type: ") || message.starts_with("invalid value: ");
+    match message.rsplit_once(", expected ").filter(|_| mistyped).and_then(|(_, expected)| wanted(expected, too_large))
+    {
+        Some(wanted) => Objection::Value(format!("`{key}` must be {wanted}, not {given}")),
+        None => Objection::Value(format!("`{key}`: {message}")),
+    }
+}
+
+/// The word in backquotes behind a beginning, and what follows it.
+fn quoted<'a>(message: &'a str, beginning: &str) -> Option<(&'a str, &'a str)> {
+    message.strip_prefix(beginning)?.strip_prefix('`')?.split_once('`')
+}
+
+/// All words in backquotes.
+fn names(text: &str) -> Vec<String> {
+    text.split('`').skip(1).step_by(2).map(String::from).collect()
+}
+
+/// What a value must be, from the name of its Rust type in the reader's words; the largest where that was exceeded.
+fn wanted(expected: &str, too_large: bool) -> Option<String> {
+    let most = match expected {
+        "u8" => u64::from(u8::MAX),
+        "u16" => u64::from(u16::MAX),
+        "u32" => u64::from(u32::MAX),
+        // TOML's own largest number is not worth telling.
+        "u64" | "usize" => return Some("a whole number from 0".into()),
+        "i8" | "i16" | "i32" | "i64" | "isize" => return Some("a whole number".into()),
+        "f32" | "f64" => return Some("a number".into()),
+        "string only" => return Some("one of its names".into()),
+        "a boolean" => return Some("true or false".into()),
+        "a string" => return Some("a text".into()),
+        "a sequence" => return Some("a list".into()),
+        _ => return None,
+    };
+    Some(if too_large { format!("a whole number from 0 to {most}") } else { "a whole number from 0".into() })
 }
 
 /// The options of a resolved item, after defaults, for the record.
@@ -52,4 +143,67 @@ pub fn resolved<T: serde::Serialize>(options: &T) -> toml::Table {
 pub fn build<T: ?Sized>(kind: &str, list: &'static [Def<T>], item: &crate::cell::Item) -> Result<Box<T>> {
     let def = find(kind, list, &item.name)?;
     (def.new)(item.options.clone()).with_context(|| format!("{kind} `{}`", item.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    #[allow(dead_code, reason = "only ever read from TOML")]
+    struct Trial {
+        cpu: Option<u32>,
+        samples: u64,
+        share: f64,
+        fork: bool,
+        text: String,
+        argv: Vec<String>,
+        mode: Mode,
+        period: crate::units::Ns,
+    }
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Mode {
+        #[default]
+        Hold,
+        AsIs,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "only ever read from TOML")]
+    struct Needs {
+        argv: Vec<String>,
+    }
+
+    /// The reader's own words must not reach people, so this also notices when a new release changes them.
+    #[test]
+    fn what_is_wrong_is_said_in_words_of_the_option() {
+        for (text, sentence) in [
+            ("cpu = -3", "`cpu` must be a whole number from 0, not -3"),
+            ("cpu = 9999999999", "`cpu` must be a whole number from 0 to 4294967295, not 9999999999"),
+            ("samples = -1", "`samples` must be a whole number from 0, not -1"),
+            ("samples = 1e6", "`samples` must be a whole number from 0, not 1000000.0"),
+            ("samples = \"many\"", "`samples` must be a whole number from 0, not \"many\""),
+            ("share = \"half\"", "`share` must be a number, not \"half\""),
+            ("fork = 1", "`fork` must be true or false, not 1"),
+            ("text = 1", "`text` must be a text, not 1"),
+            ("argv = \"dd\"", "`argv` must be a list, not \"dd\""),
+            ("mode = \"asis\"", "`mode` has no value `asis` (did you mean `as-is`?); its values are hold, as-is"),
+            ("mode = 3", "`mode` must be one of its names, not 3"),
+            ("period = 5", "`period`: 5 has no unit: write \"5us\", \"5ms\" or \"5s\""),
+            (
+                "cpus = 5",
+                "has no option `cpus` (did you mean `cpu`?); it has cpu, samples, share, fork, text, argv, mode, period",
+            ),
+        ] {
+            let error = options::<Trial>(text.parse().unwrap()).unwrap_err();
+            assert_eq!(error.to_string(), sentence, "{text}");
+            assert!(error.is::<Objection>());
+        }
+        let error = options::<Needs>(toml::Table::new()).unwrap_err();
+        assert_eq!(error.to_string(), "the option `argv` is required and missing");
+    }
 }

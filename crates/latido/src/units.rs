@@ -57,6 +57,9 @@ impl FromStr for Ns {
     /// A decimal number and one unit: d, h, m, s, ms, us (or µs), ns. At most 200 days, and whole nanoseconds.
     fn from_str(text: &str) -> Result<Self, NotASpan> {
         let text = text.trim();
+        if text.starts_with('-') {
+            return Err(NotASpan(format!("`{text}`: a span of time is not negative")));
+        }
         let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(split);
         let unit = match unit {
@@ -159,9 +162,44 @@ pub fn human(ns: i64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// A planned span in the unit that people plan with: `about 45 s`, `about 12 min`, `1 h 31 min`, `2 d 3 h`.
+pub fn about(span: Ns) -> String {
+    const SECOND: u64 = 1_000_000_000;
+    let (seconds, minutes, hours) =
+        (span.0.div_ceil(SECOND), (span.0 / SECOND + 30) / 60, (span.0 / SECOND + 1800) / 3600);
+    match minutes {
+        _ if span.0 < SECOND => "less than 1 s".into(),
+        _ if seconds < 120 => format!("about {seconds} s"),
+        0..60 => format!("about {minutes} min"),
+        60..2880 => match minutes % 60 {
+            0 => format!("{} h", minutes / 60),
+            rest => format!("{} h {rest} min", minutes / 60),
+        },
+        _ => match hours % 24 {
+            0 => format!("{} d", hours / 24),
+            rest => format!("{} d {rest} h", hours / 24),
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_planned_span_reads_like_a_plan() {
+        let ms = |ms: u64, text: &str| assert_eq!(about(Ns::from_millis(ms)), text, "{ms} ms");
+        ms(0, "less than 1 s");
+        ms(1_100, "about 2 s");
+        ms(61_000, "about 61 s");
+        ms(119_900, "about 2 min");
+        ms(125_300, "about 2 min");
+        ms(726_000, "about 12 min");
+        ms(3_570_000, "1 h");
+        ms(5_460_000, "1 h 31 min");
+        ms(172_800_000, "2 d");
+        ms(183_600_000, "2 d 3 h");
+    }
 
     #[test]
     fn reads_what_people_write() {
@@ -181,6 +219,11 @@ mod tests {
         for junk in ["", "us", "1e3us", "-1us", "1..2s", "0.5ns", "999999999999999999999s", "300d", "5min"] {
             assert!(junk.parse::<Ns>().is_err(), "{junk}");
         }
+    }
+
+    #[test]
+    fn a_negative_span_is_called_so() {
+        assert_eq!("-1s".parse::<Ns>().unwrap_err().to_string(), "`-1s`: a span of time is not negative");
     }
 
     #[test]

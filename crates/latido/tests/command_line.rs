@@ -41,6 +41,10 @@ fn help_and_version_exit_0_on_stdout() {
         &["help", "null"],
         &["help", "exit-status"],
         &["help", "plans"],
+        &["help", "quick"],
+        &["help", "probes"],
+        &["help", "loads"],
+        &["help", "tunings"],
         &["list"],
         &["completions", "bash"],
         &["man"],
@@ -102,4 +106,84 @@ fn closed_pipe() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     writer.into()
+}
+
+/// What a person typed wrongly is answered with what to type instead, never with a guess that leads astray.
+#[test]
+fn complaints_name_the_remedy() {
+    for (line, status, told) in [
+        (&["run", "-p", "1ms"][..], 64, "there is no short option -p: write --period"),
+        (&["run", "null", "-d", "-5s"], 64, "a span of time is not negative"),
+        (&["run", "null", "--seed", "abc"], 64, "a seed is a whole number from 0 to 9223372036854775807"),
+        (&["run", "null", "-d", "--load", "none"], 64, "the value before it is missing"),
+        (&["run", "null", "-c", "-q"], 64, "the value before it is missing"),
+        (&["run", "null", "--seed", "-1"], 64, "a seed is a whole number from 0"),
+        (&["load", "spin", "--seed", "abc"], 64, "a seed is a whole number from 0"),
+        (&["load", "none", "-d", "1s"], 1, "there is nothing to run"),
+        (&["load", "qqq"], 64, "try 'latido help load'"),
+        (&["run", "qqq"], 64, "try 'latido help run'"),
+        (&["help", "qqq"], 64, "try 'latido --help'"),
+        (&["run", "null", "-o", "-"], 64, "name a file, or write --no-report"),
+        (&["report", "last", "-o", "-"], 64, "name one, for example -o report.html"),
+        (&["list", "runs", "--store", "/etc/passwd"], 1, "the store /etc/passwd is a file, not a directory"),
+        (&["run", "null", "--store", "/proc/version"], 1, "the store /proc/version is a file, not a directory"),
+        (&["run", "null", "--store", "/proc/none"], 1, "making /proc/none: No such file or directory"),
+        (&["compare", "a", "b"], 64, "the command `compare` is not in this version yet"),
+        (&["tune"], 64, "the command `tune` is not in this version yet"),
+        (&["trace"], 64, "the command `trace` is not in this version yet"),
+        (&["lab"], 64, "the command `lab` is not in this version yet"),
+        (&["export"], 64, "the command `export` is not in this version yet"),
+        (&["import"], 64, "the command `import` is not in this version yet"),
+        (&["run", "--no-such-flag"], 64, "Usage: latido run [NAME] [KEY=VALUE]... [OPTIONS]"),
+        (&["list", "-x"], 64, "unexpected argument '-x'"),
+    ] {
+        let (code, out, err) = latido(line);
+        assert_eq!((code, out.as_str()), (status, ""), "{line:?}: {err}");
+        assert!(err.contains(told), "{line:?}: {err}");
+        for misleading in ["as a value, use", "similar", "invalid digit", "expected u"] {
+            assert!(!err.contains(misleading), "{line:?}: {err}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_no_runs_says_where_it_looked() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("none");
+    let (status, out, _) = latido(&["list", "runs", "--store", store.to_str().unwrap()]);
+    let place = format!("no runs yet in {} (there is no such directory):", store.display());
+    assert!(status == 0 && out.starts_with(&place), "{out}");
+}
+
+#[test]
+fn help_knows_plans_lists_and_the_statuses_of_check() {
+    for (line, told) in [
+        (&["help", "quick"][..], "plan `quick`: Wake-ups and gaps"),
+        (&["help", "quick"], "4 cells, about 56 s with warm-up"),
+        (&["help", "quick"], "latido run quick --print-plan"),
+        (&["help", "probes"], "wakeup"),
+        (&["help", "loads"], "stress-cpu"),
+        (&["help", "tunings"], "cstates"),
+        (&["help", "plans"], "quick"),
+        (&["help", "plans"], "{ cpu = \"1\" }"),
+        (&["help", "exit-status"], "2 that it is unfit, 3 that it cannot tell"),
+        (&["check", "--help"], "0 fit to measure, 2 unfit, 3 cannot tell"),
+    ] {
+        let (status, out, err) = latido(line);
+        assert!(status == 0 && out.contains(told), "{line:?}: {out}{err}");
+    }
+}
+
+#[test]
+fn a_run_named_twice_is_reported_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let call = |line: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
+        command.args(line).current_dir(&dir).env("LATIDO_STORE", dir.path().join("store")).output().unwrap()
+    };
+    call(&["run", "null", "samples=5", "--load", "none", "-q", "--no-report"]);
+    let output = call(&["report", "last", "last"]);
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert_eq!(err, "note: `last` names a run that is named before; it is taken once\n");
 }

@@ -58,12 +58,24 @@ pub fn plan(args: &Args) -> Result<(Plan, Vec<String>)> {
         }
         Subject::Shipped { name, text } => {
             script.flags(args)?;
-            let over = Overrides { axes: script.axes()?, options, seed: args.seed, fallback_seed };
+            let over = Overrides {
+                axes: script.axes()?,
+                options,
+                seed: args.seed,
+                fallback_seed,
+                flags: script.flags_typed(),
+            };
             parse::read(&format!("plans/{name}.toml"), text, &over).map_err(blame)
         }
         Subject::File(path) => {
             script.flags(args)?;
-            let over = Overrides { axes: script.axes()?, options, seed: args.seed, fallback_seed };
+            let over = Overrides {
+                axes: script.axes()?,
+                options,
+                seed: args.seed,
+                fallback_seed,
+                flags: script.flags_typed(),
+            };
             let text = parse::load(path)?;
             parse::read(&path.display().to_string(), &text, &over).map_err(blame)
         }
@@ -248,6 +260,17 @@ impl Script {
         }
         self.add(&shown, " }]\n");
         Ok(())
+    }
+
+    /// The words that the script was made from.
+    fn flags_typed(&self) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        for (_, word) in &self.marks {
+            if !words.contains(word) {
+                words.push(word.clone());
+            }
+        }
+        words
     }
 
     fn axes(&self) -> Result<Axes> {

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 /// Is this machine fit to measure; what to change.
 #[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Exit status: 0 fit to measure, 2 unfit, 3 cannot tell, 64 usage.")]
 pub struct Args {
     /// Print one JSON document and nothing else
     #[arg(long)]

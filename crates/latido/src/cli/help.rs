@@ -1,9 +1,12 @@
 //! `latido help`: of a command, of a probe, load or tuning, or of a topic.
 
-use super::{Cli, Usage, write_out};
-use crate::{plan::kind::Kind, suggest::nearest};
+use super::{Cli, Usage, list, write_out};
+use crate::{
+    plan::{kind::Kind, parse, print, shipped},
+    suggest::nearest,
+};
 use anyhow::Result;
-use clap::CommandFactory;
+use clap::{CommandFactory, ValueEnum};
 
 /// Texts that belong to no command and no item.
 const TOPICS: &[(&str, &str)] = &[
@@ -15,7 +18,7 @@ const TOPICS: &[(&str, &str)] = &[
 /// Explain a command, probe, load, tuning or topic.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
-    /// A command, probe, load, tuning, or one of exit-status, plans, words
+    /// A command, probe, load, tuning or plan, or one of probes, loads, tunings, plans, words, exit-status
     #[arg(value_name = "TOPIC")]
     pub topic: Option<String>,
 }
@@ -35,16 +38,41 @@ pub fn run(args: Args) -> Result<u8> {
     for kind in Kind::ALL {
         texts.extend(item(kind, &topic));
     }
+    if let Some((name, text)) = shipped::PLANS.iter().find(|(name, _)| *name == topic) {
+        texts.push(plan(name, text)?);
+    }
+    if let Ok(what) = list::What::from_str(&topic, false)
+        && what != list::What::Runs
+    {
+        texts.push(list::page(what));
+    }
     texts.extend(TOPICS.iter().filter(|(name, _)| *name == topic).map(|(_, text)| (*text).to_string()));
     if texts.is_empty() {
         let items = Kind::ALL.into_iter().flat_map(Kind::entries).map(|entry| entry.name.to_string());
         let commands = command.get_subcommands().map(|command| command.get_name().to_string());
-        let known: Vec<String> = commands.chain(items).chain(TOPICS.iter().map(|(name, _)| name.to_string())).collect();
+        let plans = shipped::PLANS.iter().map(|(name, _)| (*name).to_string());
+        let lists = ["probes", "loads", "tunings"].map(String::from);
+        let known: Vec<String> = commands
+            .chain(items)
+            .chain(plans)
+            .chain(lists)
+            .chain(TOPICS.iter().map(|(name, _)| name.to_string()))
+            .collect();
         let hint = nearest(&topic, known.iter().map(String::as_str));
         let more = "`latido --help` shows the commands, `latido list` the rest";
         return Err(Usage::new(format!("there is no help on `{topic}`{hint}; {more}")).into());
     }
-    write_out(&texts.join("\n\n"))
+    write_out(&texts.join("\n"))
+}
+
+/// A shipped plan: what it is for, its extent, and how to see all of it.
+fn plan(name: &str, text: &str) -> Result<String> {
+    let plan = parse::parse(name, text)?;
+    let about = plan.about.as_deref().unwrap_or("no description");
+    let extent = print::extent(&plan);
+    Ok(format!(
+        "plan `{name}`: {about}\n\n{extent}. `latido run {name}` measures it, `latido run {name} --print-plan` shows it whole.\n"
+    ))
 }
 
 fn item(kind: Kind, name: &str) -> Option<String> {

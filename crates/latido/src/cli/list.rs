@@ -58,8 +58,14 @@ pub fn run(args: Args) -> Result<u8> {
     write_out(&if args.json { json(&lists)? } else { text(&lists, style()) })
 }
 
+/// One list as text.
+pub fn page(what: What) -> String {
+    text(&[lines(what)], style())
+}
+
 fn runs(args: &Args) -> Result<u8> {
-    let listing = store::list_runs(&store::root(args.store.as_deref())?)?;
+    let root = store::root(args.store.as_deref())?;
+    let listing = store::list_runs(&root)?;
     for problem in &listing.problems {
         // Nobody is left to tell when this fails.
         let _ = writeln!(io::stderr(), "warning: {problem}");
@@ -70,7 +76,9 @@ fn runs(args: &Args) -> Result<u8> {
         return write_out(&(serde_json::to_string_pretty(&document)? + "\n"));
     }
     if listing.runs.is_empty() {
-        return write_out("no runs yet: `latido run quick` makes one\n");
+        let missing = if root.exists() { "" } else { " (there is no such directory)" };
+        let place = root.display();
+        return write_out(&format!("no runs yet in {place}{missing}: `latido run quick` makes one\n"));
     }
     let runs: Vec<&Meta> = listing.runs.iter().map(|(_, meta)| meta).collect();
     write_out(&table(&runs, jiff::Timestamp::now(), style()))

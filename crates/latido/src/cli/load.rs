@@ -1,6 +1,6 @@
 //! `latido load`: one load on its own, until Ctrl-C or for a while.
 
-use super::{Usage, assemble};
+use super::{Usage, assemble, words};
 use crate::load::alone;
 use anyhow::Result;
 
@@ -11,10 +11,10 @@ pub struct Args {
     #[arg(value_name = "LOAD")]
     pub load: String,
     /// End it after this time, for example 10m
-    #[arg(short, long, value_name = "TIME")]
+    #[arg(short, long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub duration: Option<String>,
     /// Seed of all that is random in it
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, value_parser = words::seed)]
     pub seed: u64,
 }
 

@@ -17,7 +17,10 @@ mod tests;
 pub mod words;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{
+    Parser, Subcommand,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use std::{
     fmt,
     io::{self, Write},
@@ -29,7 +32,9 @@ pub const EXIT_USAGE: u8 = 64;
 /// Will this machine keep its deadlines, and what decides it?
 #[derive(Parser, Debug)]
 #[command(name = "latido", version, about, disable_help_subcommand = true, arg_required_else_help = true)]
-#[command(after_help = "`latido help TOPIC` explains a command, a probe, a load, a tuning, exit-status, plans, words.")]
+#[command(
+    after_help = "`latido help TOPIC` explains a command, a probe, a load, a tuning, a plan, exit-status, plans, words."
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -58,6 +63,20 @@ impl Cli {
     /// # Errors
     /// What ended it; [`Usage`] where the command line is to blame.
     pub fn run(self) -> Result<u8> {
+        let topic = match &self.command {
+            Command::Run(_) => Some("run"),
+            Command::Load(_) => Some("load"),
+            Command::Report(_) => Some("report"),
+            _ => None,
+        };
+        let told = self.carry_out();
+        match (told, topic) {
+            (Err(error), Some(topic)) if error.is::<Usage>() => Err(error.downcast::<Usage>()?.see(topic).into()),
+            (told, _) => told,
+        }
+    }
+
+    fn carry_out(self) -> Result<u8> {
         match self.command {
             Command::Check(args) => check::run(args),
             Command::Run(args) => run::run(*args),
@@ -75,28 +94,63 @@ impl Cli {
 
 /// The command line is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Usage(String);
+pub struct Usage {
+    message: String,
+    topic: Option<&'static str>,
+}
 
 impl Usage {
     /// What is wrong with it.
     pub fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
+        Self { message: message.into(), topic: None }
+    }
+
+    /// With the help topic that says more.
+    pub fn see(self, topic: &'static str) -> Self {
+        Self { topic: Some(topic), ..self }
     }
 }
 
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
 impl std::error::Error for Usage {}
 
-/// Says on stderr what clap has to say (on stdout for `--help` and `--version`); the exit status.
-pub fn explain(error: &clap::Error) -> u8 {
+/// Says on stderr what clap has to say (on stdout for `--help` and `--version`), in our own words where clap's would
+/// mislead; the exit status.
+pub fn explain(error: clap::Error) -> u8 {
+    if let Some(usage) = in_our_words(&error) {
+        return complain(&usage.into());
+    }
+    let mut error = error;
+    // "to pass '-x' as a value, use '-- -x'": nothing here takes such a value.
+    error.remove(ContextKind::Suggested);
     // Nobody is left to tell when this fails.
     let _ = error.print();
     if error.use_stderr() { EXIT_USAGE } else { 0 }
+}
+
+/// Commands that are to come: named as such, not as misspellings.
+const TO_COME: &[&str] = &["compare", "tune", "trace", "lab", "export", "import"];
+
+fn in_our_words(error: &clap::Error) -> Option<Usage> {
+    let word = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    match (error.kind(), word(ContextKind::InvalidSubcommand), word(ContextKind::InvalidArg)) {
+        (ErrorKind::InvalidSubcommand, Some(name), _) if TO_COME.contains(&name) => {
+            Some(Usage::new(format!("the command `{name}` is not in this version yet")))
+        }
+        (ErrorKind::UnknownArgument, _, Some("-p")) => {
+            let message = "there is no short option -p: write --period for the period, --prio for the priority";
+            Some(Usage::new(message).see("run"))
+        }
+        _ => None,
+    }
 }
 
 /// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
@@ -105,7 +159,11 @@ pub fn complain(error: &anyhow::Error) -> u8 {
         return 0;
     }
     let usage = error.downcast_ref::<Usage>().is_some();
-    let more = if usage { "\n\nFor more information, try 'latido help run' or '--help'." } else { "" };
+    let more = match error.downcast_ref::<Usage>() {
+        Some(Usage { topic: Some(topic), .. }) => format!("\n\nFor more information, try 'latido help {topic}'."),
+        Some(Usage { topic: None, .. }) => "\n\nFor more information, try 'latido --help'.".into(),
+        None => String::new(),
+    };
     // Nobody is left to tell when this fails.
     let _ = writeln!(io::stderr(), "error: {error:#}{more}");
     if usage { EXIT_USAGE } else { 1 }

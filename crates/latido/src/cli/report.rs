@@ -1,9 +1,12 @@
 //! `latido report`: runs as one HTML page, or their figures as files.
 
-use super::write_out;
+use super::{Usage, write_out};
 use crate::{host::outcome, store};
 use anyhow::Result;
-use std::path::PathBuf;
+use std::{
+    io::{Write, stderr},
+    path::{Path, PathBuf},
+};
 
 /// Write the report of one or several runs.
 #[derive(clap::Args, Clone, Debug)]
@@ -27,10 +30,23 @@ pub struct Args {
 /// # Errors
 /// A run cannot be read or the page cannot be written.
 pub fn run(args: Args) -> Result<u8> {
+    if args.output == Path::new("-") {
+        let message = "-o -: the page goes into a file: name one, for example -o report.html";
+        return Err(Usage::new(message).into());
+    }
     let root = store::root(args.store.as_deref())?;
     let mut all = Vec::new();
+    let mut taken: Vec<PathBuf> = Vec::new();
     for name in &args.runs {
-        all.push(outcome::judged(&store::find(&root, name)?)?);
+        let dir = store::find(&root, name)?;
+        let canonical = dir.canonicalize().unwrap_or_else(|_| dir.clone());
+        if taken.contains(&canonical) {
+            // Nobody is left to tell when this fails.
+            let _ = writeln!(stderr(), "note: `{name}` names a run that is named before; it is taken once");
+            continue;
+        }
+        all.push(outcome::judged(&dir)?);
+        taken.push(canonical);
     }
     let found = outcome::pooled(&all)?;
     outcome::write_report(&all, &found, &args.output)?;

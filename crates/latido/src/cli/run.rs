@@ -1,9 +1,12 @@
 //! `latido run`: measure, store, print the table and the verdict.
 
-use super::{assemble, how::How, write_out};
+use super::{Usage, assemble, how::How, words, write_out};
 use crate::{host, plan::print};
 use anyhow::Result;
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,37 +23,37 @@ Exit status: 0 within limits, 1 error, 2 a limit failed, 3 inconclusive, 64 usag
 
 /// Measure, store, print the table and the verdict.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "latido run [NAME] [KEY=VALUE]... [OPTIONS]")]
 pub struct Args {
     /// Probe or plan, then options of the probe (key=value)
     #[arg(value_name = "NAME] [KEY=VALUE")]
     pub words: Vec<String>,
     /// CPUs to measure, for example 2-5 [default: the probe's, mostly all allowed]
-    #[arg(short, long, value_name = "LIST")]
+    #[arg(short, long, value_name = "LIST", allow_hyphen_values = true, value_parser = words::text)]
     pub cpus: Option<String>,
     /// How long each cell measures, for example 10m [default: 60s]
-    #[arg(short, long, value_name = "TIME")]
+    #[arg(short, long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub duration: Option<String>,
     /// Period of the probe, for example 500us
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub period: Option<String>,
     /// Policy of the measuring threads: fifo, rr, other, deadline[:runtime=T,deadline=T,period=T] [default: fifo]
-    #[arg(long, value_name = "POLICY")]
+    #[arg(long, value_name = "POLICY", allow_hyphen_values = true, value_parser = words::text)]
     pub policy: Option<String>,
     /// Priority under fifo or rr, 1 to 99 [default: 80]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
     pub prio: Option<String>,
     /// Nice value under policy other, -20 to 19
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
     pub nice: Option<String>,
     /// Budget in each period under policy deadline
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub runtime: Option<String>,
     /// Relative deadline under policy deadline [default: the period]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub dl_deadline: Option<String>,
     /// Period under policy deadline
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub dl_period: Option<String>,
     /// A load meanwhile, NAME[:key=value,...]; several act together
     #[arg(long, value_name = "LOAD")]
@@ -59,19 +62,19 @@ pub struct Args {
     #[arg(long, value_name = "TUNING")]
     pub tune: Vec<String>,
     /// Fail when a sample is above this, for example 100us
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub limit: Option<String>,
     /// End the cell at the first sample above this
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub stop_on: Option<String>,
     /// How long to run before samples count [default: 1s, or a tenth of a short duration]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub warmup: Option<String>,
     /// How often to repeat everything [default: 1]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
     pub repeat: Option<String>,
     /// Seed of the order and of all that is random [default: random, recorded]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::seed)]
     pub seed: Option<u64>,
     /// Where runs are kept [default: $LATIDO_STORE, else $XDG_DATA_HOME/latido]
     #[arg(long, value_name = "DIR")]
@@ -112,6 +115,13 @@ pub fn run(args: Args) -> Result<u8> {
         resume: args.resume.clone(),
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     };
+    if how.output.as_deref().is_some_and(|path| path == Path::new("-")) {
+        let remedy = "name a file, or write --no-report";
+        return Err(Usage::new(format!(
+            "-o -: stdout has the table of the run, so the report cannot go there: {remedy}"
+        ))
+        .into());
+    }
     if let Some(run) = &how.resume {
         return host::resume(run, &how);
     }

@@ -57,6 +57,9 @@ fn wrong_words_are_usage_errors_that_name_the_word() {
         &["nul"][..],
         &["null", "sampels=3"],
         &["null", "samples=many"],
+        &["null", "samples=1e6"],
+        &["wakeup", "cycles=-3"],
+        &["gap", "clock=foo"],
         &["null", "samples=1", "samples=2"],
         &["null:samples=1", "samples=2"],
         &["null:"],
@@ -74,6 +77,10 @@ fn wrong_words_are_usage_errors_that_name_the_word() {
         &["null", "--policy", "deadline", "--runtime", "2ms", "--dl-period", "1ms"],
         &["null", "--duration", "10"],
         &["null", "--duration", "0s"],
+        &["null", "-d", "-5s"],
+        &["null", "--warmup", "-1s"],
+        &["null", "--limit", "-1us"],
+        &["wakeup", "--period", "-1ms"],
         &["null", "--warmup", "1 fortnight"],
         &["null", "--limit", "100"],
         &["null", "--cpus", "a"],
@@ -81,6 +88,10 @@ fn wrong_words_are_usage_errors_that_name_the_word() {
         &["null", "--repeat", "twice"],
         &["null", "--repeat", "100001"],
         &["null", "--load", "qqq"],
+        &["null", "--load", "spin:cpu=-3"],
+        &["null", "--load", "command"],
+        &["null", "--load", "command:"],
+        &["null", "--tune", "cstates:asis"],
         &["null", "--load", "none", "--load", "none"],
         &["null", "--load", "qqq:a=1,a=2"],
         &["null", "--tune", "isolate:cpus=1"],
@@ -106,6 +117,40 @@ fn flags_change_a_plan_file() {
     assert_eq!(cell.duration.to_string(), "5s");
     assert_eq!(cell.scheduling.to_string(), "fifo 9");
     assert_eq!(cell.probe.options["samples"].as_integer(), Some(3));
+}
+
+#[test]
+fn flags_that_spoil_a_plan_file_are_to_blame_themselves() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mine.toml");
+    std::fs::write(&path, "schema = 1\nname = \"mine\"\n[[group]]\nprobe = [\"gap\"]\n").unwrap();
+    let path = path.to_str().unwrap();
+    let deadline = ["--policy", "deadline", "--runtime", "100us", "--dl-period", "1ms"];
+    let answer = plan(&[&[path][..], &deadline].concat()).unwrap_err();
+    let flags = "usage: --policy deadline --runtime 100us --dl-period 1ms: probe `gap` with scheduling deadline";
+    assert!(answer.starts_with(flags), "{answer}");
+    let answer = plan(&[path, "iteratons=5"]).unwrap_err();
+    let meant = "no probe of the plan has an option `iteratons` (did you mean `iterations`?)";
+    assert_eq!(answer, format!("usage: iteratons=5: {meant}"));
+}
+
+#[test]
+fn the_first_line_of_a_plan_says_how_long_it_takes() {
+    for (line, first) in [
+        (&["wakeup"][..], "# 1 cell, about 61 s with warm-up"),
+        (&["wakeup", "-d", "10m", "--repeat", "9"], "# 9 cells, 1 h 30 min with warm-up"),
+        (&["null"], "# 1 cell, until the probe has its number of samples"),
+        (&["wakeup", "cycles=100"], "# 1 cell, until the probe has its number of samples"),
+        (&["gap", "iterations=9", "--repeat", "2"], "# 2 cells, until the probe has its number of samples"),
+        (&["wakeup", "cycles=0"], "# 1 cell, about 61 s with warm-up"),
+    ] {
+        let text = print::plan(&plan(line).unwrap());
+        assert_eq!(text.lines().next(), Some(first), "{line:?}");
+    }
+    let mixed = "schema = 1\nname = \"x\"\n[[group]]\nprobe = [\"null\", \"wakeup\"]\nduration = \"29s\"\nrepeat = 4\n";
+    let first =
+        "# 8 cells, about 2 min with warm-up for 4 of them, the others until the probe has its number of samples";
+    assert_eq!(print::plan(&parse("x", mixed).unwrap()).lines().next(), Some(first));
 }
 
 #[test]

@@ -69,6 +69,24 @@ pub fn unused(options: &[(String, String)], key: &str) -> Result<(), String> {
     }
 }
 
+/// The value of a flag, which may be a negative number but not the next flag.
+///
+/// # Errors
+/// It is a flag.
+pub fn text(text: &str) -> Result<String, String> {
+    let flag = text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic()) && text.starts_with('-');
+    if flag { Err("this is the next option; the value before it is missing".into()) } else { Ok(text.into()) }
+}
+
+/// The value of `--seed`: what a plan can hold as its seed too.
+///
+/// # Errors
+/// It is no such number.
+pub fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse().ok().filter(|seed| i64::try_from(*seed).is_ok());
+    seed.ok_or_else(|| format!("a seed is a whole number from 0 to {}", i64::MAX))
+}
+
 /// Whether a word is `key=value`.
 pub fn is_option(word: &str) -> bool {
     word.split_once('=').is_some_and(|(key, _)| is_key(key))

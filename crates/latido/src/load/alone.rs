@@ -15,6 +15,9 @@ use std::{
 /// The load cannot be started, or it ended by itself.
 pub fn run(item: &Item, duration: Option<Ns>, seed: u64) -> Result<u8> {
     let load = registry::build("load", LOADS, item)?;
+    if item.name == super::none::DEF.name {
+        bail!("the load `none` is nothing, so there is nothing to run; `latido list loads` shows the others");
+    }
     if std::env::var_os(MARK).is_some()
         && let Some(borne) = load.bear()
     {

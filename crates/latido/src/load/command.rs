@@ -31,6 +31,7 @@ In a plan:
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Program {
+    #[serde(default)]
     argv: Vec<String>,
 }
 

@@ -106,17 +106,13 @@ impl Axes {
         for probe in self.probe.iter_mut().flatten() {
             let value = Kind::Probe.value(&probe.it.name, &option.key, &option.word);
             match Kind::Probe.objection(&probe.it.name, &option.key, &value) {
-                Some(objection) if kind::unknown_option(&objection).is_some() => continue,
-                Some(objection) => {
-                    let message = format!("probe `{}`, option `{}`: {objection}", probe.it.name, option.key);
-                    return Err(option.place.problem(message));
-                }
+                Some(error) if kind::is_unknown(&error) => continue,
+                Some(error) => return Err(option.place.problem(Kind::Probe.complaint(&probe.it.name, &error))),
                 None => probe.it.options.insert(option.key.clone(), value),
             };
             known = true;
             if let Err(error) = Kind::Probe.read(&probe.it) {
-                let message = format!("probe `{}`: {}", probe.it.name, kind::plain(&error));
-                return Err(option.place.problem(message));
+                return Err(option.place.problem(Kind::Probe.complaint(&probe.it.name, &error)));
             }
         }
         // Levels that differed in this option alone are now one.
@@ -125,6 +121,11 @@ impl Axes {
             probes.retain(|probe| seen.insert(print::item(&probe.it)));
         }
         Ok(known)
+    }
+
+    /// The options that the probes have, for "did you mean".
+    pub fn probe_options(&self) -> Vec<String> {
+        self.probe.iter().flatten().flat_map(|probe| Kind::Probe.options(&probe.it.name)).collect()
     }
 
     /// Fills in the defaults and asks each probe whether it can measure such cells.

@@ -164,7 +164,7 @@ fn variants(node: Node, kind: Kind) -> Result<Vec<Variant>, Problem> {
         let item = Item { name: name.into(), options };
         match kind.read(&item) {
             Ok(_) => Ok(Variant { item, chosen }),
-            Err(error) => Err(blame(node, kind, name, &values, &kind::plain(&error))),
+            Err(error) => Err(blame(node, kind, name, &values, &error)),
         }
     };
     combinations.into_iter().map(finish).collect()
@@ -199,29 +199,32 @@ impl<'a> Combination<'a> {
 fn choices<'a>(kind: Kind, name: &str, entry: &Entry<'a>) -> Result<Vec<Choice<'a>>, Problem> {
     let whole = entry.value.plain()?;
     match entry.value.as_array() {
+        Some(elements) if elements.is_empty() => match kind.objection(name, entry.key, &whole) {
+            // Whoever takes lists says itself what is wrong with one that has no elements.
+            Some(error) if takes_lists(kind, name, entry.key) => Err(entry.value.problem(kind.complaint(name, &error))),
+            Some(_) => Err(entry.value.problem(format!("`{}` names no level", entry.key))),
+            None => Ok(vec![Choice { value: whole, node: entry.value }]),
+        },
         Some(elements) if kind.objection(name, entry.key, &whole).is_some() => {
-            if elements.is_empty() {
-                return Err(entry.value.problem(format!("`{}` names no level", entry.key)));
-            }
             elements.into_iter().map(|node| Ok(Choice { value: node.plain()?, node })).collect()
         }
         _ => Ok(vec![Choice { value: whole, node: entry.value }]),
     }
 }
 
+/// Whether an option is a list by itself.
+fn takes_lists(kind: Kind, name: &str, key: &str) -> bool {
+    kind.objection(name, key, &Value::Array(vec![Value::from("x")])).is_none()
+}
+
 /// Finds the option that the item objects to: the first one that is refused on its own.
-fn blame(node: Node, kind: Kind, name: &str, values: &[(&Entry, Choice)], message: &str) -> Problem {
-    let what = format!("{} `{name}`", kind.word());
+fn blame(node: Node, kind: Kind, name: &str, values: &[(&Entry, Choice)], error: &anyhow::Error) -> Problem {
     for (entry, choice) in values {
-        let Some(objection) = kind.objection(name, entry.key, &choice.value) else { continue };
-        let Some(known) = kind::unknown_option(&objection) else {
-            return choice.node.problem(format!("{what}, option `{}`: {objection}", entry.key));
-        };
-        let hint = nearest(entry.key, known.iter().copied());
-        let has = if known.is_empty() { "no options".into() } else { known.join(", ") };
-        return entry.key_problem(format!("{what} has no option `{}`{hint}; it has {has}", entry.key));
+        let Some(error) = kind.objection(name, entry.key, &choice.value) else { continue };
+        let message = kind.complaint(name, &error);
+        return if kind::is_unknown(&error) { entry.key_problem(message) } else { choice.node.problem(message) };
     }
-    node.problem(format!("{what}: {message}"))
+    node.problem(kind.complaint(name, error))
 }
 
 fn unknown(kind: Kind, name: &str) -> String {

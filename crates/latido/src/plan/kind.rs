@@ -4,7 +4,7 @@ use crate::{
     cell::Item,
     load::LOADS,
     probe::PROBES,
-    registry::{Def, find},
+    registry::{Def, Objection, find},
     tuning::TUNINGS,
 };
 use anyhow::Result;
@@ -104,24 +104,31 @@ impl Kind {
     }
 
     /// What the item says against one option alone, whatever else it may need.
-    pub fn objection(self, name: &str, key: &str, value: &Value) -> Option<String> {
+    pub fn objection(self, name: &str, key: &str, value: &Value) -> Option<anyhow::Error> {
         let item = Item { name: name.into(), options: Table::from_iter([(key.to_string(), value.clone())]) };
-        self.read(&item).err().map(|error| plain(&error)).filter(|message| !message.starts_with("missing field"))
+        self.read(&item).err().filter(|error| !matches!(error.downcast_ref(), Some(Objection::Missing(_))))
+    }
+
+    /// The names of an item's options; none where it takes any.
+    pub fn options(self, name: &str) -> Vec<String> {
+        // No option has an empty name, so an item that knows its options tells them.
+        let objection = self.objection(name, "", &Value::Boolean(true));
+        match objection.as_ref().and_then(|error| error.downcast_ref()) {
+            Some(Objection::Unknown { known, .. }) => known.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A complaint about an item: "probe `wakeup` has no option...", "probe `wakeup`: `cycles` must be...".
+    pub fn complaint(self, name: &str, error: &anyhow::Error) -> String {
+        let colon = if is_unknown(error) { "" } else { ":" };
+        format!("{} `{name}`{colon} {}", self.word(), format!("{error:#}").trim().replace('\n', " "))
     }
 }
 
-/// The right names in serde's complaint about an unknown key, or `None` for any other complaint.
-pub fn unknown_option(objection: &str) -> Option<Vec<&str>> {
-    let (_, expected) = objection.strip_prefix("unknown field `")?.split_once("`, ")?;
-    Some(expected.split('`').skip(1).step_by(2).collect())
-}
-
-/// The message of an item in one line, without the key path that toml adds.
-pub fn plain(error: &anyhow::Error) -> String {
-    match error.downcast_ref::<toml::de::Error>() {
-        Some(error) => error.message().trim().replace('\n', " "),
-        None => format!("{error:#}").trim().replace('\n', " "),
-    }
+/// Whether an item objects to an option because it has none of that name.
+pub fn is_unknown(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Objection::Unknown { .. }))
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ pub use parse::{load, parse};
 use crate::{
     cell::{Item, Level, Scheduling},
     cpus::CpuSet,
+    probe::PROBES,
+    registry,
     units::Ns,
 };
 
@@ -87,10 +89,19 @@ impl Group {
         axes.into_iter().try_fold(self.repeat as usize, usize::checked_mul)
     }
 
-    /// Warm-up and measuring of all cells together, the least time that the group takes.
+    /// How many cells end after their probe's own number of samples: no duration says how long they take.
+    pub fn cells_that_count(&self) -> usize {
+        let counts = |item: &&Item| registry::build("probe", PROBES, item).is_ok_and(|probe| probe.counts_samples());
+        let counting = self.probe.iter().filter(counts).count();
+        // All probes have equally many cells.
+        self.cells().unwrap_or(usize::MAX) / self.probe.len().max(1) * counting
+    }
+
+    /// Warm-up and measuring of all cells together that end after their duration: the least time that the group takes.
     pub fn time(&self) -> Ns {
         let one = self.duration.0.saturating_add(self.warmup.0);
-        Ns(one.saturating_mul(self.cells().unwrap_or(usize::MAX) as u64))
+        let timed = self.cells().unwrap_or(usize::MAX).saturating_sub(self.cells_that_count());
+        Ns(one.saturating_mul(timed as u64))
     }
 }
 

@@ -34,6 +34,17 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// The seed of a plan that names none.
     pub fallback_seed: u64,
+    /// The flags that `axes` come from, as typed.
+    pub flags: Vec<String>,
+}
+
+impl Overrides {
+    /// Everything typed that changes the plan.
+    fn place(&self) -> Option<Place> {
+        let options = self.options.iter().map(|option| option.place.shown());
+        let words: Vec<&str> = self.flags.iter().map(String::as_str).chain(options).collect();
+        (!words.is_empty()).then(|| Place::word(&words.join(" ")))
+    }
 }
 
 /// Reads a plan as it is written; a plan that names no seed has seed 0.
@@ -197,10 +208,16 @@ fn override_with(
             known |= axes.set(option)?;
         }
         if !known {
-            return Err(option.place.problem(format!("no probe of the plan has an option `{}`", option.key)));
+            let known: Vec<String> = axes.iter().flat_map(|(axes, _)| axes.probe_options()).collect();
+            let hint = nearest(&option.key, known.iter().map(String::as_str));
+            return Err(option.place.problem(format!("no probe of the plan has an option `{}`{hint}", option.key)));
         }
     }
-    plan.groups = axes.into_iter().map(|(axes, place)| axes.finish(&place)).collect::<Result<_, _>>()?;
+    // The plan by itself was sound: what is wrong now, the flags made so.
+    let flags = over.place();
+    let place = flags.as_ref().unwrap_or(place);
+    let finish = |(axes, _): (Axes, Place)| axes.finish(place).map_err(|problem| problem.elsewhere(place));
+    plan.groups = axes.into_iter().map(finish).collect::<Result<_, _>>()?;
     count(plan, place)?;
     let (kept, dropped) =
         std::mem::take(&mut plan.expect).into_iter().partition(|expect| expect::reachable(expect, &plan.groups));

@@ -3,7 +3,7 @@
 use super::{Expect, Group, Order, Plan, items::nothing, kind::Kind, parse::SCHEMA};
 use crate::{
     cell::{Item, Level, Scheduling},
-    units::Ns,
+    units::{self, Ns},
 };
 use std::fmt::Write;
 use toml::Value;
@@ -11,10 +11,7 @@ use toml::Value;
 /// The whole plan.
 pub fn plan(plan: &Plan) -> String {
     let mut out = String::new();
-    let cells: usize = plan.groups.iter().filter_map(Group::cells).sum();
-    let time = plan.groups.iter().map(|group| group.time().0).fold(0, u64::saturating_add);
-    let plural = if cells == 1 { "" } else { "s" };
-    line(&mut out, format_args!("# {cells} cell{plural}, {} with warm-up", Ns(time)));
+    line(&mut out, format_args!("# {}", extent(plan)));
     line(&mut out, format_args!("schema = {SCHEMA}"));
     line(&mut out, format_args!("name = {}", quote(&plan.name)));
     if let Some(about) = &plan.about {
@@ -33,6 +30,22 @@ pub fn plan(plan: &Plan) -> String {
         expect(&mut out, one);
     }
     out
+}
+
+/// How many cells and how long they take: `66 cells, about 12 min with warm-up`.
+pub fn extent(plan: &Plan) -> String {
+    let cells: usize = plan.groups.iter().filter_map(Group::cells).sum();
+    let counting: usize = plan.groups.iter().map(Group::cells_that_count).sum();
+    let time = Ns(plan.groups.iter().map(|group| group.time().0).fold(0, u64::saturating_add));
+    let many = |number: usize| if number == 1 { "1 cell".into() } else { format!("{number} cells") };
+    let until = "until the probe has its number of samples";
+    match (cells - counting.min(cells), counting) {
+        (_, 0) => format!("{}, {} with warm-up", many(cells), units::about(time)),
+        (0, _) => format!("{}, {until}", many(cells)),
+        (timed, _) => {
+            format!("{}, {} with warm-up for {timed} of them, the others {until}", many(cells), units::about(time))
+        }
+    }
 }
 
 fn group(out: &mut String, group: &Group) {

@@ -104,6 +104,11 @@ impl Place {
 }
 
 impl Problem {
+    /// The same complaint about another place.
+    pub fn elsewhere(self, place: &Place) -> Self {
+        Self { place: place.clone(), ..self }
+    }
+
     /// Whether the command line is to blame, not a file.
     pub fn typed(&self) -> bool {
         self.place.typed

@@ -40,8 +40,9 @@ value = 0
 /// How complaints list the options of the probe that the tests use.
 pub(crate) fn null_options() -> String {
     let null = Item { name: "null".into(), options: toml::toml! { none-such = 1 } };
-    let complaint = kind::plain(&kind::Kind::Probe.read(&null).unwrap_err());
-    format!("; it has {}", kind::unknown_option(&complaint).unwrap().join(", "))
+    let error = kind::Kind::Probe.read(&null).unwrap_err();
+    let Some(crate::registry::Objection::Unknown { known, .. }) = error.downcast_ref() else { panic!("{error}") };
+    format!("; it has {}", known.join(", "))
 }
 
 fn refusal(text: &str) -> String {
@@ -238,10 +239,10 @@ fn arrays_make_levels_except_where_the_option_is_a_list() {
     assert_eq!(ids, ["x period=1ms sleep=1", "x period=1ms sleep=2", "x period=2ms sleep=1", "x period=2ms sleep=2"]);
 
     for (text, answer) in [
-        (r#"[{ id = "x", use = ["trial"] }]"#, "t:1: trial `trial`: missing field `period`"),
+        (r#"[{ id = "x", use = ["trial"] }]"#, "t:1: trial `trial`: the option `period` is required and missing"),
         (
             "[{ id = \"x\", use = [{ name = \"trial\",\nargv = [\"a\"],\nperiod = 5 }] }]",
-            "t:3: trial `trial`, option `period`: 5 has no unit: write \"5us\", \"5ms\" or \"5s\"",
+            "t:3: trial `trial`: `period`: 5 has no unit: write \"5us\", \"5ms\" or \"5s\"",
         ),
         (
             "[{ id = \"x\", use = [{ name = \"trial\",\nargv = [\"a\"],\nslep = 5 }] }]",
@@ -289,7 +290,8 @@ fn flags_replace_axes_and_drop_what_they_leave_without_a_cell() {
         word: word.into(),
         place: source::Place::word(word),
     };
-    let over = Overrides { axes, options: vec![option("samples", "7")], seed: Some(9), fallback_seed: 1 };
+    let over =
+        Overrides { axes, options: vec![option("samples", "7")], seed: Some(9), fallback_seed: 1, flags: vec![] };
     let (plan, dropped) = parse::read("good.toml", GOOD, &over).unwrap();
     assert_eq!(dropped, ["null.latency.p99.9 < 100us where load = calm, scheduling = fifo"]);
     assert_eq!((plan.seed, plan.expect.len()), (9, 1));
@@ -299,7 +301,7 @@ fn flags_replace_axes_and_drop_what_they_leave_without_a_cell() {
     }
     let unknown = Overrides { options: vec![option("sampels", "7")], ..Overrides::default() };
     let answer = parse::read("good.toml", GOOD, &unknown).unwrap_err();
-    assert_eq!(answer.to_string(), "7: no probe of the plan has an option `sampels`");
+    assert_eq!(answer.to_string(), "7: no probe of the plan has an option `sampels` (did you mean `samples`?)");
     assert!(answer.typed());
 }
 

@@ -1,7 +1,8 @@
 //! Writing that survives a power cut: a temporary name, the bytes on the disk, the rename, the directory on the disk.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::{
+    fmt,
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Write},
     os::unix::fs::{OpenOptionsExt, fchown, lchown},
@@ -111,18 +112,36 @@ pub(super) fn rename(from: &Path, to: &Path) -> Result<()> {
 
 /// The kind of input or output error at the root of an error.
 pub(super) fn kind(error: &anyhow::Error) -> Option<ErrorKind> {
-    error.root_cause().downcast_ref::<std::io::Error>().map(std::io::Error::kind)
+    error.downcast_ref::<Failed>().map(|failed| failed.error.kind())
 }
+
+/// What could not be done, where, why, and last what helps.
+#[derive(Debug)]
+struct Failed {
+    what: String,
+    error: std::io::Error,
+    remedy: &'static str,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}{}", self.what, self.error, self.remedy)
+    }
+}
+
+impl std::error::Error for Failed {}
 
 fn failed<T>(error: std::io::Error, doing: &str, path: &Path) -> Result<T> {
     let remedy = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "; free some space, or name another place with --store DIR; finished cells are safe"
         }
-        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => "; name another place with --store DIR",
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied | ErrorKind::NotADirectory => {
+            "; name another place with --store DIR"
+        }
         _ => "",
     };
-    Err(error).with_context(|| format!("{doing} {}{remedy}", path.display()))
+    Err(Failed { what: format!("{doing} {}", path.display()), error, remedy }.into())
 }
 
 #[cfg(test)]
@@ -160,8 +179,9 @@ mod tests {
         // /dev/full answers every write as a full disk does.
         let full = OpenOptions::new().write(true).open("/dev/full").and_then(|mut file| file.write_all(b"x"));
         let error = failed::<()>(full.unwrap_err(), "writing", Path::new("/store/record.json")).unwrap_err();
-        let text = format!("{error:#}");
-        assert!(text.contains("/store/record.json") && text.contains("--store") && text.contains("safe"), "{text}");
+        let remedy = "free some space, or name another place with --store DIR; finished cells are safe";
+        let text = format!("writing /store/record.json: No space left on device (os error 28); {remedy}");
+        assert_eq!(format!("{error:#}"), text);
         assert_eq!(kind(&error), Some(ErrorKind::StorageFull));
     }
 

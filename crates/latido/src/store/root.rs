@@ -14,11 +14,22 @@ use std::{
 /// the home of the person behind sudo.
 ///
 /// # Errors
-/// None of them is set.
+/// None of them is set, or what is set is a file.
 pub fn root(flag: Option<&Path>) -> Result<PathBuf> {
     let owner = Owner::behind_sudo();
     let passwd = owner.and_then(|_| std::fs::read_to_string("/etc/passwd").ok()).unwrap_or_default();
-    root_from(flag, |name| std::env::var_os(name), owner.and_then(|owner| home_of(owner.uid, &passwd)))
+    let root = root_from(flag, |name| std::env::var_os(name), owner.and_then(|owner| home_of(owner.uid, &passwd)))?;
+    match root.ancestors().find(|path| path.exists()) {
+        Some(path) if path == root && !path.is_dir() => {
+            bail!("the store {} is a file, not a directory; name another with --store DIR", root.display())
+        }
+        Some(path) if !path.is_dir() => {
+            let (root, path) = (root.display(), path.display());
+            bail!("the store {root} cannot be: {path} is a file, not a directory; name another with --store DIR")
+        }
+        _ => {}
+    }
+    Ok(root)
 }
 
 fn root_from(
@@ -101,7 +112,7 @@ pub(super) fn ids(root: &Path) -> Result<Vec<String>> {
     let entries = match std::fs::read_dir(&dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("reading the store {}", dir.display())),
+        Err(error) => bail!("reading the store {}: {error}; name another with --store DIR", dir.display()),
     };
     let mut ids: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -186,6 +197,16 @@ mod tests {
         assert_eq!(place(None, &[("XDG_DATA_HOME", "x"), ("HOME", "/h")], None).unwrap(), "/h/.local/share/latido");
         let error = place(None, &[("LATIDO_STORE", "")], None).unwrap_err().to_string();
         assert!(error.contains("--store"), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_no_store() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = root(Some(file.path())).unwrap_err().to_string();
+        assert!(error.ends_with("is a file, not a directory; name another with --store DIR"), "{error}");
+        assert!(error.contains(file.path().to_str().unwrap()), "{error}");
+        let error = root(Some(&file.path().join("deeper"))).unwrap_err().to_string();
+        assert!(error.contains("cannot be") && error.ends_with("--store DIR"), "{error}");
     }
 
     #[test]
