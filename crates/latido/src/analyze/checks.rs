@@ -27,7 +27,8 @@ fn unknown() -> Judged {
 pub(super) fn policy(record: &Record, _: &Deciding) -> Judged {
     let asked = record.cell.scheduling;
     match &record.quality.policy_refused {
-        Some(why) => (Invalid, why.clone()),
+        // What follows is the remedy: the record and the banner tell it once.
+        Some(why) => (Invalid, why.split("; ").next().unwrap_or(why).into()),
         // The kernel's own answer, thread by thread: what was asked for is not what runs.
         None if asked.is_realtime() => {
             let real = |thread: &ThreadEvidence| thread.policy != "other" && !thread.policy.starts_with("other ");
@@ -45,7 +46,10 @@ pub(super) fn load(record: &Record, _: &Deciding) -> Judged {
         .load
         .iter()
         .filter(|load| !load.alive)
-        .map(|load| format!("{}: {}", load.item.name, load.died.as_deref().unwrap_or("ended early")))
+        .map(|load| {
+            let how = load.died.as_deref().map(|how| format!(" ({how})")).unwrap_or_default();
+            format!("the load `{}` ended before the measurement did{how}", load.item.name)
+        })
         .collect();
     if !dead.is_empty() {
         return (Invalid, dead.join(", "));
@@ -102,13 +106,17 @@ pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Judged {
     note_if(shift.unsigned_abs() > 1_000_000, format!("CLOCK_REALTIME moved by {}", human(shift)))
 }
 
-/// A total that contaminates a failure if it explains it, and is a note otherwise.
+/// A total that contaminates a failure if it explains it, alone or with others, and is a note otherwise.
 fn weighed(total: u64, text: String, cause: Cause, deciding: &Deciding) -> Judged {
-    match total {
-        0 => ok(text),
-        _ if deciding.blames(cause) => (Contaminated, format!("{text}, which explains the samples that fail")),
-        _ => (Note, text),
+    if total == 0 {
+        return ok(text);
     }
+    if !deciding.blames(cause) {
+        return (Note, text);
+    }
+    let others: Vec<&str> = deciding.blamed().filter(|other| *other != cause).map(Cause::name).collect();
+    let with = if others.is_empty() { String::new() } else { format!("together with {} ", others.join(" and ")) };
+    (Contaminated, format!("{text}, which {with}explains the samples that fail"))
 }
 
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Judged {
