@@ -165,7 +165,7 @@ struct Cycle {
     /// The reading that ended it.
     at_ticks: u64,
     /// The age of the period then, in ns.
-    into_ns: u64,
+    age_ns: u64,
 }
 
 fn on_source(
@@ -243,7 +243,7 @@ struct Aside {
 
 impl Aside {
     /// The age of the present period, in ns, so many ns after the origin.
-    fn into_ns(&self, elapsed_ns: u64) -> u64 {
+    fn age_ns(&self, elapsed_ns: u64) -> u64 {
         elapsed_ns.saturating_add(self.lead_ns).saturating_sub(self.period_start_ns)
     }
 }
@@ -263,7 +263,7 @@ fn sweep(
     let delay_ns = counter.run_delay();
     recorder.start_at(0);
     let origin = counter.read();
-    let since = |cycle: Cycle| cycle.into_ns.saturating_add(scale.ns(origin.saturating_sub(cycle.at_ticks)));
+    let since = |cycle: Cycle| cycle.age_ns.saturating_add(scale.ns(origin.saturating_sub(cycle.at_ticks)));
     let mut aside = Aside { own: 0, slept: 0, delay_ns, lead_ns: cycle.map_or(0, since), period_start_ns: 0 };
     let mut last = origin;
     while iterations < task.iterations && elapsed_ns < task.duration_ns {
@@ -297,7 +297,7 @@ fn sweep(
     }
     recorder.set_aside(scale.ns(aside.own), scale.ns(aside.slept));
     recorder.finish(elapsed_ns);
-    *cycle = Some(Cycle { at_ticks: last, into_ns: aside.into_ns(elapsed_ns) });
+    *cycle = Some(Cycle { at_ticks: last, age_ns: aside.age_ns(elapsed_ns) });
     Outcome { end, iterations, origin_ticks: origin, elapsed_ns, spin: recorder.spin() }
 }
 
@@ -340,7 +340,7 @@ fn classify(counter: &impl Counter, aside: &mut Aside, gap_ns: u64) -> Class {
 
 #[inline(always)]
 fn rest_due(task: &Task, aside: &Aside, elapsed_ns: u64) -> bool {
-    task.duty.is_some_and(|duty| aside.into_ns(elapsed_ns) >= duty.busy_ns)
+    task.duty.is_some_and(|duty| aside.age_ns(elapsed_ns) >= duty.busy_ns)
 }
 
 /// Ends the block, sleeps where the duty cycle says so, and looks at the run delay anew. Returns the ticks slept.
@@ -360,7 +360,7 @@ fn pause(counter: &impl Counter, task: &Task, recorder: &mut Recorder, aside: &m
     {
         // After a gap longer than a period the next one begins on the grid again.
         let period = duty.period_ns.max(1);
-        let age = aside.into_ns(elapsed_ns);
+        let age = aside.age_ns(elapsed_ns);
         let into = age.checked_rem(period).unwrap_or(0);
         let rest = if into >= duty.busy_ns { period.saturating_sub(into) } else { 0 };
         aside.period_start_ns = aside.period_start_ns.saturating_add(age.saturating_sub(into));
