@@ -39,4 +39,8 @@ fn what_was_checkpointed_survives_a_cut_of_everything() {
     assert_eq!(record["outcome"]["kind"], "checkpoint");
     assert_eq!(record["series"][0]["count"], 777);
     assert_eq!(record["probe"], "null");
+    // What only the end of the loops can tell is not claimed.
+    let findings = document["judgement"]["cells"][0]["findings"].as_array().unwrap();
+    let level = |check: &str| findings.iter().find(|f| f["check"] == check).unwrap()["level"].clone();
+    assert_eq!((level("page faults"), level("pinning")), ("unknown".into(), "unknown".into()));
 }

@@ -117,13 +117,25 @@ pub fn run(
     recorder: &mut Recorder,
     schedstat: Option<&SchedStatFile>,
 ) -> Outcome {
+    warm_up_and_count(task, recorder, |task, limits, cycle, recorder| {
+        on_source(source, task, limits, cycle, stop, recorder, schedstat)
+    })
+}
+
+/// The two sweeps of a run. The duty cycle goes on from one to the other, without a break in which nothing rests.
+fn warm_up_and_count(
+    task: &Task,
+    recorder: &mut Recorder,
+    mut sweep: impl FnMut(&Task, Limits, &mut Option<Cycle>, &mut Recorder) -> Outcome,
+) -> Outcome {
     let warmup = Task { iterations: u64::MAX, duration_ns: task.warmup_ns, ..*task };
     let limits = Limits { classified_ns: CLASSIFIED_NS, heed_sample: false };
+    let mut cycle = None;
     recorder.enter(Phase::WarmUp);
-    on_source(source, &warmup, limits, stop, recorder, schedstat);
+    sweep(&warmup, limits, &mut cycle, recorder);
     recorder.reset();
     recorder.enter(Phase::Counting);
-    let outcome = on_source(source, task, Limits { heed_sample: true, ..limits }, stop, recorder, schedstat);
+    let outcome = sweep(task, Limits { heed_sample: true, ..limits }, &mut cycle, recorder);
     recorder.enter(Phase::Ended);
     outcome
 }
@@ -136,7 +148,7 @@ pub fn rehearse(source: Source, recorder: &mut Recorder, schedstat: Option<&Sche
     recorder.reset();
     let duty = Some(Duty { busy_ns: 100_000, period_ns: 150_000 });
     let task = Task { iterations: 100_000, duration_ns: u64::MAX, warmup_ns: 0, duty };
-    on_source(source, &task, Limits { classified_ns: 0, heed_sample: false }, &stop, recorder, schedstat);
+    on_source(source, &task, Limits { classified_ns: 0, heed_sample: false }, &mut None, &stop, recorder, schedstat);
     recorder.reset();
 }
 
@@ -147,17 +159,27 @@ struct Limits {
     heed_sample: bool,
 }
 
+/// How far the duty cycle had come when a sweep ended.
+#[derive(Clone, Copy)]
+struct Cycle {
+    /// The reading that ended it.
+    at_ticks: u64,
+    /// The age of the period then, in ns.
+    age_ns: u64,
+}
+
 fn on_source(
     source: Source,
     task: &Task,
     limits: Limits,
+    cycle: &mut Option<Cycle>,
     stop: &AtomicBool,
     recorder: &mut Recorder,
     schedstat: Option<&SchedStatFile>,
 ) -> Outcome {
     match source {
-        Source::Tsc => tsc(task, limits, stop, recorder, schedstat),
-        Source::Monotonic => monotonic(task, limits, stop, recorder, schedstat),
+        Source::Tsc => tsc(task, limits, cycle, stop, recorder, schedstat),
+        Source::Monotonic => monotonic(task, limits, cycle, stop, recorder, schedstat),
     }
 }
 
@@ -168,11 +190,12 @@ macro_rules! loops {
         fn $name(
             task: &Task,
             limits: Limits,
+            cycle: &mut Option<Cycle>,
             stop: &AtomicBool,
             recorder: &mut Recorder,
             schedstat: Option<&SchedStatFile>,
         ) -> Outcome {
-            sweep(&Kernel { read: $read, schedstat }, task, limits, stop, recorder)
+            sweep(&Kernel { read: $read, schedstat }, task, limits, cycle, stop, recorder)
         }
     )*};
 }
@@ -212,18 +235,36 @@ struct Aside {
     slept: u64,
     /// The run delay when last looked at.
     delay_ns: Option<u64>,
-    /// When the period of the duty cycle began, in ns since the origin.
+    /// How long before the origin the duty cycle began, in ns.
+    lead_ns: u64,
+    /// When its present period began, in ns since the cycle began.
     period_start_ns: u64,
+}
+
+impl Aside {
+    /// The age of the present period, in ns, so many ns after the origin.
+    fn age_ns(&self, elapsed_ns: u64) -> u64 {
+        elapsed_ns.saturating_add(self.lead_ns).saturating_sub(self.period_start_ns)
+    }
 }
 
 /// The loop around the hot one.
 #[inline(always)]
-fn sweep(counter: &impl Counter, task: &Task, limits: Limits, stop: &AtomicBool, recorder: &mut Recorder) -> Outcome {
+fn sweep(
+    counter: &impl Counter,
+    task: &Task,
+    limits: Limits,
+    cycle: &mut Option<Cycle>,
+    stop: &AtomicBool,
+    recorder: &mut Recorder,
+) -> Outcome {
     let scale = recorder.scale();
-    let mut aside = Aside { own: 0, slept: 0, delay_ns: counter.run_delay(), period_start_ns: 0 };
     let (mut iterations, mut elapsed_ns, mut end) = (0u64, 0, End::Complete);
+    let delay_ns = counter.run_delay();
     recorder.start_at(0);
     let origin = counter.read();
+    let since = |cycle: Cycle| cycle.age_ns.saturating_add(scale.ns(origin.saturating_sub(cycle.at_ticks)));
+    let mut aside = Aside { own: 0, slept: 0, delay_ns, lead_ns: cycle.map_or(0, since), period_start_ns: 0 };
     let mut last = origin;
     while iterations < task.iterations && elapsed_ns < task.duration_ns {
         if stop.load(Relaxed) {
@@ -256,6 +297,7 @@ fn sweep(counter: &impl Counter, task: &Task, limits: Limits, stop: &AtomicBool,
     }
     recorder.set_aside(scale.ns(aside.own), scale.ns(aside.slept));
     recorder.finish(elapsed_ns);
+    *cycle = Some(Cycle { at_ticks: last, age_ns: aside.age_ns(elapsed_ns) });
     Outcome { end, iterations, origin_ticks: origin, elapsed_ns, spin: recorder.spin() }
 }
 
@@ -298,7 +340,7 @@ fn classify(counter: &impl Counter, aside: &mut Aside, gap_ns: u64) -> Class {
 
 #[inline(always)]
 fn rest_due(task: &Task, aside: &Aside, elapsed_ns: u64) -> bool {
-    task.duty.is_some_and(|duty| elapsed_ns.saturating_sub(aside.period_start_ns) >= duty.busy_ns)
+    task.duty.is_some_and(|duty| aside.age_ns(elapsed_ns) >= duty.busy_ns)
 }
 
 /// Ends the block, sleeps where the duty cycle says so, and looks at the run delay anew. Returns the ticks slept.
@@ -318,9 +360,10 @@ fn pause(counter: &impl Counter, task: &Task, recorder: &mut Recorder, aside: &m
     {
         // After a gap longer than a period the next one begins on the grid again.
         let period = duty.period_ns.max(1);
-        let into = elapsed_ns.saturating_sub(aside.period_start_ns).checked_rem(period).unwrap_or(0);
+        let age = aside.age_ns(elapsed_ns);
+        let into = age.checked_rem(period).unwrap_or(0);
         let rest = if into >= duty.busy_ns { period.saturating_sub(into) } else { 0 };
-        aside.period_start_ns = elapsed_ns.saturating_sub(into);
+        aside.period_start_ns = aside.period_start_ns.saturating_add(age.saturating_sub(into));
         if rest > 0 {
             let before = counter.read();
             counter.sleep(rest);

@@ -20,6 +20,11 @@ fn note_if(bad: bool, text: String) -> Judged {
     (if bad { Note } else { Ok }, text)
 }
 
+/// Whether what the kernel says of the measuring threads is missing, as it is until the loops are over.
+fn no_threads(record: &Record) -> bool {
+    record.quality.threads.is_empty()
+}
+
 fn unknown() -> Judged {
     (Unknown, "not measured".into())
 }
@@ -27,7 +32,10 @@ fn unknown() -> Judged {
 pub(super) fn policy(record: &Record, _: &Deciding) -> Judged {
     let asked = record.cell.scheduling;
     match &record.quality.policy_refused {
-        Some(why) => (Invalid, why.clone()),
+        // What follows is the remedy: the record and the banner tell it once.
+        Some(why) => (Invalid, why.split("; ").next().unwrap_or(why).into()),
+        // A checkpoint has no answers of the threads: a refusal would be known, a grant is not proven.
+        None if no_threads(record) => unknown(),
         // The kernel's own answer, thread by thread: what was asked for is not what runs.
         None if asked.is_realtime() => {
             let real = |thread: &ThreadEvidence| thread.policy != "other" && !thread.policy.starts_with("other ");
@@ -45,7 +53,10 @@ pub(super) fn load(record: &Record, _: &Deciding) -> Judged {
         .load
         .iter()
         .filter(|load| !load.alive)
-        .map(|load| format!("{}: {}", load.item.name, load.died.as_deref().unwrap_or("ended early")))
+        .map(|load| {
+            let how = load.died.as_deref().map(|how| format!(" ({how})")).unwrap_or_default();
+            format!("the load `{}` ended before the measurement did{how}", load.item.name)
+        })
         .collect();
     if !dead.is_empty() {
         return (Invalid, dead.join(", "));
@@ -72,6 +83,7 @@ pub(super) fn pinning(record: &Record, _: &Deciding) -> Judged {
     let pinned: Vec<_> = record.quality.threads.iter().filter(|thread| thread.cpu.is_some()).collect();
     let moved = pinned.iter().filter_map(|thread| Some((thread.migrations?, thread.cpu?))).max();
     match moved {
+        _ if no_threads(record) => unknown(),
         _ if pinned.is_empty() => ok("threads free to move"),
         Some((times, cpu)) if times > 0 => (Invalid, format!("the thread of CPU {cpu} left it {times} times")),
         Some(_) if pinned.iter().all(|thread| thread.migrations.is_some()) => ok("each thread stayed on its CPU"),
@@ -103,13 +115,17 @@ pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Judged {
     note_if(shift.unsigned_abs() > 1_000_000, format!("CLOCK_REALTIME moved by {}", human(shift)))
 }
 
-/// A total that contaminates a failure if it explains it, and is a note otherwise.
+/// A total that contaminates a failure if it explains it, alone or with others, and is a note otherwise.
 fn weighed(total: u64, text: String, cause: Cause, deciding: &Deciding) -> Judged {
-    match total {
-        0 => ok(text),
-        _ if deciding.blames(cause) => (Contaminated, format!("{text}, which explains the samples that fail")),
-        _ => (Note, text),
+    if total == 0 {
+        return ok(text);
     }
+    if !deciding.blames(cause) {
+        return (Note, text);
+    }
+    let others: Vec<&str> = deciding.blamed().filter(|other| *other != cause).map(Cause::name).collect();
+    let with = if others.is_empty() { String::new() } else { format!("together with {} ", others.join(" and ")) };
+    (Contaminated, format!("{text}, which {with}explains the samples that fail"))
 }
 
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Judged {
@@ -168,12 +184,18 @@ pub(super) fn memory(record: &Record, _: &Deciding) -> Judged {
 }
 
 pub(super) fn faults(record: &Record, _: &Deciding) -> Judged {
+    if no_threads(record) {
+        return unknown();
+    }
     let (minor, major) =
         record.quality.threads.iter().fold((0, 0), |(a, b), t| (a + t.minor_faults, b + t.major_faults));
     note_if(minor + major > 0, format!("{minor} minor, {major} major while measuring"))
 }
 
 pub(super) fn preemptions(record: &Record, _: &Deciding) -> Judged {
+    if no_threads(record) {
+        return unknown();
+    }
     let switches: u64 = record.quality.threads.iter().map(|t| t.involuntary_switches).fold(0, u64::saturating_add);
     note_if(switches > 0 && record.cell.scheduling.is_realtime(), count(switches as usize, "involuntary switch"))
 }

@@ -28,6 +28,14 @@ pub struct Configuration {
     pub quantities: Vec<Pooled>,
 }
 
+impl Configuration {
+    /// The quantities that tables show: those with samples, or all where none has any.
+    pub fn told(&self) -> impl Iterator<Item = &Pooled> {
+        let some = self.quantities.iter().any(|pooled| pooled.summary.count > 0);
+        self.quantities.iter().filter(move |pooled| !some || pooled.summary.count > 0)
+    }
+}
+
 /// One quantity of a configuration, all threads and repeats pooled.
 #[derive(Debug)]
 pub struct Pooled {

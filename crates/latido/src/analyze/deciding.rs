@@ -30,6 +30,18 @@ pub enum Cause {
     Throttle,
 }
 
+impl Cause {
+    /// The name of the trust check that weighs it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Steal => "steal",
+            Self::Smi => "smi",
+            Self::Foreign => "foreign tasks",
+            Self::Throttle => "throttle",
+        }
+    }
+}
+
 /// The samples that decide: those above the limit of a failure, else the maximum, which decides nothing further.
 #[derive(Clone, Debug, Default)]
 pub struct Deciding {
@@ -76,7 +88,12 @@ impl Deciding {
 
     /// Whether this cause has its part in a failure that is foreign as a whole.
     pub fn blames(&self, cause: Cause) -> bool {
-        self.explained && self.causes.contains(&cause)
+        self.blamed().any(|blamed| blamed == cause)
+    }
+
+    /// The causes that together explain a failure that is foreign as a whole; else none.
+    pub fn blamed(&self) -> impl Iterator<Item = Cause> + '_ {
+        self.causes.iter().copied().filter(|_| self.explained)
     }
 
     /// Whether the failure is foreign as a whole.
@@ -87,17 +104,25 @@ impl Deciding {
 
 /// What is left of each second's foreign time to explain samples with.
 struct Budget {
-    seconds: Vec<(Second, u64)>,
+    seconds: Vec<Left>,
+}
+
+/// A second, and what is left of it.
+struct Left {
+    second: Second,
+    foreign_ns: u64,
+    steal_ns: u64,
 }
 
 impl Budget {
     fn new(timeline: &[Second]) -> Self {
         let left = |second: &Second| {
             let step = if second.steal_ns > 0 { STEAL_STEP_NS } else { 0 };
-            second.steal_ns.saturating_add(step).saturating_add(second.foreign_ns)
+            let steal_ns = second.steal_ns.saturating_add(step);
+            Left { second: *second, foreign_ns: second.foreign_ns, steal_ns }
         };
-        let mut seconds: Vec<(Second, u64)> = timeline.iter().map(|second| (*second, left(second))).collect();
-        seconds.sort_by_key(|(second, _)| second.start_ns);
+        let mut seconds: Vec<Left> = timeline.iter().map(left).collect();
+        seconds.sort_by_key(|left| left.second.start_ns);
         Self { seconds }
     }
 
@@ -106,24 +131,26 @@ impl Budget {
         // The time of a sample may mark its begin or its end: both sides count.
         let length = sample.value.unsigned_abs();
         let (from, to) = (sample.at_ns.saturating_sub(length), sample.at_ns.saturating_add(length));
-        let first = self.seconds.partition_point(|(s, _)| s.start_ns.saturating_add(s.length_ns) <= from);
-        let last = self.seconds.partition_point(|(s, _)| s.start_ns <= to);
+        let first = self.seconds.partition_point(|l| l.second.start_ns.saturating_add(l.second.length_ns) <= from);
+        let last = self.seconds.partition_point(|l| l.second.start_ns <= to);
         let touched = self.seconds.get_mut(first..last.max(first)).unwrap_or_default();
         let mut need = excess;
         let mut found = BTreeSet::new();
         // A thread that was free to move may have been anywhere.
         let elsewhere = |second: &Second| cpu.zip(second.cpu).is_some_and(|(here, there)| here != there);
-        for (second, left) in touched.iter_mut().filter(|(second, _)| !elsewhere(second)) {
+        for Left { second, foreign_ns, steal_ns } in touched.iter_mut().filter(|left| !elsewhere(&left.second)) {
             if second.smi > 0 {
                 causes.insert(Cause::Smi);
                 return true;
             }
-            let taken = need.min(*left);
-            if taken > 0 {
-                *left -= taken;
-                need -= taken;
-                found.extend((second.steal_ns > 0).then_some(Cause::Steal));
-                found.extend((second.foreign_ns > 0).then_some(Cause::Foreign));
+            // Tasks are timed exactly, stolen time is not: it is blamed only for what they leave.
+            for (left, cause) in [(foreign_ns, Cause::Foreign), (steal_ns, Cause::Steal)] {
+                let taken = need.min(*left);
+                if taken > 0 {
+                    *left -= taken;
+                    need -= taken;
+                    found.insert(cause);
+                }
             }
         }
         let enough = need == 0;
@@ -174,6 +201,18 @@ mod tests {
         // Two spikes share one second: together they are longer than what was stolen.
         let two = [at(3, 14_000_000, ""), at(3, 13_000_000, ""), at(5, 2_000, "")];
         assert!(!weigh(vec![second(3, 10_000_000, 0, 0)], 0, &two, 9).is_foreign());
+    }
+
+    /// What one cause explains alone is not laid on another of the same second.
+    #[test]
+    fn each_cause_is_blamed_for_its_own_share() {
+        let spike = [at(3, 344_000, ""), at(5, 2_000, "")];
+        let causes = |foreign_ns| -> Vec<Cause> {
+            weigh(vec![second(3, 10_000_000, 0, foreign_ns)], 0, &spike, 9).blamed().collect()
+        };
+        assert_eq!(causes(0), [Cause::Steal]);
+        assert_eq!(causes(200_000), [Cause::Steal, Cause::Foreign]);
+        assert_eq!(causes(244_000), [Cause::Foreign]);
     }
 
     #[test]

@@ -18,6 +18,11 @@ use anyhow::Result;
 
 /// Judges one expectation on a run whose cells are judged.
 pub fn judge(expect: &Expect, run: &Run, cells: &[CellJudgement], load: Load<'_>) -> ExpectJudgement {
+    weigh(expect, run, cells, load).0
+}
+
+/// The same with how far out the deciding figure is, in parts of the value expected: below 0 it holds.
+pub(super) fn weigh(expect: &Expect, run: &Run, cells: &[CellJudgement], load: Load<'_>) -> (ExpectJudgement, f64) {
     let mut found: Vec<(Verdict, f64, String)> = Vec::new();
     let mut each: Vec<(f64, SeriesJudgement)> = Vec::new();
     for (cell, judged) in run.cells.iter().zip(cells) {
@@ -40,12 +45,13 @@ pub fn judge(expect: &Expect, run: &Run, cells: &[CellJudgement], load: Load<'_>
     found.sort_by(|a, b| b.0.in_one().cmp(&a.0.in_one()).then(b.1.total_cmp(&a.1)));
     each.sort_by(|a, b| b.1.verdict.in_one().cmp(&a.1.verdict.in_one()).then(b.0.total_cmp(&a.0)));
     let each = each.into_iter().map(|(_, judged)| judged).collect();
-    let Some((verdict, _, worst)) = found.first() else {
-        return ExpectJudgement { text, verdict: Verdict::Inconclusive, detail: "no series matches".into(), each };
+    let Some((verdict, beyond, worst)) = found.first() else {
+        let detail = "no series matches".into();
+        return (ExpectJudgement { text, verdict: Verdict::Inconclusive, detail, each }, 0.0);
     };
     let alike = found.iter().filter(|other| other.0 == *verdict).count();
     let detail = if alike > 1 { format!("{worst} (and {} more)", alike - 1) } else { worst.clone() };
-    ExpectJudgement { text, verdict: *verdict, detail, each }
+    (ExpectJudgement { text, verdict: *verdict, detail, each }, beyond / expect.value.abs().max(1.0))
 }
 
 /// The verdict of one series, how far it is on the wrong side (for sorting), and its thread and figure in words.

@@ -4,10 +4,8 @@ use super::{
     Load,
     consistency::contradictions,
     deciding::{Deciding, Stored},
-    expect,
-    label::title,
-    summary,
-    trust::{self, CHECKS, Level},
+    expect, headline, summary,
+    trust::{self, CHECKS, Finding, Level},
     verdict::{CellJudgement, ExpectJudgement, Judgement, Verdict},
 };
 use crate::{
@@ -19,14 +17,15 @@ use crate::{
 /// Judges a whole run.
 pub fn judge(run: &Run, load: Load<'_>) -> Judgement {
     let cells: Vec<CellJudgement> = run.cells.iter().map(|cell| self::cell(cell, load)).collect();
-    let expectations: Vec<ExpectJudgement> =
-        run.plan.expect.iter().map(|one| expect::judge(one, run, &cells, load)).collect();
+    let weighed: Vec<_> = run.plan.expect.iter().map(|one| expect::weigh(one, run, &cells, load)).collect();
+    let closest = weighed.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(one, _)| one.clone());
+    let expectations: Vec<ExpectJudgement> = weighed.into_iter().map(|(one, _)| one).collect();
     let judged = cells.iter().map(|cell| cell.verdict).chain(expectations.iter().map(|one| one.verdict));
     let mut verdict = judged.fold(Verdict::Pass, Verdict::and);
     if run.damaged || cells.is_empty() {
         verdict = verdict.and(Verdict::Inconclusive);
     }
-    let headline = headline(run, verdict, &cells, &expectations);
+    let headline = headline::headline(run, verdict, &cells, &expectations, closest.as_ref());
     Judgement { verdict, exit: verdict.exit(), headline, cells, expectations }
 }
 
@@ -73,16 +72,21 @@ fn measured(cell: &StoredCell, record: &Record, load: Load<'_>) -> CellJudgement
         Verdict::Infra
     } else if let Some(first) = invalid.first() {
         CHECKS.iter().find(|check| check.name == first.check).map_or(Verdict::Inconclusive, |check| check.invalid)
-    } else if record.outcome == Outcome::Checkpoint && verdict == Verdict::Pass {
+    } else if headline::is_unfinished(cell) && verdict == Verdict::Pass {
         Verdict::Inconclusive
     } else {
         verdict
     };
-    if record.outcome == Outcome::Checkpoint {
-        reasons.insert(0, "a checkpoint of a cell that was never finished".into());
+    match record.outcome {
+        Outcome::Checkpoint => reasons.insert(0, "a checkpoint of a cell that was never finished".into()),
+        Outcome::Interrupted => {
+            let measured = human(i64::try_from(record.elapsed_ns).unwrap_or(i64::MAX));
+            reasons.insert(0, format!("interrupted after {measured}"));
+        }
+        Outcome::Complete | Outcome::Stopped { .. } => (),
     }
     let weighty = findings.iter().filter(|finding| finding.level >= Level::Contaminated);
-    reasons.splice(0..0, weighty.map(|finding| format!("{}: {}", finding.check, finding.text)));
+    reasons.splice(0..0, weighty.map(Finding::sentence));
     reasons.splice(0..0, contradictions);
     CellJudgement { number: cell.number, verdict, reasons, findings }
 }
@@ -118,46 +122,15 @@ fn against_limit(record: &Record, timed: &[&Series], deciding: &Deciding) -> (Ve
 }
 
 /// The series with the largest sample, and that sample.
-fn worst<'a>(timed: &[&'a Series]) -> Option<(&'a Series, i64)> {
+pub(super) fn worst<'a>(timed: &[&'a Series]) -> Option<(&'a Series, i64)> {
     timed.iter().filter_map(|series| Some((*series, series.headline().max?))).max_by_key(|(_, max)| *max)
-}
-
-/// The run's verdict in one sentence, with the number that decides.
-fn headline(run: &Run, verdict: Verdict, cells: &[CellJudgement], expectations: &[ExpectJudgement]) -> String {
-    let judged = || run.cells.iter().zip(cells).filter(|(_, judged)| judged.verdict == verdict);
-    let tension = |cell: &StoredCell| -> f64 {
-        let max = cell.record().and_then(|record| worst(&record.series.iter().collect::<Vec<_>>()));
-        let (Some((_, max)), limit) = (max, cell.cell.limit) else { return 0.0 };
-        // Cells with a limit come first: they are what the run is about.
-        limit.map_or(max as f64 * 1e-20, |limit| max as f64 / limit.0 as f64)
-    };
-    let decisive = judged().max_by(|a, b| tension(a.0).total_cmp(&tension(b.0)));
-    let (subject, reason) = match (decisive, expectations.iter().find(|one| one.verdict == verdict)) {
-        (_, Some(one)) if verdict == Verdict::Fail || decisive.is_none() => {
-            (format!("expected {}", one.text), one.detail.clone())
-        }
-        (Some((cell, judged)), _) => {
-            let doubtful = matches!(verdict, Verdict::Contaminated | Verdict::Inconclusive);
-            let told = if doubtful { 2 } else { 1 };
-            (title(&cell.cell), judged.reasons.iter().take(told).cloned().collect::<Vec<_>>().join("; "))
-        }
-        _ if run.damaged => ("the plan".into(), run.problems.first().cloned().unwrap_or_default()),
-        _ => ("nothing".into(), "the run has no cells".into()),
-    };
-    let others = judged().count();
-    match verdict {
-        Verdict::Pass => format!("{subject}: {reason}"),
-        _ if others > 1 => format!("{subject}: {reason} ({others} of {} cells)", cells.len()),
-        _ => format!("{subject}: {reason}"),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        analyze::sample::{Fixture, cell, probing, quiet, under, with_spike},
-        plan::{Expect, Op, Statistic},
+        analyze::sample::{Fixture, cell, quiet, under, with_spike},
         record::{LoadRecord, Second},
     };
 
@@ -255,8 +228,10 @@ mod tests {
             assert_eq!(judged(&fixture).verdict, Verdict::Inconclusive);
         }
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
-        fixture.record(1).outcome = Outcome::Checkpoint;
-        assert_eq!(judged(&fixture).verdict, Verdict::Inconclusive);
+        for outcome in [Outcome::Checkpoint, Outcome::Interrupted] {
+            fixture.record(1).outcome = outcome;
+            assert_eq!(judged(&fixture).verdict, Verdict::Inconclusive);
+        }
         assert_eq!(judged(&Fixture::new(vec![])).verdict, Verdict::Inconclusive);
         assert_eq!(judged(&Fixture::new(vec![(cell(), vec![vec![]])])).verdict, Verdict::Inconclusive);
     }
@@ -269,30 +244,5 @@ mod tests {
         let judgement = judged(&fixture);
         assert_eq!(judgement.exit, 3);
         assert!(judgement.headline.contains("cut short"), "{}", judgement.headline);
-    }
-
-    #[test]
-    fn without_a_limit_the_worst_is_told() {
-        let judgement = judged(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])]));
-        assert_eq!(judgement.exit, 0);
-        insta::assert_snapshot!(judgement.headline, @"gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given");
-    }
-
-    #[test]
-    fn a_failed_expectation_is_the_headline() {
-        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
-        fixture.run.plan.expect.push(Expect {
-            filter: Vec::new(),
-            probe: "wakeup".into(),
-            quantity: "latency".into(),
-            statistic: Statistic::Max,
-            op: Op::Less,
-            value: 10_000.0,
-            text: "wakeup.latency.max < 10us".into(),
-            line: 12,
-        });
-        let judgement = judged(&fixture);
-        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Fail, 2));
-        insta::assert_snapshot!(judgement.headline, @"expected wakeup.latency.max < 10us: wakeup, idle, CPU 0: 24.8 us");
     }
 }

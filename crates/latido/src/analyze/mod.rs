@@ -5,6 +5,7 @@ pub mod configuration;
 pub mod consistency;
 pub mod deciding;
 pub mod expect;
+pub mod headline;
 pub mod judge;
 pub mod label;
 pub mod ranks;

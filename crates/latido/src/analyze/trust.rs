@@ -32,6 +32,16 @@ pub struct Finding {
     pub text: String,
 }
 
+impl Finding {
+    /// The text with the check's name before it, where it does not begin with that itself.
+    pub fn sentence(&self) -> String {
+        match self.text.starts_with(&format!("the {} ", self.check)) {
+            true => self.text.clone(),
+            false => format!("{}: {}", self.check, self.text),
+        }
+    }
+}
+
 /// One check: where its evidence comes from, when it weighs, and how.
 pub struct Check {
     /// Short name, as banners and reports print it.
@@ -232,6 +242,41 @@ mod tests {
         );
         assert_eq!(finding("foreign tasks", |r| second(r, 0, 0, 150_000)).level, Contaminated);
         assert_eq!(finding("throttle", |r| r.quality.throttle.throttle_like = 5).level, Contaminated);
+    }
+
+    /// Two causes that explain a failure only together must not claim it each for itself.
+    #[test]
+    fn causes_share_what_they_explain_together() {
+        let both = |r: &mut Record| {
+            r.quality.steal_ns = Some(10_000_000);
+            let (steal_ns, foreign_ns) = (10_000_000, 40_000);
+            let (start_ns, length_ns) = (3_000_000_000, 1_000_000_000);
+            r.quality.timeline.push(Second { start_ns, length_ns, cpu: None, steal_ns, smi: 0, foreign_ns });
+        };
+        assert_eq!(
+            finding("foreign tasks", both).text,
+            "for 40.0 us, which together with steal explains the samples that fail"
+        );
+        assert_eq!(
+            finding("steal", both).text,
+            "10.0 ms of the measured CPUs' time stolen, which together with foreign tasks explains the samples that fail"
+        );
+    }
+
+    #[test]
+    fn a_dead_load_is_told_in_a_sentence() {
+        assert_eq!(
+            finding("load", dead).sentence(),
+            "the load `stress-ng` ended before the measurement did (exit status 1 after 3 s)"
+        );
+    }
+
+    /// The remedy is told once, by the banner; a finding says what happened.
+    #[test]
+    fn a_refusal_is_told_without_its_remedy() {
+        let refused =
+            |r: &mut Record| r.quality.policy_refused = Some("fifo 80 was refused: EPERM; do this; or that".into());
+        assert_eq!(finding("policy", refused).sentence(), "policy: fifo 80 was refused: EPERM");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::screen::{self, Screen};
 use crate::{
     analyze::{
         configuration::{Configurations, configurations},
-        judge,
+        headline, judge,
         verdict::Judgement,
     },
     cell::Cell,
@@ -33,6 +33,8 @@ pub struct Judged {
     pub plan_toml: String,
     /// What follows from it.
     pub judgement: Judgement,
+    /// The verdict's word for people.
+    pub word: String,
 }
 
 /// Reads a run and judges it.
@@ -44,7 +46,8 @@ pub fn judged(dir: &Path) -> Result<Judged> {
     let judgement = judge::judge(&run, &store::series_data);
     // A plan that cannot be read is among the run's problems.
     let plan_toml = fs::read_to_string(dir.join("plan.toml")).unwrap_or_default();
-    Ok(Judged { run, plan_toml, judgement })
+    let word = headline::word(&run, &judgement);
+    Ok(Judged { run, plan_toml, judgement, word })
 }
 
 /// Pools the cells of runs.
@@ -121,7 +124,12 @@ pub fn write_figures(all: &[Judged], found: &Configurations, dir: &Path) -> Resu
 fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput<'a>> {
     let runs: Vec<RunPart<'a>> = all
         .iter()
-        .map(|one| RunPart { meta: &one.run.meta, judgement: &one.judgement, plan_toml: &one.plan_toml })
+        .map(|one| RunPart {
+            meta: &one.run.meta,
+            judgement: &one.judgement,
+            word: &one.word,
+            plan_toml: &one.plan_toml,
+        })
         .collect();
     let title = all.first().map(|one| one.run.plan.about.clone().unwrap_or_else(|| one.run.meta.plan.clone()));
     let problems = all.iter().flat_map(|one| one.run.problems.clone()).chain(found.problems.clone()).collect();

@@ -102,12 +102,7 @@ fn slot(row: usize) -> usize {
 
 fn headline(part: &super::RunPart<'_>) -> Headline {
     let (sign, class, _) = cards::said(part.judgement.verdict);
-    Headline {
-        sign,
-        class,
-        verdict: part.judgement.verdict.to_string().to_uppercase(),
-        text: words::micro(&part.judgement.headline),
-    }
+    Headline { sign, class, verdict: part.word.to_string(), text: words::micro(&part.judgement.headline) }
 }
 
 fn run<'a>(part: &super::RunPart<'a>) -> RunView<'a> {

@@ -47,6 +47,8 @@ pub struct RunPart<'a> {
     pub meta: &'a Meta,
     /// The judgement of the run.
     pub judgement: &'a Judgement,
+    /// The verdict's word for people, see `analyze::headline::word`.
+    pub word: &'a str,
     /// The plan as stored.
     pub plan_toml: &'a str,
 }

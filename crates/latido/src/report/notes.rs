@@ -71,10 +71,10 @@ pub(super) fn notes(run: &Run, judgement: &Judgement, style: Style) -> Vec<Strin
 
 /// Findings of a level: one text for each check, with the cells that it concerns.
 fn grouped<'a>(judgement: &'a Judgement, level: Level) -> Vec<(&'a str, String)> {
-    let mut groups: Vec<(&str, Vec<(usize, &str)>)> = Vec::new();
+    let mut groups: Vec<(&str, Vec<(usize, String)>)> = Vec::new();
     for cell in &judgement.cells {
         for finding in cell.findings.iter().filter(|finding| finding.level == level) {
-            let entry = (cell.number, finding.text.as_str());
+            let entry = (cell.number, finding.sentence());
             match groups.iter_mut().find(|(check, _)| *check == finding.check) {
                 Some((_, entries)) => entries.push(entry),
                 None => groups.push((&finding.check, vec![entry])),
@@ -82,17 +82,17 @@ fn grouped<'a>(judgement: &'a Judgement, level: Level) -> Vec<(&'a str, String)>
         }
     }
     let measured = judgement.cells.iter().filter(|cell| !cell.findings.is_empty()).count();
-    let text = |(check, entries): (&'a str, Vec<(usize, &'a str)>)| {
-        let (first, text) = entries[0];
-        let same = entries.iter().all(|(_, other)| *other == text);
-        let numbers = |entries: &[(usize, &str)]| entries.iter().map(|(n, _)| *n as u32).collect::<CpuSet>();
+    let text = |(check, entries): (&'a str, Vec<(usize, String)>)| {
+        let (first, text) = &entries[0];
+        let same = entries.iter().all(|(_, other)| other == text);
+        let numbers = |entries: &[(usize, String)]| entries.iter().map(|(n, _)| *n as u32).collect::<CpuSet>();
         let whose = match entries.len() {
             all if same && all == measured => String::new(),
             1 => format!(" (cell {first})"),
             _ if same => format!(" (cells {})", numbers(&entries)),
             _ => format!(" (cell {first}; similar in {})", numbers(&entries[1..])),
         };
-        (check, format!("{check}: {text}{whose}"))
+        (check, format!("{text}{whose}"))
     };
     groups.into_iter().map(text).collect()
 }

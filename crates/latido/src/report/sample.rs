@@ -328,8 +328,12 @@ impl Judged {
 
     /// What a report of them is made from.
     pub fn input<'a>(&'a self, configurations: &'a [Configuration]) -> ReportInput<'a> {
-        let part =
-            RunPart { meta: &self.meta, judgement: &self.judgement, plan_toml: "schema = 1\nname = \"sample\"\n" };
+        let part = RunPart {
+            meta: &self.meta,
+            judgement: &self.judgement,
+            word: "FAIL",
+            plan_toml: "schema = 1\nname = \"sample\"\n",
+        };
         ReportInput { title: "Three preemption models".into(), runs: vec![part], configurations, problems: Vec::new() }
     }
 }

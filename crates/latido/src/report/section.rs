@@ -54,7 +54,7 @@ pub struct Kept<'a> {
 pub fn sections(configurations: &[Configuration]) -> Vec<Section<'_>> {
     let mut sections: Vec<Section> = Vec::new();
     for configuration in configurations {
-        for pooled in &configuration.quantities {
+        for pooled in configuration.told() {
             let (probe, quantity, unit) = (&configuration.cell.probe.name, &pooled.quantity, &pooled.unit);
             let series = Series::new(configuration, pooled);
             match sections.iter_mut().find(|s| (s.probe, s.quantity, s.unit) == (probe, quantity, unit)) {

@@ -151,7 +151,7 @@ type Row<'a> = (&'a Configuration, &'a Pooled);
 /// The tables of a run or of several: one for each quantity of a probe, one row for each configuration.
 pub fn configurations(all: &[Configuration], style: Style) -> Vec<String> {
     let mut groups: Vec<Vec<Row<'_>>> = Vec::new();
-    for row in all.iter().flat_map(|one| one.quantities.iter().map(move |quantity| (one, quantity))) {
+    for row in all.iter().flat_map(|one| one.told().map(move |quantity| (one, quantity))) {
         let key = |(one, pooled): &Row<'_>| (one.cell.probe.name.clone(), pooled.quantity.clone(), pooled.unit.clone());
         match groups.iter_mut().find(|group| group.first().map(key) == Some(key(&row))) {
             Some(group) => group.push(row),
@@ -241,6 +241,20 @@ mod tests {
         configuration  samples  min  mean  p50  p99  p99.9  max  missed
         idle               100   20  25.6   25   32      -   32       0
         "#);
+    }
+
+    /// A row of dashes says nothing; that nothing at all was measured does.
+    #[test]
+    fn what_measured_nothing_is_left_out_beside_what_did() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), vec![]]), (under("busy"), vec![vec![]])]);
+        fixture.record(1).series[1].quantity = "latency_after_overrun".into();
+        let text = table(&fixture, 80);
+        assert!(!text.contains("overrun"), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("busy") && line.contains('-')), "{text}");
+        fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
+        fixture.record(1).series[1].quantity = "latency_after_overrun".into();
+        let text = table(&fixture, 80);
+        assert!(text.lines().any(|line| line == "After a budget overrun (us)"), "{text}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     analyze::{
         configuration::{Configurations, Pooled},
+        headline::{is_judged, word},
         verdict::{Judgement, Verdict},
     },
     record::Record,
@@ -113,7 +114,7 @@ pub(super) fn result(
         lines.extend(expectations(judgement, style));
         lines.push(String::new());
     }
-    lines.extend(verdict(judgement, found, style));
+    lines.extend(verdict(run, judgement, found, style));
     lines.join("\n") + "\n"
 }
 
@@ -138,7 +139,7 @@ fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
 }
 
 /// The last word: the verdict, the number that decides, and how much it supports.
-fn verdict(judgement: &Judgement, found: &Configurations, style: Style) -> Vec<String> {
+fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> Vec<String> {
     let mut parts = vec![judgement.headline.clone()];
     if judgement.verdict == Verdict::Pass {
         parts.extend(support(found));
@@ -148,8 +149,11 @@ fn verdict(judgement: &Judgement, found: &Configurations, style: Style) -> Vec<S
             all => Some(format!("all {all} expectations hold")),
         });
     }
-    let label = format!("{}:", judgement.verdict).to_uppercase();
-    hang(&label, tone(judgement.verdict), &parts.join("; "), style)
+    let tone = match judgement.verdict {
+        Verdict::Pass if !is_judged(run) => Paint::Plain,
+        verdict => tone(verdict),
+    };
+    hang(&format!("{}:", word(run, judgement)), tone, &parts.join("; "), style)
 }
 
 /// How rare a sample above the limit is, where there was none: of the quantity that came closest to its limit.
@@ -271,11 +275,12 @@ mod tests {
         let told = |fixture: &Fixture| {
             let load = |c: &StoredCell, s: &crate::record::Series| fixture.load(c, s);
             let found = configuration::configurations([&fixture.run], &load).unwrap();
-            verdict(&judge::judge(&fixture.run, &load), &found, Style { width: 400, color: false }).join("\n")
+            verdict(&fixture.run, &judge::judge(&fixture.run, &load), &found, Style { width: 400, color: false })
+                .join("\n")
         };
         insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit of 100 us; 0 of 20000 above it: with 95 % confidence fewer than 1 in 6676");
         insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 us of 20 samples (latency, CPU 0), 98.0 us inside the limit of 100 us; none above it, but so few cannot say how rare one is: measure longer");
-        insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"PASS: gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given");
+        insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"MEASURED: gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given: nothing to judge");
     }
 
     /// Whoever reads one line only must not miss it.
@@ -292,8 +297,7 @@ mod tests {
         let text = printed(&fixture);
         assert!(text.starts_with("INVALID: policy: fifo 80 was refused"), "{text}");
         insta::assert_snapshot!(text, @r#"
-        INVALID: policy: fifo 80 was refused: Operation not permitted; allow it with
-                 `sudo prlimit --rtprio=99 --pid $$` in this shell
+        INVALID: policy: fifo 80 was refused: Operation not permitted
         20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
         note: page faults: 1 minor, 0 major while measuring (cell 1; similar in 2)
         note: housekeeping: every CPU is measured: latido itself runs on them too
@@ -310,9 +314,8 @@ mod tests {
           inconclusive  gap.gap.max < 100us: no series matches
 
         INCONCLUSIVE: wakeup, busy: policy: fifo 80 was refused: Operation not
-                      permitted; allow it with `sudo prlimit --rtprio=99 --pid $$` in
-                      this shell; 1 of 20000 samples above the limit of 100 us, worst
-                      228 us (latency, CPU 1) (2 of 2 cells)
+                      permitted; 1 of 20000 samples above the limit of 100 us, worst 228
+                      us (latency, CPU 1) (2 of 2 cells)
         "#);
     }
 

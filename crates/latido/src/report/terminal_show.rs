@@ -118,7 +118,10 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
 /// The figures of every thread, slots included: a table for each quantity, then what else the probe counted.
 pub(super) fn threads(record: &Record, style: Style) -> Vec<String> {
     let mut groups: Vec<Vec<&Series>> = Vec::new();
-    for one in &record.series {
+    let sampled = |quantity: &str| record.series.iter().any(|one| one.quantity == quantity && one.headline().count > 0);
+    let nothing = record.series.iter().all(|one| one.headline().count == 0);
+    // A thread without samples is told beside others that have some, a quantity without any is not.
+    for one in record.series.iter().filter(|one| nothing || sampled(&one.quantity)) {
         let alike = |other: &&Series| (&other.quantity, &other.unit) == (&one.quantity, &one.unit);
         match groups.iter_mut().find(|group| group.first().is_some_and(alike)) {
             Some(group) => group.push(one),
@@ -133,7 +136,8 @@ fn quantity(series: &[&Series], style: Style) -> Vec<String> {
     let Some(first) = series.first() else { return Vec::new() };
     let rows: Vec<Summary> = series.iter().map(|one| one.headline()).collect();
     let figures = table::figures(&rows, &first.unit);
-    let heading = figures.unit.map_or_else(|| first.quantity.clone(), |unit| format!("{} ({unit})", first.quantity));
+    let name = first.quantity.replace('_', " ");
+    let heading = figures.unit.map_or_else(|| name.clone(), |unit| format!("{name} ({unit})"));
     let mut columns = vec![Column::text(&heading, series.iter().map(|one| thread(one)).collect())];
     columns.extend(figures.columns);
     if series.iter().any(|one| one.slots.is_some()) {

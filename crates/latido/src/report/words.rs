@@ -167,6 +167,7 @@ pub fn between(started: &str, finished: Option<&str>) -> String {
 pub fn title(probe: &str, quantity: &str) -> String {
     match (probe, quantity) {
         ("wakeup", "latency") => "Wake-up latency".into(),
+        ("wakeup", "latency_after_overrun") => "After a budget overrun".into(),
         ("gap", "gap") => "Gaps in a busy loop".into(),
         (_, "latency") => capitalised(&format!("{probe} latency")),
         (a, b) if a == b => capitalised(a),

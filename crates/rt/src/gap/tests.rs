@@ -5,7 +5,11 @@ use crate::{
 };
 use latido_sys::tsc::Scale;
 use proptest::prelude::*;
-use std::{cell::Cell, vec, vec::Vec};
+use std::{
+    cell::{Cell, RefCell},
+    vec,
+    vec::Vec,
+};
 
 /// A counter that advances by a scripted step at each reading.
 struct Fake {
@@ -13,6 +17,8 @@ struct Fake {
     steps: Vec<i64>,
     reads: Cell<usize>,
     slept: Cell<u64>,
+    /// From when to when it slept.
+    rests: RefCell<Vec<(u64, u64)>>,
     delay: Cell<Option<u64>>,
     /// Steps of at least this many ticks count as run delay.
     preempts_from: i64,
@@ -25,6 +31,7 @@ impl Fake {
             steps: steps.to_vec(),
             reads: Cell::new(0),
             slept: Cell::new(0),
+            rests: RefCell::default(),
             delay: Cell::new(Some(0)),
             preempts_from: i64::MAX,
         }
@@ -33,7 +40,7 @@ impl Fake {
     fn run(&self, task: &Task, config: &Config) -> (Outcome, Snapshot, Vec<Block>) {
         let (mut recorder, reader) = recorder::new(config).unwrap();
         let limits = Limits { classified_ns: CLASSIFIED_NS, heed_sample: true };
-        let outcome = sweep(self, task, limits, &AtomicBool::new(false), &mut recorder);
+        let outcome = sweep(self, task, limits, &mut None, &AtomicBool::new(false), &mut recorder);
         let (snapshot, blocks) = reader.finish(recorder);
         (outcome, snapshot, blocks)
     }
@@ -52,6 +59,7 @@ impl Counter for Fake {
 
     fn sleep(&self, ns: u64) {
         self.slept.set(self.slept.get() + ns);
+        self.rests.borrow_mut().push((self.now.get(), self.now.get() + ns));
         self.now.set(self.now.get() + ns);
     }
 
@@ -100,6 +108,51 @@ proptest! {
         prop_assert_eq!(whole.largest().first().map(|s| s.value), plain.max);
         prop_assert_eq!(snapshot.largest.len() as u64, n.min(recorder::LARGEST as u64));
         prop_assert_eq!(snapshot.largest.first().map(|s| s.value), plain.max);
+    }
+
+    /// In no window of one period is the thread busy for longer than the duty cycle allows (and a chunk), whether the
+    /// window lies in the warm-up, in the counted part or in both.
+    #[test]
+    fn the_duty_cycle_goes_on_from_the_warm_up(
+        warmup_ns in 0u64..3_000_000,
+        duration_ns in 1u64..3_000_000,
+        busy_ns in 200_000u64..900_000,
+        pause in 0u64..50_000,
+    ) {
+        let timer = Fake::new(&[25]);
+        let start = timer.now.get();
+        let period_ns = 1_000_000;
+        let task = Task { duration_ns, warmup_ns, duty: Some(Duty { busy_ns, period_ns }), ..iterations(u64::MAX) };
+        let (mut recorder, reader) = recorder::new(&config(Scale::NS)).unwrap();
+        let stop = AtomicBool::new(false);
+        let mut before = None;
+        let outcome = warm_up_and_count(&task, &mut recorder, |task, limits, cycle, recorder| {
+            before = Some((timer.now.get(), timer.slept.get()));
+            let outcome = sweep(&timer, task, limits, cycle, &stop, recorder);
+            // What lies between the two is busy, too.
+            timer.now.set(timer.now.get() + pause);
+            outcome
+        });
+        let (snapshot, _) = reader.finish(recorder);
+        let (counted_from, slept_before) = before.unwrap();
+        let allowed = busy_ns + 25 * CHUNK + pause + 1_000;
+
+        let rests = timer.rests.borrow();
+        let rested = |from: u64, to: u64| -> u64 {
+            rests.iter().map(|&(a, b)| b.min(to).saturating_sub(a.max(from))).sum()
+        };
+        let end = timer.now.get();
+        // Windows that begin where a busy stretch does are the busiest.
+        for from in [start, counted_from].into_iter().chain(rests.iter().map(|rest| rest.1)) {
+            let to = (from + period_ns).min(end);
+            let busy = to.saturating_sub(from) - rested(from, to);
+            prop_assert!(busy <= allowed, "{} ns busy of {} from {}", busy, to - from, from - start);
+        }
+        // Rests are neither gaps nor the other part's.
+        prop_assert_eq!(snapshot.plain.max, Some(25));
+        let slept = timer.slept.get() - slept_before;
+        prop_assert!(outcome.spin.slept_ns >= slept && outcome.spin.slept_ns <= slept + 25 * 10);
+        prop_assert!(duration_ns < 2_000_000 || slept > 0);
     }
 
     /// Ticks become ns once, exactly as one by one.

@@ -113,7 +113,7 @@ fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, b
     let mut reasons: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !matches!(cell.verdict, Verdict::Pass | Verdict::Fail)) {
         let weighty = cell.findings.iter().filter(|finding| finding.level >= Level::Contaminated);
-        let mut own: Vec<String> = weighty.map(|finding| format!("{}: {}", finding.check, finding.text)).collect();
+        let mut own: Vec<String> = weighty.map(|finding| finding.sentence()).collect();
         if own.is_empty() {
             own.clone_from(&cell.reasons);
         }
