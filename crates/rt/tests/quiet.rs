@@ -100,5 +100,6 @@ fn the_busy_loop_is_quiet() {
     assert_eq!(cost, (0, 0), "allocations and page faults");
     let (snapshot, blocks) = reader.finish(recorder);
     assert_eq!(snapshot.plain.count, 1_000_000);
-    assert!(blocks.len() > 5 && snapshot.spin.slept_ns > 0);
+    // How many blocks and rests that took is the machine's business: a stall may swallow a period's rest.
+    assert_eq!(blocks.iter().map(|block| block.count).sum::<u64>(), 1_000_000);
 }
