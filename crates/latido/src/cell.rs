@@ -70,7 +70,18 @@ pub enum Scheduling {
         /// Nice value, -20 to 19.
         #[serde(default)]
         nice: i8,
+        /// Who sets it.
+        #[serde(default, skip_serializing_if = "NiceBy::is_default")]
+        by: NiceBy,
     },
+    /// SCHED_BATCH: time-sharing that never preempts on waking.
+    Batch {
+        /// Nice value, -20 to 19.
+        #[serde(default)]
+        nice: i8,
+    },
+    /// SCHED_IDLE: runs when nothing else wants to.
+    Idle,
     /// SCHED_FIFO.
     Fifo {
         /// Priority, 1 to 99.
@@ -92,19 +103,43 @@ pub enum Scheduling {
     },
 }
 
+/// The two ways of the execution-times study to make a time-sharing task nice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NiceBy {
+    /// From outside: the whole process is started nice, as by nice(1).
+    #[default]
+    Nice,
+    /// From inside: the measuring thread calls setpriority(2) itself.
+    Setpriority,
+}
+
+impl NiceBy {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 impl Scheduling {
+    /// SCHED_OTHER with nice 0.
+    pub const OTHER: Self = Self::Other { nice: 0, by: NiceBy::Nice };
+
     /// Whether the kernel runs it before every time-sharing task.
     pub fn is_realtime(self) -> bool {
-        !matches!(self, Self::Other { .. })
+        matches!(self, Self::Fifo { .. } | Self::Rr { .. } | Self::Deadline { .. })
     }
 }
 
 impl std::fmt::Display for Scheduling {
-    /// As tables name it: `fifo 80`, `other`, `other nice -5`, `deadline 200us/1ms/1ms`.
+    /// As tables name it: `fifo 80`, `other`, `other nice -5`, `other setpriority -5`, `deadline 200us/1ms/1ms`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Other { nice: 0 } => f.write_str("other"),
-            Self::Other { nice } => write!(f, "other nice {nice}"),
+            Self::Other { nice: 0, .. } => f.write_str("other"),
+            Self::Other { nice, by: NiceBy::Nice } => write!(f, "other nice {nice}"),
+            Self::Other { nice, by: NiceBy::Setpriority } => write!(f, "other setpriority {nice}"),
+            Self::Batch { nice: 0 } => f.write_str("batch"),
+            Self::Batch { nice } => write!(f, "batch nice {nice}"),
+            Self::Idle => f.write_str("idle"),
             Self::Fifo { prio } => write!(f, "fifo {prio}"),
             Self::Rr { prio } => write!(f, "rr {prio}"),
             Self::Deadline { runtime, deadline, period } => write!(f, "deadline {runtime}/{deadline}/{period}"),

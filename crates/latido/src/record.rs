@@ -198,6 +198,9 @@ pub struct SeriesFiles {
     pub blocks: Option<String>,
     /// CSV of [`Sample`]s: the largest, in descending order.
     pub largest: Option<String>,
+    /// Gzipped CSV of [`Point`]s: the first million samples in the order of time, where a figure needs them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<String>,
 }
 
 /// The samples of about one second (or of a merged power of two of them).
@@ -228,6 +231,18 @@ pub struct Sample {
     pub class: String,
 }
 
+/// One sample of those kept in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Point {
+    /// The value.
+    pub value: i64,
+    /// When, since the first slot, in ns.
+    pub at_ns: u64,
+}
+
+/// The most samples of one series that are kept in order.
+pub const ORDERED_MAX: usize = 1_000_000;
+
 /// A load as it ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
@@ -245,6 +260,9 @@ pub struct LoadRecord {
     pub died: Option<String>,
     /// Processor time its processes used while measured, in ns; absent where it cannot be read.
     pub cpu_ns: Option<u64>,
+    /// What it says it did, by name (`busy_percent_of_asked`): whole numbers, the last report of the load.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub achieved: BTreeMap<String, i64>,
 }
 
 /// A tuning as it was in force.
@@ -347,6 +365,12 @@ pub struct ThreadEvidence {
     pub cpu: Option<u32>,
     /// Policy read back from the kernel, for example `fifo 80`.
     pub policy: String,
+    /// The time slice of a round-robin thread, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rr_slice_ns: Option<u64>,
+    /// Whether it only serves the measurement, as the rival of a priority inversion does: it takes no samples.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub helper: bool,
     /// Times it slept.
     pub voluntary_switches: u64,
     /// Times it was preempted.

@@ -80,7 +80,16 @@ fn every_key_of_a_stored_run_is_documented() {
     let item = latido::cell::Item::default();
     let change = Change { knob: String::new(), original: String::new(), new: String::new() };
     let tuning = TuningRecord { item: item.clone(), changes: vec![change], in_force: true, note: None };
-    let load = LoadRecord { item, argv: vec![], version: None, note: None, alive: true, died: None, cpu_ns: None };
+    let load = LoadRecord {
+        item,
+        argv: vec![],
+        version: None,
+        note: None,
+        alive: true,
+        died: None,
+        cpu_ns: None,
+        achieved: Default::default(),
+    };
     let foreign = Foreign { comm: String::new(), tid: 1, policy: String::new(), cpu: 0, ran_ns: 0 };
     let skip = Skip { what: String::new(), why: String::new() };
     for (path, value) in [

@@ -11,6 +11,8 @@ impl Errno {
     pub const EINTR: Self = Self(libc::EINTR);
     /// Not permitted.
     pub const EPERM: Self = Self(libc::EPERM);
+    /// Not permitted by the rights of a file or a limit.
+    pub const EACCES: Self = Self(libc::EACCES);
     /// Not allowed in this state.
     pub const EBUSY: Self = Self(libc::EBUSY);
     /// Not an argument that the kernel knows.

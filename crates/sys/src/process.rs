@@ -16,6 +16,8 @@ pub struct Child {
     pub death_signal: Option<i32>,
     /// Back to SCHED_OTHER with nice 0, in case the parent is real-time.
     pub reset_scheduling: bool,
+    /// Then start it this nice, as nice(1) does. Refused, it stays as it was: who wants to know reads it back.
+    pub nice: Option<i8>,
 }
 
 /// Makes the command's child prepare itself as asked before it becomes the program.
@@ -32,6 +34,9 @@ pub fn prepare(command: &mut Command, child: Child) -> &mut Command {
                 Err(Errno::EPERM) if matches!(sched::policy(0), Ok(sched::Policy::Other { .. })) => {}
                 result => result?,
             }
+        }
+        if let Some(nice) = child.nice {
+            let _ = sched::set_nice(nice);
         }
         if let Some(signal) = child.death_signal {
             set_death_signal(Some(signal))?;
@@ -186,7 +191,8 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    const QUIET: Child = Child { own_group: true, death_signal: Some(libc::SIGKILL), reset_scheduling: true };
+    const QUIET: Child =
+        Child { own_group: true, death_signal: Some(libc::SIGKILL), reset_scheduling: true, nice: None };
 
     fn until_some<T>(mut look: impl FnMut() -> Option<T>) -> T {
         let started = Instant::now();

@@ -14,6 +14,13 @@ pub enum Policy {
         /// Nice value, -20 to 19.
         nice: i8,
     },
+    /// SCHED_BATCH: time-sharing that never preempts on waking.
+    Batch {
+        /// Nice value, -20 to 19.
+        nice: i8,
+    },
+    /// SCHED_IDLE: runs when nothing else wants to.
+    Idle,
     /// SCHED_FIFO.
     Fifo {
         /// Priority, 1 to 99.
@@ -46,6 +53,9 @@ impl fmt::Display for Policy {
         match *self {
             Self::Other { nice: 0 } => f.write_str("other"),
             Self::Other { nice } => write!(f, "other nice {nice}"),
+            Self::Batch { nice: 0 } => f.write_str("batch"),
+            Self::Batch { nice } => write!(f, "batch nice {nice}"),
+            Self::Idle => f.write_str("idle"),
             Self::Fifo { prio } => write!(f, "fifo {prio}"),
             Self::Rr { prio } => write!(f, "rr {prio}"),
             Self::Deadline { runtime_ns, deadline_ns, period_ns } => {
@@ -74,6 +84,8 @@ const SIZE: u32 = size_of::<Attributes>() as u32;
 const OTHER: u32 = libc::SCHED_OTHER as u32;
 const FIFO: u32 = libc::SCHED_FIFO as u32;
 const RR: u32 = libc::SCHED_RR as u32;
+const BATCH: u32 = libc::SCHED_BATCH as u32;
+const IDLE: u32 = libc::SCHED_IDLE as u32;
 const DEADLINE: u32 = 6;
 const FLAG_RESET_ON_FORK: u64 = 0x01;
 const FLAG_DL_OVERRUN: u64 = 0x04;
@@ -90,6 +102,8 @@ pub fn set_policy(tid: i32, policy: Policy, reset_on_fork: bool) -> Result<(), E
     let base = Attributes { size: SIZE, flags, ..Attributes::default() };
     let attributes = match policy {
         Policy::Other { nice } => Attributes { policy: OTHER, nice: i32::from(nice), ..base },
+        Policy::Batch { nice } => Attributes { policy: BATCH, nice: i32::from(nice), ..base },
+        Policy::Idle => Attributes { policy: IDLE, ..base },
         Policy::Fifo { prio } => Attributes { policy: FIFO, priority: u32::from(prio), ..base },
         Policy::Rr { prio } => Attributes { policy: RR, priority: u32::from(prio), ..base },
         Policy::Deadline { runtime_ns, deadline_ns, period_ns } => Attributes {
@@ -118,6 +132,8 @@ pub fn policy(tid: i32) -> Result<Policy, Errno> {
     let prio = u8::try_from(attributes.priority).unwrap_or(u8::MAX);
     Ok(match attributes.policy {
         OTHER => Policy::Other { nice: i8::try_from(attributes.nice).unwrap_or(0) },
+        BATCH => Policy::Batch { nice: i8::try_from(attributes.nice).unwrap_or(0) },
+        IDLE => Policy::Idle,
         FIFO => Policy::Fifo { prio },
         RR => Policy::Rr { prio },
         DEADLINE => Policy::Deadline {
@@ -127,6 +143,27 @@ pub fn policy(tid: i32) -> Result<Policy, Errno> {
         },
         number => Policy::Unknown { number },
     })
+}
+
+/// Makes the calling thread nice, -20 to 19, as setpriority(2) does (on Linux it concerns one thread).
+///
+/// # Errors
+/// `EACCES` or `EPERM` without the right (RLIMIT_NICE, CAP_SYS_NICE).
+pub fn set_nice(nice: i8) -> Result<(), Errno> {
+    // SAFETY: takes numbers only.
+    Errno::check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, i32::from(nice)) })?;
+    Ok(())
+}
+
+/// The time slice of a SCHED_RR thread in ns; 0 means the calling one.
+///
+/// # Errors
+/// `ESRCH` when there is no such thread.
+pub fn rr_slice_ns(tid: i32) -> Result<u64, Errno> {
+    let mut slice = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is writable.
+    Errno::check(unsafe { libc::sched_rr_get_interval(tid, &mut slice) })?;
+    Ok((slice.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(slice.tv_nsec as u64))
 }
 
 /// The calling thread's id.

@@ -7,7 +7,7 @@ use std::fs;
 /// The refusal in words, with its cause where it can be found and the remedy.
 pub fn explain(scheduling: Scheduling, error: Errno) -> String {
     let asked = format!("{scheduling} was refused: {error}");
-    if error != Errno::EPERM {
+    if error != Errno::EPERM && error != Errno::EACCES {
         return match error {
             Errno::EBUSY => format!("{asked}; the deadline budgets of this machine do not fit: ask for less runtime"),
             Errno::EINVAL => {
@@ -28,7 +28,9 @@ pub fn explain(scheduling: Scheduling, error: Errno) -> String {
         }
         // No limit grants it: kernel/sched/syscalls.c asks for the capability.
         Scheduling::Deadline { .. } => "run as root (sudo latido ...); in a container: --cap-add=SYS_NICE",
-        Scheduling::Other { .. } => "run as root, or raise the limit: prlimit --nice, or `nice` in limits.conf",
+        Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle => {
+            "run as root, or raise the limit: prlimit --nice, or `nice` in limits.conf"
+        }
         Scheduling::Fifo { .. } | Scheduling::Rr { .. } => {
             "run as root, or raise the limit: prlimit --rtprio, or `rtprio` and `memlock` in limits.conf \
              (`latido check` prints the commands)"

@@ -2,7 +2,7 @@
 
 use crate::{
     analyze::summary::{Exact, summarise},
-    record::{self, Band, Series, SeriesFiles, Summary},
+    record::{self, Band, Point, Series, SeriesFiles, Summary},
     store::codec,
 };
 use anyhow::{Result, anyhow};
@@ -21,6 +21,8 @@ pub struct Name {
     pub cpu: Option<u32>,
     /// Index of the thread in the cell.
     pub thread: u32,
+    /// The unit where it is not ns: `ps`, `urad`.
+    pub unit: Option<&'static str>,
 }
 
 /// What the memory of one thread does not know.
@@ -30,6 +32,8 @@ pub struct Placed {
     pub offset_ns: u64,
     /// The probe's own facts.
     pub facts: BTreeMap<String, i64>,
+    /// The samples in order, where they are kept.
+    pub samples: Option<Vec<Sample>>,
 }
 
 /// A file of a cell: its name and its bytes.
@@ -64,6 +68,11 @@ pub fn series(
     named.blocks = file("blocks", "csv", codec::encode_blocks(&blocks)?);
     let largest: Vec<record::Sample> = snapshot.largest.iter().map(|one| sample(one, placed.offset_ns)).collect();
     named.largest = file("largest", "csv", codec::encode_largest(&largest)?);
+    if let Some(samples) = placed.samples {
+        let point = |one: &Sample| Point { value: one.value, at_ns: one.at_ns + placed.offset_ns };
+        let points: Vec<Point> = samples.iter().map(point).collect();
+        named.samples = file("samples", "csv.gz", codec::encode_samples(&points)?);
+    }
     let corrected = match snapshot.corrected().filter(|_| periodic) {
         Some(corrected) => {
             let histogram = hdr(&corrected)?;
@@ -76,7 +85,7 @@ pub fn series(
         labels: name.labels.clone(),
         cpu: name.cpu,
         thread: name.thread,
-        unit: "ns".into(),
+        unit: name.unit.unwrap_or("ns").into(),
         count: summary.count,
         min: summary.min,
         max: summary.max,

@@ -59,7 +59,7 @@ pub struct Job {
     pub cpu: Option<u32>,
     /// The policy of the loop; `None` for a probe that needs none.
     pub scheduling: Option<Scheduling>,
-    /// Its series.
+    /// Its series; none for a helper.
     pub taps: Vec<Tap>,
     /// Runs on the thread before the policy is set and touches everything that the loop will touch.
     pub rehearse: Box<dyn FnOnce() -> Loop + Send>,
@@ -157,10 +157,11 @@ impl<'a> Stage<'a> {
             let tid = Arc::new(AtomicI32::new(0));
             tids.push(Arc::clone(&tid));
             let (gate, sender, cpu, allowed) = (Arc::clone(&gate), sender.clone(), job.cpu, self.allowed());
+            let helper = job.taps.is_empty();
             taps.push(job.taps);
             let (scheduling, rehearse, refused) = (job.scheduling, job.rehearse, Arc::clone(&self.refused));
             let body = move || {
-                let mut prepared = threads::prepare(u32::try_from(thread).unwrap_or(u32::MAX), cpu, &allowed);
+                let mut prepared = threads::prepare(u32::try_from(thread).unwrap_or(u32::MAX), cpu, &allowed, helper);
                 let body = rehearse();
                 tid.store(sched::gettid(), Ordering::Relaxed);
                 gate.wait();
@@ -232,7 +233,14 @@ impl<'a> Stage<'a> {
             progress.threads.push(thread_progress(tap, &snapshot, self.cell.limit));
             if due {
                 let blocks = tap.reader.blocks_with(&snapshot);
-                parts.push(series(index, &tap.name, &snapshot, &blocks, tap.periodic, Placed::default())?);
+                parts.push(series(
+                    index,
+                    &tap.name,
+                    &snapshot,
+                    &blocks,
+                    tap.periodic,
+                    Placed { samples: tap.reader.ordered(), ..Placed::default() },
+                )?);
             }
         }
         self.reporter.progress(progress)?;
@@ -279,7 +287,7 @@ impl<'a> Stage<'a> {
                     &snapshot,
                     &blocks,
                     tap.periodic,
-                    Placed { offset_ns, facts },
+                    Placed { offset_ns, facts, samples: tap.reader.ordered() },
                 )?);
             }
         }

@@ -7,7 +7,7 @@ use super::{
     watch::Watch,
 };
 use crate::{
-    cell::{Cell, Level, Scheduling},
+    cell::{Cell, Level, NiceBy, Scheduling},
     cpus::CpuSet,
     load::{LOADS, Surroundings, running::Running},
     machine::{self, Machine},
@@ -311,7 +311,12 @@ impl Measuring {
         let own = std::env::current_exe().context("cannot find latido's own file")?;
         let mut command = Command::new(own);
         command.args(["agent", "--measure"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let manners = process::Child { own_group: false, death_signal: Some(SIGKILL), reset_scheduling: false };
+        let nice = match assignment.cell.scheduling {
+            Scheduling::Other { nice, by: NiceBy::Nice } => Some(nice),
+            _ => None,
+        };
+        let manners =
+            process::Child { own_group: false, death_signal: Some(SIGKILL), reset_scheduling: nice.is_some(), nice };
         process::prepare(&mut command, manners);
         let mut child = command.spawn().context("cannot start the measuring process")?;
         orphans::expect(child.id());
@@ -404,7 +409,7 @@ fn measured_cpus(cell: &Cell) -> CpuSet {
 /// The priority that a foreign task must reach to delay the probe. Deadline tasks yield only to others of their kind.
 fn priority(scheduling: Scheduling) -> Option<u8> {
     match scheduling {
-        Scheduling::Other { .. } => None,
+        Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle => None,
         Scheduling::Fifo { prio } | Scheduling::Rr { prio } => Some(prio),
         Scheduling::Deadline { .. } => Some(100),
     }

@@ -1,9 +1,12 @@
 //! A measuring thread before and after its loop: pinned, prefaulted, real-time; then what the kernel says it used.
 
 use super::permission;
-use crate::{cell::Scheduling, record::ThreadEvidence};
+use crate::{
+    cell::{NiceBy, Scheduling},
+    record::ThreadEvidence,
+};
 use latido_sys::{
-    clock, memory,
+    Errno, clock, memory,
     procfs::SchedStatFile,
     sched::{self, Policy},
     usage::{self, Usage},
@@ -31,8 +34,8 @@ struct Used {
 
 /// Prepares the calling thread, except for its policy: pinned to `cpu`, or free on all `allowed` ones (a thread inherits
 /// the few CPUs of the main thread otherwise, and the deadline policy demands them all). An affinity that is refused is
-/// a refusal like any other.
-pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32]) -> Prepared {
+/// a refusal like any other. A `helper` takes no samples.
+pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32], helper: bool) -> Prepared {
     memory::prefault_stack();
     let refused = match cpu {
         Some(cpu) => sched::set_affinity(0, [cpu]).err().map(|e| format!("pinning to CPU {cpu} was refused: {e}")),
@@ -40,7 +43,7 @@ pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32]) -> Prepared {
             sched::set_affinity(0, allowed.iter().copied()).err().map(|e| format!("leaving its CPU was refused: {e}"))
         }
     };
-    let evidence = ThreadEvidence { thread, cpu, ..ThreadEvidence::default() };
+    let evidence = ThreadEvidence { thread, cpu, helper, ..ThreadEvidence::default() };
     Prepared { evidence, refused, schedstat: SchedStatFile::open().ok(), before: Used::default() }
 }
 
@@ -49,7 +52,7 @@ impl Prepared {
     /// `refused` hears of the first refusal: before the loop, so that a checkpoint knows of it too.
     pub fn go(&mut self, scheduling: Option<Scheduling>, refused: impl FnOnce(String)) {
         let by_policy = scheduling.and_then(|scheduling| {
-            let error = sched::set_policy(0, policy(scheduling), false).err()?;
+            let error = ask(scheduling).err()?;
             Some(permission::explain(scheduling, error))
         });
         if let Some(why) = self.refused.take().or(by_policy) {
@@ -68,9 +71,15 @@ impl Prepared {
         let cpu_ns = clock::thread_cpu_ns();
         let used = usage::of_thread().since(self.before.usage);
         let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
-        let policy = sched::policy(0).map_or_else(|error| format!("unknown: {error}"), |policy| policy.to_string());
+        let read_back = sched::policy(0);
+        let rr_slice_ns = match read_back {
+            Ok(Policy::Rr { .. }) => sched::rr_slice_ns(0).ok(),
+            _ => None,
+        };
+        let policy = read_back.map_or_else(|error| format!("unknown: {error}"), |policy| policy.to_string());
         ThreadEvidence {
             policy,
+            rr_slice_ns,
             voluntary_switches: used.voluntary_switches,
             involuntary_switches: used.involuntary_switches,
             minor_faults: used.minor_faults,
@@ -94,9 +103,28 @@ fn migrations() -> Option<u64> {
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
+/// Asks the kernel for a policy for the calling thread.
+///
+/// # Errors
+/// What it answers, or that it did not do as asked.
+pub fn ask(scheduling: Scheduling) -> Result<(), Errno> {
+    match scheduling {
+        // The process was started so: nothing is left but to see whether the kernel agreed.
+        Scheduling::Other { nice, by: NiceBy::Nice } if sched::policy(0)? == (Policy::Other { nice }) => Ok(()),
+        Scheduling::Other { by: NiceBy::Nice, .. } => Err(Errno::EACCES),
+        Scheduling::Other { nice, by: NiceBy::Setpriority } => {
+            sched::set_policy(0, Policy::Other { nice: 0 }, false)?;
+            sched::set_nice(nice)
+        }
+        _ => sched::set_policy(0, policy(scheduling), false),
+    }
+}
+
 fn policy(scheduling: Scheduling) -> Policy {
     match scheduling {
-        Scheduling::Other { nice } => Policy::Other { nice },
+        Scheduling::Other { nice, .. } => Policy::Other { nice },
+        Scheduling::Batch { nice } => Policy::Batch { nice },
+        Scheduling::Idle => Policy::Idle,
         Scheduling::Fifo { prio } => Policy::Fifo { prio },
         Scheduling::Rr { prio } => Policy::Rr { prio },
         Scheduling::Deadline { runtime, deadline, period } => {

@@ -5,7 +5,7 @@ use crate::{
     cell::Cell,
     machine::Machine,
     plan::{self, Order, Plan},
-    record::{Block, Record, Sample, Series, Slots, Summary},
+    record::{Block, Point, Record, Sample, Series, Slots, Summary},
     store::{Run, SeriesData, StoredCell, codec},
     units::Ns,
 };
@@ -76,6 +76,8 @@ pub struct Track {
     pub blocks: Vec<Block>,
     /// Its largest samples, in descending order.
     pub largest: Vec<Sample>,
+    /// Its samples in the order of time, where they were kept.
+    pub samples: Vec<Point>,
 }
 
 /// What [`configurations`] found.
@@ -225,6 +227,7 @@ impl Part {
             max: series.headline().max,
             blocks: data.blocks,
             largest: data.largest,
+            samples: data.samples,
         });
     }
 

@@ -207,7 +207,16 @@ mod tests {
         let mut fixture = spiky();
         let load = &mut fixture.record(1).load;
         let item = crate::cell::Item { name: "spin".into(), options: toml::Table::new() };
-        load.push(LoadRecord { item, argv: vec![], version: None, note: None, alive: false, died: None, cpu_ns: None });
+        load.push(LoadRecord {
+            item,
+            argv: vec![],
+            version: None,
+            note: None,
+            alive: false,
+            died: None,
+            cpu_ns: None,
+            achieved: Default::default(),
+        });
         assert_eq!(judged(&fixture).verdict, Verdict::Contaminated);
     }
 

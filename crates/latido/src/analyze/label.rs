@@ -105,7 +105,7 @@ mod tests {
             ..sample::cell()
         };
         assert_eq!(labelled(vec![sample::cell(), fast]), ["wakeup period=1ms", "wakeup period=250us"]);
-        let other = Cell { scheduling: Scheduling::Other { nice: 0 }, limit: Some(Ns(5)), ..sample::cell() };
+        let other = Cell { scheduling: Scheduling::OTHER, limit: Some(Ns(5)), ..sample::cell() };
         assert_eq!(labelled(vec![sample::cell(), other]), ["fifo 80, limit 100us", "other, limit 5ns"]);
     }
 

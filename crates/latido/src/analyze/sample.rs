@@ -173,6 +173,7 @@ fn series(quantity: &str, thread: u32, values: &[i64], limit: Option<Ns>) -> Ser
             missed: None,
             blocks: Some(format!("blocks-{thread}.csv")),
             largest: Some(format!("largest-{thread}.csv")),
+            samples: None,
         },
     }
 }
@@ -214,7 +215,7 @@ pub fn data(values: &[i64]) -> SeriesData {
         sum_squares: chunk.iter().map(|s| u128::from(s.value.unsigned_abs()).pow(2)).sum(),
         largest: top(chunk, 4),
     });
-    SeriesData { histogram, missed: None, blocks: blocks.collect(), largest: top(&all, 4096) }
+    SeriesData { histogram, missed: None, blocks: blocks.collect(), largest: top(&all, 4096), samples: Vec::new() }
 }
 
 /// A run in memory with the samples that it came from.

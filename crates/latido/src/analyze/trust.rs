@@ -167,7 +167,16 @@ mod tests {
         let item = Item { name: "stress-ng".into(), options: toml::Table::new() };
         let died = Some("exit status 1 after 3 s".into());
         let (argv, version, note) = (vec!["stress-ng".into()], None, None);
-        record.load.push(LoadRecord { item, argv, version, note, alive: false, died, cpu_ns: None });
+        record.load.push(LoadRecord {
+            item,
+            argv,
+            version,
+            note,
+            alive: false,
+            died,
+            cpu_ns: None,
+            achieved: Default::default(),
+        });
     }
 
     #[test]
@@ -211,11 +220,11 @@ mod tests {
             ("frequency", |r| r.quality.frequency_khz = Some((1_000_000, 3_000_000))),
             ("temperature", |r| r.quality.temperature_mc = Some((95_000, Some(100_000)))),
             ("timer slack", |r| {
-                r.cell.scheduling = Scheduling::Other { nice: 0 };
+                r.cell.scheduling = Scheduling::OTHER;
                 r.quality.timer_slack_ns = Some(50_000);
             }),
             ("autogroup", |r| {
-                r.cell.scheduling = Scheduling::Other { nice: 0 };
+                r.cell.scheduling = Scheduling::OTHER;
                 r.quality.autogroup = Some(true);
             }),
             ("housekeeping", |r| r.quality.housekeeping = None),

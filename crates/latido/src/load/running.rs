@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use latido_sys::process;
 use signal_hook::consts::SIGKILL;
 use std::{
+    collections::BTreeMap,
     fs,
     io::Read,
     os::unix::process::ExitStatusExt,
@@ -65,7 +66,8 @@ impl Running {
         let mut command = Command::new(program);
         command.args(arguments).env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         // Should the supervisor be killed, the kernel ends the load's first process at once; the host finds the rest.
-        let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: true };
+        let manners =
+            process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: true, nice: None };
         process::prepare(&mut command, manners);
         let mut child = command.spawn().with_context(|| format!("load `{name}`: cannot start `{program}`"))?;
         orphans::expect(child.id());
@@ -139,6 +141,7 @@ impl Running {
             alive: self.died.is_none(),
             died: self.died.clone(),
             cpu_ns: used.filter(|_| self.process.is_some()),
+            achieved: BTreeMap::new(),
         }
     }
 

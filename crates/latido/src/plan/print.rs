@@ -2,7 +2,7 @@
 
 use super::{Expect, Group, Order, Plan, items::nothing, kind::Kind, parse::SCHEMA};
 use crate::{
-    cell::{Item, Level, Scheduling},
+    cell::{Item, Level, NiceBy, Scheduling},
     units::{self, Ns},
 };
 use std::fmt::Write;
@@ -113,8 +113,14 @@ pub fn item(item: &Item) -> String {
 /// `{ policy = "fifo", prio = 80 }`
 pub fn scheduling(scheduling: Scheduling) -> String {
     match scheduling {
-        Scheduling::Other { nice: 0 } => "{ policy = \"other\" }".into(),
-        Scheduling::Other { nice } => format!("{{ policy = \"other\", nice = {nice} }}"),
+        Scheduling::Other { nice: 0, .. } => "{ policy = \"other\" }".into(),
+        Scheduling::Other { nice, by: NiceBy::Nice } => format!("{{ policy = \"other\", nice = {nice} }}"),
+        Scheduling::Other { nice, by: NiceBy::Setpriority } => {
+            format!("{{ policy = \"other\", nice = {nice}, by = \"setpriority\" }}")
+        }
+        Scheduling::Batch { nice: 0 } => "{ policy = \"batch\" }".into(),
+        Scheduling::Batch { nice } => format!("{{ policy = \"batch\", nice = {nice} }}"),
+        Scheduling::Idle => "{ policy = \"idle\" }".into(),
         Scheduling::Fifo { prio } => format!("{{ policy = \"fifo\", prio = {prio} }}"),
         Scheduling::Rr { prio } => format!("{{ policy = \"rr\", prio = {prio} }}"),
         Scheduling::Deadline { runtime, deadline, period } => format!(

@@ -1,11 +1,20 @@
 //! The scheduling axis: a policy with exactly the parameters that the kernel knows for it, see sched(7).
 
 use super::{node::Node, source::Problem};
-use crate::{cell::Scheduling, suggest::nearest};
+use crate::{
+    cell::{NiceBy, Scheduling},
+    suggest::nearest,
+};
 
 /// The policies and the keys of each.
-pub const POLICIES: &[(&str, &[&str])] =
-    &[("fifo", &["prio"]), ("rr", &["prio"]), ("other", &["nice"]), ("deadline", &["runtime", "deadline", "period"])];
+pub const POLICIES: &[(&str, &[&str])] = &[
+    ("fifo", &["prio"]),
+    ("rr", &["prio"]),
+    ("other", &["nice", "by"]),
+    ("batch", &["nice"]),
+    ("idle", &[]),
+    ("deadline", &["runtime", "deadline", "period"]),
+];
 
 /// What runs where nothing is said.
 pub const DEFAULT: Scheduling = Scheduling::Fifo { prio: PRIO };
@@ -32,15 +41,17 @@ pub fn levels(node: Node) -> Result<Vec<Scheduling>, Problem> {
 fn level(node: Node) -> Result<Scheduling, Problem> {
     let what = "a level of scheduling";
     let keys = node.table(what)?;
-    keys.only(what, &["policy", "prio", "nice", "runtime", "deadline", "period"])?;
+    keys.only(what, &["policy", "prio", "nice", "by", "runtime", "deadline", "period"])?;
     let policy_node = keys.need(what, "policy")?;
     let policy = policy_node.text("policy")?;
     let Some((_, own)) = POLICIES.iter().find(|(name, _)| *name == policy) else {
         let hint = nearest(policy, POLICIES.iter().map(|(name, _)| *name));
-        return Err(policy_node.problem(format!("there is no policy `{policy}`{hint}: fifo, rr, other or deadline")));
+        return Err(policy_node
+            .problem(format!("there is no policy `{policy}`{hint}: fifo, rr, other, batch, idle or deadline")));
     };
     if let Some(entry) = keys.entries().iter().find(|entry| entry.key != "policy" && !own.contains(&entry.key)) {
-        let message = format!("policy `{policy}` has no `{}`; it takes {}", entry.key, own.join(", "));
+        let takes = if own.is_empty() { "nothing".into() } else { own.join(", ") };
+        let message = format!("policy `{policy}` has no `{}`; it takes {takes}", entry.key);
         return Err(entry.key_problem(message));
     }
     let prio = || match keys.get("prio") {
@@ -48,13 +59,20 @@ fn level(node: Node) -> Result<Scheduling, Problem> {
         Some(node) => node.number("prio", 1..=99).map(|prio| prio as u8),
         None => Ok(PRIO),
     };
+    let nice = || match keys.get("nice") {
+        Some(node) => node.number("nice", -20..=19).map(|nice| nice as i8),
+        None => Ok(0),
+    };
     match policy {
         "fifo" => Ok(Scheduling::Fifo { prio: prio()? }),
         "rr" => Ok(Scheduling::Rr { prio: prio()? }),
-        "other" => match keys.get("nice") {
-            Some(node) => Ok(Scheduling::Other { nice: node.number("nice", -20..=19)? as i8 }),
-            None => Ok(Scheduling::Other { nice: 0 }),
+        "other" => match (nice()?, keys.get("by").map(nice_by).transpose()?) {
+            // Nobody makes it nice by nothing.
+            (0, _) => Ok(Scheduling::OTHER),
+            (nice, by) => Ok(Scheduling::Other { nice, by: by.unwrap_or_default() }),
         },
+        "batch" => Ok(Scheduling::Batch { nice: nice()? }),
+        "idle" => Ok(Scheduling::Idle),
         _ => {
             let runtime_node = keys.need("policy `deadline`", "runtime")?;
             let runtime = runtime_node.positive_time("runtime")?;
@@ -72,6 +90,18 @@ fn level(node: Node) -> Result<Scheduling, Problem> {
                 return Err(deadline_node.problem(format!("deadline {deadline} is longer than the period {period}")));
             }
             Ok(Scheduling::Deadline { runtime, deadline, period })
+        }
+    }
+}
+
+/// `by = "nice"` or `by = "setpriority"`.
+fn nice_by(node: Node) -> Result<NiceBy, Problem> {
+    match node.text("by")? {
+        "nice" => Ok(NiceBy::Nice),
+        "setpriority" => Ok(NiceBy::Setpriority),
+        other => {
+            let hint = nearest(other, ["nice", "setpriority"]);
+            Err(node.problem(format!("nobody makes it nice by `{other}`{hint}: nice (from outside) or setpriority")))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{node::Keys, source::Source, *};
 use crate::{
-    cell::{Item, Level, Scheduling},
+    cell::{Item, Level, NiceBy, Scheduling},
     cpus::CpuSet,
 };
 use parse::Overrides;
@@ -67,7 +67,7 @@ fn a_good_plan_means_what_it_says() {
     let samples = |item: &Item| item.options.get("samples").and_then(toml::Value::as_integer);
     assert_eq!(first.probe.iter().map(samples).collect::<Vec<_>>(), [Some(10), Some(20), None]);
     assert_eq!(first.load.iter().map(|level| level.id.as_str()).collect::<Vec<_>>(), ["none", "calm"]);
-    assert_eq!(first.scheduling, [Scheduling::Fifo { prio: 80 }, Scheduling::Other { nice: -5 }]);
+    assert_eq!(first.scheduling, [Scheduling::Fifo { prio: 80 }, Scheduling::Other { nice: -5, by: NiceBy::Nice }]);
     assert_eq!((first.warmup, second.warmup), (Ns::from_millis(800), Ns::from_secs(1)));
     assert_eq!(first.cpus, Some("0,2-5".parse().unwrap()));
     assert_eq!(second.tuning, [Level { id: "default".into(), items: vec![] }]);
@@ -342,7 +342,12 @@ fn schedulings() -> impl Strategy<Value = Vec<Scheduling>> {
     let one = prop_oneof![
         (1u8..=99).prop_map(|prio| Scheduling::Fifo { prio }),
         (1u8..=99).prop_map(|prio| Scheduling::Rr { prio }),
-        (-20i8..=19).prop_map(|nice| Scheduling::Other { nice }),
+        ((-20i8..=19), any::<bool>()).prop_map(|(nice, inside)| Scheduling::Other {
+            nice,
+            by: if inside && nice != 0 { NiceBy::Setpriority } else { NiceBy::Nice }
+        }),
+        (-20i8..=19).prop_map(|nice| Scheduling::Batch { nice }),
+        Just(Scheduling::Idle),
         (1024u64..9999, 0u64..999, 0u64..999).prop_map(|(runtime, slack, more)| Scheduling::Deadline {
             runtime: Ns(runtime),
             deadline: Ns(runtime + slack),

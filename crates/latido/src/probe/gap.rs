@@ -104,6 +104,10 @@ impl Probe for Gap {
         &["gap"]
     }
 
+    fn counts(&self) -> &'static [&'static str] {
+        &["iterations"]
+    }
+
     fn check(&self, cell: &Cell) -> Result<()> {
         ensure!(
             !matches!(cell.scheduling, Scheduling::Deadline { .. }),

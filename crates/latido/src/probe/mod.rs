@@ -19,6 +19,17 @@ pub trait Probe {
     /// The quantities it yields, as expectations name them.
     fn quantities(&self) -> &'static [&'static str];
 
+    /// What tells its series of one quantity apart, with the values possible: `kind` of a mutex, `size` of a matrix.
+    fn labels(&self) -> Vec<(&'static str, Vec<String>)> {
+        Vec::new()
+    }
+
+    /// Its options that count samples (`cycles`, `iterations`): what `--scale` shortens besides the duration. 0 means
+    /// without end there and stays.
+    fn counts(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Refuses a cell that this probe cannot measure, with the reason and the remedy.
     ///
     /// # Errors

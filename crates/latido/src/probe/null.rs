@@ -70,6 +70,10 @@ impl Probe for Null {
         &["latency"]
     }
 
+    fn counts(&self) -> &'static [&'static str] {
+        &["samples"]
+    }
+
     fn counts_samples(&self) -> bool {
         true
     }

@@ -116,6 +116,10 @@ impl Probe for Wakeup {
         &["latency", "latency_after_overrun"]
     }
 
+    fn counts(&self) -> &'static [&'static str] {
+        &["cycles"]
+    }
+
     fn check(&self, cell: &Cell) -> Result<()> {
         if let Scheduling::Deadline { period, .. } = cell.scheduling {
             ensure!(

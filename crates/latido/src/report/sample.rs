@@ -76,7 +76,15 @@ impl Recorder {
         let block = |s: u64| Block { start_ns: s * 1_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
         let blocks = (0..seconds).map(block).collect();
         let member = (RUN.to_owned(), 1);
-        self.tracks.push(Track { member, repeat: 1, cpu: Some(cpu), max: None, blocks, largest: Vec::new() });
+        self.tracks.push(Track {
+            member,
+            repeat: 1,
+            cpu: Some(cpu),
+            max: None,
+            blocks,
+            largest: Vec::new(),
+            samples: Vec::new(),
+        });
     }
 
     /// `times` equal samples in the newest track.

@@ -228,6 +228,7 @@ mod tests {
             alive: true,
             died: None,
             cpu_ns: None,
+            achieved: Default::default(),
         });
         let (knob, original, new) = ("scaling_governor".into(), "powersave".into(), "performance".into());
         record.tunings.push(TuningRecord {

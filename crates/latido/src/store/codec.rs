@@ -3,7 +3,7 @@
 //! The measuring process encodes, the host decodes. Decoders take bytes from other machines: junk is an error, and no
 //! header makes them allocate more than the bytes can fill.
 
-use crate::record::{Block, Sample};
+use crate::record::{Block, Point, Sample};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use hdrhistogram::{
     Histogram,
@@ -32,6 +32,11 @@ const KEPT: usize = 4;
 
 const BLOCK_HEADER: [&str; 13] =
     ["start_ns", "length_ns", "count", "sum", "sum_squares", "v1", "t1", "v2", "t2", "v3", "t3", "v4", "t4"];
+
+const SAMPLES_HEADER: [&str; 2] = ["value", "at_ns"];
+
+/// The largest unpacked file of ordered samples accepted: a million lines of two 64-bit numbers.
+const MAX_SAMPLES_CSV: u64 = 48 << 20;
 
 const LARGEST_HEADER: [&str; 3] = ["value", "at_ns", "class"];
 
@@ -144,6 +149,33 @@ pub fn encode_largest(samples: &[Sample]) -> Result<Vec<u8>> {
         out.write_record([&sample.value.to_string(), &sample.at_ns.to_string(), &sample.class])?;
     }
     Ok(out.into_inner()?)
+}
+
+/// Encodes samples in the order of time as gzipped CSV with the columns `value,at_ns`.
+///
+/// # Errors
+/// None in practice: the writer is memory.
+pub fn encode_samples(samples: &[Point]) -> Result<Vec<u8>> {
+    let packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut out = csv::Writer::from_writer(packed);
+    out.write_record(SAMPLES_HEADER)?;
+    for sample in samples {
+        out.write_record([sample.value.to_string(), sample.at_ns.to_string()])?;
+    }
+    let packed = out.into_inner().map_err(|error| anyhow!("encoding samples: {error}"))?;
+    Ok(packed.finish()?)
+}
+
+/// Decodes what [`encode_samples`] wrote.
+///
+/// # Errors
+/// Bytes that are not such a file, are cut short, or unpack to more than a million lines.
+pub fn decode_samples(bytes: &[u8]) -> Result<Vec<Point>> {
+    let mut plain = Vec::new();
+    let unpacked = flate2::read::GzDecoder::new(bytes).take(MAX_SAMPLES_CSV + 1).read_to_end(&mut plain);
+    unpacked.context("a file of samples whose compressed part is broken")?;
+    ensure!(plain.len() as u64 <= MAX_SAMPLES_CSV, "a file of samples larger than {MAX_SAMPLES_CSV} bytes");
+    rows(&plain, &SAMPLES_HEADER, |row| Ok(Point { value: number(row, 0)?, at_ns: number(row, 1)? }))
 }
 
 /// Decodes what [`encode_largest`] wrote.

@@ -17,7 +17,7 @@ use crate::{
     analyze::verdict::Verdict,
     cell::Cell,
     plan::Plan,
-    record::{Block, HostFacts, Record, Sample},
+    record::{Block, HostFacts, Point, Record, Sample},
 };
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -134,4 +134,6 @@ pub struct SeriesData {
     pub blocks: Vec<Block>,
     /// The largest samples, in descending order.
     pub largest: Vec<Sample>,
+    /// The samples in the order of time, where they were kept.
+    pub samples: Vec<Point>,
 }

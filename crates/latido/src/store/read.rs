@@ -107,6 +107,7 @@ pub fn series_data(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
         missed: file(cell, &files.missed, codec::decode_histogram)?,
         blocks: file(cell, &files.blocks, codec::decode_blocks)?.unwrap_or_default(),
         largest: file(cell, &files.largest, codec::decode_largest)?.unwrap_or_default(),
+        samples: file(cell, &files.samples, codec::decode_samples)?.unwrap_or_default(),
     })
 }
 

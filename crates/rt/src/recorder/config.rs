@@ -18,12 +18,14 @@ pub struct Config {
     pub stop_on_ns: Option<u64>,
     /// For the busy loop: count samples of fewer than [`super::TABLE`] ticks of such a counter in a table.
     pub table: Option<Scale>,
+    /// Keep so many of the first samples in the order of time; every sample then takes the slower path.
+    pub ordered: usize,
 }
 
 impl Default for Config {
     /// Blocks of one second, no bands, no slots, no stop, no table.
     fn default() -> Self {
-        Self { edges: Vec::new(), block_ns: 1_000_000_000, periodic: false, stop_on_ns: None, table: None }
+        Self { edges: Vec::new(), block_ns: 1_000_000_000, periodic: false, stop_on_ns: None, table: None, ordered: 0 }
     }
 }
 

@@ -11,6 +11,7 @@ mod distribution;
 mod facts;
 mod gaps;
 mod largest;
+mod ordered;
 mod reader;
 mod ring;
 mod shared;
@@ -163,9 +164,23 @@ impl Recorder {
         false
     }
 
+    /// Records a sample, keeping another value in the order of time: a signed one, of which the magnitude is recorded.
+    pub(crate) fn record_as(&mut self, value: i64, kept: i64, at: u64) {
+        self.shared.ordered.push(kept, self.since_origin(at));
+        self.count_cold(value, at);
+    }
+
     #[cold]
     #[inline(never)]
     fn record_cold(&mut self, value: i64, at: u64) {
+        if self.shared.ordered.is_on() {
+            self.shared.ordered.push(value, self.since_origin(at));
+        }
+        self.count_cold(value, at);
+    }
+
+    #[inline(always)]
+    fn count_cold(&mut self, value: i64, at: u64) {
         if at >= self.block_end {
             self.end_block(at);
         }
@@ -202,7 +217,7 @@ impl Recorder {
         let watch = self.watch().min(WATCH_MOST);
         let min = self.shared.plain.min.get() as i64;
         (self.low, self.span) = match watch.checked_sub(min) {
-            Some(span) if min >= 0 && span >= 0 => (min as u64, span as u64),
+            Some(span) if min >= 0 && span >= 0 && !self.shared.ordered.is_on() => (min as u64, span as u64),
             _ => ALL_COLD,
         };
     }

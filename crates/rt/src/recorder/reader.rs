@@ -102,6 +102,12 @@ impl Reader {
         Phase::of(self.shared.phase.get())
     }
 
+    /// The first samples in the order of time, as many as were asked for; `None` where none were. Whole once the loop
+    /// is over; before, the last one may be half written.
+    pub fn ordered(&self) -> Option<Vec<Sample>> {
+        self.shared.ordered.is_on().then(|| self.shared.ordered.read())
+    }
+
     /// Copies the state of one moment; `None` when the writer left no pause long enough (then try again later).
     ///
     /// Afterwards [`Reader::blocks`] and the snapshot's current block together are exactly the samples counted.

@@ -4,6 +4,7 @@ use super::{
     Config, Slots, Spin,
     counters::Counters,
     largest::Largest,
+    ordered::Ordered,
     ring::{RawBlock, Ring},
     table::Table,
 };
@@ -77,6 +78,7 @@ pub(super) struct Shared {
     pub missed: Option<Live>,
     pub largest: Largest,
     pub ring: Ring,
+    pub ordered: Ordered,
     pub table: Option<Table>,
 }
 
@@ -104,6 +106,7 @@ impl Shared {
             missed: config.periodic.then(|| Live::new(&config.edges)),
             largest: Largest::new(),
             ring: Ring::new(),
+            ordered: Ordered::new(config.ordered),
             table: config.table.map(Table::new),
         }
     }
@@ -126,6 +129,7 @@ impl Shared {
         }
         self.largest.reset();
         self.ring.touch();
+        self.ordered.reset();
         self.block.restart(generation, 0);
     }
 

@@ -279,3 +279,29 @@ fn a_series_of_three_days_stays_small() {
     assert!(series.blocks().len() <= BlockSeries::MOST);
     assert_eq!(merged(series.blocks()).count, 72 * 3600);
 }
+
+/// Samples kept in order are all of them, in order, as long as there is room; nothing else of the recorder changes.
+#[test]
+fn ordered_samples_are_the_first_in_time() {
+    let run = |ordered| {
+        let (mut recorder, mut reader) = new(&Config { ordered, ..Config::default() }).unwrap();
+        recorder.sample(99, 1);
+        recorder.reset();
+        for (at, value) in [5, 3, 8, 8, 1, 900].into_iter().enumerate() {
+            recorder.sample(value, 10 * at as u64);
+        }
+        let open = recorder.begin();
+        recorder.record_as(7, -7, 60);
+        recorder.commit(open);
+        recorder.close(70);
+        (reader.ordered(), reader.snapshot().unwrap().plain)
+    };
+    let values = |kept: Option<Vec<Sample>>| kept.unwrap().iter().map(|s| (s.value, s.at_ns)).collect::<Vec<_>>();
+    let (none, plain) = run(0);
+    assert_eq!(none, None);
+    let (all, with_all) = run(10);
+    assert_eq!(values(all), [(5, 0), (3, 10), (8, 20), (8, 30), (1, 40), (900, 50), (-7, 60)]);
+    let (few, with_few) = run(2);
+    assert_eq!(values(few), [(5, 0), (3, 10)]);
+    assert_eq!((&plain, &plain), (&with_all, &with_few));
+}

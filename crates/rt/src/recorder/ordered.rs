@@ -1,0 +1,56 @@
+//! The first samples in the order of time, where a figure needs each of them.
+
+use crate::{
+    block::{Class, Sample},
+    word::{Word, words},
+};
+use alloc::{boxed::Box, vec::Vec};
+
+/// Filled from the front by one thread; what no longer fits is counted only.
+#[derive(Debug)]
+pub(super) struct Ordered {
+    /// Value and time by turns.
+    words: Box<[Word]>,
+    /// Samples offered so far.
+    offered: Word,
+}
+
+impl Ordered {
+    pub fn new(capacity: usize) -> Self {
+        Self { words: words(capacity.saturating_mul(2)), offered: Word::default() }
+    }
+
+    /// Whether it keeps anything.
+    pub fn is_on(&self) -> bool {
+        !self.words.is_empty()
+    }
+
+    /// Forgets everything, touching all its memory.
+    pub fn reset(&self) {
+        for word in &self.words {
+            word.set(0);
+        }
+        self.offered.set(0);
+    }
+
+    /// Takes a sample.
+    pub fn push(&self, value: i64, at: u64) {
+        let index = usize::try_from(self.offered.get()).unwrap_or(usize::MAX).saturating_mul(2);
+        if let (Some(first), Some(second)) = (self.words.get(index), self.words.get(index.saturating_add(1))) {
+            first.set(value as u64);
+            second.set(at);
+        }
+        self.offered.add(1);
+    }
+
+    /// What was kept so far.
+    pub fn read(&self) -> Vec<Sample> {
+        let held = usize::try_from(self.offered.get()).unwrap_or(usize::MAX);
+        let pairs = self.words.chunks_exact(2).take(held);
+        let sample = |pair: &[Word]| match pair {
+            [value, at] => Sample { value: value.get() as i64, at_ns: at.get(), class: Class::Unknown },
+            _ => Sample::default(),
+        };
+        pairs.map(sample).collect()
+    }
+}
