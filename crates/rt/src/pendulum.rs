@@ -12,20 +12,20 @@ use crate::{
 use core::sync::atomic::AtomicBool;
 use latido_sys::clock::Clock;
 
-/// Gravity over the length of a 5 cm rod, 1/s².
-const GRAVITY: f64 = 9.81 / 0.05;
-/// The controller's answer to an angle, 1/s²: with [`GRAVITY`] a closed loop of about 48 rad/s.
-const PROPORTIONAL: f64 = 2_500.0;
+/// Gravity over the length of a rod of 1 cm, 1/s²: it falls fast, so that a period of 1 ms is needed, not luxury.
+const GRAVITY: f64 = 9.81 / 0.01;
+/// The controller's answer to an angle, 1/s²: with [`GRAVITY`] a closed loop of about 100 rad/s.
+const PROPORTIONAL: f64 = 11_000.0;
 /// Its answer to a speed, 1/s: damping ratio 0.8.
-const DERIVATIVE: f64 = 80.0;
+const DERIVATIVE: f64 = 160.0;
 /// The motor's limit, rad/s².
-const TORQUE: f64 = 400.0;
+const TORQUE: f64 = 3_000.0;
 /// The largest push, rad/s.
-const PUSH: f64 = 1.5;
+const PUSH: f64 = 5.0;
 /// Time between two pushes.
-const PUSH_NS: u64 = 50_000_000;
+const PUSH_NS: u64 = 10_000_000;
 /// The longest step of the integration.
-const STEP_NS: u64 = 500_000;
+const STEP_NS: u64 = 200_000;
 /// A pendulum that leans this far has fallen, rad: 60 degrees.
 const FALLEN: f64 = core::f64::consts::FRAC_PI_3;
 /// The same in microradians, as it is recorded.

@@ -28,9 +28,9 @@ pub const DEF: Def<dyn Probe> = Def {
     name: "pendulum",
     about: "the demonstrator: a periodic task balances a simulated inverted pendulum, drawn live",
     help: "\
-One thread per measured CPU actuates the motor of an inverted pendulum of 5 cm at each slot of a fixed schedule, as
+One thread per measured CPU actuates the motor of an inverted pendulum of 1 cm at each slot of a fixed schedule, as
 `wakeup` sleeps to them. The pendulum is simulated in the time that really passed since the last actuation: a torque
-that is held too long overshoots. Every 50 ms it is pushed, by a seed, so that runs of one seed see the same pushes. At
+that is held too long overshoots. Every 10 ms it is pushed, by a seed, so that runs of one seed see the same pushes. At
 60 degrees it has fallen and stays down. Slots are met, late or missed as in `wakeup`, and limits look at lateness.
 
 On a terminal the pendulum is drawn beside the latency; the report shows angle and lateness over time.
@@ -48,8 +48,8 @@ The demonstration of the embedded-properties study (2014); asked for by the sche
     new: |table| {
         let probe = registry::options::<Balance>(table)?;
         ensure!(
-            (Ns::from_micros(50)..=Ns::from_millis(20)).contains(&probe.period),
-            "`period` is 50us to 20ms: slower, nobody balances this pendulum"
+            (Ns::from_micros(50)..=Ns::from_millis(10)).contains(&probe.period),
+            "`period` is 50us to 10ms: slower, nobody balances this pendulum"
         );
         Ok(Box::new(probe))
     },

@@ -29,7 +29,8 @@ fn rod(urad: i64, rows: usize) -> Vec<String> {
     let length = rows.saturating_sub(1) as f64;
     let reach = 2 * rows;
     let mut field = vec![vec![' '; 2 * reach + 1]; rows];
-    let steps = rows * 4;
+    // One character a row; a rod that nearly lies needs one a column.
+    let steps = if lean.abs() > 0.9 { rows * 4 } else { rows.saturating_sub(1) };
     for step in 0..=steps {
         let part = step as f64 / steps as f64;
         let across = reach as f64 + 2.0 * length * part * lean.sin();
@@ -60,7 +61,7 @@ fn words(thread: &ThreadProgress, angle: i64) -> String {
         return format!("it FELL{at}: the torque was held too long");
     }
     format!(
-        "leans {:+.2} degrees, at most {:.2} so far; it falls at 60 (drawn {MAGNIFIED:.0} times as large)",
+        "leans {:+.2}°, at most {:.2}° so far; it falls at 60° (drawn {MAGNIFIED:.0} times as large)",
         degrees(angle),
         degrees(farthest)
     )
