@@ -8,7 +8,7 @@ use crate::{
     },
     cell::{Cell, Item},
     cli::how::How,
-    load::{LOADS, Surroundings},
+    load::{self, LOADS, Surroundings},
     machine, registry,
 };
 use anyhow::{Context, Result, ensure};
@@ -46,7 +46,12 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
 
 fn program_exists(item: &Item) -> Result<()> {
     let around = Surroundings { allowed: machine::allowed_cpus(), seed: 0 };
-    let launch = registry::build("load", LOADS, item)?.launch(&around)?;
+    let parts = load::parts(std::slice::from_ref(item), &around)?;
+    parts.items.iter().try_for_each(|item| part_exists(item, &around))
+}
+
+fn part_exists(item: &Item, around: &Surroundings) -> Result<()> {
+    let launch = registry::build("load", LOADS, item)?.launch(around)?;
     let Some(program) = launch.as_ref().and_then(|launch| launch.argv.first()) else { return Ok(()) };
     let search = std::env::var_os("PATH").unwrap_or_default();
     let found = match program.contains('/') {
