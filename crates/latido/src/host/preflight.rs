@@ -3,7 +3,7 @@
 use super::outcome;
 use crate::{
     agent::{
-        assignment,
+        admission, assignment,
         lock::{self, Lock},
     },
     cell::{Cell, Item},
@@ -26,6 +26,12 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
     if let Some(path) = outcome::report_path(how).filter(|_| how.output.is_some()) {
         writable(&path)?;
     }
+    let refused = admission::refusals(cells);
+    ensure!(
+        refused.is_empty(),
+        "this machine refuses what the plan asks for, so nothing was started:\n  {}",
+        refused.join("\n  ")
+    );
     let mut seen: Vec<(&Item, Option<&crate::cpus::CpuSet>)> = Vec::new();
     let mut loads: Vec<&Item> = Vec::new();
     for cell in cells {
