@@ -20,6 +20,12 @@ pub trait Probe {
     /// The quantities it yields, as expectations name them.
     fn quantities(&self) -> &'static [&'static str];
 
+    /// The quantities that limits and headlines look at: how long a sleep was asked to be, or what the clock costs, is
+    /// nobody's failure.
+    fn judged(&self) -> &'static [&'static str] {
+        self.quantities()
+    }
+
     /// What tells its series of one quantity apart, with the values possible: `kind` of a mutex, `size` of a matrix.
     fn labels(&self) -> Vec<(&'static str, Vec<String>)> {
         Vec::new()

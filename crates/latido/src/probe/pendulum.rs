@@ -78,6 +78,10 @@ impl Probe for Balance {
         &["lateness", "angle"]
     }
 
+    fn judged(&self) -> &'static [&'static str] {
+        &["lateness"]
+    }
+
     fn counts(&self) -> &'static [&'static str] {
         &["cycles"]
     }
