@@ -34,9 +34,11 @@ extern crate alloc;
 extern crate std;
 
 pub mod block;
+pub mod compute;
 pub mod gap;
 pub mod histogram;
 pub mod recorder;
+pub mod switch;
 pub mod wakeup;
 mod word;
 

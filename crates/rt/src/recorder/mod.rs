@@ -38,6 +38,9 @@ use core::sync::atomic::{
 };
 use shared::Shared;
 
+/// How many counts of its own a loop can keep with its samples.
+pub const COUNTS: usize = 4;
+
 /// A change that is going on.
 pub(crate) struct Open(u64);
 
@@ -272,6 +275,13 @@ impl Recorder {
     /// Counts a wake-up whose sample went to another recorder.
     pub(crate) fn count_apart(&mut self) {
         self.shared.apart.add(1);
+    }
+
+    /// Sets one of the loop's own counts; see [`Snapshot::counts`].
+    pub(crate) fn set_count(&mut self, index: usize, value: u64) {
+        if let Some(word) = self.shared.counts.get(index) {
+            word.set(value);
+        }
     }
 
     /// What became of the slots.

@@ -67,6 +67,8 @@ pub(super) struct Shared {
     pub preempted: Word,
     pub in_place: Word,
     pub backwards: Word,
+    /// See [`super::Snapshot::counts`].
+    pub counts: [Word; super::COUNTS],
     /// The [`Phase`].
     pub phase: Word,
     /// The clock's reading that times are relative to.
@@ -96,6 +98,7 @@ impl Shared {
             preempted: Word::default(),
             in_place: Word::default(),
             backwards: Word::default(),
+            counts: core::array::from_fn(|_| Word::default()),
             phase: Word::default(),
             origin: Word::default(),
             stopped: Word::default(),
@@ -118,6 +121,9 @@ impl Shared {
             word.set(0);
         }
         for word in [&self.own_ns, &self.slept_ns, &self.preempted, &self.in_place, &self.backwards] {
+            word.set(0);
+        }
+        for word in &self.counts {
             word.set(0);
         }
         if let Some(table) = &self.table {
