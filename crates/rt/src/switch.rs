@@ -104,9 +104,13 @@ pub struct Outcome {
 ///
 /// The stop flag is looked at before each wait and after each interruption by a signal.
 pub fn wait(handoff: &Handoff, plan: &Plan, stop: &AtomicBool, recorder: &mut Recorder) -> Outcome {
-    drive(handoff.words(), plan, recorder, || Monotonic.now(), |pass, recorder| {
-        wait_by_way(handoff, pass, stop, recorder)
-    })
+    drive(
+        handoff.words(),
+        plan,
+        recorder,
+        || Monotonic.now(),
+        |pass, recorder| wait_by_way(handoff, pass, stop, recorder),
+    )
 }
 
 /// The posting task: posts each round that is announced, until the waiting task has ended or the stop flag is set.
@@ -268,13 +272,7 @@ loops! {
 
 /// The waiting loop.
 #[inline(always)]
-fn sweep(
-    machine: &impl Machine,
-    words: &Words,
-    pass: &Pass,
-    stop: &AtomicBool,
-    recorder: &mut Recorder,
-) -> Passed {
+fn sweep(machine: &impl Machine, words: &Words, pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder) -> Passed {
     let (mut rounds, mut not_slept, mut interrupted) = (0u64, 0u64, 0u64);
     let mut round = words.announced.0.load(Relaxed);
     let mut switches = machine.voluntary_switches();
