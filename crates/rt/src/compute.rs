@@ -220,11 +220,11 @@ fn sweep(clocks: &impl Clocks, size: &mut Size, count: u64, heed_sample: bool, s
             let found = workspace.residual();
             // Not a number is no small deviation.
             residual = if found > residual || found.is_nan() { found } else { residual };
-            elapsed.set_count(RESIDUAL, (residual / RESIDUAL_UNIT) as u64);
+            elapsed.set_tally(RESIDUAL, (residual / RESIDUAL_UNIT) as u64);
         }
         let differs = !workspace.equals_first();
         if differs {
-            elapsed.set_count(DIFFERING, 1);
+            elapsed.tally(DIFFERING);
         }
         if differs || residual.is_nan() || residual > TOLERANCE {
             return End::Wrong(Wrong::Inverse { n, instance });

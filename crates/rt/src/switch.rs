@@ -273,7 +273,7 @@ loops! {
 /// The waiting loop.
 #[inline(always)]
 fn sweep(machine: &impl Machine, words: &Words, pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder) -> Passed {
-    let (mut rounds, mut not_slept, mut interrupted) = (0u64, 0u64, 0u64);
+    let mut rounds = 0u64;
     let mut round = words.announced.0.load(Relaxed);
     let mut switches = machine.voluntary_switches();
     let mut now = machine.now();
@@ -293,8 +293,7 @@ fn sweep(machine: &impl Machine, words: &Words, pass: &Pass, stop: &AtomicBool, 
                 break end;
             }
             rounds = rounds.wrapping_add(1);
-            interrupted = interrupted.wrapping_add(1);
-            recorder.set_count(INTERRUPTED, interrupted);
+            recorder.tally(INTERRUPTED);
             switches = machine.voluntary_switches();
             continue;
         }
@@ -302,8 +301,7 @@ fn sweep(machine: &impl Machine, words: &Words, pass: &Pass, stop: &AtomicBool, 
         switches = machine.voluntary_switches();
         rounds = rounds.wrapping_add(1);
         if switches == before {
-            not_slept = not_slept.wrapping_add(1);
-            recorder.set_count(NOT_SLEPT, not_slept);
+            recorder.tally(NOT_SLEPT);
             continue;
         }
         let latency = now.wrapping_sub(words.posted_ns.0.load(Acquire)) as i64;

@@ -184,7 +184,7 @@ fn every_instance_of_every_size_is_one_sample_of_each_clock_in_order() {
     for (size, readers) in [(two, twos), (one, ones)] {
         let [elapsed, cpu] = readers;
         let (snapshot, blocks) = elapsed.finish(size.elapsed);
-        assert_eq!((snapshot.plain.count, snapshot.counts[RESIDUAL], snapshot.counts[DIFFERING]), (3, 0, 0));
+        assert_eq!((snapshot.plain.count, snapshot.tallies[RESIDUAL], snapshot.tallies[DIFFERING]), (3, 0, 0));
         assert_eq!(blocks.iter().map(|block| (block.start_ns, block.count)).collect::<Vec<_>>().len(), 1);
         assert!(blocks[0].start_ns == 0 || blocks[0].start_ns == 60, "{blocks:?}");
         assert_eq!(cpu.finish(size.cpu).0.plain.count, 3);

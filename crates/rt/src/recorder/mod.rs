@@ -16,6 +16,7 @@ mod reader;
 mod ring;
 mod shared;
 mod table;
+mod tallies;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ pub use largest::CAPACITY as LARGEST;
 pub use reader::{Reader, Snapshot};
 pub use ring::SLOTS as RING;
 pub use table::TICKS as TABLE;
+pub use tallies::TALLIES;
 
 use crate::{
     block::{Class, Sample},
@@ -37,9 +39,6 @@ use core::sync::atomic::{
     fence,
 };
 use shared::Shared;
-
-/// How many counts of its own a loop can keep with its samples.
-pub const COUNTS: usize = 4;
 
 /// A change that is going on.
 pub(crate) struct Open(u64);
@@ -112,6 +111,13 @@ impl Recorder {
         self.start_at(origin);
         self.shared.block.start.set(start.saturating_sub(origin));
         self.block_end = start.saturating_add(self.block_ns);
+    }
+
+    /// Sets one of the counts of [`Recorder::tally`].
+    pub(crate) fn set_tally(&mut self, which: usize, value: u64) {
+        if let Some(word) = self.shared.tallies.get(which) {
+            word.set(value);
+        }
     }
 
     /// Says how far the measurement has come; a reset goes back to idle.
@@ -283,13 +289,6 @@ impl Recorder {
     /// Counts a wake-up whose sample went to another recorder.
     pub(crate) fn count_apart(&mut self) {
         self.shared.apart.add(1);
-    }
-
-    /// Sets one of the loop's own counts; see [`Snapshot::counts`].
-    pub(crate) fn set_count(&mut self, index: usize, value: u64) {
-        if let Some(word) = self.shared.counts.get(index) {
-            word.set(value);
-        }
     }
 
     /// What became of the slots.

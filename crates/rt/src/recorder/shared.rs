@@ -7,6 +7,7 @@ use super::{
     ordered::Ordered,
     ring::{RawBlock, Ring},
     table::Table,
+    tallies::TALLIES,
 };
 use crate::word::Word;
 use core::sync::atomic::AtomicU64;
@@ -67,8 +68,6 @@ pub(super) struct Shared {
     pub preempted: Word,
     pub in_place: Word,
     pub backwards: Word,
-    /// See [`super::Snapshot::counts`].
-    pub counts: [Word; super::COUNTS],
     /// The [`Phase`].
     pub phase: Word,
     /// The clock's reading that times are relative to.
@@ -76,6 +75,8 @@ pub(super) struct Shared {
     pub stopped: Word,
     pub stop_value: Word,
     pub stop_stamp: Word,
+    /// Counts of the loop's own.
+    pub tallies: [Word; TALLIES],
     pub plain: Live,
     pub missed: Option<Live>,
     pub largest: Largest,
@@ -98,12 +99,12 @@ impl Shared {
             preempted: Word::default(),
             in_place: Word::default(),
             backwards: Word::default(),
-            counts: core::array::from_fn(|_| Word::default()),
             phase: Word::default(),
             origin: Word::default(),
             stopped: Word::default(),
             stop_value: Word::default(),
             stop_stamp: Word::default(),
+            tallies: Default::default(),
             block: RawBlock::new(),
             plain: Live::new(&config.edges),
             missed: config.periodic.then(|| Live::new(&config.edges)),
@@ -123,7 +124,7 @@ impl Shared {
         for word in [&self.own_ns, &self.slept_ns, &self.preempted, &self.in_place, &self.backwards] {
             word.set(0);
         }
-        for word in &self.counts {
+        for word in &self.tallies {
             word.set(0);
         }
         if let Some(table) = &self.table {

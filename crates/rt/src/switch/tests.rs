@@ -155,9 +155,9 @@ proptest! {
             script.iter().filter_map(|wait| if let Wait::Slept(ns) = wait { Some(*ns as i64) } else { None }).collect();
         prop_assert_eq!(kept, slept);
         let awake = script.iter().filter(|wait| **wait == Wait::Awake).count() as u64;
-        prop_assert_eq!(snapshot.counts[NOT_SLEPT], awake);
+        prop_assert_eq!(snapshot.tallies[NOT_SLEPT], awake);
         prop_assert_eq!(outcome.rounds, script.len() as u64);
-        prop_assert_eq!(outcome.rounds, snapshot.plain.count + awake + snapshot.counts[INTERRUPTED]);
+        prop_assert_eq!(outcome.rounds, snapshot.plain.count + awake + snapshot.tallies[INTERRUPTED]);
         prop_assert_eq!(outcome.end, match end {
             None => End::Complete,
             Some(Wait::Stop) => End::Stopped,
@@ -181,7 +181,7 @@ fn the_warm_up_does_not_count_and_the_time_does() {
     let outcome = fake.run(&plan, &mut recorder);
     let (snapshot, _) = reader.finish(recorder);
     assert_eq!((outcome.end, outcome.rounds), (End::Complete, 10));
-    assert_eq!((snapshot.plain.count, snapshot.plain.max, snapshot.counts[NOT_SLEPT]), (10, Some(1), 0));
+    assert_eq!((snapshot.plain.count, snapshot.plain.max, snapshot.tallies[NOT_SLEPT]), (10, Some(1), 0));
     assert_eq!((snapshot.origin, outcome.ended_ns), (outcome.first_ns, outcome.first_ns + 510));
 }
 
