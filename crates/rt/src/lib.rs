@@ -37,6 +37,7 @@ pub mod block;
 pub mod compute;
 pub mod gap;
 pub mod histogram;
+pub mod pendulum;
 pub mod recorder;
 pub mod switch;
 pub mod wakeup;

@@ -2,13 +2,14 @@
 
 mod gap;
 mod null;
+mod pendulum;
 mod wakeup;
 
 use crate::{agent::stage::Stage, cell::Cell, cpus::CpuSet, registry::Def};
 use anyhow::Result;
 
 /// Every probe.
-pub const PROBES: &[Def<dyn Probe>] = &[wakeup::DEF, gap::DEF, null::DEF];
+pub const PROBES: &[Def<dyn Probe>] = &[wakeup::DEF, gap::DEF, null::DEF, pendulum::DEF];
 
 /// A measuring procedure. Built from its options on the host (to refuse nonsense before anything starts) and again in
 /// the measuring process on the target (to measure).
