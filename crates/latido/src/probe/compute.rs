@@ -34,13 +34,14 @@ before and after the inversion; a sample of `cpu` is the thread's own processor 
 two looks just outside those, and so includes the two looks at the other clock: of small matrices it is the larger.
 Copying and checking lie outside. All samples are kept in order, up to a million of each series.
 
-The matrix of a size is made from the cell's seed: random, well-conditioned, its rows exchanged so that every pivot must
-be fetched. Each inverse is compared bit for bit with the first one, and the matrix times its inverse with the identity
+The matrix of a size is made from a seed: random, well-conditioned, its rows exchanged so that every pivot must be
+fetched. Each inverse is compared bit for bit with the first one, and the matrix times its inverse with the identity
 for the first and the last instance. A wrong result ends the cell with an error.
 
 Options:
   size        rows of the matrix, 2 to 1024, or a list of them, one after another; default 2,4,8,16,32,64,128
   instances   how many of each size; default 1000. The cell ends when all are through, whatever its duration
+  seed        seed of the matrices; default 1, the same in every cell, so that cells differ by the machine alone
 
 The warm-up of the cell goes to the first size; then each size begins with 10 instances that do not count.
 
@@ -65,11 +66,12 @@ const WARM_UP: u64 = 10;
 struct Compute {
     size: Sizes,
     instances: u64,
+    seed: u64,
 }
 
 impl Default for Compute {
     fn default() -> Self {
-        Self { size: Sizes((1..=7).map(|power| 1 << power).collect()), instances: 1000 }
+        Self { size: Sizes((1..=7).map(|power| 1 << power).collect()), instances: 1000, seed: 1 }
     }
 }
 
@@ -210,7 +212,7 @@ impl Probe for Compute {
 impl Compute {
     /// Matrix and memory of one size.
     fn size(&self, n: usize, stage: &Stage<'_>) -> Result<(Size, [Reader; 2])> {
-        let workspace = Workspace::new(n, matrix(n, stage.cell.seed)).context("a matrix is not square")?;
+        let workspace = Workspace::new(n, matrix(n, self.seed)).context("a matrix is not square")?;
         let ordered = usize::try_from(self.instances).unwrap_or(ORDERED_MAX).min(ORDERED_MAX);
         let config = Config { ordered, ..stage.config(false) };
         let (elapsed, first) = recorder::new(&config)?;

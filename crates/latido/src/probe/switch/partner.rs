@@ -82,6 +82,7 @@ pub fn run() -> Result<u8> {
     prepared.go(Some(orders.scheduling), |why| refused = Some(format!("the posting process: {why}")));
     say(&Ready { refused })?;
     ensure!(input.read_line(&mut String::new())? > 0, "the measuring process is gone");
+    prepared.count();
     let pace = Pace { pause_ns: orders.pause_ns, interval_ns: orders.interval_ns };
     let end = switch::post(&handoff, pace, &AtomicBool::new(false));
     say(&Over { failed: failure(end), evidence: prepared.finish() })?;
