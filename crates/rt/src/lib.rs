@@ -34,10 +34,12 @@ extern crate alloc;
 extern crate std;
 
 pub mod block;
+pub mod compute;
 pub mod gap;
 pub mod histogram;
 pub mod pendulum;
 pub mod recorder;
+pub mod switch;
 pub mod wakeup;
 mod word;
 

@@ -4,10 +4,12 @@
 
 pub mod clock;
 mod errno;
+pub mod handoff;
 pub mod memory;
 pub mod process;
 pub mod procfs;
 pub mod sched;
+pub mod shared;
 pub mod signal;
 pub mod tsc;
 pub mod usage;

@@ -1,15 +1,19 @@
 //! Measuring procedures: one file each and one line in [`PROBES`].
 
+mod compute;
 mod gap;
 mod null;
 mod pendulum;
+mod switch;
 mod wakeup;
+
+pub use switch::partner::run as partner;
 
 use crate::{agent::stage::Stage, cell::Cell, cpus::CpuSet, registry::Def};
 use anyhow::Result;
 
 /// Every probe.
-pub const PROBES: &[Def<dyn Probe>] = &[wakeup::DEF, gap::DEF, null::DEF, pendulum::DEF];
+pub const PROBES: &[Def<dyn Probe>] = &[wakeup::DEF, gap::DEF, null::DEF, pendulum::DEF, switch::DEF, compute::DEF];
 
 /// A measuring procedure. Built from its options on the host (to refuse nonsense before anything starts) and again in
 /// the measuring process on the target (to measure).
