@@ -29,12 +29,16 @@ use crate::{
 pub const CELLS_MAX: usize = 100_000;
 
 /// A plan after reading and checking: every name exists, every option was accepted by its probe, load or tuning.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// Short name; becomes part of the run's id.
     pub name: String,
     /// What it is for, for the report.
     pub about: Option<String>,
+    /// The publication that it repeats, for the report's citation; its expectations are then conclusions.
+    pub source: Option<Citation>,
+    /// How far everything was shortened against the sizes as written, above 0 and at most 1; absent where nothing was.
+    pub scaled: Option<f64>,
     /// Seed of the order and of everything random in the cells.
     pub seed: u64,
     /// In which order the cells run.
@@ -43,6 +47,35 @@ pub struct Plan {
     pub groups: Vec<Group>,
     /// What is expected of the result.
     pub expect: Vec<Expect>,
+    /// Which printed numbers can be set beside.
+    pub published: Option<Published>,
+}
+
+/// A publication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Citation {
+    /// Its title.
+    pub title: String,
+    /// Who wrote it.
+    pub author: String,
+    /// When it appeared.
+    pub year: u16,
+    /// Where it appeared: the university, the conference.
+    pub place: Option<String>,
+}
+
+/// Axes and labels with the level wanted of each: `load` to `ramp`, `kind` to `inherit`.
+pub type Filter = Vec<(String, String)>;
+
+/// Which cells of a plan a study's printed numbers belong to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Published {
+    /// The study, as [`crate::published::study`] knows it.
+    pub study: String,
+    /// The study's name of each system and the axes that are it here; empty where the plan has no cells for it.
+    pub systems: Vec<(String, Filter)>,
+    /// The study's name of each quantity, the plan's metric (`mutex.lock`), and the axes and labels that narrow it.
+    pub quantities: Vec<(String, String, Filter)>,
 }
 
 /// In which order the cells of a plan run.

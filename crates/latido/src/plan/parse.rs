@@ -88,7 +88,7 @@ pub fn read(name: &str, text: &str, over: &Overrides) -> Result<(Plan, Vec<Strin
         seed: over.seed.or(seed.map(i64::unsigned_abs)).unwrap_or(over.fallback_seed),
         order,
         groups: axes.iter().map(|(axes, place)| axes.clone().finish(place)).collect::<Result<_, _>>()?,
-        expect: Vec::new(),
+        ..Plan::default()
     };
     count(&plan, &Place::whole(name))?;
     if let Some(node) = keys.get("expect") {
@@ -104,7 +104,7 @@ pub fn read(name: &str, text: &str, over: &Overrides) -> Result<(Plan, Vec<Strin
 /// As [`read`].
 pub fn from_axes(name: &str, axes: Axes, seed: u64, place: &Place) -> Result<Plan, Problem> {
     let groups = vec![axes.finish(place)?];
-    let plan = Plan { name: name.into(), about: None, seed, order: Order::default(), groups, expect: Vec::new() };
+    let plan = Plan { name: name.into(), seed, groups, ..Plan::default() };
     count(&plan, place)?;
     Ok(plan)
 }

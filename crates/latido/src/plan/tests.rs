@@ -430,7 +430,7 @@ fn plans() -> impl Strategy<Value = Plan> {
                 })
                 .collect();
             let order = if written { Order::AsWritten } else { Order::Interleaved };
-            Plan { name, about, seed, order, groups, expect }
+            Plan { name, about, seed, order, groups, expect, ..Plan::default() }
         })
 }
 

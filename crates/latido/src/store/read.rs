@@ -238,6 +238,5 @@ fn nameless(dir: &Path) -> Meta {
 }
 
 fn empty_plan(name: &str) -> Plan {
-    let (groups, expect) = (Vec::new(), Vec::new());
-    Plan { name: name.into(), about: None, seed: 0, order: Order::AsWritten, groups, expect }
+    Plan { name: name.into(), order: Order::AsWritten, ..Plan::default() }
 }
