@@ -4,7 +4,7 @@ mod gap;
 mod null;
 mod wakeup;
 
-use crate::{agent::stage::Stage, cell::Cell, cpus::CpuSet, registry::Def};
+use crate::{agent::stage::Stage, cell::Cell, cpus::CpuSet, registry::Def, units::Ns};
 use anyhow::Result;
 
 /// Every probe.
@@ -18,6 +18,11 @@ pub trait Probe {
 
     /// The quantities it yields, as expectations name them.
     fn quantities(&self) -> &'static [&'static str];
+
+    /// The unit of a quantity: `ns`, `ps` (also a time), or one that is no time, such as `urad`.
+    fn unit(&self, _quantity: &str) -> &'static str {
+        "ns"
+    }
 
     /// What tells its series of one quantity apart, with the values possible: `kind` of a mutex, `size` of a matrix.
     fn labels(&self) -> Vec<(&'static str, Vec<String>)> {
@@ -41,6 +46,11 @@ pub trait Probe {
     /// The CPUs it measures when none are named.
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
         allowed.clone()
+    }
+
+    /// How long it takes to have its own number of samples, as far as its options say: for the time that a plan needs.
+    fn expected(&self) -> Option<Ns> {
+        None
     }
 
     /// Whether the cell ends after a number of samples of the probe's own instead of after the cell's duration.
