@@ -105,6 +105,15 @@ pub struct ThreadProgress {
     pub missed: u64,
     /// The latest sample that set a record or passed the limit: value and time since the first slot, ns.
     pub spike: Option<(i64, u64)>,
+    /// What is measured, with the labels' values: `lock normal`.
+    #[serde(default)]
+    pub name: String,
+    /// The unit of the values where it is not ns.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// The last of the samples kept in order, which has a sign.
+    #[serde(default)]
+    pub kept: Option<i64>,
 }
 
 /// The sending side.

@@ -260,7 +260,8 @@ pub struct LoadRecord {
     pub died: Option<String>,
     /// Processor time its processes used while measured, in ns; absent where it cannot be read.
     pub cpu_ns: Option<u64>,
-    /// What it says it did, by name (`busy_percent_of_asked`): whole numbers, the last report of the load.
+    /// What it says it did while measured, by name (`busy_ns`, `frames`; `elapsed_ns` is the time between its two
+    /// reports): whole numbers. Empty for a load that keeps no account.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub achieved: BTreeMap<String, i64>,
 }

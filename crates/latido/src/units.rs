@@ -142,6 +142,16 @@ impl<'de> Deserialize<'de> for Ns {
     }
 }
 
+/// A stored value of any unit for people: times as [`human`] says them, angles in degrees.
+pub fn shown(value: i64, unit: &str) -> String {
+    match unit {
+        "ns" => human(value),
+        "ps" => format!("{:.2} ns", value as f64 / 1e3),
+        "urad" => format!("{:.2}°", (value as f64 * 1e-6).to_degrees()),
+        _ => format!("{value} {unit}"),
+    }
+}
+
 /// A measured span in the unit that keeps it readable: `870 ns`, `12.3 us`, `4.56 ms`, `1.20 s`.
 pub fn human(ns: i64) -> String {
     let magnitude = ns.unsigned_abs();

@@ -36,6 +36,7 @@ extern crate std;
 pub mod block;
 pub mod gap;
 pub mod histogram;
+pub mod pendulum;
 pub mod recorder;
 pub mod wakeup;
 mod word;

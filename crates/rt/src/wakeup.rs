@@ -42,6 +42,20 @@ impl Timer for Clock {
     }
 }
 
+/// What a periodic task does at each of its wake-ups.
+pub(crate) trait Step {
+    /// Does it; `now` is the reading at which the thread ran.
+    fn step(&mut self, now: u64);
+}
+
+/// Nothing: the wake-up alone is measured.
+struct Nothing;
+
+impl Step for Nothing {
+    #[inline(always)]
+    fn step(&mut self, _now: u64) {}
+}
+
 /// What the loop is to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
@@ -133,7 +147,7 @@ pub fn rehearse(clock: Clock, recorder: &mut Recorder, mut overrun: Option<&mut 
 
 /// One uninterrupted stretch of slots.
 #[derive(Clone, Copy)]
-struct Pass {
+pub(crate) struct Pass {
     /// The first slot.
     first: u64,
     period: u64,
@@ -145,15 +159,22 @@ struct Pass {
     heed_sample: bool,
 }
 
+impl Pass {
+    /// Its first slot.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+}
+
 /// How a stretch went.
-struct Passed {
+pub(crate) struct Passed {
     end: End,
     elapsed: u64,
     overruns: u64,
 }
 
 /// Warm-up, a fresh start, and the slots that count.
-fn drive(
+pub(crate) fn drive(
     schedule: &Schedule,
     recorder: &mut Recorder,
     mut overrun: Option<&mut Recorder>,
@@ -223,7 +244,7 @@ macro_rules! loops {
     ($($name:ident $clock:ident),*) => {$(
         #[inline(never)]
         fn $name(pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder, overrun: Option<&mut Recorder>) -> Passed {
-            sweep(&Clock::$clock, pass, stop, recorder, overrun)
+            sweep(&Clock::$clock, pass, stop, recorder, overrun, &mut Nothing)
         }
     )*};
 }
@@ -232,12 +253,13 @@ loops!(monotonic Monotonic, realtime Realtime, tai Tai, boottime Boottime);
 
 /// The loop.
 #[inline(always)]
-fn sweep(
+pub(crate) fn sweep(
     timer: &impl Timer,
     pass: &Pass,
     stop: &AtomicBool,
     recorder: &mut Recorder,
     mut overrun: Option<&mut Recorder>,
+    task: &mut impl Step,
 ) -> Passed {
     let (mut elapsed, mut overruns) = (0u64, pass.overruns);
     let mut due = pass.first;
@@ -258,6 +280,7 @@ fn sweep(
         }
         let now = timer.now();
         let latency = now.wrapping_sub(due) as i64;
+        task.step(now);
         due = due.wrapping_add(pass.period);
         elapsed = elapsed.wrapping_add(1);
         let open = recorder.begin();

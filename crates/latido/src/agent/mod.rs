@@ -3,6 +3,7 @@
 //! The supervisor holds everything that must be put back (tunings, loads, lock, journal) in a process that survives the
 //! measuring one; the measuring process holds everything real-time and forks nothing.
 
+pub mod admission;
 pub mod assignment;
 pub mod journal;
 pub mod lock;

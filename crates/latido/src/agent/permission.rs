@@ -2,6 +2,7 @@
 
 use crate::cell::Scheduling;
 use latido_sys::Errno;
+use rustix::process::Resource;
 use std::fs;
 
 /// The refusal in words, with its cause where it can be found and the remedy.
@@ -24,19 +25,36 @@ pub fn explain(scheduling: Scheduling, error: Errno) -> String {
     }
     let remedy = match scheduling {
         Scheduling::Deadline { .. } if !missing_capability() => {
-            "a deadline thread must be free to run on every CPU of its exclusive cpuset"
+            "a deadline thread must be free to run on every CPU of its exclusive cpuset".into()
         }
         // No limit grants it: kernel/sched/syscalls.c asks for the capability.
-        Scheduling::Deadline { .. } => "run as root (sudo latido ...); in a container: --cap-add=SYS_NICE",
-        Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle => {
-            "run as root, or raise the limit: prlimit --nice, or `nice` in limits.conf"
-        }
-        Scheduling::Fifo { .. } | Scheduling::Rr { .. } => {
-            "run as root, or raise the limit: prlimit --rtprio, or `rtprio` and `memlock` in limits.conf \
-             (`latido check` prints the commands)"
-        }
+        Scheduling::Deadline { .. } => "run as root (sudo latido ...); in a container: --cap-add=SYS_NICE".into(),
+        Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle => format!(
+            "{}; run as root, or raise it: prlimit --nice, or `nice` in limits.conf",
+            // setrlimit(2): the lowest nice value allowed is 20 less the limit.
+            limit(Resource::Nice, |limit| match limit {
+                0..=20 => "RLIMIT_NICE allows no negative nice value".into(),
+                limit => format!("RLIMIT_NICE allows no nice value below -{}", limit.min(40) - 20),
+            })
+        ),
+        Scheduling::Fifo { .. } | Scheduling::Rr { .. } => format!(
+            "{}; run as root, or raise it: prlimit --rtprio, or `rtprio` and `memlock` in limits.conf \
+             (`latido check` prints the commands)",
+            limit(Resource::Rtprio, |limit| match limit {
+                0 => "RLIMIT_RTPRIO allows no real-time priority".into(),
+                limit => format!("RLIMIT_RTPRIO allows priorities up to {limit}"),
+            })
+        ),
     };
     format!("{asked}; {remedy}")
+}
+
+/// A limit of this process in words.
+fn limit(resource: Resource, words: fn(u64) -> String) -> String {
+    match rustix::process::getrlimit(resource).current {
+        Some(limit) => words(limit),
+        None => "no limit forbids it, so a sandbox or container does".into(),
+    }
 }
 
 /// The cgroup v1 group of this process, if its real-time budget is 0 (CONFIG_RT_GROUP_SCHED).

@@ -25,6 +25,14 @@ pub struct Name {
     pub unit: Option<&'static str>,
 }
 
+impl std::fmt::Display for Name {
+    /// The quantity with the values of its labels: `lock normal no`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.quantity)?;
+        self.labels.values().try_for_each(|value| write!(f, " {value}"))
+    }
+}
+
 /// What the memory of one thread does not know.
 #[derive(Debug, Default)]
 pub struct Placed {

@@ -362,6 +362,9 @@ fn thread_progress(tap: &Tap, snapshot: &Snapshot, limit: Option<Ns>) -> ThreadP
         max: plain.max,
         missed: snapshot.slots.missed,
         spike: latest.or(snapshot.largest.first()).map(|sample| (sample.value, sample.at_ns)),
+        name: tap.name.to_string(),
+        unit: tap.name.unit.map(String::from),
+        kept: tap.reader.latest(),
     }
 }
 

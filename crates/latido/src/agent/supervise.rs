@@ -149,7 +149,9 @@ impl Supervisor {
         phase(out, "loading")?;
         let around = Surroundings { allowed: machine::allowed_cpus(), seed: cell.seed };
         let mut settle = Duration::ZERO;
-        for item in &cell.load.items {
+        let parts = crate::load::parts(&cell.load.items, &around)?;
+        borrowed.skipped.extend(parts.skipped);
+        for item in &parts.items {
             let load = registry::build("load", LOADS, item)?;
             settle = settle.max(load.settle().as_duration());
             borrowed.loads.push(Running::start(load.as_ref(), &item.name, &around, Some(&mut *journal))?);

@@ -40,12 +40,19 @@ pub(super) fn policy(record: &Record, _: &Deciding) -> Judged {
         None if asked.is_realtime() => {
             let real = |thread: &ThreadEvidence| thread.policy != "other" && !thread.policy.starts_with("other ");
             match record.quality.threads.iter().all(real) {
-                true => ok(format!("{asked} granted")),
+                true => ok(format!("{asked} granted{}", time_slice(record))),
                 false => ok("none: the probe asks for no policy"),
             }
         }
         None => (Note, format!("`{asked}`, as asked: any task may delay it")),
     }
+}
+
+/// `, a time slice of 100 ms` of round robin.
+fn time_slice(record: &Record) -> String {
+    let slice = record.quality.threads.iter().find_map(|thread| thread.rr_slice_ns);
+    let words = |slice| format!(", a time slice of {}", human(i64::try_from(slice).unwrap_or(i64::MAX)));
+    slice.map(words).unwrap_or_default()
 }
 
 pub(super) fn load(record: &Record, _: &Deciding) -> Judged {
@@ -196,7 +203,9 @@ pub(super) fn preemptions(record: &Record, _: &Deciding) -> Judged {
     if no_threads(record) {
         return unknown();
     }
-    let switches: u64 = record.quality.threads.iter().map(|t| t.involuntary_switches).fold(0, u64::saturating_add);
+    // A helper is below the measured thread: that it is preempted is the measurement.
+    let measuring = record.quality.threads.iter().filter(|thread| !thread.helper);
+    let switches: u64 = measuring.map(|t| t.involuntary_switches).fold(0, u64::saturating_add);
     note_if(switches > 0 && record.cell.scheduling.is_realtime(), count(switches as usize, "involuntary switch"))
 }
 

@@ -7,7 +7,7 @@ use super::{
     verdict::{CellJudgement, ExpectJudgement, Judgement, Verdict},
 };
 use crate::{
-    record::{Outcome, Series},
+    record::Outcome,
     store::{CellState, Run, StoredCell},
 };
 
@@ -120,7 +120,7 @@ fn decisive<'a>(
     verdict: Verdict,
 ) -> Option<(&'a StoredCell, &'a CellJudgement)> {
     let tension = |cell: &StoredCell| -> f64 {
-        let series: Vec<&Series> = cell.record().map(|record| record.series.iter().collect()).unwrap_or_default();
+        let series = cell.record().map(super::judge::judged).unwrap_or_default();
         let max = worst(&series).map_or(0.0, |(_, max)| max as f64);
         cell.cell.limit.map_or(-1.0 / (1.0 + max.max(0.0)), |limit| max.max(0.0) / limit.0 as f64)
     };

@@ -9,7 +9,9 @@ use super::{
     verdict::{CellJudgement, ExpectJudgement, Judgement, Verdict},
 };
 use crate::{
+    probe::PROBES,
     record::{Outcome, Record, Series},
+    registry,
     store::{CellState, Run, StoredCell},
     units::human,
 };
@@ -49,7 +51,7 @@ pub fn cell(cell: &StoredCell, load: Load<'_>) -> CellJudgement {
 }
 
 fn measured(cell: &StoredCell, record: &Record, load: Load<'_>) -> CellJudgement {
-    let timed: Vec<&Series> = record.series.iter().filter(|series| series.unit == "ns").collect();
+    let timed = judged(record);
     let mut reasons = Vec::new();
     let mut largest = Vec::new();
     for series in &timed {
@@ -96,7 +98,7 @@ fn measured(cell: &StoredCell, record: &Record, load: Load<'_>) -> CellJudgement
 
 /// The limit against the headline distribution, and the figure that decides in words.
 fn against_limit(record: &Record, timed: &[&Series], deciding: &Deciding) -> (Verdict, String) {
-    let count: u64 = record.series.iter().map(|series| series.headline().count).fold(0, u64::saturating_add);
+    let count: u64 = timed.iter().map(|series| series.headline().count).fold(0, u64::saturating_add);
     if count == 0 {
         return (Verdict::Inconclusive, "no samples".into());
     }
@@ -122,6 +124,15 @@ fn against_limit(record: &Record, timed: &[&Series], deciding: &Deciding) -> (Ve
     let above = counts.map_or_else(|| "samples".into(), |above| format!("{above} of {count} samples"));
     let verdict = if deciding.is_foreign() { Verdict::Contaminated } else { Verdict::Fail };
     (verdict, format!("{above} above the limit of {}, worst {} ({whose})", human(edge), human(max)))
+}
+
+/// The series that limits and headlines look at: times of the quantities that the probe names for it.
+pub(super) fn judged(record: &Record) -> Vec<&Series> {
+    // A record of a probe that this version does not know is judged by all of its times.
+    let probe = registry::build("probe", PROBES, &record.cell.probe).ok();
+    let named =
+        |series: &&Series| probe.as_ref().is_none_or(|probe| probe.judged().contains(&series.quantity.as_str()));
+    record.series.iter().filter(|series| series.unit == "ns").filter(named).collect()
 }
 
 /// The series with the largest sample, and that sample.

@@ -3,12 +3,12 @@
 use super::outcome;
 use crate::{
     agent::{
-        assignment,
+        admission, assignment,
         lock::{self, Lock},
     },
     cell::{Cell, Item},
     cli::how::How,
-    load::{LOADS, Surroundings},
+    load::{self, LOADS, Surroundings},
     machine,
     plan::reserved,
     registry,
@@ -43,9 +43,17 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
     if let Some(path) = outcome::report_path(how).filter(|_| how.output.is_some()) {
         writable(&path)?;
     }
+    // Nothing is asked for what is skipped.
+    let cells: Vec<Cell> = cells.iter().filter(|cell| reserved::reason(cell).is_none()).cloned().collect();
+    let refused = admission::refusals(&cells);
+    ensure!(
+        refused.is_empty(),
+        "this machine refuses what the plan asks for, so nothing was started:\n  {}",
+        refused.join("\n  ")
+    );
     let mut seen: Vec<(&Item, Option<&crate::cpus::CpuSet>)> = Vec::new();
     let mut loads: Vec<&Item> = Vec::new();
-    for cell in cells.iter().filter(|cell| reserved::reason(cell).is_none()) {
+    for cell in &cells {
         let kind = (&cell.probe, cell.cpus.as_ref());
         if !seen.contains(&kind) {
             seen.push(kind);
@@ -63,7 +71,12 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
 
 fn program_exists(item: &Item) -> Result<()> {
     let around = Surroundings { allowed: machine::allowed_cpus(), seed: 0 };
-    let launch = registry::build("load", LOADS, item)?.launch(&around)?;
+    let parts = load::parts(std::slice::from_ref(item), &around)?;
+    parts.items.iter().try_for_each(|item| part_exists(item, &around))
+}
+
+fn part_exists(item: &Item, around: &Surroundings) -> Result<()> {
+    let launch = registry::build("load", LOADS, item)?.launch(around)?;
     let Some(program) = launch.as_ref().and_then(|launch| launch.argv.first()) else { return Ok(()) };
     let search = std::env::var_os("PATH").unwrap_or_default();
     let found = match program.contains('/') {

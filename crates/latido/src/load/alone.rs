@@ -26,19 +26,35 @@ pub fn run(item: &Item, duration: Option<Ns>, seed: u64) -> Result<u8> {
     }
     let interrupts = Interrupts::watch()?;
     let around = Surroundings { allowed: machine::allowed_cpus(), seed };
-    let mut running = Running::start(load.as_ref(), &item.name, &around, None)?;
-    let launch = running.launch();
-    for note in [launch.note.clone(), Some(format!("running {}", launch.argv.join(" ")))].into_iter().flatten() {
-        // Nobody to tell it to is no reason to end the load.
-        let _ = writeln!(stderr(), "{note}");
+    let parts = super::parts(std::slice::from_ref(item), &around)?;
+    // Nobody to tell it to is no reason to end the load.
+    let tell = |text: &str| _ = writeln!(stderr(), "{text}");
+    parts.skipped.iter().for_each(|skip| tell(&format!("{}: {}", skip.what, skip.why)));
+    let mut all = Vec::new();
+    for item in &parts.items {
+        let load = registry::build("load", LOADS, item)?;
+        let running = Running::start(load.as_ref(), &item.name, &around, None)?;
+        running.launch().note.iter().for_each(|note| tell(note));
+        tell(&format!("running {}", running.launch().argv.join(" ")));
+        all.push(running);
     }
+    all.iter_mut().for_each(Running::measuring_starts);
     let until = duration.map(|span| Instant::now() + span.as_duration());
     while interrupts.count() == 0 && until.is_none_or(|until| Instant::now() < until) {
-        if !running.alive() {
-            bail!("the load ended by itself: {}", running.died().unwrap_or("no reason known"));
+        for running in &mut all {
+            if !running.alive() {
+                bail!("the load ended by itself: {}", running.died().unwrap_or("no reason known"));
+            }
         }
         thread::sleep(Duration::from_millis(50));
     }
-    running.stop();
+    for running in all.iter_mut().rev() {
+        running.measuring_ends();
+        let record = running.record();
+        let counts = record.achieved.iter().map(|(name, count)| format!(", {name} {count}")).collect::<String>();
+        let used = record.cpu_ns.map_or_else(String::new, |ns| format!("used {} of processor time", Ns(ns)));
+        tell(&format!("{}: {used}{counts}", record.item.name));
+        running.stop();
+    }
     Ok(if interrupts.count() > 0 && duration.is_some() { crate::host::INTERRUPTED } else { 0 })
 }

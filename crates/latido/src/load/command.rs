@@ -41,6 +41,6 @@ impl Load for Program {
     }
 
     fn launch(&self, _around: &Surroundings) -> Result<Option<Launch>> {
-        Ok(Some(Launch { argv: self.argv.clone(), version: None, note: None }))
+        Ok(Some(Launch::of(self.argv.clone())))
     }
 }

@@ -1,19 +1,38 @@
 //! What disturbs the machine while a probe runs: one file each and one line in [`LOADS`].
 
+pub mod account;
 pub mod alone;
 pub mod running;
 
 mod command;
+mod cpu_memory_video;
 mod none;
+mod rt_interference;
 mod spin;
 mod stress_cpu;
 mod stress_ng;
+mod video;
 
-use crate::{cpus::CpuSet, registry::Def, units::Ns};
+use crate::{
+    cell::Item,
+    cpus::CpuSet,
+    record::Skip,
+    registry::{self, Def},
+    units::Ns,
+};
 use anyhow::Result;
 
 /// Every load.
-pub const LOADS: &[Def<dyn Load>] = &[none::DEF, stress_cpu::DEF, spin::DEF, stress_ng::DEF, command::DEF];
+pub const LOADS: &[Def<dyn Load>] = &[
+    none::DEF,
+    stress_cpu::DEF,
+    spin::DEF,
+    stress_ng::DEF,
+    rt_interference::DEF,
+    video::DEF,
+    cpu_memory_video::DEF,
+    command::DEF,
+];
 
 /// A load. It is always a program of its own; this says which.
 pub trait Load {
@@ -26,6 +45,11 @@ pub trait Load {
     /// The program is missing, with the command that installs it.
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>>;
 
+    /// For a preset: the loads that it stands for here, all at once. `None` for a load of its own.
+    fn parts(&self, _around: &Surroundings) -> Option<Parts> {
+        None
+    }
+
     /// How long it takes from the start to the full load.
     fn settle(&self) -> Ns {
         Ns::from_millis(500)
@@ -36,6 +60,33 @@ pub trait Load {
     fn bear(&self) -> Option<Result<()>> {
         None
     }
+}
+
+/// What a preset stands for on this machine.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// The loads, none of them a preset.
+    pub items: Vec<Item>,
+    /// What is left out or replaced, and why.
+    pub skipped: Vec<Skip>,
+}
+
+/// The loads to start for the items of a cell, presets taken apart.
+///
+/// # Errors
+/// An item that is no load.
+pub fn parts(items: &[Item], around: &Surroundings) -> Result<Parts> {
+    let mut all = Parts::default();
+    for item in items {
+        match registry::build("load", LOADS, item)?.parts(around) {
+            Some(parts) => {
+                all.items.extend(parts.items);
+                all.skipped.extend(parts.skipped);
+            }
+            None => all.items.push(item.clone()),
+        }
+    }
+    Ok(all)
 }
 
 /// What a load may need to know.
@@ -55,4 +106,11 @@ pub struct Launch {
     pub version: Option<String>,
     /// What a person should know.
     pub note: Option<String>,
+}
+
+impl Launch {
+    /// A command of which no more is known.
+    pub fn of(argv: Vec<String>) -> Self {
+        Self { argv, version: None, note: None }
+    }
 }

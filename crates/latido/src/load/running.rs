@@ -1,6 +1,9 @@
 //! A load at work: the guard that starts it, looks after it and ends it with all its descendants.
 
-use super::{Launch, Load, Surroundings};
+use super::{
+    Launch, Load, Surroundings,
+    account::{self, Account, Counts},
+};
 use crate::{
     agent::{
         journal::{self, Borrowed, Journal, MARK},
@@ -13,7 +16,6 @@ use anyhow::{Context, Result};
 use latido_sys::process;
 use signal_hook::consts::SIGKILL;
 use std::{
-    collections::BTreeMap,
     fs,
     io::Read,
     os::unix::process::ExitStatusExt,
@@ -35,8 +37,15 @@ pub struct Running {
     launch: Launch,
     process: Option<Process>,
     died: Option<String>,
-    cpu_at_start: Option<u64>,
-    cpu_at_end: Option<u64>,
+    at_start: Usage,
+    at_end: Usage,
+}
+
+/// What the load had used and done at one moment.
+#[derive(Debug, Default)]
+struct Usage {
+    cpu_ns: Option<u64>,
+    counts: Counts,
 }
 
 #[derive(Debug)]
@@ -44,6 +53,7 @@ struct Process {
     child: Child,
     mark: String,
     tail: Arc<Mutex<Vec<u8>>>,
+    account: Account,
 }
 
 impl Running {
@@ -55,8 +65,7 @@ impl Running {
     pub fn start(load: &dyn Load, name: &str, around: &Surroundings, journal: Option<&mut Journal>) -> Result<Self> {
         let item = Item { name: name.into(), options: load.options() };
         let Some(launch) = load.launch(around)? else {
-            let launch = Launch { argv: Vec::new(), version: None, note: None };
-            return Ok(Self { item, launch, process: None, died: None, cpu_at_start: None, cpu_at_end: None });
+            return Ok(Self::new(item, Launch::of(Vec::new()), None));
         };
         let mark = mark();
         if let Some(journal) = journal {
@@ -64,7 +73,7 @@ impl Running {
         }
         let (program, arguments) = launch.argv.split_first().context("the load has no program")?;
         let mut command = Command::new(program);
-        command.args(arguments).env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args(arguments).env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Should the supervisor be killed, the kernel ends the load's first process at once; the host finds the rest.
         let manners =
             process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: true, nice: None };
@@ -84,9 +93,15 @@ impl Running {
                 }
             });
         }
+        let account = child.stdout.take().map(Account::of).unwrap_or_default();
         crate::fault::point("agent");
-        let process = Some(Process { child, mark, tail });
-        Ok(Self { item, launch, process, died: None, cpu_at_start: None, cpu_at_end: None })
+        let process = Some(Process { child, mark, tail, account });
+        Ok(Self::new(item, launch, process))
+    }
+
+    fn new(item: Item, launch: Launch, process: Option<Process>) -> Self {
+        let (at_start, at_end) = (Usage::default(), Usage::default());
+        Self { item, launch, process, died: None, at_start, at_end }
     }
 
     /// Looks whether it lives. Once dead, always dead.
@@ -116,13 +131,18 @@ impl Running {
 
     /// Notes the processor time used so far: the measurement starts now.
     pub fn measuring_starts(&mut self) {
-        self.cpu_at_start = self.cpu_time();
+        self.at_start = self.usage();
     }
 
     /// Notes life and processor time: the measurement is over.
     pub fn measuring_ends(&mut self) {
         self.alive();
-        self.cpu_at_end = self.cpu_time();
+        self.at_end = self.usage();
+    }
+
+    fn usage(&self) -> Usage {
+        let counts = self.process.as_ref().map(|process| process.account.now()).unwrap_or_default();
+        Usage { cpu_ns: self.cpu_time(), counts }
     }
 
     /// The command; empty for a load that is nothing.
@@ -132,7 +152,7 @@ impl Running {
 
     /// What the record says of it.
     pub fn record(&self) -> LoadRecord {
-        let used = self.cpu_at_end.zip(self.cpu_at_start).map(|(end, start)| end.saturating_sub(start));
+        let used = self.at_end.cpu_ns.zip(self.at_start.cpu_ns).map(|(end, start)| end.saturating_sub(start));
         LoadRecord {
             item: self.item.clone(),
             argv: self.launch.argv.clone(),
@@ -141,7 +161,7 @@ impl Running {
             alive: self.died.is_none(),
             died: self.died.clone(),
             cpu_ns: used.filter(|_| self.process.is_some()),
-            achieved: BTreeMap::new(),
+            achieved: account::between(&self.at_start.counts, &self.at_end.counts),
         }
     }
 

@@ -2,13 +2,14 @@
 
 mod gap;
 mod null;
+mod pendulum;
 mod wakeup;
 
 use crate::{agent::stage::Stage, cell::Cell, cpus::CpuSet, registry::Def, units::Ns};
 use anyhow::Result;
 
 /// Every probe.
-pub const PROBES: &[Def<dyn Probe>] = &[wakeup::DEF, gap::DEF, null::DEF];
+pub const PROBES: &[Def<dyn Probe>] = &[wakeup::DEF, gap::DEF, null::DEF, pendulum::DEF];
 
 /// A measuring procedure. Built from its options on the host (to refuse nonsense before anything starts) and again in
 /// the measuring process on the target (to measure).
@@ -22,6 +23,12 @@ pub trait Probe {
     /// The unit of a quantity: `ns`, `ps` (also a time), or one that is no time, such as `urad`.
     fn unit(&self, _quantity: &str) -> &'static str {
         "ns"
+    }
+
+    /// The quantities that limits and headlines look at: how long a sleep was asked to be, or what the clock costs, is
+    /// nobody's failure.
+    fn judged(&self) -> &'static [&'static str] {
+        self.quantities()
     }
 
     /// What tells its series of one quantity apart, with the values possible: `kind` of a mutex, `size` of a matrix.

@@ -1,12 +1,14 @@
 //! The live view of a running cell: lines of text from what the agent says, for a terminal and for a log.
 
+mod pendulum;
+
 use super::terminal::{Paint, Style, fit, paint};
 use crate::{
     cell::Cell,
     probe::PROBES,
     protocol::{Progress, ThreadProgress},
     registry,
-    units::human,
+    units::{self, human},
 };
 
 /// What the host knows beside the agent's progress.
@@ -81,6 +83,8 @@ pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
             lines.push(paint(&fit(&text, style.width), Paint::Dim, style));
         }
         lines.extend(spike(progress).map(|text| fit(&text, style.width)));
+        let room = height.saturating_sub(lines.len());
+        lines.extend(pendulum::picture(progress, style.width, room));
     }
     lines.truncate(height.max(1));
     lines
@@ -91,7 +95,8 @@ pub fn line(view: View<'_>) -> String {
     let progress = view.progress;
     // Numbers of another process: hostile ones must not stop the view.
     let sum = |of: fn(&ThreadProgress) -> u64| progress.threads.iter().map(of).fold(0, u64::saturating_add);
-    let Some(max) = progress.threads.iter().filter_map(|thread| thread.max).max() else {
+    let timed = progress.threads.iter().filter(|thread| thread.unit.is_none());
+    let Some(max) = timed.filter_map(|thread| thread.max).max() else {
         return head(view, usize::MAX);
     };
     let (count, missed) = (sum(|thread| thread.count), sum(|thread| thread.missed));
@@ -142,10 +147,29 @@ fn left(view: View<'_>) -> String {
 /// Columns: where the middle ones fit, and how wide the bar may be (0 is none).
 fn layout(view: View<'_>, style: Style) -> (bool, usize) {
     let middle = style.width >= 52;
-    let fixed = 4 + 10 + 10 + if middle { 20 } else { 0 } + if view.is_periodic() { 8 } else { 0 };
+    let fixed = 4
+        + what(view, "").chars().count()
+        + 10
+        + 10
+        + if middle { 20 } else { 0 }
+        + if view.is_periodic() { 8 } else { 0 };
     let bar = style.width.saturating_sub(fixed + 2).min(40);
     (middle, if bar >= 16 { bar } else { 0 })
 }
+
+/// The column that says what a row measures, where not all rows measure the same.
+fn what(view: View<'_>, name: &str) -> String {
+    let names = || view.progress.threads.iter().map(|thread| thread.name.as_str());
+    let first = names().next().unwrap_or_default();
+    if names().all(|other| other == first) {
+        return String::new();
+    }
+    let width = names().map(|name| name.chars().count()).max().unwrap_or(0).min(WHAT);
+    format!("  {:<width$}", fit(name, width))
+}
+
+/// The widest name of a row.
+const WHAT: usize = 24;
 
 fn header(view: View<'_>, style: Style) -> String {
     let (middle, bar) = layout(view, style);
@@ -156,15 +180,18 @@ fn header(view: View<'_>, style: Style) -> String {
         0 => String::new(),
         _ => format!("  1us{legend:^w$}10ms", w = bar - 7),
     };
-    let text = format!("{:>4}  {:>8}{middle}  {:>8}{missed}{scale}", "CPU", view.last(), "max");
+    let what = what(view, "");
+    let text = format!("{:>4}{what}  {:>8}{middle}  {:>8}{missed}{scale}", "CPU", view.last(), "max");
     paint(&fit(&text, style.width), Paint::Dim, style)
 }
 
 fn row(thread: &ThreadProgress, view: View<'_>, style: Style) -> String {
     let (middle, bar) = layout(view, style);
     let cpu = thread.cpu.map_or_else(|| "-".into(), |cpu| cpu.to_string());
-    let time = |value: Option<i64>| value.map_or_else(|| "-".into(), |value| fit(&human(value), 8));
-    let over = |value: i64| view.cell.limit.is_some_and(|limit| i128::from(value) > i128::from(limit.0));
+    let unit = thread.unit.as_deref().unwrap_or("ns");
+    let time = |value: Option<i64>| value.map_or_else(|| "-".into(), |value| fit(&units::shown(value, unit), 8));
+    let over =
+        |value: i64| unit == "ns" && view.cell.limit.is_some_and(|limit| i128::from(value) > i128::from(limit.0));
     let now = if thread.count > 0 { Some(thread.now) } else { None };
     let middle = if middle { format!("  {:>8}  {:>8}", time(thread.p50), time(thread.p999)) } else { String::new() };
     let max = format!("{:>8}", time(thread.max));
@@ -172,8 +199,8 @@ fn row(thread: &ThreadProgress, view: View<'_>, style: Style) -> String {
     let missed = format!("{:>6}", short(thread.missed));
     let missed = if thread.missed > 0 { paint(&missed, Paint::Bad, style) } else { missed };
     let missed = if view.is_periodic() { format!("  {missed}") } else { String::new() };
-    let text = format!("{cpu:>4}  {:>8}{middle}  {max}{missed}", time(now));
-    if bar > 0 { format!("{text}  {}", bar_of(thread, bar)).trim_end().to_string() } else { text }
+    let text = format!("{cpu:>4}{}  {:>8}{middle}  {max}{missed}", what(view, &thread.name), time(now));
+    if bar > 0 && unit == "ns" { format!("{text}  {}", bar_of(thread, bar)).trim_end().to_string() } else { text }
 }
 
 /// A count in at most six characters.
@@ -212,7 +239,8 @@ fn bar_of(thread: &ThreadProgress, width: usize) -> String {
 }
 
 fn spike(progress: &Progress) -> Option<String> {
-    let latest = progress.threads.iter().filter_map(|thread| Some((thread.spike?, thread.cpu)));
+    let timed = progress.threads.iter().filter(|thread| thread.unit.is_none());
+    let latest = timed.filter_map(|thread| Some((thread.spike?, thread.cpu)));
     let ((value, at), cpu) = latest.max_by_key(|((_, at), _)| *at)?;
     let cpu = cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
     Some(format!("last spike {}{cpu} at {}", human(value), clock(at)))
@@ -245,6 +273,7 @@ mod tests {
             max: Some(max),
             missed: 0,
             spike: Some((max, 3_200_000_000 + u64::from(cpu))),
+            ..ThreadProgress::default()
         }
     }
 

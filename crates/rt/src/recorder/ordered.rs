@@ -43,6 +43,13 @@ impl Ordered {
         self.offered.add(1);
     }
 
+    /// The last value kept, if any.
+    pub fn latest(&self) -> Option<i64> {
+        let held = usize::try_from(self.offered.get()).ok()?.min(self.words.len().checked_div(2)?);
+        let at = held.checked_sub(1)?.checked_mul(2)?;
+        self.words.get(at).map(|word| word.get() as i64)
+    }
+
     /// What was kept so far.
     pub fn read(&self) -> Vec<Sample> {
         let held = usize::try_from(self.offered.get()).unwrap_or(usize::MAX);

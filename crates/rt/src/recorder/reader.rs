@@ -108,6 +108,11 @@ impl Reader {
         self.shared.ordered.is_on().then(|| self.shared.ordered.read())
     }
 
+    /// The last sample of those kept in order.
+    pub fn latest(&self) -> Option<i64> {
+        self.shared.ordered.latest()
+    }
+
     /// Copies the state of one moment; `None` when the writer left no pause long enough (then try again later).
     ///
     /// Afterwards [`Reader::blocks`] and the snapshot's current block together are exactly the samples counted.

@@ -46,7 +46,7 @@ impl Fake {
             recorder,
             overrun,
             || self.now(),
-            |pass, recorder, overrun| sweep(self, pass, &self.stop, recorder, overrun),
+            |pass, recorder, overrun| sweep(self, pass, &self.stop, recorder, overrun, &mut Nothing),
         )
     }
 }
@@ -222,7 +222,7 @@ fn a_refused_sleep_is_reported() {
         &mut recorder,
         None,
         || 5,
-        |pass, recorder, overrun| sweep(&Refuses, pass, &stop, recorder, overrun),
+        |pass, recorder, overrun| sweep(&Refuses, pass, &stop, recorder, overrun, &mut Nothing),
     );
     assert_eq!((outcome.end, outcome.slots), (End::Failed(Errno::EINVAL), Slots::default()));
 }

@@ -1,0 +1,74 @@
+use super::*;
+use crate::recorder::{self, Config};
+use proptest::prelude::*;
+
+/// The largest angle of so many actuations that come after these times by turns, and whether it fell.
+fn balance(seed: u64, times_ns: &[u64], actuations: usize) -> (i64, bool) {
+    let mut pendulum = Pendulum::new(seed);
+    let angles = times_ns.iter().cycle().take(actuations).map_while(|passed| pendulum.actuate(*passed));
+    let largest = angles.map(i64::abs).max().unwrap_or(0);
+    (largest, pendulum.fallen)
+}
+
+#[test]
+fn the_sine_is_one() {
+    for tenth in -10..=10 {
+        let x = FALLEN * f64::from(tenth) / 10.0;
+        assert!((sine(x) - x.sin()).abs() < 1e-6, "{x}");
+    }
+    assert_eq!((FALLEN * 1e6).round() as i64, FALLEN_URAD);
+}
+
+proptest! {
+    /// On time it stands, whoever pushes: within 6 degrees for 20 s.
+    #[test]
+    fn on_time_it_stands(seed: u64) {
+        let (largest, fallen) = balance(seed, &[1_000_000], 20_000);
+        prop_assert!(!fallen && largest < 105_000, "{largest} urad");
+    }
+
+    /// A torque held for 60 ms throws it over, whoever pushes; afterwards there are no more angles.
+    #[test]
+    fn a_long_absence_throws_it_over(seed: u64) {
+        let (largest, fallen) = balance(seed, &[60_000_000], 100);
+        prop_assert!(fallen && largest >= FALLEN_URAD - 1, "{largest} urad");
+    }
+
+    /// The plant moves through time, not through steps: cutting an actuation's time into the integration's own steps
+    /// changes nothing while the torque is the same.
+    #[test]
+    fn pushes_depend_on_time_alone(seed: u64, at in 1u64..1_000) {
+        let push = unit(seed, at * PUSH_NS);
+        prop_assert!((-1.0..=1.0).contains(&push));
+        prop_assert_eq!(push, unit(seed, at * PUSH_NS));
+    }
+}
+
+/// Being late costs: with every tenth actuation 9 ms late it swings farther for nine seeds of ten.
+#[test]
+fn being_late_makes_it_swing() {
+    let late = [&[1_000_000; 9][..], &[9_000_000]].concat();
+    let farther =
+        (0..100).filter(|seed| balance(*seed, &late, 2_000).0 > balance(*seed, &[1_000_000], 9_000).0).count();
+    assert!(farther >= 90, "{farther} of 100");
+}
+
+/// Every actuation is a slot; each has an angle while it stands; ordered samples hold the sign.
+#[test]
+fn a_real_run_counts_slots_and_angles() {
+    let keep = Config { ordered: 100, ..Config::default() };
+    let (mut lateness, late) = recorder::new(&Config { periodic: true, ..keep.clone() }).unwrap();
+    let (mut angles, angle) = recorder::new(&keep).unwrap();
+    rehearse(&mut lateness, &mut angles);
+    let schedule = Schedule { start_ns: 0, period_ns: 500_000, deadline_ns: 500_000, warmup: 5, slots: 60 };
+    let outcome = run(&schedule, 7, &AtomicBool::new(false), &mut lateness, &mut angles);
+    let (ordered_late, ordered) = (late.ordered().unwrap(), angle.ordered().unwrap());
+    let (late, _) = late.finish(lateness);
+    let (angle, _) = angle.finish(angles);
+    assert_eq!(outcome.slots.met + outcome.slots.late + outcome.slots.missed, 60);
+    assert_eq!(late.plain.count, outcome.slots.met + outcome.slots.late);
+    assert_eq!((angle.plain.count, ordered.len() as u64), (late.plain.count, late.plain.count));
+    assert_eq!(ordered_late.iter().map(|s| s.value).max(), late.plain.max);
+    assert_eq!(ordered.iter().map(|s| s.value.abs()).max(), angle.plain.max);
+    assert!(ordered.windows(2).all(|pair| pair[0].at_ns < pair[1].at_ns));
+}
