@@ -115,7 +115,7 @@ impl Scene {
     }
 
     /// When counting began, in ns; 0 before.
-    pub fn first_ns(&self) -> u64 {
+    fn first_ns(&self) -> u64 {
         self.first_ns.load(Acquire)
     }
 
