@@ -5,9 +5,12 @@
 pub mod clock;
 mod errno;
 pub mod memory;
+pub mod mutex;
+pub mod priority;
 pub mod process;
 pub mod procfs;
 pub mod sched;
+pub mod semaphore;
 pub mod signal;
 pub mod tsc;
 pub mod usage;

@@ -16,6 +16,7 @@ mod reader;
 mod ring;
 mod shared;
 mod table;
+mod tallies;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ pub use largest::CAPACITY as LARGEST;
 pub use reader::{Reader, Snapshot};
 pub use ring::SLOTS as RING;
 pub use table::TICKS as TABLE;
+pub use tallies::TALLIES;
 
 use crate::{
     block::{Class, Sample},
