@@ -34,6 +34,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod block;
+pub mod compute;
 pub mod gap;
 pub mod histogram;
 pub mod inversion;
@@ -43,6 +44,7 @@ pub mod priority;
 pub mod recorder;
 pub mod rounds;
 pub mod sleep;
+pub mod switch;
 pub mod wakeup;
 mod word;
 

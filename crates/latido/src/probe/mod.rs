@@ -1,5 +1,6 @@
 //! Measuring procedures: one file each and one line in [`PROBES`].
 
+mod compute;
 mod gap;
 mod mutex;
 mod null;
@@ -7,14 +8,26 @@ mod pendulum;
 mod priority;
 mod rounds;
 mod sleep;
+mod switch;
 mod wakeup;
+
+pub use switch::partner::run as partner;
 
 use crate::{agent::stage::Stage, cell::Cell, cpus::CpuSet, registry::Def, units::Ns};
 use anyhow::Result;
 
 /// Every probe.
-pub const PROBES: &[Def<dyn Probe>] =
-    &[wakeup::DEF, gap::DEF, mutex::DEF, priority::DEF, sleep::DEF, pendulum::DEF, null::DEF];
+pub const PROBES: &[Def<dyn Probe>] = &[
+    wakeup::DEF,
+    gap::DEF,
+    mutex::DEF,
+    priority::DEF,
+    sleep::DEF,
+    switch::DEF,
+    compute::DEF,
+    pendulum::DEF,
+    null::DEF,
+];
 
 /// A measuring procedure. Built from its options on the host (to refuse nonsense before anything starts) and again in
 /// the measuring process on the target (to measure).
