@@ -305,7 +305,7 @@ impl Judged {
         };
         let expect = |text: &str, verdict, detail: &str| {
             let each = configurations.iter().zip(1..).flat_map(|(c, cell)| series(text, verdict, c, cell)).collect();
-            ExpectJudgement { text: text.into(), verdict, detail: detail.into(), each }
+            ExpectJudgement { text: text.into(), claim: None, of_study: false, verdict, detail: detail.into(), each }
         };
         let judgement = Judgement {
             verdict: Verdict::Fail,

@@ -52,7 +52,7 @@ pub fn said(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
         Verdict::Fail => ("✗", "bad", "Fails"),
         Verdict::Inconclusive => ("?", "warn", "Undecided"),
         Verdict::Contaminated => ("!", "warn", "Contaminated"),
-        Verdict::Infra => ("!", "warn", "Not measured"),
+        Verdict::Infra | Verdict::Skipped => ("!", "warn", "Not measured"),
     }
 }
 
@@ -72,7 +72,7 @@ fn heaviest(cells: &[&CellJudgement]) -> Option<Verdict> {
         Verdict::Fail => 1,
         Verdict::Contaminated => 2,
         Verdict::Inconclusive => 3,
-        Verdict::Infra => 4,
+        Verdict::Infra | Verdict::Skipped => 4,
     };
     cells.iter().map(|cell| cell.verdict).max_by_key(weight)
 }
