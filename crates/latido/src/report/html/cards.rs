@@ -7,6 +7,7 @@ use crate::{
     },
     report::{
         ReportInput,
+        chapter::Chapter,
         figures::axis::value_label,
         section::{Section, Series},
         sentence, words,
@@ -78,10 +79,20 @@ fn heaviest(cells: &[&CellJudgement]) -> Option<Verdict> {
 }
 
 /// One card for each series that a limit or an expectation judges, or for each if nothing is judged.
-pub fn cards(input: &ReportInput, sections: &[Section]) -> Cards {
+pub fn cards(input: &ReportInput, chapters: &[Chapter]) -> Cards {
     let mut all: Vec<(u8, Card, bool)> = Vec::new();
-    for section in sections {
-        all.extend(section.series.iter().map(|series| card(input, section, series)));
+    for chapter in chapters {
+        let before = all.len();
+        let each = chapter.sections.iter().flat_map(|section| section.series.iter().map(move |one| (section, one)));
+        all.extend(each.map(|(section, series)| card(input, section, series)));
+        // A card for each of many calls that nobody judged would say nothing dozens of times.
+        if chapter.is_folded() {
+            let judged = all.split_off(before).into_iter().filter(|(_, _, judged)| *judged);
+            all.extend(judged);
+            if all.len() == before {
+                all.extend(measured(chapter).map(|card| (1, card, false)));
+            }
+        }
     }
     if all.iter().any(|(_, _, judged)| *judged) {
         all.retain(|(_, _, judged)| *judged);
@@ -93,6 +104,30 @@ pub fn cards(input: &ReportInput, sections: &[Section]) -> Cards {
     let mut shown: Vec<Card> = all.into_iter().map(|(_, card, _)| card).collect();
     let rest = shown.split_off(shown.len().min(MOST));
     Cards { shown, rest }
+}
+
+/// The card of a chapter in which nothing is judged.
+fn measured(chapter: &Chapter) -> Option<Card> {
+    let all = chapter.sections.iter().flat_map(|section| section.series.iter().map(move |one| (section, one)));
+    let timed = all.filter(|(section, _)| section.unit == "ns").filter_map(|(a, b)| Some((b.max()?, a, b)));
+    let (max, section, series) = timed.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let systems = words::many(chapter.systems.len() as u64, "system");
+    let why = format!(
+        "Largest: {} in {} ({}). No limit was set and nothing was expected of it, so nothing is decided.",
+        section.value(max),
+        section.short_title(),
+        series.name
+    );
+    Some(Card {
+        question: chapter.title(),
+        name: format!("{} on {systems}", words::many(chapter.rows.len() as u64, "row")),
+        sign: "·",
+        class: "plain",
+        word: "Measured",
+        why,
+        expected: Vec::new(),
+        reasons: Vec::new(),
+    })
 }
 
 /// A card with its weight and whether anything judges its series.
@@ -183,7 +218,9 @@ fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Ver
 mod tests {
     use super::*;
     use crate::report::{
+        chapter::chapters,
         sample::{self, Judged},
+        sample_calls,
         section::sections,
     };
 
@@ -191,7 +228,7 @@ mod tests {
         let judged = Judged::of(configurations);
         let mut input = judged.input(configurations);
         change(&mut input);
-        cards(&input, &sections(configurations))
+        cards(&input, &chapters(&sections(configurations)))
     }
 
     #[test]
@@ -223,5 +260,20 @@ mod tests {
         let cards = of(&all, |_| ());
         assert_eq!((cards.shown.len(), cards.rest.len()), (MOST, 40 - MOST));
         assert!(cards.shown.iter().any(|c| c.name.contains("bad")), "{:?}", cards.shown);
+    }
+
+    /// Sixteen calls that nobody judged are one card, not sixteen.
+    #[test]
+    fn many_unjudged_calls_share_a_card() {
+        let shown = of(&sample_calls::mutex(&["idle", "busy"]), |_| ()).shown;
+        let [card] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!(
+            (card.question.as_str(), card.name.as_str(), card.word),
+            ("Mutex calls", "13 rows on 2 systems", "Measured")
+        );
+        assert!(card.why.starts_with("Largest: "), "{}", card.why);
+        let mut both = sample_calls::mutex(&["idle"]);
+        both.push(sample::of("x", &[5_000], Some(100_000)));
+        assert_eq!(of(&both, |_| ()).shown.len(), 1, "beside a judged one they have none");
     }
 }
