@@ -122,7 +122,7 @@ fn power_of_ten_below(v: f64) -> f64 {
 
 /// A tick of a value axis: `500 ns`, `20 µs`, `1 ms`, `50 mrad`.
 pub fn value_label(v: f64, unit: &str) -> String {
-    if v == 0.0 && unit == "ns" {
+    if v == 0.0 {
         return "0".into();
     }
     let (name, per) = unit::of_tick(v, unit);

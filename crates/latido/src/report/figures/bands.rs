@@ -111,6 +111,9 @@ fn draw(section: &Section) -> Drawing {
     }
     for (i, name) in names.iter().enumerate() {
         let middle = frame.left + per_band * (i as f64 + 0.5);
+        if empty(&bands, i) {
+            svg.text("small", (middle, frame.bottom - 5.0), Anchor::Middle, "0");
+        }
         let class = if text_width(name, 11.0) > per_band - 4.0 { "small" } else { "tick" };
         svg.text(class, (middle, frame.bottom + 16.0), Anchor::Middle, name);
     }
@@ -124,6 +127,10 @@ fn draw(section: &Section) -> Drawing {
             if n > 0 {
                 let tip = format!("{}, {name}: {}", series.name, words::many(n, section.noun()));
                 svg.rect("bar", (x + 1.0, top), (bar - 2.0, frame.bottom - top), &tip);
+            }
+            if n == 0 && empty(&bands, i) {
+                // One zero for all systems, below.
+                continue;
             }
             if upright {
                 svg.upright("small", (x + bar / 2.0 + 3.5, top - 4.0), Anchor::Start, &short_count(n));
@@ -146,6 +153,11 @@ fn draw(section: &Section) -> Drawing {
         said.push(format!("{}: {line}", series.name));
     }
     svg.finish(None, &format!("{}: counts per band", section.title()), &format!("{}.", said.join("; ")))
+}
+
+/// Whether no system has a sample in a band.
+fn empty(bands: &[(Option<i64>, Vec<u64>)], band: usize) -> bool {
+    bands.get(band).is_none_or(|(_, counts)| counts.iter().all(|n| *n == 0))
 }
 
 /// The study's two figures of a system: `maximum 294 µs, 99.9 % ≤ 1 µs, 8 > 200 µs`.

@@ -28,7 +28,7 @@ pub const FIGURE: Overview = Overview {
 };
 
 /// Columns of all series together: more would only make the file large.
-const ALL_COLUMNS: usize = 9_000;
+const ALL_COLUMNS: usize = 7_500;
 /// Rows of the table behind the figure.
 const ALL_ROWS: usize = 300;
 

@@ -99,7 +99,7 @@ impl Motion<'_, '_> {
 
 fn draw(chapter: &Chapter) -> Drawing {
     let motions = motions(chapter);
-    let (left, right) = (76.0, WIDTH - 18.0);
+    let (left, right) = (92.0, WIDTH - 18.0);
     let names = 16.0 * motions.len() as f64;
     let above = Frame { left, right, top: names + 12.0, bottom: names + 182.0 };
     let below = Frame { left, right, top: above.bottom + 16.0, bottom: above.bottom + 186.0 };
