@@ -78,6 +78,8 @@ pub struct Track {
     pub largest: Vec<Sample>,
     /// Its samples in the order of time, where they were kept.
     pub samples: Vec<Point>,
+    /// The probe's own facts of it, as [`Series::facts`].
+    pub facts: BTreeMap<String, i64>,
 }
 
 /// What [`configurations`] found.
@@ -228,6 +230,7 @@ impl Part {
             blocks: data.blocks,
             largest: data.largest,
             samples: data.samples,
+            facts: series.facts.clone(),
         });
     }
 

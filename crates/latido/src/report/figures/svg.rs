@@ -202,6 +202,12 @@ impl Svg {
         self.add(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{text}</text>"));
     }
 
+    /// A text on the plot area, with a ground of its own so that lines do not cross it out.
+    pub fn inside(&mut self, class: &str, at: (f64, f64), text: &str) {
+        self.rect("ground", (at.0 - 3.0, at.1 - 11.0), (text_width(text, 11.0) + 6.0, 15.0), "");
+        self.text(class, at, Anchor::Start, text);
+    }
+
     /// A text that reads upwards, from its lower end.
     pub fn upright(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
         let (x, y) = (number(at.0), number(at.1));
@@ -242,9 +248,9 @@ impl Svg {
     }
 
     /// The finished picture.
-    pub fn finish(self, variant: Option<&'static str>, title: &str, description: &str) -> Drawing {
+    pub fn finish(self, variant: Option<&str>, title: &str, description: &str) -> Drawing {
         Drawing {
-            variant,
+            variant: variant.map(String::from),
             title: title.to_owned(),
             description: description.to_owned(),
             width: self.width,
@@ -258,7 +264,7 @@ impl Svg {
 #[derive(Debug)]
 pub struct Drawing {
     /// The name of this form, where a figure has several to choose from.
-    pub variant: Option<&'static str>,
+    pub variant: Option<String>,
     /// What it shows.
     pub title: String,
     /// What it says to those who cannot see it.
