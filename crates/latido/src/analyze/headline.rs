@@ -59,7 +59,18 @@ pub(super) fn headline(
     let count = |word: &str| expectations.iter().filter(|one| one.word() == word).count();
     let counts = ["reproduced", "not reproduced", "not measured"].map(|word| (count(word), word));
     let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
-    format!("of {} conclusions {}; {text}", expectations.len(), told.join(", "))
+    let counts = format!("of {} conclusions {}", expectations.len(), told.join(", "));
+    // What the conclusions alone decide needs no more than the one that does not hold.
+    let cells_decide = verdict != Verdict::Pass && cells.iter().any(|judged| judged.verdict == verdict);
+    if cells_decide || is_interrupted(run, verdict, cells) {
+        return format!("{counts}; {text}");
+    }
+    let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail);
+    failed.map_or_else(|| counts.clone(), |one| format!("{counts}; {}", of_study(one)))
+}
+
+fn of_study(one: &ExpectJudgement) -> String {
+    format!("{}: {}: {}", one.word(), one.sentence(), one.detail)
 }
 
 fn decided(
@@ -70,7 +81,7 @@ fn decided(
     closest: Option<&ExpectJudgement>,
 ) -> String {
     let expected = |one: &ExpectJudgement| match one.of_study {
-        true => format!("{}: {}: {}", one.word(), one.sentence(), one.detail),
+        true => of_study(one),
         false => format!("expected {}: {}", one.text, one.detail),
     };
     let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail);

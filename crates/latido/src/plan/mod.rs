@@ -68,6 +68,14 @@ pub struct Citation {
     pub place: Option<String>,
 }
 
+impl std::fmt::Display for Citation {
+    /// `Author: Title. Place, year`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let place = self.place.as_ref().map(|place| format!("{place}, ")).unwrap_or_default();
+        write!(f, "{}: {}. {place}{}", self.author, self.title, self.year)
+    }
+}
+
 /// Axes and labels with the level wanted of each: `load` to `ramp`, `kind` to `inherit`.
 pub type Filter = Vec<(String, String)>;
 

@@ -203,6 +203,10 @@ impl Probe for Mutex {
         labels
     }
 
+    fn unit(&self, quantity: &str) -> &'static str {
+        if quantity.ends_with("_batch") { "ps" } else { "ns" }
+    }
+
     fn counts(&self) -> &'static [&'static str] {
         &["calls", "rounds"]
     }

@@ -104,6 +104,10 @@ impl Probe for Priority {
         }
     }
 
+    fn unit(&self, quantity: &str) -> &'static str {
+        if quantity.ends_with("_batch") { "ps" } else { "ns" }
+    }
+
     fn counts(&self) -> &'static [&'static str] {
         &["calls"]
     }

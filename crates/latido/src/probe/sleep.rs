@@ -105,6 +105,10 @@ impl Probe for Sleep {
         &["sleeps"]
     }
 
+    fn expected(&self) -> Option<Ns> {
+        Some(Ns(self.length.0.saturating_mul(self.sleeps).saturating_mul(self.mode.each().len() as u64)))
+    }
+
     fn counts_samples(&self) -> bool {
         self.sleeps > 0
     }

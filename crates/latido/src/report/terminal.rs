@@ -138,11 +138,7 @@ fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
     let mut lines = vec![paint(title, Paint::Dim, style)];
     for one in all {
         let label = format!("  {:<width$} ", one.word());
-        let text = match &one.claim {
-            Some(claim) => format!("{claim} ({}): {}", one.text, one.detail),
-            None => format!("{}: {}", one.text, one.detail),
-        };
-        lines.extend(hang(&label, tone(one.verdict), &text, style));
+        lines.extend(hang(&label, tone(one.verdict), &format!("{}: {}", one.sentence(), one.detail), style));
     }
     lines
 }

@@ -1,6 +1,7 @@
 //! What makes a plan a study: reserved names, comparisons, sources, printed numbers, and the scale.
 
 use super::*;
+use crate::published;
 use std::collections::BTreeSet;
 
 const STUDY: &str = r#"schema = 1
@@ -110,6 +111,125 @@ fn a_limit_is_an_edge_to_count_at() {
     assert!(parse("x", &plan("limit = \"70us\"")).is_ok());
     let answer = parse("x", &plan("")).unwrap_err().to_string();
     assert!(answer.contains("only at 1us, 5us, 8us, 10us, 50us, 100us, 150us, 200us and the limit"), "{answer}");
+}
+
+/// The studies name what they published: each printed number of a system that is a cell has its place, and the
+/// conclusions are those of the study.
+#[test]
+fn shipped_studies_place_the_printed_numbers() {
+    let of = |name: &str| parse(name, shipped::text(name).unwrap()).unwrap();
+    for name in ["scheduling-latency", "embedded-properties", "execution-times"] {
+        let plan = of(name);
+        assert!(plan.source.is_some() && plan.expect.iter().all(|one| one.claim.is_some()), "{name}");
+        let printed: BTreeSet<_> =
+            published::study(name).into_iter().map(|figure| (figure.system, figure.quantity)).collect();
+        let placed = published::columns(&plan);
+        for (system, quantity) in &printed {
+            let told = |one: &&published::Column| one.quantity == *quantity && one.system.ends_with(system.as_str());
+            assert!(placed.iter().any(|one| told(&one)), "{name}: {system}, {quantity} has no place");
+        }
+    }
+    let columns = published::columns(&of("scheduling-latency"));
+    let of_system = |system: &str, quantity: &str| {
+        let found = |one: &&published::Column| one.system == system && one.quantity == quantity;
+        columns.iter().find(found).unwrap_or_else(|| panic!("{system}, {quantity}"))
+    };
+    let timers = of_system("rt+isolated", "sleep_relative_1000us");
+    assert_eq!((timers.min, timers.mean, timers.max), (Some(1_069_300.0), Some(1_348_700.0), Some(1_226_500.0)));
+    assert_eq!(timers.impossible.as_deref(), Some("mean 1348700 outside 1069300 to 1226500"));
+    assert_eq!(columns.iter().filter(|one| one.impossible.is_some()).count(), 1);
+    let pairs = [("kernel", "rt"), ("tuning", "isolated"), ("mode", "relative"), ("scheduling", "other")];
+    let mut filter = timers.filter.clone().unwrap();
+    let mut expected: Filter = pairs.map(|(a, b)| (a.to_string(), b.to_string())).into();
+    filter.sort();
+    expected.sort();
+    assert_eq!((timers.metric.as_str(), filter), ("sleep.length", expected));
+    assert_eq!(of_system("android", "mutex_lock").filter, None, "there are no such cells");
+    let gaps = of_system("stock", "gap_1e9");
+    assert!(gaps.other.contains(&("count_above_100000ns".into(), 264.0, "samples".into())), "{gaps:?}");
+    // Two boards printed the same quantity of the same system.
+    let boards = published::columns(&of("embedded-properties"));
+    let names: Vec<&str> = boards.iter().map(|one| one.system.as_str()).filter(|name| name.ends_with("-rt")).collect();
+    assert_eq!(names[..2], ["beaglebone-black, preempt-rt", "helio, preempt-rt"]);
+    assert_eq!(boards.len(), 12);
+}
+
+/// What of the studies is measured on any machine is what the running kernel can have, and each has some.
+#[test]
+fn shipped_studies_have_cells_for_the_running_kernel() {
+    for (name, first) in [
+        ("scheduling-latency", "15 cells, about 7 min with warm-up for 4 of them"),
+        ("embedded-properties", "10 cells, about 6 min with warm-up; 20 more are skipped"),
+        ("execution-times", "5 cells, until the probe has its number of samples; 15 more are skipped"),
+    ] {
+        let mut plan = parse(name, shipped::text(name).unwrap()).unwrap();
+        assert!(print::extent(&plan).starts_with(first), "{}", print::extent(&plan));
+        let here = |plan: &Plan| expand(plan).iter().filter(|cell| reserved::reason(cell).is_none()).count();
+        let full = here(&plan);
+        scale::scale(&mut plan, 0.01).unwrap();
+        assert_eq!(here(&plan), full, "{name}");
+        let again = parse("printed", &print::plan(&plan)).unwrap();
+        assert_eq!(without_lines(again), without_lines(plan), "{name}");
+    }
+}
+
+/// `where` and `than` take the labels of the probe's series, and no others.
+#[test]
+fn labels_are_axes_of_expectations() {
+    let plan = |lines: &str| {
+        format!(
+            "schema = 1\nname = \"x\"\n[[group]]\nprobe = [{{ name = \"mutex\", calls = 5 }}, {{ name = \"mutex\", \
+             timing = \"batch\" }}]\n[[expect]]\n{lines}"
+        )
+    };
+    let compared = |lines: &str| plan(&format!("metric = \"mutex.lock.max\"\nop = \">\"\n{lines}\n"));
+    let sound =
+        parse("x", &compared("where = { kind = \"inherit\" }\nthan = { kind = \"normal\" }\nby = \"10ns\"")).unwrap();
+    assert_eq!(sound.expect[0].text, "mutex.lock.max > that with kind = normal + 10ns where kind = inherit");
+    let batch = parse("x", &plan("metric = \"mutex.lock_batch.mean\"\nop = \"<\"\nvalue = \"10ns\"\n")).unwrap();
+    assert_eq!((batch.expect[0].unit.as_str(), &batch.expect[0].against), ("ns", &Against::Value(10.0)));
+    // Only the cell that yields the metric is covered.
+    assert_eq!(expand(&batch).iter().filter(|cell| batch.expect[0].covers(cell)).count(), 1);
+    for (lines, answer) in [
+        (compared("value = \"1us\"\nwhere = { knd = \"inherit\" }"), "has no key `knd` (did you mean `kind`?)"),
+        (
+            compared("value = \"1us\"\nwhere = { kind = \"inherited\" }"),
+            "no kind `inherited` (did you mean `inherit`?); it has",
+        ),
+        (compared("than = { kind = \"reentrant\" }"), "the probe `mutex` has no kind `reentrant`"),
+        (
+            compared("where = { kind = \"normal\" }\nthan = { kind = \"normal\" }"),
+            "no two cells of the plan are compared",
+        ),
+        (
+            plan("metric = \"mutex.lok.max\"\nop = \"<\"\nvalue = \"1us\"\n"),
+            "does not yield `lok` (did you mean `lock`?)",
+        ),
+        (
+            plan("metric = \"mutex.lock_batch.above1us\"\nop = \"<\"\nvalue = 1\n"),
+            "the bands are times, but `lock_batch` is in ps",
+        ),
+    ] {
+        let problem = parse("x", &lines).unwrap_err().to_string();
+        assert!(problem.contains(answer), "{problem}");
+    }
+}
+
+/// What is no time takes plain numbers.
+#[test]
+fn an_angle_is_a_plain_number() {
+    let plan = |value: &str| {
+        format!(
+            "schema = 1\nname = \"x\"\n[[group]]\nprobe = [\"pendulum\"]\n[[expect]]\nmetric = \
+             \"pendulum.angle.max\"\nop = \"<\"\nvalue = {value}\n"
+        )
+    };
+    let sound = parse("x", &plan("0.5")).unwrap();
+    assert_eq!((sound.expect[0].unit.as_str(), sound.expect[0].text.as_str()), ("urad", "pendulum.angle.max < 0.5"));
+    let again = parse("printed", &print::plan(&sound)).unwrap();
+    assert_eq!(without_lines(again), without_lines(sound));
+    let problem = parse("x", &plan("\"1us\"")).unwrap_err().to_string();
+    assert!(problem.contains("a quantity in urad must be a number"), "{problem}");
 }
 
 fn scaled(text: &str, factor: f64) -> Plan {
