@@ -160,7 +160,7 @@ fn empty(bands: &[(Option<i64>, Vec<u64>)], band: usize) -> bool {
     bands.get(band).is_none_or(|(_, counts)| counts.iter().all(|n| *n == 0))
 }
 
-/// The study's two figures of a system: `maximum 294 µs, 99.9 % ≤ 1 µs, 8 > 200 µs`.
+/// The study's two figures of a system: `maximum 294 µs, 99.9 % ≤ 1 µs, 8 readings > 200 µs`.
 fn line(
     section: &Section,
     series: &Series,
@@ -174,7 +174,8 @@ fn line(
     let mut text = format!("maximum {}", section.value(max));
     if let [first, .., last] = names {
         let share = percent(of(bands.first()) as f64 / total);
-        text.push_str(&format!(", {share} {first}, {} {last}", words::count(of(bands.last()))));
+        let rare = words::many(of(bands.last()), section.noun());
+        text.push_str(&format!(", {share} {first}, {rare} {last}"));
     }
     text
 }
@@ -240,7 +241,7 @@ mod tests {
         let log = heights(&draw(&two[0]).inline());
         assert!(log[0] < 20.0 * log[1], "{log:?}");
         let text = draw(&one[0]).body.replace('\u{a0}', " ");
-        assert!(text.contains("stock: maximum 294 µs, 99.9000 % ≤ 1 µs, 1 &gt; 200 µs"), "{text}");
+        assert!(text.contains("stock: maximum 294 µs, 99.9000 % ≤ 1 µs, 1 wake-up &gt; 200 µs"), "{text}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{
     axis::{Scale, trimmed},
     frame::Frame,
     ordered::{Grid, any, drawn, forms, instance_axis, longest, shown, values},
-    svg::{Drawing, Pen, Svg},
+    svg::{Anchor, Drawing, Pen, Svg},
     thin::{line_scale, range},
 };
 use crate::report::{
@@ -104,8 +104,8 @@ fn form(chapter: &Chapter, quantity: &str, rows: &[&Row]) -> Drawing {
         above.x_axis(&mut svg, &ticks, "");
         above.value_y_axis(&mut svg, &mean, section, "", 5);
         variance_axis(&mut svg, &below, &variance, section);
-        svg.inside("tick", (above.left + 6.0, above.top + 13.0), "mean");
-        svg.inside("tick", (below.left + 6.0, below.top + 13.0), "variance");
+        svg.text("tick", (above.right, above.top - 5.0), Anchor::End, "mean");
+        svg.text("tick", (below.right, below.top - 4.0), Anchor::End, "variance");
         for (slot, line) in &lines {
             svg.open_series(*slot);
             curve(&mut svg, line.iter().map(|p| (x.at(p.0 as f64), mean.at(p.1))));
@@ -129,13 +129,13 @@ fn curve(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
     svg.path("curve", &pen);
 }
 
-/// The axis of squares: `0.5 µs²`, in the square of the unit that suits the upper end.
+/// The axis of squares: `0.5 µs²`, in the square of the unit that suits the upper end, or each tick in that of its own
+/// where they are far apart.
 fn variance_axis(svg: &mut Svg, frame: &Frame, scale: &Scale, section: &Section) {
-    let (name, per) = unit::of_tick(scale.high.max(0.0).sqrt(), section.unit);
-    let label = |v: f64| match v / per / per {
-        0.0 => "0".to_owned(),
-        small if small.abs() < 1e-3 => format!("{small:.0e} {name}²"),
-        v => format!("{} {name}²", trimmed(v)),
+    let apart = scale.low > 0.0 && scale.high > scale.low * 1e3;
+    let label = |v: f64| {
+        let (name, per) = unit::of_tick(if apart { v } else { scale.high }.max(0.0).sqrt(), section.unit);
+        if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", trimmed(v / per / per)) }
     };
     let ticks: Vec<_> = scale.ticks(5).into_iter().map(|v| (scale.at(v), label(v))).collect();
     frame.ticks_y_axis(svg, &ticks);

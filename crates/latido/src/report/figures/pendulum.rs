@@ -149,16 +149,14 @@ fn table(chapter: &Chapter) -> Sheet {
     let step = (end / most as f64).max(1e-9);
     let mut rows = Vec::new();
     for motion in &motions {
-        for i in 0..most {
-            let (from, to) = (step * i as f64, step * (i + 1) as f64);
-            let within = |p: &(f64, f64)| p.0 >= from && (p.0 < to || i + 1 == most);
-            let angle = range(points(motion.angle.1).filter(within).map(|p| p.1));
-            let late = range(points(motion.lateness.1).filter(within).map(|p| p.1));
+        let angles = Envelope::of(points(motion.angle.1), 0.0, end, most);
+        let late = Envelope::of(points(motion.lateness.1), 0.0, end, most);
+        for (i, (angle, late)) in angles.columns().iter().zip(late.columns()).enumerate() {
             // The sheet's unit is that of the lateness; an angle is written in its own.
             let said = |v: Option<f64>| v.map_or(Datum::Absent, |v| Datum::Text(words::value(v, "urad")));
             rows.push(vec![
                 Datum::Text(motion.system.to_owned()),
-                Datum::Text(words::clock((from * 1e9) as u64)),
+                Datum::Text(words::clock((step * i as f64 * 1e9) as u64)),
                 said(angle.map(|r| r.0)),
                 said(angle.map(|r| r.1)),
                 Datum::value(late.map(|r| r.0)),

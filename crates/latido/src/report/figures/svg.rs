@@ -202,12 +202,6 @@ impl Svg {
         self.add(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{text}</text>"));
     }
 
-    /// A text on the plot area, with a ground of its own so that lines do not cross it out.
-    pub fn inside(&mut self, class: &str, at: (f64, f64), text: &str) {
-        self.rect("ground", (at.0 - 3.0, at.1 - 11.0), (text_width(text, 11.0) + 6.0, 15.0), "");
-        self.text(class, at, Anchor::Start, text);
-    }
-
     /// A text that reads upwards, from its lower end.
     pub fn upright(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
         let (x, y) = (number(at.0), number(at.1));

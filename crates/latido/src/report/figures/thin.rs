@@ -36,6 +36,11 @@ impl Envelope {
         Self { columns: all, low, high, few }
     }
 
+    /// Smallest and largest value of each column, where it has any.
+    pub fn columns(&self) -> &[Option<(f64, f64)>] {
+        &self.columns
+    }
+
     /// Draws the points as a line if they are few, else the envelope as a band; both are broken where nothing is.
     pub fn draw(&self, svg: &mut Svg, x: &Scale, y: &Scale) {
         if let Some(points) = &self.few {

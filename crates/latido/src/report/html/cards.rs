@@ -87,7 +87,7 @@ pub fn cards(input: &ReportInput, chapters: &[Chapter]) -> Cards {
         let each = chapter.sections.iter().flat_map(|section| section.series.iter().map(move |one| (section, one)));
         all.extend(each.map(|(section, series)| card(input, section, series)));
         // A card for each of many calls that nobody judged would say the same dozens of times.
-        if chapter.is_folded() {
+        if chapter.is_many() {
             let each = all.split_off(before);
             all.extend(together(input, chapter, each));
         }
