@@ -9,7 +9,9 @@ use super::{
     verdict::{CellJudgement, ExpectJudgement, Judgement, Verdict},
 };
 use crate::{
+    probe::PROBES,
     record::{Outcome, Record, Series},
+    registry,
     store::{CellState, Run, StoredCell},
     units::human,
 };
@@ -20,9 +22,11 @@ pub fn judge(run: &Run, load: Load<'_>) -> Judgement {
     let weighed: Vec<_> = run.plan.expect.iter().map(|one| expect::weigh(one, run, &cells, load)).collect();
     let closest = weighed.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(one, _)| one.clone());
     let expectations: Vec<ExpectJudgement> = weighed.into_iter().map(|(one, _)| one).collect();
-    let judged = cells.iter().map(|cell| cell.verdict).chain(expectations.iter().map(|one| one.verdict));
+    // What was skipped decides nothing by itself; an expectation that needs it is inconclusive.
+    let tried: Vec<Verdict> = cells.iter().map(|cell| cell.verdict).filter(|one| *one != Verdict::Skipped).collect();
+    let judged = tried.iter().copied().chain(expectations.iter().map(|one| one.verdict));
     let mut verdict = judged.fold(Verdict::Pass, Verdict::and);
-    if run.damaged || cells.is_empty() {
+    if run.damaged || tried.is_empty() {
         verdict = verdict.and(Verdict::Inconclusive);
     }
     let headline = headline::headline(run, verdict, &cells, &expectations, closest.as_ref());
@@ -41,12 +45,13 @@ pub fn cell(cell: &StoredCell, load: Load<'_>) -> CellJudgement {
         CellState::Pending => without(Verdict::Inconclusive, "not measured yet".into()),
         CellState::Open => without(Verdict::Inconclusive, "started and never finished".into()),
         CellState::Infra(reason) => without(Verdict::Infra, reason.clone()),
+        CellState::Skipped(reason) => without(Verdict::Skipped, reason.clone()),
         CellState::Measured(record) => measured(cell, record, load),
     }
 }
 
 fn measured(cell: &StoredCell, record: &Record, load: Load<'_>) -> CellJudgement {
-    let timed: Vec<&Series> = record.series.iter().filter(|series| series.unit == "ns").collect();
+    let timed = judged(record);
     let mut reasons = Vec::new();
     let mut largest = Vec::new();
     for series in &timed {
@@ -93,7 +98,7 @@ fn measured(cell: &StoredCell, record: &Record, load: Load<'_>) -> CellJudgement
 
 /// The limit against the headline distribution, and the figure that decides in words.
 fn against_limit(record: &Record, timed: &[&Series], deciding: &Deciding) -> (Verdict, String) {
-    let count: u64 = record.series.iter().map(|series| series.headline().count).fold(0, u64::saturating_add);
+    let count: u64 = timed.iter().map(|series| series.headline().count).fold(0, u64::saturating_add);
     if count == 0 {
         return (Verdict::Inconclusive, "no samples".into());
     }
@@ -119,6 +124,15 @@ fn against_limit(record: &Record, timed: &[&Series], deciding: &Deciding) -> (Ve
     let above = counts.map_or_else(|| "samples".into(), |above| format!("{above} of {count} samples"));
     let verdict = if deciding.is_foreign() { Verdict::Contaminated } else { Verdict::Fail };
     (verdict, format!("{above} above the limit of {}, worst {} ({whose})", human(edge), human(max)))
+}
+
+/// The series that limits and headlines look at: times of the quantities that the probe names for it.
+pub(super) fn judged(record: &Record) -> Vec<&Series> {
+    // A record of a probe that this version does not know is judged by all of its times.
+    let probe = registry::build("probe", PROBES, &record.cell.probe).ok();
+    let named =
+        |series: &&Series| probe.as_ref().is_none_or(|probe| probe.judged().contains(&series.quantity.as_str()));
+    record.series.iter().filter(|series| series.unit == "ns").filter(named).collect()
 }
 
 /// The series with the largest sample, and that sample.

@@ -118,6 +118,11 @@ impl Probe for Switch {
         allowed.iter().skip(allowed.len().saturating_sub(self.across.cpus())).collect()
     }
 
+    fn expected(&self) -> Option<Ns> {
+        // With no rest between two rounds the system alone decides.
+        (self.interval.0 > 0).then(|| Ns(self.interval.0.saturating_mul(self.switches)))
+    }
+
     fn counts_samples(&self) -> bool {
         self.switches > 0
     }
