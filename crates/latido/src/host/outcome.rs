@@ -133,7 +133,15 @@ fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput
         .collect();
     let title = all.first().map(|one| one.run.plan.about.clone().unwrap_or_else(|| one.run.meta.plan.clone()));
     let problems = all.iter().flat_map(|one| one.run.problems.clone()).chain(found.problems.clone()).collect();
-    Ok(ReportInput { title: title.unwrap_or_default(), runs, configurations: &found.all, problems })
+    Ok(ReportInput {
+        title: title.unwrap_or_default(),
+        runs,
+        configurations: &found.all,
+        problems,
+        study: None,
+        not_measured: Vec::new(),
+        published: Vec::new(),
+    })
 }
 
 /// Layout of stdout: its colours and width. Through a pipe (`| less`) most text is read on the terminal of stderr; 100

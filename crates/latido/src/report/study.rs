@@ -1,0 +1,100 @@
+//! What a report of a published study says beside its own figures: source, conclusions, gaps, and the printed numbers.
+
+use std::collections::BTreeMap;
+
+/// The study that a run repeats.
+#[derive(Clone, Debug, Default)]
+pub struct StudyPart {
+    /// Author, title, place and year as one line.
+    pub citation: String,
+    /// The share of the published size that was measured; absent when it was all of it.
+    pub scaled: Option<f64>,
+    /// What the study concluded.
+    pub claims: Vec<Claim>,
+}
+
+/// A conclusion of the study and what became of it here.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// The conclusion.
+    pub text: String,
+    /// `reproduced`, `not reproduced` or `not measured`.
+    pub word: String,
+    /// The figures, or why there are none.
+    pub detail: String,
+    /// `good`, `bad` or `warn`.
+    pub class: &'static str,
+}
+
+/// Cells of the plan that were not measured for one reason.
+#[derive(Clone, Debug)]
+pub struct NotMeasured {
+    /// The system, as a column of a table would name it.
+    pub label: String,
+    /// Why not.
+    pub reason: String,
+    /// How many cells of the plan that is.
+    pub cells: usize,
+}
+
+/// A system of the study with the numbers that it printed.
+#[derive(Clone, Debug)]
+pub struct PublishedColumn {
+    /// `stock, published (Raspberry Pi 3B, 2019)`.
+    pub system: String,
+    /// The numbers.
+    pub rows: Vec<PublishedRow>,
+}
+
+/// Printed numbers of one quantity.
+#[derive(Clone, Debug, Default)]
+pub struct PublishedRow {
+    /// The probe that measures it.
+    pub probe: String,
+    /// Its quantity.
+    pub quantity: String,
+    /// The labels that a row of ours must have.
+    pub labels: BTreeMap<String, String>,
+    /// The probe's options that a row of ours must have, as text.
+    pub options: BTreeMap<String, String>,
+    /// Smallest, in ns.
+    pub min: Option<f64>,
+    /// Mean, in ns.
+    pub mean: Option<f64>,
+    /// Largest, in ns.
+    pub max: Option<f64>,
+    /// What must be known of it, for example `mean above maximum, as printed`.
+    pub note: Option<String>,
+}
+
+impl PublishedRow {
+    /// What to say of the numbers: the note, or that they contradict themselves.
+    pub fn doubt(&self) -> Option<String> {
+        let above = |a: Option<f64>, b: Option<f64>| a.zip(b).is_some_and(|(a, b)| a > b);
+        let contradiction = if above(self.mean, self.max) {
+            Some("mean above maximum, as printed")
+        } else if above(self.min, self.mean) {
+            Some("minimum above mean, as printed")
+        } else if above(self.min, self.max) {
+            Some("minimum above maximum, as printed")
+        } else {
+            None
+        };
+        self.note.clone().filter(|note| !note.is_empty()).or_else(|| contradiction.map(String::from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_impossible_row_is_doubted_even_without_a_note() {
+        let row = |min, mean, max| PublishedRow { min, mean, max, ..PublishedRow::default() };
+        assert_eq!(row(Some(1.0), Some(9.0), Some(5.0)).doubt().as_deref(), Some("mean above maximum, as printed"));
+        assert_eq!(row(Some(6.0), None, Some(5.0)).doubt().as_deref(), Some("minimum above maximum, as printed"));
+        assert_eq!(row(Some(1.0), Some(2.0), Some(5.0)).doubt(), None);
+        let told = PublishedRow { note: Some("read off a chart".into()), ..row(None, None, Some(5.0)) };
+        assert_eq!(told.doubt().as_deref(), Some("read off a chart"));
+    }
+}
