@@ -1,6 +1,9 @@
 //! What a run comes to: read back from the store, judged, printed, reported. `show` and `report` do the same later.
 
-use super::screen::{self, Screen};
+use super::{
+    screen::{self, Screen},
+    study,
+};
 use crate::{
     analyze::{
         configuration::{Configurations, configurations},
@@ -35,6 +38,8 @@ pub struct Judged {
     pub judgement: Judgement,
     /// The verdict's word for people.
     pub word: String,
+    /// Whether a report sets the numbers that the study printed beside its own.
+    pub published: bool,
 }
 
 /// Reads a run and judges it.
@@ -47,7 +52,7 @@ pub fn judged(dir: &Path) -> Result<Judged> {
     // A plan that cannot be read is among the run's problems.
     let plan_toml = fs::read_to_string(dir.join("plan.toml")).unwrap_or_default();
     let word = headline::word(&run, &judgement);
-    Ok(Judged { run, plan_toml, judgement, word })
+    Ok(Judged { run, plan_toml, judgement, word, published: false })
 }
 
 /// Pools the cells of runs.
@@ -138,9 +143,9 @@ fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput
         runs,
         configurations: &found.all,
         problems,
-        study: None,
-        not_measured: Vec::new(),
-        published: Vec::new(),
+        study: study::study(all),
+        not_measured: study::not_measured(all),
+        published: study::printed(all),
     })
 }
 
