@@ -54,7 +54,7 @@ fn system(cell: &StoredCell, all: &[StoredCell]) -> String {
     let kernel = Some(&own.kernel).filter(|kernel| *kernel != RUNNING);
     let tuning = Some(&own.tuning.id).filter(|_| tunings);
     let parts: Vec<&str> = kernel.into_iter().chain(tuning).map(String::as_str).collect();
-    if parts.is_empty() { own.load.id.clone() } else { parts.join(", ") }
+    if parts.is_empty() { own.load.id.clone() } else { parts.join("/") }
 }
 
 /// The printed numbers of the studies for whose runs they were asked: a column for each system, and for each load or
