@@ -124,6 +124,8 @@ fn every_key_of_a_plan_is_documented() {
         format!("{good}scheduling = [{{ policy = \"fifo\", zzz = 1 }}]\n"),
         format!("{good}{expect}zzz = 1\n"),
         format!("{good}{expect}where = {{ zzz = \"1\" }}\n"),
+        format!("{good}[source]\nzzz = 1\n"),
+        format!("{good}[published]\nzzz = 1\n"),
     ] {
         let message = parse("a.toml", &plan).unwrap_err().to_string();
         let (_, keys) = message.split_once("its keys are ").unwrap_or_else(|| panic!("{message}"));
@@ -135,8 +137,11 @@ fn every_key_of_a_plan_is_documented() {
 fn the_example_plan_has_the_cells_that_the_text_says() {
     let text = document("plans.md");
     let blocks = fenced(&text, "toml");
-    assert_eq!(blocks.len(), 1);
     let read = parse("ramp.toml", &blocks[0]).unwrap();
+    // What the text shows further is a part of a plan: the whole one takes it.
+    assert_eq!(blocks.len(), 3);
+    let study = parse("ramp.toml", &blocks.concat()).unwrap();
+    assert!(study.source.is_some() && study.published.is_some() && study.expect.len() == read.expect.len() + 1);
     let printed = plan::print::plan(&read);
     let first = printed.lines().next().unwrap();
     assert!(text.contains(&format!("`{first}`")), "{first}");

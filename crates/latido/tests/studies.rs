@@ -175,3 +175,40 @@ fn a_scaled_run_measures_less_and_says_so() {
         assert_eq!(output.status.code(), Some(64), "{wrong}: {}", stderr(&output));
     }
 }
+
+const PRINTED: &str = r#"[published]
+study = "scheduling-latency"
+[[published.system]]
+name = "rt+isolated"
+where = { kernel = "rt", tuning = "isolated" }
+[[published.system]]
+name = "android"
+[[published.quantity]]
+name = "sleep_relative_1000us"
+metric = "null.latency"
+"#;
+
+#[test]
+fn printed_numbers_are_set_beside_when_asked_for() {
+    let world = World::new();
+    world.file("study.toml", &format!("{STUDY}{PRINTED}"));
+    json(&world.run(["run", "./study.toml", "--json"]), 0);
+    let page = |arguments: &[&str]| {
+        let output = world.run(arguments.iter().copied());
+        assert!(output.status.success(), "{}", stderr(&output));
+        fs::read_to_string(world.path("report.html")).unwrap()
+    };
+    let plain = page(&["report", "last"]);
+    assert!(!plain.contains("published 2019"), "nobody asked for it");
+    assert!(plain.contains("A. Author: Of latencies. 2019"), "the source is cited");
+    assert!(plain.contains("this version measures the running kernel alone"), "what was skipped is told");
+    let beside = page(&["report", "last", "--published"]);
+    assert!(beside.contains("rt+isolated, published 2019") && beside.contains("android, published 2019"));
+    assert!(beside.contains("mean exceeds max"), "the impossible row is marked");
+
+    // A run of no study has no printed numbers.
+    json(&world.run(["run", "null", "--policy", "other", "-d", "10ms", "--json"]), 0);
+    let output = world.run(["report", "last", "--published"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("names no printed numbers"), "{}", stderr(&output));
+}

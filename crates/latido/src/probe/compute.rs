@@ -91,6 +91,10 @@ impl Probe for Compute {
         vec![("size", self.size.0.iter().map(usize::to_string).collect())]
     }
 
+    fn judged(&self) -> &'static [&'static str] {
+        &["elapsed"]
+    }
+
     fn counts(&self) -> &'static [&'static str] {
         &["instances"]
     }

@@ -207,6 +207,10 @@ impl Probe for Mutex {
         if quantity.ends_with("_batch") { "ps" } else { "ns" }
     }
 
+    fn judged(&self) -> &'static [&'static str] {
+        &["lock", "trylock", "unlock", "inversion"]
+    }
+
     fn counts(&self) -> &'static [&'static str] {
         &["calls", "rounds"]
     }
