@@ -140,3 +140,15 @@ fn a_pendulum_is_balanced() {
     // One angle an actuation as long as it stands; nobody guarantees that on a stolen machine.
     assert!(fell == 1 || angle["count"] == lateness["count"], "{angle}");
 }
+
+/// What is sent over the loopback is what was asked for, and the record says so.
+#[test]
+fn a_flood_keeps_its_rate() {
+    let world = World::new();
+    let output = world.run(["run", "null", "hold=2s", "--load=udp-flood:8Mbit,size=1000", "--no-report", "--json"]);
+    let document = said(&output);
+    let achieved = |name: &str| record(&document)["load"][0]["achieved"][name].as_i64().unwrap();
+    let bits = 8.0 * achieved("sent_bytes") as f64 / (achieved("elapsed_ns") as f64 * 1e-9);
+    assert!((bits / 8e6 - 1.0).abs() < 0.2, "{bits} bit/s");
+    assert!(achieved("received_packets") > 0);
+}

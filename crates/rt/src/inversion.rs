@@ -65,6 +65,8 @@ pub struct Scene {
     /// When counting began.
     first_ns: AtomicU64,
     over: AtomicBool,
+    /// Whether the three have the priorities that they should have.
+    ranked: AtomicBool,
 }
 
 /// The command to forget the warm-up.
@@ -94,6 +96,7 @@ impl Scene {
             middle_done: AtomicU64::new(0),
             first_ns: AtomicU64::new(0),
             over: AtomicBool::new(false),
+            ranked: AtomicBool::new(true),
         })
     }
 
@@ -112,6 +115,11 @@ impl Scene {
                 Err(error) => return Err(Refusal { call: "sem_wait", error }),
             }
         }
+    }
+
+    /// Says that one of the three was refused its priority: then no round is a measurement, in whatever order it goes.
+    pub fn without_ranks(&self) {
+        self.ranked.store(false, Release);
     }
 
     /// When counting began, in ns; 0 before.
@@ -133,7 +141,7 @@ struct Stamps {
     locked: u64,
     /// High asks for the mutex.
     request: u64,
-    /// Low, running again, has seen that.
+    /// Low, running again at its lower priority, has seen that.
     seen: bool,
     /// Low wakes middle.
     posted: u64,
@@ -227,7 +235,7 @@ fn waits(scene: &Scene, stop: &AtomicBool, recorders: &mut [Recorder]) -> Result
             let stamps = Stamps {
                 locked: scene.locked.load(Acquire),
                 request,
-                seen: scene.seen.load(Acquire),
+                seen: scene.seen.load(Acquire) && scene.ranked.load(Acquire),
                 posted: scene.posted.load(Acquire),
                 release: scene.release.load(Acquire),
                 acquired,

@@ -122,7 +122,7 @@ impl<const Q: usize> Channel<Q> {
     }
 
     /// Records what waits. True if a sample was above `stop_on`.
-    #[inline(always)]
+    #[inline(never)]
     fn flush(&mut self) -> bool {
         let mut stopped = false;
         for (quantity, recorder) in self.recorders.iter_mut().enumerate() {

@@ -5,7 +5,6 @@ mod interrupt;
 pub mod outcome;
 mod preflight;
 mod screen;
-mod study;
 
 use crate::{
     agent::{lock::Lock, supervise::stay_on},

@@ -11,6 +11,8 @@ mod rt_interference;
 mod spin;
 mod stress_cpu;
 mod stress_ng;
+mod udp_flood;
+mod udp_sink;
 mod video;
 
 use crate::{
@@ -30,6 +32,8 @@ pub const LOADS: &[Def<dyn Load>] = &[
     stress_ng::DEF,
     rt_interference::DEF,
     video::DEF,
+    udp_flood::DEF,
+    udp_sink::DEF,
     cpu_memory_video::DEF,
     command::DEF,
 ];

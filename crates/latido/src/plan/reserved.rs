@@ -26,7 +26,7 @@ const TUNINGS: &[&str] = &[
 ];
 
 /// Loads to come.
-const LOADS: &[&str] = &["udp-flood"];
+const LOADS: &[&str] = &[];
 
 /// The names to come of a kind.
 pub fn names(kind: Kind) -> &'static [&'static str] {

@@ -35,7 +35,8 @@ measures on one CPU, the last allowed, unless -c names others. Two ways of timin
           call among many is spread over all of them
 Kinds: normal; inherit (priority inheritance); ceiling (priority protection); shared (normal, process-shared). A ceiling
 at the thread's own priority, the default, costs bookkeeping only; above it every lock and every unlock is a system call
-that changes the priority. A time-sharing thread cannot lock a ceiling: glibc asks the kernel for a priority that the
+that changes the priority. In a row of ceilings held together only the first lock and the last unlock do; `pair_batch`
+has the whole price. A time-sharing thread cannot lock a ceiling: glibc asks the kernel for a priority that the
 policy does not have, the first lock fails with EINVAL, and further ones succeed without protecting anything. There
 kind=all leaves the kind out and says so.
 
@@ -45,7 +46,7 @@ again, wakes middle, which is busy for `busy`; low stays in its critical section
 of `inversion` is the time from high's request until it has the mutex. Without inheritance it holds what middle took; with
 inheritance low goes before middle until it unlocks. Stamps must say that low had locked before the request, had seen
 the request before it woke middle, and unlocked before the acquisition; a round of which they do not is in no sample and
-counted as `unconfirmed`. No round is left out for its result.
+counted as `unconfirmed`; so is every round where real-time priorities are refused. No round is left out for its result.
 
 Options of form=calls:
   timing    each or batch

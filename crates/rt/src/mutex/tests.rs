@@ -168,3 +168,28 @@ fn a_busy_mutex_ends_the_loop() {
     assert_eq!((outcome.end, outcome.rounds), (End::Failed(refusal), 10));
     assert!(readers.iter_mut().all(|reader| reader.snapshot().unwrap().plain.count == 10));
 }
+
+/// The loop of the shortest rounds leaves a reader beside it pauses long enough to copy the memory, and every copy adds
+/// up.
+#[test]
+fn a_reader_beside_the_loop_finds_it_at_rest() {
+    let (channel, mut readers) = channel(MANY);
+    let mut channels = [channel];
+    let mut kinds = [Each { mutex: Mutex::new(Protocol::Normal, false).unwrap(), time: Monotonic }];
+    let stop = AtomicBool::new(false);
+    let (mut found, mut whole) = (0, true);
+    std::thread::scope(|scope| {
+        let task = Task { rounds: u64::MAX, duration_ns: 20_000_000_000, warmup_ns: 0 };
+        let (kinds, channels, stop) = (&mut kinds, &mut channels, &stop);
+        let looping = scope.spawn(move || run_each(kinds, &task, stop, channels));
+        while found < 20 && !looping.is_finished() {
+            if let Some(snapshot) = readers[0].snapshot() {
+                found += 1;
+                let counted = snapshot.plain.counts.iter().sum::<u64>() + snapshot.plain.overflow;
+                whole &= counted == snapshot.plain.count;
+            }
+        }
+        stop.store(true, core::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!((found, whole), (20, true));
+}

@@ -68,13 +68,12 @@ fn reserved_names_are_cells_that_are_skipped() {
         None,
         told("kernel `rt+rcu`: this version measures the running kernel alone"),
         told("the tuning `isolate` is not in this version yet"),
-        told("the load `udp-flood` is not in this version yet"),
     ];
     assert_eq!(reasons, expected.into_iter().collect());
-    assert_eq!((cells.len(), cells.iter().filter(|cell| reserved::reason(cell).is_none()).count()), (16, 2));
+    assert_eq!((cells.len(), cells.iter().filter(|cell| reserved::reason(cell).is_none()).count()), (16, 4));
     let isolated = cells.iter().find(|cell| cell.tuning.id == "isolated").unwrap();
     assert_eq!(isolated.tuning.items[0].options["cpus"].as_array().map(Vec::len), Some(2));
-    assert_eq!(print::extent(&plan), "2 cells, until the probe has its number of samples; 14 more are skipped");
+    assert_eq!(print::extent(&plan), "4 cells, until the probe has its number of samples; 12 more are skipped");
 }
 
 #[test]
@@ -159,7 +158,7 @@ fn shipped_studies_place_the_printed_numbers() {
 fn shipped_studies_have_cells_for_the_running_kernel() {
     for (name, first) in [
         ("scheduling-latency", "15 cells, about 7 min with warm-up for 4 of them"),
-        ("embedded-properties", "10 cells, about 6 min with warm-up; 20 more are skipped"),
+        ("embedded-properties", "12 cells, about 8 min with warm-up; 18 more are skipped"),
         ("execution-times", "5 cells, until the probe has its number of samples; 15 more are skipped"),
     ] {
         let mut plan = parse(name, shipped::text(name).unwrap()).unwrap();

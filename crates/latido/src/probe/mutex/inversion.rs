@@ -17,7 +17,10 @@ use latido_rt::{
     inversion::{self, INVERTED, Scene, Script, UNCONFIRMED},
     rounds::Task,
 };
-use latido_sys::mutex::Protocol;
+use latido_sys::{
+    mutex::Protocol,
+    sched::{self, Policy},
+};
 use std::{
     sync::{Arc, atomic::AtomicBool},
     thread,
@@ -118,11 +121,27 @@ impl Part {
         match self {
             Self::High(mut recorders) => {
                 inversion::rehearse(&mut recorders);
-                Box::new(move || rounds::done(inversion::high(&scene, &stop, &mut recorders)))
+                Box::new(move || {
+                    look(&scene);
+                    rounds::done(inversion::high(&scene, &stop, &mut recorders))
+                })
             }
-            Self::Middle => Box::new(move || rounds::done(inversion::middle(&scene, &stop, &script))),
-            Self::Low => Box::new(move || rounds::done(inversion::low(&scene, &stop, &script))),
+            Self::Middle => Box::new(move || {
+                look(&scene);
+                rounds::done(inversion::middle(&scene, &stop, &script))
+            }),
+            Self::Low => Box::new(move || {
+                look(&scene);
+                rounds::done(inversion::low(&scene, &stop, &script))
+            }),
         }
+    }
+}
+
+/// Without real-time policy there are no priorities to invert. (The stage says why it was refused.)
+fn look(scene: &Scene) {
+    if !matches!(sched::policy(0), Ok(Policy::Fifo { .. } | Policy::Rr { .. })) {
+        scene.without_ranks();
     }
 }
 
