@@ -69,10 +69,10 @@ pub struct Citation {
 }
 
 impl std::fmt::Display for Citation {
-    /// `Author: Title, Place, year`.
+    /// `Author: Title. Place, year`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let place = self.place.as_ref().map(|place| format!(", {place}")).unwrap_or_default();
-        write!(f, "{}: {}{place}, {}", self.author, self.title, self.year)
+        let place = self.place.as_ref().map(|place| format!("{place}, ")).unwrap_or_default();
+        write!(f, "{}: {}. {place}{}", self.author, self.title, self.year)
     }
 }
 

@@ -108,6 +108,10 @@ impl Probe for Priority {
         if quantity.ends_with("_batch") { "ps" } else { "ns" }
     }
 
+    fn judged(&self) -> &'static [&'static str] {
+        &["setschedparam", "setschedprio"]
+    }
+
     fn counts(&self) -> &'static [&'static str] {
         &["calls"]
     }
