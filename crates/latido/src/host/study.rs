@@ -57,6 +57,14 @@ fn system(cell: &StoredCell, all: &[StoredCell]) -> String {
     if parts.is_empty() { own.load.id.clone() } else { parts.join("/") }
 }
 
+/// What must be known of a column's numbers, with those that are neither minimum, mean nor maximum: `share_up_to_1000ns
+/// 99.89 %`.
+fn remark(column: &published::Column) -> Option<String> {
+    let other = column.other.iter().map(|(name, value, unit)| format!("{} {value} {unit}", name.replace('_', " ")));
+    let said: Vec<String> = [column.note.clone()].into_iter().filter(|note| !note.is_empty()).chain(other).collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
 /// The printed numbers of the studies for whose runs they were asked: a column for each system, and for each load or
 /// scheduling that a quantity was printed under alone.
 pub fn printed(all: &[Judged]) -> Vec<PublishedColumn> {
@@ -85,7 +93,7 @@ pub fn printed(all: &[Judged]) -> Vec<PublishedColumn> {
                 min: column.min,
                 mean: column.mean,
                 max: column.max,
-                note: Some(column.note).filter(|note| !note.is_empty()),
+                note: remark(&column),
                 ..PublishedRow::default()
             };
             match columns.iter_mut().find(|known| known.system == system) {
