@@ -6,7 +6,7 @@ use common::{World, json};
 use latido::{
     analyze::{trust::CHECKS, verdict::Verdict},
     plan::{self, parse::parse},
-    record::{Change, Foreign, LoadRecord, Second, Skip, TuningRecord},
+    record::{Change, Foreign, LoadRecord, Second, SeriesFiles, Skip, ThreadEvidence, TuningRecord},
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, fs};
@@ -88,13 +88,18 @@ fn every_key_of_a_stored_run_is_documented() {
         alive: true,
         died: None,
         cpu_ns: None,
-        achieved: Default::default(),
+        achieved: [("frames".to_string(), 1)].into(),
+        commands: vec![String::new()],
     };
+    let thread = ThreadEvidence { rr_slice_ns: Some(1), helper: true, ..ThreadEvidence::default() };
+    let files = SeriesFiles { samples: Some(String::new()), ..SeriesFiles::default() };
     let foreign = Foreign { comm: String::new(), tid: 1, policy: String::new(), cpu: 0, ran_ns: 0 };
     let skip = Skip { what: String::new(), why: String::new() };
     for (path, value) in [
         ("tunings", serde_json::to_value(tuning)),
         ("load", serde_json::to_value(load)),
+        ("quality.threads", serde_json::to_value(thread)),
+        ("series.files", serde_json::to_value(files)),
         ("quality.foreign", serde_json::to_value(foreign)),
         ("quality.timeline", serde_json::to_value(Second::default())),
         ("skipped", serde_json::to_value(skip)),

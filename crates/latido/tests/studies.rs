@@ -210,3 +210,42 @@ fn printed_numbers_are_set_beside_when_asked_for() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("names no printed numbers"), "{}", stderr(&output));
 }
+
+/// Each study runs by its name on this machine: everything that it can have here is measured, the rest is skipped, and
+/// the report cites the study, says how far it was shortened and has the printed numbers beside.
+#[test]
+fn the_studies_run_by_name() {
+    if !common::realtime("the studies by name") {
+        return;
+    }
+    for (name, author, table) in [
+        ("scheduling-latency", "Revuelta", "mutex"),
+        ("embedded-properties", "Toyooka", "switch"),
+        ("execution-times", "González", "compute"),
+    ] {
+        let world = World::new();
+        let output = world.run(["run", name, "--scale=0.0005", "--repeat=1", "--json"]);
+        let said = stderr(&output);
+        // Conclusions that need another kernel are not measured, so that no study passes here.
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{name}: {said}");
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let records = document["records"].as_array().unwrap();
+        assert!(records.len() >= 5 && records.iter().all(|record| record["outcome"]["kind"] == "complete"), "{name}");
+        let printed = world.run(["report", "last", "-o", "page.html", "--published"]);
+        let page = match name {
+            // Its results are charts: there are no numbers to set beside, and that is said.
+            "execution-times" => {
+                assert!(stderr(&printed).contains("no printed numbers"), "{}", stderr(&printed));
+                assert_eq!(world.run(["report", "last", "-o", "page.html"]).status.code(), Some(0));
+                fs::read_to_string(world.path("page.html")).unwrap()
+            }
+            _ => fs::read_to_string(world.path("page.html")).unwrap(),
+        };
+        for text in
+            [author, table, "Measured at 0.05", "of the published size", "not measured", "Conclusions of the study"]
+        {
+            assert!(page.contains(text), "{name}: no `{text}` in the report");
+        }
+        assert_eq!(page.contains("published 20"), name != "execution-times", "{name}");
+    }
+}

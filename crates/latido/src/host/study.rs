@@ -60,7 +60,10 @@ fn system(cell: &StoredCell, all: &[StoredCell]) -> String {
 /// What must be known of a column's numbers, with those that are neither minimum, mean nor maximum: `share_up_to_1000ns
 /// 99.89 %`.
 fn remark(column: &published::Column) -> Option<String> {
-    let other = column.other.iter().map(|(name, value, unit)| format!("{} {value} {unit}", name.replace('_', " ")));
+    let printed = |(name, value, unit): &(String, f64, String)| {
+        format!("{}: {} {value} {unit}", column.system, name.replace('_', " "))
+    };
+    let other = column.other.iter().map(printed);
     let said: Vec<String> = [column.note.clone()].into_iter().filter(|note| !note.is_empty()).chain(other).collect();
     (!said.is_empty()).then(|| said.join("; "))
 }

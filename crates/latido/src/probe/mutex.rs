@@ -227,7 +227,7 @@ impl Probe for Mutex {
 
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
         match self.form {
-            Form::Calls => rounds::last_cpu(allowed),
+            Form::Calls => rounds::last_cpu(allowed, self.calls > 0),
             Form::Inversion => allowed.iter().last().into_iter().collect(),
         }
     }

@@ -122,7 +122,7 @@ impl Probe for Priority {
     }
 
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
-        rounds::last_cpu(allowed)
+        rounds::last_cpu(allowed, self.calls > 0)
     }
 
     fn counts_samples(&self) -> bool {
