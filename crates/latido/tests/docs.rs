@@ -88,7 +88,7 @@ fn every_key_of_a_stored_run_is_documented() {
         alive: true,
         died: None,
         cpu_ns: None,
-        achieved: [("frames".to_string(), 1)].into(),
+        achieved: [("elapsed_ns".to_string(), 1)].into(),
         commands: vec![String::new()],
     };
     let thread = ThreadEvidence { rr_slice_ns: Some(1), helper: true, ..ThreadEvidence::default() };
