@@ -49,18 +49,9 @@ pub struct Pace {
     pub interval_ns: u64,
 }
 
-/// Why a loop ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// All rounds, or all of the time; for the posting task: the waiting one has ended.
-    Complete,
-    /// The stop flag was set.
-    Stopped,
-    /// A sample was above `stop_on`; the stop flag is set for the other threads.
-    Sample,
-    /// The kernel refused to wait, to post or to sleep.
-    Failed(Errno),
-}
+/// Why a loop ended; the posting task is through when the waiting one has ended, and either fails when the kernel refuses to
+/// wait, to post or to sleep.
+pub type End = crate::end::End<Errno>;
 
 /// How the waiting task's loop went.
 #[derive(Clone, Copy, Debug)]

@@ -143,7 +143,7 @@ impl Probe for Compute {
                         first_slot_ns: outcome.first_ns,
                         ended_ns: outcome.ended_ns,
                         failed: match outcome.end {
-                            End::Wrong(wrong) => Some(sentence(wrong)),
+                            End::Failed(wrong) => Some(sentence(wrong)),
                             End::Complete | End::Stopped | End::Sample => None,
                         },
                     }
