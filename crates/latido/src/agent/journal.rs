@@ -2,7 +2,11 @@
 //!
 //! `journal.jsonl` in the state directory. Whoever finds entries of this boot that nobody owns any more undoes them.
 
-use crate::agent::lock;
+use crate::{
+    agent::lock,
+    machine::Root,
+    tuning::step::{Step, Undone},
+};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -47,6 +51,15 @@ pub enum Borrowed {
         /// For people.
         argv: Vec<String>,
     },
+    /// A change of a setting, with its original.
+    Setting {
+        /// The tuning that wanted it.
+        tuning: String,
+        /// The root of the machine, where it is a fake one.
+        root: Option<PathBuf>,
+        /// What is changed.
+        change: Step,
+    },
 }
 
 /// The journal of the process that holds the lock.
@@ -63,9 +76,9 @@ impl Journal {
     /// # Errors
     /// The journal cannot be read or written.
     pub fn open(_lock: &lock::Lock) -> Result<(Self, Vec<String>)> {
-        let path = lock::state_dir().join("journal.jsonl");
+        let path = path();
         let boot = boot_id();
-        let told = recover(&path, &boot)?;
+        let told = recover(&path, &boot, &of_runs)?;
         let file = OpenOptions::new()
             .create(true)
             .append(true)
@@ -80,7 +93,15 @@ impl Journal {
     /// # Errors
     /// The journal cannot be written: then nothing must be borrowed.
     pub fn write(&mut self, what: Borrowed) -> Result<()> {
-        let entry = Entry { boot: self.boot.clone(), owner: Owner::Run, what };
+        self.write_for(Owner::Run, what)
+    }
+
+    /// The same on somebody's behalf.
+    ///
+    /// # Errors
+    /// As [`Journal::write`].
+    pub fn write_for(&mut self, owner: Owner, what: Borrowed) -> Result<()> {
+        let entry = Entry { boot: self.boot.clone(), owner, what };
         let mut line = serde_json::to_vec(&entry)?;
         line.push(b'\n');
         let path = &self.path;
@@ -97,8 +118,38 @@ impl Journal {
     /// # Errors
     /// Something would not go; it stays in the journal.
     pub fn settle(&mut self) -> Result<Vec<String>> {
-        recover(&self.path, &self.boot)
+        recover(&self.path, &self.boot, &of_runs)
     }
+}
+
+/// Entries that recovery undoes: never what a person applied.
+fn of_runs(entry: &Entry) -> bool {
+    entry.owner == Owner::Run
+}
+
+/// What persons applied with `tune apply` and nobody undid yet, oldest first.
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn manual() -> Result<Vec<Borrowed>> {
+    let (entries, _) = read(&path())?;
+    let boot = boot_id();
+    Ok(entries.into_iter().filter(|e| e.owner == Owner::Manual && e.boot == boot).map(|e| e.what).collect())
+}
+
+/// Undoes what persons applied: one tuning, or all.
+///
+/// # Errors
+/// Another latido is at work, or the journal cannot be read.
+pub fn undo_manual(tuning: Option<&str>) -> Result<Vec<String>> {
+    let _lock = lock::take("lock", "tune undo")?;
+    let of =
+        |what: &Borrowed| matches!(what, Borrowed::Setting { tuning: name, .. } if tuning.is_none_or(|t| t == name));
+    recover(&path(), &boot_id(), &|entry| of_runs(entry) || (entry.owner == Owner::Manual && of(&entry.what)))
+}
+
+fn path() -> PathBuf {
+    lock::state_dir().join("journal.jsonl")
 }
 
 /// Undoes what a run left behind, where the lock is free. For the host, after its supervisor was killed.
@@ -107,54 +158,104 @@ impl Journal {
 /// The lock is held, or the journal cannot be read.
 pub fn recover_now() -> Result<Vec<String>> {
     let _lock = lock::take("lock", "recovery")?;
-    recover(&lock::state_dir().join("journal.jsonl"), &boot_id())
+    recover(&path(), &boot_id(), &of_runs)
 }
 
-fn recover(path: &Path, boot: &str) -> Result<Vec<String>> {
+/// Undoes the entries that are wanted, the last one first, and keeps the others. Tells what a person should know.
+fn recover(path: &Path, boot: &str, wanted: &dyn Fn(&Entry) -> bool) -> Result<Vec<String>> {
+    let (entries, mut told) = read(path)?;
+    let mut kept = Vec::new();
+    for entry in entries.into_iter().rev() {
+        if entry.boot != boot {
+            told.push(format!("{} is from before the last boot and void: the machine forgot it", entry.what));
+        } else if !wanted(&entry) {
+            kept.push(entry);
+        } else {
+            match entry.what.undo() {
+                Ok(said) => told.extend(said),
+                // It stays in the journal: the next latido tries again.
+                Err(error) => {
+                    told.push(format!("{} could not be undone: {error:#}", entry.what));
+                    kept.push(entry);
+                }
+            }
+            crate::fault::point("agent");
+        }
+    }
+    kept.reverse();
+    rewrite(path, &kept)?;
+    Ok(told)
+}
+
+/// The entries of the journal, and what was wrong with it.
+fn read(path: &Path) -> Result<(Vec<Entry>, Vec<String>)> {
     let text = match fs::read(path) {
         Ok(text) => String::from_utf8_lossy(&text).into_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
         Err(error) => return Err(error).with_context(|| format!("cannot read the journal {}", path.display())),
     };
-    let mut told = Vec::new();
-    let mut kept = String::new();
-    for line in text.lines() {
-        // A line cut by a power failure was never acted upon: writing comes first.
-        let Ok(entry) = serde_json::from_str::<Entry>(line) else {
-            if !line.trim().is_empty() {
-                told.push(format!("a cut line in the journal {} was dropped", path.display()));
+    let (mut entries, mut told) = (Vec::new(), Vec::new());
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        match serde_json::from_str::<Entry>(line) {
+            Ok(entry) => entries.push(entry),
+            // A line cut by a power failure was never acted upon: writing comes first.
+            Err(_) => told.push(format!("a cut line in the journal {} was dropped", path.display())),
+        }
+    }
+    Ok((entries, told))
+}
+
+/// Replaces the journal by these entries, at once: a crash leaves the old one or the new one.
+fn rewrite(path: &Path, entries: &[Entry]) -> Result<()> {
+    if entries.is_empty() {
+        return match fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot remove the journal {}", path.display()))
             }
-            continue;
+            _ => Ok(()),
         };
-        if entry.boot != boot {
-            told.push("an entry of the journal is from before the last boot and void".to_string());
-        } else if entry.owner == Owner::Manual {
-            kept.push_str(line);
-            kept.push('\n');
-        } else {
-            match entry.what {
-                Borrowed::Load { mark, argv } => {
-                    let name = argv.first().map_or("load", String::as_str);
-                    match end_marked(&mark) {
-                        Ok(0) => {}
-                        Ok(ended) => told.push(format!("ended {ended} processes of the load `{name}`")),
-                        // It stays in the journal: the next latido tries again.
-                        Err(error) => {
-                            told.push(format!("load `{name}`: {error:#}"));
-                            kept.push_str(line);
-                            kept.push('\n');
-                        }
-                    }
-                }
+    }
+    let mut text = Vec::new();
+    for entry in entries {
+        serde_json::to_writer(&mut text, entry)?;
+        text.push(b'\n');
+    }
+    let next = path.with_extension("next");
+    let write = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&next)?;
+        file.write_all(&text)?;
+        file.sync_data()?;
+        fs::rename(&next, path)
+    };
+    write().with_context(|| format!("cannot write the journal {}", path.display()))
+}
+
+impl Borrowed {
+    /// Puts it back; what a person should know of that.
+    fn undo(&self) -> Result<Option<String>> {
+        match self {
+            Self::Load { mark, .. } => Ok(match end_marked(mark)? {
+                0 => None,
+                ended => Some(format!("ended {ended} processes of {self}")),
+            }),
+            Self::Setting { tuning, root, change } => {
+                let root = root.as_ref().map_or_else(Root::default, Root::new);
+                Ok(match change.undo(&root)? {
+                    Undone::Back => None,
+                    Undone::Left(why) => Some(format!("tuning {tuning}: {why}")),
+                })
             }
         }
     }
-    if kept.is_empty() {
-        fs::remove_file(path).with_context(|| format!("cannot remove the journal {}", path.display()))?;
-    } else {
-        fs::write(path, kept).with_context(|| format!("cannot write the journal {}", path.display()))?;
+}
+
+impl std::fmt::Display for Borrowed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Load { argv, .. } => write!(f, "the load `{}`", argv.first().map_or("load", String::as_str)),
+            Self::Setting { tuning, change, .. } => write!(f, "tuning {tuning}: {}", change.change().knob),
+        }
     }
-    Ok(told)
 }
 
 /// Kills every process that carries the mark, until none is left (a load may be forking meanwhile). Returns how many.

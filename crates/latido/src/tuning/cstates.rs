@@ -1,8 +1,8 @@
 //! `cstates`: keep the processors out of their idle states while measuring. On by default.
 
-use super::{Applied, Tuning};
+use super::{Guard, Hold, Tuning, Wanted};
 use crate::{
-    cell::Item,
+    machine::Root,
     record::{Change, TuningRecord},
     registry::{self, Def},
 };
@@ -52,33 +52,35 @@ impl Tuning for Cstates {
         registry::resolved(self)
     }
 
-    fn apply(&self) -> Result<Applied> {
-        let item = Item { name: DEF.name.into(), options: self.options() };
-        let record = |changes, in_force, note| TuningRecord { item: item.clone(), changes, in_force, note };
-        if self.mode == Mode::AsIs {
-            return Ok(Applied { record: record(Vec::new(), true, None), guard: Box::new(()) });
-        }
-        let original = read(KNOB).unwrap_or_else(|_| "not readable".into());
-        let file = hold().with_context(|| {
-            format!(
-                "{KNOB} cannot be held at 0 (root may): run as root, or leave idle states with --tune cstates:as-is"
-            )
-        })?;
-        let now = read(KNOB)?;
-        let changes = vec![Change { knob: KNOB.into(), original: format!("{original} us"), new: format!("{now} us") }];
-        Ok(Applied { record: record(changes, now == "0", None), guard: Box::new(file) })
+    fn wanted(&self, _root: &Root) -> Result<Wanted> {
+        let holds: Vec<Hold> = if self.mode == Mode::Hold { vec![Box::new(hold)] } else { Vec::new() };
+        Ok(Wanted { holds, ..Wanted::default() })
+    }
+
+    fn confirm(&self, _root: &Root, record: &mut TuningRecord) {
+        record.in_force = record.changes.iter().all(|change| change.new == "0 us");
     }
 }
 
-/// The strictest latency anyone asks for now, in us.
-fn read(path: &str) -> Result<String> {
-    let mut bytes = [0; 4];
-    File::open(path)?.read_exact(&mut bytes)?;
-    Ok(i32::from_ne_bytes(bytes).to_string())
+/// Holds the knob open, with 0 us asked for.
+fn hold(root: &Root) -> Result<(Change, Guard)> {
+    let original = read(root).unwrap_or_else(|_| "not readable".into());
+    let ask = || -> std::io::Result<File> {
+        let mut file = OpenOptions::new().write(true).open(root.path(KNOB))?;
+        file.write_all(&0i32.to_ne_bytes())?;
+        Ok(file)
+    };
+    let file = ask().with_context(|| {
+        format!("{KNOB} cannot be held at 0 (root may): run as root, or leave idle states with --tune cstates:as-is")
+    })?;
+    let now = read(root)?;
+    let change = Change { knob: KNOB.into(), original: format!("{original} us"), new: format!("{now} us") };
+    Ok((change, Box::new(file)))
 }
 
-fn hold() -> std::io::Result<File> {
-    let mut file = OpenOptions::new().write(true).open(KNOB)?;
-    file.write_all(&0i32.to_ne_bytes())?;
-    Ok(file)
+/// The strictest latency anyone asks for now, in us.
+fn read(root: &Root) -> Result<String> {
+    let mut bytes = [0; 4];
+    root.open(KNOB)?.read_exact(&mut bytes)?;
+    Ok(i32::from_ne_bytes(bytes).to_string())
 }

@@ -1,0 +1,49 @@
+//! From what a tuning wants to a machine that has it: each change journalled, made, read back; all undone if one fails.
+
+use super::{Applied, Tuning, Wanted};
+use crate::{
+    agent::journal::{Borrowed, Journal, Owner},
+    cell::Item,
+    machine::Root,
+    record::TuningRecord,
+};
+use anyhow::Result;
+
+/// Applies a tuning.
+///
+/// # Errors
+/// What was refused, where, and the remedy; what had been changed for it is put back.
+pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal: &mut Journal) -> Result<Applied> {
+    let Wanted { steps, holds, note } = tuning.wanted(root)?;
+    let mut record = TuningRecord {
+        item: Item { name: name.into(), options: tuning.options() },
+        changes: Vec::new(),
+        in_force: true,
+        note,
+    };
+    let mut done = Vec::new();
+    for step in steps {
+        let change = step.clone();
+        let root_dir = (!root.is_live()).then(|| root.path(""));
+        journal.write_for(owner, Borrowed::Setting { tuning: name.into(), root: root_dir, change })?;
+        let made = step.apply(root).and_then(|()| step.verify(root));
+        record.changes.push(step.change());
+        done.push(step);
+        crate::fault::point("agent");
+        if let Err(error) = made {
+            // Half a tuning is none. The journal still has it: what will not go back now is tried again later.
+            for step in done.iter().rev() {
+                let _ = step.undo(root);
+            }
+            return Err(error);
+        }
+    }
+    let mut guards = Vec::new();
+    for hold in holds {
+        let (change, guard) = hold(root)?;
+        record.changes.push(change);
+        guards.push(guard);
+    }
+    tuning.confirm(root, &mut record);
+    Ok(Applied { record, guard: Box::new(guards) })
+}
