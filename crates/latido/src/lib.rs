@@ -14,6 +14,7 @@ pub mod machine;
 pub mod plan;
 pub mod probe;
 pub mod protocol;
+pub mod published;
 pub mod record;
 pub mod registry;
 pub mod report;

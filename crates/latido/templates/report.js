@@ -33,4 +33,11 @@
     b.setAttribute('aria-pressed', on);
     all(`figure [data-s="${b.dataset.t}"]`, b.closest('section')).forEach(g => g.classList.toggle('off-series', !on));
   });
+  const unfold = () => {
+    const aim = id(decodeURIComponent(location.hash.slice(1)));
+    for (let e = aim; e; e = e.parentElement) if (e.tagName === 'DETAILS') e.open = true;
+    aim?.scrollIntoView();
+  };
+  if (location.hash) unfold();
+  addEventListener('hashchange', unfold);
 })();

@@ -5,8 +5,8 @@
 //! 1. allocate: [`recorder::new`] gives the [`Recorder`] (the writing end, for the measuring thread) and the
 //!    [`Reader`] (for a housekeeping thread);
 //! 2. lock memory, set policy and affinity on the measuring thread (`latido_sys`);
-//! 3. rehearse: [`wakeup::rehearse`] and [`gap::rehearse`] run every cold path once, so that code and data are
-//!    resident, and forget what that recorded;
+//! 3. rehearse: [`wakeup::rehearse`], [`gap::rehearse`] and their like run every cold path once, so that code and data
+//!    are resident, and forget what that recorded;
 //! 4. run: [`wakeup::run`], [`gap::run`]; meanwhile the reader drains finished blocks and takes snapshots;
 //! 5. finish: the reader takes the writing end back and gives the whole result.
 #![no_std]
@@ -34,10 +34,17 @@ extern crate alloc;
 extern crate std;
 
 pub mod block;
+pub mod compute;
 pub mod gap;
 pub mod histogram;
+pub mod inversion;
+pub mod mutex;
 pub mod pendulum;
+pub mod priority;
 pub mod recorder;
+pub mod rounds;
+pub mod sleep;
+pub mod switch;
 pub mod wakeup;
 mod word;
 

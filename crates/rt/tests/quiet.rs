@@ -1,17 +1,25 @@
 //! The measuring part of each loop allocates nothing and causes no page fault.
 
-use latido_rt::{gap, recorder, wakeup};
+use latido_rt::{
+    Reader, Recorder, gap, inversion, mutex, priority, recorder,
+    rounds::{Channel, End, MANY, Monotonic, Task},
+    sleep, wakeup,
+};
 use latido_sys::{
     clock::Clock,
     memory,
+    mutex::{Mutex, Mutexes, Protocol},
+    priority::{Own, Realtime},
     procfs::SchedStatFile,
+    sched,
     tsc::Scale,
     usage::{self, Usage},
 };
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
-    sync::atomic::AtomicBool,
+    sync::{Arc, Barrier, atomic::AtomicBool},
+    thread,
 };
 
 thread_local! {
@@ -102,4 +110,141 @@ fn the_busy_loop_is_quiet() {
     assert_eq!(snapshot.plain.count, 1_000_000);
     // How many blocks and rests that took is the machine's business: a stall may swallow a period's rest.
     assert_eq!(blocks.iter().map(|block| block.count).sum::<u64>(), 1_000_000);
+}
+
+/// Recorders of one kind, and their reading ends.
+fn channel<const Q: usize>(capacity: usize) -> (Channel<Q>, Vec<Reader>) {
+    let mut readers = Vec::new();
+    let recorders = [(); Q].map(|()| {
+        let (recorder, reader) = recorder::new(&config(None)).unwrap();
+        readers.push(reader);
+        recorder
+    });
+    (Channel::new(recorders, capacity), readers)
+}
+
+fn counts(readers: &mut [Reader]) -> Vec<u64> {
+    readers.iter_mut().map(|reader| reader.snapshot().unwrap().plain.count).collect()
+}
+
+fn rounds(rounds: u64) -> Task {
+    Task { rounds, duration_ns: u64::MAX, warmup_ns: 100_000 }
+}
+
+const KINDS: [(Protocol, bool); 3] = [(Protocol::Normal, false), (Protocol::Inherit, false), (Protocol::Normal, true)];
+
+#[test]
+fn the_mutex_loops_are_quiet() {
+    prepare();
+    let stop = AtomicBool::new(false);
+    let (mut channels, mut readers): (Vec<_>, Vec<_>) = KINDS.iter().map(|_| channel(MANY)).unzip();
+    let mut kinds = KINDS.map(|(p, shared)| mutex::Each { mutex: Mutex::new(p, shared).unwrap(), time: Monotonic });
+    mutex::rehearse_each(&mut kinds, &mut channels);
+    let quiet = cost(|| _ = mutex::run_each(&mut kinds, &rounds(20_000), &stop, &mut channels));
+    assert_eq!(quiet, (0, 0), "allocations and page faults");
+    assert!(readers.iter_mut().all(|readers| counts(readers) == [20_000; 4]));
+
+    let (mut channels, mut readers): (Vec<_>, Vec<_>) = KINDS.iter().map(|_| channel(1)).unzip();
+    let mut kinds = KINDS.map(|(p, shared)| mutex::Batch {
+        all: Mutexes::new(1_000, p, shared).unwrap(),
+        one: Mutex::new(p, shared).unwrap(),
+        count: 1_000,
+        cost_ps: 20_000,
+        time: Monotonic,
+    });
+    mutex::rehearse_batch(&mut kinds, &mut channels);
+    let quiet = cost(|| _ = mutex::run_batch(&mut kinds, &rounds(50), &stop, &mut channels));
+    assert_eq!(quiet, (0, 0), "allocations and page faults");
+    assert!(readers.iter_mut().all(|readers| counts(readers) == [50; 4]));
+}
+
+#[test]
+fn the_sleeping_loop_is_quiet() {
+    prepare();
+    let (mut channels, mut readers): (Vec<_>, Vec<_>) = (0..2).map(|_| channel(1)).unzip();
+    sleep::rehearse(&mut channels);
+    let mode = |mode| sleep::Sleeps { sleeper: Monotonic, mode, length_ns: 20_000 };
+    let mut modes = [mode(sleep::Mode::Relative), mode(sleep::Mode::Absolute)];
+    let stop = AtomicBool::new(false);
+    let quiet = cost(|| _ = sleep::run(&mut modes, &rounds(1_500), &stop, &mut channels));
+    assert_eq!(quiet, (0, 0), "allocations and page faults");
+    assert!(readers.iter_mut().all(|readers| counts(readers) == [1_500; 2]));
+}
+
+/// Runs work on a thread of its own as FIFO 3; `None` where that is not allowed.
+fn as_fifo<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let body = || Own::thread().set_param(Realtime::Fifo, 3).is_ok().then(work);
+    thread::spawn(body).join().unwrap()
+}
+
+/// What needs a real-time policy is checked where the machine grants one.
+#[test]
+fn the_loops_of_real_time_threads_are_quiet() {
+    prepare();
+    as_fifo(|| {
+        let stop = AtomicBool::new(false);
+        for ceiling in [3, 5] {
+            let (one, mut readers) = channel(MANY);
+            let (mut channels, mutex) = ([one], Mutex::new(Protocol::Ceiling(ceiling), false).unwrap());
+            let mut kinds = [mutex::Each { mutex, time: Monotonic }];
+            mutex::rehearse_each(&mut kinds, &mut channels);
+            let quiet = cost(|| _ = mutex::run_each(&mut kinds, &rounds(3_000), &stop, &mut channels));
+            assert_eq!((quiet, counts(&mut readers)), ((0, 0), vec![3_000; 4]), "ceiling {ceiling}");
+        }
+        let alternating =
+            || priority::Alternating::new(priority::Thread { own: Own::thread(), policy: Realtime::Fifo }, 3, 2);
+        let (mut one, mut readers) = channel(MANY);
+        let mut each = priority::Each::new(alternating());
+        each.rehearse(&mut one);
+        let quiet = cost(|| assert_eq!(each.run(&rounds(3_000), &stop, &mut one).end, End::Complete));
+        assert_eq!((quiet, counts(&mut readers)), ((0, 0), vec![3_000; 3]));
+        let (mut one, mut readers) = channel(1);
+        let mut batch = priority::Batch::new(alternating(), 101, 20_000);
+        batch.rehearse(&mut one);
+        let quiet = cost(|| assert_eq!(batch.run(&rounds(30), &stop, &mut one).end, End::Complete));
+        assert_eq!((quiet, counts(&mut readers)), ((0, 0), vec![30; 2]));
+    });
+}
+
+/// All three parts, with both kinds of mutexes, blocking for real.
+#[test]
+fn the_three_parts_of_an_inversion_are_quiet() {
+    prepare();
+    let script = |rounds| {
+        let task = Task { rounds, duration_ns: u64::MAX, warmup_ns: 5_000_000 };
+        inversion::Script { task, interval_ns: 400_000, hold_ns: 20_000, busy_ns: 50_000 }
+    };
+    // What one scene has made resident of the C library serves the next.
+    play(script(5));
+    for (part, cost) in ["high", "middle", "low"].into_iter().zip(play(script(200))) {
+        assert_eq!(cost, (0, 0), "allocations and page faults of {part}");
+    }
+}
+
+/// What each of the three cost.
+fn play(script: inversion::Script) -> [(u64, u64); 3] {
+    let mutexes = [Protocol::Normal, Protocol::Inherit].map(|protocol| Mutex::new(protocol, false).unwrap());
+    let scene = Arc::new(inversion::Scene::new(Box::new(mutexes)).unwrap());
+    let recorders = || recorder::new(&config(None)).unwrap().0;
+    let cpu = *sched::affinity(0).unwrap().last().unwrap();
+    let (stop, ready) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(3)));
+    let part = |prio: u8, part: fn(&inversion::Scene, &AtomicBool, &inversion::Script, &mut [Recorder])| {
+        let (scene, stop, ready) = (Arc::clone(&scene), Arc::clone(&stop), Arc::clone(&ready));
+        let mut recorders = if prio == 6 { vec![recorders(), recorders()] } else { Vec::new() };
+        thread::spawn(move || {
+            memory::prefault_stack();
+            sched::set_affinity(0, [cpu]).unwrap();
+            inversion::rehearse(&mut recorders);
+            ready.wait();
+            // Refused without permission; then the rounds go in another order, as quietly.
+            let _refused = sched::set_policy(0, sched::Policy::Fifo { prio }, false);
+            cost(|| part(&scene, &stop, &script, &mut recorders))
+        })
+    };
+    let parts = [
+        part(6, |scene, stop, _, recorders| _ = inversion::high(scene, stop, recorders)),
+        part(5, |scene, stop, script, _| _ = inversion::middle(scene, stop, script)),
+        part(4, |scene, stop, script, _| _ = inversion::low(scene, stop, script)),
+    ];
+    parts.map(|part| part.join().unwrap())
 }

@@ -51,9 +51,23 @@ impl Clock {
     /// `EINTR` when a signal handler ran: the caller looks at its stop flag and sleeps on.
     #[inline(always)]
     pub fn sleep_until(self, at_ns: u64) -> Result<(), Errno> {
-        let at = libc::timespec { tv_sec: (at_ns / SECOND) as libc::time_t, tv_nsec: (at_ns % SECOND) as _ };
-        // SAFETY: `at` outlives the call and the remainder is not asked for (absolute time).
-        let error = unsafe { libc::clock_nanosleep(self.id(), libc::TIMER_ABSTIME, &at, std::ptr::null_mut()) };
+        self.nanosleep(libc::TIMER_ABSTIME, at_ns)
+    }
+
+    /// Sleeps for so many ns, counted by the kernel from the call.
+    ///
+    /// # Errors
+    /// `EINTR` when a signal handler ran; what was left is not told.
+    #[inline(always)]
+    pub fn sleep_for(self, ns: u64) -> Result<(), Errno> {
+        self.nanosleep(0, ns)
+    }
+
+    #[inline(always)]
+    fn nanosleep(self, flags: libc::c_int, ns: u64) -> Result<(), Errno> {
+        let time = libc::timespec { tv_sec: (ns / SECOND) as libc::time_t, tv_nsec: (ns % SECOND) as _ };
+        // SAFETY: `time` outlives the call and the remainder is not asked for.
+        let error = unsafe { libc::clock_nanosleep(self.id(), flags, &time, std::ptr::null_mut()) };
         if error == 0 { Ok(()) } else { Err(Errno::from_raw(error)) }
     }
 }
@@ -127,6 +141,9 @@ mod tests {
             while clock.sleep_until(due) == Err(Errno::EINTR) {}
             assert!(clock.now() >= due, "{clock:?}");
             assert_eq!(clock.sleep_until(0), Ok(()), "a time that has passed returns at once");
+            let before = clock.now();
+            while clock.sleep_for(1_000_000) == Err(Errno::EINTR) {}
+            assert!(clock.now() >= before + 1_000_000, "{clock:?}");
         }
     }
 

@@ -39,8 +39,10 @@ impl Errno {
     }
 
     /// The calling thread's last error.
+    #[inline]
     pub fn last() -> Self {
-        Self(io::Error::last_os_error().raw_os_error().unwrap_or(0))
+        // SAFETY: the C library gives each thread a number of its own, which lives as long as the thread.
+        Self(unsafe { *libc::__errno_location() })
     }
 
     /// `Ok` unless the result of a call is -1.

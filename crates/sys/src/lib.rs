@@ -4,10 +4,15 @@
 
 pub mod clock;
 mod errno;
+pub mod handoff;
 pub mod memory;
+pub mod mutex;
+pub mod priority;
 pub mod process;
 pub mod procfs;
 pub mod sched;
+pub mod semaphore;
+pub mod shared;
 pub mod signal;
 pub mod tsc;
 pub mod usage;

@@ -76,14 +76,20 @@ mod tests {
 
     #[test]
     fn prefaulted_memory_faults_no_more() {
-        let mut memory = vec![0u8; 4 << 20];
-        prefault(&mut memory);
-        let before = usage::of_thread();
-        for at in (0..memory.len()).step_by(4096) {
-            memory[at] = 1;
-        }
-        let faults = usage::of_thread().since(before).minor_faults;
-        assert!(std::hint::black_box(memory)[0] == 1 && faults < 16, "{faults} faults");
+        // Another test's fork write-protects this process's memory anew: not every attempt meets one.
+        let faults = (0..10).map(|_| {
+            let mut memory = vec![0u8; 4 << 20];
+            prefault(&mut memory);
+            let before = usage::of_thread();
+            for at in (0..memory.len()).step_by(4096) {
+                memory[at] = 1;
+            }
+            let faults = usage::of_thread().since(before).minor_faults;
+            assert_eq!(std::hint::black_box(memory)[0], 1);
+            faults
+        });
+        let faults = faults.min();
+        assert!(faults < Some(16), "{faults:?} faults");
     }
 
     #[test]

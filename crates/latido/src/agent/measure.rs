@@ -1,4 +1,5 @@
-//! The measuring process: locks its memory, lets the probe measure, and ends. It never forks.
+//! The measuring process: locks its memory, lets the probe measure, and ends. Once its threads are prepared it never
+//! forks.
 
 use super::{assignment::Assignment, reporter::Reporter, stage::Stage, supervise::stay_on};
 use crate::{probe, registry};

@@ -1,7 +1,8 @@
 //! The target's side of a cell: the supervisor, and the measuring process that it starts.
 //!
 //! The supervisor holds everything that must be put back (tunings, loads, lock, journal) in a process that survives the
-//! measuring one; the measuring process holds everything real-time and forks nothing.
+//! measuring one; the measuring process holds everything real-time and forks nothing, but for the one partner of a
+//! handoff between processes, before anything is prepared.
 
 pub mod admission;
 pub mod assignment;
@@ -14,7 +15,7 @@ pub mod reporter;
 pub mod series;
 pub mod stage;
 pub mod supervise;
-mod threads;
+pub mod threads;
 mod watch;
 
 use anyhow::Result;
@@ -26,6 +27,8 @@ pub enum Role {
     Supervisor,
     /// The real-time process: `latido agent --measure`.
     Measuring,
+    /// The other process of a handoff, started by the measuring one: `latido agent --partner`.
+    Partner,
 }
 
 impl Role {
@@ -37,6 +40,7 @@ impl Role {
         match self {
             Self::Supervisor => supervise::run(),
             Self::Measuring => measure::run(),
+            Self::Partner => crate::probe::partner(),
         }
     }
 }
@@ -47,6 +51,7 @@ pub fn role() -> Option<Role> {
     match words.as_slice() {
         [agent] if agent == "agent" => Some(Role::Supervisor),
         [agent, measure] if agent == "agent" && measure == "--measure" => Some(Role::Measuring),
+        [agent, partner] if agent == "agent" && partner == "--partner" => Some(Role::Partner),
         _ => None,
     }
 }

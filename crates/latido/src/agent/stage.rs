@@ -76,6 +76,10 @@ pub struct Done {
     pub failed: Option<String>,
 }
 
+/// What the kernel says of threads in other processes, by the job that stands for each here: put in before that job
+/// ends, it goes into the record instead of the job's own.
+pub type StandIns = Arc<Mutex<BTreeMap<u32, ThreadEvidence>>>;
+
 /// What a thread sends when it is over.
 struct Finished {
     thread: usize,
@@ -96,6 +100,7 @@ pub struct Stage<'a> {
     interrupted: Arc<AtomicBool>,
     /// The first refusal that a thread met, known before its loop begins.
     refused: Arc<Mutex<Option<String>>>,
+    stand_ins: StandIns,
     reporter: &'a mut Reporter,
     clocks: Clocks,
 }
@@ -106,8 +111,27 @@ impl<'a> Stage<'a> {
         let evidence = Evidence { housekeeping: assignment.housekeeping, ..Evidence::default() };
         let stop = Arc::new(AtomicBool::new(false));
         let cell = assignment.cell;
-        let refused = Arc::default();
-        Self { cell, stop, evidence, skipped: Vec::new(), interrupted, refused, reporter, clocks: Clocks::now() }
+        Self {
+            cell,
+            stop,
+            evidence,
+            skipped: Vec::new(),
+            interrupted,
+            refused: Arc::default(),
+            stand_ins: Arc::default(),
+            reporter,
+            clocks: Clocks::now(),
+        }
+    }
+
+    /// Notes what was refused to a thread of another process.
+    pub fn refuse(&self, why: String) {
+        lock(&self.refused).get_or_insert(why);
+    }
+
+    /// Where a job puts the evidence of the thread that it stands for.
+    pub fn stand_ins(&self) -> StandIns {
+        Arc::clone(&self.stand_ins)
     }
 
     /// The CPUs to measure, ascending.
@@ -257,15 +281,18 @@ impl<'a> Stage<'a> {
     /// The record of a measurement that is over.
     fn conclude(&mut self, taps: Vec<Vec<Tap>>, results: Vec<Finished>) -> Result<()> {
         self.evidence.policy_refused = lock(&self.refused).take();
-        let first = results.iter().map(|r| r.done.first_slot_ns).min().unwrap_or(0);
-        let ended = results.iter().map(|r| r.done.ended_ns).max().unwrap_or(0);
+        // A helper's times are of no interest: it was there before the first sample.
+        let measured = || results.iter().filter(|result| !result.evidence.helper).map(|result| &result.done);
+        let first = measured().map(|done| done.first_slot_ns).min().unwrap_or(0);
+        let ended = measured().map(|done| done.ended_ns).max().unwrap_or(0);
         let mut outcome = Outcome::Complete;
         let mut parts = Vec::new();
         for (thread_taps, result) in taps.into_iter().zip(results) {
             if let Some(failure) = result.done.failed {
                 bail!("the measuring loop failed: {failure}");
             }
-            self.evidence.threads.push(result.evidence);
+            let stand_in = lock(&self.stand_ins).remove(&result.evidence.thread);
+            self.evidence.threads.push(stand_in.unwrap_or(result.evidence));
             for mut tap in thread_taps {
                 let snapshot = tap.reader.snapshot().context("the memory of a finished loop is not at rest")?;
                 let blocks = tap.reader.blocks_with(&snapshot);

@@ -58,6 +58,11 @@ impl Prepared {
         if let Some(why) = self.refused.take().or(by_policy) {
             refused(why);
         }
+        self.count();
+    }
+
+    /// What the thread uses counts from here on: again, where something is left to do between policy and loop.
+    pub fn count(&mut self) {
         // The files first: what reading them costs is before the loop, not in it.
         self.before.migrations = migrations();
         self.before.run_delay_ns = self.run_delay_ns();

@@ -78,6 +78,8 @@ pub struct Track {
     pub largest: Vec<Sample>,
     /// Its samples in the order of time, where they were kept.
     pub samples: Vec<Point>,
+    /// The probe's own facts of it, as [`Series::facts`].
+    pub facts: BTreeMap<String, i64>,
 }
 
 /// What [`configurations`] found.
@@ -228,6 +230,7 @@ impl Part {
             blocks: data.blocks,
             largest: data.largest,
             samples: data.samples,
+            facts: series.facts.clone(),
         });
     }
 
@@ -243,7 +246,8 @@ impl Part {
                 .try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
         };
         Ok(Pooled {
-            above_limit: limit.and_then(above),
+            // A limit is a span of time: what is measured in another unit has none.
+            above_limit: limit.filter(|_| self.unit == "ns").and_then(above),
             plain: summary::pool(&self.plains, &plain, self.negative),
             summary,
             quantity: self.quantity,
@@ -294,6 +298,18 @@ mod tests {
         assert_eq!(latency.tracks[2].repeat, 2);
         assert_eq!(latency.histogram.len(), 40_000);
         assert_eq!(latency.elapsed_ns, 40_000_000_000);
+    }
+
+    /// An angle or a mean in picoseconds would be compared with nanoseconds.
+    #[test]
+    fn what_is_not_in_nanoseconds_has_no_limit() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+        fixture.record(1).series[0].unit = "urad".into();
+        fixture.record(1).series[0].facts = [("fell".to_owned(), 1)].into();
+        let found = configurations([&fixture.run], &|c, s| fixture.load(c, s)).unwrap();
+        let pooled = &found.all[0].quantities[0];
+        assert!(found.all[0].cell.limit.is_some() && pooled.above_limit.is_none());
+        assert_eq!(pooled.tracks[0].facts.get("fell"), Some(&1));
     }
 
     /// The delay of a missed slot is in the headline, and only there.

@@ -27,14 +27,8 @@ fn impossible(summary: &Summary) -> Option<String> {
     if summary.count == 0 {
         return Some("extremes without samples".into());
     }
-    if min > max {
-        return Some(format!("min {min} above max {max}"));
-    }
-    let room = 1e-9 * max.unsigned_abs().max(min.unsigned_abs()) as f64 + 1e-6;
-    if let Some(mean) = summary.mean
-        && !(min as f64 - room..=max as f64 + room).contains(&mean)
-    {
-        return Some(format!("mean {mean} outside {min} to {max}"));
+    if let Some(text) = disorder(Some(min as f64), summary.mean, Some(max as f64)) {
+        return Some(text);
     }
     let mut below = min;
     for (key, _) in QUANTILES {
@@ -47,6 +41,29 @@ fn impossible(summary: &Summary) -> Option<String> {
     let banded = summary.bands.iter().map(|band| band.count).fold(0, u64::saturating_add);
     (!summary.bands.is_empty() && banded != summary.count)
         .then(|| format!("its bands hold {banded} of {} samples", summary.count))
+}
+
+/// What contradicts min <= mean <= max, in a record or in a printed table; absent figures contradict nothing. The mean
+/// has the room of its own rounding.
+pub fn disorder(min: Option<f64>, mean: Option<f64>, max: Option<f64>) -> Option<String> {
+    if let (Some(min), Some(max)) = (min, max)
+        && min > max
+    {
+        return Some(format!("min {min} above max {max}"));
+    }
+    let mean = mean?;
+    let room = |bound: f64| 1e-9 * bound.abs() + 1e-6;
+    let above = min.is_none_or(|min| mean >= min - room(min));
+    let below = max.is_none_or(|max| mean <= max + room(max));
+    if above && below && !mean.is_nan() {
+        return None;
+    }
+    Some(match (min, max) {
+        (Some(min), Some(max)) => format!("mean {mean} outside {min} to {max}"),
+        (Some(min), None) => format!("mean {mean} below min {min}"),
+        (None, Some(max)) => format!("mean {mean} above max {max}"),
+        (None, None) => format!("the mean is {mean}"),
+    })
 }
 
 /// A sample is a slot that was run for; a corrected one is any slot. Slots may be left out of the samples (a sample

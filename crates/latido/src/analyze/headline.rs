@@ -30,7 +30,7 @@ pub(super) fn is_unfinished(cell: &StoredCell) -> bool {
     match &cell.state {
         CellState::Pending | CellState::Open => true,
         CellState::Measured(record) => matches!(record.outcome, Outcome::Interrupted | Outcome::Checkpoint),
-        CellState::Infra(_) => false,
+        CellState::Infra(_) | CellState::Skipped(_) => false,
     }
 }
 
@@ -43,7 +43,8 @@ fn is_interrupted(run: &Run, verdict: Verdict, cells: &[CellJudgement]) -> bool 
         && undecided.all(|(cell, judged)| is_unfinished(cell) && !judged.is_invalid())
 }
 
-/// The verdict in one sentence, with the number that decides. `closest` is the expectation with the least room.
+/// The verdict in one sentence, with the number that decides; before it, what became of a study's conclusions. `closest`
+/// is the expectation with the least room.
 pub(super) fn headline(
     run: &Run,
     verdict: Verdict,
@@ -51,11 +52,43 @@ pub(super) fn headline(
     expectations: &[ExpectJudgement],
     closest: Option<&ExpectJudgement>,
 ) -> String {
-    let expected = |one: &ExpectJudgement| format!("expected {}: {}", one.text, one.detail);
+    let text = decided(run, verdict, cells, expectations, closest);
+    if !expectations.iter().any(|one| one.of_study) {
+        return text;
+    }
+    let count = |word: &str| expectations.iter().filter(|one| one.word() == word).count();
+    let counts = ["reproduced", "not reproduced", "not measured"].map(|word| (count(word), word));
+    let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    let counts = format!("of {} conclusions {}", expectations.len(), told.join(", "));
+    // What the conclusions alone decide needs no more than the one that does not hold.
+    let cells_decide = verdict != Verdict::Pass && cells.iter().any(|judged| judged.verdict == verdict);
+    if cells_decide || is_interrupted(run, verdict, cells) {
+        return format!("{counts}; {text}");
+    }
+    let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail);
+    failed.map_or_else(|| counts.clone(), |one| format!("{counts}; {}", of_study(one)))
+}
+
+fn of_study(one: &ExpectJudgement) -> String {
+    format!("{}: {}: {}", one.word(), one.sentence(), one.detail)
+}
+
+fn decided(
+    run: &Run,
+    verdict: Verdict,
+    cells: &[CellJudgement],
+    expectations: &[ExpectJudgement],
+    closest: Option<&ExpectJudgement>,
+) -> String {
+    let expected = |one: &ExpectJudgement| match one.of_study {
+        true => of_study(one),
+        false => format!("expected {}: {}", one.text, one.detail),
+    };
     let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail);
     if is_interrupted(run, verdict, cells) {
-        let measured = run.cells.iter().filter(|cell| !is_unfinished(cell)).count();
-        let mut text = format!("{measured} of {} cells measured to the end", cells.len());
+        let tried = run.cells.iter().filter(|cell| cell.skipped().is_none());
+        let measured = tried.clone().filter(|cell| !is_unfinished(cell)).count();
+        let mut text = format!("{measured} of {} cells measured to the end", tried.count());
         // What failed so far has failed; else the worst so far.
         let of = |wanted| decisive(run, cells, wanted).filter(|(cell, _)| cell.record().is_some());
         if let Some(found) = of(Verdict::Fail).or_else(|| of(Verdict::Pass)).or_else(|| of(Verdict::Inconclusive)) {
@@ -126,7 +159,7 @@ mod tests {
             judge::judge,
             sample::{Fixture, cell, probing, quiet, under, with_spike},
         },
-        plan::{Expect, Op, Statistic},
+        plan::{Against, Expect, Op, Statistic},
         record::Second,
     };
 
@@ -144,9 +177,11 @@ mod tests {
             filter: Vec::new(),
             probe: "wakeup".into(),
             quantity: "latency".into(),
+            claim: None,
             statistic,
+            unit: "ns".into(),
             op: Op::Less,
-            value,
+            against: Against::Value(value),
             text: text.into(),
             line: 12,
         }

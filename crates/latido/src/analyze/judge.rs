@@ -22,9 +22,11 @@ pub fn judge(run: &Run, load: Load<'_>) -> Judgement {
     let weighed: Vec<_> = run.plan.expect.iter().map(|one| expect::weigh(one, run, &cells, load)).collect();
     let closest = weighed.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(one, _)| one.clone());
     let expectations: Vec<ExpectJudgement> = weighed.into_iter().map(|(one, _)| one).collect();
-    let judged = cells.iter().map(|cell| cell.verdict).chain(expectations.iter().map(|one| one.verdict));
+    // What was skipped decides nothing by itself; an expectation that needs it is inconclusive.
+    let tried: Vec<Verdict> = cells.iter().map(|cell| cell.verdict).filter(|one| *one != Verdict::Skipped).collect();
+    let judged = tried.iter().copied().chain(expectations.iter().map(|one| one.verdict));
     let mut verdict = judged.fold(Verdict::Pass, Verdict::and);
-    if run.damaged || cells.is_empty() {
+    if run.damaged || tried.is_empty() {
         verdict = verdict.and(Verdict::Inconclusive);
     }
     let headline = headline::headline(run, verdict, &cells, &expectations, closest.as_ref());
@@ -43,6 +45,7 @@ pub fn cell(cell: &StoredCell, load: Load<'_>) -> CellJudgement {
         CellState::Pending => without(Verdict::Inconclusive, "not measured yet".into()),
         CellState::Open => without(Verdict::Inconclusive, "started and never finished".into()),
         CellState::Infra(reason) => without(Verdict::Infra, reason.clone()),
+        CellState::Skipped(reason) => without(Verdict::Skipped, reason.clone()),
         CellState::Measured(record) => measured(cell, record, load),
     }
 }

@@ -249,8 +249,7 @@ impl Fixture {
             verdict: None,
             headline: None,
         };
-        let (groups, expect) = (Vec::new(), Vec::new());
-        let plan = Plan { name: "quick".into(), about: None, seed: 42, order: Order::AsWritten, groups, expect };
+        let plan = Plan { name: "quick".into(), seed: 42, order: Order::AsWritten, ..Plan::default() };
         let run = Run { dir: "/nowhere".into(), meta, plan, cells: stored, problems: Vec::new(), damaged: false };
         Self { run, samples }
     }

@@ -18,6 +18,8 @@ pub enum Verdict {
     Contaminated,
     /// The infrastructure failed, not the machine under test.
     Infra,
+    /// Of a cell: it cannot be had here and was not tried. Never a pass, and no failure.
+    Skipped,
 }
 
 /// The judgement of a whole run.
@@ -53,6 +55,12 @@ pub struct CellJudgement {
 pub struct ExpectJudgement {
     /// As its author wrote it.
     pub text: String,
+    /// The sentence that it stands for, where the plan has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
+    /// Whether it is a conclusion of the publication that the plan repeats.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_study: bool,
     /// Whether it held.
     pub verdict: Verdict,
     /// The measured figures, or why there are none.
@@ -84,7 +92,7 @@ impl Verdict {
             Self::Pass => 0,
             Self::Infra => 1,
             Self::Fail => 2,
-            Self::Inconclusive | Self::Contaminated => 3,
+            Self::Inconclusive | Self::Contaminated | Self::Skipped => 3,
         }
     }
 
@@ -92,16 +100,17 @@ impl Verdict {
     pub fn in_one(self) -> u8 {
         match self {
             Self::Pass => 0,
-            Self::Inconclusive | Self::Infra => 1,
+            Self::Inconclusive | Self::Infra | Self::Skipped => 1,
             Self::Contaminated => 2,
             Self::Fail => 3,
         }
     }
 
-    /// The heavier of two in a run: infra, then contaminated, inconclusive, fail, pass (exit 1 > 3 > 2 > 0).
+    /// The heavier of two in a run: infra, then contaminated, inconclusive, fail, pass (exit 1 > 3 > 2 > 0). What was
+    /// skipped weighs as a pass does; whoever joins a run's cells leaves it out.
     pub fn and(self, other: Self) -> Self {
         let weight = |verdict| match verdict {
-            Self::Pass => 0,
+            Self::Pass | Self::Skipped => 0,
             Self::Fail => 1,
             Self::Inconclusive => 2,
             Self::Contaminated => 3,
@@ -119,7 +128,26 @@ impl std::fmt::Display for Verdict {
             Self::Inconclusive => "inconclusive",
             Self::Contaminated => "contaminated",
             Self::Infra => "infra",
+            Self::Skipped => "skipped",
         })
+    }
+}
+
+impl ExpectJudgement {
+    /// Its verdict in a word; of a study's conclusion `reproduced`, `not reproduced` or `not measured`.
+    pub fn word(&self) -> String {
+        match self.verdict {
+            verdict if !self.of_study => verdict.to_string(),
+            Verdict::Pass => "reproduced".into(),
+            Verdict::Fail => "not reproduced".into(),
+            // What cannot be trusted says nothing of the conclusion; the detail says why.
+            _ => "not measured".into(),
+        }
+    }
+
+    /// What it says: its claim, else its condition.
+    pub fn sentence(&self) -> &str {
+        self.claim.as_deref().unwrap_or(&self.text)
     }
 }
 

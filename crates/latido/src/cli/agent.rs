@@ -9,6 +9,9 @@ pub struct Args {
     /// Be the measuring process, not its supervisor
     #[arg(long)]
     pub measure: bool,
+    /// Be the other process of a handoff, started by the measuring one
+    #[arg(long, conflicts_with = "measure")]
+    pub partner: bool,
 }
 
 /// Carries out `latido agent`.
@@ -16,5 +19,9 @@ pub struct Args {
 /// # Errors
 /// What ended the cell.
 pub fn run(args: Args) -> Result<u8> {
-    if args.measure { Role::Measuring.run() } else { Role::Supervisor.run() }
+    match args {
+        Args { partner: true, .. } => Role::Partner.run(),
+        Args { measure: true, .. } => Role::Measuring.run(),
+        Args { .. } => Role::Supervisor.run(),
+    }
 }

@@ -15,6 +15,7 @@ use crate::{
         node::Keys,
         parse::{self, Overrides},
         print::{bare, quote, value},
+        scale,
         scheduling::POLICIES,
         shipped,
         source::{Place, Problem, Source},
@@ -40,6 +41,15 @@ enum Subject<'a> {
 /// # Errors
 /// A usage error, or what is wrong with the plan file.
 pub fn plan(args: &Args) -> Result<(Plan, Vec<String>)> {
+    let (mut plan, dropped) = full(args)?;
+    if let Some(factor) = args.scale {
+        scale::scale(&mut plan, factor).map_err(|error| Usage::new(format!("--scale {factor}: {error:#}")))?;
+    }
+    Ok((plan, dropped))
+}
+
+/// The plan at the sizes that it is written with.
+fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     let (first, options) = match args.words.split_first() {
         None => ("wakeup", &[][..]),
         Some((first, _)) if words::is_option(first) => ("wakeup", args.words.as_slice()),

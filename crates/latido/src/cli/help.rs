@@ -70,8 +70,9 @@ fn plan(name: &str, text: &str) -> Result<String> {
     let plan = parse::parse(name, text)?;
     let about = plan.about.as_deref().unwrap_or("no description");
     let extent = print::extent(&plan);
+    let source = plan.source.as_ref().map(|source| format!("Repeats {source}.\n\n")).unwrap_or_default();
     Ok(format!(
-        "plan `{name}`: {about}\n\n{extent}. `latido run {name}` measures it, `latido run {name} --print-plan` shows it whole.\n"
+        "plan `{name}`: {about}\n\n{source}{extent}. `latido run {name}` measures it, `latido run {name} --print-plan` shows it whole.\n"
     ))
 }
 

@@ -20,6 +20,9 @@ pub struct Args {
     /// Write each figure as SVG and its data as CSV into this directory
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
+    /// Set the numbers that the study published beside the measured ones (for runs of a study's plan)
+    #[arg(long)]
+    pub published: bool,
     /// Where runs are kept
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
@@ -49,7 +52,7 @@ pub fn run(args: Args) -> Result<u8> {
         taken.push(canonical);
     }
     let found = outcome::pooled(&all)?;
-    outcome::write_report(&all, &found, &args.output)?;
+    outcome::write_report(&all, &found, &args.output, args.published)?;
     let mut written = format!("{}\n", args.output.display());
     if let Some(dir) = &args.figures {
         for path in outcome::write_figures(&all, &found, dir)? {

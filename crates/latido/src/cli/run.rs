@@ -14,6 +14,7 @@ Examples:
   latido run quick                             the shipped plan `quick`: about a minute
   latido run wakeup period=250us --load stress-cpu --limit 100us
   latido run plans/mine.toml --repeat 3
+  latido run scheduling-latency --scale 0.01   a published study at a hundredth of its size
   latido run gap -c 2-3 -d 10m --print-plan    show the plan, measure nothing
 
 NAME is a probe, a shipped plan, or a path with `/` or `.toml` (`latido list`, `latido help NAME`).
@@ -73,6 +74,9 @@ pub struct Args {
     /// How often to repeat everything [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
     pub repeat: Option<String>,
+    /// Shorten every measurement to this part, for example 0.01: durations and numbers of samples
+    #[arg(long, value_name = "PART", allow_hyphen_values = true, value_parser = words::part)]
+    pub scale: Option<f64>,
     /// Seed of the order and of all that is random [default: random, recorded]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::seed)]
     pub seed: Option<u64>,
@@ -90,7 +94,7 @@ pub struct Args {
     pub print_plan: bool,
     /// Finish an interrupted run; finished cells are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "cpus", "duration", "period", "policy", "prio",
-        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "warmup", "repeat", "seed",
+        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "warmup", "repeat", "scale", "seed",
         "print_plan"])]
     pub resume: Option<String>,
     /// Where the report goes [default: report.html]

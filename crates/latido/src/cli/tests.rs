@@ -140,9 +140,11 @@ fn the_first_line_of_a_plan_says_how_long_it_takes() {
         (&["wakeup"][..], "# 1 cell, about 61 s with warm-up"),
         (&["wakeup", "-d", "10m", "--repeat", "9"], "# 9 cells, 1 h 30 min with warm-up"),
         (&["null"], "# 1 cell, until the probe has its number of samples"),
-        (&["wakeup", "cycles=100"], "# 1 cell, until the probe has its number of samples"),
+        (&["wakeup", "cycles=100"], "# 1 cell, about 2 s with warm-up"),
         (&["gap", "iterations=9", "--repeat", "2"], "# 2 cells, until the probe has its number of samples"),
         (&["wakeup", "cycles=0"], "# 1 cell, about 61 s with warm-up"),
+        (&["wakeup", "cycles=200000", "--scale", "0.01"], "# 1 cell, about 3 s with warm-up"),
+        (&["wakeup", "--scale", "0.1"], "# 1 cell, about 7 s with warm-up"),
     ] {
         let text = print::plan(&plan(line).unwrap());
         assert_eq!(text.lines().next(), Some(first), "{line:?}");

@@ -87,6 +87,15 @@ pub fn seed(text: &str) -> Result<u64, String> {
     seed.ok_or_else(|| format!("a seed is a whole number from 0 to {}", i64::MAX))
 }
 
+/// The value of `--scale`.
+///
+/// # Errors
+/// It is no part of a whole.
+pub fn part(text: &str) -> Result<f64, String> {
+    let part = text.parse().ok().filter(|part: &f64| *part > 0.0 && *part <= 1.0);
+    part.ok_or_else(|| "a part is a number above 0 and at most 1, for example 0.01".into())
+}
+
 /// Whether a word is `key=value`.
 pub fn is_option(word: &str) -> bool {
     word.split_once('=').is_some_and(|(key, _)| is_key(key))

@@ -12,7 +12,7 @@ use crate::{
     cell::Cell,
     cli::how::How,
     machine,
-    plan::{self, Plan},
+    plan::{self, Plan, reserved},
     store::{self, Draft, New, Run},
 };
 use anyhow::{Context, Result};
@@ -43,6 +43,7 @@ fn started_ns() -> u64 {
 /// The store cannot be written.
 pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     let cells = plan::expand(plan);
+    preflight::something_to_measure(&cells)?;
     let lock = preflight::check(&cells, how)?;
     let root = store::root(how.store.as_deref())?;
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -65,7 +66,7 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
     // Asked before it is taken up: that takes back the verdict.
     if !run.damaged && run.meta.finished.is_some() && run.cells.iter().all(store::is_done) {
         let mut screen = Screen::new(how.quiet);
-        screen.say(&format!("note: run {} is finished: every cell has its record", run.meta.id));
+        screen.say(&format!("note: run {} is finished: nothing is left to measure", run.meta.id));
         return outcome::present(outcome::judged(&run.dir)?, how, &mut screen);
     }
     let lock = preflight::check(&cells, how)?;
@@ -85,17 +86,36 @@ pub fn read(dir: &Path) -> Result<Run> {
     })
 }
 
+/// Notes the cells that cannot be measured here, each with its reason; returns the others.
+fn skip(draft: &Draft, cells: &[Cell], todo: Vec<usize>) -> Result<Vec<usize>> {
+    let mut left = Vec::new();
+    for number in todo {
+        let cell = number.checked_sub(1).and_then(|index| cells.get(index));
+        match cell.and_then(|cell| Some((cell, reserved::reason(cell)?))) {
+            Some((cell, reason)) => draft.skip_cell(number, cell, &reason)?,
+            None => left.push(number),
+        }
+    }
+    Ok(left)
+}
+
 /// Measures what is to do; holds the run's lock until the last cell is stored.
 fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How, lock: Lock) -> Result<u8> {
     let interrupts = Interrupts::watch()?;
     let mut screen = Screen::new(how.quiet);
+    let before = todo.len();
+    let todo = skip(&draft, cells, todo)?;
     let count = match (todo.len(), cells.len()) {
         (1, 1) => "1 cell".into(),
         (left, all) if left == all => format!("{all} cells"),
         (left, all) => format!("{left} of {all} cells"),
     };
     let runs = draft.dir.parent().unwrap_or(&draft.dir);
-    screen.say(&format!("run {}: {count}, stored in {}", draft.meta.id, runs.display()));
+    let skipped = match before - todo.len() {
+        0 => String::new(),
+        skipped => format!(" ({skipped} skipped)"),
+    };
+    screen.say(&format!("run {}: {count}{skipped}, stored in {}", draft.meta.id, runs.display()));
     if let Some(banner) = outcome::permission_banner(cells) {
         screen.warn(&banner);
     }

@@ -14,11 +14,12 @@ use crate::{
     record::Record,
     report::{
         self, ReportInput, RunPart, html, json,
+        study::{self, StudyPart},
         terminal::{self, Style},
     },
     store::{self, Draft, Run},
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::{
     fs,
     io::{IsTerminal, stderr, stdout},
@@ -84,7 +85,7 @@ pub(super) fn present(one: Judged, how: &How, screen: &mut Screen) -> Result<u8>
     };
     let printed = write_out(&text);
     if let Some(path) = report_path(how) {
-        match write_report(&all, &found, &path) {
+        match write_report(&all, &found, &path, false) {
             Ok(()) => screen.say(&format!("report: {}", path.display())),
             Err(error) if how.output.is_some() => return Err(error),
             // Nobody asked for it by name: the run's own exit status counts.
@@ -104,12 +105,12 @@ pub(super) fn report_path(how: &How) -> Option<PathBuf> {
     how.output.clone().or(usual).filter(|_| !how.no_report)
 }
 
-/// Writes the HTML report of runs.
+/// Writes the HTML report of runs; with `printed` the study's own numbers stand beside.
 ///
 /// # Errors
-/// The file cannot be written.
-pub fn write_report(all: &[Judged], found: &Configurations, path: &Path) -> Result<()> {
-    let text = html::render(&input(all, found)?)?;
+/// The file cannot be written, or there are no printed numbers.
+pub fn write_report(all: &[Judged], found: &Configurations, path: &Path, printed: bool) -> Result<()> {
+    let text = html::render(&input(all, found, printed)?)?;
     fs::write(path, text).with_context(|| format!("cannot write the report {}", path.display()))
 }
 
@@ -118,10 +119,10 @@ pub fn write_report(all: &[Judged], found: &Configurations, path: &Path) -> Resu
 /// # Errors
 /// The directory cannot be written.
 pub fn write_figures(all: &[Judged], found: &Configurations, dir: &Path) -> Result<Vec<PathBuf>> {
-    report::figures::write(&input(all, found)?, dir)
+    report::figures::write(&input(all, found, false)?, dir)
 }
 
-fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput<'a>> {
+fn input<'a>(all: &'a [Judged], found: &'a Configurations, printed: bool) -> Result<ReportInput<'a>> {
     let runs: Vec<RunPart<'a>> = all
         .iter()
         .map(|one| RunPart {
@@ -133,7 +134,29 @@ fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput
         .collect();
     let title = all.first().map(|one| one.run.plan.about.clone().unwrap_or_else(|| one.run.meta.plan.clone()));
     let problems = all.iter().flat_map(|one| one.run.problems.clone()).chain(found.problems.clone()).collect();
-    Ok(ReportInput { title: title.unwrap_or_default(), runs, configurations: &found.all, problems })
+    // Several runs of a report usually are one plan's: the newest tells of its study.
+    let last = all.last();
+    let study = last.and_then(|one| StudyPart::of(&one.run.plan, &one.judgement));
+    let published = match last {
+        Some(one) if printed => {
+            ensure!(
+                one.run.plan.published.is_some(),
+                "the plan `{}` names no published numbers; the plans of studies do (`latido list plans`)",
+                one.run.meta.plan
+            );
+            study::published(&one.run.plan)
+        }
+        _ => Vec::new(),
+    };
+    Ok(ReportInput {
+        title: title.unwrap_or_default(),
+        runs,
+        configurations: &found.all,
+        problems,
+        study,
+        not_measured: all.iter().flat_map(|one| study::not_measured(&one.run)).collect(),
+        published,
+    })
 }
 
 /// Layout of stdout: its colours and width. Through a pipe (`| less`) most text is read on the terminal of stderr; 100

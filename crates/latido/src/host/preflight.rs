@@ -9,13 +9,30 @@ use crate::{
     cell::{Cell, Item},
     cli::how::How,
     load::{self, LOADS, Surroundings},
-    machine, registry,
+    machine,
+    plan::reserved,
+    registry,
 };
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
+
+/// Refuses a plan of which this version can measure nothing.
+///
+/// # Errors
+/// Every cell would be skipped; the reasons.
+pub fn something_to_measure(cells: &[Cell]) -> Result<()> {
+    let mut reasons: Vec<String> = Vec::new();
+    for cell in cells {
+        let Some(reason) = reserved::reason(cell) else { return Ok(()) };
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    bail!("nothing of the plan can be measured, so nothing was started: {}", reasons.join("; "))
+}
 
 /// Checks CPUs, probes, load programs and the report's place on this machine, and that no other latido is at work.
 /// The lock is the run's: hold it until the run is over, or another run could slip in between two cells.
@@ -26,7 +43,9 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
     if let Some(path) = outcome::report_path(how).filter(|_| how.output.is_some()) {
         writable(&path)?;
     }
-    let refused = admission::refusals(cells);
+    // Nothing is asked for what is skipped.
+    let cells: Vec<Cell> = cells.iter().filter(|cell| reserved::reason(cell).is_none()).cloned().collect();
+    let refused = admission::refusals(&cells);
     ensure!(
         refused.is_empty(),
         "this machine refuses what the plan asks for, so nothing was started:\n  {}",
@@ -34,7 +53,7 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
     );
     let mut seen: Vec<(&Item, Option<&crate::cpus::CpuSet>)> = Vec::new();
     let mut loads: Vec<&Item> = Vec::new();
-    for cell in cells {
+    for cell in &cells {
         let kind = (&cell.probe, cell.cpus.as_ref());
         if !seen.contains(&kind) {
             seen.push(kind);

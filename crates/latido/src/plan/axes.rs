@@ -4,7 +4,9 @@ use super::{
     CELLS_MAX, Group, expand, items,
     kind::{self, Kind},
     node::{Keys, Node},
-    print, scheduling,
+    print,
+    reserved::RUNNING,
+    scheduling,
     source::{At, Place, Problem},
 };
 use crate::{
@@ -12,7 +14,7 @@ use crate::{
     cpus::CpuSet,
     probe::PROBES,
     registry,
-    suggest::nearest,
+    suggest::{closest, nearest},
     units::Ns,
 };
 use std::collections::HashSet;
@@ -138,17 +140,16 @@ impl Axes {
             None => vec![Level { id: items::nothing(kind).into(), items: Vec::new() }],
         };
         let duration = self.duration.unwrap_or(DURATION);
-        let warmup = if duration < Ns::from_secs(10) { Ns(duration.0 / 10) } else { Ns::from_secs(1) };
         let (places, probe): (Vec<Place>, Vec<Item>) = probes.into_iter().map(|at| (at.place, at.it)).unzip();
         let group = Group {
-            kernel: self.kernel.unwrap_or_else(|| vec!["running".into()]),
+            kernel: self.kernel.unwrap_or_else(|| vec![RUNNING.into()]),
             tuning: levels(self.tuning, Kind::Tuning),
             load: levels(self.load, Kind::Load),
             scheduling: self.scheduling.unwrap_or_else(|| vec![scheduling::DEFAULT]),
             probe,
             cpus: self.cpus,
             duration,
-            warmup: self.warmup.unwrap_or(warmup),
+            warmup: self.warmup.unwrap_or_else(|| usual_warmup(duration)),
             limit: self.limit,
             stop_on: self.stop_on,
             repeat: self.repeat.unwrap_or(1),
@@ -169,16 +170,24 @@ impl Axes {
     }
 }
 
+/// The warm-up where nothing is said of it: a second, or a tenth of a short duration.
+pub fn usual_warmup(duration: Ns) -> Ns {
+    if duration < Ns::from_secs(10) { Ns(duration.0 / 10) } else { Ns::from_secs(1) }
+}
+
 fn kernels(node: Node) -> Result<Vec<String>, Problem> {
     let mut kernels: Vec<String> = Vec::new();
     for element in node.levels("kernel")? {
         let name = element.text("kernel")?;
-        if name != "running" {
-            let hint = nearest(name, ["running"]);
-            let message = format!("kernel `{name}`{hint}: kernels other than `running` come with the lab");
-            return Err(element.problem(format!("{message}, which this version does not have yet")));
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
+        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+            return Err(element.problem("a kernel's name is 1 to 64 letters, digits, `-`, `_`, `.` or `+`"));
         }
-        if !kernels.is_empty() {
+        // Any other name is a kernel to come, so that a misspelling would go unmeasured.
+        if name != RUNNING && closest(name, [RUNNING]).is_some() {
+            return Err(element.problem(format!("there is no kernel `{name}`{}", nearest(name, [RUNNING]))));
+        }
+        if kernels.iter().any(|known| known == name) {
             return Err(element.problem(format!("the kernel `{name}` is named twice")));
         }
         kernels.push(name.into());

@@ -4,6 +4,7 @@ use super::{
     CELLS_MAX,
     kind::{self, Kind},
     node::{Entry, Node},
+    reserved,
     source::{At, Problem},
 };
 use crate::{
@@ -11,25 +12,6 @@ use crate::{
     suggest::{closest, nearest},
 };
 use toml::{Table, Value};
-
-/// Tunings that plans will be able to name: so far refused by name, not as a misspelling.
-const TUNINGS_TO_COME: &[&str] = &[
-    "isolate",
-    "irqs",
-    "frequency",
-    "throttle",
-    "preempt",
-    "irq-priority",
-    "rcu",
-    "timers",
-    "workqueues",
-    "watchdog",
-    "numa-balancing",
-    "thp",
-    "ksm",
-    "vm-stat",
-    "smt",
-];
 
 /// The most items of a level, and the most options of an item.
 const TOGETHER_MAX: usize = 100;
@@ -141,12 +123,20 @@ fn variants(node: Node, kind: Kind) -> Result<Vec<Variant>, Problem> {
         }
     };
     let name = name_node.text("name")?;
-    if kind.entry(name).is_none() {
+    // A plan may know more than this version; who types a name now wants it now.
+    let to_come = reserved::is_to_come(kind, name) && !node.place().is_typed();
+    if kind.entry(name).is_none() && !to_come {
         return Err(name_node.problem(unknown(kind, name)));
     }
     let options: Vec<_> = options.into_iter().filter(|entry| entry.key != "name").collect();
     if let Some(extra) = options.get(TOGETHER_MAX) {
         return Err(extra.key_problem(format!("more than {TOGETHER_MAX} options for one {}", kind.word())));
+    }
+    if to_come {
+        // Nobody knows its options yet: they are kept as they stand, arrays too.
+        let plain = |entry: &Entry| Ok((entry.key.to_string(), entry.value.plain()?));
+        let options = options.iter().map(plain).collect::<Result<Table, Problem>>()?;
+        return Ok(vec![Variant { item: Item { name: name.into(), options }, chosen: String::new() }]);
     }
     let mut combinations = vec![Combination::default()];
     for entry in &options {
@@ -229,11 +219,14 @@ fn blame(node: Node, kind: Kind, name: &str, values: &[(&Entry, Choice)], error:
 
 fn unknown(kind: Kind, name: &str) -> String {
     let word = kind.word();
-    if kind == Kind::Tuning && TUNINGS_TO_COME.contains(&name) {
-        return format!("the tuning `{name}` is not in this version yet");
+    if reserved::is_to_come(kind, name) {
+        return reserved::not_yet(kind, name);
     }
     let entries = kind.entries();
-    let hint = nearest(name, entries.iter().map(|entry| entry.name).chain([nothing(kind)]));
+    let hint = nearest(
+        name,
+        entries.iter().map(|entry| entry.name).chain([nothing(kind)]).chain(reserved::names(kind).iter().copied()),
+    );
     format!("there is no {word} `{name}`{hint}; `latido list {word}s` shows them all")
 }
 

@@ -8,13 +8,17 @@ pub mod kind;
 pub mod node;
 pub mod parse;
 pub mod print;
+pub mod reserved;
+pub mod scale;
 pub mod scheduling;
 pub mod shipped;
 pub mod source;
+pub mod study;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use expand::expand;
+use kind::Kind;
 pub use parse::{load, parse};
 
 use crate::{
@@ -29,12 +33,16 @@ use crate::{
 pub const CELLS_MAX: usize = 100_000;
 
 /// A plan after reading and checking: every name exists, every option was accepted by its probe, load or tuning.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// Short name; becomes part of the run's id.
     pub name: String,
     /// What it is for, for the report.
     pub about: Option<String>,
+    /// The publication that it repeats, for the report's citation; its expectations are then conclusions.
+    pub source: Option<Citation>,
+    /// How far everything was shortened against the sizes as written, above 0 and at most 1; absent where nothing was.
+    pub scaled: Option<f64>,
     /// Seed of the order and of everything random in the cells.
     pub seed: u64,
     /// In which order the cells run.
@@ -43,6 +51,43 @@ pub struct Plan {
     pub groups: Vec<Group>,
     /// What is expected of the result.
     pub expect: Vec<Expect>,
+    /// Which printed numbers can be set beside.
+    pub published: Option<Published>,
+}
+
+/// A publication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Citation {
+    /// Its title.
+    pub title: String,
+    /// Who wrote it.
+    pub author: String,
+    /// When it appeared.
+    pub year: u16,
+    /// Where it appeared: the university, the conference.
+    pub place: Option<String>,
+}
+
+impl std::fmt::Display for Citation {
+    /// `Author: Title. Place, year`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let place = self.place.as_ref().map(|place| format!("{place}, ")).unwrap_or_default();
+        write!(f, "{}: {}. {place}{}", self.author, self.title, self.year)
+    }
+}
+
+/// Axes and labels with the level wanted of each: `load` to `ramp`, `kind` to `inherit`.
+pub type Filter = Vec<(String, String)>;
+
+/// Which cells of a plan a study's printed numbers belong to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Published {
+    /// The study, as [`crate::published::study`] knows it.
+    pub study: String,
+    /// The study's name of each system and the axes that are it here; empty where the plan has no cells for it.
+    pub systems: Vec<(String, Filter)>,
+    /// The study's name of each quantity, the plan's metric (`mutex.lock`), and the axes and labels that narrow it.
+    pub quantities: Vec<(String, String, Filter)>,
 }
 
 /// In which order the cells of a plan run.
@@ -89,41 +134,88 @@ impl Group {
         axes.into_iter().try_fold(self.repeat as usize, usize::checked_mul)
     }
 
-    /// How many cells end after their probe's own number of samples: no duration says how long they take.
-    pub fn cells_that_count(&self) -> usize {
-        let counts = |item: &&Item| registry::build("probe", PROBES, item).is_ok_and(|probe| probe.counts_samples());
-        let counting = self.probe.iter().filter(counts).count();
-        // All probes have equally many cells.
-        self.cells().unwrap_or(usize::MAX) / self.probe.len().max(1) * counting
-    }
-
-    /// Warm-up and measuring of all cells together that end after their duration: the least time that the group takes.
-    pub fn time(&self) -> Ns {
-        let one = self.duration.0.saturating_add(self.warmup.0);
-        let timed = self.cells().unwrap_or(usize::MAX).saturating_sub(self.cells_that_count());
-        Ns(one.saturating_mul(timed as u64))
+    /// How many of its cells this version measures, and for how long.
+    pub fn extent(&self) -> Extent {
+        let there = |levels: &[Level], kind| {
+            let to_come = |level: &&Level| level.items.iter().any(|item| reserved::is_to_come(kind, &item.name));
+            levels.len() - levels.iter().filter(to_come).count()
+        };
+        let kernels = self.kernel.iter().filter(|kernel| *kernel == reserved::RUNNING).count();
+        let axes = [kernels, there(&self.tuning, Kind::Tuning), there(&self.load, Kind::Load), self.scheduling.len()];
+        let each = axes.into_iter().fold(self.repeat as usize, usize::saturating_mul);
+        let mut extent = Extent { all: self.cells().unwrap_or(usize::MAX), ..Extent::default() };
+        for item in &self.probe {
+            extent.cells = extent.cells.saturating_add(each);
+            let probe = registry::build("probe", PROBES, item).ok().filter(|probe| probe.counts_samples());
+            match probe.map_or(Some(self.duration), |probe| probe.expected()) {
+                Some(one) => {
+                    let cell = one.0.saturating_add(self.warmup.0);
+                    extent.time = Ns(extent.time.0.saturating_add(cell.saturating_mul(each as u64)));
+                }
+                // It counts its own samples, and nothing says how long each takes.
+                None => extent.open = extent.open.saturating_add(each),
+            }
+        }
+        extent
     }
 }
 
-/// One expectation: it must hold for every matching series; no match is inconclusive.
+/// The size of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// All its cells.
+    pub all: usize,
+    /// Those that this version measures.
+    pub cells: usize,
+    /// Those of them that end after their probe's own number of samples, of which nobody knows how long they take.
+    pub open: usize,
+    /// Warm-up and measuring of the others: the least time that the group takes.
+    pub time: Ns,
+}
+
+/// One expectation: it must hold for every matching series, or pair of configurations; no match is inconclusive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expect {
-    /// Axis name to level: `load = "ramp"`, `probe = "wakeup"`, `scheduling = "fifo 80"`.
-    pub filter: Vec<(String, String)>,
+    /// The sentence that it stands for: the conclusion of a study.
+    pub claim: Option<String>,
+    /// Axes and labels with their level: `load = "ramp"`, `scheduling = "fifo 80"`, `kind = "inherit"`.
+    pub filter: Filter,
     /// Probe name.
     pub probe: String,
     /// Quantity name.
     pub quantity: String,
     /// Which figure of the headline distribution.
     pub statistic: Statistic,
+    /// In which its amounts are: `ns`, empty for counts and shares, or the quantity's own where that is no time.
+    pub unit: String,
     /// The comparison that must hold.
     pub op: Op,
-    /// The value in ns (or in plain numbers for counts and shares).
-    pub value: f64,
+    /// With what the figure is compared.
+    pub against: Against,
     /// The expectation as its author wrote it, for the report.
     pub text: String,
     /// The line of the plan file, from 1.
     pub line: usize,
+}
+
+/// With what the figure of an expectation is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Against {
+    /// A value in the expectation's unit.
+    Value(f64),
+    /// The same figure of other cells.
+    Than(Than),
+}
+
+/// The other side of a comparison: the cells that have these levels and agree in everything else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Than {
+    /// The axes and labels that differ, with their level on the other side.
+    pub levels: Filter,
+    /// The smaller figure may come no nearer than this, in the expectation's unit.
+    pub by: f64,
+    /// The smaller figure counts so many times.
+    pub times: f64,
 }
 
 /// A figure of a distribution.
@@ -145,6 +237,10 @@ pub enum Statistic {
     Missed,
     /// Slots that were late.
     Late,
+    /// Number of samples above a band edge, in ns: written above100us.
+    Above(i64),
+    /// Share of the samples at or below a band edge, in ns, 0 to 1: written share1us.
+    Share(i64),
 }
 
 /// A comparison.

@@ -80,6 +80,27 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// A number within bounds, whole or not.
+    pub fn real(self, what: &str, bounds: RangeInclusive<f64>) -> Result<f64, Problem> {
+        let number = match self.value.get_ref() {
+            DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix()).ok().map(|n| n as f64),
+            DeValue::Float(digits) => digits.as_str().parse().ok(),
+            _ => return Err(self.problem(format!("{what} must be a number, not {}", self.kind()))),
+        };
+        let (low, high) = (bounds.start(), bounds.end());
+        let outside = || self.problem(format!("{what} must be from {low} to {high}, not {}", self.kind()));
+        number.filter(|number| bounds.contains(number)).ok_or_else(outside)
+    }
+
+    /// A text for people: some visible words, at most 1000 characters.
+    pub fn sentence(self, what: &str) -> Result<String, Problem> {
+        let text = self.text(what)?;
+        match text.trim().is_empty() || text.chars().count() > 1000 {
+            true => Err(self.problem(format!("{what} must be 1 to 1000 characters"))),
+            false => Ok(text.into()),
+        }
+    }
+
     /// A span of time with its unit.
     pub fn time(self, what: &str) -> Result<Ns, Problem> {
         match self.value.get_ref() {

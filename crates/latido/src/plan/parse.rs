@@ -5,7 +5,9 @@ use super::{
     axes::{Axes, ProbeOption},
     expect,
     node::{Keys, Node},
+    scale::SCALED_MIN,
     source::{Place, Problem, Source},
+    study,
 };
 use crate::{cell::Item, suggest::nearest};
 use anyhow::{Context, Result as Anyhow};
@@ -21,7 +23,7 @@ const BYTES_MAX: u64 = 1 << 20;
 /// The most groups and the most expectations of a plan.
 pub const TABLES_MAX: usize = 1000;
 
-const KEYS: &[&str] = &["schema", "name", "about", "seed", "order", "group", "expect"];
+const KEYS: &[&str] = &["schema", "name", "about", "source", "scaled", "seed", "order", "group", "expect", "published"];
 
 /// What the command line changes in a plan.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +72,8 @@ pub fn read(name: &str, text: &str, over: &Overrides) -> Result<(Plan, Vec<Strin
     keys.only("a plan", KEYS)?;
     let plan_name = self::name(keys.need("a plan", "name")?)?;
     let about = keys.get("about").map(|node| node.text("about")).transpose()?;
+    let source_of = keys.get("source").map(study::citation).transpose()?;
+    let scaled = keys.get("scaled").map(scaled).transpose()?;
     let seed = keys.get("seed").map(|node| node.number("seed", 0..=i64::MAX)).transpose()?;
     let order = keys.get("order").map(order).transpose()?.unwrap_or_default();
 
@@ -85,15 +89,18 @@ pub fn read(name: &str, text: &str, over: &Overrides) -> Result<(Plan, Vec<Strin
     let mut plan = Plan {
         name: plan_name,
         about: about.map(String::from),
+        source: source_of,
+        scaled,
         seed: over.seed.or(seed.map(i64::unsigned_abs)).unwrap_or(over.fallback_seed),
         order,
         groups: axes.iter().map(|(axes, place)| axes.clone().finish(place)).collect::<Result<_, _>>()?,
-        expect: Vec::new(),
+        ..Plan::default()
     };
     count(&plan, &Place::whole(name))?;
     if let Some(node) = keys.get("expect") {
         plan.expect = expect::read(node, &plan.groups)?;
     }
+    plan.published = keys.get("published").map(|node| study::published(node, &plan.groups)).transpose()?;
     let dropped = override_with(&mut plan, axes, over, &Place::whole(name))?;
     Ok((plan, dropped))
 }
@@ -104,7 +111,7 @@ pub fn read(name: &str, text: &str, over: &Overrides) -> Result<(Plan, Vec<Strin
 /// As [`read`].
 pub fn from_axes(name: &str, axes: Axes, seed: u64, place: &Place) -> Result<Plan, Problem> {
     let groups = vec![axes.finish(place)?];
-    let plan = Plan { name: name.into(), about: None, seed, order: Order::default(), groups, expect: Vec::new() };
+    let plan = Plan { name: name.into(), seed, groups, ..Plan::default() };
     count(&plan, place)?;
     Ok(plan)
 }
@@ -173,6 +180,13 @@ fn order(node: Node) -> Result<Order, Problem> {
     }
 }
 
+fn scaled(node: Node) -> Result<f64, Problem> {
+    match node.real("scaled", 0.0..=1.0)? {
+        factor if factor < SCALED_MIN => Err(node.problem("scaled must be above 0 and at most 1: 0.01 is a hundredth")),
+        factor => Ok(factor),
+    }
+}
+
 /// Results are grouped by the ids of their levels, so an id means the same in every group.
 pub(super) fn one_meaning_per_id(axes: &[(Axes, Place)]) -> Result<(), Problem> {
     let mut meanings: HashMap<(&str, &str), &[Item]> = HashMap::new();
@@ -222,6 +236,9 @@ fn override_with(
     let (kept, dropped) =
         std::mem::take(&mut plan.expect).into_iter().partition(|expect| expect::reachable(expect, &plan.groups));
     plan.expect = kept;
+    if let Some(published) = &mut plan.published {
+        study::keep_what_is_left(published, &plan.groups);
+    }
     let dropped: Vec<super::Expect> = dropped;
     Ok(dropped.into_iter().map(|expect| expect.text).collect())
 }

@@ -1,6 +1,9 @@
 //! A plan as TOML: what `--print-plan` shows and what a run stores; reading it gives the same plan.
 
-use super::{Expect, Group, Order, Plan, items::nothing, kind::Kind, parse::SCHEMA};
+use super::{
+    Against, Citation, Expect, Extent, Filter, Group, Order, Plan, Published, expect::NS, items::nothing, kind::Kind,
+    parse::SCHEMA,
+};
 use crate::{
     cell::{Item, Level, NiceBy, Scheduling},
     units::{self, Ns},
@@ -17,34 +20,76 @@ pub fn plan(plan: &Plan) -> String {
     if let Some(about) = &plan.about {
         line(&mut out, format_args!("about = {}", quote(about)));
     }
+    if let Some(scaled) = plan.scaled {
+        line(&mut out, format_args!("scaled = {scaled}"));
+    }
     line(&mut out, format_args!("seed = {}", plan.seed));
     let order = match plan.order {
         Order::Interleaved => "interleaved",
         Order::AsWritten => "as-written",
     };
     line(&mut out, format_args!("order = \"{order}\""));
+    if let Some(source) = &plan.source {
+        citation(&mut out, source);
+    }
     for one in &plan.groups {
         group(&mut out, one);
     }
     for one in &plan.expect {
         expect(&mut out, one);
     }
+    if let Some(printed) = &plan.published {
+        published(&mut out, printed);
+    }
     out
 }
 
-/// How many cells and how long they take: `66 cells, about 12 min with warm-up`.
+fn citation(out: &mut String, source: &Citation) {
+    line(out, format_args!("\n[source]"));
+    line(out, format_args!("title = {}", quote(&source.title)));
+    line(out, format_args!("author = {}", quote(&source.author)));
+    line(out, format_args!("year = {}", source.year));
+    if let Some(place) = &source.place {
+        line(out, format_args!("where = {}", quote(place)));
+    }
+}
+
+fn published(out: &mut String, published: &Published) {
+    line(out, format_args!("\n[published]"));
+    line(out, format_args!("study = {}", quote(&published.study)));
+    // What is empty stays a key: the table needs both.
+    for (key, empty) in [("system", published.systems.is_empty()), ("quantity", published.quantities.is_empty())] {
+        if empty {
+            line(out, format_args!("{key} = []"));
+        }
+    }
+    for (name, filter) in &published.systems {
+        line(out, format_args!("\n[[published.system]]\nname = {}", quote(name)));
+        table(out, "where", filter);
+    }
+    for (name, metric, filter) in &published.quantities {
+        line(out, format_args!("\n[[published.quantity]]\nname = {}\nmetric = {}", quote(name), quote(metric)));
+        table(out, "where", filter);
+    }
+}
+
+/// How many cells are measured and how long they take: `66 cells, about 12 min with warm-up`; those that this version
+/// skips take no time.
 pub fn extent(plan: &Plan) -> String {
-    let cells: usize = plan.groups.iter().filter_map(Group::cells).sum();
-    let counting: usize = plan.groups.iter().map(Group::cells_that_count).sum();
-    let time = Ns(plan.groups.iter().map(|group| group.time().0).fold(0, u64::saturating_add));
+    let extents: Vec<Extent> = plan.groups.iter().map(Group::extent).collect();
+    let sum = |part: fn(&Extent) -> usize| extents.iter().map(part).fold(0, usize::saturating_add);
+    let (cells, open) = (sum(|extent| extent.cells), sum(|extent| extent.open));
+    let time = units::about(Ns(extents.iter().map(|extent| extent.time.0).fold(0, u64::saturating_add)));
     let many = |number: usize| if number == 1 { "1 cell".into() } else { format!("{number} cells") };
     let until = "until the probe has its number of samples";
-    match (cells - counting.min(cells), counting) {
-        (_, 0) => format!("{}, {} with warm-up", many(cells), units::about(time)),
+    let text = match (cells - open.min(cells), open) {
+        (_, 0) => format!("{}, {time} with warm-up", many(cells)),
         (0, _) => format!("{}, {until}", many(cells)),
-        (timed, _) => {
-            format!("{}, {} with warm-up for {timed} of them, the others {until}", many(cells), units::about(time))
-        }
+        (timed, _) => format!("{}, {time} with warm-up for {timed} of them, the others {until}", many(cells)),
+    };
+    match sum(|extent| extent.all) - cells {
+        0 => text,
+        skipped => format!("{text}; {skipped} more are skipped"),
     }
 }
 
@@ -71,16 +116,37 @@ fn group(out: &mut String, group: &Group) {
 
 fn expect(out: &mut String, expect: &Expect) {
     line(out, format_args!("\n[[expect]]"));
-    if !expect.filter.is_empty() {
-        let pairs: Vec<String> =
-            expect.filter.iter().map(|(axis, level)| format!("{axis} = {}", quote(level))).collect();
-        line(out, format_args!("where = {{ {} }}", pairs.join(", ")));
+    if let Some(claim) = &expect.claim {
+        line(out, format_args!("claim = {}", quote(claim)));
     }
+    table(out, "where", &expect.filter);
     line(out, format_args!("metric = {}", quote(&expect.metric())));
     line(out, format_args!("op = \"{}\"", expect.op));
-    let bound = expect.bound();
-    let number = bound.bytes().all(|byte| byte.is_ascii_digit());
-    line(out, format_args!("value = {}", if number { bound } else { quote(&bound) }));
+    let amount = |amount: f64| match expect.unit.as_str() {
+        NS => quote(&expect.amount(amount)),
+        _ => expect.amount(amount),
+    };
+    match &expect.against {
+        Against::Value(value) => line(out, format_args!("value = {}", amount(*value))),
+        Against::Than(than) => {
+            table(out, "than", &than.levels);
+            if than.by != 0.0 {
+                line(out, format_args!("by = {}", amount(than.by)));
+            }
+            if than.times != 1.0 {
+                line(out, format_args!("times = {}", than.times));
+            }
+        }
+    }
+}
+
+/// `where = { load = "ramp" }`; nothing where it says nothing.
+fn table(out: &mut String, key: &str, filter: &Filter) {
+    if filter.is_empty() {
+        return;
+    }
+    let pairs: Vec<String> = filter.iter().map(|(axis, level)| format!("{} = {}", bare(axis), quote(level))).collect();
+    line(out, format_args!("{key} = {{ {} }}", pairs.join(", ")));
 }
 
 fn axis(out: &mut String, key: &str, levels: impl Iterator<Item = String>) {

@@ -1,7 +1,12 @@
 //! The plans in the binary: one file each and one line in [`PLANS`].
 
 /// Name and text of every shipped plan.
-pub const PLANS: &[(&str, &str)] = &[("quick", include_str!("../../../../plans/quick.toml"))];
+pub const PLANS: &[(&str, &str)] = &[
+    ("quick", include_str!("../../../../plans/quick.toml")),
+    ("scheduling-latency", include_str!("../../../../plans/studies/scheduling-latency.toml")),
+    ("embedded-properties", include_str!("../../../../plans/studies/embedded-properties.toml")),
+    ("execution-times", include_str!("../../../../plans/studies/execution-times.toml")),
+];
 
 /// The text of a shipped plan.
 pub fn text(name: &str) -> Option<&'static str> {

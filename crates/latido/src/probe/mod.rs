@@ -1,15 +1,33 @@
 //! Measuring procedures: one file each and one line in [`PROBES`].
 
+mod compute;
 mod gap;
+mod mutex;
 mod null;
 mod pendulum;
+mod priority;
+mod rounds;
+mod sleep;
+mod switch;
 mod wakeup;
 
-use crate::{agent::stage::Stage, cell::Cell, cpus::CpuSet, registry::Def};
+pub use switch::partner::run as partner;
+
+use crate::{agent::stage::Stage, cell::Cell, cpus::CpuSet, registry::Def, units::Ns};
 use anyhow::Result;
 
 /// Every probe.
-pub const PROBES: &[Def<dyn Probe>] = &[wakeup::DEF, gap::DEF, null::DEF, pendulum::DEF];
+pub const PROBES: &[Def<dyn Probe>] = &[
+    wakeup::DEF,
+    gap::DEF,
+    mutex::DEF,
+    priority::DEF,
+    sleep::DEF,
+    switch::DEF,
+    compute::DEF,
+    pendulum::DEF,
+    null::DEF,
+];
 
 /// A measuring procedure. Built from its options on the host (to refuse nonsense before anything starts) and again in
 /// the measuring process on the target (to measure).
@@ -19,6 +37,11 @@ pub trait Probe {
 
     /// The quantities it yields, as expectations name them.
     fn quantities(&self) -> &'static [&'static str];
+
+    /// The unit of a quantity: `ns`, `ps` (also a time), or one that is no time, such as `urad`.
+    fn unit(&self, _quantity: &str) -> &'static str {
+        "ns"
+    }
 
     /// The quantities that limits and headlines look at: how long a sleep was asked to be, or what the clock costs, is
     /// nobody's failure.
@@ -48,6 +71,11 @@ pub trait Probe {
     /// The CPUs it measures when none are named.
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
         allowed.clone()
+    }
+
+    /// How long it takes to have its own number of samples, as far as its options say: for the time that a plan needs.
+    fn expected(&self) -> Option<Ns> {
+        None
     }
 
     /// Whether the cell ends after a number of samples of the probe's own instead of after the cell's duration.

@@ -78,6 +78,10 @@ impl Probe for Balance {
         &["lateness", "angle"]
     }
 
+    fn unit(&self, quantity: &str) -> &'static str {
+        if quantity == "angle" { "urad" } else { "ns" }
+    }
+
     fn judged(&self) -> &'static [&'static str] {
         &["lateness"]
     }

@@ -131,6 +131,10 @@ impl Probe for Wakeup {
         Ok(())
     }
 
+    fn expected(&self) -> Option<Ns> {
+        Some(Ns(self.period.0.saturating_mul(self.cycles)))
+    }
+
     fn counts_samples(&self) -> bool {
         self.cycles > 0
     }

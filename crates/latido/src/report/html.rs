@@ -1,6 +1,7 @@
 //! The report: one HTML file that needs nothing else, from a pure function.
 
 mod cards;
+mod chapter;
 mod data;
 mod environment;
 mod parts;
@@ -8,14 +9,17 @@ mod trust;
 
 use super::{
     ReportInput,
+    chapter::{Chapter, chapters},
     figures::{FIGURES, range_bar, style},
     latex, markdown,
     section::{SHOWN, Section, sections},
+    study::{NotMeasured, StudyPart},
     summary, words,
 };
 use anyhow::{Context, Result};
 use askama::Template;
 use cards::{Card, Cards};
+use chapter::ChapterView;
 use environment::Environment;
 use parts::{Picture, SectionView, Table};
 use trust::Group;
@@ -34,7 +38,10 @@ struct Page<'a> {
     rest: Vec<Card>,
     trust: Vec<Group>,
     expectations: Vec<ExpectView<'a>>,
-    sections: Vec<SectionView>,
+    chapters: Vec<ChapterView>,
+    study: Option<&'a StudyPart>,
+    scaled: String,
+    not_measured: &'a [NotMeasured],
     environment: Environment,
     data: String,
 }
@@ -75,7 +82,8 @@ const SCRIPT: &str = include_str!("../../templates/report.js");
 /// The template or the embedded data cannot be written; no input is known that causes it.
 pub fn render(input: &ReportInput) -> Result<String> {
     let sections = sections(input.configurations);
-    let Cards { shown, rest } = cards::cards(input, &sections);
+    let chapters = chapters(&sections);
+    let Cards { shown, rest } = cards::cards(input, &chapters);
     let page = Page {
         title: &input.title,
         css: format!("{}{STYLE}{}", style::page_variables(), style::page_rules()),
@@ -88,7 +96,10 @@ pub fn render(input: &ReportInput) -> Result<String> {
         rest,
         trust: trust::groups(input),
         expectations: input.runs.iter().flat_map(|r| &r.judgement.expectations).map(expectation).collect(),
-        sections: sections.iter().enumerate().map(|(i, section)| view(i, section)).collect(),
+        chapters: chapters.iter().enumerate().map(|(i, chapter)| chapter_view(i, chapter, input)).collect(),
+        study: input.study.as_ref(),
+        scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
+        not_measured: &input.not_measured,
         environment: Environment::of(input.configurations),
         data: data::json(input, &sections)?,
     };
@@ -124,6 +135,11 @@ fn expectation(expectation: &crate::analyze::verdict::ExpectJudgement) -> Expect
     ExpectView { text: &expectation.text, sign, class, word, detail: words::micro(&expectation.detail) }
 }
 
+fn chapter_view(index: usize, chapter: &Chapter, input: &ReportInput) -> ChapterView {
+    let sections = chapter.sections.iter().enumerate().map(|(i, section)| view(chapter.first + i, section)).collect();
+    ChapterView::of(index, chapter, input, sections)
+}
+
 fn view(index: usize, section: &Section) -> SectionView {
     let sheet = summary::sheet(section);
     let bars = section.series.iter().enumerate().map(|(row, series)| {
@@ -132,6 +148,8 @@ fn view(index: usize, section: &Section) -> SectionView {
     SectionView {
         index,
         title: section.title(),
+        short: section.short_title(),
+        told: chapter::told(section),
         key: section.key(),
         about: parts::about(section),
         unit: sheet.unit.about(),
@@ -143,7 +161,7 @@ fn view(index: usize, section: &Section) -> SectionView {
         ranges: bars.map(Option::unwrap_or_default).collect(),
         legend: parts::legend(section),
         hidden: section.series.len().saturating_sub(SHOWN),
-        figures: FIGURES.iter().map(|figure| Picture::of(section, figure)).collect(),
+        figures: FIGURES.iter().filter(|f| (f.fits)(section)).map(|f| Picture::of(section, f)).collect(),
         spikes: parts::spikes(section),
         slots: parts::slots(section),
     }

@@ -49,6 +49,11 @@ fn escape(text: &str) -> String {
             '\u{202f}' => out.push_str("\\,"),
             '\u{a0}' => out.push('~'),
             '−' => out.push_str("$-$"),
+            '–' => out.push_str("--"),
+            '†' => out.push_str("\\textdagger{}"),
+            '‡' => out.push_str("\\textdaggerdbl{}"),
+            '§' => out.push_str("\\S{}"),
+            '¶' => out.push_str("\\P{}"),
             c if c.is_control() => out.push(' '),
             c => out.push(c),
         }

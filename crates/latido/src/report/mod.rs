@@ -8,6 +8,8 @@ pub mod table;
 pub mod terminal;
 mod terminal_show;
 pub use terminal_show::show;
+pub mod chapter;
+pub mod characterisation;
 pub mod confidence;
 pub mod csv;
 pub mod figures;
@@ -16,16 +18,21 @@ pub mod latex;
 pub mod markdown;
 #[cfg(test)]
 pub(crate) mod sample;
+#[cfg(test)]
+pub(crate) mod sample_calls;
 pub mod section;
 pub mod sentence;
 pub mod sheet;
+pub mod study;
 pub mod summary;
+pub mod unit;
 pub mod words;
 
 use crate::{
     analyze::{configuration::Configuration, verdict::Judgement},
     store::Meta,
 };
+use study::{NotMeasured, PublishedColumn, StudyPart};
 
 /// Everything that a report says, already read and judged: a report computes nothing about the machine it is made on.
 #[derive(Debug)]
@@ -38,6 +45,12 @@ pub struct ReportInput<'a> {
     pub configurations: &'a [Configuration],
     /// What could not be read from the store, one sentence each.
     pub problems: Vec<String>,
+    /// The published study that the runs repeat.
+    pub study: Option<StudyPart>,
+    /// What the plan has and nobody measured, one entry for each system and reason.
+    pub not_measured: Vec<NotMeasured>,
+    /// Printed numbers of the study, to be set beside the measured ones.
+    pub published: Vec<PublishedColumn>,
 }
 
 /// One run of a report.

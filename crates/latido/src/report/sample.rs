@@ -17,10 +17,10 @@ use hdrhistogram::Histogram;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-const RUN: &str = "20261121T200000Z-sample-k3f9";
+pub(super) const RUN: &str = "20261121T200000Z-sample-k3f9";
 const PERIOD: u64 = 1_000_000;
 
-fn cell(label: &str, limit: Option<u64>) -> Cell {
+pub(super) fn cell(label: &str, limit: Option<u64>) -> Cell {
     let mut options = toml::Table::new();
     options.insert("period".into(), "1ms".into());
     Cell {
@@ -41,7 +41,7 @@ fn cell(label: &str, limit: Option<u64>) -> Cell {
     }
 }
 
-fn machine(kernel: &str) -> Machine {
+pub(super) fn machine(kernel: &str) -> Machine {
     fn name(machine: &mut Machine, kernel: &str) {
         machine.hostname = "bench-07".into();
         machine.kernel = kernel.into();
@@ -52,18 +52,18 @@ fn machine(kernel: &str) -> Machine {
 }
 
 /// Collects what a pooled quantity needs.
-struct Recorder {
+pub(super) struct Recorder {
     histogram: Histogram<u64>,
     bands: Vec<Band>,
     count: u64,
     sum: f64,
     squares: f64,
     extremes: Option<(i64, i64)>,
-    tracks: Vec<Track>,
+    pub(super) tracks: Vec<Track>,
 }
 
 impl Recorder {
-    fn new(limit: Option<u64>) -> Self {
+    pub(super) fn new(limit: Option<u64>) -> Self {
         let mut edges: Vec<i64> = BAND_EDGES.iter().copied().chain(limit.map(|l| l as i64)).collect();
         edges.sort_unstable();
         edges.dedup();
@@ -72,7 +72,7 @@ impl Recorder {
         Self { histogram, bands, count: 0, sum: 0.0, squares: 0.0, extremes: None, tracks: Vec::new() }
     }
 
-    fn track(&mut self, cpu: u32, seconds: u64) {
+    pub(super) fn track(&mut self, cpu: u32, seconds: u64) {
         let block = |s: u64| Block { start_ns: s * 1_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
         let blocks = (0..seconds).map(block).collect();
         let member = (RUN.to_owned(), 1);
@@ -84,11 +84,12 @@ impl Recorder {
             blocks,
             largest: Vec::new(),
             samples: Vec::new(),
+            facts: [].into(),
         });
     }
 
     /// `times` equal samples in the newest track.
-    fn add(&mut self, value: i64, at_ns: u64, times: u64) {
+    pub(super) fn add(&mut self, value: i64, at_ns: u64, times: u64) {
         self.histogram.saturating_record_n(value as u64, times);
         self.bands.iter_mut().find(|b| b.upto.is_none_or(|upto| value <= upto)).unwrap().count += times;
         self.count += times;
@@ -108,7 +109,7 @@ impl Recorder {
         track.max = track.max.max(Some(value));
     }
 
-    fn pooled(self, limit: Option<u64>) -> Pooled {
+    pub(super) fn pooled(self, limit: Option<u64>) -> Pooled {
         let n = self.count as f64;
         let mean = (self.count > 0).then(|| self.sum / n);
         let variance = mean.filter(|_| self.count > 1).map(|m| ((self.squares - n * m * m) / (n - 1.0)).max(0.0));
@@ -305,7 +306,7 @@ impl Judged {
         };
         let expect = |text: &str, verdict, detail: &str| {
             let each = configurations.iter().zip(1..).flat_map(|(c, cell)| series(text, verdict, c, cell)).collect();
-            ExpectJudgement { text: text.into(), verdict, detail: detail.into(), each }
+            ExpectJudgement { text: text.into(), claim: None, of_study: false, verdict, detail: detail.into(), each }
         };
         let judgement = Judgement {
             verdict: Verdict::Fail,
@@ -342,6 +343,14 @@ impl Judged {
             word: "FAIL",
             plan_toml: "schema = 1\nname = \"sample\"\n",
         };
-        ReportInput { title: "Three preemption models".into(), runs: vec![part], configurations, problems: Vec::new() }
+        ReportInput {
+            title: "Three preemption models".into(),
+            runs: vec![part],
+            configurations,
+            problems: Vec::new(),
+            study: None,
+            not_measured: Vec::new(),
+            published: Vec::new(),
+        }
     }
 }

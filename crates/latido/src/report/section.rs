@@ -1,16 +1,16 @@
-//! Sections: one per quantity of a probe, with one series per configuration and labels.
+//! Sections: one per quantity of a probe and set of labels, with one series per configuration.
 
 use super::words;
 use crate::{
     analyze::configuration::{Configuration, Pooled},
     record::Sample,
 };
-use std::cell::OnceCell;
+use std::{cell::OnceCell, collections::BTreeMap};
 
 /// How many series a figure can tell apart; tables show all.
 pub const SHOWN: usize = 8;
 
-/// All that was measured of one quantity.
+/// All that was measured of one quantity: what its series share besides is told by the labels.
 #[derive(Debug)]
 pub struct Section<'a> {
     /// The probe's name.
@@ -19,7 +19,9 @@ pub struct Section<'a> {
     pub quantity: &'a str,
     /// The stored unit, `ns` or another named one.
     pub unit: &'a str,
-    /// One per configuration and set of labels.
+    /// What tells it from other sections of the quantity: `kind` of a mutex, `size` of a matrix.
+    pub labels: &'a BTreeMap<String, String>,
+    /// One per configuration.
     pub series: Vec<Series<'a>>,
 }
 
@@ -50,20 +52,37 @@ pub struct Kept<'a> {
     pub repeat: u32,
 }
 
-/// The sections of these configurations, in the order in which their quantities first appear.
+/// The sections of these configurations: probe by probe and quantity by quantity in the order in which they first appear.
 pub fn sections(configurations: &[Configuration]) -> Vec<Section<'_>> {
     let mut sections: Vec<Section> = Vec::new();
     for configuration in configurations {
         for pooled in configuration.told() {
-            let (probe, quantity, unit) = (&configuration.cell.probe.name, &pooled.quantity, &pooled.unit);
+            let (probe, quantity) = (&configuration.cell.probe.name, &pooled.quantity);
+            let (unit, labels) = (&pooled.unit, &pooled.labels);
             let series = Series::new(configuration, pooled);
-            match sections.iter_mut().find(|s| (s.probe, s.quantity, s.unit) == (probe, quantity, unit)) {
+            let known = |s: &&mut Section| {
+                (s.probe, s.quantity, s.unit, s.labels) == (probe.as_str(), quantity.as_str(), unit.as_str(), labels)
+            };
+            match sections.iter_mut().find(known) {
                 Some(section) => section.series.push(series),
-                None => sections.push(Section { probe, quantity, unit, series: vec![series] }),
+                None => sections.push(Section { probe, quantity, unit, labels, series: vec![series] }),
             }
         }
     }
-    sections
+    let (mut probes, mut quantities): (Vec<&str>, Vec<(&str, &str)>) = (Vec::new(), Vec::new());
+    let places = sections.iter().map(|s| (place(&mut probes, s.probe), place(&mut quantities, (s.probe, s.quantity))));
+    let places: Vec<(usize, usize)> = places.collect();
+    let mut placed: Vec<_> = places.into_iter().zip(sections).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, section)| section).collect()
+}
+
+/// The number of something in the order of first appearance.
+fn place<T: PartialEq>(known: &mut Vec<T>, one: T) -> usize {
+    known.iter().position(|other| *other == one).unwrap_or_else(|| {
+        known.push(one);
+        known.len() - 1
+    })
 }
 
 impl<'a> Section<'a> {
@@ -74,7 +93,25 @@ impl<'a> Section<'a> {
 
     /// The heading.
     pub fn title(&self) -> String {
-        words::title(self.probe, self.quantity)
+        self.with_labels(words::title(self.probe, self.quantity))
+    }
+
+    /// The heading under that of its probe: `lock, inherit`.
+    pub fn short_title(&self) -> String {
+        self.with_labels(words::quantity(self.quantity))
+    }
+
+    fn with_labels(&self, name: String) -> String {
+        match words::labels(self.labels) {
+            labels if labels.is_empty() => name,
+            labels => format!("{name}, {labels}"),
+        }
+    }
+
+    /// A name for files: `mutex.lock`, `mutex.lock-kind-inherit`.
+    pub fn stem(&self) -> String {
+        let labels = self.labels.iter().map(|(key, value)| format!("-{key}-{value}"));
+        std::iter::once(self.key()).chain(labels).collect()
     }
 
     /// What one sample is called.
@@ -85,6 +122,24 @@ impl<'a> Section<'a> {
     /// The series that figures show.
     pub fn shown(&self) -> &[Series<'a>] {
         self.series.get(..SHOWN).unwrap_or(&self.series)
+    }
+
+    /// Whether anything was measured.
+    pub fn has_samples(&self) -> bool {
+        self.series.iter().any(|series| series.pooled.summary.count > 0)
+    }
+
+    /// Whether it reaches over time: over more than one block, or over slots.
+    pub fn is_over_time(&self) -> bool {
+        let blocks = |series: &Series| {
+            series.pooled.tracks.iter().any(|track| track.blocks.iter().filter(|block| block.count > 0).count() > 1)
+        };
+        self.has_samples() && self.series.iter().any(|series| series.pooled.slots.is_some() || blocks(series))
+    }
+
+    /// Whether its samples were kept in order: a figure of the chapter shows them then.
+    pub fn is_ordered(&self) -> bool {
+        self.series.iter().flat_map(|series| &series.pooled.tracks).any(|track| !track.samples.is_empty())
     }
 
     /// The different limits of the shown series, ascending.
@@ -103,19 +158,14 @@ impl<'a> Section<'a> {
 
 impl<'a> Series<'a> {
     fn new(configuration: &'a Configuration, pooled: &'a Pooled) -> Self {
-        let with_labels = |label: &str| {
-            let mut name = label.to_owned();
-            for (key, label) in &pooled.labels {
-                let separator = if name.is_empty() { "" } else { ", " };
-                name.push_str(&format!("{separator}{key} {label}"));
-            }
-            if name.is_empty() { configuration.cell.plan.clone() } else { name }
-        };
         // The section's title names the probe.
         let rest = configuration.label.strip_prefix(&configuration.cell.probe.name);
         let short = rest.and_then(|rest| rest.strip_prefix(", ").or_else(|| rest.strip_prefix(' ')));
-        let name = with_labels(short.filter(|short| !short.is_empty()).unwrap_or(&configuration.label));
-        let full_name = with_labels(&configuration.label);
+        let name = short.filter(|short| !short.is_empty()).unwrap_or(&configuration.label);
+        let name = if name.is_empty() { configuration.cell.plan.clone() } else { name.to_owned() };
+        let labels = words::labels(&pooled.labels);
+        let parts = [configuration.label.as_str(), &labels].into_iter().filter(|part| !part.is_empty());
+        let full_name = parts.collect::<Vec<_>>().join(", ");
         let histogram = &pooled.histogram;
         let middle = |v| histogram.median_equivalent(v) as f64;
         let buckets = histogram.iter_recorded().map(|b| (middle(b.value_iterated_to()), b.count_at_value())).collect();
@@ -189,21 +239,33 @@ mod tests {
         );
     }
 
+    /// Other labels are other things: they are not laid over each other, and those of a quantity stay together.
     #[test]
-    fn labels_make_series_and_quantities_make_sections() {
-        let mut labelled = sample::of("idle", &[1_000], None);
-        labelled.quantities[0].labels = [("kind".to_owned(), "inherit".to_owned())].into();
+    fn labels_and_quantities_make_sections() {
+        let kind = |label: &str, kind: &str| {
+            let mut one = sample::of(label, &[1_000], None);
+            one.quantities[0].labels = [("kind".to_owned(), kind.to_owned())].into();
+            one
+        };
         let mut other = sample::of("idle", &[20], None);
         other.cell.probe.name = "gap".into();
         other.quantities[0].quantity = "gap".into();
-        let all = [labelled, sample::of("busy", &[1_000], None), other];
-        let named: Vec<(String, Vec<String>)> =
-            sections(&all).into_iter().map(|s| (s.key(), s.series.into_iter().map(|s| s.name).collect())).collect();
+        let all = [kind("idle", "inherit"), other, kind("busy", "inherit"), kind("busy", "normal")];
+        let named: Vec<(String, String, Vec<String>)> = sections(&all)
+            .into_iter()
+            .map(|s| (s.key(), s.title(), s.series.into_iter().map(|s| s.full_name).collect()))
+            .collect();
+        let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
         assert_eq!(
             named,
             [
-                ("wakeup.latency".to_owned(), vec!["idle, kind inherit".to_owned(), "busy".into()]),
-                ("gap.gap".to_owned(), vec!["idle".to_owned()])
+                (
+                    "wakeup.latency".to_owned(),
+                    "Wake-up latency, inherit".to_owned(),
+                    texts(&["idle, inherit", "busy, inherit"])
+                ),
+                ("wakeup.latency".to_owned(), "Wake-up latency, normal".to_owned(), texts(&["busy, normal"])),
+                ("gap.gap".to_owned(), "Gaps in a busy loop".to_owned(), texts(&["idle"])),
             ]
         );
     }

@@ -129,6 +129,10 @@ pub fn figures(rows: &[Summary], unit: &str) -> Figures {
         ("p99.99", quantile("0.9999"), 4),
         ("max", whole(&|row| row.max), 0),
     ];
+    let (unit, per) = written(unit);
+    let parts = parts.map(|(name, values, spare)| {
+        (name, values.into_iter().map(|v: Option<f64>| v.map(|v| v / per)).collect::<Vec<_>>(), spare)
+    });
     let samples = Column::counts("samples", rows.iter().map(|row| Some(row.count)));
     // A quantile that too few samples support in every row says nothing.
     let parts = || parts.iter().filter(|(_, values, spare)| *spare == 0 || values.iter().any(Option::is_some));
@@ -143,6 +147,15 @@ pub fn figures(rows: &[Summary], unit: &str) -> Figures {
     let columns = parts().map(|(name, values, spare)| Column::times(name, values, common).spare(*spare));
     let unit = common.map(|unit| unit.name.into());
     Figures { unit, columns: [samples].into_iter().chain(columns).collect() }
+}
+
+/// In which unit a terminal writes a stored one, and how many of the stored one that is: no picoseconds.
+fn written(stored: &str) -> (&str, f64) {
+    match stored {
+        "ps" => ("ns", 1e3),
+        "urad" => ("mrad", 1e3),
+        _ => (stored, 1.0),
+    }
 }
 
 /// A quantity of a configuration: one row.
@@ -275,6 +288,19 @@ mod tests {
         configuration  samples  min  mean  p50  p99  p99.9  max  missed
         idle               100   20  25.6   25   32      -   32       0
         "#);
+    }
+
+    /// Means of batches are stored in picoseconds, angles in microradians: nobody reads those.
+    #[test]
+    fn small_units_are_written_in_larger_ones() {
+        let row = Summary { count: 3, min: Some(6_010), mean: Some(6_340.5), max: Some(12_900), ..Summary::default() };
+        let text = |unit| {
+            let Figures { unit, columns } = figures(std::slice::from_ref(&row), unit);
+            let cell = |name: &str| columns.iter().find(|c| c.name == name).unwrap().cells[0].clone();
+            format!("{} {} {} {}", cell("min"), cell("mean"), cell("max"), unit.unwrap_or_default())
+        };
+        assert_eq!(text("ps"), "6.01 6.34 12.9 ns");
+        assert_eq!(text("urad"), "6.010 6.340 12.900 mrad");
     }
 
     #[test]

@@ -104,6 +104,10 @@ pub(super) fn result(
         lines.extend(hang("warning:", Paint::Warn, problem, style));
     }
     lines.extend(notes);
+    for (reason, cells) in run.skips() {
+        let many = if cells == 1 { "1 cell".into() } else { format!("{cells} cells") };
+        lines.extend(hang("skipped:", Paint::Dim, &format!("{many}: {reason}"), style));
+    }
     lines.push(String::new());
     let tables = table::configurations(&found.all, style);
     if !tables.is_empty() {
@@ -129,11 +133,12 @@ fn title(run: &Run) -> String {
 /// The expectations, each with its verdict and its figure.
 fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
     let all = &judgement.expectations;
-    let width = all.iter().map(|one| one.verdict.to_string().len()).max().unwrap_or(0);
-    let mut lines = vec![paint("expected", Paint::Dim, style)];
+    let width = all.iter().map(|one| one.word().len()).max().unwrap_or(0);
+    let title = if all.iter().any(|one| one.of_study) { "conclusions of the study" } else { "expected" };
+    let mut lines = vec![paint(title, Paint::Dim, style)];
     for one in all {
-        let label = format!("  {:<width$} ", one.verdict.to_string());
-        lines.extend(hang(&label, tone(one.verdict), &format!("{}: {}", one.text, one.detail), style));
+        let label = format!("  {:<width$} ", one.word());
+        lines.extend(hang(&label, tone(one.verdict), &format!("{}: {}", one.sentence(), one.detail), style));
     }
     lines
 }
@@ -145,6 +150,7 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
         parts.extend(support(found));
         parts.extend(match judgement.expectations.len() {
             0 => None,
+            _ if judgement.expectations.iter().any(|one| one.of_study) => None,
             1 => Some("the expectation holds".into()),
             all => Some(format!("all {all} expectations hold")),
         });
@@ -181,6 +187,7 @@ pub(super) fn tone(verdict: Verdict) -> Paint {
         Verdict::Pass => Paint::Good,
         Verdict::Fail | Verdict::Infra => Paint::Bad,
         Verdict::Inconclusive | Verdict::Contaminated => Paint::Warn,
+        Verdict::Skipped => Paint::Dim,
     }
 }
 
@@ -227,6 +234,8 @@ mod tests {
         ] {
             judgement.expectations.push(ExpectJudgement {
                 text: text.into(),
+                claim: None,
+                of_study: false,
                 verdict,
                 detail: detail.into(),
                 each: Vec::new(),

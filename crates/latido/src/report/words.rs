@@ -1,6 +1,7 @@
 //! Numbers and names as people read them in reports.
 
-use crate::units;
+pub use super::unit::{Unit, value};
+use std::collections::BTreeMap;
 
 /// What is said of a figure that does not exist.
 pub const NOT_MEASURED: &str = "not measured";
@@ -42,15 +43,6 @@ pub fn micro(text: &str) -> String {
     out
 }
 
-/// A value with its unit, not to be broken: spans as `24.9 µs`, anything else as number and name of the unit.
-pub fn value(v: f64, unit: &str) -> String {
-    match unit {
-        "ns" if v.abs() < 999.5 && v.fract() != 0.0 => format!("{}\u{a0}ns", plain(v)),
-        "ns" => units::human(v.round() as i64).replace("us", "µs").replace(' ', "\u{a0}"),
-        _ => format!("{}\u{a0}{unit}", plain(v)),
-    }
-}
-
 /// Four significant digits at most, grouped: `0.02`, `24.9`, `2 228`.
 pub fn plain(v: f64) -> String {
     let magnitude = v.abs();
@@ -65,66 +57,6 @@ pub fn plain(v: f64) -> String {
     let sign = if v < 0.0 && text.bytes().any(|b| matches!(b, b'1'..=b'9')) { "−" } else { "" };
     let point = if fraction.is_empty() { "" } else { "." };
     format!("{sign}{}{point}{fraction}", grouped(whole))
-}
-
-/// How a table writes its values.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Unit {
-    /// All in one unit, stated once.
-    Common {
-        /// `µs`.
-        name: String,
-        /// How many of the stored unit make one.
-        per: f64,
-    },
-    /// Nanoseconds, each value in the unit that suits it: one for all would be zeros here and millions there.
-    Each,
-}
-
-/// From this ratio of the largest to the smallest on, four decades, values have units of their own.
-const MOST_OF_ONE_UNIT: f64 = 1e4;
-
-impl Unit {
-    /// The stored unit as it is.
-    pub fn stored(name: &str) -> Self {
-        Self::Common { name: name.to_owned(), per: 1.0 }
-    }
-
-    /// The unit that suits these values of the stored unit: neither all zeros nor all thousands.
-    pub fn fitting(stored: &str, values: impl Iterator<Item = f64>) -> Self {
-        if stored != "ns" {
-            return Self::stored(stored);
-        }
-        let (mut sum, mut n, mut low, mut high) = (0.0, 0u32, f64::INFINITY, 0.0_f64);
-        for v in values.filter(|v| *v >= 1.0) {
-            (sum, n, low, high) = (sum + v.ln(), n + 1, low.min(v), high.max(v));
-        }
-        let typical = if n == 0 { 1e3 } else { (sum / f64::from(n)).exp() };
-        let (name, per) = match typical {
-            _ if high > low * MOST_OF_ONE_UNIT => return Self::Each,
-            t if t < 500.0 => ("ns", 1.0),
-            t if t < 2e6 => ("µs", 1e3),
-            t if t < 2e9 => ("ms", 1e6),
-            _ => ("s", 1e9),
-        };
-        Self::Common { name: name.to_owned(), per }
-    }
-
-    /// A value of the stored unit.
-    pub fn text(&self, v: f64) -> String {
-        match self {
-            Self::Common { per, .. } => plain(v / per),
-            Self::Each => value(v, "ns"),
-        }
-    }
-
-    /// What is said once of all values: `in µs`.
-    pub fn about(&self) -> String {
-        match self {
-            Self::Common { name, .. } => format!("in {name}"),
-            Self::Each => "in the unit beside each".into(),
-        }
-    }
 }
 
 /// A time since the start: `4.2 s`, `1:30.250`, `2:04:32.118`.
@@ -148,6 +80,12 @@ pub fn roughly(seconds: f64) -> String {
     }
 }
 
+/// A share of a published size: `1 %`, `0.1 %`, `12.5 %`.
+pub fn share_of_size(share: f64) -> String {
+    let percent = format!("{:.6}", share * 100.0);
+    format!("{}\u{a0}%", percent.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// From when to when, of two RFC 3339 times, to the second: `2026-11-21 20:00:00 → 21:04:12 UTC`.
 pub fn between(started: &str, finished: Option<&str>) -> String {
     let split = |text: &str| {
@@ -163,6 +101,21 @@ pub fn between(started: &str, finished: Option<&str>) -> String {
     }
 }
 
+/// The heading over all quantities of a probe.
+pub fn chapter(probe: &str) -> String {
+    match probe {
+        "wakeup" => "Wake-up latency".into(),
+        "gap" => "Gaps in a busy loop".into(),
+        "mutex" => "Mutex calls".into(),
+        "priority" => "Priority changes".into(),
+        "sleep" => "Sleeps".into(),
+        "switch" => "Task switches".into(),
+        "compute" => "Matrix inversion".into(),
+        "pendulum" => "Inverted pendulum".into(),
+        _ => capitalised(probe),
+    }
+}
+
 /// The heading over a quantity.
 pub fn title(probe: &str, quantity: &str) -> String {
     match (probe, quantity) {
@@ -171,8 +124,28 @@ pub fn title(probe: &str, quantity: &str) -> String {
         ("gap", "gap") => "Gaps in a busy loop".into(),
         (_, "latency") => capitalised(&format!("{probe} latency")),
         (a, b) if a == b => capitalised(a),
-        _ => capitalised(&format!("{probe}: {quantity}")),
+        _ => capitalised(&format!("{probe}: {}", self::quantity(quantity))),
     }
+}
+
+/// A quantity's name in a sentence: `lock`, `lock in batches`.
+pub fn quantity(name: &str) -> String {
+    match name.strip_suffix("_batch") {
+        Some(call) => format!("{} in batches", call.replace('_', " ")),
+        None => name.replace('_', " "),
+    }
+}
+
+/// What labels say: a word alone where it speaks for itself, else with its key; what is not so is left out: `normal,
+/// shared`, `size 64`.
+pub fn labels(labels: &BTreeMap<String, String>) -> String {
+    let say = |(key, value): (&String, &String)| match (key.as_str(), value.as_str()) {
+        (_, "no") => None,
+        (key, "yes") => Some(key.to_owned()),
+        ("kind" | "mode", value) => Some(value.to_owned()),
+        (key, value) => Some(format!("{key} {value}")),
+    };
+    labels.iter().filter_map(say).collect::<Vec<_>>().join(", ")
 }
 
 fn capitalised(text: &str) -> String {
@@ -180,11 +153,14 @@ fn capitalised(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// What one sample of a probe is called.
+/// What one sample of a probe is called; with an "s" it is many.
 pub fn noun(probe: &str) -> &'static str {
     match probe {
         "wakeup" => "wake-up",
         "gap" => "reading",
+        "mutex" | "priority" => "call",
+        "sleep" => "sleep",
+        "compute" => "instance",
         _ => "sample",
     }
 }
@@ -207,14 +183,14 @@ mod tests {
     fn numbers_read_well() {
         assert_eq!(count(3_600_006), "3\u{202f}600\u{202f}006");
         assert_eq!(many(1, "wake-up"), "1 wake-up");
-        assert_eq!(value(24_900.0, "ns"), "24.9\u{a0}µs");
-        assert_eq!(value(0.25, "rad"), "0.250\u{a0}rad");
+        assert_eq!([share_of_size(0.01), share_of_size(0.125)], ["1\u{a0}%", "12.5\u{a0}%"]);
         assert_eq!(plain(2_228.4), "2\u{202f}228");
         assert_eq!(plain(-0.0001), "0.000");
         assert_eq!(plain(-2.345), "−2.35");
         assert_eq!(clock(272_118_000_000), "4:32.118");
         assert_eq!(roughly(1_200.0), "20\u{a0}min");
         assert_eq!(title("switch", "latency"), "Switch latency");
+        assert_eq!(title("mutex", "lock_batch"), "Mutex: lock in batches");
     }
 
     #[test]
@@ -238,20 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn the_unit_suits_the_values() {
-        let about = |values: &[f64]| Unit::fitting("ns", values.iter().copied()).about();
-        assert_eq!(about(&[20.0, 30.0]), "in ns");
-        assert_eq!(about(&[20.0, 180_000.0]), "in µs");
-        assert_eq!(about(&[]), "in µs");
-        assert_eq!(Unit::fitting("rad", [1.0, 1e9].into_iter()).about(), "in rad");
-    }
-
-    #[test]
-    fn beyond_four_decades_each_value_has_its_unit() {
-        let unit = Unit::fitting("ns", [24_600.0, 2_005_000_000.0].into_iter());
-        assert_eq!(unit, Unit::Each);
-        let texts = [11.71, 10.0, 24_600.0, 2_005_000_000.0].map(|v| unit.text(v));
-        assert_eq!(texts, ["11.7\u{a0}ns", "10\u{a0}ns", "24.6\u{a0}µs", "2.00\u{a0}s"]);
+    fn labels_say_what_is_so() {
+        let of = |pairs: &[(&str, &str)]| labels(&pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect());
+        assert_eq!(of(&[("kind", "inherit"), ("shared", "no")]), "inherit");
+        assert_eq!(of(&[("kind", "normal"), ("shared", "yes")]), "normal, shared");
+        assert_eq!(of(&[("size", "64")]), "size 64");
+        assert_eq!(of(&[]), "");
     }
 
     #[test]

@@ -99,6 +99,8 @@ pub enum CellState {
     Measured(Box<Record>),
     /// The infrastructure failed, not the machine under test.
     Infra(String),
+    /// Not to be had here, for this reason; not tried.
+    Skipped(String),
 }
 
 impl StoredCell {
@@ -109,11 +111,33 @@ impl StoredCell {
             _ => None,
         }
     }
+
+    /// Why it was skipped, if it was.
+    pub fn skipped(&self) -> Option<&str> {
+        match &self.state {
+            CellState::Skipped(reason) => Some(reason),
+            _ => None,
+        }
+    }
 }
 
-/// `infra.json`: why a cell has no record.
+impl Run {
+    /// Every reason for which cells were skipped, with the number of these cells.
+    pub fn skips(&self) -> Vec<(&str, usize)> {
+        let mut reasons: Vec<(&str, usize)> = Vec::new();
+        for reason in self.cells.iter().filter_map(StoredCell::skipped) {
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, cells)) => *cells += 1,
+                None => reasons.push((reason, 1)),
+            }
+        }
+        reasons
+    }
+}
+
+/// `infra.json` or `skipped.json`: why a cell has no record.
 #[derive(Debug, Serialize, Deserialize)]
-struct Infra {
+struct Reason {
     schema: u32,
     reason: String,
 }

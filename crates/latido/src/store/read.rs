@@ -1,6 +1,6 @@
 //! Reading runs: whatever is truncated, foreign, too large or newer is reported beside what could be read.
 
-use super::{CHECKPOINTS, CellState, Infra, Meta, Run, SeriesData, StoredCell, cell_dir, codec, root, tolerant};
+use super::{CHECKPOINTS, CellState, Meta, Reason, Run, SeriesData, StoredCell, cell_dir, codec, root, tolerant};
 use crate::{
     cell::{self, Cell},
     plan::{Order, Plan},
@@ -209,11 +209,17 @@ fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, PathBuf) {
         };
         return (state, dir);
     }
+    let told = |path: &Path, problems: &mut Vec<String>| {
+        path.exists().then(|| match json::<Reason>(path, super::SCHEMA, problems) {
+            Ok(told) => told.reason,
+            Err(error) => format!("{error:#}"),
+        })
+    };
+    if let Some(reason) = told(&dir.join("skipped.json"), problems) {
+        return (CellState::Skipped(reason), dir);
+    }
     let infra = dir.join("infra.json");
-    let reason = infra.exists().then(|| match json::<Infra>(&infra, super::SCHEMA, problems) {
-        Ok(infra) => infra.reason,
-        Err(error) => format!("{error:#}"),
-    });
+    let reason = told(&infra, problems);
     for name in CHECKPOINTS {
         let place = dir.join(name);
         if !place.join("record.json").exists() {
@@ -238,6 +244,5 @@ fn nameless(dir: &Path) -> Meta {
 }
 
 fn empty_plan(name: &str) -> Plan {
-    let (groups, expect) = (Vec::new(), Vec::new());
-    Plan { name: name.into(), about: None, seed: 0, order: Order::AsWritten, groups, expect }
+    Plan { name: name.into(), order: Order::AsWritten, ..Plan::default() }
 }

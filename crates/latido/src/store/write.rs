@@ -20,7 +20,7 @@ use std::{
 };
 
 /// Names that a target's file must not take.
-const RESERVED: &[&str] = &["cell.json", "record.json", "host.json", "infra.json"];
+const RESERVED: &[&str] = &["cell.json", "record.json", "host.json", "infra.json", "skipped.json"];
 
 /// What a new run is made from.
 #[derive(Clone, Debug)]
@@ -135,8 +135,21 @@ impl Draft {
     /// # Errors
     /// The store cannot be written.
     pub fn fail_cell(&self, number: usize, reason: &str) -> Result<()> {
-        let infra = super::Infra { schema: SCHEMA, reason: reason.into() };
-        self.put_json(&cell_dir(&self.dir, number).join("infra.json"), &infra)
+        self.put_reason(number, "infra.json", reason)
+    }
+
+    /// Notes that a cell cannot be had here: it is done without having been begun.
+    ///
+    /// # Errors
+    /// As [`Draft::start_cell`].
+    pub fn skip_cell(&self, number: usize, cell: &Cell, reason: &str) -> Result<()> {
+        self.start_cell(number, cell)?;
+        self.put_reason(number, "skipped.json", reason)
+    }
+
+    fn put_reason(&self, number: usize, name: &str, reason: &str) -> Result<()> {
+        let reason = super::Reason { schema: SCHEMA, reason: reason.into() };
+        self.put_json(&cell_dir(&self.dir, number).join(name), &reason)
     }
 
     /// Replaces the cell's checkpoint: at every moment a whole one, the old or the new, is on the disk.
@@ -205,6 +218,7 @@ impl Draft {
 pub fn is_done(cell: &StoredCell) -> bool {
     match &cell.state {
         CellState::Measured(record) => matches!(record.outcome, Outcome::Complete | Outcome::Stopped { .. }),
+        CellState::Skipped(_) => true,
         _ => false,
     }
 }

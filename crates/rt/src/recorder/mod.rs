@@ -16,6 +16,7 @@ mod reader;
 mod ring;
 mod shared;
 mod table;
+mod tallies;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ pub use largest::CAPACITY as LARGEST;
 pub use reader::{Reader, Snapshot};
 pub use ring::SLOTS as RING;
 pub use table::TICKS as TABLE;
+pub use tallies::TALLIES;
 
 use crate::{
     block::{Class, Sample},
@@ -101,6 +103,21 @@ impl Recorder {
         self.origin = origin;
         self.shared.origin.set(origin);
         self.block_end = origin.saturating_add(self.block_ns);
+    }
+
+    /// As [`Recorder::start_at`] for samples that begin later than the moment their times count from: the first block
+    /// begins with them.
+    pub(crate) fn start_late(&mut self, origin: u64, start: u64) {
+        self.start_at(origin);
+        self.shared.block.start.set(start.saturating_sub(origin));
+        self.block_end = start.saturating_add(self.block_ns);
+    }
+
+    /// Sets one of the counts of [`Recorder::tally`].
+    pub(crate) fn set_tally(&mut self, which: usize, value: u64) {
+        if let Some(word) = self.shared.tallies.get(which) {
+            word.set(value);
+        }
     }
 
     /// Says how far the measurement has come; a reset goes back to idle.

@@ -1,7 +1,7 @@
 //! The reading end: drains finished blocks and copies the state of one moment, while the measuring thread goes on.
 
 use super::{
-    Distribution, Phase, Recorder, Slots, Spin,
+    Distribution, Phase, Recorder, Slots, Spin, TALLIES,
     ring::RawBlock,
     shared::{Live, NO_MAX, NO_MIN, Shared},
 };
@@ -29,6 +29,8 @@ pub struct Snapshot {
     pub slots: Slots,
     /// What the busy loop did besides; all zero for another loop.
     pub spin: Spin,
+    /// What the loop counted besides its samples, see [`Recorder::tally`].
+    pub tallies: [u64; TALLIES],
     /// The last sample, in ns; with a table the last remarkable one.
     pub last: i64,
     /// The largest samples, in descending order, equal ones in the order of time.
@@ -173,6 +175,7 @@ impl Reader {
             missed: shared.missed.as_ref().map(|missed| distribution(missed, None)),
             slots: shared.slots(),
             spin: shared.spin(),
+            tallies: shared.tallies.each_ref().map(|word| word.get()),
             last: shared.last.get() as i64,
             largest: shared.largest.read(),
             current,

@@ -7,6 +7,7 @@ use super::{
     ordered::Ordered,
     ring::{RawBlock, Ring},
     table::Table,
+    tallies::TALLIES,
 };
 use crate::word::Word;
 use core::sync::atomic::AtomicU64;
@@ -74,6 +75,8 @@ pub(super) struct Shared {
     pub stopped: Word,
     pub stop_value: Word,
     pub stop_stamp: Word,
+    /// Counts of the loop's own.
+    pub tallies: [Word; TALLIES],
     pub plain: Live,
     pub missed: Option<Live>,
     pub largest: Largest,
@@ -101,6 +104,7 @@ impl Shared {
             stopped: Word::default(),
             stop_value: Word::default(),
             stop_stamp: Word::default(),
+            tallies: Default::default(),
             block: RawBlock::new(),
             plain: Live::new(&config.edges),
             missed: config.periodic.then(|| Live::new(&config.edges)),
@@ -118,6 +122,9 @@ impl Shared {
             word.set(0);
         }
         for word in [&self.own_ns, &self.slept_ns, &self.preempted, &self.in_place, &self.backwards] {
+            word.set(0);
+        }
+        for word in &self.tallies {
             word.set(0);
         }
         if let Some(table) = &self.table {

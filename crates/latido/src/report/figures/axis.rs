@@ -1,6 +1,6 @@
 //! Axes: scales from values to pixels, ticks on round numbers, labels in human units.
 
-use super::super::words;
+use crate::report::{unit, words};
 
 /// How values become positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,19 +120,13 @@ fn power_of_ten_below(v: f64) -> f64 {
     10f64.powf(v.max(1e-9).log10().floor())
 }
 
-/// A tick of a value axis: `500 ns`, `20 µs`, `1 ms`.
+/// A tick of a value axis: `500 ns`, `20 µs`, `1 ms`, `50 mrad`.
 pub fn value_label(v: f64, unit: &str) -> String {
-    if unit != "ns" {
-        return format!("{} {unit}", trimmed(v));
+    if v == 0.0 {
+        return "0".into();
     }
-    let (scale, unit) = match v.abs() {
-        0.0 => return "0".into(),
-        m if m < 999.5 => (1.0, "ns"),
-        m if m < 999.5e3 => (1e3, "µs"),
-        m if m < 999.5e6 => (1e6, "ms"),
-        _ => (1e9, "s"),
-    };
-    format!("{} {unit}", trimmed(v / scale))
+    let (name, per) = unit::of_tick(v, unit);
+    format!("{} {name}", trimmed(v / per))
 }
 
 /// A tick of a count axis: `1`, `500`, `20 k`, `5 M`, `1 G`.
@@ -158,12 +152,14 @@ pub fn short_count(n: u64) -> String {
     format!("{:.digits$}{unit}", v / scale)
 }
 
-fn trimmed(v: f64) -> String {
+/// A number without needless zeros.
+pub fn trimmed(v: f64) -> String {
     let text = format!("{v:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     match text {
         "-0" | "" => "0".into(),
         _ if v >= 1e4 => words::count(v as u64),
+        _ if v < 0.0 => text.replacen('-', "−", 1),
         _ => text.to_owned(),
     }
 }
@@ -242,6 +238,8 @@ mod tests {
     fn labels_are_human() {
         let label = |v| value_label(v, "ns");
         assert_eq!([0.0, 500.0, 2e4, 1e6, 5e9].map(label), ["0", "500 ns", "20 µs", "1 ms", "5 s"]);
+        assert_eq!([value_label(500.0, "ps"), value_label(2e6, "ps")], ["0.5 ns", "2 µs"]);
+        assert_eq!([value_label(-2e4, "urad"), value_label(5e5, "urad")], ["−20 mrad", "500 mrad"]);
         assert_eq!([1.0, 2e4, 5e6].map(count_label), ["1", "20 k", "5 M"]);
         assert_eq!([7, 1_234, 39_000, 999_700].map(short_count), ["7", "1.2k", "39k", "1.0M"]);
         let times = |end| time_axis(&Scale::linear(0.0, end, 0.0, 100.0)).into_iter().nth(1).unwrap().1;

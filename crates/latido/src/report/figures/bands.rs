@@ -1,10 +1,11 @@
-//! The studies' bar chart: how many samples fall between fixed edges, counts above the bars, on a log scale.
+//! The studies' bar chart: how many samples fall between fixed edges, counts above the bars; linear for one system, on a
+//! log scale where systems are compared.
 
 use super::{
     Figure,
-    axis::{short_count, value_label},
+    axis::{Scale, short_count, value_label},
     frame::{Frame, WIDTH, count_scale},
-    svg::{Anchor, Drawing, Svg, text_width},
+    svg::{Anchor, Drawing, Svg, fit, text_width},
 };
 use crate::report::{
     section::{Section, Series},
@@ -17,10 +18,19 @@ use std::collections::BTreeSet;
 pub const FIGURE: Figure = Figure {
     name: "bands",
     title: "Bands",
-    about: |_| "Exact counts between fixed edges, above the bars.".into(),
+    fits: |section| section.unit == "ns" && section.has_samples(),
+    about: |section| {
+        let scale = if section.shown().len() == 1 { "a linear" } else { "a log" };
+        format!(
+            "Exact counts between fixed edges, above the bars, on {scale} scale; below, the share in the first band."
+        )
+    },
     draw: |section| vec![draw(section)],
     table,
 };
+
+/// Height of a line of text below the plot.
+const LINE: f64 = 16.0;
 
 /// The bands that all series have: upper edge and the count of each series, none where a series has no samples.
 fn common(series: &[Series]) -> Vec<(Option<i64>, Vec<u64>)> {
@@ -72,9 +82,13 @@ fn draw(section: &Section) -> Drawing {
     let bar = (per_band * 0.84 / shown.len().max(1) as f64).min(64.0);
     let upright = bar < 27.0;
     let frame = Frame { left: 62.0, right: WIDTH - 18.0, top: if upright { 44.0 } else { 24.0 }, bottom: 274.0 };
-    let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
+    let mut svg = Svg::new(WIDTH, frame.bottom + 44.0 + LINE * shown.len() as f64);
     let most = bands.iter().flat_map(|b| &b.1).copied().max().unwrap_or(0);
-    let y = count_scale(most, frame.bottom, frame.top);
+    // Of one system the shares are to be seen, of several the rare samples that tell them apart.
+    let y = match shown {
+        [_] => Scale::linear(0.0, most.max(1) as f64 * 1.05, frame.bottom, frame.top),
+        _ => count_scale(most, frame.bottom, frame.top),
+    };
 
     if let [limit] = section.limits()[..] {
         let first = bands.iter().position(|b| b.0.is_some_and(|upto| upto as f64 >= limit)).map(|i| i + 1);
@@ -87,12 +101,19 @@ fn draw(section: &Section) -> Drawing {
             svg.text("limit-name", (x, frame.top - if upright { 32.0 } else { 12.0 }), anchor, &text);
         }
     }
-    frame.count_y_axis(&mut svg, &y, &format!("{}s", section.noun()));
+    let noun = format!("{}s", section.noun());
+    match shown {
+        [_] => frame.linear_count_y_axis(&mut svg, &y, &noun),
+        _ => frame.count_y_axis(&mut svg, &y, &noun),
+    }
     if bands.is_empty() {
         frame.nothing(&mut svg, "no samples");
     }
     for (i, name) in names.iter().enumerate() {
         let middle = frame.left + per_band * (i as f64 + 0.5);
+        if empty(&bands, i) {
+            svg.text("small", (middle, frame.bottom - 5.0), Anchor::Middle, "0");
+        }
         let class = if text_width(name, 11.0) > per_band - 4.0 { "small" } else { "tick" };
         svg.text(class, (middle, frame.bottom + 16.0), Anchor::Middle, name);
     }
@@ -107,6 +128,10 @@ fn draw(section: &Section) -> Drawing {
                 let tip = format!("{}, {name}: {}", series.name, words::many(n, section.noun()));
                 svg.rect("bar", (x + 1.0, top), (bar - 2.0, frame.bottom - top), &tip);
             }
+            if n == 0 && empty(&bands, i) {
+                // One zero for all systems, below.
+                continue;
+            }
             if upright {
                 svg.upright("small", (x + bar / 2.0 + 3.5, top - 4.0), Anchor::Start, &short_count(n));
             } else {
@@ -116,14 +141,43 @@ fn draw(section: &Section) -> Drawing {
         svg.close();
     }
     svg.text("label", ((frame.left + frame.right) / 2.0, frame.bottom + 36.0), Anchor::Middle, section.quantity);
-    let over = shown.iter().enumerate().map(|(slot, s)| {
-        let total = s.pooled.summary.count.max(1) as f64;
-        let first = bands.first().and_then(|b| b.1.get(slot)).copied().unwrap_or(0) as f64;
-        let last = bands.last().and_then(|b| b.1.get(slot)).copied().unwrap_or(0);
-        format!("{}: {} in the first band, {} in the last", s.name, percent(first / total), words::count(last))
-    });
-    let description = format!("{}.", over.collect::<Vec<_>>().join("; "));
-    svg.finish(None, &format!("{}: counts per band", section.title()), &description)
+    let mut said = Vec::new();
+    for (slot, series) in shown.iter().enumerate() {
+        let line = line(section, series, slot, &bands, &names);
+        let y = frame.bottom + 56.0 + LINE * slot as f64;
+        svg.open_series(slot);
+        svg.marker(slot, (frame.left + 6.0, y - 4.0), "");
+        svg.close();
+        let name = fit(&series.name, 11.0, 420.0);
+        svg.text("tick", (frame.left + 16.0, y), Anchor::Start, &format!("{name}: {line}"));
+        said.push(format!("{}: {line}", series.name));
+    }
+    svg.finish(None, &format!("{}: counts per band", section.title()), &format!("{}.", said.join("; ")))
+}
+
+/// Whether no system has a sample in a band.
+fn empty(bands: &[(Option<i64>, Vec<u64>)], band: usize) -> bool {
+    bands.get(band).is_none_or(|(_, counts)| counts.iter().all(|n| *n == 0))
+}
+
+/// The study's two figures of a system: `maximum 294 µs, 99.9 % ≤ 1 µs, 8 readings > 200 µs`.
+fn line(
+    section: &Section,
+    series: &Series,
+    slot: usize,
+    bands: &[(Option<i64>, Vec<u64>)],
+    names: &[String],
+) -> String {
+    let Some(max) = series.max() else { return words::NOT_MEASURED.into() };
+    let total = series.pooled.summary.count.max(1) as f64;
+    let of = |band: Option<&(Option<i64>, Vec<u64>)>| band.and_then(|b| b.1.get(slot)).copied().unwrap_or(0);
+    let mut text = format!("maximum {}", section.value(max));
+    if let [first, .., last] = names {
+        let share = percent(of(bands.first()) as f64 / total);
+        let rare = words::many(of(bands.last()), section.noun());
+        text.push_str(&format!(", {share} {first}, {rare} {last}"));
+    }
+    text
 }
 
 fn table(section: &Section) -> Sheet {
@@ -169,6 +223,25 @@ mod tests {
         let all = [a, b];
         let sections = sections(&all);
         assert_eq!(common(&sections[0].series), [(Some(1_000), vec![1, 1]), (None, vec![2, 2])]);
+    }
+
+    /// As the study draws them: shares of one system, rare samples of several, and beside both what decides.
+    #[test]
+    fn one_system_is_linear_and_says_maximum_and_share() {
+        let mut values = vec![500; 999];
+        values.push(294_000);
+        let all = [sample::of("stock", &values, None), sample::of("isolated", &[500; 1_000], None)];
+        let (one, two) = (sections(&all[..1]), sections(&all));
+        let heights = |svg: &str| -> Vec<f64> {
+            let bars = svg.split("class=\"bar\"").skip(1);
+            bars.map(|b| b.split("height=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()).collect()
+        };
+        let linear = heights(&draw(&one[0]).inline());
+        assert!(linear[0] > 400.0 * linear[1], "{linear:?}");
+        let log = heights(&draw(&two[0]).inline());
+        assert!(log[0] < 20.0 * log[1], "{log:?}");
+        let text = draw(&one[0]).body.replace('\u{a0}', " ");
+        assert!(text.contains("stock: maximum 294 µs, 99.9000 % ≤ 1 µs, 1 wake-up &gt; 200 µs"), "{text}");
     }
 
     #[test]

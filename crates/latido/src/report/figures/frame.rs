@@ -79,10 +79,21 @@ impl Frame {
         self.y_axis(svg, ticks.iter().map(|v| (scale.at(*v), value_label(*v, section.unit))), name);
     }
 
+    /// A vertical axis of these ticks.
+    pub fn ticks_y_axis(&self, svg: &mut Svg, ticks: &[(f64, String)]) {
+        self.y_axis(svg, ticks.iter().cloned(), "");
+    }
+
     /// A vertical axis of counts on a log scale, whole decades only.
     pub fn count_y_axis(&self, svg: &mut Svg, scale: &Scale, name: &str) {
         let decades = (0..20).map(|d| 10f64.powi(d)).filter(|v| *v <= scale.high * 1.001);
         self.y_axis(svg, decades.map(|v| (scale.at(v), count_label(v))), name);
+    }
+
+    /// A vertical axis of counts on a linear scale.
+    pub fn linear_count_y_axis(&self, svg: &mut Svg, scale: &Scale, name: &str) {
+        let ticks = scale.ticks(8);
+        self.y_axis(svg, ticks.iter().map(|v| (scale.at(*v), count_label(*v))), name);
     }
 
     /// The horizontal line of each limit inside the scale, named at the left.

@@ -16,6 +16,7 @@ use crate::report::{
 pub const FIGURE: Figure = Figure {
     name: "histogram",
     title: "Histogram",
+    fits: |section| section.has_samples(),
     about: |section| {
         format!(
             "Counts on a log scale, so that one late {} in millions still shows. Flags mark the maxima.",

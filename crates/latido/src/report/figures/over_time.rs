@@ -17,6 +17,7 @@ use crate::report::{
 pub const FIGURE: Figure = Figure {
     name: "over-time",
     title: "Over time",
+    fits: |section| section.is_over_time(),
     about: |section| {
         let spikes = match section.limits().is_empty() {
             true => "the largest samples",

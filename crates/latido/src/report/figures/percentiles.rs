@@ -20,6 +20,7 @@ use crate::{
 pub const FIGURE: Figure = Figure {
     name: "percentiles",
     title: "Percentiles",
+    fits: |section| section.has_samples(),
     about: |_| "Read up from a percentile to the value it stays under. Curves end at their maximum.".into(),
     draw: |section| vec![draw(section)],
     table,

@@ -17,6 +17,7 @@ use crate::report::{
 pub const FIGURE: Figure = Figure {
     name: "scatter",
     title: "Scatter",
+    fits: |section| section.is_over_time() && section.labels.is_empty() && !section.is_ordered(),
     about: |section| {
         format!(
             "Dots: the largest samples, smaller ones are not drawn; dashed: block means; red dashes: the limit. One linear \

@@ -242,9 +242,9 @@ impl Svg {
     }
 
     /// The finished picture.
-    pub fn finish(self, variant: Option<&'static str>, title: &str, description: &str) -> Drawing {
+    pub fn finish(self, variant: Option<&str>, title: &str, description: &str) -> Drawing {
         Drawing {
-            variant,
+            variant: variant.map(String::from),
             title: title.to_owned(),
             description: description.to_owned(),
             width: self.width,
@@ -258,7 +258,7 @@ impl Svg {
 #[derive(Debug)]
 pub struct Drawing {
     /// The name of this form, where a figure has several to choose from.
-    pub variant: Option<&'static str>,
+    pub variant: Option<String>,
     /// What it shows.
     pub title: String,
     /// What it says to those who cannot see it.

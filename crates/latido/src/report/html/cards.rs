@@ -2,11 +2,13 @@
 
 use crate::{
     analyze::{
+        configuration::Configuration,
         trust::Level,
         verdict::{CellJudgement, SeriesJudgement, Verdict},
     },
     report::{
         ReportInput,
+        chapter::Chapter,
         figures::axis::value_label,
         section::{Section, Series},
         sentence, words,
@@ -52,7 +54,7 @@ pub fn said(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
         Verdict::Fail => ("✗", "bad", "Fails"),
         Verdict::Inconclusive => ("?", "warn", "Undecided"),
         Verdict::Contaminated => ("!", "warn", "Contaminated"),
-        Verdict::Infra => ("!", "warn", "Not measured"),
+        Verdict::Infra | Verdict::Skipped => ("!", "warn", "Not measured"),
     }
 }
 
@@ -72,16 +74,23 @@ fn heaviest(cells: &[&CellJudgement]) -> Option<Verdict> {
         Verdict::Fail => 1,
         Verdict::Contaminated => 2,
         Verdict::Inconclusive => 3,
-        Verdict::Infra => 4,
+        Verdict::Infra | Verdict::Skipped => 4,
     };
     cells.iter().map(|cell| cell.verdict).max_by_key(weight)
 }
 
 /// One card for each series that a limit or an expectation judges, or for each if nothing is judged.
-pub fn cards(input: &ReportInput, sections: &[Section]) -> Cards {
+pub fn cards(input: &ReportInput, chapters: &[Chapter]) -> Cards {
     let mut all: Vec<(u8, Card, bool)> = Vec::new();
-    for section in sections {
-        all.extend(section.series.iter().map(|series| card(input, section, series)));
+    for chapter in chapters {
+        let before = all.len();
+        let each = chapter.sections.iter().flat_map(|section| section.series.iter().map(move |one| (section, one)));
+        all.extend(each.map(|(section, series)| card(input, section, series)));
+        // A card for each of many calls that nobody judged would say the same dozens of times.
+        if chapter.is_many() {
+            let each = all.split_off(before);
+            all.extend(together(input, chapter, each));
+        }
     }
     if all.iter().any(|(_, _, judged)| *judged) {
         all.retain(|(_, _, judged)| *judged);
@@ -95,21 +104,61 @@ pub fn cards(input: &ReportInput, sections: &[Section]) -> Cards {
     Cards { shown, rest }
 }
 
-/// A card with its weight and whether anything judges its series.
-fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, bool) {
-    let cells = of_members(input, &series.configuration.members);
-    let doubt = heaviest(&cells).filter(|verdict| !matches!(verdict, Verdict::Pass | Verdict::Fail));
-    let expected = expected(input, section, series);
-    // The cell's verdict may come from another quantity: this card speaks of its own.
-    let by_limit = series.pooled.above_limit.map(|n| if n == 0 { Verdict::Pass } else { Verdict::Fail });
-    let judged = by_limit.into_iter().chain(expected.iter().map(|e| e.0)).max_by_key(|verdict| verdict.in_one());
-    let empty = series.pooled.summary.count == 0;
-    let (sign, class, word) = match (doubt, judged) {
-        (Some(doubt), _) => said(doubt),
-        _ if empty => ("?", "warn", "Not measured"),
-        (None, Some(verdict)) => said(verdict),
-        (None, None) => ("·", "plain", "Measured"),
-    };
+/// The cards of a chapter with many calls: those that a limit or an expectation judges, one for each configuration that
+/// is in doubt, and one for all where there is neither.
+fn together(input: &ReportInput, chapter: &Chapter, each: Vec<(u8, Card, bool)>) -> Vec<(u8, Card, bool)> {
+    let judged = |card: &Card| !card.expected.is_empty() || matches!(card.word, "Holds" | "Fails");
+    let mut kept: Vec<(u8, Card, bool)> = each.into_iter().filter(|(_, card, _)| judged(card)).collect();
+    let mut doubted: Vec<&Configuration> = Vec::new();
+    for series in chapter.sections.iter().flat_map(|section| &section.series) {
+        let known = doubted.iter().any(|one| std::ptr::eq(*one, series.configuration));
+        let doubt = doubt(&of_members(input, &series.configuration.members));
+        let (Some(doubt), false) = (doubt, known) else { continue };
+        doubted.push(series.configuration);
+        let Some(mut card) = measured(chapter, Some(series.configuration)) else { continue };
+        (card.sign, card.class, card.word) = said(doubt);
+        card.reasons = reasons(&of_members(input, &series.configuration.members));
+        kept.push((2, card, true));
+    }
+    if kept.is_empty() {
+        kept.extend(measured(chapter, None).map(|card| (1, card, false)));
+    }
+    kept
+}
+
+/// The card of a chapter, or of one configuration of it, of which nothing else is to be said than its largest sample.
+fn measured(chapter: &Chapter, only: Option<&Configuration>) -> Option<Card> {
+    let all = chapter.sections.iter().flat_map(|section| section.series.iter().map(move |one| (section, one)));
+    let all = all.filter(|(_, series)| only.is_none_or(|only| std::ptr::eq(only, series.configuration)));
+    let timed = all.filter(|(section, _)| section.unit == "ns").filter_map(|(a, b)| Some((b.max()?, a, b)));
+    let (max, section, series) = timed.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let why = format!(
+        "Largest: {} in {} ({}). No limit was set and nothing was expected of it, so nothing is decided.",
+        section.value(max),
+        section.short_title(),
+        series.name
+    );
+    let rows = words::many(chapter.rows.len() as u64, "row");
+    let systems = words::many(chapter.systems.len() as u64, "system");
+    Some(Card {
+        question: chapter.title(),
+        name: only.map_or_else(|| format!("{rows} on {systems}"), |only| only.label.clone()),
+        sign: "·",
+        class: "plain",
+        word: "Measured",
+        why,
+        expected: Vec::new(),
+        reasons: Vec::new(),
+    })
+}
+
+/// What makes the measurement itself doubtful.
+fn doubt(cells: &[&CellJudgement]) -> Option<Verdict> {
+    heaviest(cells).filter(|verdict| !matches!(verdict, Verdict::Pass | Verdict::Fail))
+}
+
+/// Why the measurement of these cells is doubtful, each reason once.
+fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !matches!(cell.verdict, Verdict::Pass | Verdict::Fail)) {
         let weighty = cell.findings.iter().filter(|finding| finding.level >= Level::Contaminated);
@@ -123,6 +172,24 @@ fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, b
             }
         }
     }
+    reasons
+}
+
+/// A card with its weight and whether anything judges its series.
+fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, bool) {
+    let cells = of_members(input, &series.configuration.members);
+    let doubt = doubt(&cells);
+    let expected = expected(input, section, series);
+    // The cell's verdict may come from another quantity: this card speaks of its own.
+    let by_limit = series.pooled.above_limit.map(|n| if n == 0 { Verdict::Pass } else { Verdict::Fail });
+    let judged = by_limit.into_iter().chain(expected.iter().map(|e| e.0)).max_by_key(|verdict| verdict.in_one());
+    let empty = series.pooled.summary.count == 0;
+    let (sign, class, word) = match (doubt, judged) {
+        (Some(doubt), _) => said(doubt),
+        _ if empty => ("?", "warn", "Not measured"),
+        (None, Some(verdict)) => said(verdict),
+        (None, None) => ("·", "plain", "Measured"),
+    };
     let mut why = sentence::deciding(section, series);
     if judged.is_none() && !empty {
         why.push_str(" No limit was set and nothing was expected of it, so nothing is decided.");
@@ -142,7 +209,7 @@ fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, b
                 (sign, class, text)
             })
             .collect(),
-        reasons,
+        reasons: reasons(&cells),
     };
     let weight = match class {
         "bad" => 3,
@@ -183,7 +250,9 @@ fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Ver
 mod tests {
     use super::*;
     use crate::report::{
+        chapter::chapters,
         sample::{self, Judged},
+        sample_calls,
         section::sections,
     };
 
@@ -191,7 +260,7 @@ mod tests {
         let judged = Judged::of(configurations);
         let mut input = judged.input(configurations);
         change(&mut input);
-        cards(&input, &sections(configurations))
+        cards(&input, &chapters(&sections(configurations)))
     }
 
     #[test]
@@ -223,5 +292,29 @@ mod tests {
         let cards = of(&all, |_| ());
         assert_eq!((cards.shown.len(), cards.rest.len()), (MOST, 40 - MOST));
         assert!(cards.shown.iter().any(|c| c.name.contains("bad")), "{:?}", cards.shown);
+    }
+
+    /// The doubt about a configuration is said once, not for each of its calls.
+    #[test]
+    fn a_doubted_configuration_of_many_calls_is_one_card() {
+        let shown = of(&sample_calls::compute(&[2, 4], 20), |_| ()).shown;
+        let [card] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!((card.name.as_str(), card.word, card.class), ("rr 95", "Contaminated", "warn"));
+        assert_eq!(card.reasons.len(), 1);
+    }
+
+    /// Sixteen calls that nobody judged are one card, not sixteen.
+    #[test]
+    fn many_unjudged_calls_share_a_card() {
+        let shown = of(&sample_calls::mutex(&["idle", "busy"]), |_| ()).shown;
+        let [card] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!(
+            (card.question.as_str(), card.name.as_str(), card.word),
+            ("Mutex calls", "13 rows on 2 systems", "Measured")
+        );
+        assert!(card.why.starts_with("Largest: "), "{}", card.why);
+        let mut both = sample_calls::mutex(&["idle"]);
+        both.push(sample::of("x", &[5_000], Some(100_000)));
+        assert_eq!(of(&both, |_| ()).shown.len(), 1, "beside a judged one they have none");
     }
 }

@@ -24,6 +24,12 @@ pub fn json(input: &ReportInput, sections: &[Section]) -> Result<String> {
             "headline": r.judgement.headline,
             "expectations": r.judgement.expectations,
         }})).collect::<Vec<_>>(),
+        "study": input.study.as_ref().map(|study| json!({
+            "citation": study.citation,
+            "scaled": study.scaled,
+            "claims": study.claims.iter().map(|c| json!([c.text, c.word, c.detail])).collect::<Vec<_>>(),
+        })),
+        "not_measured": input.not_measured.iter().map(|n| json!([n.label, n.reason, n.cells])).collect::<Vec<_>>(),
         "sections": sections.iter().map(section).collect::<Vec<_>>(),
     });
     let text = serde_json::to_string(&document).context("writing the report's data")?;

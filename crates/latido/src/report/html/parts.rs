@@ -1,7 +1,8 @@
 //! The pieces of a section: tables, figures with their forms, the legend, spikes and slots.
 
 use crate::report::{
-    figures::Figure,
+    chapter::Chapter,
+    figures::{Figure, Overview, svg::Drawing},
     section::{Section, Series},
     sheet::{Datum, Sheet, percent},
     words::{self, NOT_MEASURED},
@@ -11,6 +12,9 @@ use crate::report::{
 pub struct SectionView {
     pub index: usize,
     pub title: String,
+    /// Its name and what it says of itself under the heading of its chapter.
+    pub short: String,
+    pub told: String,
     pub key: String,
     pub about: String,
     pub unit: String,
@@ -70,21 +74,26 @@ pub struct Picture {
     pub title: &'static str,
     pub about: String,
     /// Name of the form (empty when there is one only) and the drawing.
-    pub forms: Vec<(&'static str, String)>,
+    pub forms: Vec<(String, String)>,
     pub table: Table,
 }
 
 impl Picture {
     /// Draws a figure of a section.
     pub fn of(section: &Section, figure: &Figure) -> Self {
-        let drawings = (figure.draw)(section);
-        Self {
-            name: figure.name,
-            title: figure.title,
-            about: (figure.about)(section),
-            forms: drawings.iter().map(|d| (d.variant.unwrap_or_default(), d.inline())).collect(),
-            table: Table::of(&(figure.table)(section)),
-        }
+        let (about, table) = ((figure.about)(section), (figure.table)(section));
+        Self::new(figure.name, figure.title, about, &(figure.draw)(section), &table)
+    }
+
+    /// Draws a figure of a chapter.
+    pub fn over(chapter: &Chapter, figure: &Overview) -> Self {
+        let (about, table) = ((figure.about)(chapter), (figure.table)(chapter));
+        Self::new(figure.name, figure.title, about, &(figure.draw)(chapter), &table)
+    }
+
+    fn new(name: &'static str, title: &'static str, about: String, drawings: &[Drawing], table: &Sheet) -> Self {
+        let forms = drawings.iter().map(|d| (d.variant.clone().unwrap_or_default(), d.inline())).collect();
+        Self { name, title, about, forms, table: Table::of(table) }
     }
 }
 

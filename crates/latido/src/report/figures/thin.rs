@@ -1,0 +1,130 @@
+//! Ordered samples thinned to what a figure can show: their envelope, column by column.
+
+use super::{
+    axis::Scale,
+    svg::{Pen, Svg},
+};
+
+/// Smallest and largest value of each column that has any.
+#[derive(Debug)]
+pub struct Envelope {
+    columns: Vec<Option<(f64, f64)>>,
+    low: f64,
+    high: f64,
+    /// The points themselves, as long as they are no more than the columns.
+    few: Option<Vec<(f64, f64)>>,
+}
+
+impl Envelope {
+    /// The envelope of points with `low <= x <= high`, in this many columns.
+    pub fn of(points: impl Iterator<Item = (f64, f64)>, low: f64, high: f64, columns: usize) -> Self {
+        let columns = columns.max(1);
+        let mut all: Vec<Option<(f64, f64)>> = vec![None; columns];
+        let mut few = Some(Vec::new());
+        let width = (high - low).max(f64::MIN_POSITIVE);
+        for (x, y) in points {
+            let column = ((x - low) / width * columns as f64) as usize;
+            if let Some(slot) = all.get_mut(column.min(columns - 1)) {
+                let (least, most) = slot.unwrap_or((y, y));
+                *slot = Some((least.min(y), most.max(y)));
+            }
+            few = few.filter(|points| points.len() < columns);
+            if let Some(points) = &mut few {
+                points.push((x, y));
+            }
+        }
+        Self { columns: all, low, high, few }
+    }
+
+    /// Smallest and largest value of each column, where it has any.
+    pub fn columns(&self) -> &[Option<(f64, f64)>] {
+        &self.columns
+    }
+
+    /// Draws the points as a line if they are few, else the envelope as a band; both are broken where nothing is.
+    pub fn draw(&self, svg: &mut Svg, x: &Scale, y: &Scale) {
+        if let Some(points) = &self.few {
+            let mut pen = Pen::default();
+            for (i, (at, value)) in points.iter().enumerate() {
+                if i == 0 { pen.go(x.at(*at), y.at(*value)) } else { pen.line(x.at(*at), y.at(*value)) }
+            }
+            svg.path("fine", &pen);
+            return;
+        }
+        let step = (self.high - self.low) / self.columns.len() as f64;
+        let middle = |i: usize| x.at(self.low + (i as f64 + 0.5) * step);
+        let mut pen = Pen::default();
+        for stretch in self.stretches() {
+            let upper = stretch.iter().map(|(i, (_, most))| (middle(*i), y.at(*most)));
+            let lower = stretch.iter().rev().map(|(i, (least, _))| (middle(*i), y.at(*least)));
+            for (k, (px, py)) in upper.chain(lower).enumerate() {
+                // Half pixels are all that can be seen of a band, and keep the file small.
+                let (px, py) = ((px * 2.0).round() / 2.0, (py * 2.0).round() / 2.0);
+                if k == 0 { pen.go(px, py) } else { pen.line(px, py) }
+            }
+            pen.close();
+        }
+        svg.path("band", &pen);
+    }
+
+    /// Runs of columns that have values.
+    fn stretches(&self) -> Vec<Vec<(usize, (f64, f64))>> {
+        let mut found: Vec<Vec<(usize, (f64, f64))>> = Vec::new();
+        let mut open = false;
+        for (i, column) in self.columns.iter().enumerate() {
+            match (column, found.last_mut()) {
+                (Some(range), Some(last)) if open => last.push((i, *range)),
+                (Some(range), _) => found.push(vec![(i, *range)]),
+                (None, _) => (),
+            }
+            open = column.is_some();
+        }
+        found
+    }
+}
+
+/// The smallest and the largest of some values.
+pub fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |found: Option<(f64, f64)>, v| {
+        let (low, high) = found.unwrap_or((v, v));
+        Some((low.min(v), high.max(v)))
+    })
+}
+
+/// A scale for lines: linear around the values, or logarithmic where they are far apart.
+pub fn line_scale(range: Option<(f64, f64)>, from: f64, to: f64) -> Scale {
+    match range {
+        Some((low, high)) if low > 0.0 && high > low * 8.0 => Scale::log_over([low, high].into_iter(), from, to),
+        Some((low, high)) => {
+            let room = ((high - low) * 0.06).max(high.abs() * 1e-3);
+            let low = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
+            Scale::linear(low, high + room, from, to)
+        }
+        None => Scale::linear(0.0, 1.0, from, to),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// However many points there are, no extreme is lost and none is invented.
+        #[test]
+        fn extremes_survive(values in proptest::collection::vec(-1e9f64..1e9, 1..2_000), columns in 1usize..300) {
+            let points = values.iter().enumerate().map(|(i, v)| (i as f64, *v));
+            let envelope = Envelope::of(points, 0.0, values.len() as f64 - 1.0, columns);
+            let kept = range(envelope.columns.iter().flatten().flat_map(|(low, high)| [*low, *high]));
+            prop_assert_eq!(kept, range(values.iter().copied()));
+            prop_assert_eq!(envelope.few.is_some(), values.len() <= columns);
+        }
+    }
+
+    #[test]
+    fn a_hole_breaks_the_band() {
+        let points = (0..1_000).filter(|i| !(400..500).contains(i)).map(|i| (f64::from(i), f64::from(i % 7)));
+        let envelope = Envelope::of(points, 0.0, 1_000.0, 100);
+        assert_eq!(envelope.stretches().iter().map(Vec::len).collect::<Vec<_>>(), [40, 50]);
+    }
+}

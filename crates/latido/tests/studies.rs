@@ -1,0 +1,177 @@
+//! Studies end to end, with the probe that measures nothing: what cannot be had is skipped, conclusions have their words.
+
+mod common;
+
+use common::{World, json, stderr};
+use serde_json::Value;
+use std::fs;
+
+/// Two kernels and two tunings, of which one cell of four can be measured; the load is nothing.
+const STUDY: &str = r#"schema = 1
+name = "small-study"
+about = "For trying out"
+seed = 7
+[source]
+title = "Of latencies"
+author = "A. Author"
+year = 2019
+[[group]]
+probe = [{ name = "null", samples = [500, 2000] }]
+load = ["none", { id = "calm", use = [] }]
+tuning = ["default", { id = "isolated", use = [{ name = "isolate", cpus = "1" }] }]
+kernel = ["running", "rt"]
+scheduling = [{ policy = "other" }]
+duration = "1s"
+[[expect]]
+claim = "Some samples are made up"
+metric = "null.latency.count"
+where = { kernel = "running", tuning = "default" }
+op = ">"
+value = 0
+"#;
+
+const ISOLATION: &str = r#"[[expect]]
+claim = "Isolation lowers the maximum"
+where = { tuning = "isolated", kernel = "running" }
+metric = "null.latency.max"
+op = "<"
+than = { tuning = "default" }
+"#;
+
+const WRONG: &str = r#"[[expect]]
+claim = "Rest takes no time"
+where = { load = "calm", kernel = "running", tuning = "default" }
+metric = "null.latency.max"
+op = "<"
+than = { load = "none" }
+by = "1s"
+"#;
+
+fn cell_states(world: &World) -> Vec<(String, usize)> {
+    let cells = world.runs().pop().unwrap().join("cells");
+    let count = |name: &str| {
+        let there = fs::read_dir(&cells).unwrap().flatten().filter(|cell| cell.path().join(name).exists()).count();
+        (name.to_string(), there)
+    };
+    ["record.json", "skipped.json", "infra.json"].map(count).to_vec()
+}
+
+fn words(document: &Value) -> Vec<(String, String)> {
+    let expectations = document["judgement"]["expectations"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_string();
+    expectations.iter().map(|one| (text(&one["verdict"]), text(&one["detail"]))).collect()
+}
+
+#[test]
+fn skipped_cells_are_no_failure_and_no_pass() {
+    let world = World::new();
+    world.file("study.toml", STUDY);
+    let output = world.run(["run", "./study.toml", "--json"]);
+    let document = json(&output, 0);
+    assert_eq!(document["verdict"], "pass");
+    assert_eq!(document["records"].as_array().unwrap().len(), 4);
+    let verdicts: Vec<&str> =
+        document["judgement"]["cells"].as_array().unwrap().iter().map(|c| c["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts.iter().filter(|verdict| **verdict == "skipped").count(), 12, "{verdicts:?}");
+    assert_eq!(verdicts.iter().filter(|verdict| **verdict == "pass").count(), 4);
+    let told = cell_states(&world);
+    assert_eq!(told.iter().map(|(_, n)| *n).collect::<Vec<_>>(), [4, 12, 0], "{told:?}");
+
+    // Each reason once, with the number of its cells, and the conclusions in the study's words.
+    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    assert!(shown.contains("skipped: 8 cells: kernel `rt`: this version measures the running kernel alone"), "{shown}");
+    assert!(shown.contains("skipped: 4 cells: the tuning `isolate` is not in this version yet"), "{shown}");
+    assert!(shown.contains("conclusions of the study"), "{shown}");
+    assert!(shown.contains("reproduced  Some samples are made up"), "{shown}");
+    assert!(shown.contains("of 1 conclusions 1 reproduced"), "{shown}");
+    // The page is made as well.
+    assert!(world.run(["report", "last"]).status.success());
+}
+
+#[test]
+fn a_conclusion_that_needs_a_skipped_cell_is_not_measured() {
+    let world = World::new();
+    world.file("study.toml", &format!("{STUDY}{ISOLATION}"));
+    let output = world.run(["run", "./study.toml", "--json"]);
+    let words = words(&json(&output, 3));
+    assert_eq!((words[0].0.as_str(), words[1].0.as_str()), ("pass", "inconclusive"));
+    assert!(words[1].1.contains("not measured: the tuning `isolate` is not in this version yet"), "{}", words[1].1);
+    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    assert!(shown.contains("not measured  Isolation lowers the maximum"), "{shown}");
+}
+
+#[test]
+fn a_conclusion_that_does_not_hold_is_a_failure() {
+    let world = World::new();
+    world.file("study.toml", &format!("{STUDY}{WRONG}"));
+    let output = world.run(["run", "./study.toml", "--json"]);
+    let words = words(&json(&output, 2));
+    assert_eq!(words[1].0, "fail");
+    assert!(words[1].1.contains("one run a side"), "{}", words[1].1);
+    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    assert!(shown.contains("not reproduced  Rest takes no time"), "{shown}");
+}
+
+#[test]
+fn a_plan_without_a_cell_to_measure_starts_nothing() {
+    let world = World::new();
+    world.file("study.toml", &STUDY.replace("[\"running\", \"rt\"]", "[\"rt\"]").replace("kernel = \"running\", ", ""));
+    let output = world.run(["run", "./study.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("nothing of the plan can be measured"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("kernel `rt`"), "{}", stderr(&output));
+    assert_eq!(world.runs().len(), 0, "a run was stored");
+}
+
+#[test]
+fn skipped_cells_are_done_when_a_run_is_resumed() {
+    let world = World::new();
+    world.file("study.toml", STUDY);
+    json(&world.run(["run", "./study.toml", "--json"]), 0);
+    let run = world.runs().pop().unwrap();
+    // One measured cell is lost, and one skipped one was cut off before its reason was stored.
+    let find = |name: &str| {
+        let mut cells: Vec<_> = fs::read_dir(run.join("cells")).unwrap().flatten().map(|cell| cell.path()).collect();
+        cells.sort();
+        cells.into_iter().find(|cell| cell.join(name).exists()).unwrap()
+    };
+    let (measured, skipped) = (find("record.json"), find("skipped.json"));
+    fs::remove_dir_all(&measured).unwrap();
+    fs::remove_file(skipped.join("skipped.json")).unwrap();
+    let output = world.run(["run", "--resume", "last", "--json"]);
+    let document = json(&output, 0);
+    assert!(stderr(&output).contains("1 of 16 cells (1 skipped)"), "{}", stderr(&output));
+    assert_eq!(document["problems"].as_array().unwrap().len(), 0, "{}", document["problems"]);
+    assert!(measured.join("record.json").exists() && skipped.join("skipped.json").exists());
+    let again = world.run(["run", "--resume", "last", "--json"]);
+    json(&again, 0);
+    assert!(stderr(&again).contains("nothing is left to measure"), "{}", stderr(&again));
+}
+
+#[test]
+fn what_is_named_on_the_command_line_must_be_there() {
+    let world = World::new();
+    for line in [["run", "null", "--tune", "isolate"], ["run", "null", "--load", "udp-flood"]] {
+        let output = world.run(line);
+        assert_eq!(output.status.code(), Some(64), "{}", stderr(&output));
+        assert!(stderr(&output).contains("is not in this version yet"), "{}", stderr(&output));
+    }
+    assert_eq!(world.runs().len(), 0);
+}
+
+#[test]
+fn a_scaled_run_measures_less_and_says_so() {
+    let world = World::new();
+    world.file("study.toml", STUDY);
+    let document = json(&world.run(["run", "./study.toml", "--scale", "0.01", "--json"]), 0);
+    let counts = document["records"].as_array().unwrap().iter().map(|r| r["series"][0]["count"].as_u64().unwrap());
+    let mut counts: Vec<u64> = counts.collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [5, 5, 20, 20]);
+    let stored = fs::read_to_string(world.runs().pop().unwrap().join("plan.toml")).unwrap();
+    assert!(stored.contains("\nscaled = 0.01\n"), "{stored}");
+    for wrong in ["0", "1.5", "-1", "x"] {
+        let output = world.run(["run", "./study.toml", "--scale", wrong]);
+        assert_eq!(output.status.code(), Some(64), "{wrong}: {}", stderr(&output));
+    }
+}

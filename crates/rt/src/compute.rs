@@ -1,0 +1,247 @@
+//! A computation of fixed length, again and again: the same matrix is copied and inverted in each instance, so that
+//! the instructions are the same each time and whatever differs is the system's doing.
+//!
+//! Only the inversion is timed. The copying, the comparison with the first inverse and the proof that the matrix times
+//! its inverse is the identity lie outside.
+
+mod inversion;
+
+pub use inversion::{Singular, Workspace};
+
+use crate::recorder::{Phase, Recorder};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use latido_sys::clock::{self, Clock::Monotonic};
+
+/// Where the recorder of elapsed times counts instances whose inverse differed from the first one's: the first such
+/// ends the loop.
+pub const DIFFERING: usize = 1;
+
+/// Where the recorder of elapsed times holds the largest deviation of the matrix times its inverse from the identity,
+/// of the first and the last instance, in [`RESIDUAL_UNIT`].
+pub const RESIDUAL: usize = 0;
+
+/// 10^-18.
+pub const RESIDUAL_UNIT: f64 = 1e-18;
+
+/// A deviation above this is a wrong result: the matrices are well-conditioned, and n is at most some thousands.
+pub const TOLERANCE: f64 = 1e-9;
+
+/// The two clocks; tests bring their own.
+pub trait Clocks {
+    /// CLOCK_MONOTONIC, in ns.
+    fn now(&self) -> u64;
+
+    /// The processor time of the thread, in ns.
+    fn cpu(&self) -> u64;
+}
+
+struct Kernel;
+
+impl Clocks for Kernel {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        Monotonic.now()
+    }
+
+    #[inline(always)]
+    fn cpu(&self) -> u64 {
+        clock::thread_cpu_ns()
+    }
+}
+
+/// One size: its matrix, and where its samples go.
+#[derive(Debug)]
+pub struct Size {
+    /// The matrix.
+    pub workspace: Workspace,
+    /// Takes the elapsed times, and the counts [`RESIDUAL`] and [`DIFFERING`].
+    pub elapsed: Recorder,
+    /// Takes the processor times.
+    pub cpu: Recorder,
+}
+
+/// What the loop is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Instances of each size.
+    pub instances: u64,
+    /// How long to invert the first matrix before anything counts, in ns.
+    pub warmup_ns: u64,
+    /// Instances of each size that do not count, before those that do.
+    pub warmup_instances: u64,
+}
+
+/// Why the loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All instances of all sizes.
+    Complete,
+    /// The stop flag was set.
+    Stopped,
+    /// An elapsed time was above `stop_on`; the stop flag is set for the other threads.
+    Sample,
+    /// A result was wrong; the stop flag is set for the other threads.
+    Wrong(Wrong),
+}
+
+/// A result that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// The matrix of this many rows has no inverse.
+    Singular {
+        /// Its rows.
+        n: usize,
+    },
+    /// The inverse of an instance is not that of the first one, or the matrix times its inverse is not the identity.
+    Inverse {
+        /// The rows of the matrix.
+        n: usize,
+        /// Which instance, from 1.
+        instance: u64,
+    },
+}
+
+/// How the loop went.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// Why it ended.
+    pub end: End,
+    /// When the first instance that counts began, on CLOCK_MONOTONIC in ns: the origin of all times recorded.
+    pub first_ns: u64,
+    /// When it ended.
+    pub ended_ns: u64,
+}
+
+/// Inverts each matrix in turn until the end. The stop flag is looked at between two instances.
+pub fn run(sizes: &mut [Size], plan: &Plan, stop: &AtomicBool) -> Outcome {
+    drive(&Kernel, sizes, plan, stop, |size| instances(size, plan.instances, true, stop))
+}
+
+/// Runs every path of the loop and the recorders once, then forgets what was recorded.
+pub fn rehearse(sizes: &mut [Size]) {
+    let stop = AtomicBool::new(false);
+    for size in sizes {
+        for recorder in [&mut size.elapsed, &mut size.cpu] {
+            recorder.reset();
+            recorder.rehearse();
+            recorder.reset();
+        }
+        instances(size, 2, false, &stop);
+        for recorder in [&mut size.elapsed, &mut size.cpu] {
+            recorder.finish(Monotonic.now());
+            recorder.reset();
+        }
+    }
+}
+
+/// Warm-up, then all sizes.
+fn drive(
+    clocks: &impl Clocks,
+    sizes: &mut [Size],
+    plan: &Plan,
+    stop: &AtomicBool,
+    mut instances: impl FnMut(&mut Size) -> End,
+) -> Outcome {
+    for size in sizes.iter_mut() {
+        size.elapsed.enter(Phase::WarmUp);
+        size.cpu.enter(Phase::WarmUp);
+    }
+    if let Some(size) = sizes.first_mut() {
+        let until = clocks.now().saturating_add(plan.warmup_ns);
+        while clocks.now() < until && !stop.load(Relaxed) {
+            warm_up(size);
+        }
+    }
+    let (mut first_ns, mut end) = (None, End::Complete);
+    for size in sizes.iter_mut() {
+        if end == End::Complete {
+            (0..plan.warmup_instances).take_while(|_| !stop.load(Relaxed)).for_each(|_| warm_up(size));
+        }
+        let start = clocks.now();
+        let origin = *first_ns.get_or_insert(start);
+        for recorder in [&mut size.elapsed, &mut size.cpu] {
+            recorder.start_late(origin, start);
+            recorder.enter(Phase::Counting);
+        }
+        if end == End::Complete {
+            end = instances(size);
+        }
+        let now = clocks.now();
+        for recorder in [&mut size.elapsed, &mut size.cpu] {
+            recorder.finish(now);
+            recorder.enter(Phase::Ended);
+        }
+    }
+    if matches!(end, End::Sample | End::Wrong(_)) {
+        stop.store(true, Relaxed);
+    }
+    let ended_ns = clocks.now();
+    Outcome { end, first_ns: first_ns.unwrap_or(ended_ns), ended_ns }
+}
+
+/// One instance that does not count; that the matrix may be singular is told by those that do.
+fn warm_up(size: &mut Size) {
+    size.workspace.copy();
+    let _told_later = size.workspace.invert();
+}
+
+/// A function that stays one in the binary, so that the disassembly check finds the loop by its name.
+#[inline(never)]
+fn instances(size: &mut Size, count: u64, heed_sample: bool, stop: &AtomicBool) -> End {
+    sweep(&Kernel, size, count, heed_sample, stop)
+}
+
+/// The loop over the instances of one size.
+#[inline(always)]
+fn sweep(clocks: &impl Clocks, size: &mut Size, count: u64, heed_sample: bool, stop: &AtomicBool) -> End {
+    let Size { workspace, elapsed, cpu } = size;
+    let n = workspace.n();
+    let (mut instance, mut residual) = (0u64, 0.0);
+    while instance < count {
+        if stop.load(Relaxed) {
+            return End::Stopped;
+        }
+        workspace.copy();
+        let cpu_before = clocks.cpu();
+        let before = clocks.now();
+        let inverted = workspace.invert();
+        let now = clocks.now();
+        let cpu_now = clocks.cpu();
+        if inverted.is_err() {
+            return End::Wrong(Wrong::Singular { n });
+        }
+        let cold = record(elapsed, now.wrapping_sub(before), now);
+        record(cpu, cpu_now.wrapping_sub(cpu_before), now);
+        instance = instance.wrapping_add(1);
+        if instance == 1 {
+            workspace.keep();
+        }
+        if instance == 1 || instance == count {
+            let found = workspace.residual();
+            // Not a number is no small deviation.
+            residual = if found > residual || found.is_nan() { found } else { residual };
+            elapsed.set_tally(RESIDUAL, (residual / RESIDUAL_UNIT) as u64);
+        }
+        let differs = !workspace.equals_first();
+        if differs {
+            elapsed.tally(DIFFERING);
+        }
+        if differs || residual.is_nan() || residual > TOLERANCE {
+            return End::Wrong(Wrong::Inverse { n, instance });
+        }
+        if cold && heed_sample && elapsed.stopped() {
+            return End::Sample;
+        }
+    }
+    End::Complete
+}
+
+fn record(recorder: &mut Recorder, value: u64, at: u64) -> bool {
+    let open = recorder.begin();
+    let cold = recorder.record(value as i64, at);
+    recorder.commit(open);
+    cold
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! The inversion against what an inverse must be, and the loop's bookkeeping with clocks that a test sets.
+
+use super::*;
+use crate::{Config, Reader, recorder};
+use core::cell::{Cell, RefCell};
+use proptest::prelude::*;
+use std::{vec, vec::Vec};
+
+/// Rows dominated by one entry each, no two in the same column: well-conditioned, and without pivoting often not
+/// invertible at all.
+fn matrix() -> impl Strategy<Value = (usize, Vec<f64>)> {
+    (1usize..25).prop_flat_map(|n| {
+        let places = Just((0..n).collect::<Vec<_>>()).prop_shuffle();
+        (Just(n), prop::collection::vec(-1.0f64..1.0, n * n), places).prop_map(|(n, mut matrix, places)| {
+            for (row, place) in places.iter().enumerate() {
+                matrix[row * n + place] += 1.5 * n as f64;
+            }
+            (n, matrix)
+        })
+    })
+}
+
+fn inverted(n: usize, matrix: &[f64]) -> Result<Workspace, Singular> {
+    let mut workspace = Workspace::new(n, matrix.to_vec()).unwrap();
+    workspace.copy();
+    workspace.invert().map(|()| workspace)
+}
+
+proptest! {
+    /// From both sides: the matrix times its inverse and the inverse times the matrix are the identity.
+    #[test]
+    fn the_inverse_is_one((n, matrix) in matrix()) {
+        let workspace = inverted(n, &matrix).unwrap();
+        prop_assert!(workspace.residual() < 1e-12, "{}", workspace.residual());
+        let inverse = workspace.inverse();
+        for row in 0..n {
+            for column in 0..n {
+                let product: f64 = (0..n).map(|k| inverse[row * n + k] * matrix[k * n + column]).sum();
+                let wanted = if row == column { 1.0 } else { 0.0 };
+                prop_assert!((product - wanted).abs() < 1e-12, "{product} at {row}, {column}");
+            }
+        }
+    }
+
+    /// A second copy is inverted to the same bits: nothing of the first is left in the way.
+    #[test]
+    fn each_instance_gives_the_same_bits((n, matrix) in matrix()) {
+        let mut workspace = inverted(n, &matrix).unwrap();
+        workspace.keep();
+        workspace.copy();
+        workspace.invert().unwrap();
+        prop_assert!(workspace.equals_first());
+        let kept = workspace.inverse();
+        prop_assert!(kept.iter().zip(inverted(n, &matrix).unwrap().inverse()).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+
+    /// Two equal rows, or a row of zeros.
+    #[test]
+    fn a_singular_matrix_is_refused((n, mut matrix) in matrix(), zero in any::<bool>()) {
+        for column in 0..n {
+            matrix[(n - 1) * n + column] = if zero || n == 1 { 0.0 } else { matrix[column] };
+        }
+        // With equal rows rounding may leave a pivot that is not quite zero: then no inverse may pass for one.
+        match inverted(n, &matrix) {
+            Err(_) => {}
+            Ok(workspace) => prop_assert!(workspace.residual().partial_cmp(&TOLERANCE) != Some(std::cmp::Ordering::Less)),
+        }
+    }
+}
+
+#[test]
+fn a_permutation_s_inverse_is_its_transpose() {
+    let matrix = [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+    let inverse = inverted(3, &matrix).unwrap().inverse();
+    assert_eq!(inverse, [0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn the_largest_pivot_is_taken() {
+    // Without pivoting 10^-20 would be divided by, and the result would be far off.
+    let workspace = inverted(2, &[1e-20, 1.0, 1.0, 1.0]).unwrap();
+    assert!(workspace.residual() < 1e-15, "{}", workspace.residual());
+}
+
+#[test]
+fn a_small_one_by_hand() {
+    let inverse = inverted(2, &[1.0, 2.0, 3.0, 4.0]).unwrap().inverse();
+    for (found, wanted) in inverse.iter().zip([-2.0, 1.0, 1.5, -0.5]) {
+        assert!((found - wanted).abs() < 1e-15, "{inverse:?}");
+    }
+    assert_eq!(inverted(1, &[4.0]).unwrap().inverse(), [0.25]);
+    assert_eq!(inverted(2, &[1.0, 2.0, 2.0, 4.0]).unwrap_err(), Singular(1));
+}
+
+#[test]
+fn what_is_no_square_is_refused() {
+    for (n, numbers) in [(0, 0), (2, 3), (3, 0), (usize::MAX, 4)] {
+        assert!(Workspace::new(n, vec![1.0; numbers]).is_none(), "{n}");
+    }
+}
+
+/// Each inversion takes as long as the script says; the clocks' own readings take nothing.
+struct Fake<'a> {
+    now: Cell<u64>,
+    cpu: Cell<u64>,
+    /// Elapsed and processor time of each inversion, the next one last.
+    script: RefCell<Vec<(u64, u64)>>,
+    /// The reading of the processor time after which the stop flag is set.
+    stop_after: Option<u64>,
+    stop: &'a AtomicBool,
+    /// What was read: `c` processor time, `m` monotonic.
+    order: RefCell<Vec<char>>,
+}
+
+impl<'a> Fake<'a> {
+    fn new(stop: &'a AtomicBool, script: &[(u64, u64)]) -> Self {
+        Self {
+            now: Cell::new(5_000),
+            cpu: Cell::new(0),
+            script: RefCell::new(script.iter().rev().copied().collect()),
+            stop_after: None,
+            stop,
+            order: RefCell::default(),
+        }
+    }
+
+    fn run(&self, sizes: &mut [Size], plan: &Plan) -> Outcome {
+        drive(self, sizes, plan, self.stop, |size| sweep(self, size, plan.instances, true, self.stop))
+    }
+}
+
+impl Clocks for Fake<'_> {
+    fn now(&self) -> u64 {
+        self.order.borrow_mut().push('m');
+        // The second reading between the two of the processor time: the inversion lies before it.
+        let inside = self.order.borrow().iter().filter(|read| **read == 'c').count() % 2 == 1;
+        if inside && self.order.borrow().ends_with(&['c', 'm', 'm']) {
+            let (elapsed, cpu) = self.script.borrow_mut().pop().unwrap_or((1, 1));
+            self.now.set(self.now.get() + elapsed);
+            self.cpu.set(self.cpu.get() + cpu);
+        }
+        self.now.get()
+    }
+
+    fn cpu(&self) -> u64 {
+        self.order.borrow_mut().push('c');
+        if self
+            .stop_after
+            .is_some_and(|count| self.order.borrow().iter().filter(|c| **c == 'c').count() as u64 >= count)
+        {
+            self.stop.store(true, Relaxed);
+        }
+        self.cpu.get()
+    }
+}
+
+fn size(n: usize, matrix: &[f64], stop_on_ns: Option<u64>) -> (Size, [Reader; 2]) {
+    let config = Config { ordered: 100, ..Config::default() };
+    let (elapsed, first) = recorder::new(&Config { stop_on_ns, ..config.clone() }).unwrap();
+    let (cpu, second) = recorder::new(&config).unwrap();
+    (Size { workspace: Workspace::new(n, matrix.to_vec()).unwrap(), elapsed, cpu }, [first, second])
+}
+
+fn values(reader: &Reader) -> Vec<(i64, u64)> {
+    reader.ordered().unwrap().iter().map(|sample| (sample.value, sample.at_ns)).collect()
+}
+
+const PLAN: Plan = Plan { instances: 3, warmup_ns: 0, warmup_instances: 2 };
+
+#[test]
+fn every_instance_of_every_size_is_one_sample_of_each_clock_in_order() {
+    let stop = AtomicBool::new(false);
+    let fake = Fake::new(&stop, &[(10, 9), (20, 8), (30, 7), (100, 70), (200, 60), (300, 50)]);
+    let (two, twos) = size(2, &[0.0, 2.0, 4.0, 0.0], None);
+    let (one, ones) = size(1, &[4.0], None);
+    let mut sizes = [two, one];
+    let outcome = fake.run(&mut sizes, &PLAN);
+    assert_eq!((outcome.end, outcome.first_ns, outcome.ended_ns), (End::Complete, 5_000, 5_660));
+    assert_eq!(values(&twos[0]), [(10, 10), (20, 30), (30, 60)]);
+    assert_eq!(values(&twos[1]), [(9, 10), (8, 30), (7, 60)]);
+    // Times count from the first instance of the first size; the first block of the second begins with its samples.
+    assert_eq!(values(&ones[0]), [(100, 160), (200, 360), (300, 660)]);
+    let [two, one] = sizes;
+    for (size, readers) in [(two, twos), (one, ones)] {
+        let [elapsed, cpu] = readers;
+        let (snapshot, blocks) = elapsed.finish(size.elapsed);
+        assert_eq!((snapshot.plain.count, snapshot.tallies[RESIDUAL], snapshot.tallies[DIFFERING]), (3, 0, 0));
+        assert_eq!(blocks.iter().map(|block| (block.start_ns, block.count)).collect::<Vec<_>>().len(), 1);
+        assert!(blocks[0].start_ns == 0 || blocks[0].start_ns == 60, "{blocks:?}");
+        assert_eq!(cpu.finish(size.cpu).0.plain.count, 3);
+    }
+    let reads: std::string::String = fake.order.borrow().iter().collect();
+    assert_eq!(reads.matches("cmmc").count(), 6, "the processor time is read outside the elapsed pair: {reads}");
+}
+
+#[test]
+fn the_stop_flag_is_heeded_between_two_instances() {
+    let stop = AtomicBool::new(false);
+    // Two readings an instance: the flag comes in the second one, which is still counted.
+    let fake = Fake { stop_after: Some(4), ..Fake::new(&stop, &[]) };
+    let ((two, twos), (one, ones)) = (size(2, &[0.0, 2.0, 4.0, 0.0], None), size(1, &[4.0], None));
+    let outcome = fake.run(&mut [two, one], &PLAN);
+    assert_eq!((outcome.end, values(&twos[0]).len(), values(&ones[0]).len()), (End::Stopped, 2, 0));
+}
+
+#[test]
+fn an_instance_above_stop_on_ends_all() {
+    let stop = AtomicBool::new(false);
+    let fake = Fake::new(&stop, &[(10, 9), (600, 9), (10, 9)]);
+    let (two, twos) = size(2, &[0.0, 2.0, 4.0, 0.0], Some(500));
+    let outcome = fake.run(&mut [two], &PLAN);
+    assert_eq!((outcome.end, values(&twos[0]).len()), (End::Sample, 2));
+    assert!(stop.load(Relaxed));
+}
+
+#[test]
+fn a_wrong_result_ends_all() {
+    let stop = AtomicBool::new(false);
+    let fake = Fake::new(&stop, &[]);
+    let (none, _) = size(2, &[1.0, 2.0, 2.0, 4.0], None);
+    assert_eq!(fake.run(&mut [none], &PLAN).end, End::Wrong(Wrong::Singular { n: 2 }));
+    // Hilbert's matrix of this size is so ill-conditioned that no digit of the inverse is right.
+    let hilbert: Vec<f64> = (0..144).map(|at| 1.0 / (at / 12 + at % 12 + 1) as f64).collect();
+    let (bad, _) = size(12, &hilbert, None);
+    let outcome = Fake::new(&AtomicBool::new(false), &[]).run(&mut [bad], &PLAN);
+    assert_eq!(outcome.end, End::Wrong(Wrong::Inverse { n: 12, instance: 1 }));
+    assert!(stop.load(Relaxed));
+}
+
+#[test]
+fn an_inverse_that_is_not_the_first_is_noticed_to_the_bit() {
+    let mut workspace = inverted(2, &[0.0, 2.0, 4.0, 0.0]).unwrap();
+    workspace.keep();
+    assert!(workspace.equals_first());
+    let last = workspace.rows.last_mut().unwrap();
+    *last = -*last;
+    assert_eq!(*workspace.rows.last().unwrap(), 0.0, "equal as a number");
+    assert!(!workspace.equals_first());
+}

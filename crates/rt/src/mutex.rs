@@ -1,0 +1,169 @@
+//! What mutex calls cost when nobody else wants the mutex: each call timed by itself, or many together.
+
+use crate::rounds::{
+    self, Channel, Monotonic, Outcome, Pass, Passed, Refusal, Round, Taken, Task, Time, mean_ps, span,
+};
+use core::sync::atomic::AtomicBool;
+use latido_sys::{
+    Errno,
+    mutex::{self, Mutexes},
+};
+
+/// Quantities of a round. Call by call: lock, unlock, trylock, empty. Together: those of many calls, and a pair.
+pub const QUANTITIES: usize = 4;
+
+/// Rounds of a rehearsal call by call: the channels fill twice.
+const REHEARSED: u64 = (rounds::MANY as u64).saturating_mul(2);
+
+/// Something to lock: a mutex, or a row of them.
+pub trait Lock {
+    /// Proof that it is locked.
+    type Held<'a>
+    where
+        Self: 'a;
+
+    /// Locks it.
+    ///
+    /// # Errors
+    /// What the C library answers.
+    fn lock(&self) -> Result<Self::Held<'_>, Errno>;
+
+    /// Locks it unless it is locked.
+    ///
+    /// # Errors
+    /// What the C library answers.
+    fn try_lock(&self) -> Result<Self::Held<'_>, Errno>;
+
+    /// Unlocks it.
+    ///
+    /// # Errors
+    /// What the C library answers.
+    fn unlock(held: Self::Held<'_>) -> Result<(), Errno>;
+}
+
+macro_rules! of_the_c_library {
+    ($($lock:ty, $held:ident);*) => {$(
+        impl Lock for $lock {
+            type Held<'a> = mutex::$held<'a>;
+
+            #[inline(always)]
+            fn lock(&self) -> Result<Self::Held<'_>, Errno> {
+                <$lock>::lock(self)
+            }
+
+            #[inline(always)]
+            fn try_lock(&self) -> Result<Self::Held<'_>, Errno> {
+                <$lock>::try_lock(self)
+            }
+
+            #[inline(always)]
+            fn unlock(held: Self::Held<'_>) -> Result<(), Errno> {
+                held.unlock()
+            }
+        }
+    )*};
+}
+
+of_the_c_library!(mutex::Mutex, Held; Mutexes, AllHeld);
+
+/// The readings around lock, unlock, trylock and unlock.
+#[inline(always)]
+fn readings<L: Lock>(time: &impl Time, lock: &L) -> Result<[u64; 5], Refusal> {
+    let refused = |call| move |error| Refusal { call, error };
+    let t0 = time.now();
+    let held = lock.lock().map_err(refused("pthread_mutex_lock"))?;
+    let t1 = time.now();
+    L::unlock(held).map_err(refused("pthread_mutex_unlock"))?;
+    let t2 = time.now();
+    let held = lock.try_lock().map_err(refused("pthread_mutex_trylock"))?;
+    let t3 = time.now();
+    L::unlock(held).map_err(refused("pthread_mutex_unlock"))?;
+    Ok([t0, t1, t2, t3, time.now()])
+}
+
+/// Each call between two readings of the clock; samples in ns, the clock's own cost included.
+#[derive(Debug)]
+pub struct Each<L = mutex::Mutex, T = Monotonic> {
+    /// The mutex.
+    pub mutex: L,
+    /// The clock.
+    pub time: T,
+}
+
+impl<L: Lock, T: Time> Round<QUANTITIES> for Each<L, T> {
+    #[inline(always)]
+    fn round(&mut self) -> Result<Option<Taken<QUANTITIES>>, Refusal> {
+        let [t0, t1, t2, t3, t4] = readings(&self.time, &self.mutex)?;
+        let t5 = self.time.now();
+        let values = [span(t0, t1) as i64, span(t1, t2) as i64, span(t2, t3) as i64, span(t4, t5) as i64];
+        Ok(Some(Taken { values, at: t5 }))
+    }
+}
+
+/// Many calls between two readings of the clock; samples are means in ps, net of the clock.
+#[derive(Debug)]
+pub struct Batch<A = Mutexes, L = mutex::Mutex, T = Monotonic> {
+    /// Each of these is called once: all locked, all unlocked, all tried, all unlocked.
+    pub all: A,
+    /// This one is locked and unlocked as many times.
+    pub one: L,
+    /// How many are in the row.
+    pub count: u64,
+    /// What one reading of the clock costs, in ps.
+    pub cost_ps: u64,
+    /// The clock.
+    pub time: T,
+}
+
+impl<A: Lock, L: Lock, T: Time> Round<QUANTITIES> for Batch<A, L, T> {
+    #[inline(always)]
+    fn round(&mut self) -> Result<Option<Taken<QUANTITIES>>, Refusal> {
+        let [t0, t1, t2, t3, t4] = readings(&self.time, &self.all)?;
+        let refused = |call| move |error| Refusal { call, error };
+        for _ in 0..self.count {
+            let held = self.one.lock().map_err(refused("pthread_mutex_lock"))?;
+            L::unlock(held).map_err(refused("pthread_mutex_unlock"))?;
+        }
+        let t5 = self.time.now();
+        let mean = |from, to| mean_ps(span(from, to), self.cost_ps, self.count);
+        Ok(Some(Taken { values: [mean(t0, t1), mean(t1, t2), mean(t2, t3), mean(t4, t5)], at: t5 }))
+    }
+}
+
+/// Runs the loop over the kinds, one channel each, call by call, until its end.
+pub fn run_each(kinds: &mut [Each], task: &Task, stop: &AtomicBool, channels: &mut [Channel<QUANTITIES>]) -> Outcome {
+    rounds::drive(task, channels, &Monotonic, |pass, channels| each(kinds, channels, pass, stop))
+}
+
+/// Runs the loop over the kinds, one channel each, many calls together, until its end.
+pub fn run_batch(kinds: &mut [Batch], task: &Task, stop: &AtomicBool, channels: &mut [Channel<QUANTITIES>]) -> Outcome {
+    rounds::drive(task, channels, &Monotonic, |pass, channels| batch(kinds, channels, pass, stop))
+}
+
+/// Runs every cold path of [`run_each`] once, then forgets what was recorded.
+///
+/// The C library remembers the policy that the thread has when it first locks a ceiling: the thread must have the one
+/// that it will run with.
+pub fn rehearse_each(kinds: &mut [Each], channels: &mut [Channel<QUANTITIES>]) {
+    let stop = AtomicBool::new(false);
+    rounds::rehearse(channels, REHEARSED, &Monotonic, |pass, channels| each(kinds, channels, pass, &stop));
+}
+
+/// Runs every cold path of [`run_batch`] once, as [`rehearse_each`].
+pub fn rehearse_batch(kinds: &mut [Batch], channels: &mut [Channel<QUANTITIES>]) {
+    let stop = AtomicBool::new(false);
+    rounds::rehearse(channels, 4, &Monotonic, |pass, channels| batch(kinds, channels, pass, &stop));
+}
+
+#[inline(never)]
+fn each(kinds: &mut [Each], channels: &mut [Channel<QUANTITIES>], pass: &Pass, stop: &AtomicBool) -> Passed {
+    rounds::sweep(kinds, channels, pass, stop)
+}
+
+#[inline(never)]
+fn batch(kinds: &mut [Batch], channels: &mut [Channel<QUANTITIES>], pass: &Pass, stop: &AtomicBool) -> Passed {
+    rounds::sweep(kinds, channels, pass, stop)
+}
+
+#[cfg(test)]
+mod tests;

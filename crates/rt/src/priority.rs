@@ -1,0 +1,227 @@
+//! What changing the thread's own priority costs: pthread_setschedparam and pthread_setschedprio, between two levels.
+//!
+//! Every call changes the level. Call by call the two take turns in going first, so that each of them lowers as often
+//! as it raises.
+
+use crate::rounds::{
+    self, Channel, Monotonic, Outcome, Pass, Passed, Refusal, Round, Taken, Task, Time, mean_ps, span,
+};
+use core::sync::atomic::AtomicBool;
+use latido_sys::{
+    Errno,
+    priority::{Own, Realtime},
+};
+
+/// Something whose priority can be set; tests bring their own.
+pub trait Levels {
+    /// Sets it as pthread_setschedparam does.
+    ///
+    /// # Errors
+    /// What the C library answers.
+    fn set_param(&self, prio: u8) -> Result<(), Errno>;
+
+    /// Sets it as pthread_setschedprio does.
+    ///
+    /// # Errors
+    /// What the C library answers.
+    fn set_prio(&self, prio: u8) -> Result<(), Errno>;
+}
+
+/// The calling thread under a policy.
+#[derive(Debug)]
+pub struct Thread {
+    /// Itself.
+    pub own: Own,
+    /// Its policy.
+    pub policy: Realtime,
+}
+
+impl Levels for Thread {
+    #[inline(always)]
+    fn set_param(&self, prio: u8) -> Result<(), Errno> {
+        self.own.set_param(self.policy, prio)
+    }
+
+    #[inline(always)]
+    fn set_prio(&self, prio: u8) -> Result<(), Errno> {
+        self.own.set_prio(prio)
+    }
+}
+
+/// A thread that goes from one level to the other and back.
+#[derive(Debug)]
+pub struct Alternating<L = Thread> {
+    thread: L,
+    levels: [u8; 2],
+    /// Which of them is next.
+    next: bool,
+}
+
+impl<L: Levels> Alternating<L> {
+    /// The thread runs at `own` and goes to `other` first.
+    pub fn new(thread: L, own: u8, other: u8) -> Self {
+        Self { thread, levels: [own, other], next: true }
+    }
+
+    #[inline(always)]
+    fn turn(&mut self) -> u8 {
+        let [own, other] = self.levels;
+        let level = if self.next { other } else { own };
+        self.next = !self.next;
+        level
+    }
+
+    #[inline(always)]
+    fn set_param(&mut self) -> Result<(), Refusal> {
+        let level = self.turn();
+        self.thread.set_param(level).map_err(|error| Refusal { call: "pthread_setschedparam", error })
+    }
+
+    #[inline(always)]
+    fn set_prio(&mut self) -> Result<(), Refusal> {
+        let level = self.turn();
+        self.thread.set_prio(level).map_err(|error| Refusal { call: "pthread_setschedprio", error })
+    }
+
+    /// Goes back to its own level.
+    ///
+    /// # Errors
+    /// What the C library answers.
+    pub fn restore(&mut self) -> Result<(), Errno> {
+        self.next = true;
+        let [own, _] = self.levels;
+        self.thread.set_param(own)
+    }
+}
+
+/// Each call between two readings of the clock; samples in ns: setschedparam, setschedprio, empty.
+#[derive(Debug)]
+pub struct Each<L = Thread, T = Monotonic> {
+    thread: Alternating<L>,
+    time: T,
+    /// Whether pthread_setschedprio goes first.
+    turned: bool,
+}
+
+impl<L: Levels, T: Time> Round<3> for Each<L, T> {
+    #[inline(always)]
+    fn round(&mut self) -> Result<Option<Taken<3>>, Refusal> {
+        let turned = self.turned;
+        self.turned = !turned;
+        let (t0, t1, t2);
+        if turned {
+            t0 = self.time.now();
+            self.thread.set_prio()?;
+            t1 = self.time.now();
+            self.thread.set_param()?;
+            t2 = self.time.now();
+        } else {
+            t0 = self.time.now();
+            self.thread.set_param()?;
+            t1 = self.time.now();
+            self.thread.set_prio()?;
+            t2 = self.time.now();
+        }
+        let t3 = self.time.now();
+        let (first, second) = (span(t0, t1) as i64, span(t1, t2) as i64);
+        let (param, prio) = if turned { (second, first) } else { (first, second) };
+        Ok(Some(Taken { values: [param, prio, span(t2, t3) as i64], at: t3 }))
+    }
+}
+
+/// Many calls between two readings of the clock; samples are means in ps, net of the clock.
+#[derive(Debug)]
+pub struct Batch<L = Thread, T = Monotonic> {
+    thread: Alternating<L>,
+    time: T,
+    count: u64,
+    cost_ps: u64,
+}
+
+impl<L: Levels, T: Time> Round<2> for Batch<L, T> {
+    #[inline(always)]
+    fn round(&mut self) -> Result<Option<Taken<2>>, Refusal> {
+        let t0 = self.time.now();
+        for _ in 0..self.count {
+            self.thread.set_param()?;
+        }
+        let t1 = self.time.now();
+        for _ in 0..self.count {
+            self.thread.set_prio()?;
+        }
+        let t2 = self.time.now();
+        let mean = |from, to| mean_ps(span(from, to), self.cost_ps, self.count);
+        Ok(Some(Taken { values: [mean(t0, t1), mean(t1, t2)], at: t2 }))
+    }
+}
+
+impl Each {
+    /// Of the calling thread.
+    pub fn new(thread: Alternating) -> Self {
+        Self { thread, time: Monotonic, turned: false }
+    }
+
+    /// Runs every cold path of [`Each::run`] once, then forgets what was recorded. Afterwards the thread has the policy
+    /// of the measurement, if it may.
+    pub fn rehearse(&mut self, channel: &mut Channel<3>) {
+        let stop = AtomicBool::new(false);
+        rounds::rehearse(core::slice::from_mut(channel), 64, &Monotonic, |pass, channels| {
+            each(core::slice::from_mut(self), channels, pass, &stop)
+        });
+    }
+
+    /// Runs the loop until its end, and goes back to its own level.
+    pub fn run(&mut self, task: &Task, stop: &AtomicBool, channel: &mut Channel<3>) -> Outcome {
+        let outcome = rounds::drive(task, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
+            each(core::slice::from_mut(self), channels, pass, stop)
+        });
+        restored(outcome, self.thread.restore())
+    }
+}
+
+impl Batch {
+    /// Of the calling thread: `count` calls between two readings, one of which costs so much.
+    pub fn new(thread: Alternating, count: u64, cost_ps: u64) -> Self {
+        Self { thread, time: Monotonic, count, cost_ps }
+    }
+
+    /// As [`Each::rehearse`].
+    pub fn rehearse(&mut self, channel: &mut Channel<2>) {
+        let stop = AtomicBool::new(false);
+        rounds::rehearse(core::slice::from_mut(channel), 2, &Monotonic, |pass, channels| {
+            batch(core::slice::from_mut(self), channels, pass, &stop)
+        });
+    }
+
+    /// As [`Each::run`].
+    pub fn run(&mut self, task: &Task, stop: &AtomicBool, channel: &mut Channel<2>) -> Outcome {
+        let outcome = rounds::drive(task, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
+            batch(core::slice::from_mut(self), channels, pass, stop)
+        });
+        restored(outcome, self.thread.restore())
+    }
+}
+
+/// A thread that cannot go back to its level has not done what was asked.
+fn restored(outcome: Outcome, result: Result<(), Errno>) -> Outcome {
+    match (outcome.end, result) {
+        (rounds::End::Failed(_), _) | (_, Ok(())) => outcome,
+        (_, Err(error)) => {
+            let refusal = Refusal { call: "pthread_setschedparam back to its own priority", error };
+            Outcome { end: rounds::End::Failed(refusal), ..outcome }
+        }
+    }
+}
+
+#[inline(never)]
+fn each(kinds: &mut [Each], channels: &mut [Channel<3>], pass: &Pass, stop: &AtomicBool) -> Passed {
+    rounds::sweep(kinds, channels, pass, stop)
+}
+
+#[inline(never)]
+fn batch(kinds: &mut [Batch], channels: &mut [Channel<2>], pass: &Pass, stop: &AtomicBool) -> Passed {
+    rounds::sweep(kinds, channels, pass, stop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+use super::*;
+use crate::{
+    recorder::{self, Config},
+    rounds::{End, Taken},
+};
+use proptest::prelude::*;
+use std::{cell::RefCell, rc::Rc, vec::Vec};
+
+/// A thread whose changes take as long as told, by the call and by the direction.
+#[derive(Clone, Debug)]
+struct Fake(Rc<RefCell<State>>);
+
+#[derive(Debug)]
+struct State {
+    now: u64,
+    reading: u64,
+    prio: u8,
+    /// Of setschedparam: down, up; of setschedprio: down, up.
+    costs: [u64; 4],
+    /// Calls in their order: which, and to what level.
+    calls: Vec<(bool, u8)>,
+    fails: usize,
+}
+
+impl Fake {
+    fn change(&self, param: bool, prio: u8) -> Result<(), Errno> {
+        let mut state = self.0.borrow_mut();
+        let up = prio > state.prio;
+        state.now += state.costs[if param { 0 } else { 2 } + usize::from(up)];
+        state.calls.push((param, prio));
+        if state.calls.len() == state.fails {
+            return Err(Errno::EPERM);
+        }
+        state.prio = prio;
+        Ok(())
+    }
+}
+
+impl Levels for Fake {
+    fn set_param(&self, prio: u8) -> Result<(), Errno> {
+        self.change(true, prio)
+    }
+
+    fn set_prio(&self, prio: u8) -> Result<(), Errno> {
+        self.change(false, prio)
+    }
+}
+
+impl Time for Fake {
+    fn now(&self) -> u64 {
+        let mut state = self.0.borrow_mut();
+        state.now += state.reading;
+        state.now
+    }
+}
+
+fn fake(reading: u64, costs: [u64; 4], fails: usize) -> Fake {
+    Fake(Rc::new(RefCell::new(State { now: 0, reading, prio: 80, costs, calls: Vec::new(), fails })))
+}
+
+fn each(fake: &Fake) -> Each<Fake, Fake> {
+    Each { thread: Alternating::new(fake.clone(), 80, 79), time: fake.clone(), turned: false }
+}
+
+proptest! {
+    /// Every call changes the level, and each of the two lowers and raises by turns; a sample is one call and a reading.
+    #[test]
+    fn both_calls_lower_and_raise_by_turns(reading in 0u64..50, costs: [u16; 4]) {
+        let costs = costs.map(u64::from);
+        let fake = fake(reading, costs, 0);
+        let mut each = each(&fake);
+        let rounds: Vec<Taken<3>> = (0..4).map(|_| each.round().unwrap().unwrap()).collect();
+        let [param_down, param_up, prio_down, prio_up] = costs.map(|cost| (cost + reading) as i64);
+        for (at, round) in rounds.iter().enumerate() {
+            let expected = if at % 2 == 0 { [param_down, prio_up] } else { [param_up, prio_down] };
+            prop_assert_eq!(round.values[..2].to_vec(), expected.to_vec());
+            prop_assert_eq!(round.values[2], reading as i64);
+        }
+        let levels: Vec<u8> = fake.0.borrow().calls.iter().map(|call| call.1).collect();
+        prop_assert_eq!(levels, [79, 80].repeat(4));
+    }
+
+    /// An odd number of calls leaves the other level; the next ones go on from there, and the end goes back.
+    #[test]
+    fn together_every_call_changes_the_level(count in 1u64..40, rounds in 1usize..6) {
+        let fake = fake(0, [1_000, 1_000, 2_000, 2_000], 0);
+        let mut batch = Batch { thread: Alternating::new(fake.clone(), 80, 79), time: fake.clone(), count, cost_ps: 0 };
+        for _ in 0..rounds {
+            prop_assert_eq!(batch.round().unwrap().unwrap().values, [1_000_000, 2_000_000]);
+        }
+        for pair in fake.0.borrow().calls.windows(2) {
+            prop_assert_ne!(pair[0].1, pair[1].1);
+        }
+        batch.thread.restore().unwrap();
+        prop_assert_eq!(fake.0.borrow().prio, 80);
+    }
+
+    #[test]
+    fn a_failing_call_is_named(fails in 1usize..5) {
+        let fake = fake(0, [1; 4], fails);
+        let mut each = each(&fake);
+        let refusal = (0..2).find_map(|_| each.round().err()).unwrap();
+        let name = if [1, 4].contains(&fails) { "pthread_setschedparam" } else { "pthread_setschedprio" };
+        prop_assert_eq!(refusal, Refusal { call: name, error: Errno::EPERM });
+    }
+}
+
+fn channel<const Q: usize>(capacity: usize) -> (Channel<Q>, Vec<crate::Reader>) {
+    let mut readers = Vec::new();
+    let recorders = [(); Q].map(|()| {
+        let (recorder, reader) = recorder::new(&Config::default()).unwrap();
+        readers.push(reader);
+        recorder
+    });
+    (Channel::new(recorders, capacity), readers)
+}
+
+/// For real, where it is allowed; where it is not, the loop says so and makes no sample.
+#[test]
+fn the_thread_has_its_own_priority_again_afterwards() {
+    std::thread::spawn(|| {
+        let thread = || Alternating::new(Thread { own: Own::thread(), policy: Realtime::Fifo }, 3, 2);
+        let task = Task { rounds: 200, duration_ns: u64::MAX, warmup_ns: 100_000 };
+        let stop = AtomicBool::new(false);
+        let (mut channel, mut readers) = self::channel(16);
+        let mut each = super::Each::new(thread());
+        each.rehearse(&mut channel);
+        let outcome = each.run(&task, &stop, &mut channel);
+        let counts = |readers: &mut [crate::Reader]| {
+            readers.iter_mut().map(|reader| reader.snapshot().unwrap().plain.count).collect::<Vec<_>>()
+        };
+        if let End::Failed(refusal) = outcome.end {
+            assert_eq!(refusal, Refusal { call: "pthread_setschedparam", error: Errno::EPERM });
+            assert_eq!(counts(&mut readers), [0, 0, 0]);
+            return;
+        }
+        assert_eq!((outcome.end, outcome.rounds, counts(&mut readers)), (End::Complete, 200, [200; 3].to_vec()));
+        let fifo = latido_sys::sched::Policy::Fifo { prio: 3 };
+        assert_eq!(latido_sys::sched::policy(0), Ok(fifo));
+
+        let (mut channel, mut readers) = self::channel(1);
+        let mut batch = super::Batch::new(thread(), 7, 0);
+        batch.rehearse(&mut channel);
+        let outcome = batch.run(&Task { rounds: 21, ..task }, &stop, &mut channel);
+        assert_eq!((outcome.end, counts(&mut readers)), (End::Complete, [21; 2].to_vec()));
+        assert_eq!(latido_sys::sched::policy(0), Ok(fifo));
+    })
+    .join()
+    .unwrap();
+}

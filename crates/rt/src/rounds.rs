@@ -1,0 +1,308 @@
+//! The loop around timed calls: rounds, each of which gives one sample of every quantity.
+//!
+//! A round reads the clock around each of its calls and records nothing. The samples of many rounds wait in a channel
+//! and are recorded together, so that recording never stands between two readings of a round, and the caches belong to
+//! the calls. Several kinds (of mutexes, of sleeping) take their turns round by round.
+
+use crate::recorder::{Phase, Recorder};
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use latido_sys::{Errno, clock::Clock};
+
+/// What tells the time; tests bring their own.
+pub trait Time {
+    /// The time in ns.
+    fn now(&self) -> u64;
+}
+
+/// CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Monotonic;
+
+impl Time for Monotonic {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        Clock::Monotonic.now()
+    }
+}
+
+/// What the loop is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    /// Rounds of each kind; `u64::MAX` for no such end.
+    pub rounds: u64,
+    /// How long to go on, in ns; `u64::MAX` for no such end. The rounds under way are finished.
+    pub duration_ns: u64,
+    /// How long to make rounds before counting, in ns.
+    pub warmup_ns: u64,
+}
+
+/// A call that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its name.
+    pub call: &'static str,
+    /// What it answered.
+    pub error: Errno,
+}
+
+impl core::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} failed: {}", self.call, self.error)
+    }
+}
+
+/// Why the loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All rounds or all of the time.
+    Complete,
+    /// The stop flag was set.
+    Stopped,
+    /// A sample was above `stop_on`; the stop flag is set for the other threads.
+    Sample,
+    /// A call failed.
+    Failed(Refusal),
+}
+
+/// How the loop went.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// Why it ended.
+    pub end: End,
+    /// Rounds that every kind has made.
+    pub rounds: u64,
+    /// The clock when counting began, in ns: the origin of all times recorded.
+    pub first_ns: u64,
+    /// The clock when it ended, in ns.
+    pub ended_ns: u64,
+}
+
+/// What one round gave: a sample of each quantity, and the last reading of the clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken<const Q: usize> {
+    pub values: [i64; Q],
+    pub at: u64,
+}
+
+/// The calls of one kind.
+pub(crate) trait Round<const Q: usize> {
+    /// Makes the calls of one round; `None` when it was interrupted and gives no samples.
+    fn round(&mut self) -> Result<Option<Taken<Q>>, Refusal>;
+}
+
+/// The tally of a channel's first recorder that counts the rounds left out.
+pub const LEFT_OUT: usize = 0;
+
+/// The recorders of one kind, one per quantity, and the samples that wait for them.
+#[derive(Debug)]
+pub struct Channel<const Q: usize> {
+    recorders: [Recorder; Q],
+    waiting: Box<[Taken<Q>]>,
+    filled: usize,
+}
+
+/// Rounds of short calls that wait together: between two times of recording a reader finds the memory at rest for
+/// long enough to copy it.
+pub const MANY: usize = 1024;
+
+impl<const Q: usize> Channel<Q> {
+    /// A channel in which the samples of `capacity` rounds wait: [`MANY`] for calls of a microsecond, 1 for long ones.
+    pub fn new(recorders: [Recorder; Q], capacity: usize) -> Self {
+        let empty = Taken { values: [0; Q], at: 0 };
+        Self { recorders, waiting: (0..capacity.max(1)).map(|_| empty).collect(), filled: 0 }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, taken: Taken<Q>) {
+        if let Some(place) = self.waiting.get_mut(self.filled) {
+            *place = taken;
+            self.filled = self.filled.wrapping_add(1);
+        }
+    }
+
+    /// Records what waits. True if a sample was above `stop_on`.
+    #[inline(never)]
+    fn flush(&mut self) -> bool {
+        let mut stopped = false;
+        for (quantity, recorder) in self.recorders.iter_mut().enumerate() {
+            let open = recorder.begin();
+            for taken in self.waiting.iter().take(self.filled) {
+                if let Some(value) = taken.values.get(quantity) {
+                    recorder.record(*value, taken.at);
+                }
+            }
+            recorder.commit(open);
+            stopped |= recorder.stopped();
+        }
+        self.filled = 0;
+        stopped
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_out(&mut self) {
+        if let Some(recorder) = self.recorders.first_mut() {
+            recorder.tally(LEFT_OUT);
+        }
+    }
+}
+
+/// One uninterrupted stretch of rounds.
+#[derive(Clone, Copy)]
+pub(crate) struct Pass {
+    rounds: u64,
+    /// The reading of the clock from which on no round begins.
+    until: u64,
+    /// Whether a sample above `stop_on` ends it.
+    heed_sample: bool,
+}
+
+/// How a stretch went.
+pub(crate) struct Passed {
+    end: End,
+    rounds: u64,
+}
+
+/// The loop: chunks of rounds, each kind in its turn, then recording.
+#[inline(always)]
+pub(crate) fn sweep<const Q: usize>(
+    kinds: &mut [impl Round<Q>],
+    channels: &mut [Channel<Q>],
+    pass: &Pass,
+    stop: &AtomicBool,
+) -> Passed {
+    let mut rounds = 0u64;
+    let mut at = 0u64;
+    let chunk = channels.iter().map(|channel| channel.waiting.len()).min().unwrap_or(1);
+    let end = loop {
+        if rounds >= pass.rounds || at >= pass.until {
+            break End::Complete;
+        }
+        if stop.load(Relaxed) {
+            break End::Stopped;
+        }
+        let mut refused = None;
+        let mut left = pass.rounds.wrapping_sub(rounds).min(chunk as u64);
+        'chunk: while left > 0 {
+            for (kind, channel) in kinds.iter_mut().zip(channels.iter_mut()) {
+                match kind.round() {
+                    Ok(Some(taken)) => {
+                        at = taken.at;
+                        channel.push(taken);
+                    }
+                    Ok(None) => {
+                        channel.leave_out();
+                        if stop.load(Relaxed) {
+                            break 'chunk;
+                        }
+                    }
+                    Err(refusal) => {
+                        refused = Some(refusal);
+                        break 'chunk;
+                    }
+                }
+            }
+            rounds = rounds.wrapping_add(1);
+            left = left.wrapping_sub(1);
+            // The end by time does not wait for the chunk's.
+            if at >= pass.until {
+                break;
+            }
+        }
+        let mut above = false;
+        for channel in channels.iter_mut() {
+            above |= channel.flush();
+        }
+        if let Some(refusal) = refused {
+            break End::Failed(refusal);
+        }
+        if above && pass.heed_sample {
+            stop.store(true, Relaxed);
+            break End::Sample;
+        }
+    };
+    Passed { end, rounds }
+}
+
+/// Warm-up, a fresh start, and the rounds that count.
+pub(crate) fn drive<const Q: usize>(
+    task: &Task,
+    channels: &mut [Channel<Q>],
+    time: &impl Time,
+    mut run: impl FnMut(&Pass, &mut [Channel<Q>]) -> Passed,
+) -> Outcome {
+    enter(channels, Phase::WarmUp);
+    let rounds = if task.warmup_ns > 0 { u64::MAX } else { 0 };
+    let warmup = Pass { rounds, until: time.now().saturating_add(task.warmup_ns), heed_sample: false };
+    let mut passed = run(&warmup, channels);
+    for recorder in recorders(channels) {
+        recorder.reset();
+    }
+    let first_ns = time.now();
+    for recorder in recorders(channels) {
+        recorder.start_at(first_ns);
+        recorder.enter(Phase::Counting);
+    }
+    if passed.end == End::Complete {
+        let until = first_ns.saturating_add(task.duration_ns);
+        passed = run(&Pass { rounds: task.rounds, until, heed_sample: true }, channels);
+    } else {
+        passed.rounds = 0;
+    }
+    let ended_ns = time.now();
+    for recorder in recorders(channels) {
+        recorder.finish(ended_ns);
+        recorder.enter(Phase::Ended);
+    }
+    Outcome { end: passed.end, rounds: passed.rounds, first_ns, ended_ns }
+}
+
+/// Runs every cold path of the recorders and so many rounds of the loop, then forgets what was recorded.
+///
+/// A refusal is nothing here: the loop meets it again, where it is told.
+pub(crate) fn rehearse<const Q: usize>(
+    channels: &mut [Channel<Q>],
+    rounds: u64,
+    time: &impl Time,
+    mut run: impl FnMut(&Pass, &mut [Channel<Q>]) -> Passed,
+) {
+    for recorder in recorders(channels) {
+        recorder.reset();
+        recorder.rehearse();
+    }
+    for channel in &mut *channels {
+        channel.leave_out();
+    }
+    run(&Pass { rounds, until: u64::MAX, heed_sample: false }, channels);
+    for recorder in recorders(channels) {
+        recorder.finish(time.now());
+        recorder.reset();
+    }
+}
+
+fn recorders<const Q: usize>(channels: &mut [Channel<Q>]) -> impl Iterator<Item = &mut Recorder> {
+    channels.iter_mut().flat_map(|channel| channel.recorders.iter_mut())
+}
+
+fn enter<const Q: usize>(channels: &mut [Channel<Q>], phase: Phase) {
+    for recorder in recorders(channels) {
+        recorder.enter(phase);
+    }
+}
+
+/// The mean of one of `count` calls in ps: what passed between two readings, less the cost of one reading.
+#[inline(always)]
+pub(crate) fn mean_ps(elapsed_ns: u64, cost_ps: u64, count: u64) -> i64 {
+    let net = elapsed_ns.saturating_mul(1_000).saturating_sub(cost_ps);
+    i64::try_from(net.checked_div(count).unwrap_or(0)).unwrap_or(i64::MAX)
+}
+
+/// What passed from one reading to the next.
+#[inline(always)]
+pub(crate) fn span(from: u64, to: u64) -> u64 {
+    to.wrapping_sub(from)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! How long a sleep of a given length is: clock_nanosleep for a time, and until a time.
+
+use crate::rounds::{self, Channel, Monotonic, Outcome, Pass, Passed, Refusal, Round, Taken, Task, Time, span};
+use core::sync::atomic::AtomicBool;
+use latido_sys::{Errno, clock::Clock};
+
+/// How to say how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// For so long from now on: the kernel adds it to the time at which the call reaches it.
+    Relative,
+    /// Until a time, which the thread adds up before it calls.
+    Absolute,
+}
+
+/// A clock that one can sleep on; tests bring their own.
+pub trait Sleeper: Time {
+    /// Sleeps for so many ns.
+    ///
+    /// # Errors
+    /// `EINTR` when interrupted.
+    fn sleep_for(&self, ns: u64) -> Result<(), Errno>;
+
+    /// Sleeps until then.
+    ///
+    /// # Errors
+    /// `EINTR` when interrupted.
+    fn sleep_until(&self, at_ns: u64) -> Result<(), Errno>;
+}
+
+impl Sleeper for Monotonic {
+    #[inline(always)]
+    fn sleep_for(&self, ns: u64) -> Result<(), Errno> {
+        Clock::Monotonic.sleep_for(ns)
+    }
+
+    #[inline(always)]
+    fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
+        Clock::Monotonic.sleep_until(at_ns)
+    }
+}
+
+/// Sleeps of one length; samples in ns: the measured length, and what it is more than asked for.
+#[derive(Debug)]
+pub struct Sleeps<S = Monotonic> {
+    /// The clock.
+    pub sleeper: S,
+    /// How.
+    pub mode: Mode,
+    /// How long, in ns.
+    pub length_ns: u64,
+}
+
+impl<S: Sleeper> Round<2> for Sleeps<S> {
+    #[inline(always)]
+    fn round(&mut self) -> Result<Option<Taken<2>>, Refusal> {
+        let t0 = self.sleeper.now();
+        let slept = match self.mode {
+            Mode::Relative => self.sleeper.sleep_for(self.length_ns),
+            Mode::Absolute => self.sleeper.sleep_until(t0.wrapping_add(self.length_ns)),
+        };
+        let t1 = self.sleeper.now();
+        match slept {
+            Ok(()) => {
+                let length = span(t0, t1) as i64;
+                let values = [length, length.wrapping_sub(self.length_ns as i64)];
+                Ok(Some(Taken { values, at: t1 }))
+            }
+            Err(Errno::EINTR) => Ok(None),
+            Err(error) => Err(Refusal { call: "clock_nanosleep", error }),
+        }
+    }
+}
+
+/// Runs the loop over the modes, one channel each, until its end. A sleep that a signal interrupts gives no sample and is
+/// counted ([`rounds::LEFT_OUT`]); then the stop flag is looked at.
+pub fn run(modes: &mut [Sleeps], task: &Task, stop: &AtomicBool, channels: &mut [Channel<2>]) -> Outcome {
+    rounds::drive(task, channels, &Monotonic, |pass, channels| sleeping(modes, channels, pass, stop))
+}
+
+/// Runs every cold path once (some ms), then forgets what was recorded.
+pub fn rehearse(channels: &mut [Channel<2>]) {
+    let stop = AtomicBool::new(false);
+    let mut short = [Mode::Relative, Mode::Absolute].map(|mode| Sleeps { sleeper: Monotonic, mode, length_ns: 20_000 });
+    rounds::rehearse(channels, 20, &Monotonic, |pass, channels| sleeping(&mut short, channels, pass, &stop));
+}
+
+#[inline(never)]
+fn sleeping(modes: &mut [Sleeps], channels: &mut [Channel<2>], pass: &Pass, stop: &AtomicBool) -> Passed {
+    rounds::sweep(modes, channels, pass, stop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+use super::*;
+use crate::{
+    Reader,
+    recorder::{self, Config},
+    rounds::{End, LEFT_OUT},
+};
+use core::sync::atomic::Ordering::Relaxed;
+use proptest::prelude::*;
+use std::{cell::Cell, rc::Rc, vec, vec::Vec};
+
+/// A clock on which each sleep is late as told, or is interrupted halfway.
+#[derive(Clone)]
+struct Fake(Rc<State>);
+
+struct State {
+    now: Cell<u64>,
+    reading: u64,
+    /// How late each sleep ends; `None` for one that a signal interrupts.
+    script: Vec<Option<u64>>,
+    sleeps: Cell<usize>,
+    stop_after: Option<usize>,
+    stop: AtomicBool,
+    refused: bool,
+}
+
+impl Fake {
+    fn end(&self, at_ns: u64) -> Result<(), Errno> {
+        let state = &self.0;
+        if state.refused {
+            return Err(Errno::EINVAL);
+        }
+        let sleep = state.sleeps.get();
+        state.sleeps.set(sleep + 1);
+        if state.stop_after == Some(sleep) {
+            state.stop.store(true, Relaxed);
+        }
+        match state.script[sleep % state.script.len()] {
+            Some(late) => {
+                state.now.set(state.now.get().max(at_ns) + late);
+                Ok(())
+            }
+            None => {
+                state.now.set(state.now.get().midpoint(at_ns));
+                Err(Errno::EINTR)
+            }
+        }
+    }
+}
+
+impl Time for Fake {
+    fn now(&self) -> u64 {
+        self.0.now.set(self.0.now.get() + self.0.reading);
+        self.0.now.get()
+    }
+}
+
+impl Sleeper for Fake {
+    fn sleep_for(&self, ns: u64) -> Result<(), Errno> {
+        self.end(self.0.now.get() + ns)
+    }
+
+    fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
+        self.end(at_ns)
+    }
+}
+
+fn fake(reading: u64, script: &[Option<u64>], stop_after: Option<usize>) -> Fake {
+    let stop = AtomicBool::new(false);
+    let (now, sleeps) = (Cell::new(1_000), Cell::new(0));
+    Fake(Rc::new(State { now, reading, script: script.to_vec(), sleeps, stop_after, stop, refused: false }))
+}
+
+fn channel() -> (Channel<2>, Vec<Reader>) {
+    let mut readers = Vec::new();
+    let recorders = [(); 2].map(|()| {
+        let (recorder, reader) = recorder::new(&Config { edges: vec![1_000], ..Config::default() }).unwrap();
+        readers.push(reader);
+        recorder
+    });
+    (Channel::new(recorders, 1), readers)
+}
+
+const LENGTH: u64 = 100_000;
+
+proptest! {
+    /// Sleeps made are samples and interrupted ones; lateness is length less what was asked for; nothing is early.
+    #[test]
+    fn every_sleep_is_a_sample_or_interrupted(
+        script in prop::collection::vec(prop_oneof![9 => (0u64..1_000_000).prop_map(Some), 1 => Just(None)], 1..40),
+        reading in 0u64..100,
+        sleeps in 1u64..60,
+        stop_after in prop::option::of(0usize..150),
+    ) {
+        let clock = fake(reading, &script, stop_after);
+        let sleeping = |mode| Sleeps { sleeper: clock.clone(), mode, length_ns: LENGTH };
+        let mut modes = [sleeping(Mode::Relative), sleeping(Mode::Absolute)];
+        let (mut channels, mut readers): (Vec<_>, Vec<_>) = (0..2).map(|_| channel()).unzip();
+        let task = Task { rounds: sleeps, duration_ns: u64::MAX, warmup_ns: 0 };
+        let outcome = rounds::drive(&task, &mut channels, &clock, |pass, channels| {
+            rounds::sweep(&mut modes, channels, pass, &clock.0.stop)
+        });
+        let mut all = 0;
+        for pair in &mut readers {
+            let read: Vec<_> = pair.iter_mut().map(|reader| reader.snapshot().unwrap()).collect();
+            let (length, lateness) = (&read[0], &read[1]);
+            let made = length.plain.count + length.tallies[LEFT_OUT];
+            prop_assert_eq!(lateness.plain.count, length.plain.count);
+            prop_assert_eq!(length.plain.sum - lateness.plain.sum, i128::from(LENGTH * length.plain.count));
+            prop_assert!(lateness.plain.min.is_none_or(|least| least >= 0));
+            prop_assert!(made == outcome.rounds || made == outcome.rounds + 1);
+            prop_assert!(outcome.end != End::Complete || made == sleeps);
+            all += made;
+        }
+        prop_assert_eq!(all, clock.0.sleeps.get() as u64);
+        prop_assert!(outcome.end == End::Complete || outcome.end == End::Stopped && stop_after.is_some());
+    }
+}
+
+/// A relative sleep begins when the call reaches the kernel, an absolute one counts from the reading before.
+#[test]
+fn the_two_modes_differ_by_one_reading() {
+    let clock = fake(40, &[Some(700)], None);
+    let mut samples = [Mode::Relative, Mode::Absolute].map(|mode| {
+        let mut sleeps = Sleeps { sleeper: clock.clone(), mode, length_ns: LENGTH };
+        sleeps.round().unwrap().unwrap().values
+    });
+    samples.reverse();
+    // The fake's clock stands still between the reading and the call.
+    assert_eq!(samples, [[100_740, 740]; 2]);
+}
+
+#[test]
+fn a_refused_sleep_is_reported() {
+    let mut clock = fake(1, &[Some(0)], None);
+    Rc::get_mut(&mut clock.0).unwrap().refused = true;
+    let mut sleeps = Sleeps { sleeper: clock, mode: Mode::Absolute, length_ns: LENGTH };
+    assert_eq!(sleeps.round().unwrap_err(), Refusal { call: "clock_nanosleep", error: Errno::EINVAL });
+}
+
+#[test]
+fn both_modes_sleep_for_real() {
+    let (mut channels, mut readers): (Vec<_>, Vec<_>) = (0..2).map(|_| channel()).unzip();
+    rehearse(&mut channels);
+    let mut modes =
+        [Mode::Relative, Mode::Absolute].map(|mode| Sleeps { sleeper: Monotonic, mode, length_ns: 200_000 });
+    let task = Task { rounds: 20, duration_ns: u64::MAX, warmup_ns: 1_000_000 };
+    let outcome = run(&mut modes, &task, &AtomicBool::new(false), &mut channels);
+    assert_eq!((outcome.end, outcome.rounds), (End::Complete, 20));
+    for pair in &mut readers {
+        let length = pair[0].snapshot().unwrap();
+        assert_eq!(length.plain.count + length.tallies[LEFT_OUT], 20);
+        assert!(length.plain.min.unwrap() >= 200_000, "nothing wakes before its time");
+    }
+}

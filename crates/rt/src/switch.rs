@@ -1,0 +1,387 @@
+//! Two tasks that hand over to each other: one sleeps, the other wakes it, and the time from one to the other is a
+//! sample.
+//!
+//! The waiting task announces each round before it sleeps. The posting task looks at its clock and posts; the waiting
+//! task looks at its clock as soon as it runs again. A round counts only if the waiting task had really slept (its
+//! count of voluntary switches rose) and no signal interrupted its wait: rounds are samples, not slept, interrupted.
+
+use crate::recorder::{Phase, Recorder};
+use core::sync::atomic::{
+    AtomicBool,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use latido_sys::{
+    Errno,
+    clock::Clock::Monotonic,
+    handoff::{Handoff, Way, Words},
+    usage,
+};
+
+/// Where the recorder counts rounds whose waiting task had not slept.
+pub const NOT_SLEPT: usize = 0;
+
+/// Where the recorder counts rounds whose wait a signal interrupted.
+pub const INTERRUPTED: usize = 1;
+
+/// How long the posting task sleeps before it looks again whether a round was announced, in ns.
+const LOOK_AGAIN_NS: u64 = 10_000;
+
+/// What either task needs of the machine; tests bring their own.
+pub trait Machine {
+    /// CLOCK_MONOTONIC, in ns.
+    fn now(&self) -> u64;
+
+    /// Sleeps until then, or less when interrupted.
+    ///
+    /// # Errors
+    /// `EINTR` when interrupted.
+    fn sleep_until(&self, at_ns: u64) -> Result<(), Errno>;
+
+    /// How often the calling task has given up its CPU.
+    fn voluntary_switches(&self) -> u64;
+
+    /// Sleeps until the other task posts.
+    ///
+    /// # Errors
+    /// `EINTR` when a signal interrupted it: nothing was taken then.
+    fn wait(&self) -> Result<(), Errno>;
+
+    /// Wakes the other task.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn post(&self) -> Result<(), Errno>;
+}
+
+/// What the waiting task is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Rounds to count; `u64::MAX` for no such end.
+    pub rounds: u64,
+    /// How long to go on, in ns; `u64::MAX` for no such end.
+    pub duration_ns: u64,
+    /// How long to hand over before counting, in ns.
+    pub warmup_ns: u64,
+}
+
+/// How the posting task takes its time.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// How long it sleeps between the announcement of a round and its post, in ns: on another CPU the announcement
+    /// comes before the sleep.
+    pub pause_ns: u64,
+    /// How long it sleeps after each post, in ns.
+    pub interval_ns: u64,
+}
+
+/// Why a loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All rounds, or all of the time; for the posting task: the waiting one has ended.
+    Complete,
+    /// The stop flag was set.
+    Stopped,
+    /// A sample was above `stop_on`; the stop flag is set for the other threads.
+    Sample,
+    /// The kernel refused to wait, to post or to sleep.
+    Failed(Errno),
+}
+
+/// How the waiting task's loop went.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// Why it ended.
+    pub end: End,
+    /// When it began to count, on CLOCK_MONOTONIC in ns: the origin of all times recorded.
+    pub first_ns: u64,
+    /// When it ended.
+    pub ended_ns: u64,
+    /// Rounds counted: samples, rounds not slept in and rounds interrupted together.
+    pub rounds: u64,
+}
+
+/// The waiting task: waits and records until its end, which it tells the posting one.
+///
+/// The stop flag is looked at before each wait and after each interruption by a signal.
+pub fn wait(handoff: &Handoff, plan: &Plan, stop: &AtomicBool, recorder: &mut Recorder) -> Outcome {
+    drive(
+        handoff.words(),
+        plan,
+        recorder,
+        || Monotonic.now(),
+        |pass, recorder| wait_by_way(handoff, pass, stop, recorder),
+    )
+}
+
+/// The posting task: posts each round that is announced, until the waiting task has ended or the stop flag is set.
+pub fn post(handoff: &Handoff, pace: Pace, stop: &AtomicBool) -> End {
+    post_by_way(handoff, pace, u64::MAX, stop)
+}
+
+/// Runs every cold path of the waiting loop and its recorder once (some ms), on a handoff of its own, then forgets
+/// what was recorded.
+pub fn rehearse_wait(scratch: &Handoff, recorder: &mut Recorder) {
+    const ROUNDS: u64 = 4;
+    let stop = AtomicBool::new(false);
+    recorder.reset();
+    recorder.rehearse();
+    recorder.reset();
+    // Posted before it waits, so that nobody else is needed; it does not sleep then.
+    if (0..ROUNDS).all(|_| post_once(scratch).is_ok()) {
+        wait_by_way(scratch, &Pass { rounds: ROUNDS, until: u64::MAX, heed_sample: false }, &stop, recorder);
+    }
+    recorder.finish(Monotonic.now());
+    recorder.reset();
+}
+
+/// Runs every path of the posting loop once, on a handoff of its own.
+pub fn rehearse_post(scratch: &Handoff) {
+    let stop = AtomicBool::new(false);
+    for round in 1..=2 {
+        scratch.words().announced.0.store(round, Relaxed);
+        post_by_way(scratch, Pace { pause_ns: 1_000, interval_ns: 1_000 }, 1, &stop);
+    }
+}
+
+/// One uninterrupted stretch of rounds.
+#[derive(Clone, Copy)]
+struct Pass {
+    rounds: u64,
+    /// The clock at which it ends.
+    until: u64,
+    /// Whether a sample above `stop_on` ends it.
+    heed_sample: bool,
+}
+
+/// How a stretch went.
+struct Passed {
+    end: End,
+    rounds: u64,
+}
+
+/// Warm-up, a fresh start, and the rounds that count.
+fn drive(
+    words: &Words,
+    plan: &Plan,
+    recorder: &mut Recorder,
+    now: impl Fn() -> u64,
+    mut run: impl FnMut(&Pass, &mut Recorder) -> Passed,
+) -> Outcome {
+    recorder.enter(Phase::WarmUp);
+    let mut passed = Passed { end: End::Complete, rounds: 0 };
+    if plan.warmup_ns > 0 {
+        let until = now().saturating_add(plan.warmup_ns);
+        passed = run(&Pass { rounds: u64::MAX, until, heed_sample: false }, recorder);
+        recorder.reset();
+    }
+    let first_ns = now();
+    recorder.start_at(first_ns);
+    recorder.enter(Phase::Counting);
+    if passed.end == End::Complete {
+        let until = first_ns.saturating_add(plan.duration_ns);
+        passed = run(&Pass { rounds: plan.rounds, until, heed_sample: true }, recorder);
+    } else {
+        passed.rounds = 0;
+    }
+    words.ended.0.store(1, Release);
+    let ended_ns = now();
+    recorder.finish(ended_ns);
+    recorder.enter(Phase::Ended);
+    Outcome { end: passed.end, first_ns, ended_ns, rounds: passed.rounds }
+}
+
+/// The machine itself, with a way to wait and to post.
+struct Real<W, P> {
+    wait: W,
+    post: P,
+}
+
+impl<W: Fn() -> Result<(), Errno>, P: Fn() -> Result<(), Errno>> Machine for Real<W, P> {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        Monotonic.now()
+    }
+
+    #[inline(always)]
+    fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
+        Monotonic.sleep_until(at_ns)
+    }
+
+    #[inline(always)]
+    fn voluntary_switches(&self) -> u64 {
+        usage::voluntary_switches()
+    }
+
+    #[inline(always)]
+    fn wait(&self) -> Result<(), Errno> {
+        (self.wait)()
+    }
+
+    #[inline(always)]
+    fn post(&self) -> Result<(), Errno> {
+        (self.post)()
+    }
+}
+
+fn wait_by_way(handoff: &Handoff, pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder) -> Passed {
+    match handoff.way() {
+        Way::Semaphore => wait_semaphore(handoff, pass, stop, recorder),
+        Way::Futex => wait_futex(handoff, pass, stop, recorder),
+        Way::Pipe | Way::Eventfd => wait_descriptor(handoff, pass, stop, recorder),
+    }
+}
+
+fn post_by_way(handoff: &Handoff, pace: Pace, rounds: u64, stop: &AtomicBool) -> End {
+    match handoff.way() {
+        Way::Semaphore => post_semaphore(handoff, pace, rounds, stop),
+        Way::Futex => post_futex(handoff, pace, rounds, stop),
+        Way::Pipe | Way::Eventfd => post_descriptor(handoff, pace, rounds, stop),
+    }
+}
+
+/// One token, outside any loop.
+fn post_once(handoff: &Handoff) -> Result<(), Errno> {
+    match handoff.way() {
+        Way::Semaphore => handoff.semaphore().post(),
+        Way::Futex => handoff.futex().post(handoff.processes()),
+        Way::Pipe | Way::Eventfd => handoff.descriptors().ok_or(Errno::EINVAL)?.post(),
+    }
+}
+
+/// Two functions per way that stay so in the binary, so that the disassembly check finds each loop by its name.
+macro_rules! loops {
+    ($($waiting:ident $posting:ident |$handoff:ident| $wait:expr, $post:expr;)*) => {$(
+        #[inline(never)]
+        fn $waiting($handoff: &Handoff, pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder) -> Passed {
+            sweep(&Real { wait: || $wait, post: || Ok(()) }, $handoff.words(), pass, stop, recorder)
+        }
+
+        #[inline(never)]
+        fn $posting($handoff: &Handoff, pace: Pace, rounds: u64, stop: &AtomicBool) -> End {
+            serve(&Real { wait: || Ok(()), post: || $post }, $handoff.words(), pace, rounds, stop)
+        }
+    )*};
+}
+
+loops! {
+    wait_semaphore post_semaphore |handoff| handoff.semaphore().wait(), handoff.semaphore().post();
+    wait_futex post_futex |handoff| handoff.futex().wait(handoff.processes()), handoff.futex().post(handoff.processes());
+    wait_descriptor post_descriptor |handoff|
+        handoff.descriptors().ok_or(Errno::EINVAL)?.wait(), handoff.descriptors().ok_or(Errno::EINVAL)?.post();
+}
+
+/// The waiting loop.
+#[inline(always)]
+fn sweep(machine: &impl Machine, words: &Words, pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder) -> Passed {
+    let mut rounds = 0u64;
+    let mut round = words.announced.0.load(Relaxed);
+    let mut switches = machine.voluntary_switches();
+    let mut now = machine.now();
+    let end = loop {
+        if rounds >= pass.rounds || now >= pass.until {
+            break End::Complete;
+        }
+        if stop.load(Relaxed) {
+            break End::Stopped;
+        }
+        round = round.wrapping_add(1);
+        words.announced.0.store(round, Release);
+        let woken = machine.wait();
+        now = machine.now();
+        if let Err(error) = woken {
+            if let Some(end) = wait_again(machine, stop, error) {
+                break end;
+            }
+            rounds = rounds.wrapping_add(1);
+            recorder.tally(INTERRUPTED);
+            switches = machine.voluntary_switches();
+            continue;
+        }
+        let before = switches;
+        switches = machine.voluntary_switches();
+        rounds = rounds.wrapping_add(1);
+        if switches == before {
+            recorder.tally(NOT_SLEPT);
+            continue;
+        }
+        let latency = now.wrapping_sub(words.posted_ns.0.load(Acquire)) as i64;
+        let open = recorder.begin();
+        let cold = recorder.record(latency, now);
+        recorder.commit(open);
+        if cold && pass.heed_sample && recorder.stopped() {
+            stop.store(true, Relaxed);
+            break End::Sample;
+        }
+    };
+    Passed { end, rounds }
+}
+
+/// After an interruption: waits for the post that is still to come, so that the next round begins afresh. An end if
+/// there is reason for one.
+#[cold]
+#[inline(never)]
+fn wait_again(machine: &impl Machine, stop: &AtomicBool, error: Errno) -> Option<End> {
+    let mut error = error;
+    loop {
+        if error != Errno::EINTR {
+            return Some(End::Failed(error));
+        }
+        if stop.load(Relaxed) {
+            return Some(End::Stopped);
+        }
+        match machine.wait() {
+            Ok(()) => return None,
+            Err(again) => error = again,
+        }
+    }
+}
+
+/// The posting loop: so many rounds at most.
+#[inline(always)]
+fn serve(machine: &impl Machine, words: &Words, pace: Pace, rounds: u64, stop: &AtomicBool) -> End {
+    let (mut served, mut posted) = (0u64, 0u64);
+    while served < rounds {
+        if words.ended.0.load(Relaxed) != 0 {
+            return End::Complete;
+        }
+        if stop.load(Relaxed) {
+            return End::Stopped;
+        }
+        let announced = words.announced.0.load(Acquire);
+        if announced == posted {
+            if let Err(error) = sleep(machine, LOOK_AGAIN_NS) {
+                return End::Failed(error);
+            }
+            continue;
+        }
+        posted = announced;
+        if pace.pause_ns > 0
+            && let Err(error) = sleep(machine, pace.pause_ns)
+        {
+            return End::Failed(error);
+        }
+        words.posted_ns.0.store(machine.now(), Release);
+        if let Err(error) = machine.post() {
+            return End::Failed(error);
+        }
+        served = served.wrapping_add(1);
+        if pace.interval_ns > 0
+            && let Err(error) = sleep(machine, pace.interval_ns)
+        {
+            return End::Failed(error);
+        }
+    }
+    End::Complete
+}
+
+/// Sleeps for so many ns, or less when interrupted: then the loop looks at its stop flag.
+#[inline(always)]
+fn sleep(machine: &impl Machine, ns: u64) -> Result<(), Errno> {
+    match machine.sleep_until(machine.now().saturating_add(ns)) {
+        Err(error) if error != Errno::EINTR => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Handing over through a descriptor: 8 bytes in a pipe, or an eventfd that counts.
+
+use crate::Errno;
+use std::{
+    io,
+    os::fd::{AsRawFd, FromRawFd, OwnedFd},
+};
+
+/// The two ends; of an eventfd they are the same file.
+#[derive(Debug)]
+pub struct Descriptors {
+    reading: OwnedFd,
+    writing: OwnedFd,
+}
+
+/// What each post writes: of an eventfd it raises the counter by one.
+const TOKEN: [u8; 8] = 1u64.to_ne_bytes();
+
+impl Descriptors {
+    /// A pipe, see pipe(7).
+    ///
+    /// # Errors
+    /// `EMFILE`, `ENFILE`.
+    pub fn pipe() -> Result<Self, Errno> {
+        let mut ends = [-1; 2];
+        // SAFETY: the array holds the two numbers that are written.
+        Errno::check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
+        // SAFETY: the descriptors were just opened and nobody else has them.
+        let [reading, writing] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+        Ok(Self { reading, writing })
+    }
+
+    /// A counter that each read lowers by one, see eventfd(2).
+    ///
+    /// # Errors
+    /// As [`Descriptors::pipe`].
+    pub fn eventfd() -> Result<Self, Errno> {
+        // SAFETY: takes numbers only.
+        let fd = Errno::check(unsafe { libc::eventfd(0, libc::EFD_SEMAPHORE | libc::EFD_CLOEXEC) })?;
+        // SAFETY: the descriptor was just opened and nobody else has it.
+        let reading = unsafe { OwnedFd::from_raw_fd(fd) };
+        let writing = reading.try_clone().map_err(|error| number(&error))?;
+        Ok(Self { reading, writing })
+    }
+
+    /// Those that this process inherited under two numbers.
+    ///
+    /// # Errors
+    /// `EBADF` for a number that is no open file.
+    pub fn adopt(reading: i32, writing: i32) -> Result<Self, Errno> {
+        Ok(Self { reading: take_over(reading)?, writing: take_over(writing)? })
+    }
+
+    /// The end that waits and the end that posts.
+    pub fn ends(&self) -> [&OwnedFd; 2] {
+        [&self.reading, &self.writing]
+    }
+
+    /// Waits for a token and takes it.
+    ///
+    /// # Errors
+    /// `EINTR` when a signal handler ran.
+    #[inline(always)]
+    pub fn wait(&self) -> Result<(), Errno> {
+        let mut token = [0u8; TOKEN.len()];
+        // SAFETY: the buffer is writable for the length given.
+        let got = unsafe { libc::read(self.reading.as_raw_fd(), token.as_mut_ptr().cast(), token.len()) };
+        whole(got)
+    }
+
+    /// Gives a token.
+    ///
+    /// # Errors
+    /// `EINTR`; `EPIPE` when nobody is left to read.
+    #[inline(always)]
+    pub fn post(&self) -> Result<(), Errno> {
+        // SAFETY: the buffer is readable for the length given.
+        whole(unsafe { libc::write(self.writing.as_raw_fd(), TOKEN.as_ptr().cast(), TOKEN.len()) })
+    }
+}
+
+/// So few bytes go through a pipe whole or not at all (PIPE_BUF, pipe(7)); none at all is the end of the file.
+#[inline(always)]
+fn whole(bytes: isize) -> Result<(), Errno> {
+    match bytes {
+        -1 => Err(Errno::last()),
+        bytes if bytes == TOKEN.len() as isize => Ok(()),
+        _ => Err(Errno::from_raw(libc::EPIPE)),
+    }
+}
+
+/// Lets children inherit a descriptor under its number.
+///
+/// # Errors
+/// None that a correct kernel gives for an open descriptor.
+pub fn inherit(fd: &OwnedFd) -> Result<i32, Errno> {
+    // SAFETY: takes numbers only.
+    Errno::check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) })?;
+    Ok(fd.as_raw_fd())
+}
+
+/// A descriptor of this process's own for what is open under a number.
+///
+/// # Errors
+/// `EBADF` for a number that is no open file.
+pub fn take_over(number: i32) -> Result<OwnedFd, Errno> {
+    // SAFETY: takes numbers only; a copy, since whoever opened the number owns that.
+    let copy = Errno::check(unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) })?;
+    // SAFETY: the descriptor was just opened and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
+fn number(error: &io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw)
+}

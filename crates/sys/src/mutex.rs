@@ -1,0 +1,395 @@
+//! Mutexes of the C library, of every protocol, one alone or many in a row.
+
+use crate::Errno;
+use std::{cell::UnsafeCell, fmt, marker::PhantomData, mem, mem::MaybeUninit};
+
+/// What a mutex does about priorities, see pthread_mutexattr_setprotocol(3p).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// PTHREAD_PRIO_NONE: nothing.
+    Normal,
+    /// PTHREAD_PRIO_INHERIT: the owner runs with the highest priority of those who wait for it.
+    Inherit,
+    /// PTHREAD_PRIO_PROTECT: the owner runs with at least this priority, 1 to 99.
+    ///
+    /// Only a thread of a real-time policy can lock it: for a time-sharing one the C library asks the kernel for an
+    /// impossible priority, the first lock gives `EINVAL`, and further ones succeed without protecting anything.
+    Ceiling(u8),
+}
+
+// Of <pthread.h>, the same in every C library for Linux.
+const PRIO_NONE: libc::c_int = 0;
+const PRIO_INHERIT: libc::c_int = 1;
+const PRIO_PROTECT: libc::c_int = 2;
+
+unsafe extern "C" {
+    fn pthread_mutexattr_setprioceiling(
+        attributes: *mut libc::pthread_mutexattr_t,
+        ceiling: libc::c_int,
+    ) -> libc::c_int;
+}
+
+/// A function that returns an error number instead of setting `errno`.
+fn check(result: libc::c_int) -> Result<(), Errno> {
+    if result == 0 { Ok(()) } else { Err(Errno::from_raw(result)) }
+}
+
+/// The C structure; it never moves between its initialisation and its end.
+#[repr(transparent)]
+struct Raw(UnsafeCell<libc::pthread_mutex_t>);
+
+impl Raw {
+    const fn unset() -> Self {
+        Self(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER))
+    }
+
+    #[inline(always)]
+    fn lock(&self) -> Result<(), Errno> {
+        // SAFETY: initialised before anybody sees it, and not moved since.
+        check(unsafe { libc::pthread_mutex_lock(self.0.get()) })
+    }
+
+    #[inline(always)]
+    fn try_lock(&self) -> Result<(), Errno> {
+        // SAFETY: initialised before anybody sees it, and not moved since.
+        check(unsafe { libc::pthread_mutex_trylock(self.0.get()) })
+    }
+
+    /// Only for the thread that holds it.
+    #[inline(always)]
+    fn unlock(&self) -> Result<(), Errno> {
+        // SAFETY: initialised and not moved; the callers hold a proof that this thread has it locked.
+        check(unsafe { libc::pthread_mutex_unlock(self.0.get()) })
+    }
+
+    /// Ends it. False if somebody still holds it: then it must stay where it is.
+    fn destroy(&self) -> bool {
+        if self.try_lock().is_err() {
+            return false;
+        }
+        let unlocked = self.unlock().is_ok();
+        // SAFETY: unlocked a moment ago, and the caller owns it, so that nobody can lock it again.
+        unlocked && unsafe { libc::pthread_mutex_destroy(self.0.get()) } == 0
+    }
+}
+
+/// The attributes that mutexes are made with.
+struct Attributes(libc::pthread_mutexattr_t);
+
+impl Attributes {
+    fn new(protocol: Protocol, shared: bool) -> Result<Self, Errno> {
+        let mut raw = MaybeUninit::uninit();
+        // SAFETY: the pointer is writable; on success the structure is initialised.
+        check(unsafe { libc::pthread_mutexattr_init(raw.as_mut_ptr()) })?;
+        // SAFETY: initialised just now.
+        let mut attributes = Self(unsafe { raw.assume_init() });
+        let number = match protocol {
+            Protocol::Normal => PRIO_NONE,
+            Protocol::Inherit => PRIO_INHERIT,
+            Protocol::Ceiling(_) => PRIO_PROTECT,
+        };
+        // SAFETY: the attributes are initialised.
+        check(unsafe { libc::pthread_mutexattr_setprotocol(&mut attributes.0, number) })?;
+        if let Protocol::Ceiling(ceiling) = protocol {
+            // SAFETY: the attributes are initialised; the declaration is that of <pthread.h>.
+            check(unsafe { pthread_mutexattr_setprioceiling(&mut attributes.0, ceiling.into()) })?;
+        }
+        let who = if shared { libc::PTHREAD_PROCESS_SHARED } else { libc::PTHREAD_PROCESS_PRIVATE };
+        // SAFETY: the attributes are initialised.
+        check(unsafe { libc::pthread_mutexattr_setpshared(&mut attributes.0, who) })?;
+        Ok(attributes)
+    }
+
+    /// Initialises a mutex where it will stay.
+    fn make(&self, raw: &Raw) -> Result<(), Errno> {
+        // SAFETY: the place is writable, holds no mutex in use, and belongs to a box of the caller's.
+        check(unsafe { libc::pthread_mutex_init(raw.0.get(), &self.0) })
+    }
+}
+
+impl Drop for Attributes {
+    fn drop(&mut self) {
+        // SAFETY: initialised, and not used any more.
+        unsafe { libc::pthread_mutexattr_destroy(&mut self.0) };
+    }
+}
+
+/// One mutex, in memory of its own.
+pub struct Mutex {
+    raw: Box<Raw>,
+}
+
+/// Many equal mutexes in one row of memory, locked and unlocked together.
+pub struct Mutexes {
+    raws: Box<[Raw]>,
+}
+
+// SAFETY: a mutex may be used from any thread; that is what it is for.
+unsafe impl Send for Mutex {}
+// SAFETY: as above; unlocking needs the proof that stays on the thread that locked.
+unsafe impl Sync for Mutex {}
+// SAFETY: as for one mutex.
+unsafe impl Send for Mutexes {}
+// SAFETY: as for one mutex.
+unsafe impl Sync for Mutexes {}
+
+impl fmt::Debug for Mutex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mutex")
+    }
+}
+
+impl fmt::Debug for Mutexes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Mutexes({})", self.raws.len())
+    }
+}
+
+/// Proof that this thread has locked a mutex; unlocks it when dropped.
+#[must_use]
+pub struct Held<'a> {
+    raw: &'a Raw,
+    /// Only the thread that locked may unlock.
+    stays: PhantomData<*const ()>,
+}
+
+/// Proof that this thread has locked a whole row; unlocks it when dropped.
+#[must_use]
+pub struct AllHeld<'a> {
+    raws: &'a [Raw],
+    stays: PhantomData<*const ()>,
+}
+
+impl Mutex {
+    /// A mutex, unlocked. `shared`: PTHREAD_PROCESS_SHARED.
+    ///
+    /// # Errors
+    /// `EINVAL` for an impossible ceiling, `ENOTSUP` or `ENOSYS` for a protocol that the C library does not have.
+    pub fn new(protocol: Protocol, shared: bool) -> Result<Self, Errno> {
+        let attributes = Attributes::new(protocol, shared)?;
+        let raw = Box::new(Raw::unset());
+        attributes.make(&raw)?;
+        Ok(Self { raw })
+    }
+
+    /// pthread_mutex_lock(3p). Locking what this thread holds already never returns.
+    ///
+    /// # Errors
+    /// `EINVAL` when the thread's priority is above the ceiling, or cannot be raised to it.
+    #[inline(always)]
+    pub fn lock(&self) -> Result<Held<'_>, Errno> {
+        self.raw.lock()?;
+        Ok(Held { raw: &self.raw, stays: PhantomData })
+    }
+
+    /// pthread_mutex_trylock(3p).
+    ///
+    /// # Errors
+    /// `EBUSY` when it is locked, and as [`Mutex::lock`].
+    #[inline(always)]
+    pub fn try_lock(&self) -> Result<Held<'_>, Errno> {
+        self.raw.try_lock()?;
+        Ok(Held { raw: &self.raw, stays: PhantomData })
+    }
+}
+
+impl Held<'_> {
+    /// pthread_mutex_unlock(3p).
+    ///
+    /// # Errors
+    /// None that a correct C library gives.
+    #[inline(always)]
+    pub fn unlock(self) -> Result<(), Errno> {
+        let unlocked = self.raw.unlock();
+        mem::forget(self);
+        unlocked
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // Nobody is left to tell; the mutex then stays locked and is never freed.
+        let _refused = self.raw.unlock();
+    }
+}
+
+impl Mutexes {
+    /// So many mutexes, unlocked; otherwise as [`Mutex::new`].
+    ///
+    /// # Errors
+    /// As [`Mutex::new`].
+    pub fn new(count: usize, protocol: Protocol, shared: bool) -> Result<Self, Errno> {
+        let attributes = Attributes::new(protocol, shared)?;
+        let raws: Box<[Raw]> = (0..count).map(|_| Raw::unset()).collect();
+        raws.iter().try_for_each(|raw| attributes.make(raw))?;
+        Ok(Self { raws })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.raws.len()
+    }
+
+    /// Locks each once, from the first to the last.
+    ///
+    /// # Errors
+    /// As [`Mutex::lock`]; those locked before are unlocked again.
+    #[inline(always)]
+    pub fn lock(&self) -> Result<AllHeld<'_>, Errno> {
+        self.each(Raw::lock)
+    }
+
+    /// Tries each once, from the first to the last.
+    ///
+    /// # Errors
+    /// As [`Mutex::try_lock`]; those locked before are unlocked again.
+    #[inline(always)]
+    pub fn try_lock(&self) -> Result<AllHeld<'_>, Errno> {
+        self.each(Raw::try_lock)
+    }
+
+    #[inline(always)]
+    fn each(&self, lock: impl Fn(&Raw) -> Result<(), Errno>) -> Result<AllHeld<'_>, Errno> {
+        for (done, raw) in self.raws.iter().enumerate() {
+            if let Err(error) = lock(raw) {
+                self.give_up(done);
+                return Err(error);
+            }
+        }
+        Ok(AllHeld { raws: &self.raws, stays: PhantomData })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_up(&self, locked: usize) {
+        for raw in self.raws.iter().take(locked) {
+            let _refused = raw.unlock();
+        }
+    }
+}
+
+impl AllHeld<'_> {
+    /// Unlocks each once, from the first to the last.
+    ///
+    /// # Errors
+    /// None that a correct C library gives; the rest then stays locked.
+    #[inline(always)]
+    pub fn unlock(self) -> Result<(), Errno> {
+        let raws = self.raws;
+        mem::forget(self);
+        raws.iter().try_for_each(Raw::unlock)
+    }
+}
+
+impl Drop for AllHeld<'_> {
+    fn drop(&mut self) {
+        for raw in self.raws {
+            let _refused = raw.unlock();
+        }
+    }
+}
+
+impl Drop for Mutex {
+    fn drop(&mut self) {
+        if !self.raw.destroy() {
+            // A locked mutex may not end: its memory stays.
+            mem::forget(mem::replace(&mut self.raw, Box::new(Raw::unset())));
+        }
+    }
+}
+
+impl Drop for Mutexes {
+    fn drop(&mut self) {
+        // Every one that can end does, also behind one that cannot.
+        let staying = self.raws.iter().filter(|raw| !raw.destroy()).count();
+        if staying > 0 {
+            mem::forget(mem::replace(&mut self.raws, Box::new([])));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sched::{self, Policy};
+
+    const EVERY: [(Protocol, bool); 4] =
+        [(Protocol::Normal, false), (Protocol::Normal, true), (Protocol::Inherit, false), (Protocol::Inherit, true)];
+
+    /// On a thread of its own, which the C library does not know yet.
+    fn on_a_thread<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
+        std::thread::spawn(test).join().unwrap()
+    }
+
+    #[test]
+    fn a_held_mutex_is_busy_and_an_unlocked_one_is_free() {
+        for (protocol, shared) in EVERY {
+            let mutex = Mutex::new(protocol, shared).unwrap();
+            let held = mutex.lock().unwrap();
+            assert_eq!(mutex.try_lock().err(), Some(Errno::EBUSY), "{protocol:?}");
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| mutex.try_lock().err());
+                assert_eq!(other.join().unwrap(), Some(Errno::EBUSY), "another thread sees it too");
+            });
+            held.unlock().unwrap();
+            drop(mutex.try_lock().unwrap());
+            mutex.try_lock().unwrap().unlock().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_row_is_locked_whole_or_not_at_all() {
+        for (protocol, shared) in EVERY {
+            let row = Mutexes::new(5, protocol, shared).unwrap();
+            assert_eq!(row.count(), 5);
+            let held = row.lock().unwrap();
+            assert_eq!(row.try_lock().err(), Some(Errno::EBUSY));
+            held.unlock().unwrap();
+            // One in the middle is busy: those before it must be free afterwards.
+            row.raws[3].lock().unwrap();
+            assert_eq!(row.try_lock().err(), Some(Errno::EBUSY));
+            row.raws[3].unlock().unwrap();
+            drop(row.try_lock().unwrap());
+            row.try_lock().unwrap().unlock().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_forgotten_lock_is_no_crash_at_the_end() {
+        let mutex = Mutex::new(Protocol::Normal, false).unwrap();
+        mem::forget(mutex.lock().unwrap());
+        drop(mutex);
+        let row = Mutexes::new(3, Protocol::Normal, false).unwrap();
+        mem::forget(row.lock().unwrap());
+        drop(row);
+    }
+
+    #[test]
+    fn an_impossible_ceiling_is_refused() {
+        assert_eq!(Mutex::new(Protocol::Ceiling(100), false).err(), Some(Errno::EINVAL));
+        assert_eq!(Mutex::new(Protocol::Ceiling(0), false).err(), Some(Errno::EINVAL));
+    }
+
+    /// What the documentation of [`Protocol::Ceiling`] says of time-sharing threads.
+    #[test]
+    fn a_time_sharing_thread_cannot_lock_a_ceiling() {
+        let first = on_a_thread(|| Mutex::new(Protocol::Ceiling(50), false).unwrap().lock().err());
+        assert!(first == Some(Errno::EINVAL) || cfg!(not(target_env = "gnu")), "{first:?}");
+    }
+
+    #[test]
+    fn the_owner_runs_at_the_ceiling() {
+        on_a_thread(|| {
+            if sched::set_policy(0, Policy::Fifo { prio: 5 }, false).is_err() {
+                return;
+            }
+            let mutex = Mutex::new(Protocol::Ceiling(7), false).unwrap();
+            let held = mutex.lock().unwrap();
+            assert_eq!(sched::policy(0), Ok(Policy::Fifo { prio: 7 }));
+            held.unlock().unwrap();
+            assert_eq!(sched::policy(0), Ok(Policy::Fifo { prio: 5 }));
+            let low = Mutex::new(Protocol::Ceiling(4), false).unwrap();
+            assert_eq!(low.lock().err(), Some(Errno::EINVAL), "a ceiling below the thread's priority");
+        });
+    }
+}
