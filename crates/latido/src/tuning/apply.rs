@@ -1,13 +1,13 @@
 //! From what a tuning wants to a machine that has it: each change journalled, made, read back; all undone if one fails.
 
-use super::{Applied, Tuning, Wanted};
+use super::{Applied, Tuning, Wanted, refusal, step::Step};
 use crate::{
     agent::journal::{Borrowed, Journal, Owner},
     cell::Item,
     machine::Root,
     record::TuningRecord,
 };
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 /// Applies a tuning.
 ///
@@ -15,6 +15,14 @@ use anyhow::Result;
 /// What was refused, where, and the remedy; what had been changed for it is put back.
 pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal: &mut Journal) -> Result<Applied> {
     let Wanted { steps, holds, note } = tuning.wanted(root)?;
+    ensure!(
+        owner == Owner::Run || holds.is_empty(),
+        "it lasts only as long as a process holds it: give it to a run with --tune"
+    );
+    // Better than to begin and turn back.
+    if let Some(refused) = steps.iter().filter_map(Step::file).find_map(|path| refusal::beforehand(root, path)) {
+        return Err(refused);
+    }
     let mut record = TuningRecord {
         item: Item { name: name.into(), options: tuning.options() },
         changes: Vec::new(),

@@ -1,6 +1,7 @@
 //! One reversible change of the machine: what it was, what it becomes, how to see that it is in force, how to undo it.
 
-use crate::{cpus::CpuSet, machine::Root};
+use super::{ethtool, fake, refusal, thread};
+use crate::{cell::Scheduling, cpus::CpuSet, machine::Root};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use std::{fs, io::Write};
@@ -40,6 +41,39 @@ pub enum Step {
         /// The CPUs it was allowed before and is allowed now, where they are set.
         affinity: Option<(CpuSet, CpuSet)>,
     },
+    /// A value in a control group that was made: it goes with the group.
+    Within {
+        /// The file, from the root of the machine.
+        path: String,
+        /// What it is to say.
+        new: String,
+        /// How the kernel prints it.
+        form: Form,
+    },
+    /// A thread of the kernel with another policy.
+    Policy {
+        /// The thread's id.
+        tid: i32,
+        /// When it started, as above.
+        start: u64,
+        /// Its name, for people.
+        comm: String,
+        /// What it had.
+        original: Scheduling,
+        /// What it gets.
+        new: Scheduling,
+    },
+    /// Another way of a network device to gather interrupts, set by the program ethtool.
+    Coalesce {
+        /// The device.
+        device: String,
+        /// The parameter, as `ethtool -C` takes it.
+        key: String,
+        /// What it was.
+        original: String,
+        /// What it becomes.
+        new: String,
+    },
 }
 
 /// How a file prints its value, to compare what was written with what is read.
@@ -55,6 +89,8 @@ pub enum Form {
     Cpus,
     /// A mask of CPUs in hexadecimal words: `0000000f`, `ff,ffffffff`.
     Mask,
+    /// The line of the cache of level 3 among others, a mask for each cache: `L3:0=ffff;1=00ff`.
+    L3,
 }
 
 /// How an undoing went.
@@ -84,6 +120,13 @@ impl Form {
                 let short = digits.trim_start_matches('0');
                 if short.is_empty() { "0".into() } else { short.into() }
             }
+            Self::L3 => {
+                let line = text.lines().find_map(|line| line.trim().strip_prefix("L3:")).unwrap_or_default();
+                let caches = line.split(';').filter_map(|cache| cache.trim().split_once('='));
+                let masks: Vec<String> =
+                    caches.map(|(id, mask)| format!("{}={}", id.trim(), Self::Mask.value(mask))).collect();
+                format!("L3:{}", masks.join(";"))
+            }
         }
     }
 }
@@ -108,7 +151,13 @@ impl Step {
     /// What the kernel answered.
     pub fn apply(&self, root: &Root) -> Result<()> {
         match self {
-            Self::Value { path, new, .. } => write(root, path, new),
+            Self::Value { path, new, form, .. } => write(root, path, new, *form),
+            Self::Within { path, new, form } => write(root, path, new, *form),
+            Self::Policy { tid, start, new, .. } => match started(root, *tid) == Some(*start) {
+                true => thread::set_policy(root, *tid, *new),
+                false => Ok(()),
+            },
+            Self::Coalesce { device, key, new, .. } => ethtool::set(root, device, key, new),
             Self::Group { path } => {
                 fs::create_dir(root.path(path)).with_context(|| format!("cannot make the control group {path}"))
             }
@@ -118,7 +167,7 @@ impl Step {
                     return Ok(());
                 }
                 if let Some(to) = to {
-                    write(root, to, &tid.to_string())?;
+                    write(root, to, &tid.to_string(), Form::Plain)?;
                 }
                 affinity.as_ref().map_or(Ok(()), |(_, new)| set_affinity(root, *tid, new))
             }
@@ -140,8 +189,23 @@ impl Step {
                 ensure!(root.path(path).is_dir(), "the control group {path} was made and is not there");
                 Ok(())
             }
+            Self::Within { path, new, form } => {
+                let found = form.value(&root.try_read(path).with_context(|| format!("cannot read back {path}"))?);
+                ensure!(found == form.value(new), "{path} was set to `{new}` and says `{found}`");
+                Ok(())
+            }
+            Self::Policy { tid, start, comm, new, .. } if started(root, *tid) == Some(*start) => {
+                let found = thread::policy(root, *tid)?;
+                ensure!(found == *new, "task {tid} ({comm}) was made {new} and is {found}");
+                Ok(())
+            }
+            Self::Coalesce { device, key, new, .. } => {
+                let found = ethtool::get(root, device, key)?;
+                ensure!(found == *new, "{key} of {device} was set to {new} and is {found}");
+                Ok(())
+            }
             // Where a task is, is its control group's business: one that forks or ends is not an error.
-            Self::Task { .. } => Ok(()),
+            Self::Task { .. } | Self::Policy { .. } => Ok(()),
         }
     }
 
@@ -166,28 +230,90 @@ impl Step {
                     let text = format!("{path} was set to `{found}` by somebody else: left so (it was `{original}`)");
                     return Ok(Undone::Left(text));
                 }
-                write(root, path, original)?;
+                write(root, path, original, *form)?;
                 let back = form.value(&root.try_read(path)?);
                 ensure!(back == form.value(original), "{path} was put back to `{original}` and says `{back}`");
                 Ok(Undone::Back)
             }
-            Self::Group { path } => match fs::remove_dir(root.path(path)) {
+            Self::Within { .. } => Ok(Undone::Back),
+            Self::Policy { tid, start, comm, original, new } => {
+                if started(root, *tid) != Some(*start) {
+                    return Ok(Undone::Left(format!("task {tid} ({comm}) is gone: it was {original}")));
+                }
+                let found = thread::policy(root, *tid)?;
+                if found != *original && found != *new {
+                    let text = format!("task {tid} ({comm}) was made {found} by somebody else (it was {original})");
+                    return Ok(Undone::Left(text));
+                }
+                if found != *original {
+                    thread::set_policy(root, *tid, *original)?;
+                }
+                Ok(Undone::Back)
+            }
+            Self::Coalesce { device, key, original, new } => {
+                if !root.exists(&format!("sys/class/net/{device}")) {
+                    return Ok(Undone::Left(format!("{device} is gone: its {key} was {original}")));
+                }
+                let found = ethtool::get(root, device, key)?;
+                if found != *original && found != *new {
+                    let text = format!("{key} of {device} was set to {found} by somebody else (it was {original})");
+                    return Ok(Undone::Left(text));
+                }
+                if found != *original {
+                    ethtool::set(root, device, key, original)?;
+                }
+                Ok(Undone::Back)
+            }
+            Self::Group { path } => match fake::remove_group(root, path) {
                 Ok(()) => Ok(Undone::Back),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Undone::Back),
                 Err(error) => Err(error).with_context(|| format!("cannot remove the control group {path}")),
             },
-            Self::Task { tid, start, from, affinity, .. } => {
+            Self::Task { tid, start, comm, from, to, affinity } => {
                 if started(root, *tid) != Some(*start) {
                     return Ok(Undone::Back);
                 }
                 if let Some(from) = from {
-                    write(root, from, &tid.to_string())?;
+                    write(root, from, &tid.to_string(), Form::Plain)?;
                 }
-                if let Some((before, _)) = affinity {
+                if let Some((before, new)) = affinity {
+                    // Where only the affinity was changed, nothing but somebody else can have changed it again.
+                    if from.is_none() && to.is_none() {
+                        let found = thread::affinity(root, *tid)?;
+                        if found != *before && found != *new {
+                            let text = format!("task {tid} ({comm}) was put on CPUs {found} by somebody else");
+                            return Ok(Undone::Left(format!("{text} (it was on {before})")));
+                        }
+                    }
                     set_affinity(root, *tid, before)?;
                 }
                 Ok(Undone::Back)
             }
+        }
+    }
+
+    /// What the machine says there now, in the words of [`Step::change`]; `None` where it cannot be read.
+    pub fn current(&self, root: &Root) -> Option<String> {
+        match self {
+            Self::Value { path, form, .. } | Self::Within { path, form, .. } => Some(form.value(&root.read(path)?)),
+            Self::Group { path } => Some(if root.exists(path) { "a control group" } else { "absent" }.into()),
+            Self::Task { tid, start, .. } | Self::Policy { tid, start, .. } if started(root, *tid) != Some(*start) => {
+                Some("ended".into())
+            }
+            Self::Task { tid, from: None, to: None, .. } => {
+                Some(format!("CPUs {}", thread::affinity(root, *tid).ok()?))
+            }
+            Self::Task { .. } => None,
+            Self::Policy { tid, .. } => Some(thread::policy(root, *tid).ok()?.to_string()),
+            Self::Coalesce { device, key, .. } => ethtool::get(root, device, key).ok(),
+        }
+    }
+
+    /// The file that it writes, where it writes a value: to see beforehand whether that is allowed.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Value { path, .. } => Some(path),
+            _ => None,
         }
     }
 
@@ -196,6 +322,11 @@ impl Step {
         let (knob, original, new) = match self {
             Self::Value { path, original, new, .. } => (path.clone(), original.clone(), new.clone()),
             Self::Group { path } => (path.clone(), "absent".into(), "a control group".into()),
+            Self::Within { path, new, .. } => (path.clone(), "absent".into(), new.clone()),
+            Self::Policy { tid, comm, original, new, .. } => {
+                (format!("task {tid} ({comm})"), original.to_string(), new.to_string())
+            }
+            Self::Coalesce { device, key, original, new } => (format!("{device} {key}"), original.clone(), new.clone()),
             Self::Task { tid, comm, from, to, affinity, .. } => {
                 let place = |file: &Option<String>, cpus: Option<&CpuSet>| match (file, cpus) {
                     (Some(file), _) => file.clone(),
@@ -210,16 +341,14 @@ impl Step {
     }
 }
 
-/// Writes a value as `echo` does; on a fake machine into a plain file.
-fn write(root: &Root, path: &str, value: &str) -> Result<()> {
-    let full = root.path(path);
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .truncate(!root.is_live())
-        .open(&full)
-        .with_context(|| format!("cannot open /{} for writing", path.trim_start_matches('/')))?;
-    file.write_all(value.as_bytes())
-        .with_context(|| format!("the kernel refuses `{value}` in /{}", path.trim_start_matches('/')))
+/// Writes a value as `echo` does, line end included (some files insist); a fake machine prints it as its kernel would.
+fn write(root: &Root, path: &str, value: &str, form: Form) -> Result<()> {
+    let put = || -> std::io::Result<()> {
+        let bytes = if root.is_live() { format!("{value}\n") } else { fake::printed(root, path, value, form) };
+        let mut file = fs::OpenOptions::new().write(true).truncate(!root.is_live()).open(root.path(path))?;
+        file.write_all(bytes.as_bytes())
+    };
+    put().map_err(|error| refusal::of_write(root, path, value, &error))
 }
 
 /// When a thread started, field 22 of its stat (proc_pid_stat(5)); `None` where there is none.

@@ -1,0 +1,59 @@
+//! `vm-stat`: how often each CPU folds its memory statistics.
+
+use super::{Tuning, Wanted, knob, step::Form};
+use crate::{
+    machine::Root,
+    registry::{self, Def, Objection},
+    units::Ns,
+};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+/// The list entry.
+pub const DEF: Def<dyn Tuning> = Def {
+    name: "vm-stat",
+    about: "fold memory statistics rarely (vm.stat_interval)",
+    help: "\
+Every second a kernel thread runs on each CPU to add up its memory statistics: work that a busy real-time task has to
+wait for. A long interval makes it rare.
+
+Options:
+  interval   whole seconds with unit; default 120s
+
+Kernel document: Documentation/admin-guide/sysctl/vm.rst, stat_interval",
+    main_option: Some("interval"),
+    new: |table| {
+        let read = registry::options::<VmStat>(table)?;
+        if read.interval.0 < SECOND || read.interval.0 % SECOND != 0 {
+            return Err(Objection::Value(format!("`interval` is whole seconds from 1s, not {}", read.interval)).into());
+        }
+        Ok(Box::new(read))
+    },
+};
+
+const SECOND: u64 = 1_000_000_000;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct VmStat {
+    interval: Ns,
+}
+
+impl Default for VmStat {
+    fn default() -> Self {
+        Self { interval: Ns::from_secs(120) }
+    }
+}
+
+impl Tuning for VmStat {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn wanted(&self, root: &Root) -> Result<Wanted> {
+        const ABSENT: &str =
+            "the kernel was built without CONFIG_VM_EVENT_COUNTERS or CONFIG_SMP: leave this tuning out";
+        let seconds = (self.interval.0 / SECOND).to_string();
+        knob::one(root, "/proc/sys/vm/stat_interval", &seconds, Form::Plain, ABSENT)
+    }
+}

@@ -1,0 +1,52 @@
+//! `workqueues`: where the kernel's unbound work runs.
+
+use super::{Tuning, Wanted, knob, refusal, step::Form};
+use crate::{
+    cpus::CpuSet,
+    machine::Root,
+    registry::{self, Def},
+};
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// The list entry.
+pub const DEF: Def<dyn Tuning> = Def {
+    name: "workqueues",
+    about: "keep the kernel's unbound work off the given CPUs",
+    help: "\
+Deferred work of the kernel (disk writeback, network, file systems) that is not bound to a CPU runs on any; the mask
+keeps it off those that are measured. Work that is bound to a CPU stays there.
+
+Options:
+  away   the CPUs to be kept free, for example 1 or 2-5; required
+
+Kernel document: Documentation/core-api/workqueue.rst, affinity scopes",
+    main_option: Some("away"),
+    new: |table| Ok(Box::new(registry::options::<Workqueues>(table)?)),
+};
+
+const PATH: &str = "/sys/devices/virtual/workqueue/cpumask";
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Workqueues {
+    away: CpuSet,
+}
+
+impl Tuning for Workqueues {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn wanted(&self, root: &Root) -> Result<Wanted> {
+        const ABSENT: &str = "kernels before 4.1 have no mask for unbound work: leave this tuning out";
+        let text = root.try_read(PATH).map_err(|error| refusal::of_read(root, PATH, ABSENT, &error))?;
+        let left = knob::unmask(&text)?.without(&self.away);
+        ensure!(
+            !left.is_empty(),
+            "away={} leaves no CPU for the kernel's unbound work ({PATH} says {text}): name fewer",
+            self.away
+        );
+        knob::one(root, PATH, &knob::mask(&left), Form::Mask, ABSENT)
+    }
+}
