@@ -90,6 +90,15 @@ impl Journal {
         Ok((Self { path, file, boot }, told))
     }
 
+    /// A journal in a directory of its own, for tests.
+    #[cfg(test)]
+    pub fn scratch() -> (tempfile::TempDir, Self) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal.jsonl");
+        let file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
+        (dir, Self { path, file, boot: boot_id() })
+    }
+
     /// Writes an entry durably; only then may the thing be borrowed.
     ///
     /// # Errors

@@ -220,3 +220,59 @@ fn ignored(root: &Root, wanted: &Parameters) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        agent::journal::Journal,
+        tuning::trial::{applied, machine, refusal},
+    };
+
+    const LINE: &str =
+        "BOOT_IMAGE=/vmlinuz isolcpus=domain,managed_irq,2-3 nohz-full=2,3 threadirqs quiet -- idle=poll\n";
+
+    fn note(options: &str, files: &[(&str, &str)]) -> Result<String> {
+        let tree = machine(&[&[("proc/cmdline", LINE)], files].concat());
+        let (_dir, mut journal) = Journal::scratch();
+        Ok(applied("boot", options, &tree.root, &mut journal)?.note.unwrap_or_default())
+    }
+
+    #[test]
+    fn what_is_there_is_recognised_and_recorded() {
+        for options in
+            ["nohz_full = '2-3'", "parameters = 'threadirqs'", "isolcpus = 'domain,managed_irq,2-3,threadirqs'"]
+        {
+            let note = note(options, &[]).unwrap();
+            assert_eq!(note, "the kernel was booted with isolcpus=domain,managed_irq,2-3 nohz_full=2,3 threadirqs");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_never_applied_but_printed() {
+        let tree = machine(&[("proc/cmdline", LINE), ("boot/config-6.12.9-amd64", "CONFIG_HZ=250\n")]);
+        let error = refusal("boot", "nohz_full = 3\nidle = 'poll'\nthreadirqs = true", &tree);
+        assert!(error.contains("\n  idle=poll nohz_full=3\nin place of\n  nohz_full=2,3\n"), "{error}");
+        assert!(error.contains("built without CONFIG_NO_HZ_FULL"), "{error}");
+    }
+
+    /// The line alone proves nothing: what the kernel says of its CPUs does.
+    #[test]
+    fn a_kernel_that_did_not_listen_is_found_out() {
+        let isolated = |cpus| note("isolcpus = 'domain,managed_irq,2-3'", &[("sys/devices/system/cpu/isolated", cpus)]);
+        assert!(isolated("2-3\n").is_ok());
+        assert!(isolated("\n").unwrap_err().to_string().contains("does not do it"));
+    }
+
+    #[test]
+    fn words_are_read_as_they_are_typed() {
+        let read = |text: &str| read(text.parse().unwrap()).map(|all| shown(&all)).map_err(|error| error.to_string());
+        assert_eq!(read("rcu_nocbs = '1,threadirqs'").unwrap(), "rcu_nocbs=1 threadirqs");
+        assert_eq!(read("parameters = 'nosmt,threadirqs'").unwrap(), "nosmt threadirqs");
+        assert!(read("isolcpu = '1'").unwrap_err().contains("did you mean `isolcpus`"));
+        assert!(read("isolcpus = ''").unwrap_err().contains("needs a value"));
+        assert!(read("threadirqs = 'yes'").unwrap_err().contains("has no value"));
+        assert!(read("nohz_full = true").unwrap_err().contains("cannot be"));
+        assert!(read("").is_err());
+    }
+}

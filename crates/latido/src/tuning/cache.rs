@@ -101,3 +101,42 @@ fn absent(root: &Root) -> &'static str {
         false => "this processor or kernel cannot divide its cache (no resctrl in /proc/filesystems): leave this out",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+    use crate::tuning::trial::{Proof, machine, refusal};
+
+    const ALL: &str = "sys/fs/resctrl/schemata";
+    const FILES: &[(&str, &str)] = &[
+        (ALL, "    MB:0=100;1=100\n    L3:0=fffff;1=fffff\n"),
+        ("sys/fs/resctrl/cpus_list", "0-3\n"),
+        ("sys/fs/resctrl/info/L3/min_cbm_bits", "1\n"),
+        ("proc/filesystems", "nodev\tsysfs\nnodev\tresctrl\n"),
+    ];
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "cache",
+            options: "cpus = '2-3'\nways = 4",
+            files: FILES,
+            after: &[
+                (ALL, "    MB:0=100;1=100\n    L3:0=ffff;1=ffff\n"),
+                ("sys/fs/resctrl/latido/schemata", "L3:0=f0000;1=f0000"),
+                ("sys/fs/resctrl/latido/cpus_list", "2,3"),
+            ],
+            other: (ALL, "    MB:0=100;1=100\n    L3:0=1;1=1\n"),
+            without: &[(ALL, "mount -t resctrl")],
+        };
+        proof.holds();
+    }
+
+    #[test]
+    fn what_cannot_be_divided_is_refused() {
+        assert!(refusal("cache", "cpus = '1'\nways = 2", &machine(&[])).contains("no resctrl in /proc/filesystems"));
+        assert!(refusal("cache", "cpus = '1'\nways = 20", &machine(FILES)).contains("leaves none"));
+        assert_eq!(split(0b1111_0000, 1), Some((0b1000_0000, 0b0111_0000)));
+        assert_eq!(split(0b11, 2), None);
+    }
+}

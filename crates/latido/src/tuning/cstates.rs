@@ -145,3 +145,69 @@ fn read(root: &Root) -> Result<String> {
     root.open(KNOB)?.read_exact(&mut bytes)?;
     Ok(i32::from_ne_bytes(bytes).to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        agent::journal::Journal,
+        tuning::trial::{Proof, applied, machine, refusal},
+    };
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "cstates",
+            options: "mode = 'disable'\nlatency = '10us'",
+            files: &[
+                ("sys/devices/system/cpu/online", "0-1\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state0/name", "POLL\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "0\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state0/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state1/name", "C1\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state1/latency", "1\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state2/name", "C6\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state2/latency", "133\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state3/name", "C10\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state3/latency", "230\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state3/disable", "1\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state0/name", "POLL\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state0/latency", "0\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state0/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state1/name", "C1\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state1/latency", "1\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state1/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state2/name", "C6\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state2/latency", "133\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state3/name", "C10\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state3/latency", "230\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state3/disable", "1\n"),
+            ],
+            after: &[
+                ("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "1\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "1\n"),
+            ],
+            other: ("sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "2\n"),
+            without: &[("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "there is no")],
+        };
+        proof.holds();
+    }
+
+    #[test]
+    fn no_idle_states_are_an_error_and_none_too_deep_is_none() {
+        assert!(refusal("cstates", "mode = 'disable'", &machine(&[])).contains("no CPU has a directory cpuidle"));
+        let tree = machine(&[("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "0\n")]);
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("cstates", "mode = 'disable'", &tree.root, &mut journal).unwrap();
+        assert!(record.in_force && record.note.unwrap().contains("no idle state in use"));
+    }
+
+    /// By hand nobody would hold it.
+    #[test]
+    fn what_is_held_is_for_runs_alone() {
+        let error = refusal("cstates", "", &machine(&[("dev/cpu_dma_latency", "")]));
+        assert!(error.contains("as long as a process holds it"), "{error}");
+    }
+}

@@ -11,6 +11,9 @@ pub fn printed(root: &Root, path: &str, value: &str, form: Form) -> String {
         Some(body) => (body, "\n"),
         None => (old.as_str(), ""),
     };
+    if old.is_empty() {
+        return value.into();
+    }
     let new = match form {
         Form::Choice => choice(body, value),
         Form::Mask => mask(body, value),

@@ -129,3 +129,70 @@ fn fix(root: &Root, policy: &str, turbo: Turbo) -> Result<[Option<Step>; 2]> {
     // The minimum first: it must never be above the maximum, on the way back neither.
     Ok([set("scaling_min_freq")?, set("scaling_max_freq")?])
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::{Proof, machine, refusal};
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "frequency",
+            options: "fixed = 'max'",
+            files: &[
+                ("sys/devices/system/cpu/cpufreq/policy0/affected_cpus", "0 1\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_driver", "intel_pstate\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_available_governors", "performance powersave \n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq", "400000\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "4700000\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/base_frequency", "2800000\n"),
+                ("sys/devices/system/cpu/cpufreq/policy2/affected_cpus", "2 3\n"),
+                ("sys/devices/system/cpu/cpufreq/policy2/scaling_driver", "intel_pstate\n"),
+                ("sys/devices/system/cpu/cpufreq/policy2/scaling_available_governors", "performance powersave \n"),
+                ("sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "powersave\n"),
+                ("sys/devices/system/cpu/cpufreq/policy2/scaling_min_freq", "400000\n"),
+                ("sys/devices/system/cpu/cpufreq/policy2/scaling_max_freq", "4700000\n"),
+                ("sys/devices/system/cpu/cpufreq/policy2/base_frequency", "2800000\n"),
+                ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
+            ],
+            after: &[
+                ("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq", "2800000\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "2800000\n"),
+                ("sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "performance\n"),
+                ("sys/devices/system/cpu/cpufreq/policy2/scaling_min_freq", "2800000\n"),
+                ("sys/devices/system/cpu/cpufreq/policy2/scaling_max_freq", "2800000\n"),
+            ],
+            other: ("sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "schedutil\n"),
+            without: &[
+                ("sys/devices/system/cpu/cpufreq", "has no policy"),
+                ("sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "no governors"),
+            ],
+        };
+        proof.holds();
+    }
+
+    /// acpi-cpufreq and ARM boards: another switch for turbo, or none.
+    #[test]
+    fn the_other_switch_and_none() {
+        let policy = |file: &str| format!("sys/devices/system/cpu/cpufreq/policy0/{file}");
+        let (cpus, governor, boost) = (policy("affected_cpus"), policy("scaling_governor"), &super::BOOST[1..]);
+        let files = [(cpus.as_str(), "0 1 2 3\n"), (governor.as_str(), "ondemand\n"), (boost, "1\n")];
+        let after = [(boost, "0\n"), (governor.as_str(), "performance\n")];
+        let other = (governor.as_str(), "schedutil\n");
+        Proof { name: "frequency", options: "", files: &files, after: &after, other, without: &[] }.holds();
+        let (files, after) = (&files[..2], &after[1..]);
+        Proof { name: "frequency", options: "", files, after, other, without: &[] }.holds();
+    }
+
+    #[test]
+    fn a_governor_that_the_driver_does_not_have_is_named() {
+        let policy = |file: &str| format!("sys/devices/system/cpu/cpufreq/policy0/{file}");
+        let (cpus, offered) = (policy("affected_cpus"), policy("scaling_available_governors"));
+        let tree = machine(&[(&cpus, "0\n"), (&offered, "performance powersave \n")]);
+        let error = refusal("frequency", "governor = 'schedutil'", &tree);
+        assert!(error.contains("it has performance powersave"), "{error}");
+    }
+}

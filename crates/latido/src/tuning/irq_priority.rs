@@ -74,3 +74,44 @@ fn handles(comm: &str, part: &str) -> bool {
     let Some((number, name)) = comm.strip_prefix("irq/").and_then(|rest| rest.split_once('-')) else { return false };
     part == "all" || number == part || (part.parse::<u32>().is_err() && name.contains(part))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        machine::fixture::Tree,
+        tuning::trial::{Proof, machine, refusal, thread},
+    };
+
+    const FIFO: &str = r#"{"policy":"fifo","prio":50}"#;
+
+    fn threaded() -> Tree {
+        let tree = machine(&[]);
+        thread(&tree, 50, "irq/24-eth0-rx-0", FIFO);
+        thread(&tree, 51, "irq/25-eth0-tx-0", FIFO);
+        thread(&tree, 52, "irq/124-ahci", FIFO);
+        thread(&tree, 53, "ksoftirqd/0", r#"{"policy":"other"}"#);
+        tree
+    }
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let new = r#"{"policy":"fifo","prio":80}"#;
+        let other = ("proc/50/policy", r#"{"policy":"fifo","prio":90}"#);
+        for (irq, tids) in [("24", &[50][..]), ("eth0", &[50, 51]), ("24,ahci", &[50, 52]), ("all", &[50, 51, 52])] {
+            let paths: Vec<String> = tids.iter().map(|tid| format!("proc/{tid}/policy")).collect();
+            let after: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), new)).collect();
+            let options = format!("irq = '{irq}'\nprio = 80");
+            let without = &[("proc/50", "boot with threadirqs")];
+            let without = if irq.starts_with("24") { &without[..] } else { &[] };
+            let proof = Proof { name: "irq-priority", options: &options, files: &[], after: &after, other, without };
+            proof.holds_on(threaded);
+        }
+    }
+
+    #[test]
+    fn what_no_thread_handles_is_named_with_what_there_is() {
+        let error = refusal("irq-priority", "irq = '4'\nprio = 80", &threaded());
+        assert!(error.contains("interrupt `4`") && error.contains("irq/124-ahci"), "{error}");
+        assert!((super::DEF.new)("irq = '4'\nprio = 99".parse().unwrap()).is_err());
+    }
+}

@@ -84,7 +84,9 @@ pub fn mask(cpus: &CpuSet) -> String {
             *word |= 1 << (cpu % 32);
         }
     }
-    mask.iter().rev().map(|word| format!("{word:08x}")).collect::<Vec<_>>().join(",")
+    let mut words = mask.iter().rev();
+    let first = words.next().map(|word| format!("{word:x}"));
+    first.into_iter().chain(words.map(|word| format!("{word:08x}"))).collect::<Vec<_>>().join(",")
 }
 
 /// The CPUs of such a mask.
@@ -115,8 +117,8 @@ mod tests {
 
     #[test]
     fn masks_are_written_in_words_of_32_bits() {
-        assert_eq!(mask(&"0-3".parse().unwrap()), "0000000f");
-        assert_eq!(mask(&"0,33".parse().unwrap()), "00000002,00000001");
+        assert_eq!(mask(&"0-3".parse().unwrap()), "f");
+        assert_eq!(mask(&"0,33".parse().unwrap()), "2,00000001");
         assert!(unmask("x").is_err());
     }
 }

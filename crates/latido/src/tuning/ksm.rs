@@ -54,3 +54,21 @@ impl Tuning for Ksm {
         knob::one(root, "/sys/kernel/mm/ksm/run", value, Form::Plain, ABSENT)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::Proof;
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "ksm",
+            options: "run = 'unmerge'",
+            files: &[("sys/kernel/mm/ksm/run", "1\n")],
+            after: &[("sys/kernel/mm/ksm/run", "2\n")],
+            other: ("sys/kernel/mm/ksm/run", "0\n"),
+            without: &[("sys/kernel/mm/ksm/run", "CONFIG_KSM")],
+        };
+        proof.holds();
+    }
+}

@@ -112,3 +112,39 @@ fn coalescing(root: &Root, device: &str) -> Result<Vec<Option<Step>>> {
     ensure!(known, "{device} gathers no interrupts, or does not tell: leave coalesce=as-is");
     Ok(steps)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::{Proof, machine, refusal};
+
+    /// As `ethtool -c` of version 6 prints it.
+    const BEFORE: &str = "Coalesce parameters for eth0:\nAdaptive RX: on  TX: off\nstats-block-usecs:\tn/a\n\n\
+                          rx-usecs:\t3\nrx-frames:\tn/a\n\ntx-usecs:\tn/a\n";
+    const AFTER: &str = "Coalesce parameters for eth0:\nAdaptive RX: off  TX: off\nstats-block-usecs:\tn/a\n\n\
+                         rx-usecs:\t0\nrx-frames:\tn/a\n\ntx-usecs:\tn/a\n";
+    const THREADED: &str = "sys/class/net/eth0/threaded";
+    const FILES: &[(&str, &str)] = &[("ethtool/eth0", BEFORE), (THREADED, "0\n")];
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "nic",
+            options: "device = 'eth0'\nthreaded = 'on'",
+            files: FILES,
+            after: &[("ethtool/eth0", AFTER), (THREADED, "1\n")],
+            other: (THREADED, "2\n"),
+            without: &[(THREADED, "5.12"), ("ethtool/eth0", "ethtool -c eth0 failed"), ("sys/class/net", "no network")],
+        };
+        proof.holds();
+    }
+
+    #[test]
+    fn a_name_is_a_name() {
+        for name in ["", "../../x", "-C", "a b"] {
+            let table = toml::Table::from_iter([("device".to_string(), name.into())]);
+            assert!((super::DEF.new)(table).is_err(), "{name}");
+        }
+        let error = refusal("nic", "device = 'eth1'", &machine(FILES));
+        assert!(error.contains("no network device `eth1`; there are eth0"), "{error}");
+    }
+}

@@ -44,3 +44,34 @@ impl Tuning for NumaBalancing {
         knob::one(root, "/proc/sys/kernel/numa_balancing", self.balancing.digit(), Form::Plain, ABSENT)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        agent::journal::Journal,
+        tuning::trial::{Proof, applied, machine},
+    };
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "numa-balancing",
+            options: "",
+            files: &[("proc/sys/kernel/numa_balancing", "1\n")],
+            after: &[("proc/sys/kernel/numa_balancing", "0\n")],
+            other: ("proc/sys/kernel/numa_balancing", "2\n"),
+            without: &[("proc/sys/kernel/numa_balancing", "CONFIG_NUMA_BALANCING")],
+        };
+        proof.holds();
+    }
+
+    /// Nothing to do is said, and changes nothing.
+    #[test]
+    fn a_machine_that_is_so_already_is_left_alone() {
+        let tree = machine(&[("proc/sys/kernel/numa_balancing", "0\n")]);
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("numa-balancing", "", &tree.root, &mut journal).unwrap();
+        assert!(record.in_force && record.changes.is_empty());
+        assert!(record.note.unwrap().contains("already"));
+    }
+}

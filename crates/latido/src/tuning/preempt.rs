@@ -66,3 +66,31 @@ impl Tuning for Preempt {
         knob::one(root, "/sys/kernel/debug/sched/preempt", self.model.word(), Form::Choice, &absent)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::{Proof, machine, refusal};
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "preempt",
+            options: "model = 'full'",
+            files: &[
+                ("sys/kernel/debug/sched/preempt", "none (voluntary) full lazy \n"),
+                ("sys/kernel/debug/sched/features", "GENTLE\n"),
+            ],
+            after: &[("sys/kernel/debug/sched/preempt", "none voluntary (full) lazy \n")],
+            other: ("sys/kernel/debug/sched/preempt", "none voluntary full (lazy) \n"),
+            without: &[("sys/kernel/debug/sched/preempt", "preempt=full"), ("sys/kernel/debug", "mount -t debugfs")],
+        };
+        proof.holds();
+    }
+
+    #[test]
+    fn a_model_that_the_kernel_does_not_have_is_named() {
+        let tree = machine(&[("sys/kernel/debug/sched/preempt", "(full) lazy \n")]);
+        let error = refusal("preempt", "model = 'none'", &tree);
+        assert!(error.contains("no choice `none`: it has full, lazy"), "{error}");
+    }
+}

@@ -59,3 +59,21 @@ impl Tuning for Printk {
         knob::one(root, PATH, &level, Form::Plain, ABSENT)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::Proof;
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "printk",
+            options: "",
+            files: &[("proc/sys/kernel/printk", "7\t4\t1\t7\n")],
+            after: &[("proc/sys/kernel/printk", "1\t4\t1\t7\n")],
+            other: ("proc/sys/kernel/printk", "3\t4\t1\t7\n"),
+            without: &[("proc/sys/kernel/printk", "CONFIG_PRINTK")],
+        };
+        proof.holds();
+    }
+}

@@ -111,3 +111,66 @@ fn threads(root: &Root, prefix: &str, absent: &str) -> Result<Vec<Thread>> {
     ensure!(!found.is_empty(), "there is no thread {prefix}*: {absent}");
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        machine::fixture::Tree,
+        tuning::trial::{Proof, machine, refusal, thread},
+    };
+
+    const OTHER: &str = r#"{"policy":"other","nice":0}"#;
+    const FIFO: &str = r#"{"policy":"fifo","prio":1}"#;
+
+    fn nocb() -> Tree {
+        let tree = machine(&[("sys/kernel/rcu_expedited", "1\n"), ("sys/kernel/rcu_normal", "0\n")]);
+        thread(&tree, 20, "rcuog/0", OTHER);
+        thread(&tree, 21, "rcuop/1", OTHER);
+        thread(&tree, 22, "rcub/0", FIFO);
+        thread(&tree, 23, "rcu_preempt", FIFO);
+        tree
+    }
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let new = r#"{"policy":"fifo","prio":5}"#;
+        let proof = Proof {
+            name: "rcu",
+            options: "cpus = '0'\nprio = 5\nboost = 5\ngrace = 'normal'",
+            files: &[],
+            after: &[
+                ("proc/20/affinity", "0"),
+                ("proc/21/affinity", "0"),
+                ("proc/20/policy", new),
+                ("proc/21/policy", new),
+                ("proc/22/policy", new),
+                ("sys/kernel/rcu_expedited", "0\n"),
+                ("sys/kernel/rcu_normal", "1\n"),
+            ],
+            other: ("proc/21/affinity", "1-2"),
+            without: &[("proc/22", "CONFIG_RCU_BOOST"), ("sys/kernel/rcu_normal", "CONFIG_TINY_RCU")],
+        };
+        proof.holds_on(nocb);
+    }
+
+    #[test]
+    fn a_kernel_without_callback_threads_says_which_parameter_makes_them() {
+        assert!(refusal("rcu", "cpus = '0'", &machine(&[])).contains("rcu_nocbs=CPUS"));
+        let error = (super::DEF.new)(toml::Table::new()).err().unwrap();
+        assert!(error.to_string().contains("one of its options"), "{error}");
+    }
+
+    /// A thread that ended, or another one of the same number, is not touched.
+    #[test]
+    fn an_ended_thread_is_left_alone() {
+        let tree = nocb();
+        let (_dir, mut journal) = crate::agent::journal::Journal::scratch();
+        crate::tuning::trial::applied("rcu", "cpus = '0'\nprio = 5", &tree.root, &mut journal).unwrap();
+        std::fs::remove_dir_all(tree.root.path("proc/20")).unwrap();
+        thread(&tree, 21, "other", OTHER);
+        tree.write("proc/21/stat", &format!("21 (other) S {}999 0", "0 ".repeat(18)));
+        let told = journal.settle().unwrap();
+        assert_eq!(told.iter().filter(|told| told.contains("is gone")).count(), 2, "{told:?}");
+        assert_eq!(tree.root.read("proc/21/affinity").as_deref(), Some("0-3"));
+    }
+}

@@ -69,3 +69,33 @@ impl Tuning for ResumeLatency {
         Ok(knob::wanted(steps.collect::<Result<Vec<_>>>()?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::Proof;
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "resume-latency",
+            options: "cpus = '2-3'",
+            files: &[
+                ("sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us", "0\n"),
+                ("sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "100\n"),
+            ],
+            after: &[
+                ("sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us", "n/a\n"),
+                ("sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "n/a\n"),
+            ],
+            other: ("sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "50\n"),
+            without: &[("sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "CONFIG_CPU_IDLE")],
+        };
+        proof.holds();
+    }
+
+    #[test]
+    fn part_of_a_microsecond_is_refused() {
+        let error = (super::DEF.new)("latency = '500ns'".parse().unwrap()).err().unwrap();
+        assert!(error.to_string().contains("whole microseconds"), "{error}");
+    }
+}

@@ -111,3 +111,59 @@ fn siblings_of(root: &Root, kept: &CpuSet, cores: &[CpuSet]) -> Result<Vec<Optio
     }
     Ok(steps)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        agent::journal::Journal,
+        tuning::trial::{Proof, applied, machine, refusal},
+    };
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "smt",
+            options: "off = 'all'",
+            files: FILES,
+            after: &[("sys/devices/system/cpu/smt/control", "off\n")],
+            other: ("sys/devices/system/cpu/smt/control", "forceoff\n"),
+            without: &[("sys/devices/system/cpu/smt/control", "CONFIG_HOTPLUG_SMT")],
+        };
+        proof.holds();
+    }
+
+    const FILES: &[(&str, &str)] = &[
+        ("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0,2\n"),
+        ("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3\n"),
+        ("sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "0,2\n"),
+        ("sys/devices/system/cpu/cpu3/topology/thread_siblings_list", "1,3\n"),
+        ("sys/devices/system/cpu/smt/control", "on\n"),
+        ("sys/devices/system/cpu/cpu2/online", "1\n"),
+        ("sys/devices/system/cpu/cpu3/online", "1\n"),
+    ];
+
+    #[test]
+    fn the_siblings_of_some_cpus_go_offline() {
+        let sibling = "sys/devices/system/cpu/cpu3/online";
+        let proof = Proof {
+            name: "smt",
+            options: "off = '1'",
+            files: FILES,
+            after: &[(sibling, "0\n")],
+            other: (sibling, "2\n"),
+            without: &[(sibling, "cannot go offline")],
+        };
+        proof.holds();
+        for (off, said) in [("1,3", "share one core"), ("9", "CPU 9 is not online")] {
+            let error = refusal("smt", &format!("off = '{off}'"), &machine(FILES));
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn without_an_option_siblings_are_named_and_nothing_changes() {
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("smt", "", &machine(FILES).root, &mut journal).unwrap();
+        assert!(record.changes.is_empty() && record.note.unwrap().ends_with("shared a core: (0,2) (1,3)"));
+    }
+}

@@ -152,7 +152,13 @@ impl Step {
     pub fn apply(&self, root: &Root) -> Result<()> {
         match self {
             Self::Value { path, new, form, .. } => write(root, path, new, *form),
-            Self::Within { path, new, form } => write(root, path, new, *form),
+            Self::Within { path, new, form } => {
+                // The files of a control group come with it.
+                if !root.is_live() {
+                    fs::write(root.path(path), "")?;
+                }
+                write(root, path, new, *form)
+            }
             Self::Policy { tid, start, new, .. } => match started(root, *tid) == Some(*start) {
                 true => thread::set_policy(root, *tid, *new),
                 false => Ok(()),

@@ -92,3 +92,30 @@ impl Tuning for Thp {
         Ok(knob::wanted([enabled, defrag.flatten()]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::Proof;
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "thp",
+            options: "defrag = 'defer+madvise'",
+            files: &[
+                ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+                ("sys/kernel/mm/transparent_hugepage/defrag", "always defer defer+madvise [madvise] never\n"),
+            ],
+            after: &[
+                ("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n"),
+                ("sys/kernel/mm/transparent_hugepage/defrag", "always defer [defer+madvise] madvise never\n"),
+            ],
+            other: ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n"),
+            without: &[
+                ("sys/kernel/mm/transparent_hugepage/enabled", "CONFIG_TRANSPARENT_HUGEPAGE"),
+                ("sys/kernel/mm/transparent_hugepage/defrag", "CONFIG_TRANSPARENT_HUGEPAGE"),
+            ],
+        };
+        proof.holds();
+    }
+}

@@ -99,3 +99,66 @@ fn servers(root: &Root) -> Result<Vec<Option<super::step::Step>>> {
     };
     names.iter().map(off).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        agent::journal::Journal,
+        tuning::trial::{Proof, applied, machine},
+    };
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "throttle",
+            options: "",
+            files: &[
+                ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
+                ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000\n"),
+                ("sys/kernel/debug/sched/fair_server/cpu1/runtime", "50000000\n"),
+            ],
+            after: &[
+                ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
+                ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "0\n"),
+                ("sys/kernel/debug/sched/fair_server/cpu1/runtime", "0\n"),
+            ],
+            other: ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "10000000\n"),
+            without: &[
+                ("sys/kernel/debug/sched", "server=as-is"),
+                ("sys/kernel/debug", "mount -t debugfs"),
+                ("proc/sys/kernel/sched_rt_runtime_us", "mount -t proc"),
+            ],
+        };
+        proof.holds();
+    }
+
+    /// Older kernels have no fair server, and nothing is missed.
+    #[test]
+    fn a_kernel_before_6_12_needs_no_debugfs() {
+        let runtime = "proc/sys/kernel/sched_rt_runtime_us";
+        let proof = Proof {
+            name: "throttle",
+            options: "",
+            files: &[(runtime, "950000\n"), ("proc/sys/kernel/osrelease", "6.1.0-13-amd64\n")],
+            after: &[(runtime, "-1\n")],
+            other: (runtime, "980000\n"),
+            without: &[],
+        };
+        proof.holds();
+    }
+
+    /// The budget of a group is told, and that it is lifted too.
+    #[test]
+    fn budgets_of_groups_are_named() {
+        let tree = machine(&[
+            ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
+            ("proc/self/cgroup", "4:cpu,cpuacct:/jobs\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/cpu.rt_runtime_us", "950000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/jobs/cpu.rt_runtime_us", "0\n"),
+        ]);
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("throttle", "server = 'as-is'", &tree.root, &mut journal).unwrap();
+        let note = record.note.unwrap();
+        assert!(note.contains("cpu,cpuacct/jobs") && note.contains("budget of 0 us"), "{note}");
+    }
+}

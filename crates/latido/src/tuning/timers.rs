@@ -44,3 +44,21 @@ impl Tuning for Timers {
         knob::one(root, "/proc/sys/kernel/timer_migration", self.migration.digit(), Form::Plain, ABSENT)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::Proof;
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "timers",
+            options: "",
+            files: &[("proc/sys/kernel/timer_migration", "1\n")],
+            after: &[("proc/sys/kernel/timer_migration", "0\n")],
+            other: ("proc/sys/kernel/timer_migration", "2\n"),
+            without: &[("proc/sys/kernel/timer_migration", "CONFIG_NO_HZ_COMMON")],
+        };
+        proof.holds();
+    }
+}

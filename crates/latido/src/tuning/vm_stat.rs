@@ -57,3 +57,29 @@ impl Tuning for VmStat {
         knob::one(root, "/proc/sys/vm/stat_interval", &seconds, Form::Plain, ABSENT)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::Proof;
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "vm-stat",
+            options: "interval = '60s'",
+            files: &[("proc/sys/vm/stat_interval", "1\n")],
+            after: &[("proc/sys/vm/stat_interval", "60\n")],
+            other: ("proc/sys/vm/stat_interval", "10\n"),
+            without: &[("proc/sys/vm/stat_interval", "CONFIG_SMP")],
+        };
+        proof.holds();
+    }
+
+    #[test]
+    fn part_of_a_second_is_refused() {
+        for text in ["interval = '0s'", "interval = '1500ms'"] {
+            let error = (super::DEF.new)(text.parse().unwrap()).err().unwrap();
+            assert!(error.to_string().contains("whole seconds"), "{error}");
+        }
+    }
+}

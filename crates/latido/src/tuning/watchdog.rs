@@ -56,3 +56,30 @@ impl Tuning for Watchdog {
         Ok(knob::wanted(steps.collect::<Result<Vec<_>>>()?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::{Proof, machine, refusal};
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "watchdog",
+            options: "",
+            files: &[
+                ("proc/sys/kernel/watchdog", "1\n"),
+                ("proc/sys/kernel/nmi_watchdog", "1\n"),
+                ("proc/sys/kernel/soft_watchdog", "1\n"),
+            ],
+            after: &[("proc/sys/kernel/nmi_watchdog", "0\n"), ("proc/sys/kernel/soft_watchdog", "0\n")],
+            other: ("proc/sys/kernel/nmi_watchdog", "7\n"),
+            without: &[],
+        };
+        proof.holds();
+    }
+
+    #[test]
+    fn a_kernel_without_any_says_so() {
+        assert!(refusal("watchdog", "", &machine(&[])).contains("CONFIG_LOCKUP_DETECTOR"));
+    }
+}

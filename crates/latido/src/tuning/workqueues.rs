@@ -50,3 +50,42 @@ impl Tuning for Workqueues {
         knob::one(root, PATH, &knob::mask(&left), Form::Mask, ABSENT)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::{Proof, machine, refusal};
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "workqueues",
+            options: "away = '2-3'",
+            files: &[("sys/devices/virtual/workqueue/cpumask", "f\n")],
+            after: &[("sys/devices/virtual/workqueue/cpumask", "3\n")],
+            other: ("sys/devices/virtual/workqueue/cpumask", "7\n"),
+            without: &[("sys/devices/virtual/workqueue/cpumask", "before 4.1")],
+        };
+        proof.holds();
+    }
+
+    /// A server prints 32 bits to a word; the same are written.
+    #[test]
+    fn many_cpus_make_many_words() {
+        let files = [(&super::PATH[1..], "00ffffff,ffffffff\n")];
+        let proof = Proof {
+            name: "workqueues",
+            options: "away = '0-31'",
+            files: &files,
+            after: &[(&super::PATH[1..], "00ffffff,00000000\n")],
+            other: (&super::PATH[1..], "00000000,00000001\n"),
+            without: &[],
+        };
+        proof.holds();
+    }
+
+    #[test]
+    fn some_cpu_must_be_left() {
+        let error = refusal("workqueues", "away = '0-3'", &machine(&[(&super::PATH[1..], "f\n")]));
+        assert!(error.contains("leaves no CPU"), "{error}");
+    }
+}
