@@ -118,7 +118,7 @@ fn applied_shown_and_undone() {
     assert_eq!(fake.read("sys/fs/resctrl/schemata"), "    MB:0=100\n    L3:0=3ffff\n");
     let status = fake.status();
     let applied = status["applied"].as_array().unwrap();
-    assert_eq!(applied.len(), 11);
+    assert_eq!(applied.len(), 12);
     assert!(applied.iter().all(|line| line["in_force"] == true), "{status:#}");
     assert_eq!((&status["unsettled"], &status["void"]), (&serde_json::json!([]), &serde_json::json!([])));
     // One by name, then all others, the last one first.
@@ -126,7 +126,7 @@ fn applied_shown_and_undone() {
         text(&fake.tune(&["undo", "thp"], None)),
         "thp: /sys/kernel/mm/transparent_hugepage/enabled: back to madvise\n"
     );
-    assert_eq!(fake.status()["applied"].as_array().unwrap().len(), 10);
+    assert_eq!(fake.status()["applied"].as_array().unwrap().len(), 11);
     let said = text(&fake.tune(&["undo"], None));
     assert!(said.starts_with("irq-priority: ") && said.trim_end().ends_with("timer_migration: back to 1"), "{said}");
     fake.is_as_before("undone");
@@ -232,10 +232,10 @@ fn a_journal_from_before_a_reboot_is_void() {
 fn wrong_words_are_usage_errors() {
     let fake = Fake::new();
     for (words, said) in [
-        (&["apply", "tph"][..], "there is no tuning `tph` (did you mean `thp`?)"),
+        (&["apply", "timer"][..], "there is no tuning `timer` (did you mean `timers`?)"),
         (&["apply", "thp:allways"], "did you mean `always`?"),
         (&["apply", "workqueues"], "`away` is required"),
-        (&["undo", "tph"], "did you mean `thp`?"),
+        (&["undo", "timer"], "did you mean `timers`?"),
         (&["undo", "thp:never"], "a name alone, without options"),
     ] {
         let output = fake.tune(words, None);
@@ -311,6 +311,56 @@ fn boot_parameters_are_required_and_never_applied() {
     assert!(said.contains("\n  rcutree.kthread_prio=97 threadirqs\n") || said.contains("kthread_prio=97\n"), "{said}");
     assert!(said.contains("nothing was started"), "{said}");
     assert_eq!(world.runs(), Vec::<PathBuf>::new());
+}
+
+/// Where the kernel is locked, debugfs can be mounted and not read: refused with the remedy. (In a mount namespace of its
+/// own, so that nobody else sees it.)
+#[test]
+fn what_needs_debugfs_is_applied_or_says_why_not() {
+    if !common::root("debugfs in a namespace") || !common::installed("unshare", "debugfs in a namespace") {
+        return;
+    }
+    let world = World::new();
+    let model = "/sys/kernel/debug/sched/preempt";
+    let script = format!(
+        "mount -t debugfs none /sys/kernel/debug || exit 77; cat {model}; \"$0\" tune apply preempt:full; status=$?; \
+         \"$0\" tune undo; cat {model}; exit $status"
+    );
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_latido")]);
+    let output = command.env("LATIDO_STATE", world.state()).output().unwrap();
+    let said = stderr(&output);
+    match output.status.code() {
+        Some(0) => {
+            let out = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(out.lines().next(), out.lines().last(), "{out}");
+        }
+        Some(1) => {
+            let why = ["kernel lockdown", "is fixed", "has no choice `full`"];
+            assert!(why.iter().any(|why| said.contains(why)), "{said}");
+            assert!(said.contains("(nothing was changed)"), "{said}");
+        }
+        _ => common::skip("debugfs in a namespace", &said),
+    }
+}
+
+/// The page names every tuning and every option of it.
+#[test]
+fn the_page_of_tunings_is_complete() {
+    let path = format!("{}/../../docs/tunings.md", env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(path).unwrap();
+    for entry in latido::plan::kind::Kind::Tuning.entries() {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", entry.name)));
+        let row = row.unwrap_or_else(|| panic!("docs/tunings.md has no row for `{}`", entry.name));
+        assert!(entry.help.contains("Kernel document"), "{}: no kernel document", entry.name);
+        if entry.name == "boot" {
+            continue;
+        }
+        for option in latido::plan::kind::Kind::Tuning.options(entry.name) {
+            assert!(row.contains(&format!("`{option}`")), "`{option}` of `{}` is not in its row", entry.name);
+            assert!(entry.help.contains(&option), "`{option}` of `{}` is not in its help", entry.name);
+        }
+    }
 }
 
 /// The settings of this machine that the test below changes; put back whatever happens.

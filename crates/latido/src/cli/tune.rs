@@ -93,7 +93,7 @@ fn apply(words: &[String], root: &Root) -> Result<u8> {
 }
 
 fn undo(names: &[String], root: &Root) -> Result<u8> {
-    for name in names.iter().filter(|name| Kind::Tuning.entry(name).is_none()) {
+    if let Some(name) = names.iter().find(|name| Kind::Tuning.entry(name).is_none()) {
         let known = Kind::Tuning.entries();
         let hint = nearest(name, known.iter().map(|entry| entry.name));
         let only = if name.contains(':') { " (a name alone, without options)" } else { "" };

@@ -48,7 +48,7 @@ pub fn set(root: &Root, device: &str, key: &str, value: &str) -> Result<()> {
     Ok(fs::write(&path, lines.join("\n"))?)
 }
 
-/// A parameter in what `ethtool -c` prints: `rx-usecs:	8`, `Adaptive RX: on  TX: off`.
+/// A parameter in what `ethtool -c` prints: `rx-usecs: 8`, `Adaptive RX: on  TX: off`.
 fn find(text: &str, key: &str) -> Option<String> {
     let adaptive = |at: usize| {
         let line = text.lines().find_map(|line| line.strip_prefix("Adaptive RX:"))?;

@@ -1,11 +1,11 @@
 //! `preempt`: the preemption model of a kernel that can change it while it runs.
 
-use super::{Tuning, Wanted, knob, step::Form};
+use super::{Tuning, Wanted, knob, refusal, step::Form};
 use crate::{
     machine::Root,
     registry::{self, Def},
 };
-use anyhow::Result;
+use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 /// The list entry.
@@ -25,6 +25,8 @@ Kernel document: Documentation/admin-guide/kernel-parameters.txt, preempt=; kern
     main_option: Some("model"),
     new: |table| Ok(Box::new(registry::options::<Preempt>(table)?)),
 };
+
+const PATH: &str = "/sys/kernel/debug/sched/preempt";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,18 +60,23 @@ impl Tuning for Preempt {
     }
 
     fn wanted(&self, root: &Root) -> Result<Wanted> {
-        let absent = format!(
-            "the model of this kernel is fixed (no CONFIG_PREEMPT_DYNAMIC, or older than 5.13): boot with preempt={0}, \
-             which --tune boot:preempt={0} recognises, or another kernel",
-            self.model.word()
+        let word = self.model.word();
+        ensure!(
+            root.exists(PATH) || !root.exists("sys/kernel/debug/sched"),
+            "there is no {PATH}: the model of this kernel is fixed (no CONFIG_PREEMPT_DYNAMIC): take another kernel"
         );
-        knob::one(root, "/sys/kernel/debug/sched/preempt", self.model.word(), Form::Choice, &absent)
+        if let Err(error) = root.try_read(PATH) {
+            let error = refusal::of_read(root, PATH, "the kernel is older than 5.13", &error);
+            bail!("{error:#}; or boot with preempt={word}, which --tune boot:preempt={word} then recognises");
+        }
+        knob::one(root, PATH, word, Form::Choice, "")
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::{Proof, machine, refusal};
+    use crate::tuning::trial::{Proof, machine, refusal, unprivileged};
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn it_is_applied_and_undone() {
@@ -82,9 +89,28 @@ mod tests {
             ],
             after: &[("sys/kernel/debug/sched/preempt", "none voluntary (full) lazy \n")],
             other: ("sys/kernel/debug/sched/preempt", "none voluntary full (lazy) \n"),
-            without: &[("sys/kernel/debug/sched/preempt", "preempt=full"), ("sys/kernel/debug", "mount -t debugfs")],
+            without: &[
+                ("sys/kernel/debug/sched/preempt", "the model of this kernel is fixed"),
+                ("sys/kernel/debug", "mount -t debugfs"),
+            ],
         };
         proof.holds();
+    }
+
+    /// A locked kernel lets nobody open debugfs; the file is there all the same.
+    #[test]
+    fn lockdown_is_named_with_the_other_way() {
+        let path = "sys/kernel/debug/sched/preempt";
+        let tree = machine(&[
+            (path, "none voluntary (full) \n"),
+            ("sys/kernel/security/lockdown", "none [integrity] confidentiality\n"),
+        ]);
+        std::fs::set_permissions(tree.root.path(path), std::fs::Permissions::from_mode(0o0)).unwrap();
+        unprivileged(|| {
+            let error = refusal("preempt", "model = 'none'", &tree);
+            assert!(error.contains("lockdown (integrity) refuses debugfs"), "{error}");
+            assert!(error.contains("boot with preempt=none"), "{error}");
+        });
     }
 
     #[test]

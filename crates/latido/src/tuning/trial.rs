@@ -94,7 +94,7 @@ pub fn snapshot(root: &Root) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Runs on a thread that, root or not, may not write what its owner may not.
-fn unprivileged(work: impl FnOnce() + Send) {
+pub fn unprivileged(work: impl FnOnce() + Send) {
     use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
     std::thread::scope(|scope| {
         let run = scope.spawn(|| {
