@@ -2,7 +2,11 @@
 //!
 //! `journal.jsonl` in the state directory. Whoever finds entries of this boot that nobody owns any more undoes them.
 
-use crate::agent::lock;
+use crate::{
+    agent::lock,
+    machine::Root,
+    tuning::step::{Step, Undone},
+};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -20,7 +24,7 @@ pub const MARK: &str = "LATIDO_LOAD";
 struct Entry {
     /// The boot it belongs to; after a reboot it is void.
     boot: String,
-    /// Who wrote it: `run` entries are undone by recovery, `manual` ones never.
+    /// Who wrote it: all entries but `manual` ones are undone by recovery.
     owner: Owner,
     /// What was borrowed.
     what: Borrowed,
@@ -34,6 +38,8 @@ pub enum Owner {
     Run,
     /// A person, with `tune apply`: undone only by `tune undo`.
     Manual,
+    /// A `tune apply` or `tune undo` that has not come to its end: undone as a run's, so that half of it never stays.
+    Unsettled,
 }
 
 /// What was borrowed of the machine.
@@ -46,6 +52,15 @@ pub enum Borrowed {
         mark: String,
         /// For people.
         argv: Vec<String>,
+    },
+    /// A change of a setting, with its original.
+    Setting {
+        /// The tuning that wanted it.
+        tuning: String,
+        /// The root of the machine, where it is a fake one.
+        root: Option<PathBuf>,
+        /// What is changed.
+        change: Step,
     },
 }
 
@@ -63,9 +78,9 @@ impl Journal {
     /// # Errors
     /// The journal cannot be read or written.
     pub fn open(_lock: &lock::Lock) -> Result<(Self, Vec<String>)> {
-        let path = lock::state_dir().join("journal.jsonl");
+        let path = path();
         let boot = boot_id();
-        let told = recover(&path, &boot)?;
+        let told = recover(&path, &boot, &unowned)?.told;
         let file = OpenOptions::new()
             .create(true)
             .append(true)
@@ -75,12 +90,29 @@ impl Journal {
         Ok((Self { path, file, boot }, told))
     }
 
+    /// A journal in a directory of its own, for tests.
+    #[cfg(test)]
+    pub fn scratch() -> (tempfile::TempDir, Self) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal.jsonl");
+        let file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
+        (dir, Self { path, file, boot: boot_id() })
+    }
+
     /// Writes an entry durably; only then may the thing be borrowed.
     ///
     /// # Errors
     /// The journal cannot be written: then nothing must be borrowed.
     pub fn write(&mut self, what: Borrowed) -> Result<()> {
-        let entry = Entry { boot: self.boot.clone(), owner: Owner::Run, what };
+        self.write_for(Owner::Run, what)
+    }
+
+    /// The same on somebody's behalf.
+    ///
+    /// # Errors
+    /// As [`Journal::write`].
+    pub fn write_for(&mut self, owner: Owner, what: Borrowed) -> Result<()> {
+        let entry = Entry { boot: self.boot.clone(), owner, what };
         let mut line = serde_json::to_vec(&entry)?;
         line.push(b'\n');
         let path = &self.path;
@@ -97,8 +129,78 @@ impl Journal {
     /// # Errors
     /// Something would not go; it stays in the journal.
     pub fn settle(&mut self) -> Result<Vec<String>> {
-        recover(&self.path, &self.boot)
+        Ok(recover(&self.path, &self.boot, &unowned)?.told)
     }
+
+    /// Makes over to the person what `tune apply` has changed: from now on only `tune undo` puts it back.
+    ///
+    /// # Errors
+    /// The journal cannot be written; all is still to be put back.
+    pub fn keep(self) -> Result<()> {
+        hand_over(&self.path, &|entry| entry.owner == Owner::Unsettled, Owner::Manual)
+    }
+}
+
+/// Entries that recovery undoes: never what a person applied.
+fn unowned(entry: &Entry) -> bool {
+    entry.owner != Owner::Manual
+}
+
+/// What the journal holds, oldest first.
+#[derive(Debug, Default)]
+pub struct Standing {
+    /// Applied by hand and not undone yet.
+    pub by_hand: Vec<Borrowed>,
+    /// Of a run or a `tune` that is at work, or crashed.
+    pub unowned: Vec<Borrowed>,
+    /// From before the last boot.
+    pub void: Vec<Borrowed>,
+}
+
+/// What the journal holds now; changes nothing.
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn standing() -> Result<Standing> {
+    let (entries, _) = read(&path())?;
+    let boot = boot_id();
+    let mut standing = Standing::default();
+    for entry in entries {
+        match entry.owner {
+            _ if entry.boot != boot => standing.void.push(entry.what),
+            Owner::Manual => standing.by_hand.push(entry.what),
+            Owner::Run | Owner::Unsettled => standing.unowned.push(entry.what),
+        }
+    }
+    Ok(standing)
+}
+
+/// How an undoing went.
+#[derive(Debug, Default)]
+pub struct Recovery {
+    /// Put back, the last change first.
+    pub back: Vec<Borrowed>,
+    /// Not put back, and why, or what else a person should know.
+    pub told: Vec<String>,
+}
+
+/// Undoes what persons applied and `wanted` picks, and what a crash left.
+///
+/// # Errors
+/// Another latido is at work, or the journal cannot be read or written.
+pub fn undo_manual(wanted: &dyn Fn(&Borrowed) -> bool) -> Result<Recovery> {
+    // Between two cells of a run as well nothing may change.
+    let _run = lock::take("run", "tune undo")?;
+    let _lock = lock::take("lock", "tune undo")?;
+    let boot = boot_id();
+    let picked = |entry: &Entry| entry.owner == Owner::Manual && entry.boot == boot && wanted(&entry.what);
+    hand_over(&path(), &picked, Owner::Unsettled)?;
+    recover(&path(), &boot, &unowned)
+}
+
+/// The journal's file.
+pub fn path() -> PathBuf {
+    lock::state_dir().join("journal.jsonl")
 }
 
 /// Undoes what a run left behind, where the lock is free. For the host, after its supervisor was killed.
@@ -107,54 +209,132 @@ impl Journal {
 /// The lock is held, or the journal cannot be read.
 pub fn recover_now() -> Result<Vec<String>> {
     let _lock = lock::take("lock", "recovery")?;
-    recover(&lock::state_dir().join("journal.jsonl"), &boot_id())
+    Ok(recover(&path(), &boot_id(), &unowned)?.told)
 }
 
-fn recover(path: &Path, boot: &str) -> Result<Vec<String>> {
+/// Gives the picked entries another owner, all at once.
+fn hand_over(path: &Path, picked: &dyn Fn(&Entry) -> bool, owner: Owner) -> Result<()> {
+    let (mut entries, _) = read(path)?;
+    if !entries.iter().any(picked) {
+        return Ok(());
+    }
+    entries.iter_mut().filter(|entry| picked(entry)).for_each(|entry| entry.owner = owner);
+    rewrite(path, &entries)?;
+    crate::fault::point("agent");
+    Ok(())
+}
+
+/// Undoes the entries that are wanted, the last one first, and keeps the others. Tells what a person should know.
+fn recover(path: &Path, boot: &str, wanted: &dyn Fn(&Entry) -> bool) -> Result<Recovery> {
+    let (entries, told) = read(path)?;
+    let mut recovery = Recovery { told, ..Recovery::default() };
+    let mut kept = Vec::new();
+    for entry in entries.into_iter().rev() {
+        if entry.boot != boot {
+            let void = format!("{} is from before the last boot and void: the machine forgot it", entry.what);
+            recovery.told.push(void);
+        } else if !wanted(&entry) {
+            kept.push(entry);
+        } else {
+            match entry.what.undo() {
+                Ok(None) => recovery.back.push(entry.what),
+                Ok(Some(said)) => recovery.told.push(said),
+                // It stays in the journal: the next latido tries again.
+                Err(error) => {
+                    recovery.told.push(format!("{} could not be undone: {error:#}", entry.what));
+                    kept.push(entry);
+                }
+            }
+            crate::fault::point("agent");
+        }
+    }
+    kept.reverse();
+    rewrite(path, &kept)?;
+    Ok(recovery)
+}
+
+/// The entries of the journal, and what was wrong with it.
+fn read(path: &Path) -> Result<(Vec<Entry>, Vec<String>)> {
     let text = match fs::read(path) {
         Ok(text) => String::from_utf8_lossy(&text).into_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
         Err(error) => return Err(error).with_context(|| format!("cannot read the journal {}", path.display())),
     };
-    let mut told = Vec::new();
-    let mut kept = String::new();
-    for line in text.lines() {
-        // A line cut by a power failure was never acted upon: writing comes first.
-        let Ok(entry) = serde_json::from_str::<Entry>(line) else {
-            if !line.trim().is_empty() {
-                told.push(format!("a cut line in the journal {} was dropped", path.display()));
+    let (mut entries, mut told) = (Vec::new(), Vec::new());
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        match serde_json::from_str::<Entry>(line) {
+            Ok(entry) => entries.push(entry),
+            // A line cut by a power failure was never acted upon: writing comes first.
+            Err(_) => told.push(format!("a cut line in the journal {} was dropped", path.display())),
+        }
+    }
+    Ok((entries, told))
+}
+
+/// Replaces the journal by these entries, at once: a crash leaves the old one or the new one.
+fn rewrite(path: &Path, entries: &[Entry]) -> Result<()> {
+    if entries.is_empty() {
+        return match fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot remove the journal {}", path.display()))
             }
-            continue;
+            _ => Ok(()),
         };
-        if entry.boot != boot {
-            told.push("an entry of the journal is from before the last boot and void".to_string());
-        } else if entry.owner == Owner::Manual {
-            kept.push_str(line);
-            kept.push('\n');
-        } else {
-            match entry.what {
-                Borrowed::Load { mark, argv } => {
-                    let name = argv.first().map_or("load", String::as_str);
-                    match end_marked(&mark) {
-                        Ok(0) => {}
-                        Ok(ended) => told.push(format!("ended {ended} processes of the load `{name}`")),
-                        // It stays in the journal: the next latido tries again.
-                        Err(error) => {
-                            told.push(format!("load `{name}`: {error:#}"));
-                            kept.push_str(line);
-                            kept.push('\n');
-                        }
-                    }
-                }
+    }
+    let mut text = Vec::new();
+    for entry in entries {
+        serde_json::to_writer(&mut text, entry)?;
+        text.push(b'\n');
+    }
+    let next = path.with_extension("next");
+    let write = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&next)?;
+        file.write_all(&text)?;
+        file.sync_data()?;
+        fs::rename(&next, path)
+    };
+    write().with_context(|| format!("cannot write the journal {}", path.display()))
+}
+
+impl Borrowed {
+    /// Puts it back; what a person should know of that.
+    fn undo(&self) -> Result<Option<String>> {
+        match self {
+            Self::Load { mark, .. } => Ok(match end_marked(mark)? {
+                0 => None,
+                ended => Some(format!("ended {ended} processes of {self}")),
+            }),
+            Self::Setting { tuning, root, change } => {
+                let root = root.as_ref().map_or_else(Root::default, Root::new);
+                Ok(match change.undo(&root)? {
+                    Undone::Back => None,
+                    Undone::Left(why) => Some(format!("tuning {tuning}: {why}")),
+                })
             }
         }
     }
-    if kept.is_empty() {
-        fs::remove_file(path).with_context(|| format!("cannot remove the journal {}", path.display()))?;
-    } else {
-        fs::write(path, kept).with_context(|| format!("cannot write the journal {}", path.display()))?;
+}
+
+impl Borrowed {
+    /// What was put back, for people.
+    pub fn put_back(&self) -> String {
+        match self {
+            Self::Load { .. } => format!("{self}: ended"),
+            Self::Setting { tuning, change, .. } => {
+                let change = change.change();
+                format!("{tuning}: {}: back to {}", change.knob, change.original)
+            }
+        }
     }
-    Ok(told)
+}
+
+impl std::fmt::Display for Borrowed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Load { argv, .. } => write!(f, "the load `{}`", argv.first().map_or("load", String::as_str)),
+            Self::Setting { tuning, change, .. } => write!(f, "tuning {tuning}: {}", change.change().knob),
+        }
+    }
 }
 
 /// Kills every process that carries the mark, until none is left (a load may be forking meanwhile). Returns how many.

@@ -2,7 +2,7 @@
 
 use super::{
     assignment::{Assignment, assign},
-    journal::Journal,
+    journal::{Journal, Owner},
     lock, orphans,
     watch::Watch,
 };
@@ -14,7 +14,7 @@ use crate::{
     protocol::{Body, EndStatus, Message, Progress, Reader, Writer},
     record::{Evidence, Outcome, Record, Skip},
     registry,
-    tuning::{Applied, TUNINGS},
+    tuning::{Applied, TUNINGS, apply::apply},
 };
 use anyhow::{Context, Result, bail};
 use latido_sys::{
@@ -145,7 +145,7 @@ impl Supervisor {
         let cell = &assignment.cell;
         let machine = Machine::read(&machine::Root::default());
         phase(out, "tuning")?;
-        borrowed.tune(&cell.tuning, named)?;
+        borrowed.tune(&cell.tuning, named, journal)?;
         phase(out, "loading")?;
         let around = Surroundings { allowed: machine::allowed_cpus(), seed: cell.seed };
         let mut settle = Duration::ZERO;
@@ -275,10 +275,10 @@ struct Borrowed {
 }
 
 impl Borrowed {
-    fn tune(&mut self, level: &Level, named: &Level) -> Result<()> {
+    fn tune(&mut self, level: &Level, named: &Level, journal: &mut Journal) -> Result<()> {
         for item in &level.items {
             let tuning = registry::build("tuning", TUNINGS, item)?;
-            match tuning.apply() {
+            match apply(tuning.as_ref(), &item.name, &machine::Root::default(), Owner::Run, journal) {
                 Ok(applied) => self.tunings.push(applied),
                 // What nobody asked for by name is not worth an error: the record says that it was not had.
                 Err(error) if !named.items.iter().any(|asked| asked.name == item.name) => {
@@ -382,7 +382,7 @@ fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: E
     evidence.dma_latency_held = borrowed
         .tunings
         .iter()
-        .any(|t| t.record.item.name == "cstates" && t.record.in_force && !t.record.changes.is_empty());
+        .any(|t| t.record.in_force && t.record.changes.iter().any(|change| change.knob == "/dev/cpu_dma_latency"));
     evidence.autogroup = machine.realtime.autogroup;
     evidence.throttle.rt_runtime_us = machine.realtime.runtime_us;
     evidence.throttle.rt_period_us = machine.realtime.period_us;

@@ -7,23 +7,7 @@ use crate::cell::Cell;
 pub const RUNNING: &str = "running";
 
 /// Tunings to come.
-const TUNINGS: &[&str] = &[
-    "isolate",
-    "irqs",
-    "frequency",
-    "throttle",
-    "preempt",
-    "irq-priority",
-    "rcu",
-    "timers",
-    "workqueues",
-    "watchdog",
-    "numa-balancing",
-    "thp",
-    "ksm",
-    "vm-stat",
-    "smt",
-];
+const TUNINGS: &[&str] = &["isolate", "irqs"];
 
 /// Loads to come.
 const LOADS: &[&str] = &[];

@@ -1,29 +1,103 @@
 //! Reversible changes of the machine's settings: one file each and one line in [`TUNINGS`].
 
-mod cstates;
+pub mod apply;
+pub mod by_hand;
+mod ethtool;
+mod fake;
+mod knob;
+mod refusal;
+pub mod step;
+mod thread;
+#[cfg(test)]
+mod trial;
 
-use crate::{record::TuningRecord, registry::Def};
+mod boot;
+mod cache;
+mod cstates;
+mod frequency;
+mod irq_priority;
+mod ksm;
+mod nic;
+mod numa_balancing;
+mod preempt;
+mod printk;
+mod rcu;
+mod resume_latency;
+mod smt;
+mod thp;
+mod throttle;
+mod timers;
+mod vm_stat;
+mod watchdog;
+mod workqueues;
+
+use crate::{
+    machine::Root,
+    record::{Change, TuningRecord},
+    registry::Def,
+};
 use anyhow::Result;
+use step::Step;
 
 /// Every tuning.
-pub const TUNINGS: &[Def<dyn Tuning>] = &[cstates::DEF];
+pub const TUNINGS: &[Def<dyn Tuning>] = &[
+    cstates::DEF,
+    frequency::DEF,
+    smt::DEF,
+    throttle::DEF,
+    preempt::DEF,
+    irq_priority::DEF,
+    rcu::DEF,
+    timers::DEF,
+    workqueues::DEF,
+    watchdog::DEF,
+    numa_balancing::DEF,
+    thp::DEF,
+    ksm::DEF,
+    vm_stat::DEF,
+    cache::DEF,
+    nic::DEF,
+    printk::DEF,
+    resume_latency::DEF,
+    boot::DEF,
+];
 
-/// A reversible change of the machine's settings.
+/// A reversible change of the machine's settings. It only says what it wants; [`apply::apply`] does it.
 pub trait Tuning {
     /// Every option after defaults, for the record.
     fn options(&self) -> toml::Table;
 
-    /// Applies it. The guard puts everything back when dropped.
+    /// What is to change on this machine, in order, found by reading alone.
     ///
     /// # Errors
-    /// What was refused, where, and the remedy; nothing is left half-applied.
-    fn apply(&self) -> Result<Applied>;
+    /// It cannot be had here: what is missing or refused, and the remedy.
+    fn wanted(&self, root: &Root) -> Result<Wanted>;
+
+    /// Looks at what came of it, where reading a knob back does not tell all: sets `in_force` and `note`.
+    fn confirm(&self, _root: &Root, _record: &mut TuningRecord) {}
+}
+
+/// Something to be held while the tuning is in force; the kernel itself lets go of it after any crash.
+pub type Hold = Box<dyn FnOnce(&Root) -> Result<(Change, Guard)>>;
+
+/// Dropping it lets go.
+pub type Guard = Box<dyn std::any::Any + Send>;
+
+/// What a tuning wants to change.
+#[derive(Default)]
+pub struct Wanted {
+    /// Changes that are journalled and undone, in order.
+    pub steps: Vec<Step>,
+    /// What is held besides.
+    pub holds: Vec<Hold>,
+    /// What a person should know.
+    pub note: Option<String>,
 }
 
 /// A tuning in force.
 pub struct Applied {
     /// What was changed.
     pub record: TuningRecord,
-    /// Holds the setting; dropping it puts the original back.
-    pub guard: Box<dyn std::any::Any + Send>,
+    /// What is held; settings are put back by the journal.
+    pub guard: Guard,
 }

@@ -1,0 +1,433 @@
+//! One reversible change of the machine: what it was, what it becomes, how to see that it is in force, how to undo it.
+
+use super::{ethtool, fake, refusal, thread};
+use crate::{cell::Scheduling, cpus::CpuSet, machine::Root};
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use std::{fs, io::Write};
+
+/// A change with its original: what the journal keeps, so that anybody can undo it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Step {
+    /// Another value in a file.
+    Value {
+        /// The file, from the root of the machine.
+        path: String,
+        /// What it said, as it is written back.
+        original: String,
+        /// What it is to say.
+        new: String,
+        /// How the kernel prints it.
+        form: Form,
+    },
+    /// A control group that was made.
+    Group {
+        /// Its directory.
+        path: String,
+    },
+    /// A task in another control group, or with another affinity.
+    Task {
+        /// The thread's id.
+        tid: i32,
+        /// When it started, in clock ticks since boot: a later task of the same number is another one.
+        start: u64,
+        /// Its name, for people.
+        comm: String,
+        /// The file that takes it back, `cgroup.threads` or `tasks` of its group; absent where it stays there.
+        from: Option<String>,
+        /// The file that takes it now.
+        to: Option<String>,
+        /// The CPUs it was allowed before and is allowed now, where they are set.
+        affinity: Option<(CpuSet, CpuSet)>,
+    },
+    /// A value in a control group that was made: it goes with the group.
+    Within {
+        /// The file, from the root of the machine.
+        path: String,
+        /// What it is to say.
+        new: String,
+        /// How the kernel prints it.
+        form: Form,
+    },
+    /// A thread of the kernel with another policy.
+    Policy {
+        /// The thread's id.
+        tid: i32,
+        /// When it started, as above.
+        start: u64,
+        /// Its name, for people.
+        comm: String,
+        /// What it had.
+        original: Scheduling,
+        /// What it gets.
+        new: Scheduling,
+    },
+    /// Another way of a network device to gather interrupts, set by the program ethtool.
+    Coalesce {
+        /// The device.
+        device: String,
+        /// The parameter, as `ethtool -C` takes it.
+        key: String,
+        /// What it was.
+        original: String,
+        /// What it becomes.
+        new: String,
+    },
+}
+
+/// How a file prints its value, to compare what was written with what is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// As it is written.
+    #[default]
+    Plain,
+    /// All choices, the one in force in brackets: `always [madvise] never`.
+    Choice,
+    /// A list of CPUs: `0-3,5`.
+    Cpus,
+    /// A mask of CPUs in hexadecimal words: `0000000f`, `ff,ffffffff`.
+    Mask,
+    /// The line of the cache of level 3 among others, a mask for each cache: `L3:0=ffff;1=00ff`.
+    L3,
+}
+
+/// How an undoing went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// It is as it was.
+    Back,
+    /// Left alone, and why: somebody else changed it meanwhile, or it is gone.
+    Left(String),
+}
+
+impl Form {
+    /// The value alone.
+    pub fn value(self, text: &str) -> String {
+        let text = text.trim();
+        match self {
+            Self::Plain => text.to_string(),
+            Self::Choice => {
+                let marked = text
+                    .split_whitespace()
+                    .find_map(|word| word.strip_prefix(['[', '(']).and_then(|word| word.strip_suffix([']', ')'])));
+                marked.unwrap_or(text).to_string()
+            }
+            Self::Cpus => text.parse::<CpuSet>().map_or_else(|_| text.to_string(), |cpus| cpus.to_string()),
+            Self::Mask => {
+                let digits = text.replace(',', "").to_lowercase();
+                let short = digits.trim_start_matches('0');
+                if short.is_empty() { "0".into() } else { short.into() }
+            }
+            Self::L3 => {
+                let line = text.lines().find_map(|line| line.trim().strip_prefix("L3:")).unwrap_or_default();
+                let caches = line.split(';').filter_map(|cache| cache.trim().split_once('='));
+                let masks: Vec<String> =
+                    caches.map(|(id, mask)| format!("{}={}", id.trim(), Self::Mask.value(mask))).collect();
+                format!("L3:{}", masks.join(";"))
+            }
+        }
+    }
+}
+
+impl Step {
+    /// A change of a file, with what it says now as its original; `None` where it says that already.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn value(root: &Root, path: &str, new: &str, form: Form) -> Result<Option<Self>> {
+        let found = root.try_read(path).with_context(|| format!("cannot read /{}", path.trim_start_matches('/')))?;
+        let original = form.value(&found);
+        if original == form.value(new) {
+            return Ok(None);
+        }
+        Ok(Some(Self::Value { path: path.into(), original, new: new.into(), form }))
+    }
+
+    /// Makes the change; it must be in the journal.
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    pub fn apply(&self, root: &Root) -> Result<()> {
+        match self {
+            Self::Value { path, new, form, .. } => write(root, path, new, *form),
+            Self::Within { path, new, form } => {
+                // The files of a control group come with it.
+                if !root.is_live() {
+                    fs::write(root.path(path), "")?;
+                }
+                write(root, path, new, *form)
+            }
+            Self::Policy { tid, start, new, .. } => match started(root, *tid) == Some(*start) {
+                true => thread::set_policy(root, *tid, *new),
+                false => Ok(()),
+            },
+            Self::Coalesce { device, key, new, .. } => ethtool::set(root, device, key, new),
+            Self::Group { path } => {
+                fs::create_dir(root.path(path)).with_context(|| format!("cannot make the control group {path}"))
+            }
+            Self::Task { tid, start, to, affinity, .. } => {
+                // A task that ended meanwhile needs no place.
+                if started(root, *tid) != Some(*start) {
+                    return Ok(());
+                }
+                if let Some(to) = to {
+                    write(root, to, &tid.to_string(), Form::Plain)?;
+                }
+                affinity.as_ref().map_or(Ok(()), |(_, new)| set_affinity(root, *tid, new))
+            }
+        }
+    }
+
+    /// Whether the machine says so too.
+    ///
+    /// # Errors
+    /// What it says instead.
+    pub fn verify(&self, root: &Root) -> Result<()> {
+        match self {
+            Self::Value { path, new, form, .. } => {
+                let found = form.value(&root.try_read(path).with_context(|| format!("cannot read back {path}"))?);
+                ensure!(found == form.value(new), "{path} was set to `{new}` and says `{found}`");
+                Ok(())
+            }
+            Self::Group { path } => {
+                ensure!(root.path(path).is_dir(), "the control group {path} was made and is not there");
+                Ok(())
+            }
+            Self::Within { path, new, form } => {
+                let found = form.value(&root.try_read(path).with_context(|| format!("cannot read back {path}"))?);
+                ensure!(found == form.value(new), "{path} was set to `{new}` and says `{found}`");
+                Ok(())
+            }
+            Self::Policy { tid, start, comm, new, .. } if started(root, *tid) == Some(*start) => {
+                let found = thread::policy(root, *tid)?;
+                ensure!(found == *new, "task {tid} ({comm}) was made {new} and is {found}");
+                Ok(())
+            }
+            Self::Coalesce { device, key, new, .. } => {
+                let found = ethtool::get(root, device, key)?;
+                ensure!(found == *new, "{key} of {device} was set to {new} and is {found}");
+                Ok(())
+            }
+            // Where a task is, is its control group's business: one that forks or ends is not an error.
+            Self::Task { .. } | Self::Policy { .. } => Ok(()),
+        }
+    }
+
+    /// Puts it back, unless somebody else changed it meanwhile. Doing it twice does no harm.
+    ///
+    /// # Errors
+    /// What the kernel answered: the change stays.
+    pub fn undo(&self, root: &Root) -> Result<Undone> {
+        match self {
+            Self::Value { path, original, new, form } => {
+                let found = match root.try_read(path) {
+                    Ok(text) => form.value(&text),
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                        return Ok(Undone::Left(format!("{path} is gone: it was `{original}`")));
+                    }
+                    Err(error) => return Err(error).with_context(|| format!("cannot read {path}")),
+                };
+                if found == form.value(original) {
+                    return Ok(Undone::Back);
+                }
+                if found != form.value(new) {
+                    let text = format!("{path} was set to `{found}` by somebody else: left so (it was `{original}`)");
+                    return Ok(Undone::Left(text));
+                }
+                write(root, path, original, *form)?;
+                let back = form.value(&root.try_read(path)?);
+                ensure!(back == form.value(original), "{path} was put back to `{original}` and says `{back}`");
+                Ok(Undone::Back)
+            }
+            Self::Within { .. } => Ok(Undone::Back),
+            Self::Policy { tid, start, comm, original, new } => {
+                if started(root, *tid) != Some(*start) {
+                    return Ok(Undone::Left(format!("task {tid} ({comm}) is gone: it was {original}")));
+                }
+                let found = thread::policy(root, *tid)?;
+                if found != *original && found != *new {
+                    let text = format!("task {tid} ({comm}) was made {found} by somebody else (it was {original})");
+                    return Ok(Undone::Left(text));
+                }
+                if found != *original {
+                    thread::set_policy(root, *tid, *original)?;
+                }
+                Ok(Undone::Back)
+            }
+            Self::Coalesce { device, key, original, new } => {
+                if !root.exists(&format!("sys/class/net/{device}")) {
+                    return Ok(Undone::Left(format!("{device} is gone: its {key} was {original}")));
+                }
+                let found = ethtool::get(root, device, key)?;
+                if found != *original && found != *new {
+                    let text = format!("{key} of {device} was set to {found} by somebody else (it was {original})");
+                    return Ok(Undone::Left(text));
+                }
+                if found != *original {
+                    ethtool::set(root, device, key, original)?;
+                }
+                Ok(Undone::Back)
+            }
+            Self::Group { path } => match fake::remove_group(root, path) {
+                Ok(()) => Ok(Undone::Back),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Undone::Back),
+                Err(error) => Err(error).with_context(|| format!("cannot remove the control group {path}")),
+            },
+            Self::Task { tid, start, comm, from, to, affinity } => {
+                if started(root, *tid) != Some(*start) {
+                    return Ok(Undone::Back);
+                }
+                if let Some(from) = from {
+                    write(root, from, &tid.to_string(), Form::Plain)?;
+                }
+                if let Some((before, new)) = affinity {
+                    // Where only the affinity was changed, nothing but somebody else can have changed it again.
+                    if from.is_none() && to.is_none() {
+                        let found = thread::affinity(root, *tid)?;
+                        if found != *before && found != *new {
+                            let text = format!("task {tid} ({comm}) was put on CPUs {found} by somebody else");
+                            return Ok(Undone::Left(format!("{text} (it was on {before})")));
+                        }
+                    }
+                    set_affinity(root, *tid, before)?;
+                }
+                Ok(Undone::Back)
+            }
+        }
+    }
+
+    /// What the machine says there now, in the words of [`Step::change`]; `None` where it cannot be read.
+    pub fn current(&self, root: &Root) -> Option<String> {
+        match self {
+            Self::Value { path, form, .. } | Self::Within { path, form, .. } => Some(form.value(&root.read(path)?)),
+            Self::Group { path } => Some(if root.exists(path) { "a control group" } else { "absent" }.into()),
+            Self::Task { tid, start, .. } | Self::Policy { tid, start, .. } if started(root, *tid) != Some(*start) => {
+                Some("ended".into())
+            }
+            Self::Task { tid, from: None, to: None, .. } => {
+                Some(format!("CPUs {}", thread::affinity(root, *tid).ok()?))
+            }
+            Self::Task { .. } => None,
+            Self::Policy { tid, .. } => Some(thread::policy(root, *tid).ok()?.to_string()),
+            Self::Coalesce { device, key, .. } => ethtool::get(root, device, key).ok(),
+        }
+    }
+
+    /// The file that it writes, where it writes a value: to see beforehand whether that is allowed.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Value { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// What changes, its original and its new value, for the record.
+    pub fn change(&self) -> crate::record::Change {
+        let (knob, original, new) = match self {
+            Self::Value { path, original, new, .. } => (path.clone(), original.clone(), new.clone()),
+            Self::Group { path } => (path.clone(), "absent".into(), "a control group".into()),
+            Self::Within { path, new, .. } => (path.clone(), "absent".into(), new.clone()),
+            Self::Policy { tid, comm, original, new, .. } => {
+                (format!("task {tid} ({comm})"), original.to_string(), new.to_string())
+            }
+            Self::Coalesce { device, key, original, new } => (format!("{device} {key}"), original.clone(), new.clone()),
+            Self::Task { tid, comm, from, to, affinity, .. } => {
+                let place = |file: &Option<String>, cpus: Option<&CpuSet>| match (file, cpus) {
+                    (Some(file), _) => file.clone(),
+                    (None, Some(cpus)) => format!("CPUs {cpus}"),
+                    (None, None) => "as it was".into(),
+                };
+                let (before, after) = affinity.as_ref().map(|(a, b)| (a, b)).unzip();
+                (format!("task {tid} ({comm})"), place(from, before), place(to, after))
+            }
+        };
+        crate::record::Change { knob, original, new }
+    }
+}
+
+/// Writes a value as `echo` does, line end included (some files insist); a fake machine prints it as its kernel would.
+fn write(root: &Root, path: &str, value: &str, form: Form) -> Result<()> {
+    let put = || -> std::io::Result<()> {
+        let bytes = if root.is_live() { format!("{value}\n") } else { fake::printed(root, path, value, form) };
+        let mut file = fs::OpenOptions::new().write(true).truncate(!root.is_live()).open(root.path(path))?;
+        file.write_all(bytes.as_bytes())
+    };
+    put().map_err(|error| refusal::of_write(root, path, value, &error))
+}
+
+/// When a thread started, field 22 of its stat (proc_pid_stat(5)); `None` where there is none.
+pub fn started(root: &Root, tid: i32) -> Option<u64> {
+    let stat = root.read(&format!("proc/{tid}/stat"))?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+fn set_affinity(root: &Root, tid: i32, cpus: &CpuSet) -> Result<()> {
+    if !root.is_live() {
+        // A fake machine keeps it where a real one prints it.
+        let path = format!("proc/{tid}/affinity");
+        return fs::write(root.path(&path), cpus.to_string()).with_context(|| format!("cannot write {path}"));
+    }
+    match latido_sys::sched::set_affinity(tid, cpus.iter()) {
+        Ok(()) | Err(latido_sys::Errno::ESRCH) => Ok(()),
+        Err(error) => bail!("the affinity of task {tid} cannot be set to {cpus}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let root = Root::new(dir.path());
+        (dir, root)
+    }
+
+    #[test]
+    fn a_value_is_set_seen_and_put_back() {
+        let (_dir, root) = machine(&[("sys/knob", "7\n")]);
+        let step = Step::value(&root, "sys/knob", "9", Form::Plain).unwrap().unwrap();
+        assert!(step.verify(&root).is_err(), "not before it is applied");
+        step.apply(&root).unwrap();
+        step.verify(&root).unwrap();
+        assert_eq!(step.undo(&root).unwrap(), Undone::Back);
+        assert_eq!(root.read("sys/knob").as_deref(), Some("7"));
+        assert_eq!(step.undo(&root).unwrap(), Undone::Back, "twice does no harm");
+        assert!(Step::value(&root, "sys/knob", "7", Form::Plain).unwrap().is_none(), "nothing to do");
+    }
+
+    #[test]
+    fn what_others_changed_is_left_and_told() {
+        let (_dir, root) = machine(&[("sys/knob", "7")]);
+        let step = Step::value(&root, "sys/knob", "9", Form::Plain).unwrap().unwrap();
+        step.apply(&root).unwrap();
+        fs::write(root.path("sys/knob"), "8").unwrap();
+        let Undone::Left(told) = step.undo(&root).unwrap() else { panic!() };
+        assert!(told.contains("`8` by somebody else") && told.contains("`7`"), "{told}");
+        fs::remove_file(root.path("sys/knob")).unwrap();
+        assert!(matches!(step.undo(&root).unwrap(), Undone::Left(told) if told.contains("gone")));
+    }
+
+    #[test]
+    fn values_are_compared_as_the_kernel_means_them() {
+        for (form, a, b) in [
+            (Form::Plain, "1\n", "1"),
+            (Form::Choice, "always [madvise] never\n", "madvise"),
+            (Form::Choice, "none voluntary (full) lazy", "full"),
+            (Form::Cpus, "0,1,2,3\n", "0-3"),
+            (Form::Mask, "00000000,0000000f\n", "f"),
+            (Form::Mask, "0", "00000000"),
+            (Form::Mask, "FF", "0ff"),
+        ] {
+            assert_eq!(form.value(a), form.value(b), "{form:?} {a}");
+        }
+        assert_ne!(Form::Mask.value("10"), Form::Mask.value("1"));
+    }
+}
