@@ -9,7 +9,7 @@ use super::{
 use crate::{
     cell::{Cell, Level, NiceBy, Scheduling},
     cpus::CpuSet,
-    load::{LOADS, Surroundings, running::Running},
+    load::{LOADS, Surroundings, running::Running, scratch},
     machine::{self, Machine},
     protocol::{Body, EndStatus, Message, Progress, Reader, Writer},
     record::{Evidence, Outcome, Record, Skip},
@@ -114,6 +114,7 @@ impl Supervisor {
     fn cell(&mut self, cell: Cell, out: &mut Writer<Stdout>) -> Result<()> {
         let lock = lock::take("lock", &format!("cell of `{}`", cell.plan))?;
         let (mut journal, told) = Journal::open(&lock)?;
+        scratch::sweep();
         for message in told {
             out.send(Body::Error { message: format!("after an earlier crash: {message}") })?;
         }

@@ -3,6 +3,7 @@
 use super::{
     Launch, Load, Surroundings,
     account::{self, Account, Counts},
+    scratch,
 };
 use crate::{
     agent::{
@@ -201,6 +202,8 @@ impl Running {
         orphans::forget(process.child.id());
         // What would not end stays in the journal, which says so when it is settled.
         let _ = journal::end_marked(&process.mark);
+        // What a load that had to be killed could not remove itself.
+        scratch::sweep();
     }
 }
 
