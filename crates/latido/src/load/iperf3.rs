@@ -3,7 +3,7 @@
 use super::{
     Launch, Load, Surroundings,
     udp_flood::bits,
-    work::{self, Work, program},
+    work::{self, ELAPSED, Work, program},
 };
 use crate::{
     registry::{self, Def},
@@ -78,9 +78,9 @@ impl Load for Iperf3 {
         Ok(Some(Launch { version: Some(version), ..work::own(DEF.name, self)? }))
     }
 
-    /// The first account comes after a second.
+    /// The server, the client, and their agreement come first.
     fn settle(&self) -> Ns {
-        Ns::from_millis(2500)
+        Ns::from_secs(2)
     }
 
     fn bear(&self) -> Option<Result<()>> {
@@ -101,7 +101,7 @@ impl Iperf3 {
                 (address.to_string(), port)
             }
         };
-        let work = Work::of(&["sent_packets", "sent_bytes"]);
+        let work = Work::of(&["sent_packets", "sent_bytes", ELAPSED]);
         let load = self.clone();
         let client = work.thread(move |work| load.send(&to, port, work));
         let result = work.go_on(vec![client]);
@@ -116,8 +116,8 @@ impl Iperf3 {
         // 0 is as fast as it goes (iperf3(1)).
         let rate = bits(&self.rate)?.unwrap_or(0).to_string();
         let (size, port) = (self.size.to_string(), port.to_string());
-        // -t 0 has no end; a report each second, at once.
-        let argv = ["-c", to, "-p", &port, "-u", "-b", &rate, "-l", &size, "-t", "0", "-i", "1", "--forceflush"];
+        // -t 0 has no end; ten reports a second, at once.
+        let argv = ["-c", to, "-p", &port, "-u", "-b", &rate, "-l", &size, "-t", "0", "-i", "0.1", "--forceflush"];
         Ok(argv.into_iter().map(String::from).collect())
     }
 
@@ -132,9 +132,10 @@ impl Iperf3 {
         let mut last = String::new();
         for line in BufReader::new(output).lines() {
             let line = line.context("what iperf3 prints")?;
-            if let Some(packets) = packets(&line) {
+            if let Some((packets, span)) = interval(&line) {
                 work.add("sent_packets", packets);
                 work.add("sent_bytes", packets * self.size as u64);
+                work.add(ELAPSED, span);
             } else if line.contains("rror") {
                 last = line;
             }
@@ -165,11 +166,14 @@ fn serve(port: u16) -> Result<Child> {
     bail!("iperf3: the server does not listen on port {port}")
 }
 
-/// The datagrams of an interval: the last column of `[  5]   0.00-1.00   sec  11.9 MBytes  100 Mbits/sec  8562`. The
-/// summaries at the end name their side behind it.
-fn packets(line: &str) -> Option<u64> {
-    let mut words = line.strip_prefix('[')?.split_whitespace();
-    words.any(|word| word == "sec").then(|| line.split_whitespace().next_back()?.parse().ok())?
+/// Datagrams and length in ns of an interval: the columns of `[  5]   0.00-0.10   sec  1.19 MBytes  100 Mbits/sec  856`.
+/// The summaries at the end name their side behind them.
+fn interval(line: &str) -> Option<(u64, u64)> {
+    let words: Vec<&str> = line.strip_prefix('[')?.split_whitespace().collect();
+    let unit = words.iter().position(|word| *word == "sec")?;
+    let (from, to) = words.get(unit.checked_sub(1)?)?.split_once('-')?;
+    let seconds = to.parse::<f64>().ok()? - from.parse::<f64>().ok()?;
+    Some((words.last()?.parse().ok()?, (seconds.max(0.0) * 1e9).round() as u64))
 }
 
 #[cfg(test)]
@@ -187,12 +191,13 @@ mod tests {
     fn the_client_is_told_everything() {
         let load = checked("rate = \"max\"\nsize = 64".parse().unwrap()).unwrap();
         let said = load.client("127.0.0.1", 5201).unwrap().join(" ");
-        assert_eq!(said, "-c 127.0.0.1 -p 5201 -u -b 0 -l 64 -t 0 -i 1 --forceflush");
+        assert_eq!(said, "-c 127.0.0.1 -p 5201 -u -b 0 -l 64 -t 0 -i 0.1 --forceflush");
     }
 
     #[test]
     fn intervals_count_and_nothing_else() {
-        assert_eq!(packets("[  5]   0.00-1.00   sec  11.9 MBytes  100 Mbits/sec  8562  "), Some(8562));
+        let line = "[  5]   1.10-1.20   sec  1.19 MBytes  99.9 Mbits/sec  856  ";
+        assert_eq!(interval(line), Some((856, 100_000_000)));
         for other in [
             "[ ID] Interval           Transfer     Bitrate         Total Datagrams",
             "[  5] local 127.0.0.1 port 40123 connected to 127.0.0.1 port 5201",
@@ -200,7 +205,7 @@ mod tests {
             "- - - - - - -",
             "",
         ] {
-            assert_eq!(packets(other), None, "{other}");
+            assert_eq!(interval(other), None, "{other}");
         }
     }
 }

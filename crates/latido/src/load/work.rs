@@ -15,6 +15,9 @@ use std::{
     time::Duration,
 };
 
+/// The count of the time in which the others came about.
+pub const ELAPSED: &str = "elapsed_ns";
+
 /// What the threads of a load did so far, and whether they shall go on.
 #[derive(Debug)]
 pub struct Work {
@@ -83,8 +86,11 @@ impl Work {
             if let Some(why) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 break Err(anyhow::anyhow!(why));
             }
-            let mut told = vec![("elapsed_ns", Monotonic.now().saturating_sub(started))];
-            told.extend(self.counts.iter().map(|(name, count)| (*name, count.load(Relaxed))));
+            let mut told: Vec<_> = self.counts.iter().map(|(name, count)| (*name, count.load(Relaxed))).collect();
+            // A load whose counts come at moments of their own counts the time between them itself.
+            if !told.iter().any(|(name, _)| *name == ELAPSED) {
+                told.push((ELAPSED, Monotonic.now().saturating_sub(started)));
+            }
             if let Err(error) = account::tell(&told) {
                 break Err(error.into());
             }
