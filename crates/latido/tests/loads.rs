@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{World, installed, skip, stderr};
+use common::{World, installed, json, skip, stderr};
 use serde_json::Value;
 use std::{
     fs,
@@ -284,4 +284,74 @@ fn data_go_when_the_supervisor_is_killed() {
     host.wait().unwrap();
     world.nothing_left("by the supervisor");
     assert_eq!(left(&world), Vec::<PathBuf>::new());
+}
+
+/// A fake machine with one thermal zone, critical at 100 degrees.
+fn zone(world: &World, degrees: u32) {
+    for (name, text) in [
+        ("temp", format!("{degrees}000\n")),
+        ("trip_point_0_type", "critical\n".into()),
+        ("trip_point_0_temp", "100000\n".into()),
+    ] {
+        let path = world.path("thermal/sys/class/thermal/thermal_zone0");
+        fs::create_dir_all(&path).unwrap();
+        // At once: a reader must not find an empty file.
+        fs::write(path.join("next"), text).unwrap();
+        fs::rename(path.join("next"), path.join(name)).unwrap();
+    }
+}
+
+/// The limit of the cell, or 5 degrees below the critical point, ends load and measurement; the record says when and
+/// how hot, and the cell is contaminated. What was measured before is kept.
+#[test]
+fn heat_ends_a_load_and_marks_the_cell() {
+    if cfg!(not(debug_assertions)) {
+        skip("the end by heat", "only debug builds read a fake temperature");
+        return;
+    }
+    for (arguments, limit) in [(vec![], 95_000), (vec!["--max-temp=70"], 70_000)] {
+        let world = world();
+        zone(&world, 60);
+        let mut words = vec!["run", "wakeup", "-d20s", "--policy=other", "--load=messaging:1,pairs=2", "--no-report"];
+        words.extend(["--warmup=100ms", "--json"].iter().chain(&arguments));
+        let mut command = latido(&world, words);
+        command.env("LATIDO_THERMAL", world.path("thermal")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(4));
+        zone(&world, 97);
+        let output = child.wait_with_output().unwrap();
+        let document = json(&output, 3);
+        assert_eq!(document["verdict"], "contaminated", "{document}");
+        let record = &document["records"][0];
+        let hot = &record["quality"]["overheated"];
+        assert_eq!((&hot["temperature_mc"], &hot["limit_mc"]), (&97_000.into(), &limit.into()), "{hot}");
+        let at = hot["at_ns"].as_i64().unwrap();
+        let elapsed = record["elapsed_ns"].as_i64().unwrap();
+        assert!(at > 0 && at < 20_000_000_000 && elapsed < 20_000_000_000, "{at} {elapsed}");
+        let load = &record["load"][0];
+        assert_eq!(load["alive"], false);
+        assert!(load["died"].as_str().unwrap().contains("97 degrees, above the limit of"), "{load}");
+        did(load, &["messages"]);
+        world.nothing_left("by heat");
+    }
+}
+
+/// On a machine that is too hot already nothing begins.
+#[test]
+fn nothing_begins_on_a_hot_machine() {
+    if cfg!(not(debug_assertions)) {
+        skip("a machine too hot to begin", "only debug builds read a fake temperature");
+        return;
+    }
+    let world = world();
+    zone(&world, 80);
+    let run = |arguments: &[&str]| {
+        let words = ["run", "null", "--no-report"].iter().chain(arguments).copied();
+        latido(&world, words).env("LATIDO_THERMAL", world.path("thermal")).output().unwrap()
+    };
+    let output = run(&["--max-temp=75", "--load=messaging:1,pairs=1"]);
+    assert!(!output.status.success());
+    let said = format!("{}{}", stderr(&output), String::from_utf8_lossy(&output.stdout));
+    assert!(said.contains("too hot") && said.contains("80 degrees, above the limit of 75"), "{said}");
+    assert!(run(&["--max-temp=80"]).status.success());
 }
