@@ -6,7 +6,7 @@
 
 pub mod admission;
 pub mod assignment;
-mod heat;
+pub mod heat;
 pub mod journal;
 pub mod lock;
 pub mod measure;
