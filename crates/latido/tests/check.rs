@@ -193,6 +193,10 @@ fn it_changes_nothing() {
     if !installed("strace", "that check changes nothing") {
         return;
     }
+    for line in ["7 openat(AT_FDCWD, \"/sys/x\", O_WRONLY|O_CLOEXEC) = 3", "7 sched_setaffinity(0, 128, [1]) = 0"] {
+        assert!(changes(line), "{line}");
+    }
+    assert!(!changes("7 openat(AT_FDCWD, \"/sys/x\", O_RDONLY|O_CLOEXEC) = 3"));
     let world = World::new();
     let child = sleeper(Command::new("sleep").arg("600"));
     let pid = format!("--pid={}", child.0.id());

@@ -114,6 +114,12 @@ fn messages_are_sent_by_either_way_and_program() {
 }
 
 #[test]
+fn the_built_in_load_tells_what_it_did() {
+    let world = world();
+    did(&under(&world, "2s", "spin:cpu=1,memory=1,size=1")[0], &["computed", "touched", "forks"]);
+}
+
+#[test]
 fn memory_is_thrashed() {
     let world = world();
     did(&under(&world, "2s", "memory:both,threads=2,size=2")[0], &["copied_bytes", "accesses"]);
@@ -354,4 +360,12 @@ fn nothing_begins_on_a_hot_machine() {
     let said = format!("{}{}", stderr(&output), String::from_utf8_lossy(&output.stdout));
     assert!(said.contains("too hot") && said.contains("80 degrees, above the limit of 75"), "{said}");
     assert!(run(&["--max-temp=80"]).status.success());
+    // A load by itself ends too, with nothing left of it.
+    let output = latido(&world, ["load", "messaging:1,pairs=1", "-d60s", "--max-temp=75"])
+        .env("LATIDO_THERMAL", world.path("thermal"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("80 degrees, above the limit of 75"), "{}", stderr(&output));
+    world.nothing_left("by a load alone");
 }

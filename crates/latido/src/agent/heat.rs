@@ -37,8 +37,13 @@ impl Heat {
     /// With the cell's limit; where it names none and has loads, 5 degrees below the lowest critical trip point; none
     /// where that is not known.
     pub fn of(root: Root, cell: &Cell) -> Self {
-        let usual = || critical(&root).filter(|_| !cell.load.items.is_empty()).map(|point| point - ROOM);
-        let limit = cell.max_temp.map(|degrees| i64::from(degrees) * 1000).or_else(usual);
+        Self::new(root, cell.max_temp, !cell.load.items.is_empty())
+    }
+
+    /// With a limit in degrees; without it the usual one where there are loads.
+    pub fn new(root: Root, max_temp: Option<i32>, loads: bool) -> Self {
+        let usual = || critical(&root).filter(|_| loads).map(|point| point - ROOM);
+        let limit = max_temp.map(|degrees| i64::from(degrees) * 1000).or_else(usual);
         Self { root, limit }
     }
 

@@ -71,11 +71,13 @@ fn placement(view: &View) -> Finding {
     let measured = match &view.cpus {
         Some(cpus) => cpus.clone(),
         None if isolated.is_empty() => {
-            return match view.machine.cpu.online.as_ref().map(CpuSet::len) {
-                Some(1) => Finding::ok(format!("all {} on the only CPU", lines.len())),
-                _ => Finding::new(Severity::Advice, format!("{} on all CPUs: none is kept free", lines.len()))
-                    .advise("name the CPUs to be measured: latido check --cpus 3"),
-            };
+            let online = view.machine.cpu.online.clone().unwrap_or_default();
+            if online.len() == 1 {
+                return Finding::ok(format!("all {} on the only CPU", lines.len()));
+            }
+            let last = online.iter().last().map_or_else(|| "N".into(), |cpu| cpu.to_string());
+            return Finding::new(Severity::Advice, format!("{} on all CPUs: none is kept free", lines.len()))
+                .advise(format!("name the CPUs to be measured and ask again: latido check --cpus {last}"));
         }
         None => isolated,
     };

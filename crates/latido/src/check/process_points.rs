@@ -208,7 +208,8 @@ fn slack(asked: &Asked) -> Finding {
     }
     let others = asked.process.threads.iter().filter(|thread| thread.realtime != Some(true));
     match others.filter_map(|thread| Some((thread.timer_slack_ns?, thread))).max_by_key(|(slack, _)| *slack) {
-        None => Finding::unknown("only its owner and root may read it").run("sudo latido check --pid ..."),
+        None => Finding::unknown("only its owner and root may read it")
+            .run(format!("sudo latido check --pid {}", asked.process.pid)),
         Some((slack, thread)) if slack > 1 => {
             let state = format!("{} us in time-sharing threads", slack as f64 / 1e3);
             let severity = if asked.realtime().next().is_some() { Severity::Ok } else { Severity::Advice };

@@ -87,7 +87,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
 
     advice  interrupt placement     1 on all CPUs: none is kept free
             Each interrupt that a measured CPU serves delays whatever runs there.
-            - name the CPUs to be measured: latido check --cpus 3
+            - name the CPUs to be measured and ask again: latido check --cpus 3
 
     advice  SMT                     on
             A sibling thread shares the core's caches and execution units with the
