@@ -34,6 +34,8 @@ pub struct Cell {
     pub limit: Option<Ns>,
     /// End the cell at the first sample above this.
     pub stop_on: Option<Ns>,
+    /// End the loads and the cell above this temperature, in degrees Celsius; absent, the target's own limit.
+    pub max_temp: Option<i32>,
     /// Which repetition, from 1.
     pub repeat: u32,
     /// Seed of everything random in the cell (loads, disturbances).

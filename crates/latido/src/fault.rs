@@ -1,6 +1,7 @@
 //! Crash points for tests: in debug builds, `LATIDO_FAULT=agent:7` kills the process of that role with SIGKILL at its
 //! seventh point. Release builds contain none of it.
 
+use crate::machine::Root;
 use std::time::Duration;
 
 /// How often a long cell is stored as far as it is: what a power cut can cost. Tests hasten it with
@@ -11,6 +12,15 @@ pub fn checkpoint_every() -> Duration {
         return Duration::from_millis(ms);
     }
     Duration::from_secs(60)
+}
+
+/// Where temperatures are read: this machine, or in debug builds the tree that a test names with `LATIDO_THERMAL`.
+pub fn thermal_root() -> Root {
+    #[cfg(debug_assertions)]
+    if let Some(tree) = std::env::var_os("LATIDO_THERMAL") {
+        return Root::new(tree);
+    }
+    Root::default()
 }
 
 /// Marks a step after which a crash must leave nothing behind. `role` is `host`, `agent` or `measure`.

@@ -57,7 +57,7 @@ pub struct Record {
 pub enum Outcome {
     /// The whole duration was measured.
     Complete,
-    /// A person or a signal ended it early; what was measured until then is whole.
+    /// A person, a signal or heat ended it early; what was measured until then is whole.
     Interrupted,
     /// A checkpoint of a cell that was never finished (power cut, crash).
     Checkpoint,
@@ -323,6 +323,9 @@ pub struct Evidence {
     pub frequency_khz: Option<(u64, u64)>,
     /// Highest temperature seen and the lowest critical trip point, in millidegrees Celsius.
     pub temperature_mc: Option<(i64, Option<i64>)>,
+    /// The heat that ended the loads and the cell; absent when none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overheated: Option<Overheated>,
     /// Tasks other than the probe's, at or above its priority, that ran on the measured CPUs.
     pub foreign: Vec<Foreign>,
     /// Seconds in which something foreign happened; seconds without are left out.
@@ -337,6 +340,17 @@ pub struct Evidence {
     pub dma_latency_held: bool,
     /// The CPUs left for everything that is not measuring; absent when all were measured.
     pub housekeeping: Option<crate::cpus::CpuSet>,
+}
+
+/// A temperature above the limit, at which loads and measurement were ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overheated {
+    /// When, since the first slot, in ns; negative during the warm-up.
+    pub at_ns: i64,
+    /// How hot the hottest zone was, in millidegrees Celsius.
+    pub temperature_mc: i64,
+    /// The limit, in millidegrees Celsius.
+    pub limit_mc: i64,
 }
 
 /// The clock of the samples, measured before the loop.

@@ -102,6 +102,7 @@ fn every_key_of_a_stored_run_is_documented() {
         ("series.files", serde_json::to_value(files)),
         ("quality.foreign", serde_json::to_value(foreign)),
         ("quality.timeline", serde_json::to_value(Second::default())),
+        ("quality.overheated", serde_json::to_value(latido::record::Overheated::default())),
         ("skipped", serde_json::to_value(skip)),
         ("series.corrected", serde_json::to_value(latido::record::Summary::default())),
         ("series.slots", serde_json::to_value(latido::record::Slots::default())),

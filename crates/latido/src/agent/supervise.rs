@@ -2,6 +2,7 @@
 
 use super::{
     assignment::{Assignment, assign},
+    heat::{Heat, TooHot},
     journal::{Journal, Owner},
     lock, orphans,
     watch::Watch,
@@ -9,10 +10,10 @@ use super::{
 use crate::{
     cell::{Cell, Level, NiceBy, Scheduling},
     cpus::CpuSet,
-    load::{LOADS, Surroundings, running::Running},
+    load::{LOADS, Surroundings, running::Running, scratch},
     machine::{self, Machine},
     protocol::{Body, EndStatus, Message, Progress, Reader, Writer},
-    record::{Evidence, Outcome, Record, Skip},
+    record::{Evidence, Outcome, Overheated, Record, Skip},
     registry,
     tuning::{Applied, TUNINGS, apply::apply},
 };
@@ -114,6 +115,7 @@ impl Supervisor {
     fn cell(&mut self, cell: Cell, out: &mut Writer<Stdout>) -> Result<()> {
         let lock = lock::take("lock", &format!("cell of `{}`", cell.plan))?;
         let (mut journal, told) = Journal::open(&lock)?;
+        scratch::sweep();
         for message in told {
             out.send(Body::Error { message: format!("after an earlier crash: {message}") })?;
         }
@@ -144,6 +146,8 @@ impl Supervisor {
     ) -> Result<Record> {
         let cell = &assignment.cell;
         let machine = Machine::read(&machine::Root::default());
+        let heat = Heat::of(crate::fault::thermal_root(), cell);
+        cool(&heat)?;
         phase(out, "tuning")?;
         borrowed.tune(&cell.tuning, named, journal)?;
         phase(out, "loading")?;
@@ -160,11 +164,13 @@ impl Supervisor {
         stay_on(assignment.housekeeping.as_ref());
         phase(out, "settling")?;
         self.settle(settle, &mut borrowed.loads)?;
+        cool(&heat)?;
         let mut measuring = Measuring::spawn(assignment, self.events.clone())?;
         crate::fault::point("agent");
         let mut watch = None;
         let mut evidence = None;
         let mut record = None;
+        let mut too_hot: Option<(u64, TooHot)> = None;
         let mut watched_from = 0;
         let mut last_look = Instant::now();
         let mut last_glance = Instant::now();
@@ -211,6 +217,11 @@ impl Supervisor {
                             watch.write(&mut seen);
                         }
                         complete(&mut inner, &machine, borrowed, seen, watched_from);
+                        inner.quality.overheated = too_hot.map(|(when, hot)| Overheated {
+                            at_ns: when.wrapping_sub(inner.anchors.monotonic_ns).cast_signed(),
+                            temperature_mc: hot.temperature,
+                            limit_mc: hot.limit,
+                        });
                         if inner.outcome == Outcome::Checkpoint {
                             out.send(Body::Record(inner))?;
                         } else {
@@ -236,6 +247,14 @@ impl Supervisor {
                 });
                 if let Some(watch) = &mut watch {
                     watch.look();
+                }
+                if too_hot.is_none() && evidence.is_none() {
+                    too_hot = heat.look().map(|hot| (Clock::Monotonic.now(), hot));
+                    if let Some((_, hot)) = too_hot {
+                        // The loads first: they are what heats. What was measured until now is kept, and marked.
+                        borrowed.loads.iter_mut().for_each(|load| load.end_early(&hot.to_string()));
+                        measuring.stop();
+                    }
                 }
             }
         }
@@ -392,6 +411,14 @@ fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: E
     record.load = borrowed.loads.iter().map(Running::record).collect();
     record.tunings = borrowed.tunings.iter().map(|applied| applied.record.clone()).collect();
     record.skipped.extend(borrowed.skipped.iter().cloned());
+}
+
+/// Refuses to begin, or to go on, on a machine that is too hot.
+fn cool(heat: &Heat) -> Result<()> {
+    match heat.look() {
+        Some(hot) => bail!("it is too hot to measure: {hot}; let the machine cool down, or see --max-temp"),
+        None => Ok(()),
+    }
 }
 
 fn phase(out: &mut Writer<Stdout>, name: &str) -> Result<()> {

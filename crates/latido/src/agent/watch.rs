@@ -3,8 +3,10 @@
 mod foreign;
 mod timeline;
 
+use super::heat;
 use crate::{
     cpus::CpuSet,
+    machine::Root,
     record::{Evidence, Second},
 };
 use std::{
@@ -32,6 +34,7 @@ pub struct Watch {
     smi_last: PerCpu,
     msrs: Vec<(u32, File)>,
     frequency: Option<(u64, u64)>,
+    thermal: Root,
     temperature: Option<i64>,
     foreign: foreign::Watched,
     /// The probe's own threads, whose standing still betrays others, and how long each had run at the last glance.
@@ -58,6 +61,7 @@ impl Watch {
             smi_last: PerCpu::new(),
             msrs,
             frequency: None,
+            thermal: crate::fault::thermal_root(),
             temperature: None,
             foreign: foreign::Watched::start(cpus, priority),
             probe: threads(pid).map(|dir| (dir, 0)).collect(),
@@ -127,7 +131,7 @@ impl Watch {
         evidence.steal_ns = growth(&self.steal_start, &self.steal_last);
         evidence.smi = growth(&self.smi_start, &self.smi_last);
         evidence.frequency_khz = self.frequency;
-        evidence.temperature_mc = self.temperature.map(|highest| (highest, critical_temperature()));
+        evidence.temperature_mc = self.temperature.map(|highest| (highest, heat::critical(&self.thermal)));
         evidence.foreign = self.foreign.seen();
         evidence.timeline = self.timeline.seconds();
     }
@@ -152,8 +156,7 @@ impl Watch {
                 self.frequency = Some((low.min(khz), high.max(khz)));
             }
         }
-        let hottest = thermal_zones().filter_map(|zone| number(&format!("{zone}/temp"))).max();
-        self.temperature = self.temperature.max(hottest);
+        self.temperature = self.temperature.max(heat::hottest(&self.thermal));
     }
 }
 
@@ -201,28 +204,6 @@ fn parse_steal(text: &str, cpus: &CpuSet) -> PerCpu {
         Some((cpu, fields.nth(7)?.parse::<u64>().ok()?))
     };
     text.lines().filter_map(of_line).filter(|(cpu, _)| cpus.contains(*cpu)).collect()
-}
-
-fn thermal_zones() -> impl Iterator<Item = String> {
-    let entries = fs::read_dir("/sys/class/thermal").into_iter().flatten().flatten();
-    entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with("thermal_zone"))
-        .map(|entry| entry.path().to_string_lossy().into_owned())
-}
-
-/// The lowest critical trip point of any zone, in millidegrees Celsius.
-fn critical_temperature() -> Option<i64> {
-    let mut lowest = None;
-    for zone in thermal_zones() {
-        for trip in 0..16 {
-            let kind = fs::read_to_string(format!("{zone}/trip_point_{trip}_type")).unwrap_or_default();
-            if kind.trim() == "critical" {
-                let degrees = number(&format!("{zone}/trip_point_{trip}_temp"));
-                lowest = [lowest, degrees].into_iter().flatten().min();
-            }
-        }
-    }
-    lowest
 }
 
 #[cfg(test)]

@@ -234,6 +234,14 @@ pub(super) fn frequency(record: &Record, _: &Deciding) -> Judged {
 }
 
 pub(super) fn temperature(record: &Record, _: &Deciding) -> Judged {
+    if let Some(hot) = record.quality.overheated {
+        let (degrees, limit) = (hot.temperature_mc as f64 / 1e3, hot.limit_mc as f64 / 1e3);
+        let when = u64::try_from(hot.at_ns).map_or("in the warm-up".into(), |at| format!("after {}", span(at)));
+        return (
+            Note,
+            format!("{degrees} degrees {when}, above the limit of {limit}: loads and measurement were ended"),
+        );
+    }
     let Some((highest, critical)) = record.quality.temperature_mc else { return unknown() };
     let near = critical.is_some_and(|critical| highest > critical - 10_000);
     let of = critical.map(|critical| format!(", critical at {}", critical / 1000)).unwrap_or_default();

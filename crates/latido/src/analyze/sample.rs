@@ -27,6 +27,7 @@ pub fn cell() -> Cell {
         warmup: Ns::from_millis(500),
         limit: Some(Ns::from_micros(100)),
         stop_on: None,
+        max_temp: None,
         repeat: 1,
         seed: 42,
     }

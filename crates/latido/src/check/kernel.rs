@@ -2,6 +2,7 @@
 
 use super::{Check, Finding, Severity, View};
 use crate::machine::{Cost, Layer, Model, parameter};
+use latido_sys::clock::{self, Clock, Grain};
 
 pub const PREEMPTION: Check = Check {
     name: "preemption model",
@@ -78,6 +79,15 @@ pub const CLOCK: Check = Check {
     look: clock,
 };
 
+/// Above this step the clock cannot tell a good latency from a bad one; above this cost it is one.
+const COARSE_NS: f64 = 10_000.0;
+const SLOW_NS: f64 = 500.0;
+
+/// What a reading costs and how finely it counts, on the running machine.
+fn measured(view: &View) -> Option<Grain> {
+    view.root.is_live().then(|| clock::grain(1.0, || Clock::Monotonic.now()))
+}
+
 fn clock(view: &View) -> Finding {
     let clock = &view.machine.clock;
     let Some(current) = clock.current.as_deref() else {
@@ -99,7 +109,19 @@ fn clock(view: &View) -> Finding {
         "kvm-clock" | "xen" if has_tsc => {
             switch(Finding::new(Severity::Advice, format!("{current}, and tsc is at hand")))
         }
-        _ => Finding::ok(current),
+        _ => match measured(view) {
+            None => Finding::ok(current),
+            Some(grain) => {
+                let state = format!("{current}, {:.0} ns a reading, step {:.0} ns", grain.cost_ns, grain.step_ns);
+                if grain.step_ns > COARSE_NS {
+                    switch(Finding::new(Severity::Unfit, format!("{state}: too coarse")))
+                } else if grain.cost_ns > SLOW_NS {
+                    switch(Finding::new(Severity::Warning, format!("{state}: too slow")))
+                } else {
+                    Finding::ok(state)
+                }
+            }
+        },
     }
 }
 

@@ -1,15 +1,22 @@
 //! `latido check`: is this machine fit for real-time measurement, and what to change. It changes nothing itself.
 
+mod hardware;
+mod interrupts;
 mod kernel;
 mod permission;
 mod power;
+mod process;
+mod process_points;
 mod render;
+mod render_process;
 mod scheduler;
 mod surroundings;
 #[cfg(test)]
 mod tests;
+mod tick;
 
 use crate::{
+    cpus::CpuSet,
     machine::{Machine, Root},
     report::terminal::Style,
 };
@@ -21,6 +28,9 @@ pub const CHECKS: &[Check] = &[
     kernel::TIMERS,
     kernel::CLOCK,
     kernel::DEBUGGING,
+    tick::PREEMPTIBLE,
+    scheduler::INHERITANCE,
+    interrupts::THREADING,
     permission::REALTIME,
     permission::MEMORY,
     power::FREQUENCY,
@@ -28,13 +38,22 @@ pub const CHECKS: &[Check] = &[
     power::IDLE,
     scheduler::THROTTLE,
     scheduler::FAIR_SERVER,
+    scheduler::GROUPS,
+    scheduler::SLACK,
     scheduler::ISOLATION,
+    tick::TICKLESS,
+    tick::CALLBACKS,
+    interrupts::PLACEMENT,
     scheduler::LOAD,
     surroundings::HYPERVISOR,
+    surroundings::STEAL,
     surroundings::CONTAINER,
+    surroundings::LIMITS,
     surroundings::SMT,
     surroundings::SWAP,
     surroundings::HUGE_PAGES,
+    hardware::SMI,
+    hardware::HEAT,
 ];
 
 /// One question to the machine.
@@ -54,6 +73,8 @@ pub struct View<'a> {
     pub root: &'a Root,
     /// The snapshot.
     pub machine: &'a Machine,
+    /// The CPUs to be measured, where they were named.
+    pub cpus: Option<CpuSet>,
 }
 
 /// How much a finding weighs.
@@ -173,13 +194,13 @@ impl Fitness {
 }
 
 /// Asks every check.
-pub fn points(root: &Root, machine: &Machine) -> Vec<Point> {
-    CHECKS.iter().map(|check| check.ask(&View { root, machine })).collect()
+pub fn points(root: &Root, machine: &Machine, cpus: Option<&CpuSet>) -> Vec<Point> {
+    CHECKS.iter().map(|check| check.ask(&View { root, machine, cpus: cpus.cloned() })).collect()
 }
 
 /// Whether real-time policies are granted, by which limit not, and the command that grants them.
 pub fn realtime_permission(root: &Root, machine: &Machine) -> Point {
-    permission::REALTIME.ask(&View { root, machine })
+    permission::REALTIME.ask(&View { root, machine, cpus: None })
 }
 
 impl Check {
@@ -190,10 +211,23 @@ impl Check {
 }
 
 /// The whole command: the text for stdout (one JSON document, or a table) and the exit status.
-pub fn run(root: &Root, json: bool, style: Style) -> (String, u8) {
+pub fn run(root: &Root, cpus: Option<&CpuSet>, json: bool, style: Style) -> (String, u8) {
     let machine = Machine::read(root);
-    let points = points(root, &machine);
+    let points = points(root, &machine, cpus);
     let exit = Fitness::of(&points).exit_code();
     let text = if json { render::json(&machine, &points) } else { render::table(&machine, &points, style) };
     (text, exit)
+}
+
+/// The same for a program at work, named by its number or name.
+///
+/// # Errors
+/// There is no such process, or several.
+pub fn run_process(root: &Root, word: &str, json: bool, style: Style) -> anyhow::Result<(String, u8)> {
+    let process = process::Process::read(root, process::find(root, word)?)?;
+    let points = process_points::points(root, &Machine::read(root), &process);
+    let exit = Fitness::of(&points).exit_code();
+    let text =
+        if json { render_process::json(&process, &points) } else { render_process::table(&process, &points, style) };
+    Ok((text, exit))
 }

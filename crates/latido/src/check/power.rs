@@ -3,7 +3,7 @@
 use super::{Check, Finding, Severity, View};
 use crate::machine::Layer;
 
-fn is_guest(view: &View) -> bool {
+pub(super) fn is_guest(view: &View) -> bool {
     matches!(view.machine.hypervisor, Some(Layer::Present(_)))
 }
 

@@ -28,8 +28,13 @@ pub fn json(machine: &Machine, points: &[Point]) -> String {
 }
 
 pub fn table(machine: &Machine, points: &[Point], style: Style) -> String {
+    headline(machine, points, style.color) + &list(points, style)
+}
+
+/// The points, those to be changed first.
+pub fn list(points: &[Point], style: Style) -> String {
     let width = style.width.min(WIDTH);
-    let mut text = headline(machine, points, style.color);
+    let mut text = String::new();
     let name_width = points.iter().map(|point| point.check.len()).max().unwrap_or(0);
     let indent = DETAIL + name_width + 2;
     let mut sorted: Vec<&Point> = points.iter().collect();
@@ -70,17 +75,22 @@ pub fn table(machine: &Machine, points: &[Point], style: Style) -> String {
 }
 
 fn headline(machine: &Machine, points: &[Point], colour: bool) -> String {
-    let (severity, verdict) = match Fitness::of(points) {
-        Fitness::Fit => (Severity::Ok, "fit for real-time measurement"),
-        Fitness::Unfit => (Severity::Unfit, "NOT fit for real-time measurement"),
-        Fitness::Unknown => (Severity::Unknown, "cannot tell whether it is fit for real-time measurement"),
-    };
     let mut what = vec![if machine.hostname.is_empty() { "this machine" } else { &machine.hostname }.to_owned()];
     if !machine.kernel.is_empty() {
         what.push(format!("Linux {}", machine.kernel));
     }
     what.extend(machine.architecture.clone());
     what.extend(machine.cpu.online.as_ref().map(|cpus| format!("{} CPUs", cpus.len())));
+    format!("{}\n{}", what.join(", "), verdict(points, "measurement", colour))
+}
+
+/// The verdict and how many points weigh how much: two lines.
+pub fn verdict(points: &[Point], purpose: &str, colour: bool) -> String {
+    let (severity, verdict) = match Fitness::of(points) {
+        Fitness::Fit => (Severity::Ok, format!("fit for real-time {purpose}")),
+        Fitness::Unfit => (Severity::Unfit, format!("NOT fit for real-time {purpose}")),
+        Fitness::Unknown => (Severity::Unknown, format!("cannot tell whether it is fit for real-time {purpose}")),
+    };
     let counts: Vec<String> = [Severity::Unfit, Severity::Warning, Severity::Unknown, Severity::Advice, Severity::Ok]
         .into_iter()
         .map(|severity| (severity, points.iter().filter(|point| point.severity == severity).count()))
@@ -91,7 +101,7 @@ fn headline(machine: &Machine, points: &[Point], colour: bool) -> String {
             _ => format!("{count} {}", mark(severity)),
         })
         .collect();
-    format!("{}\n{}\n{}\n", what.join(", "), paint(severity, verdict, colour), counts.join(", "))
+    format!("{}\n{}\n", paint(severity, &verdict, colour), counts.join(", "))
 }
 
 /// As wide as the longest mark.

@@ -103,3 +103,67 @@ fn load(view: &View) -> Finding {
     };
     Finding::new(severity, state).run("ps -eo pcpu,pid,comm --sort=-pcpu | head").advise("stop what need not run")
 }
+
+pub const GROUPS: Check = Check {
+    name: "RT group scheduling",
+    why: "Each control group needs a real-time budget of its own, and most are given none.",
+    decides: false,
+    look: groups,
+};
+
+fn groups(view: &View) -> Finding {
+    let limits = &view.machine.realtime;
+    match (limits.group_scheduling, &limits.group_budget) {
+        (None, _) => Finding::unknown("neither the control groups nor the kernel's configuration tell"),
+        (Some(false), _) => Finding::ok("off"),
+        (Some(true), Some(budget)) => {
+            let severity = if budget.runtime_us == 0 { Severity::Warning } else { Severity::Advice };
+            let state = format!("on; {} us of each period here ({})", budget.runtime_us, budget.group);
+            Finding::new(severity, state).boot("rt_group_sched=0").advise("that needs Linux 6.16 or newer")
+        }
+        (Some(true), None) => {
+            Finding::new(Severity::Advice, "on; this group has the budget of all").boot("rt_group_sched=0")
+        }
+    }
+}
+
+pub const SLACK: Check = Check {
+    name: "timer slack",
+    why: "Timers of time-sharing threads may be late by it; real-time threads have none.",
+    decides: false,
+    look: slack,
+};
+
+/// The kernel's default (PR_SET_TIMERSLACK(2const)).
+const USUAL_SLACK_NS: u64 = 50_000;
+
+fn slack(view: &View) -> Finding {
+    match view.machine.realtime.timer_slack_ns {
+        None => Finding::unknown("/proc/self/timerslack_ns is not readable"),
+        Some(ns) if ns > USUAL_SLACK_NS => {
+            let state = format!("{} us, more than the usual 50", ns / 1000);
+            Finding::new(Severity::Advice, state).run("echo 50000 | sudo tee /proc/$$/timerslack_ns")
+        }
+        Some(ns) => Finding::ok(format!("{} us, for time-sharing threads alone", ns as f64 / 1e3)),
+    }
+}
+
+pub const INHERITANCE: Check = Check {
+    name: "priority inheritance",
+    why: "Without it a low task that holds a lock delays a high one without bound.",
+    decides: false,
+    look: inheritance,
+};
+
+fn inheritance(view: &View) -> Finding {
+    let Some(config) = &view.machine.config else {
+        return Finding::unknown("the kernel's configuration is not readable");
+    };
+    // FUTEX_PI is an option of its own since Linux 4.14; before, RT_MUTEXES alone says it.
+    match config.is_on("FUTEX_PI") == Some(true) || config.is_on("RT_MUTEXES") == Some(true) {
+        true => Finding::ok("mutexes of programs can have it (PTHREAD_PRIO_INHERIT)"),
+        false => {
+            Finding::new(Severity::Warning, "not in this kernel").advise("use a kernel built with CONFIG_FUTEX_PI=y")
+        }
+    }
+}

@@ -4,7 +4,7 @@ use crate::machine::fixture::{self, Tree};
 const PLAIN: Style = Style { width: 80, color: false };
 
 fn points_of(tree: &Tree) -> Vec<Point> {
-    points(&tree.root, &Machine::read(&tree.root))
+    points(&tree.root, &Machine::read(&tree.root), None)
 }
 
 fn point(tree: &Tree, name: &str) -> Point {
@@ -18,12 +18,12 @@ fn severities(tree: &Tree, wanted: Severity) -> Vec<&'static str> {
 #[test]
 fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     let tree = fixture::desktop();
-    let (text, exit) = run(&tree.root, false, PLAIN);
+    let (text, exit) = run(&tree.root, None, false, PLAIN);
     assert_eq!(exit, 2);
     insta::assert_snapshot!(text, @r#"
     desk, Linux 6.12.9-amd64, x86_64, 4 CPUs
     NOT fit for real-time measurement
-    1 UNFIT, 3 warnings, 6 pieces of advice, 8 ok
+    1 UNFIT, 3 warnings, 1 unknown, 10 pieces of advice, 15 ok
 
     UNFIT   real-time permission    refused: CAP_SYS_NICE is missing and ulimit -r
                                     is 0
@@ -50,6 +50,16 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
             slowly.
             $ echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor
 
+    unknown management interrupts   there is no /dev/cpu/0/msr
+            The firmware takes the CPU for 10 us to ms, and the kernel neither sees
+            nor prevents it.
+            $ sudo modprobe msr
+
+    advice  interrupt threads       only those of drivers that ask for it
+            A handler that is a thread has a priority: one outside threads comes
+            before every task.
+            boot with threadirqs
+
     advice  turbo                   on
             Frequencies above the nominal one come and go with temperature and with
             other cores.
@@ -65,6 +75,19 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
             On a CPU of its own a real-time task meets no other task and few
             interrupts.
             boot with isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3
+
+    advice  full tickless           no CPU; periodic tasks hardly notice
+            Elsewhere the tick interrupts a busy task 100 to 1000 times a second.
+            boot with nohz_full=3
+
+    advice  RCU callbacks           on every CPU
+            They run in soft interrupts of the CPU that queued them, unless they are
+            offloaded.
+            boot with rcu_nocbs=3
+
+    advice  interrupt placement     1 on all CPUs: none is kept free
+            Each interrupt that a measured CPU serves delays whatever runs there.
+            - name the CPUs to be measured and ask again: latido check --cpus 3
 
     advice  SMT                     on
             A sibling thread shares the core's caches and execution units with the
@@ -85,27 +108,35 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     ok      high-resolution timers  on, says /boot/config-6.12.9-amd64
     ok      clock source            tsc
     ok      kernel debugging        no costly option, says /boot/config-6.12.9-amd64
+    ok      preemptible RCU         yes
+    ok      priority inheritance    mutexes of programs can have it
+                                    (PTHREAD_PRIO_INHERIT)
     ok      idle states             C10 takes 230 us to leave; a run holds it off
                                     unless told --tune cstates:as-is
     ok      real-time throttle      950 ms of 1000 ms, which this kernel (6.12 or
                                     newer) no longer enforces
+    ok      RT group scheduling     off
+    ok      timer slack             50 us, for time-sharing threads alone
     ok      load now                0.40 tasks on 4 CPUs in the last minute
     ok      hypervisor              none
+    ok      stolen time             none since the start
     ok      container               none
+    ok      group limits            none on processor time or CPUs
+    ok      temperature             48 degrees, critical at 105
     "#);
 }
 
 #[test]
 fn a_tuned_board_is_fit_with_nothing_to_change() {
     let tree = fixture::board();
-    assert_eq!(run(&tree.root, false, PLAIN).1, 0);
+    assert_eq!(run(&tree.root, None, false, PLAIN).1, 0);
     assert_eq!(severities(&tree, Severity::Ok).len(), CHECKS.len());
 }
 
 #[test]
 fn an_unreadable_machine_is_unknown_in_every_point() {
     let tree = fixture::empty();
-    assert_eq!(run(&tree.root, false, PLAIN).1, 3);
+    assert_eq!(run(&tree.root, None, false, PLAIN).1, 3);
     assert_eq!(severities(&tree, Severity::Unknown).len(), CHECKS.len());
 }
 
@@ -116,7 +147,7 @@ fn a_container_without_budget_names_the_control_group_although_root_has_the_capa
     let found = point(&tree, "real-time permission");
     assert_eq!(found.severity, Severity::Unfit);
     assert!(found.state.contains("/sys/fs/cgroup"), "{}", found.state);
-    assert_eq!(run(&tree.root, false, PLAIN).1, 2);
+    assert_eq!(run(&tree.root, None, false, PLAIN).1, 2);
 }
 
 #[test]
@@ -164,7 +195,7 @@ fn lock_debugging_and_coarse_clocks_make_a_machine_unfit() {
     let tree = fixture::board();
     tree.write("boot/config-6.6.31-rt31-v8", "CONFIG_HIGH_RES_TIMERS=y\nCONFIG_PROVE_LOCKING=y\n");
     assert_eq!(severities(&tree, Severity::Unfit), ["kernel debugging"]);
-    tree.write("boot/config-6.6.31-rt31-v8", "CONFIG_DEBUG_PREEMPT=y\n");
+    tree.write("boot/config-6.6.31-rt31-v8", "CONFIG_DEBUG_PREEMPT=y\nCONFIG_FUTEX_PI=y\n");
     assert_eq!(severities(&tree, Severity::Unfit), ["high-resolution timers"]);
     assert_eq!(severities(&tree, Severity::Warning), ["kernel debugging"]);
     let clock = "sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -176,7 +207,7 @@ fn lock_debugging_and_coarse_clocks_make_a_machine_unfit() {
 
 #[test]
 fn json_is_one_document_with_the_points_and_the_verdict() {
-    let (text, exit) = run(&fixture::desktop().root, true, Style { color: true, ..PLAIN });
+    let (text, exit) = run(&fixture::desktop().root, None, true, Style { color: true, ..PLAIN });
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["verdict"], "unfit");
     assert_eq!(document["exit"], exit);
@@ -189,7 +220,8 @@ fn json_is_one_document_with_the_points_and_the_verdict() {
 #[test]
 fn colour_adds_only_escape_sequences() {
     let tree = fixture::desktop();
-    let (plain, coloured) = (run(&tree.root, false, PLAIN).0, run(&tree.root, false, Style { color: true, ..PLAIN }).0);
+    let (plain, coloured) =
+        (run(&tree.root, None, false, PLAIN).0, run(&tree.root, None, false, Style { color: true, ..PLAIN }).0);
     assert!(coloured.contains("\x1b["));
     let mut stripped = String::new();
     for (index, piece) in coloured.split("\x1b[").enumerate() {
@@ -209,7 +241,7 @@ fn names_and_reasons_fit_their_columns() {
 #[test]
 fn this_machine_answers_every_check() {
     let root = Root::default();
-    let (text, exit) = run(&root, false, PLAIN);
+    let (text, exit) = run(&root, None, false, PLAIN);
     assert!([0, 2, 3].contains(&exit));
     assert!(CHECKS.iter().all(|check| text.contains(check.name)));
 }

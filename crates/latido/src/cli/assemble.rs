@@ -154,8 +154,10 @@ fn probe_options(first: &str, rest: &[String], period: Option<&str>) -> Result<V
 
 /// Where a key belongs that is a flag of `run` and not an option of the probe.
 fn elsewhere(first: &str, option: &ProbeOption) -> Option<String> {
-    const FLAGS: &[&str] =
-        &["cpus", "duration", "policy", "prio", "nice", "load", "tune", "limit", "stop-on", "warmup", "repeat", "seed"];
+    const FLAGS: &[&str] = &[
+        "cpus", "duration", "policy", "prio", "nice", "load", "tune", "limit", "stop-on", "max-temp", "warmup",
+        "repeat", "seed",
+    ];
     let ProbeOption { key, word, .. } = option;
     let flag = FLAGS.iter().find(|flag| **flag == key || flag.replace('-', "_") == *key)?;
     let name = first.split_once(':').map_or(first, |(name, _)| name);
@@ -200,8 +202,10 @@ impl Script {
                 self.add(&format!("{flag} {text}"), &format!("{key} = {}\n", quote(text)));
             }
         }
-        if let Some(repeat) = &args.repeat {
-            self.add(&format!("--repeat {repeat}"), &format!("repeat = {}\n", number(repeat)));
+        for (flag, key, text) in [("--max-temp", "max_temp", &args.max_temp), ("--repeat", "repeat", &args.repeat)] {
+            if let Some(text) = text {
+                self.add(&format!("{flag} {text}"), &format!("{key} = {}\n", number(text)));
+            }
         }
         Ok(())
     }

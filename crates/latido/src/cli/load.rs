@@ -13,6 +13,9 @@ pub struct Args {
     /// End it after this time, for example 10m
     #[arg(short, long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub duration: Option<String>,
+    /// End it above this temperature in degrees Celsius [default: 5 below the critical one]
+    #[arg(long, value_name = "DEGREES", value_parser = clap::value_parser!(i32).range(1..=200))]
+    pub max_temp: Option<i32>,
     /// Seed of all that is random in it
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, value_parser = words::seed)]
     pub seed: u64,
@@ -28,5 +31,5 @@ pub fn run(args: Args) -> Result<u8> {
         Some(text) => Some(text.parse().map_err(|error| Usage::new(format!("--duration {text}: {error}")))?),
         None => None,
     };
-    alone::run(&item, duration, args.seed)
+    alone::run(&item, duration, args.max_temp, args.seed)
 }

@@ -68,6 +68,9 @@ pub struct Args {
     /// End the cell at the first sample above this
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub stop_on: Option<String>,
+    /// End loads and cell above this temperature in degrees Celsius [default: with loads, 5 below the critical one]
+    #[arg(long, value_name = "DEGREES", allow_hyphen_values = true, value_parser = words::text)]
+    pub max_temp: Option<String>,
     /// How long to run before samples count [default: 1s, or a tenth of a short duration]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub warmup: Option<String>,
@@ -94,7 +97,7 @@ pub struct Args {
     pub print_plan: bool,
     /// Finish an interrupted run; finished cells are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "cpus", "duration", "period", "policy", "prio",
-        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "warmup", "repeat", "scale", "seed",
+        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "warmup", "repeat", "scale", "seed",
         "print_plan"])]
     pub resume: Option<String>,
     /// Where the report goes [default: report.html]

@@ -1,7 +1,13 @@
 //! `latido load`: one load by itself, until Ctrl-C or for a while.
 
 use super::{LOADS, Surroundings, running::Running};
-use crate::{agent::journal::MARK, cell::Item, host::Interrupts, machine, registry, units::Ns};
+use crate::{
+    agent::{heat::Heat, journal::MARK},
+    cell::Item,
+    host::Interrupts,
+    machine, registry,
+    units::Ns,
+};
 use anyhow::{Result, bail};
 use std::{
     io::{Write, stderr},
@@ -9,11 +15,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Runs the load. In a process that an agent started as a load, bears it until ended from outside.
+/// Runs the load; heat above `max_temp` degrees, or near the critical point, ends it. In a process that an agent started as a load, bears it until ended from outside.
 ///
 /// # Errors
-/// The load cannot be started, or it ended by itself.
-pub fn run(item: &Item, duration: Option<Ns>, seed: u64) -> Result<u8> {
+/// The load cannot be started, it ended by itself, or it became too hot.
+pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) -> Result<u8> {
     let load = registry::build("load", LOADS, item)?;
     if item.name == super::none::DEF.name {
         bail!("the load `none` is nothing, so there is nothing to run; `latido list loads` shows the others");
@@ -40,11 +46,19 @@ pub fn run(item: &Item, duration: Option<Ns>, seed: u64) -> Result<u8> {
         all.push(running);
     }
     all.iter_mut().for_each(Running::measuring_starts);
+    let heat = Heat::new(crate::fault::thermal_root(), max_temp, true);
+    let mut looked: Option<Instant> = None;
     let until = duration.map(|span| Instant::now() + span.as_duration());
     while interrupts.count() == 0 && until.is_none_or(|until| Instant::now() < until) {
         for running in &mut all {
             if !running.alive() {
                 bail!("the load ended by itself: {}", running.died().unwrap_or("no reason known"));
+            }
+        }
+        if looked.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {
+            looked = Some(Instant::now());
+            if let Some(hot) = heat.look() {
+                bail!("the load was ended: {hot}; see --max-temp");
             }
         }
         thread::sleep(Duration::from_millis(50));

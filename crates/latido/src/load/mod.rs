@@ -3,17 +3,29 @@
 pub mod account;
 pub mod alone;
 pub mod running;
+pub mod scratch;
 
+mod archive;
 mod command;
+mod compile;
+mod compound_2008;
 mod cpu_memory_video;
+mod disk;
+mod interrupts;
+mod iperf3;
+mod memory;
+mod messaging;
 mod none;
 mod rt_interference;
+mod source;
 mod spin;
 mod stress_cpu;
 mod stress_ng;
+mod tree;
 mod udp_flood;
 mod udp_sink;
 mod video;
+mod work;
 
 use crate::{
     cell::Item,
@@ -34,7 +46,16 @@ pub const LOADS: &[Def<dyn Load>] = &[
     video::DEF,
     udp_flood::DEF,
     udp_sink::DEF,
+    iperf3::DEF,
+    disk::DEF,
+    tree::DEF,
+    archive::DEF,
+    compile::DEF,
+    messaging::DEF,
+    memory::DEF,
+    interrupts::DEF,
     cpu_memory_video::DEF,
+    compound_2008::DEF,
     command::DEF,
 ];
 

@@ -124,7 +124,7 @@ impl Load for Interference {
 }
 
 /// CPUs that the machine keeps for somebody: nobody may wander in there.
-fn isolated() -> CpuSet {
+pub(super) fn isolated() -> CpuSet {
     let mut kept = CpuSet::default();
     // isolcpus=; the isolated partitions of cgroup v2, listed in its root (cgroup-v2.rst, cpuset.cpus.isolated).
     for path in ["/sys/devices/system/cpu/isolated", "/sys/fs/cgroup/cpuset.cpus.isolated"] {

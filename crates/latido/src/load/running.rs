@@ -3,6 +3,7 @@
 use super::{
     Launch, Load, Surroundings,
     account::{self, Account, Counts},
+    scratch,
 };
 use crate::{
     agent::{
@@ -131,11 +132,26 @@ impl Running {
 
     /// Notes the processor time used so far: the measurement starts now.
     pub fn measuring_starts(&mut self) {
+        if self.process.is_none() && self.died.is_some() {
+            return;
+        }
         self.at_start = self.usage();
+    }
+
+    /// Ends it before its time; the reason stands in the record, which keeps what it did until now.
+    pub fn end_early(&mut self, why: &str) {
+        if self.process.is_some() {
+            self.measuring_ends();
+            self.stop();
+            self.died.get_or_insert_with(|| format!("it was ended: {why}"));
+        }
     }
 
     /// Notes life and processor time: the measurement is over.
     pub fn measuring_ends(&mut self) {
+        if self.process.is_none() && self.died.is_some() {
+            return;
+        }
         self.alive();
         self.at_end = self.usage();
     }
@@ -161,7 +177,7 @@ impl Running {
             commands: self.launch.commands.clone(),
             alive: self.died.is_none(),
             died: self.died.clone(),
-            cpu_ns: used.filter(|_| self.process.is_some()),
+            cpu_ns: used,
             achieved: account::between(&self.at_start.counts, &self.at_end.counts),
         }
     }
@@ -202,6 +218,8 @@ impl Running {
         orphans::forget(process.child.id());
         // What would not end stays in the journal, which says so when it is settled.
         let _ = journal::end_marked(&process.mark);
+        // What a load that had to be killed could not remove itself.
+        scratch::sweep();
     }
 }
 

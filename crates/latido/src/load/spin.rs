@@ -1,12 +1,14 @@
 //! `spin`: the built-in load of processor, memory and process creation, for machines without stress-ng.
 
-use super::{Launch, Load, Surroundings};
+use super::{
+    Launch, Load, Surroundings,
+    work::{Work, program},
+};
 use crate::registry::{self, Def};
 use anyhow::{Context, Result, ensure};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
-use std::{process::Command, thread};
 
 /// The list entry.
 pub const DEF: Def<dyn Load> = Def {
@@ -21,7 +23,9 @@ Options:
   memory   threads that touch memory; default 1
   size     memory of each of them, in MiB; default 64
   fork     whether processes are created; default true
-  seed     seed of the access pattern; default the cell's",
+  seed     seed of the access pattern; default the cell's
+
+The record's `achieved` holds computed (random numbers), touched (words of memory), forks and elapsed_ns.",
     main_option: None,
     new: |table| Ok(Box::new(checked(table)?)),
 };
@@ -78,39 +82,58 @@ impl Load for Spin {
 fn bear(spin: &Spin) -> Result<()> {
     let seed = spin.seed.unwrap_or(1);
     let size = spin.size.unwrap_or(64);
+    let work = Work::of(&["computed", "touched", "forks"]);
+    let mut threads = Vec::new();
     for n in 0..spin.cpu.unwrap_or(1) {
-        thread::spawn(move || compute(seed.wrapping_add(u64::from(n))));
+        threads.push(work.thread(move |work| compute(seed.wrapping_add(u64::from(n)), work)));
     }
     for n in 0..spin.memory.unwrap_or(1) {
-        thread::spawn(move || touch(seed.wrapping_add(u64::from(n)), size as usize));
+        threads.push(work.thread(move |work| touch(seed.wrapping_add(u64::from(n)), size as usize, work)));
     }
-    while spin.fork.unwrap_or(true) {
-        // `latido --version` is a program that is certainly there and ends at once.
-        let own = std::env::current_exe()?;
-        Command::new(own).arg("--version").stdout(std::process::Stdio::null()).status().context("spin: fork")?;
+    if spin.fork.unwrap_or(true) {
+        threads.push(work.thread(fork));
     }
-    loop {
-        thread::park();
-    }
+    work.go_on(threads)
 }
 
-fn compute(seed: u64) {
+/// How many steps between two looks at the end.
+const STEPS: u64 = 10_000;
+
+fn fork(work: &Work) -> Result<()> {
+    // `latido --version` is a program that is certainly there and ends at once.
+    let own = std::env::current_exe()?;
+    while !work.is_over() {
+        program(&own.to_string_lossy()).arg("--version").status().context("spin: fork")?;
+        work.add("forks", 1);
+    }
+    Ok(())
+}
+
+fn compute(seed: u64, work: &Work) -> Result<()> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    loop {
-        std::hint::black_box(random.next_u64());
+    while !work.is_over() {
+        for _ in 0..STEPS {
+            std::hint::black_box(random.next_u64());
+        }
+        work.add("computed", STEPS);
     }
+    Ok(())
 }
 
-fn touch(seed: u64, mebibytes: usize) {
+fn touch(seed: u64, mebibytes: usize, work: &Work) -> Result<()> {
     let words = mebibytes << 17;
     let mut memory = vec![0u64; words];
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    loop {
-        let at = random.next_u64();
-        let place = usize::try_from(at % words as u64).unwrap_or(0);
-        if let Some(word) = memory.get_mut(place) {
-            *word = word.wrapping_add(at);
+    while !work.is_over() {
+        for _ in 0..STEPS {
+            let at = random.next_u64();
+            let place = usize::try_from(at % words as u64).unwrap_or(0);
+            if let Some(word) = memory.get_mut(place) {
+                *word = word.wrapping_add(at);
+            }
+            std::hint::black_box(&memory);
         }
-        std::hint::black_box(&memory);
+        work.add("touched", STEPS);
     }
+    Ok(())
 }

@@ -58,7 +58,7 @@ impl Default for UdpFlood {
 }
 
 /// Bits a second; `None` for as many as there can be.
-fn bits(rate: &str) -> Result<Option<u64>> {
+pub(super) fn bits(rate: &str) -> Result<Option<u64>> {
     if rate == "max" {
         return Ok(None);
     }

@@ -20,8 +20,20 @@ use crate::{
 use std::collections::HashSet;
 
 /// The keys of a group.
-const KEYS: &[&str] =
-    &["probe", "load", "tuning", "scheduling", "kernel", "cpus", "duration", "warmup", "limit", "stop_on", "repeat"];
+const KEYS: &[&str] = &[
+    "probe",
+    "load",
+    "tuning",
+    "scheduling",
+    "kernel",
+    "cpus",
+    "duration",
+    "warmup",
+    "limit",
+    "stop_on",
+    "max_temp",
+    "repeat",
+];
 
 /// How long a cell measures where nothing is said.
 const DURATION: Ns = Ns::from_secs(60);
@@ -39,6 +51,7 @@ pub struct Axes {
     warmup: Option<Ns>,
     limit: Option<Ns>,
     stop_on: Option<Ns>,
+    max_temp: Option<i32>,
     repeat: Option<u32>,
 }
 
@@ -69,6 +82,10 @@ impl Axes {
             warmup: keys.get("warmup").map(|node| node.time("warmup")).transpose()?,
             limit: time("limit")?,
             stop_on: time("stop_on")?,
+            max_temp: match keys.get("max_temp") {
+                Some(node) => Some(node.number("max_temp", 1..=200)? as i32),
+                None => None,
+            },
             repeat: match keys.get("repeat") {
                 Some(node) => Some(node.number("repeat", 1..=CELLS_MAX as i64)? as u32),
                 None => None,
@@ -92,6 +109,7 @@ impl Axes {
             warmup: pick(&over.warmup, &self.warmup),
             limit: pick(&over.limit, &self.limit),
             stop_on: pick(&over.stop_on, &self.stop_on),
+            max_temp: pick(&over.max_temp, &self.max_temp),
             repeat: pick(&over.repeat, &self.repeat),
         }
     }
@@ -152,6 +170,7 @@ impl Axes {
             warmup: self.warmup.unwrap_or_else(|| usual_warmup(duration)),
             limit: self.limit,
             stop_on: self.stop_on,
+            max_temp: self.max_temp,
             repeat: self.repeat.unwrap_or(1),
         };
         if group.cells().is_none_or(|cells| cells > CELLS_MAX) {

@@ -69,6 +69,7 @@ fn cell(group: &Group, axes: Axes) -> Cell {
         warmup: group.warmup,
         limit: group.limit,
         stop_on: group.stop_on,
+        max_temp: group.max_temp,
         repeat: 1,
         seed: 0,
     }

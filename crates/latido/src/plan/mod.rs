@@ -123,6 +123,8 @@ pub struct Group {
     pub limit: Option<Ns>,
     /// Of every cell.
     pub stop_on: Option<Ns>,
+    /// Of every cell, in degrees Celsius.
+    pub max_temp: Option<i32>,
     /// How often the product is repeated.
     pub repeat: u32,
 }

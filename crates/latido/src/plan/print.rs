@@ -111,6 +111,9 @@ fn group(out: &mut String, group: &Group) {
     if let Some(stop_on) = group.stop_on {
         line(out, format_args!("stop_on = \"{stop_on}\""));
     }
+    if let Some(degrees) = group.max_temp {
+        line(out, format_args!("max_temp = {degrees}"));
+    }
     line(out, format_args!("repeat = {}", group.repeat));
 }
 

@@ -36,6 +36,7 @@ pub(super) fn cell(label: &str, limit: Option<u64>) -> Cell {
         warmup: Ns::from_millis(500),
         limit: limit.map(Ns),
         stop_on: None,
+        max_temp: None,
         repeat: 1,
         seed: 7,
     }

@@ -19,6 +19,7 @@ const CELL: &[&str] = &[
     "warmup",
     "limit",
     "stop_on",
+    "max_temp",
     "repeat",
     "seed",
 ];

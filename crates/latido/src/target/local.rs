@@ -96,6 +96,8 @@ impl Session {
             return Vec::new();
         }
         // The lock is free once the kernel has torn the agent down, which wait() has just told us.
-        journal::recover_now().unwrap_or_else(|error| vec![format!("could not look for what was left: {error:#}")])
+        let told = journal::recover_now();
+        crate::load::scratch::sweep();
+        told.unwrap_or_else(|error| vec![format!("could not look for what was left: {error:#}")])
     }
 }

@@ -53,6 +53,8 @@ fn bad_plans_are_refused_at_their_line() {
         group("limit = 100"),
         group("limit = 1.5"),
         group("stop_on = \"0ns\""),
+        group("max_temp = 201"),
+        group("max_temp = \"95\""),
         group("cpus = 2"),
         group("cpus = \"5-2\""),
         group("repeat = 0"),

@@ -42,20 +42,24 @@ fn groups() -> impl Strategy<Value = Group> {
     });
     let span = || (1u64..10_000_000_000_000).prop_map(Ns);
     let cpus = prop::collection::btree_set(0u32..64, 1..9).prop_map(CpuSet);
-    let values = (prop::option::of(cpus), span(), 0u64..99_999, prop::option::of(span()), prop::option::of(span()));
+    let ends = (prop::option::of(span()), prop::option::of(1i32..=200));
+    let values = (prop::option::of(cpus), span(), 0u64..99_999, prop::option::of(span()), ends);
     (probes, levels(), levels(), schedulings(), values, 1u32..4, 1usize..3).prop_map(
-        |(probe, tuning, load, scheduling, (cpus, duration, warmup, limit, stop_on), repeat, kernels)| Group {
-            kernel: [&["running"][..], &["rt+rcu"]].concat().into_iter().take(kernels).map(String::from).collect(),
-            tuning,
-            load,
-            scheduling,
-            probe,
-            cpus,
-            duration,
-            warmup: Ns(warmup),
-            limit,
-            stop_on,
-            repeat,
+        |(probe, tuning, load, scheduling, (cpus, duration, warmup, limit, (stop_on, max_temp)), repeat, kernels)| {
+            Group {
+                kernel: [&["running"][..], &["rt+rcu"]].concat().into_iter().take(kernels).map(String::from).collect(),
+                tuning,
+                load,
+                scheduling,
+                probe,
+                cpus,
+                duration,
+                warmup: Ns(warmup),
+                limit,
+                stop_on,
+                max_temp,
+                repeat,
+            }
         },
     )
 }

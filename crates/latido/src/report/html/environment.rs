@@ -103,6 +103,7 @@ fn rows(configuration: &Configuration, all: &[Configuration]) -> Vec<(String, St
         ("warm-up".into(), cell.warmup.to_string()),
         ("limit".into(), or_none(cell.limit.map(|l| l.to_string()))),
         ("stops on".into(), or_none(cell.stop_on.map(|l| l.to_string()))),
+        ("ends above".into(), or_none(cell.max_temp.map(|degrees| format!("{degrees} degrees")))),
         ("load".into(), level(&cell.load)),
         ("tuning".into(), level(&cell.tuning)),
         ("kernel axis".into(), cell.kernel.clone()),

@@ -1,0 +1,100 @@
+//! A program at work as text and as JSON: its threads in a table, then the points.
+
+use super::{
+    Fitness, Point,
+    process::{Process, Thread},
+    render::{list, verdict},
+};
+use crate::report::terminal::Style;
+use serde::Serialize;
+
+/// The version of the JSON document.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    verdict: Fitness,
+    exit: u8,
+    points: &'a [Point],
+    process: &'a Process,
+}
+
+pub fn json(process: &Process, points: &[Point]) -> String {
+    let verdict = Fitness::of(points);
+    let document = Document { schema: SCHEMA, verdict, exit: verdict.exit_code(), points, process };
+    // Strings, numbers and maps with string keys always fit.
+    serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
+}
+
+/// The columns of the table of threads.
+const COLUMNS: [&str; 9] = ["thread", "name", "policy", "CPUs", "on", "faults", "slept", "preempted", "slack us"];
+
+pub fn table(process: &Process, points: &[Point], style: Style) -> String {
+    let mut what = format!("{} ({})", process.name, process.pid);
+    match process.threads.len() {
+        1 => what.push_str(", 1 thread"),
+        count => what.push_str(&format!(", {count} threads")),
+    }
+    let kib = |name: &str, kib: Option<u64>| kib.map_or(String::new(), |kib| format!(", {kib} KiB {name}"));
+    what.push_str(&kib("present", process.resident_kib));
+    what.push_str(&kib("locked", process.locked_kib));
+    let mut text = format!("{what}\n{}\n", verdict(points, "work", style.color));
+    let mut rows = vec![COLUMNS.map(String::from)];
+    rows.extend(process.threads.iter().map(row));
+    for row in &rows {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let width = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+            let padding = width.unwrap_or(0).saturating_sub(cell.chars().count());
+            line.push_str(cell);
+            line.push_str(&" ".repeat(padding + 2));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text + &list(points, style)
+}
+
+fn row(thread: &Thread) -> [String; 9] {
+    fn or<T: ToString>(value: Option<T>) -> String {
+        value.map_or_else(|| "?".into(), |value| value.to_string())
+    }
+    let faults = thread.minor_faults.zip(thread.major_faults).map(|(minor, major)| format!("{minor}+{major}"));
+    // A name with control characters must not move the cursor.
+    let name = thread.name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    [
+        thread.tid.to_string(),
+        name,
+        or(thread.policy.as_ref()),
+        or(thread.cpus.as_ref()),
+        or(thread.last_cpu),
+        or(faults),
+        or(thread.voluntary_switches),
+        or(thread.involuntary_switches),
+        or(thread.timer_slack_ns.map(|ns| ns as f64 / 1e3)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        check::{process::tests::write, run_process},
+        machine::fixture,
+    };
+
+    #[test]
+    fn a_program_is_shown_thread_by_thread() {
+        let tree = fixture::board();
+        write(&tree, 77, "motor", 0, 0, "0-2");
+        write(&tree, 78, "loop", 1, 80, "3");
+        let (text, exit) = run_process(&tree.root, "motor", false, Style { width: 100, color: false }).unwrap();
+        assert_eq!(exit, 0);
+        insta::assert_snapshot!(text);
+        let (text, _) = run_process(&tree.root, "77", true, Style { width: 100, color: false }).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["process"]["threads"][1]["policy"], "fifo 80");
+        assert_eq!(document["verdict"], "fit");
+    }
+}

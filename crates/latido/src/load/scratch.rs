@@ -1,0 +1,199 @@
+//! The directory in which a load puts what it makes: bounded, and gone afterwards however the load ended.
+//!
+//! `latido-scratch-...` in the directory for temporary files. Whoever works in it holds its lock, which the kernel lets
+//! go when that process ends, even by SIGKILL; a directory that nobody holds is a leftover, and every latido that starts
+//! or ends a load, or settles the journal of a crashed run, removes those of its user.
+
+use anyhow::{Context, Result, ensure};
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::{Path, PathBuf},
+};
+
+/// How the names begin.
+const PREFIX: &str = "latido-scratch-";
+
+/// A directory of this load's own. Dropping it removes it.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    /// Held open for its lock.
+    _held: File,
+}
+
+impl Scratch {
+    /// Makes one with room for so many bytes in the directory for temporary files, after removing leftovers.
+    ///
+    /// # Errors
+    /// There is no room, or the directory cannot be written.
+    pub fn new(bytes: u64) -> Result<Self> {
+        Self::within(&std::env::temp_dir(), bytes)
+    }
+
+    fn within(base: &Path, bytes: u64) -> Result<Self> {
+        sweep_in(base);
+        room(base, bytes)?;
+        let mut error = None;
+        for attempt in 0..100 {
+            match Self::make(base, attempt) {
+                Ok(scratch) => return Ok(scratch),
+                Err(why) => error = Some(why),
+            }
+        }
+        Err(error.unwrap_or_else(|| io::ErrorKind::AlreadyExists.into()))
+            .with_context(|| format!("cannot make a directory in {}", base.display()))
+    }
+
+    fn make(base: &Path, attempt: u32) -> io::Result<Self> {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let name = format!("{PREFIX}{}-{}{:09}-{attempt}", std::process::id(), now.tv_sec, now.tv_nsec);
+        let path = base.join(name);
+        fs::DirBuilder::new().mode(0o700).create(&path)?;
+        // Another latido may take it for a leftover before the lock is held: then the lock is refused or the directory
+        // is gone, and another name is tried.
+        let held = hold(&path)?;
+        let (there, ours) = (fs::symlink_metadata(&path)?, held.metadata()?);
+        if there.ino() != ours.ino() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(Self { path, _held: held })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        remove(&self.path);
+    }
+}
+
+/// Opens a directory and takes its lock without waiting.
+fn hold(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(file)
+}
+
+/// Removes a directory into which a program that is just dying may still be writing.
+fn remove(path: &Path) {
+    for _ in 0..20 {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            // What stays is removed by the next latido.
+            _ => return,
+        }
+    }
+}
+
+/// Removes what dead loads of this user left in the directory for temporary files.
+pub fn sweep() {
+    sweep_in(&std::env::temp_dir());
+}
+
+fn sweep_in(base: &Path) {
+    let own = rustix::process::geteuid().as_raw();
+    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let path = entry.path();
+        // The lock is kept until the directory is gone.
+        let Ok(held) = hold(&path) else { continue };
+        if held.metadata().is_ok_and(|found| found.uid() == own) {
+            remove(&path);
+        }
+    }
+}
+
+/// Refuses to fill a file system: the data must leave half of what is free.
+///
+/// # Errors
+/// There is less room.
+pub fn room(dir: &Path, bytes: u64) -> Result<()> {
+    let system =
+        rustix::fs::statvfs(dir).with_context(|| format!("the free space of {} cannot be read", dir.display()))?;
+    let free = system.f_bavail.saturating_mul(system.f_frsize);
+    ensure!(
+        free / 2 >= bytes,
+        "{} has {} MiB free, and the load wants {} MiB, of which it takes half at most: make it smaller, or name another \
+         directory with TMPDIR",
+        dir.display(),
+        free >> 20,
+        bytes.div_ceil(1 << 20)
+    );
+    Ok(())
+}
+
+/// The type of the file system that holds a path (proc_pid_mountinfo(5)), for people.
+pub fn filesystem(path: &Path) -> Option<String> {
+    let path = fs::canonicalize(path).ok()?;
+    let text = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let of_line = |line: &str| {
+        let (mount, kind) = line.split_once(" - ")?;
+        let point = PathBuf::from(mount.split_whitespace().nth(4)?.replace("\\040", " "));
+        path.starts_with(&point).then(|| (point, kind.split_whitespace().next().unwrap_or_default().to_string()))
+    };
+    // Of mounts upon each other the last one shows.
+    let mounts = text.lines().filter_map(of_line);
+    mounts.max_by_key(|(point, _)| point.components().count()).map(|(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(base: &Path) -> Vec<String> {
+        fs::read_dir(base).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn it_goes_with_its_owner_and_leftovers_go_with_the_next() {
+        let base = tempfile::tempdir().unwrap();
+        let leftover = base.path().join(format!("{PREFIX}1-2-3"));
+        fs::create_dir_all(leftover.join("deep/er")).unwrap();
+        fs::write(leftover.join("deep/er/file"), "x").unwrap();
+        let other = base.path().join("somebody-elses");
+        fs::create_dir(&other).unwrap();
+        let first = Scratch::within(base.path(), 1).unwrap();
+        let second = Scratch::within(base.path(), 1).unwrap();
+        assert!(!leftover.exists(), "a leftover is removed");
+        assert!(first.path().exists() && second.path().exists() && other.exists(), "what is in use stays");
+        fs::write(first.path().join("file"), "x").unwrap();
+        drop(first);
+        assert_eq!(names(base.path()).len(), 2);
+        drop(second);
+        assert_eq!(names(base.path()), ["somebody-elses"]);
+    }
+
+    #[test]
+    fn a_link_is_never_followed() {
+        let (base, precious) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(precious.path().join("file"), "x").unwrap();
+        std::os::unix::fs::symlink(precious.path(), base.path().join(format!("{PREFIX}9-9-9"))).unwrap();
+        sweep_in(base.path());
+        assert_eq!(names(precious.path()), ["file"]);
+    }
+
+    #[test]
+    fn a_file_system_is_not_filled() {
+        let base = tempfile::tempdir().unwrap();
+        let error = Scratch::within(base.path(), u64::MAX / 4).unwrap_err().to_string();
+        assert!(error.contains("free") && error.contains("TMPDIR"), "{error}");
+        assert!(names(base.path()).is_empty());
+    }
+
+    #[test]
+    fn proc_is_proc() {
+        assert_eq!(filesystem(Path::new("/proc/self")).as_deref(), Some("proc"));
+    }
+}
