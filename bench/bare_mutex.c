@@ -1,26 +1,15 @@
 /* The least that times a mutex: batches of lock and unlock between two readings of the clock, the median of all.
  * Usage: bare_mutex BATCHES PAIRS CPU PRIO normal|inherit */
 #define _GNU_SOURCE
+#include "bare.h"
 #include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-static int64_t now_ns(void)
+static void *idle(void *unused)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    pause();
+    return unused;
 }
 
 int main(int argc, char **argv)
@@ -28,12 +17,7 @@ int main(int argc, char **argv)
     if (argc != 6)
         return fprintf(stderr, "usage: bare_mutex BATCHES PAIRS CPU PRIO normal|inherit\n"), 64;
     long n = atol(argv[1]), pairs = atol(argv[2]);
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(atoi(argv[3]), &set);
-    struct sched_param p = {.sched_priority = atoi(argv[4])};
-    if (sched_setaffinity(0, sizeof set, &set) || (p.sched_priority && sched_setscheduler(0, SCHED_FIFO, &p)))
-        return perror("scheduling"), 1;
+    become(argv[3], argv[4]);
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
     if (!strcmp(argv[5], "inherit"))
@@ -42,7 +26,7 @@ int main(int argc, char **argv)
     pthread_mutex_init(&mutex, &attributes);
     /* Two threads in the process, as in any program that has a mutex: the C library takes shortcuts for one. */
     pthread_t other;
-    pthread_create(&other, NULL, (void *(*)(void *))pause, NULL);
+    pthread_create(&other, NULL, idle, NULL);
     int64_t *took = calloc(n, sizeof *took);
     for (long i = 0; i < n; i++) {
         int64_t start = now_ns();

@@ -2,32 +2,15 @@
  * it reads the clock; both on one CPU; the median of all.
  * Usage: bare_switch SWITCHES INTERVAL_US CPU PRIO */
 #define _GNU_SOURCE
+#include "bare.h"
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 
 static sem_t gate;
 static volatile int64_t posted;
 static int64_t *took;
 static long n;
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 static void *waiter(void *unused)
 {
@@ -44,12 +27,9 @@ int main(int argc, char **argv)
         return fprintf(stderr, "usage: bare_switch SWITCHES INTERVAL_US CPU PRIO\n"), 64;
     n = atol(argv[1]);
     struct timespec interval = {.tv_nsec = atol(argv[2]) * 1000};
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(atoi(argv[3]), &set);
     struct sched_param high = {.sched_priority = atoi(argv[4])}, low = {.sched_priority = atoi(argv[4]) - 1};
-    if (sched_setaffinity(0, sizeof set, &set))
-        return perror("affinity"), 1;
+    /* Before the waiter starts, which inherits the place. */
+    become(argv[3], "0");
     took = calloc(n, sizeof *took);
     sem_init(&gate, 0, 0);
     pthread_t thread;

@@ -71,18 +71,8 @@ pub struct Plan {
     pub warmup_instances: u64,
 }
 
-/// Why the loop ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// All instances of all sizes.
-    Complete,
-    /// The stop flag was set.
-    Stopped,
-    /// An elapsed time was above `stop_on`; the stop flag is set for the other threads.
-    Sample,
-    /// A result was wrong; the stop flag is set for the other threads.
-    Wrong(Wrong),
-}
+/// Why the loop ended; it fails with a wrong result, and the stop flag is set for the other threads.
+pub type End = crate::end::End<Wrong>;
 
 /// A result that cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,7 +162,7 @@ fn drive(
             recorder.enter(Phase::Ended);
         }
     }
-    if matches!(end, End::Sample | End::Wrong(_)) {
+    if matches!(end, End::Sample | End::Failed(_)) {
         stop.store(true, Relaxed);
     }
     let ended_ns = clocks.now();
@@ -208,7 +198,7 @@ fn sweep(clocks: &impl Clocks, size: &mut Size, count: u64, heed_sample: bool, s
         let now = clocks.now();
         let cpu_now = clocks.cpu();
         if inverted.is_err() {
-            return End::Wrong(Wrong::Singular { n });
+            return End::Failed(Wrong::Singular { n });
         }
         let cold = record(elapsed, now.wrapping_sub(before), now);
         record(cpu, cpu_now.wrapping_sub(cpu_before), now);
@@ -227,7 +217,7 @@ fn sweep(clocks: &impl Clocks, size: &mut Size, count: u64, heed_sample: bool, s
             elapsed.tally(DIFFERING);
         }
         if differs || residual.is_nan() || residual > TOLERANCE {
-            return End::Wrong(Wrong::Inverse { n, instance });
+            return End::Failed(Wrong::Inverse { n, instance });
         }
         if cold && heed_sample && elapsed.stopped() {
             return End::Sample;

@@ -55,16 +55,8 @@ pub struct Duty {
     pub period_ns: u64,
 }
 
-/// Why the loop ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// All iterations or all of the time.
-    Complete,
-    /// The stop flag was set.
-    Stopped,
-    /// A gap was above `stop_on`; the stop flag is set for the other threads.
-    Sample,
-}
+/// Why the loop ended; nothing can fail.
+pub type End = crate::end::End<core::convert::Infallible>;
 
 /// How the loop went.
 #[derive(Clone, Copy, Debug)]

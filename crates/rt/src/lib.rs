@@ -35,6 +35,7 @@ extern crate std;
 
 pub mod block;
 pub mod compute;
+pub mod end;
 pub mod gap;
 pub mod histogram;
 pub mod inversion;

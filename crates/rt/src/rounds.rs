@@ -52,18 +52,8 @@ impl core::fmt::Display for Refusal {
     }
 }
 
-/// Why the loop ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// All rounds or all of the time.
-    Complete,
-    /// The stop flag was set.
-    Stopped,
-    /// A sample was above `stop_on`; the stop flag is set for the other threads.
-    Sample,
-    /// A call failed.
-    Failed(Refusal),
-}
+/// Why the loop ended; it fails when a call does.
+pub type End = crate::end::End<Refusal>;
 
 /// How the loop went.
 #[derive(Clone, Copy, Debug)]

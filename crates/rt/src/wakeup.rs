@@ -72,18 +72,8 @@ pub struct Schedule {
     pub slots: u64,
 }
 
-/// Why the loop ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// All slots elapsed.
-    Complete,
-    /// The stop flag was set.
-    Stopped,
-    /// A sample was above `stop_on`; the stop flag is set for the other threads.
-    Sample,
-    /// The kernel refused to sleep.
-    Failed(Errno),
-}
+/// Why the loop ended; it fails when the kernel refuses to sleep.
+pub type End = crate::end::End<Errno>;
 
 /// How the loop went.
 #[derive(Clone, Copy, Debug)]

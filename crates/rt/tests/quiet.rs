@@ -1,68 +1,45 @@
 //! The measuring part of each loop allocates nothing and causes no page fault.
 
+mod counting;
+
+use counting::{cost, prepare};
 use latido_rt::{
-    Reader, Recorder, gap, inversion, mutex, priority, recorder,
+    Reader, Recorder, gap, inversion, mutex, pendulum, priority, recorder,
     rounds::{Channel, End, MANY, Monotonic, Task},
     sleep, wakeup,
 };
 use latido_sys::{
     clock::Clock,
-    memory,
     mutex::{Mutex, Mutexes, Protocol},
     priority::{Own, Realtime},
     procfs::SchedStatFile,
     sched,
     tsc::Scale,
-    usage::{self, Usage},
 };
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
     sync::{Arc, Barrier, atomic::AtomicBool},
     thread,
 };
 
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call goes to the system's allocator unchanged; counting touches a constant-initialised thread-local.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-/// What a piece of work cost its thread: allocations and page faults.
-fn cost(work: impl FnOnce()) -> (u64, u64) {
-    let (allocations, before) = (ALLOCATIONS.get(), usage::of_thread());
-    work();
-    let Usage { minor_faults, major_faults, .. } = usage::of_thread().since(before);
-    (ALLOCATIONS.get() - allocations, minor_faults + major_faults)
-}
-
-fn prepare() {
-    // Without the right to lock memory the test still holds unless the machine is short of memory.
-    let _unlocked = memory::lock_on_fault();
-    memory::prefault_stack();
-}
-
 fn config(table: Option<Scale>) -> recorder::Config {
     // Short blocks, so that many end meanwhile.
     recorder::Config { edges: vec![1_000, 50_000, 200_000], block_ns: 2_000_000, table, ..Default::default() }
+}
+
+#[test]
+fn the_pendulum_is_quiet() {
+    prepare();
+    let keep = recorder::Config { ordered: 1_000, periodic: true, ..config(None) };
+    let (mut lateness, late) = recorder::new(&keep).unwrap();
+    let (mut angles, angle) = recorder::new(&recorder::Config { periodic: false, ..keep }).unwrap();
+    pendulum::rehearse(&mut lateness, &mut angles);
+    let schedule = wakeup::Schedule { start_ns: 0, period_ns: 50_000, deadline_ns: 50_000, warmup: 20, slots: 800 };
+    let stop = AtomicBool::new(false);
+    let cost = cost(|| {
+        pendulum::run(&schedule, 3, &stop, &mut lateness, &mut angles);
+    });
+    assert_eq!(cost, (0, 0), "allocations, page faults");
+    assert!(late.finish(lateness).0.plain.count > 0 && angle.finish(angles).0.plain.count > 0);
 }
 
 #[test]
@@ -232,7 +209,7 @@ fn play(script: inversion::Script) -> [(u64, u64); 3] {
         let (scene, stop, ready) = (Arc::clone(&scene), Arc::clone(&stop), Arc::clone(&ready));
         let mut recorders = if prio == 6 { vec![recorders(), recorders()] } else { Vec::new() };
         thread::spawn(move || {
-            memory::prefault_stack();
+            latido_sys::memory::prefault_stack();
             sched::set_affinity(0, [cpu]).unwrap();
             inversion::rehearse(&mut recorders);
             ready.wait();

@@ -1,59 +1,18 @@
 //! The loops of handing over and of computing allocate nothing and cause no page fault, on either side.
 
+mod counting;
+
+use counting::{cost, prepare};
 use latido_rt::{
     compute::{self, Workspace},
     recorder,
     switch::{self, End, Pace, Plan},
 };
-use latido_sys::{
-    handoff::{Handoff, Way},
-    memory,
-    usage::{self, Usage},
-};
+use latido_sys::handoff::{Handoff, Way};
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
     sync::{Arc, Barrier, atomic::AtomicBool},
     thread,
 };
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call goes to the system's allocator unchanged; counting touches a constant-initialised thread-local.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-/// What a piece of work cost its thread: allocations and page faults.
-fn cost(work: impl FnOnce()) -> (u64, u64) {
-    let (allocations, before) = (ALLOCATIONS.get(), usage::of_thread());
-    work();
-    let Usage { minor_faults, major_faults, .. } = usage::of_thread().since(before);
-    (ALLOCATIONS.get() - allocations, minor_faults + major_faults)
-}
-
-fn prepare() {
-    // Without the right to lock memory the test still holds unless the machine is short of memory.
-    let _unlocked = memory::lock_on_fault();
-    memory::prefault_stack();
-}
 
 /// Short blocks, so that many end meanwhile.
 fn config() -> recorder::Config {

@@ -6,6 +6,7 @@
 
 pub mod admission;
 pub mod assignment;
+mod clocks;
 pub mod heat;
 pub mod journal;
 pub mod lock;

@@ -2,6 +2,7 @@
 
 use super::{
     assignment::Assignment,
+    clocks::Clocks,
     reporter::Reporter,
     series::{Name, Placed, series},
     threads,
@@ -318,7 +319,9 @@ impl<'a> Stage<'a> {
                 )?);
             }
         }
-        if outcome == Outcome::Complete && self.interrupted.load(Ordering::Relaxed) {
+        // Who is interrupted after the last loop was over has measured all the same: the loops were not told to stop.
+        let told = self.interrupted.load(Ordering::Relaxed) && self.stop.load(Ordering::Relaxed);
+        if outcome == Outcome::Complete && told {
             outcome = Outcome::Interrupted;
         }
         self.evidence.clock.realtime_shift_ns = self.clocks.shift();
@@ -392,61 +395,6 @@ fn thread_progress(tap: &Tap, snapshot: &Snapshot, limit: Option<Ns>) -> ThreadP
         name: tap.name.to_string(),
         unit: tap.name.unit.map(String::from),
         kept: tap.reader.latest(),
-    }
-}
-
-/// All clocks at one instant, to name any other.
-struct Clocks {
-    monotonic: u64,
-    realtime: u64,
-    boottime: u64,
-    tai: u64,
-    counter: Option<(tsc::Instant, tsc::Scale)>,
-}
-
-impl Clocks {
-    fn now() -> Self {
-        Self {
-            monotonic: Clock::Monotonic.now(),
-            realtime: Clock::Realtime.now(),
-            boottime: Clock::Boottime.now(),
-            tai: Clock::Tai.now(),
-            counter: None,
-        }
-    }
-
-    /// The instant `monotonic_ns` on all clocks.
-    fn anchors(&self, monotonic_ns: u64) -> Anchors {
-        let later = monotonic_ns.wrapping_sub(self.monotonic);
-        let ticks = |(instant, scale): (tsc::Instant, tsc::Scale)| {
-            let ns = monotonic_ns.wrapping_sub(instant.monotonic_ns).cast_signed() as f64;
-            instant.ticks.wrapping_add_signed((ns / scale.ns_per_tick()).round() as i64)
-        };
-        Anchors {
-            monotonic_ns,
-            realtime_ns: self.realtime.wrapping_add(later),
-            boottime_ns: self.boottime.wrapping_add(later),
-            tai_ns: self.tai.wrapping_add(later),
-            tsc: self.counter.map(ticks),
-        }
-    }
-
-    /// By how much the counter's ns and those of CLOCK_MONOTONIC disagree since the calibration, in 10^-9.
-    fn drift_ppb(&self) -> Option<f64> {
-        let (start, scale) = self.counter?;
-        let now = tsc::instant();
-        let counted = scale.ns(now.ticks.wrapping_sub(start.ticks)) as f64;
-        let passed = now.monotonic_ns.saturating_sub(start.monotonic_ns) as f64;
-        (passed > 0.0).then(|| (counted - passed) / passed * 1e9)
-    }
-
-    /// How far CLOCK_REALTIME moved against CLOCK_MONOTONIC since, in ns: steps and slewing.
-    fn shift(&self) -> i64 {
-        let now = Self::now();
-        let offset = |c: &Self| c.realtime.wrapping_sub(c.monotonic).cast_signed();
-        let shift = offset(&now).wrapping_sub(offset(self));
-        // The two readings lie some 50 ns apart: below a microsecond nothing can be told.
-        if shift.abs() < 1_000 { 0 } else { shift }
     }
 }
 
