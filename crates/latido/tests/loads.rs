@@ -57,14 +57,14 @@ fn did(load: &Value, names: &[&str]) {
 fn a_disk_is_written_synced_and_read() {
     let world = world();
     let dir = world.path("tmp");
-    let both = under(&world, "2s", &format!("disk:size=4,block=256,sync=4,dir={}", dir.display()));
+    let both = under(&world, "3s", &format!("disk:size=4,block=256,sync=4,dir={}", dir.display()));
     did(&both[0], &["read_bytes", "written_bytes", "syncs", "sync_ns"]);
     // Four blocks a sync, as far as a sample in the middle can tell.
     let blocks = achieved(&both[0], "written_bytes") / (256 << 10);
     assert!((blocks / 4 - achieved(&both[0], "syncs")).abs() <= 1, "{}", both[0]);
     // A device is read and never written.
     let file = world.file("device", &"x".repeat(1 << 20));
-    let read = under(&world, "2s", &format!("disk:size=1,block=64,device={}", file.display()));
+    let read = under(&world, "3s", &format!("disk:size=1,block=64,device={}", file.display()));
     did(&read[0], &["read_bytes"]);
     assert_eq!(achieved(&read[0], "written_bytes"), 0);
     assert!(fs::read(&file).unwrap().iter().all(|byte| *byte == b'x'));
@@ -76,7 +76,7 @@ fn a_tree_is_searched() {
         return;
     }
     let world = world();
-    let loads = under(&world, "2s", "tree:50");
+    let loads = under(&world, "3s", "tree:50");
     did(&loads[0], &["passes", "files", "lines"]);
     assert!(loads[0]["version"].as_str().unwrap().contains("grep"), "{}", loads[0]);
 }
@@ -86,7 +86,7 @@ fn archives_are_made() {
     let world = world();
     for with in ["gzip", "bzip2", "xz", "zstd"] {
         if installed("tar", "the load archive") && installed(with, &format!("the load archive with {with}")) {
-            did(&under(&world, "2s", &format!("archive:{with},size=1,level=1,jobs=2"))[0], &["compressed_bytes"]);
+            did(&under(&world, "3s", &format!("archive:{with},size=1,level=1,jobs=2"))[0], &["compressed_bytes"]);
         }
     }
 }
@@ -97,14 +97,14 @@ fn source_is_compiled() {
         return;
     }
     let world = world();
-    did(&under(&world, "5s", "compile:units=2,level=0")[0], &["units"]);
+    did(&under(&world, "8s", "compile:units=2,level=0")[0], &["units"]);
 }
 
 #[test]
 fn messages_are_sent_by_either_way_and_program() {
     let world = world();
     for by in ["sockets", "pipes"] {
-        did(&under(&world, "2s", &format!("messaging:1,pairs=4,by={by}"))[0], &["messages"]);
+        did(&under(&world, "3s", &format!("messaging:1,pairs=4,by={by}"))[0], &["messages"]);
     }
     // hackbench has no --version and runs at once; -h prints its help.
     match Command::new("hackbench").arg("-h").output() {
@@ -116,14 +116,14 @@ fn messages_are_sent_by_either_way_and_program() {
 #[test]
 fn the_built_in_load_tells_what_it_did() {
     let world = world();
-    did(&under(&world, "2s", "spin:cpu=1,memory=1,size=1")[0], &["computed", "touched", "forks"]);
+    did(&under(&world, "3s", "spin:cpu=1,memory=1,size=1")[0], &["computed", "touched", "forks"]);
 }
 
 #[test]
 fn memory_is_thrashed() {
     let world = world();
-    did(&under(&world, "2s", "memory:both,threads=2,size=2")[0], &["copied_bytes", "accesses"]);
-    let random = under(&world, "2s", "memory:random,threads=1,size=1");
+    did(&under(&world, "3s", "memory:both,threads=2,size=2")[0], &["copied_bytes", "accesses"]);
+    let random = under(&world, "3s", "memory:random,threads=1,size=1");
     did(&random[0], &["accesses"]);
     assert!(random[0]["achieved"]["copied_bytes"].is_null(), "what was not done is absent: {}", random[0]);
 }
@@ -132,11 +132,11 @@ fn memory_is_thrashed() {
 #[test]
 fn timers_storm() {
     let world = world();
-    let loads = under(&world, "2s", "interrupts:1000,timers=4,cpus=0");
+    let loads = under(&world, "3s", "interrupts:1000,timers=4,cpus=0");
     did(&loads[0], &["expiries", "wakeups"]);
     let rate = achieved(&loads[0], "expiries") as f64 / (achieved(&loads[0], "elapsed_ns") as f64 * 1e-9);
     assert!((rate / 4000.0 - 1.0).abs() < 0.3, "{rate} a second of 4000");
-    did(&under(&world, "2s", "interrupts:1000,timers=1,by=nanosleep")[0], &["expiries"]);
+    did(&under(&world, "3s", "interrupts:1000,timers=1,by=nanosleep")[0], &["expiries"]);
 }
 
 #[test]

@@ -91,7 +91,10 @@ impl Load for Archive {
         // bzip2 older than 1.0.9 prints its version and then waits for data: `versions` gives it none.
         let version = work::versions(&["tar", self.with.program()])?;
         let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), ..self.clone() };
-        Ok(Some(Launch { version: Some(version), note: memory_note(DEF.name), ..work::own(DEF.name, &asked)? }))
+        let level = self.level.map(|level| format!(" -{level}")).unwrap_or_default();
+        let commands = vec![format!("tar -c -f - -C DIR . | {}{level} -c", self.with.program())];
+        let note = memory_note(DEF.name);
+        Ok(Some(Launch { version: Some(version), note, commands, ..work::own(DEF.name, &asked)? }))
     }
 
     fn bear(&self) -> Option<Result<()>> {

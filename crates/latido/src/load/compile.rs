@@ -96,7 +96,9 @@ impl Load for Compile {
         let version = work::versions(&[self.with.program()])?;
         let jobs = self.jobs.unwrap_or_else(|| u32::try_from(around.allowed.len()).unwrap_or(1).clamp(1, 1024));
         let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), jobs: Some(jobs), ..self.clone() };
-        Ok(Some(Launch { version: Some(version), note: memory_note(DEF.name), ..work::own(DEF.name, &asked)? }))
+        let commands = vec![format!("{} -O{} -I . -c UNIT.c -o UNIT.o", self.with.program(), self.level)];
+        let note = memory_note(DEF.name);
+        Ok(Some(Launch { version: Some(version), note, commands, ..work::own(DEF.name, &asked)? }))
     }
 
     fn bear(&self) -> Option<Result<()>> {

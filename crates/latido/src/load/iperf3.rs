@@ -75,7 +75,11 @@ impl Load for Iperf3 {
         let Some(version) = work::version("iperf3") else {
             bail!("iperf3 is not installed: apt-get install iperf3, or use the built-in load `udp-flood`")
         };
-        Ok(Some(Launch { version: Some(version), ..work::own(DEF.name, self)? }))
+        let to = self.to.as_deref().unwrap_or("127.0.0.1");
+        // On the loopback a free port is chosen when it starts.
+        let words = self.client(to, self.port.unwrap_or(5201))?;
+        let commands = vec![format!("iperf3 {}", words.join(" "))];
+        Ok(Some(Launch { version: Some(version), commands, ..work::own(DEF.name, self)? }))
     }
 
     /// The server, the client, and their agreement come first.

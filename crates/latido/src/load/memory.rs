@@ -127,7 +127,7 @@ impl Memory {
                 copy(&mut memory, work);
             }
             if self.pattern != Pattern::Copy {
-                for _ in 0..20 {
+                for _ in 0..4 {
                     place = walk(&mut memory, place);
                     work.add("accesses", STEPS);
                     if work.is_over() {

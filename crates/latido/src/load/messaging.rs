@@ -90,7 +90,7 @@ impl Load for Messaging {
         let mut launch = work::own(DEF.name, self)?;
         if self.with == With::Hackbench {
             ensure!(work::version("hackbench").is_some(), "hackbench is not installed: apt-get install rt-tests");
-            launch.note = Some(format!("runs {}", self.hackbench().join(" ")));
+            launch.commands = vec![self.hackbench().join(" ")];
         }
         Ok(Some(launch))
     }

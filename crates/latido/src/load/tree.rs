@@ -79,7 +79,9 @@ impl Load for Tree {
         }
         let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), ..self.clone() };
         let note = if self.path.is_none() { memory_note(DEF.name) } else { None };
-        Ok(Some(Launch { version: Some(version), note, ..work::own(DEF.name, &asked)? }))
+        let place = self.path.as_deref().unwrap_or(Path::new("DIR"));
+        let commands = vec![format!("find {}", self.arguments(place).join(" "))];
+        Ok(Some(Launch { version: Some(version), note, commands, ..work::own(DEF.name, &asked)? }))
     }
 
     fn bear(&self) -> Option<Result<()>> {
@@ -120,15 +122,21 @@ impl Tree {
         result
     }
 
+    fn pattern(&self) -> &str {
+        self.name.as_deref().unwrap_or(if self.path.is_some() { "*" } else { "*.c" })
+    }
+
+    /// What find is told.
+    fn arguments(&self, dir: &Path) -> Vec<String> {
+        let dir = dir.to_string_lossy();
+        let before = [&dir, "-xdev", "-type", "f", "-name", self.pattern(), "-exec", "grep", "-s", "-c", "-H", "-F"];
+        before.into_iter().chain(["-e", &self.word, "{}", "+"]).map(String::from).collect()
+    }
+
     fn pass(&self, dir: &Path, work: &Work) -> Result<()> {
-        let name = self.name.as_deref().unwrap_or(if self.path.is_some() { "*" } else { "*.c" });
-        let mut find = program("find")
-            .arg(dir)
-            .args(["-xdev", "-type", "f", "-name", name, "-exec", "grep", "-s", "-c", "-H", "-F", "-e", &self.word])
-            .args(["{}", "+"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("tree: find")?;
+        let name = self.pattern();
+        let mut find =
+            program("find").args(self.arguments(dir)).stdout(Stdio::piped()).spawn().context("tree: find")?;
         let mut searched = 0;
         for line in BufReader::new(find.stdout.take().context("tree: find has no output")?).split(b'\n') {
             // grep -c prints `path:number` for each file.
