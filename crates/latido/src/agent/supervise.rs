@@ -14,7 +14,7 @@ use crate::{
     protocol::{Body, EndStatus, Message, Progress, Reader, Writer},
     record::{Evidence, Outcome, Record, Skip},
     registry,
-    tuning::{Applied, TUNINGS, apply::apply},
+    tuning::{Applied, TUNINGS, apply::apply, isolate},
 };
 use anyhow::{Context, Result, bail};
 use latido_sys::{
@@ -146,6 +146,7 @@ impl Supervisor {
         let machine = Machine::read(&machine::Root::default());
         phase(out, "tuning")?;
         borrowed.tune(&cell.tuning, named, journal)?;
+        let entries = isolate::entries(&machine::Root::default());
         phase(out, "loading")?;
         let around = Surroundings { allowed: machine::allowed_cpus(), seed: cell.seed };
         let mut settle = Duration::ZERO;
@@ -160,7 +161,7 @@ impl Supervisor {
         stay_on(assignment.housekeeping.as_ref());
         phase(out, "settling")?;
         self.settle(settle, &mut borrowed.loads)?;
-        let mut measuring = Measuring::spawn(assignment, self.events.clone())?;
+        let mut measuring = Measuring::spawn(&Assignment { entries, ..assignment.clone() }, self.events.clone())?;
         crate::fault::point("agent");
         let mut watch = None;
         let mut evidence = None;

@@ -8,8 +8,6 @@ pub const RUNNING: &str = "running";
 
 /// Tunings to come.
 const TUNINGS: &[&str] = &[
-    "isolate",
-    "irqs",
     "frequency",
     "throttle",
     "preempt",
