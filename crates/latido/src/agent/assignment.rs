@@ -1,6 +1,10 @@
 //! What the supervisor hands to the measuring process: the cell with nothing left to choose.
 
-use crate::{cell::Cell, cpus::CpuSet, load::LOADS, machine, probe, registry,
+use crate::{
+    cell::Cell,
+    cpus::CpuSet,
+    load::LOADS,
+    machine, probe, registry,
     tuning::{self, isolate::Entry},
 };
 use anyhow::{Result, ensure};

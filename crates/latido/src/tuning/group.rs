@@ -1,10 +1,10 @@
 //! Control groups and the threads in them: made with their settings, entered, left, removed without losing anybody.
 
-use super::step::{Form, Undone, write};
+use super::step::{Form, Undone};
 use crate::{cpus::CpuSet, machine::Root};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
-use std::{fs, io, thread, time::Duration};
+use std::{fs, io, io::Write, thread, time::Duration};
 
 /// How often a group that fills again while it is emptied is tried.
 const TRIES: u32 = 200;
@@ -40,7 +40,7 @@ pub(super) fn make(root: &Root, path: &str, settings: &[Setting]) -> Result<()> 
             // On a fake machine nobody else makes the files of a new group.
             fs::write(root.path(&file), "")?;
         }
-        write(root, &file, value)?;
+        put(root, &file, value)?;
     }
     Ok(())
 }
@@ -82,10 +82,10 @@ pub(super) fn unmake(root: &Root, path: &str, tasks: &str, leave: &str) -> Resul
 /// Gives the children of a group a controller.
 pub(super) fn enable(root: &Root, path: &str, name: &str) -> Result<()> {
     match root.is_live() {
-        true => write(root, path, &format!("+{name}")),
+        true => put(root, path, &format!("+{name}")),
         false => {
             let all = root.read(path).unwrap_or_default();
-            write(root, path, format!("{all} {name}").trim())
+            put(root, path, format!("{all} {name}").trim())
         }
     }
 }
@@ -104,10 +104,10 @@ pub(super) fn disable(root: &Root, path: &str, name: &str) -> Result<Undone> {
     if !root.is_live() {
         let rest = root.read(path).unwrap_or_default();
         let rest: Vec<&str> = rest.split_whitespace().filter(|other| *other != name).collect();
-        write(root, path, &rest.join(" "))?;
+        put(root, path, &rest.join(" "))?;
         return Ok(Undone::Back);
     }
-    let off = write(root, path, &format!("-{name}"));
+    let off = put(root, path, &format!("-{name}"));
     match off {
         Err(error) if errno(&error) == Some(rustix::io::Errno::BUSY) => {
             Ok(Undone::Left(format!("/{path}: the controller {name} is used by somebody else by now: left on")))
@@ -121,15 +121,22 @@ fn has(root: &Root, path: &str, name: &str) -> Result<bool> {
     Ok(list.split_whitespace().any(|other| other == name))
 }
 
+/// Writes a value as `echo -n` does; on a fake machine into a plain file.
+fn put(root: &Root, path: &str, value: &str) -> Result<()> {
+    let open = fs::OpenOptions::new().write(true).truncate(!root.is_live()).open(root.path(path));
+    let mut file = open.with_context(|| format!("cannot open /{path} for writing"))?;
+    file.write_all(value.as_bytes()).with_context(|| format!("/{path} does not take `{value}`"))
+}
+
 /// What the kernel answered, where it is in the error.
-pub(super) fn errno(error: &anyhow::Error) -> Option<rustix::io::Errno> {
+fn errno(error: &anyhow::Error) -> Option<rustix::io::Errno> {
     error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).and_then(rustix::io::Errno::from_io_error)
 }
 
 /// Moves a thread: writes its number into the file that takes it.
 pub(super) fn enter(root: &Root, tid: i32, from: Option<&str>, to: &str) -> Result<()> {
     if root.is_live() {
-        return write(root, to, &tid.to_string());
+        return put(root, to, &tid.to_string());
     }
     // On a fake machine the lists are kept as the kernel would show them.
     let lines = |path: &str| -> Vec<String> {

@@ -3,7 +3,7 @@
 mod daemons;
 
 use super::{
-    Pursuit, Tuning, Wanted, group,
+    Pursuit, Tuning, Wanted,
     step::{Form, Step},
 };
 use crate::{
@@ -17,6 +17,8 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
+    fs,
+    io::{self, Write},
     thread,
     time::{Duration, Instant},
 };
@@ -27,7 +29,8 @@ pub const DEF: Def<dyn Tuning> = Def {
     about: "move interrupts, and the default for new ones, away from CPUs",
     help: "\
 Takes the named CPUs out of smp_affinity_list of every interrupt that can be moved and out of default_smp_affinity. An
-interrupt is away when its effective affinity says so; one that moves only when it comes next is named as pending.
+interrupt is away when its effective affinity says so; many controllers move one only when it comes the next time, still
+on the old CPU: until then it is named as pending.
 Those that cannot be moved are named too: per-CPU ones, and managed ones, which the kernel places for their driver.
 Timer and inter-processor interrupts are of another kind and stay. A running irqbalance must be told to keep off those
 CPUs, and tuned be stopped: nothing is done otherwise.
@@ -80,8 +83,11 @@ impl Tuning for Irqs {
         let moved = |knob: &str| -> Option<u32> { knob.strip_prefix("proc/irq/")?.split('/').next()?.parse().ok() };
         let lines: Vec<u32> = record.changes.iter().filter_map(|change| moved(&change.knob)).collect();
         let pending = loop {
-            let pending: Vec<u32> =
-                lines.iter().copied().filter(|line| effective(root, *line).is_some_and(|on| meet(&on, &self.away))).collect();
+            let pending: Vec<u32> = lines
+                .iter()
+                .copied()
+                .filter(|line| effective(root, *line).is_some_and(|on| meet(&on, &self.away)))
+                .collect();
             if pending.is_empty() || Instant::now() >= until || !root.is_live() {
                 break pending;
             }
@@ -90,9 +96,8 @@ impl Tuning for Irqs {
         let silent = lines.iter().filter(|line| effective(root, **line).is_none()).count();
         let mut told: Vec<String> = record.note.take().into_iter().collect();
         if !pending.is_empty() {
-            record.in_force = false;
             let names: Vec<String> = pending.iter().map(|line| title(root, *line)).collect();
-            told.push(format!("pending, on CPU {} until they come next: {}", self.away, names.join(", ")));
+            told.push(format!("pending, once more on CPU {} and then away: {}", self.away, names.join(", ")));
         }
         if silent > 0 {
             told.push(format!("this kernel does not show where {silent} of them go (no effective_affinity_list)"));
@@ -127,19 +132,15 @@ impl Pursuit for Lines {
         let Step::Value { path, .. } = step else { return Err(error) };
         let line = path.strip_prefix("proc/irq/").and_then(|rest| rest.split('/').next()?.parse().ok());
         let Some(line) = line.filter(|_| path != DEFAULT) else { return Err(error) };
-        let why = match group::errno(&error) {
+        // Asked for what it says already it answers the same, in numbers.
+        let again = || fs::OpenOptions::new().write(true).open(root.path(path))?.write_all(now(root, line)?.as_bytes());
+        let why = match again().map_err(|error| Errno::from_io_error(&error)) {
             // The line went away with its device.
-            Some(Errno::NOENT) => return Ok(()),
-            Some(Errno::ACCESS | Errno::ROFS) => {
-                return Err(error.context("interrupts can be moved by root alone, and not where /proc is read-only"));
-            }
+            Err(Some(Errno::NOENT)) => return Ok(()),
             _ if managed(root, line) => "managed for its driver".to_owned(),
             // For lines that the kernel will not have moved by users (kernel/irq/proc.c; EIO in older ones).
-            Some(Errno::IO | Errno::PERM) => "managed, or bound to its CPU".to_owned(),
-            Some(Errno::INVAL | Errno::NOSPC | Errno::BUSY) => format!("{:#}", error.root_cause()),
-            // Written and not read back: the driver chose again.
-            None => format!("{error:#}"),
-            Some(_) => return Err(error),
+            Err(Some(Errno::IO | Errno::PERM)) => "managed for its driver, or bound to its CPU".to_owned(),
+            _ => format!("{error:#}"),
         };
         self.stuck.insert(line, why);
         Ok(())
@@ -150,6 +151,10 @@ impl Pursuit for Lines {
         let list: Vec<String> = used.map(|(line, why)| format!("{} ({why})", title(root, *line))).collect();
         (!list.is_empty()).then(|| format!("cannot be moved: {}", list.join(", ")))
     }
+}
+
+fn now(root: &Root, line: u32) -> io::Result<String> {
+    root.try_read(&format!("proc/irq/{line}/smp_affinity_list"))
 }
 
 /// The CPUs that remain; all others where none does.
@@ -207,7 +212,8 @@ fn from_mask(text: &str) -> Option<CpuSet> {
 
 fn to_mask(cpus: &CpuSet) -> String {
     let words = cpus.iter().max().unwrap_or(0) / 32 + 1;
-    let word = |index: u32| (0..32).filter(|bit| cpus.contains(index * 32 + bit)).fold(0u32, |bits, bit| bits | 1 << bit);
+    let word =
+        |index: u32| (0..32).filter(|bit| cpus.contains(index * 32 + bit)).fold(0u32, |bits, bit| bits | 1 << bit);
     (0..words).rev().map(|index| format!("{:08x}", word(index))).collect::<Vec<_>>().join(",")
 }
 
@@ -217,7 +223,8 @@ mod tests {
 
     #[test]
     fn masks_are_words_of_32_cpus() {
-        for (text, cpus) in [("3", "0-1"), ("ffffffff,00000000", "32-63"), ("1,00000001", "0,32"), ("00000000,0000000f", "0-3")]
+        for (text, cpus) in
+            [("3", "0-1"), ("ffffffff,00000000", "32-63"), ("1,00000001", "0,32"), ("00000000,0000000f", "0-3")]
         {
             let set: CpuSet = cpus.parse().unwrap();
             assert_eq!(from_mask(text).unwrap(), set, "{text}");

@@ -243,7 +243,7 @@ impl Step {
 }
 
 /// Writes a value as `echo` does; on a fake machine into a plain file.
-pub(super) fn write(root: &Root, path: &str, value: &str) -> Result<()> {
+fn write(root: &Root, path: &str, value: &str) -> Result<()> {
     let full = root.path(path);
     let mut file = fs::OpenOptions::new()
         .write(true)

@@ -22,7 +22,10 @@ use std::collections::BTreeSet;
 pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Result<Wanted> {
     let at = |file: &str| format!("{dir}/{file}");
     let mems = root.read(&at("cpuset.mems")).with_context(|| format!("cannot read /{dir}/cpuset.mems"))?;
-    ensure!(!root.exists(&at(SYSTEM)), "/{dir}/{SYSTEM} is there already: undo what made it (`latido tune undo isolate`)");
+    ensure!(
+        !root.exists(&at(SYSTEM)),
+        "/{dir}/{SYSTEM} is there already: undo what made it (`latido tune undo isolate`)"
+    );
     let mut sets = Vec::new();
     descend(root, dir, &mut sets);
     let mut steps = bound_elsewhere(root, dir, isolated, rest);
@@ -37,7 +40,8 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
         );
         steps.extend(Step::value(root, &file, &left.to_string(), Form::Cpus)?);
         // Only sets beside those that are made can exclude them.
-        if set.rsplit_once('/').is_some_and(|(above, _)| above == dir) && root.flag(&at_of(set, "cpu_exclusive")) == Some(true)
+        if set.rsplit_once('/').is_some_and(|(above, _)| above == dir)
+            && root.flag(&at_of(set, "cpu_exclusive")) == Some(true)
         {
             taken = taken.iter().chain(left.iter()).collect();
         }
@@ -163,7 +167,7 @@ impl Pursuit for Movers {
     }
 
     fn told(&self, root: &Root) -> Option<String> {
-        let moved = format!("{} threads moved to CPUs {}", self.moved.len(), self.rest);
+        let moved = format!("{} threads moved to CPU {}", self.moved.len(), self.rest);
         Some(std::iter::once(moved).chain(tasks::staying(root, &self.isolated)).collect::<Vec<_>>().join("; "))
     }
 }
