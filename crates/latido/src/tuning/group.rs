@@ -60,6 +60,12 @@ pub(super) fn check(root: &Root, path: &str, settings: &[Setting]) -> Result<()>
 pub(super) fn unmake(root: &Root, path: &str, tasks: &str, leave: &str) -> Result<Undone> {
     let dir = root.path(path);
     let list = format!("{path}/{tasks}");
+    // A group that goes gives back its CPUs some time later, and old kernels forget then what threads chose: not after
+    // they were told again.
+    let partition = format!("{path}/cpuset.cpus.partition");
+    if root.exists(&partition) {
+        put(root, &partition, "member")?;
+    }
     for _ in 0..TRIES {
         for tid in root.read(&list).unwrap_or_default().split_whitespace().filter_map(|tid| tid.parse().ok()) {
             // It may end before it is moved; what cannot leave shows in the removal.
@@ -172,7 +178,9 @@ pub(super) fn bring_back(
     }
     let Some((before, new)) = affinity else { return Ok(Undone::Back) };
     match bound {
-        Some(now) if now != *new && now != *before => {
+        // When the CPUs of a group change, older kernels forget what its threads chose and allow them all of the group's:
+        // that is nobody's wish.
+        Some(now) if now != *new && !before.without(&now).is_empty() => {
             Ok(Undone::Left(format!("task {tid} was bound to CPUs {now} by somebody else: left so (it was {before})")))
         }
         _ => bind(root, tid, before).map(|()| Undone::Back),

@@ -2,6 +2,8 @@
 
 mod place;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod v1;
 mod v2;
 

@@ -5,6 +5,9 @@ pub mod group;
 pub mod isolate;
 pub mod step;
 
+#[cfg(test)]
+mod trees;
+
 mod cstates;
 mod irqs;
 
