@@ -69,7 +69,7 @@ fn lines_that_have_not_moved_yet_are_named_as_pending() {
     let tree = trees::cgroup_v2();
     let on = |line: &str| tree.root.value::<CpuSet>(&format!("proc/irq/{line}/effective_affinity_list"));
     let lines = tree.root.list("proc/irq");
-    let handled = |line: &&String| super::names(&tree.root, line.parse().unwrap_or(u32::MAX)) != "";
+    let handled = |line: &&String| !super::names(&tree.root, line.parse().unwrap_or(u32::MAX)).is_empty();
     let line = lines.iter().filter(handled).find(|line| on(line).is_some_and(|cpus| cpus.len() == 1)).unwrap();
     let away = on(line).unwrap().to_string();
     let tuning = irqs(&away);
