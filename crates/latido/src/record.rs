@@ -254,6 +254,9 @@ pub struct LoadRecord {
     pub version: Option<String>,
     /// What a person should know, for example that a built-in stands in for a missing program.
     pub note: Option<String>,
+    /// The commands that it carried out in turn, where they are others than `argv`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
     /// Whether it was alive at every look from the first sample to the last.
     pub alive: bool,
     /// How and when it ended, if it did before the measurement.

@@ -129,7 +129,7 @@ fn complaints_name_the_remedy() {
         (&["run", "null", "--store", "/proc/version"], 1, "the store /proc/version is a file, not a directory"),
         (&["run", "null", "--store", "/proc/none"], 1, "making /proc/none: No such file or directory"),
         (&["compare", "a", "b"], 64, "the command `compare` is not in this version yet"),
-        (&["tune"], 64, "the command `tune` is not in this version yet"),
+        (&["tune"], 64, "Usage: latido tune [OPTIONS] <COMMAND>"),
         (&["trace"], 64, "the command `trace` is not in this version yet"),
         (&["lab"], 64, "the command `lab` is not in this version yet"),
         (&["export"], 64, "the command `export` is not in this version yet"),

@@ -6,7 +6,7 @@ use common::{World, json};
 use latido::{
     analyze::{trust::CHECKS, verdict::Verdict},
     plan::{self, parse::parse},
-    record::{Change, Foreign, LoadRecord, Second, Skip, TuningRecord},
+    record::{Change, Foreign, LoadRecord, Second, SeriesFiles, Skip, ThreadEvidence, TuningRecord},
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, fs};
@@ -88,13 +88,18 @@ fn every_key_of_a_stored_run_is_documented() {
         alive: true,
         died: None,
         cpu_ns: None,
-        achieved: Default::default(),
+        achieved: [("elapsed_ns".to_string(), 1)].into(),
+        commands: vec![String::new()],
     };
+    let thread = ThreadEvidence { rr_slice_ns: Some(1), helper: true, ..ThreadEvidence::default() };
+    let files = SeriesFiles { samples: Some(String::new()), ..SeriesFiles::default() };
     let foreign = Foreign { comm: String::new(), tid: 1, policy: String::new(), cpu: 0, ran_ns: 0 };
     let skip = Skip { what: String::new(), why: String::new() };
     for (path, value) in [
         ("tunings", serde_json::to_value(tuning)),
         ("load", serde_json::to_value(load)),
+        ("quality.threads", serde_json::to_value(thread)),
+        ("series.files", serde_json::to_value(files)),
         ("quality.foreign", serde_json::to_value(foreign)),
         ("quality.timeline", serde_json::to_value(Second::default())),
         ("skipped", serde_json::to_value(skip)),
@@ -124,6 +129,8 @@ fn every_key_of_a_plan_is_documented() {
         format!("{good}scheduling = [{{ policy = \"fifo\", zzz = 1 }}]\n"),
         format!("{good}{expect}zzz = 1\n"),
         format!("{good}{expect}where = {{ zzz = \"1\" }}\n"),
+        format!("{good}[source]\nzzz = 1\n"),
+        format!("{good}[published]\nzzz = 1\n"),
     ] {
         let message = parse("a.toml", &plan).unwrap_err().to_string();
         let (_, keys) = message.split_once("its keys are ").unwrap_or_else(|| panic!("{message}"));
@@ -135,8 +142,11 @@ fn every_key_of_a_plan_is_documented() {
 fn the_example_plan_has_the_cells_that_the_text_says() {
     let text = document("plans.md");
     let blocks = fenced(&text, "toml");
-    assert_eq!(blocks.len(), 1);
     let read = parse("ramp.toml", &blocks[0]).unwrap();
+    // What the text shows further is a part of a plan: the whole one takes it.
+    assert_eq!(blocks.len(), 3);
+    let study = parse("ramp.toml", &blocks.concat()).unwrap();
+    assert!(study.source.is_some() && study.published.is_some() && study.expect.len() == read.expect.len() + 1);
     let printed = plan::print::plan(&read);
     let first = printed.lines().next().unwrap();
     assert!(text.contains(&format!("`{first}`")), "{first}");

@@ -3,20 +3,25 @@
 //!
 //! Low conducts. It locks the mutex and wakes high, which preempts it, asks for the mutex and blocks. Low runs again,
 //! looks whether high has asked, wakes middle, stays in its critical section for a while and unlocks. Without
-//! inheritance middle runs first, for as long as it likes, and high waits for both; with inheritance low has the priority
-//! of high until it unlocks. A round whose stamps do not say that it went in this order makes no sample and is counted.
+//! inheritance middle runs first, for as long as it likes, and high waits for both; with inheritance low has the
+//! priority of high until it unlocks. A round whose stamps do not say that it went in this order makes no sample and is counted.
 //! Rounds never overlap: low waits until the others have done with one before it begins the next.
+
+mod conductor;
+mod stamps;
 
 use crate::{
     recorder::{Phase, Recorder},
     rounds::{End, Outcome, Refusal, Task},
 };
 use alloc::boxed::Box;
+use conductor::Conductor;
 use core::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 use latido_sys::{Errno, clock::Clock::Monotonic, mutex::Mutex, semaphore::Semaphore};
+use stamps::{Stamps, take};
 
 /// The tally of a recorder that counts the rounds left out: not confirmed by their stamps.
 pub const UNCONFIRMED: usize = 0;
@@ -132,59 +137,6 @@ impl Scene {
         let first_ns = Some(self.first_ns()).filter(|first| *first > 0).unwrap_or(ended_ns);
         Outcome { end: ended.unwrap_or_else(End::Failed), rounds, first_ns, ended_ns }
     }
-}
-
-/// What is known of a round when high has the mutex; times in ns.
-#[derive(Clone, Copy, Debug)]
-struct Stamps {
-    /// Low has locked.
-    locked: u64,
-    /// High asks for the mutex.
-    request: u64,
-    /// Low, running again at its lower priority, has seen that.
-    seen: bool,
-    /// Low wakes middle.
-    posted: u64,
-    /// Low is about to unlock.
-    release: u64,
-    /// High has locked.
-    acquired: u64,
-    /// When middle ran, if it has done.
-    middle: Option<(u64, u64)>,
-}
-
-impl Stamps {
-    /// Whether the round went in the order that makes its wait a measurement.
-    #[inline(always)]
-    fn confirmed(&self) -> bool {
-        self.seen
-            && self.locked <= self.request
-            && self.request < self.posted
-            && self.posted <= self.release
-            && self.release <= self.acquired
-    }
-
-    /// Whether middle ran from begin to end while high waited.
-    #[inline(always)]
-    fn inverted(&self) -> bool {
-        self.middle.is_some_and(|(began, ended)| self.request <= began && ended <= self.acquired)
-    }
-}
-
-/// Records a confirmed round, counts any other. True if the sample was above `stop_on`.
-#[inline(always)]
-fn take(recorder: &mut Recorder, stamps: &Stamps) -> bool {
-    if !stamps.confirmed() {
-        recorder.tally(UNCONFIRMED);
-        return false;
-    }
-    let open = recorder.begin();
-    recorder.record(stamps.acquired.wrapping_sub(stamps.request) as i64, stamps.acquired);
-    recorder.commit(open);
-    if stamps.inverted() {
-        recorder.tally(INVERTED);
-    }
-    recorder.stopped()
 }
 
 /// Runs every cold path of the recorders of high once, then forgets what was recorded. What the C library does when
@@ -314,117 +266,6 @@ pub fn low(scene: &Scene, stop: &AtomicBool, script: &Script) -> Outcome {
     let posted = scene.for_high.post().and(scene.for_middle.post());
     let posted = posted.map_err(|error| Refusal { call: "sem_post", error });
     scene.outcome(ended.and_then(|end| posted.map(|()| end)), conductor.rounds)
-}
-
-/// What low keeps in mind.
-struct Conductor<'a> {
-    scene: &'a Scene,
-    stop: &'a AtomicBool,
-    script: &'a Script,
-    /// When the next round begins.
-    due: u64,
-    number: u64,
-    rounds: u64,
-}
-
-impl Conductor<'_> {
-    #[inline(always)]
-    fn conduct(&mut self) -> Result<End, Refusal> {
-        let (scene, task) = (self.scene, &self.script.task);
-        while scene.ready.load(Acquire) < 2 {
-            if !self.sleep(Monotonic.now().saturating_add(self.script.interval_ns))? {
-                return Ok(End::Stopped);
-            }
-        }
-        self.due = Monotonic.now();
-        let warmup = if task.warmup_ns > 0 { u64::MAX } else { 0 };
-        if !self.repeat(warmup, task.warmup_ns)? {
-            return Ok(End::Stopped);
-        }
-        self.begin(FORGET);
-        scene.for_high.post().map_err(|error| Refusal { call: "sem_post", error })?;
-        if !self.wait(false)? {
-            return Ok(End::Stopped);
-        }
-        self.rounds = 0;
-        let complete = self.repeat(task.rounds, task.duration_ns)?;
-        Ok(if complete { End::Complete } else { End::Stopped })
-    }
-
-    /// Rounds with each mutex in its turn, so many or for so long. False when stopped.
-    #[inline(always)]
-    fn repeat(&mut self, rounds: u64, duration_ns: u64) -> Result<bool, Refusal> {
-        let until = Monotonic.now().saturating_add(duration_ns);
-        self.rounds = 0;
-        while self.rounds < rounds && Monotonic.now() < until {
-            for (kind, mutex) in (0u64..).zip(&self.scene.mutexes) {
-                if !self.sleep(self.due)? {
-                    return Ok(false);
-                }
-                // After a round that took longer than the interval the next one still leaves the CPU for a while.
-                self.due = self.due.saturating_add(self.script.interval_ns).max(Monotonic.now());
-                self.begin(kind);
-                self.round(mutex)?;
-                if !self.wait(true)? {
-                    return Ok(false);
-                }
-                if self.due <= Monotonic.now() {
-                    self.due = Monotonic.now().saturating_add(self.script.interval_ns);
-                }
-            }
-            self.rounds = self.rounds.wrapping_add(1);
-        }
-        Ok(true)
-    }
-
-    #[inline(always)]
-    fn begin(&mut self, command: u64) {
-        self.number = self.number.wrapping_add(1);
-        self.scene.command.store(command, Release);
-        self.scene.number.store(self.number, Release);
-    }
-
-    #[inline(always)]
-    fn round(&self, mutex: &Mutex) -> Result<(), Refusal> {
-        let scene = self.scene;
-        let held = mutex.lock().map_err(|error| Refusal { call: "pthread_mutex_lock", error })?;
-        scene.locked.store(Monotonic.now(), Release);
-        scene.for_high.post().map_err(|error| Refusal { call: "sem_post", error })?;
-        scene.seen.store(scene.requested.load(Acquire) == self.number, Release);
-        scene.posted.store(Monotonic.now(), Release);
-        scene.for_middle.post().map_err(|error| Refusal { call: "sem_post", error })?;
-        be_busy(self.script.hold_ns);
-        scene.release.store(Monotonic.now(), Release);
-        held.unlock().map_err(|error| Refusal { call: "pthread_mutex_unlock", error })
-    }
-
-    /// Waits until high has done, and middle with it. False when stopped.
-    #[inline(always)]
-    fn wait(&self, with_middle: bool) -> Result<bool, Refusal> {
-        let scene = self.scene;
-        loop {
-            let middle = !with_middle || scene.middle_done.load(Acquire) == self.number;
-            if middle && scene.high_done.load(Acquire) == self.number {
-                return Ok(true);
-            }
-            if !self.sleep(Monotonic.now().saturating_add(self.script.interval_ns))? {
-                return Ok(false);
-            }
-        }
-    }
-
-    /// Sleeps until then. False when stopped.
-    #[inline(always)]
-    fn sleep(&self, at_ns: u64) -> Result<bool, Refusal> {
-        while !self.stop.load(Relaxed) {
-            match Monotonic.sleep_until(at_ns) {
-                Ok(()) => return Ok(!self.stop.load(Relaxed)),
-                Err(Errno::EINTR) => {}
-                Err(error) => return Err(Refusal { call: "clock_nanosleep", error }),
-            }
-        }
-        Ok(false)
-    }
 }
 
 #[cfg(test)]

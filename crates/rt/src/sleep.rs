@@ -72,8 +72,8 @@ impl<S: Sleeper> Round<2> for Sleeps<S> {
     }
 }
 
-/// Runs the loop over the modes, one channel each, until its end. A sleep that a signal interrupts gives no sample and is
-/// counted ([`rounds::LEFT_OUT`]); then the stop flag is looked at.
+/// Runs the loop over the modes, one channel each, until its end. A sleep that a signal interrupts gives no sample and
+/// is counted ([`rounds::LEFT_OUT`]); then the stop flag is looked at.
 pub fn run(modes: &mut [Sleeps], task: &Task, stop: &AtomicBool, channels: &mut [Channel<2>]) -> Outcome {
     rounds::drive(task, channels, &Monotonic, |pass, channels| sleeping(modes, channels, pass, stop))
 }

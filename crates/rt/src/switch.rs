@@ -5,6 +5,8 @@
 //! task looks at its clock as soon as it runs again. A round counts only if the waiting task had really slept (its
 //! count of voluntary switches rose) and no signal interrupted its wait: rounds are samples, not slept, interrupted.
 
+mod machine;
+
 use crate::recorder::{Phase, Recorder};
 use core::sync::atomic::{
     AtomicBool,
@@ -14,8 +16,8 @@ use latido_sys::{
     Errno,
     clock::Clock::Monotonic,
     handoff::{Handoff, Way, Words},
-    usage,
 };
+use machine::{Machine, Real};
 
 /// Where the recorder counts rounds whose waiting task had not slept.
 pub const NOT_SLEPT: usize = 0;
@@ -25,33 +27,6 @@ pub const INTERRUPTED: usize = 1;
 
 /// How long the posting task sleeps before it looks again whether a round was announced, in ns.
 const LOOK_AGAIN_NS: u64 = 10_000;
-
-/// What either task needs of the machine; tests bring their own.
-pub trait Machine {
-    /// CLOCK_MONOTONIC, in ns.
-    fn now(&self) -> u64;
-
-    /// Sleeps until then, or less when interrupted.
-    ///
-    /// # Errors
-    /// `EINTR` when interrupted.
-    fn sleep_until(&self, at_ns: u64) -> Result<(), Errno>;
-
-    /// How often the calling task has given up its CPU.
-    fn voluntary_switches(&self) -> u64;
-
-    /// Sleeps until the other task posts.
-    ///
-    /// # Errors
-    /// `EINTR` when a signal interrupted it: nothing was taken then.
-    fn wait(&self) -> Result<(), Errno>;
-
-    /// Wakes the other task.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    fn post(&self) -> Result<(), Errno>;
-}
 
 /// What the waiting task is to do.
 #[derive(Clone, Copy, Debug)]
@@ -188,39 +163,6 @@ fn drive(
     recorder.finish(ended_ns);
     recorder.enter(Phase::Ended);
     Outcome { end: passed.end, first_ns, ended_ns, rounds: passed.rounds }
-}
-
-/// The machine itself, with a way to wait and to post.
-struct Real<W, P> {
-    wait: W,
-    post: P,
-}
-
-impl<W: Fn() -> Result<(), Errno>, P: Fn() -> Result<(), Errno>> Machine for Real<W, P> {
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        Monotonic.now()
-    }
-
-    #[inline(always)]
-    fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
-        Monotonic.sleep_until(at_ns)
-    }
-
-    #[inline(always)]
-    fn voluntary_switches(&self) -> u64 {
-        usage::voluntary_switches()
-    }
-
-    #[inline(always)]
-    fn wait(&self) -> Result<(), Errno> {
-        (self.wait)()
-    }
-
-    #[inline(always)]
-    fn post(&self) -> Result<(), Errno> {
-        (self.post)()
-    }
 }
 
 fn wait_by_way(handoff: &Handoff, pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder) -> Passed {

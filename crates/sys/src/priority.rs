@@ -1,7 +1,7 @@
 //! The calling thread's priority as the C library sets it: pthread_setschedparam(3) and pthread_setschedprio(3).
 //!
-//! The C library remembers what it set, and what it found when it first looked: after `sched::set_policy` alone it would
-//! raise a thread to a ceiling from the priority that it once had.
+//! The C library remembers what it set, and what it found when it first looked: after `sched::set_policy` alone it
+//! would raise a thread to a ceiling from the priority that it once had.
 
 use crate::Errno;
 use std::marker::PhantomData;

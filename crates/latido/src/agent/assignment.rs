@@ -72,8 +72,7 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
     };
     ensure!(
         !cpus.is_empty(),
-        "the probe `{}` would take the only CPU ({allowed}) and never give it back: name it with -c, or give the probe \
-         a duty=900ms/1s",
+        "the probe `{}` would take the only CPU ({allowed}) and never give it back: name it with -c to do so all the same",
         cell.probe.name
     );
     let housekeeping = Some(allowed.without(&cpus)).filter(|rest| !rest.is_empty());

@@ -24,7 +24,7 @@ pub const MARK: &str = "LATIDO_LOAD";
 struct Entry {
     /// The boot it belongs to; after a reboot it is void.
     boot: String,
-    /// Who wrote it: `run` entries are undone by recovery, `manual` ones never.
+    /// Who wrote it: all entries but `manual` ones are undone by recovery.
     owner: Owner,
     /// What was borrowed.
     what: Borrowed,
@@ -38,6 +38,8 @@ pub enum Owner {
     Run,
     /// A person, with `tune apply`: undone only by `tune undo`.
     Manual,
+    /// A `tune apply` or `tune undo` that has not come to its end: undone as a run's, so that half of it never stays.
+    Unsettled,
 }
 
 /// What was borrowed of the machine.
@@ -78,7 +80,7 @@ impl Journal {
     pub fn open(_lock: &lock::Lock) -> Result<(Self, Vec<String>)> {
         let path = path();
         let boot = boot_id();
-        let told = recover(&path, &boot, &of_runs)?;
+        let told = recover(&path, &boot, &unowned)?.told;
         let file = OpenOptions::new()
             .create(true)
             .append(true)
@@ -86,6 +88,15 @@ impl Journal {
             .open(&path)
             .with_context(|| format!("cannot open the journal {}", path.display()))?;
         Ok((Self { path, file, boot }, told))
+    }
+
+    /// A journal in a directory of its own, for tests.
+    #[cfg(test)]
+    pub fn scratch() -> (tempfile::TempDir, Self) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal.jsonl");
+        let file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
+        (dir, Self { path, file, boot: boot_id() })
     }
 
     /// Writes an entry durably; only then may the thing be borrowed.
@@ -118,37 +129,77 @@ impl Journal {
     /// # Errors
     /// Something would not go; it stays in the journal.
     pub fn settle(&mut self) -> Result<Vec<String>> {
-        recover(&self.path, &self.boot, &of_runs)
+        Ok(recover(&self.path, &self.boot, &unowned)?.told)
+    }
+
+    /// Makes over to the person what `tune apply` has changed: from now on only `tune undo` puts it back.
+    ///
+    /// # Errors
+    /// The journal cannot be written; all is still to be put back.
+    pub fn keep(self) -> Result<()> {
+        hand_over(&self.path, &|entry| entry.owner == Owner::Unsettled, Owner::Manual)
     }
 }
 
 /// Entries that recovery undoes: never what a person applied.
-fn of_runs(entry: &Entry) -> bool {
-    entry.owner == Owner::Run
+fn unowned(entry: &Entry) -> bool {
+    entry.owner != Owner::Manual
 }
 
-/// What persons applied with `tune apply` and nobody undid yet, oldest first.
+/// What the journal holds, oldest first.
+#[derive(Debug, Default)]
+pub struct Standing {
+    /// Applied by hand and not undone yet.
+    pub by_hand: Vec<Borrowed>,
+    /// Of a run or a `tune` that is at work, or crashed.
+    pub unowned: Vec<Borrowed>,
+    /// From before the last boot.
+    pub void: Vec<Borrowed>,
+}
+
+/// What the journal holds now; changes nothing.
 ///
 /// # Errors
 /// The journal cannot be read.
-pub fn manual() -> Result<Vec<Borrowed>> {
+pub fn standing() -> Result<Standing> {
     let (entries, _) = read(&path())?;
     let boot = boot_id();
-    Ok(entries.into_iter().filter(|e| e.owner == Owner::Manual && e.boot == boot).map(|e| e.what).collect())
+    let mut standing = Standing::default();
+    for entry in entries {
+        match entry.owner {
+            _ if entry.boot != boot => standing.void.push(entry.what),
+            Owner::Manual => standing.by_hand.push(entry.what),
+            Owner::Run | Owner::Unsettled => standing.unowned.push(entry.what),
+        }
+    }
+    Ok(standing)
 }
 
-/// Undoes what persons applied: one tuning, or all.
+/// How an undoing went.
+#[derive(Debug, Default)]
+pub struct Recovery {
+    /// Put back, the last change first.
+    pub back: Vec<Borrowed>,
+    /// Not put back, and why, or what else a person should know.
+    pub told: Vec<String>,
+}
+
+/// Undoes what persons applied and `wanted` picks, and what a crash left.
 ///
 /// # Errors
-/// Another latido is at work, or the journal cannot be read.
-pub fn undo_manual(tuning: Option<&str>) -> Result<Vec<String>> {
+/// Another latido is at work, or the journal cannot be read or written.
+pub fn undo_manual(wanted: &dyn Fn(&Borrowed) -> bool) -> Result<Recovery> {
+    // Between two cells of a run as well nothing may change.
+    let _run = lock::take("run", "tune undo")?;
     let _lock = lock::take("lock", "tune undo")?;
-    let of =
-        |what: &Borrowed| matches!(what, Borrowed::Setting { tuning: name, .. } if tuning.is_none_or(|t| t == name));
-    recover(&path(), &boot_id(), &|entry| of_runs(entry) || (entry.owner == Owner::Manual && of(&entry.what)))
+    let boot = boot_id();
+    let picked = |entry: &Entry| entry.owner == Owner::Manual && entry.boot == boot && wanted(&entry.what);
+    hand_over(&path(), &picked, Owner::Unsettled)?;
+    recover(&path(), &boot, &unowned)
 }
 
-fn path() -> PathBuf {
+/// The journal's file.
+pub fn path() -> PathBuf {
     lock::state_dir().join("journal.jsonl")
 }
 
@@ -158,24 +209,39 @@ fn path() -> PathBuf {
 /// The lock is held, or the journal cannot be read.
 pub fn recover_now() -> Result<Vec<String>> {
     let _lock = lock::take("lock", "recovery")?;
-    recover(&path(), &boot_id(), &of_runs)
+    Ok(recover(&path(), &boot_id(), &unowned)?.told)
+}
+
+/// Gives the picked entries another owner, all at once.
+fn hand_over(path: &Path, picked: &dyn Fn(&Entry) -> bool, owner: Owner) -> Result<()> {
+    let (mut entries, _) = read(path)?;
+    if !entries.iter().any(picked) {
+        return Ok(());
+    }
+    entries.iter_mut().filter(|entry| picked(entry)).for_each(|entry| entry.owner = owner);
+    rewrite(path, &entries)?;
+    crate::fault::point("agent");
+    Ok(())
 }
 
 /// Undoes the entries that are wanted, the last one first, and keeps the others. Tells what a person should know.
-fn recover(path: &Path, boot: &str, wanted: &dyn Fn(&Entry) -> bool) -> Result<Vec<String>> {
-    let (entries, mut told) = read(path)?;
+fn recover(path: &Path, boot: &str, wanted: &dyn Fn(&Entry) -> bool) -> Result<Recovery> {
+    let (entries, told) = read(path)?;
+    let mut recovery = Recovery { told, ..Recovery::default() };
     let mut kept = Vec::new();
     for entry in entries.into_iter().rev() {
         if entry.boot != boot {
-            told.push(format!("{} is from before the last boot and void: the machine forgot it", entry.what));
+            let void = format!("{} is from before the last boot and void: the machine forgot it", entry.what);
+            recovery.told.push(void);
         } else if !wanted(&entry) {
             kept.push(entry);
         } else {
             match entry.what.undo() {
-                Ok(said) => told.extend(said),
+                Ok(None) => recovery.back.push(entry.what),
+                Ok(Some(said)) => recovery.told.push(said),
                 // It stays in the journal: the next latido tries again.
                 Err(error) => {
-                    told.push(format!("{} could not be undone: {error:#}", entry.what));
+                    recovery.told.push(format!("{} could not be undone: {error:#}", entry.what));
                     kept.push(entry);
                 }
             }
@@ -184,7 +250,7 @@ fn recover(path: &Path, boot: &str, wanted: &dyn Fn(&Entry) -> bool) -> Result<V
     }
     kept.reverse();
     rewrite(path, &kept)?;
-    Ok(told)
+    Ok(recovery)
 }
 
 /// The entries of the journal, and what was wrong with it.
@@ -244,6 +310,19 @@ impl Borrowed {
                     Undone::Back => None,
                     Undone::Left(why) => Some(format!("tuning {tuning}: {why}")),
                 })
+            }
+        }
+    }
+}
+
+impl Borrowed {
+    /// What was put back, for people.
+    pub fn put_back(&self) -> String {
+        match self {
+            Self::Load { .. } => format!("{self}: ended"),
+            Self::Setting { tuning, change, .. } => {
+                let change = change.change();
+                format!("{tuning}: {}: back to {}", change.knob, change.original)
             }
         }
     }

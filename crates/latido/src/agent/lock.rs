@@ -27,6 +27,11 @@ pub fn state_dir() -> PathBuf {
     }
 }
 
+/// Whether lock and journal are where they usually are.
+pub fn is_default() -> bool {
+    std::env::var_os("LATIDO_STATE").is_none()
+}
+
 /// The held lock; released when dropped or when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Lock {
@@ -69,6 +74,19 @@ pub fn take(name: &str, purpose: &str) -> Result<Lock> {
     write!(file, "pid {}, {purpose}", std::process::id())?;
     files.push(file);
     Ok(Lock { _files: files })
+}
+
+/// Who holds a lock now, in its own words; `None` where nobody does. Found in /proc/locks, without touching the lock.
+pub fn holder(name: &str) -> Option<String> {
+    let path = state_dir().join(name);
+    let inode = format!(":{}", fs::metadata(&path).ok()?.ino());
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    // 1: FLOCK  ADVISORY  WRITE 4711 00:19:1234 0 EOF
+    let held = locks.lines().any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        fields.get(1) == Some(&"FLOCK") && fields.get(5).is_some_and(|file| file.ends_with(&inode))
+    });
+    held.then(|| fs::read_to_string(&path).unwrap_or_default())
 }
 
 /// Refuses a directory that somebody else could have prepared: a link in it would make us write elsewhere.

@@ -26,10 +26,14 @@ pub struct Name {
 }
 
 impl std::fmt::Display for Name {
-    /// The quantity with the values of its labels: `lock normal no`.
+    /// The quantity with the values of its labels, those that are yes or no by their key: `lock normal shared`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.quantity)?;
-        self.labels.values().try_for_each(|value| write!(f, " {value}"))
+        self.labels.iter().try_for_each(|(key, value)| match value.as_str() {
+            "no" => Ok(()),
+            "yes" => write!(f, " {key}"),
+            value => write!(f, " {value}"),
+        })
     }
 }
 

@@ -324,7 +324,9 @@ impl<'a> Stage<'a> {
                 )?);
             }
         }
-        if outcome == Outcome::Complete && self.interrupted.load(Ordering::Relaxed) {
+        // Who is interrupted after the last loop was over has measured all the same: the loops were not told to stop.
+        let told = self.interrupted.load(Ordering::Relaxed) && self.stop.load(Ordering::Relaxed);
+        if outcome == Outcome::Complete && told {
             outcome = Outcome::Interrupted;
         }
         self.evidence.clock.realtime_shift_ns = self.clocks.shift();

@@ -383,7 +383,7 @@ fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: E
     evidence.dma_latency_held = borrowed
         .tunings
         .iter()
-        .any(|t| t.record.item.name == "cstates" && t.record.in_force && !t.record.changes.is_empty());
+        .any(|t| t.record.in_force && t.record.changes.iter().any(|change| change.knob == "/dev/cpu_dma_latency"));
     evidence.autogroup = machine.realtime.autogroup;
     evidence.throttle.rt_runtime_us = machine.realtime.runtime_us;
     evidence.throttle.rt_period_us = machine.realtime.period_us;

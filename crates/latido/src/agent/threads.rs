@@ -128,7 +128,8 @@ pub fn ask(scheduling: Scheduling) -> Result<(), Errno> {
     }
 }
 
-fn policy(scheduling: Scheduling) -> Policy {
+/// As the kernel takes it.
+pub fn policy(scheduling: Scheduling) -> Policy {
     match scheduling {
         Scheduling::Other { nice, .. } => Policy::Other { nice },
         Scheduling::Batch { nice } => Policy::Batch { nice },

@@ -230,6 +230,7 @@ mod tests {
             died: None,
             cpu_ns: None,
             achieved: Default::default(),
+            commands: vec![],
         });
         assert_eq!(judged(&fixture).verdict, Verdict::Contaminated);
     }

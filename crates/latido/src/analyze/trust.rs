@@ -176,6 +176,7 @@ mod tests {
             died,
             cpu_ns: None,
             achieved: Default::default(),
+            commands: vec![],
         });
     }
 

@@ -92,15 +92,16 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     }
 }
 
-/// A single load, checked, from its word.
+/// A single load or tuning, checked, from its word.
 ///
 /// # Errors
 /// A usage error.
-pub fn load(word: &str) -> Result<crate::cell::Item> {
-    let asked = asked(Kind::Load, word).map_err(|message| Usage::new(format!("{word}: {message}")))?;
+pub fn item(kind: Kind, word: &str) -> Result<crate::cell::Item> {
+    let asked = asked(kind, word).map_err(|message| Usage::new(format!("{word}: {message}")))?;
+    let key = kind.word();
     let mut script = Script::default();
-    script.add(word, &format!("load = {}", asked.toml));
-    script.read(|keys| crate::plan::items::single(keys.need("the command line", "load")?, Kind::Load))
+    script.add(word, &format!("{key} = {}", asked.toml));
+    script.read(|keys| crate::plan::items::single(keys.need("the command line", key)?, kind))
 }
 
 /// The first word: a probe, a shipped plan or a path, in this order.

@@ -1,7 +1,7 @@
 //! `latido load`: one load on its own, until Ctrl-C or for a while.
 
 use super::{Usage, assemble, words};
-use crate::load::alone;
+use crate::{load::alone, plan::kind::Kind};
 use anyhow::Result;
 
 /// Run one load until Ctrl-C.
@@ -23,7 +23,7 @@ pub struct Args {
 /// # Errors
 /// A usage error, or what kept the load from running.
 pub fn run(args: Args) -> Result<u8> {
-    let item = assemble::load(&args.load)?;
+    let item = assemble::item(Kind::Load, &args.load)?;
     let duration = match &args.duration {
         Some(text) => Some(text.parse().map_err(|error| Usage::new(format!("--duration {text}: {error}")))?),
         None => None,

@@ -14,6 +14,7 @@ mod run;
 mod show;
 #[cfg(test)]
 mod tests;
+mod tune;
 pub mod words;
 
 use anyhow::Result;
@@ -48,6 +49,7 @@ enum Command {
     Show(show::Args),
     Report(report::Args),
     Load(load::Args),
+    Tune(tune::Args),
     Help(help::Args),
     #[command(hide = true)]
     Agent(agent::Args),
@@ -66,6 +68,7 @@ impl Cli {
         let topic = match &self.command {
             Command::Run(_) => Some("run"),
             Command::Load(_) => Some("load"),
+            Command::Tune(_) => Some("tune"),
             Command::Report(_) => Some("report"),
             _ => None,
         };
@@ -84,6 +87,7 @@ impl Cli {
             Command::Show(args) => show::run(args),
             Command::Report(args) => report::run(args),
             Command::Load(args) => load::run(args),
+            Command::Tune(args) => tune::run(args),
             Command::Help(args) => help::run(args),
             Command::Agent(args) => agent::run(args),
             Command::Completions(args) => completions::run(args),
@@ -134,7 +138,7 @@ pub fn explain(error: clap::Error) -> u8 {
 }
 
 /// Commands that are to come: named as such, not as misspellings.
-const TO_COME: &[&str] = &["compare", "tune", "trace", "lab", "export", "import"];
+const TO_COME: &[&str] = &["compare", "trace", "lab", "export", "import"];
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
     let word = |kind| match error.get(kind) {

@@ -2,7 +2,7 @@
 
 use super::{Usage, write_out};
 use crate::{host::outcome, store};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use std::{
     io::{Write, stderr},
     path::{Path, PathBuf},
@@ -20,7 +20,7 @@ pub struct Args {
     /// Write each figure as SVG and its data as CSV into this directory
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
-    /// Set the numbers that the study published beside the measured ones (for runs of a study's plan)
+    /// Set the numbers that the study printed beside the measured ones
     #[arg(long)]
     pub published: bool,
     /// Where runs are kept
@@ -48,11 +48,17 @@ pub fn run(args: Args) -> Result<u8> {
             let _ = writeln!(stderr(), "note: `{name}` names a run that is named before; it is taken once");
             continue;
         }
-        all.push(outcome::judged(&dir)?);
+        let mut judged = outcome::judged(&dir)?;
+        judged.published = args.published && judged.run.plan.published.is_some();
+        all.push(judged);
         taken.push(canonical);
     }
+    if args.published && !all.iter().any(|judged| judged.published) {
+        let runs = args.runs.join(", ");
+        bail!("--published: the plan of {runs} names no printed numbers; those of the shipped studies do");
+    }
     let found = outcome::pooled(&all)?;
-    outcome::write_report(&all, &found, &args.output, args.published)?;
+    outcome::write_report(&all, &found, &args.output)?;
     let mut written = format!("{}\n", args.output.display());
     if let Some(dir) = &args.figures {
         for path in outcome::write_figures(&all, &found, dir)? {

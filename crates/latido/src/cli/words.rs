@@ -102,7 +102,7 @@ pub fn is_option(word: &str) -> bool {
 }
 
 fn is_key(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
 /// One load or tuning with typed options, and the name that its level gets in tables.

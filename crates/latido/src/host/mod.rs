@@ -5,6 +5,7 @@ mod interrupt;
 pub mod outcome;
 mod preflight;
 mod screen;
+mod study;
 
 use crate::{
     agent::{lock::Lock, supervise::stay_on},

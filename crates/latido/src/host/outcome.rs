@@ -1,6 +1,9 @@
 //! What a run comes to: read back from the store, judged, printed, reported. `show` and `report` do the same later.
 
-use super::screen::{self, Screen};
+use super::{
+    screen::{self, Screen},
+    study,
+};
 use crate::{
     analyze::{
         configuration::{Configurations, configurations},
@@ -14,12 +17,11 @@ use crate::{
     record::Record,
     report::{
         self, ReportInput, RunPart, html, json,
-        study::{self, StudyPart},
         terminal::{self, Style},
     },
     store::{self, Draft, Run},
 };
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use std::{
     fs,
     io::{IsTerminal, stderr, stdout},
@@ -36,6 +38,8 @@ pub struct Judged {
     pub judgement: Judgement,
     /// The verdict's word for people.
     pub word: String,
+    /// Whether a report sets the numbers that the study printed beside its own.
+    pub published: bool,
 }
 
 /// Reads a run and judges it.
@@ -48,7 +52,7 @@ pub fn judged(dir: &Path) -> Result<Judged> {
     // A plan that cannot be read is among the run's problems.
     let plan_toml = fs::read_to_string(dir.join("plan.toml")).unwrap_or_default();
     let word = headline::word(&run, &judgement);
-    Ok(Judged { run, plan_toml, judgement, word })
+    Ok(Judged { run, plan_toml, judgement, word, published: false })
 }
 
 /// Pools the cells of runs.
@@ -85,7 +89,7 @@ pub(super) fn present(one: Judged, how: &How, screen: &mut Screen) -> Result<u8>
     };
     let printed = write_out(&text);
     if let Some(path) = report_path(how) {
-        match write_report(&all, &found, &path, false) {
+        match write_report(&all, &found, &path) {
             Ok(()) => screen.say(&format!("report: {}", path.display())),
             Err(error) if how.output.is_some() => return Err(error),
             // Nobody asked for it by name: the run's own exit status counts.
@@ -105,12 +109,12 @@ pub(super) fn report_path(how: &How) -> Option<PathBuf> {
     how.output.clone().or(usual).filter(|_| !how.no_report)
 }
 
-/// Writes the HTML report of runs; with `printed` the study's own numbers stand beside.
+/// Writes the HTML report of runs.
 ///
 /// # Errors
-/// The file cannot be written, or there are no printed numbers.
-pub fn write_report(all: &[Judged], found: &Configurations, path: &Path, printed: bool) -> Result<()> {
-    let text = html::render(&input(all, found, printed)?)?;
+/// The file cannot be written.
+pub fn write_report(all: &[Judged], found: &Configurations, path: &Path) -> Result<()> {
+    let text = html::render(&input(all, found)?)?;
     fs::write(path, text).with_context(|| format!("cannot write the report {}", path.display()))
 }
 
@@ -119,10 +123,10 @@ pub fn write_report(all: &[Judged], found: &Configurations, path: &Path, printed
 /// # Errors
 /// The directory cannot be written.
 pub fn write_figures(all: &[Judged], found: &Configurations, dir: &Path) -> Result<Vec<PathBuf>> {
-    report::figures::write(&input(all, found, false)?, dir)
+    report::figures::write(&input(all, found)?, dir)
 }
 
-fn input<'a>(all: &'a [Judged], found: &'a Configurations, printed: bool) -> Result<ReportInput<'a>> {
+fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput<'a>> {
     let runs: Vec<RunPart<'a>> = all
         .iter()
         .map(|one| RunPart {
@@ -134,28 +138,14 @@ fn input<'a>(all: &'a [Judged], found: &'a Configurations, printed: bool) -> Res
         .collect();
     let title = all.first().map(|one| one.run.plan.about.clone().unwrap_or_else(|| one.run.meta.plan.clone()));
     let problems = all.iter().flat_map(|one| one.run.problems.clone()).chain(found.problems.clone()).collect();
-    // Several runs of a report usually are one plan's: the newest tells of its study.
-    let last = all.last();
-    let study = last.and_then(|one| StudyPart::of(&one.run.plan, &one.judgement));
-    let published = match last {
-        Some(one) if printed => {
-            ensure!(
-                one.run.plan.published.is_some(),
-                "the plan `{}` names no published numbers; the plans of studies do (`latido list plans`)",
-                one.run.meta.plan
-            );
-            study::published(&one.run.plan)
-        }
-        _ => Vec::new(),
-    };
     Ok(ReportInput {
         title: title.unwrap_or_default(),
         runs,
         configurations: &found.all,
         problems,
-        study,
-        not_measured: all.iter().flat_map(|one| study::not_measured(&one.run)).collect(),
-        published,
+        study: study::study(all),
+        not_measured: study::not_measured(all),
+        published: study::printed(all),
     })
 }
 

@@ -12,6 +12,7 @@ use crate::{
     machine,
     plan::reserved,
     registry,
+    tuning::TUNINGS,
 };
 use anyhow::{Context, Result, bail, ensure};
 use std::{
@@ -34,7 +35,7 @@ pub fn something_to_measure(cells: &[Cell]) -> Result<()> {
     bail!("nothing of the plan can be measured, so nothing was started: {}", reasons.join("; "))
 }
 
-/// Checks CPUs, probes, load programs and the report's place on this machine, and that no other latido is at work.
+/// Checks CPUs, probes, tunings, load programs and the report's place on this machine, and that no other latido is at work.
 /// The lock is the run's: hold it until the run is over, or another run could slip in between two cells.
 ///
 /// # Errors
@@ -53,11 +54,20 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
     );
     let mut seen: Vec<(&Item, Option<&crate::cpus::CpuSet>)> = Vec::new();
     let mut loads: Vec<&Item> = Vec::new();
+    let mut tunings: Vec<&Item> = Vec::new();
     for cell in &cells {
         let kind = (&cell.probe, cell.cpus.as_ref());
         if !seen.contains(&kind) {
             seen.push(kind);
             assignment::assign(cell.clone())?;
+        }
+        for item in &cell.tuning.items {
+            if !tunings.contains(&item) {
+                tunings.push(item);
+                // What a tuning wants is found by reading alone.
+                let wanted = registry::build("tuning", TUNINGS, item)?.wanted(&machine::Root::default());
+                wanted.with_context(|| format!("tuning `{}`; nothing was started", item.name))?;
+            }
         }
         for item in &cell.load.items {
             if !loads.contains(&item) {

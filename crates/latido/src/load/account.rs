@@ -40,22 +40,32 @@ impl Account {
         let account = Self::default();
         let latest = Arc::clone(&account.latest);
         std::thread::spawn(move || {
-            let mut lines = BufReader::new(output);
-            let mut line = Vec::new();
-            // A program that never ends its line must not fill the memory.
-            while let Ok(1..) = lines.by_ref().take(4096).read_until(b'\n', &mut line) {
-                if let Some(counts) = parse(&String::from_utf8_lossy(&line)) {
-                    *latest.lock().unwrap_or_else(PoisonError::into_inner) = counts;
-                }
-                line.clear();
-            }
+            follow(output, |counts| *latest.lock().unwrap_or_else(PoisonError::into_inner) = counts);
         });
         account
+    }
+
+    /// The last counts in what a load printed.
+    pub fn read(output: impl Read) -> Counts {
+        let mut last = Counts::new();
+        follow(output, |counts| last = counts);
+        last
     }
 
     /// The counts last told.
     pub fn now(&self) -> Counts {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Calls for the counts of every line that has some, until the end.
+fn follow(output: impl Read, mut each: impl FnMut(Counts)) {
+    let mut lines = BufReader::new(output);
+    let mut line = Vec::new();
+    // A program that never ends its line must not fill the memory.
+    while let Ok(1..) = lines.by_ref().take(4096).read_until(b'\n', &mut line) {
+        parse(&String::from_utf8_lossy(&line)).into_iter().for_each(&mut each);
+        line.clear();
     }
 }
 

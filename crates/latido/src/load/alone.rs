@@ -36,6 +36,7 @@ pub fn run(item: &Item, duration: Option<Ns>, seed: u64) -> Result<u8> {
         let running = Running::start(load.as_ref(), &item.name, &around, None)?;
         running.launch().note.iter().for_each(|note| tell(note));
         tell(&format!("running {}", running.launch().argv.join(" ")));
+        running.launch().commands.iter().for_each(|command| tell(&format!("  which runs {command}")));
         all.push(running);
     }
     all.iter_mut().for_each(Running::measuring_starts);

@@ -110,11 +110,13 @@ pub struct Launch {
     pub version: Option<String>,
     /// What a person should know.
     pub note: Option<String>,
+    /// The commands that it carries out itself, where they are others.
+    pub commands: Vec<String>,
 }
 
 impl Launch {
     /// A command of which no more is known.
     pub fn of(argv: Vec<String>) -> Self {
-        Self { argv, version: None, note: None }
+        Self { argv, version: None, note: None, commands: Vec::new() }
     }
 }

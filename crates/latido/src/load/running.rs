@@ -158,6 +158,7 @@ impl Running {
             argv: self.launch.argv.clone(),
             version: self.launch.version.clone(),
             note: self.launch.note.clone(),
+            commands: self.launch.commands.clone(),
             alive: self.died.is_none(),
             died: self.died.clone(),
             cpu_ns: used.filter(|_| self.process.is_some()),

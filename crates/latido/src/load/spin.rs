@@ -66,7 +66,7 @@ impl Load for Spin {
             self.seed.unwrap_or(around.seed),
         );
         let argv = vec![own.to_string_lossy().into_owned(), "load".into(), word];
-        Ok(Some(Launch { argv, version: Some(env!("CARGO_PKG_VERSION").into()), note: None }))
+        Ok(Some(Launch { version: Some(env!("CARGO_PKG_VERSION").into()), ..Launch::of(argv) }))
     }
 
     fn bear(&self) -> Option<Result<()>> {

@@ -78,7 +78,7 @@ impl Load for StressNg {
         let Some(version) = version() else {
             bail!("stress-ng is not installed: apt-get install stress-ng, or use the built-in load `spin`")
         };
-        Ok(Some(Launch { argv: argv(&self.options, around.seed), version: Some(version), note: None }))
+        Ok(Some(Launch { version: Some(version), ..Launch::of(argv(&self.options, around.seed)) }))
     }
 }
 

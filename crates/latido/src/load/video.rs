@@ -83,8 +83,8 @@ impl Load for Video {
         let speed = if self.speed == Speed::Film { "film" } else { "max" };
         let word = format!("video:size={},rate={},speed={speed}", self.size, self.rate);
         let argv = vec![own.to_string_lossy().into_owned(), "load".into(), word];
-        let note = format!("film: {}; decoding: {}", self.make("FILM").join(" "), self.play("FILM").join(" "));
-        Ok(Some(Launch { version: Some(version), note: Some(note), ..Launch::of(argv) }))
+        let commands = vec![self.make("FILM").join(" "), self.play("FILM").join(" ")];
+        Ok(Some(Launch { version: Some(version), commands, ..Launch::of(argv) }))
     }
 
     fn settle(&self) -> Ns {

@@ -7,21 +7,7 @@ use crate::cell::Cell;
 pub const RUNNING: &str = "running";
 
 /// Tunings to come.
-const TUNINGS: &[&str] = &[
-    "frequency",
-    "throttle",
-    "preempt",
-    "irq-priority",
-    "rcu",
-    "timers",
-    "workqueues",
-    "watchdog",
-    "numa-balancing",
-    "thp",
-    "ksm",
-    "vm-stat",
-    "smt",
-];
+const TUNINGS: &[&str] = &[];
 
 /// Loads to come.
 const LOADS: &[&str] = &[];

@@ -4,6 +4,7 @@
 pub const PLANS: &[(&str, &str)] = &[
     ("quick", include_str!("../../../../plans/quick.toml")),
     ("scheduling-latency", include_str!("../../../../plans/studies/scheduling-latency.toml")),
+    ("balance", include_str!("../../../../plans/balance.toml")),
     ("embedded-properties", include_str!("../../../../plans/studies/embedded-properties.toml")),
     ("execution-times", include_str!("../../../../plans/studies/execution-times.toml")),
 ];

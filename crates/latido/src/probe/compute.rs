@@ -1,5 +1,7 @@
 //! `compute`: how long the same computation takes, again and again.
 
+mod sizes;
+
 use super::Probe;
 use crate::{
     agent::{
@@ -19,8 +21,9 @@ use latido_rt::{
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use serde::{Deserialize, Serialize};
+use sizes::Sizes;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
@@ -75,66 +78,6 @@ impl Default for Compute {
     }
 }
 
-/// Sizes in the order of their measurement; written `64` or `"2,4,8"`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Sizes(Vec<usize>);
-
-impl fmt::Display for Sizes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words: Vec<String> = self.0.iter().map(usize::to_string).collect();
-        f.write_str(&words.join(","))
-    }
-}
-
-impl Sizes {
-    fn read(text: &str) -> Result<Self, String> {
-        let mut sizes = Vec::new();
-        for word in text.split(',').map(str::trim) {
-            let size: usize = word.parse().map_err(|_| format!("`{word}` is not a size; write 64 or \"2,4,8\""))?;
-            if !(2..=1024).contains(&size) {
-                return Err(format!("a size is 2 to 1024 rows, not {size}"));
-            }
-            if sizes.contains(&size) {
-                return Err(format!("the size {size} is given twice"));
-            }
-            sizes.push(size);
-        }
-        Ok(Self(sizes))
-    }
-}
-
-impl Serialize for Sizes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Sizes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visit;
-        impl serde::de::Visitor<'_> for Visit {
-            type Value = Sizes;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a size such as 64, or a list such as \"2,4,8\"")
-            }
-
-            fn visit_i64<E: serde::de::Error>(self, size: i64) -> Result<Sizes, E> {
-                Sizes::read(&size.to_string()).map_err(E::custom)
-            }
-
-            fn visit_u64<E: serde::de::Error>(self, size: u64) -> Result<Sizes, E> {
-                Sizes::read(&size.to_string()).map_err(E::custom)
-            }
-
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Sizes, E> {
-                Sizes::read(text).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_any(Visit)
-    }
-}
-
 impl Probe for Compute {
     fn options(&self) -> toml::Table {
         registry::resolved(self)
@@ -146,6 +89,10 @@ impl Probe for Compute {
 
     fn labels(&self) -> Vec<(&'static str, Vec<String>)> {
         vec![("size", self.size.0.iter().map(usize::to_string).collect())]
+    }
+
+    fn judged(&self) -> &'static [&'static str] {
+        &["elapsed"]
     }
 
     fn counts(&self) -> &'static [&'static str] {

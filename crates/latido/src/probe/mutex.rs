@@ -43,9 +43,9 @@ kind=all leaves the kind out and says so.
 form=inversion. Three threads on one CPU, policy fifo or rr: high with the cell's priority, middle one below, low two
 below. Each round low locks the mutex and wakes high, which preempts it, asks for the mutex and blocks. Low, running
 again, wakes middle, which is busy for `busy`; low stays in its critical section for `hold` more and unlocks. A sample
-of `inversion` is the time from high's request until it has the mutex. Without inheritance it holds what middle took; with
-inheritance low goes before middle until it unlocks. Stamps must say that low had locked before the request, had seen
-the request before it woke middle, and unlocked before the acquisition; a round of which they do not is in no sample and
+of `inversion` is the time from high's request until it has the mutex. Without inheritance it holds what middle took;
+with inheritance low goes before middle until it unlocks. Stamps must say that low had locked before the request, had
+seen the request before it woke middle, and unlocked before the acquisition; a round of which they do not is in no sample and
 counted as `unconfirmed`; so is every round where real-time priorities are refused. No round is left out for its result.
 
 Options of form=calls:
@@ -207,6 +207,10 @@ impl Probe for Mutex {
         if quantity.ends_with("_batch") { "ps" } else { "ns" }
     }
 
+    fn judged(&self) -> &'static [&'static str] {
+        &["lock", "trylock", "unlock", "inversion"]
+    }
+
     fn counts(&self) -> &'static [&'static str] {
         &["calls", "rounds"]
     }
@@ -223,7 +227,7 @@ impl Probe for Mutex {
 
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
         match self.form {
-            Form::Calls => rounds::last_cpu(allowed),
+            Form::Calls => rounds::last_cpu(allowed, self.calls > 0),
             Form::Inversion => allowed.iter().last().into_iter().collect(),
         }
     }

@@ -108,6 +108,10 @@ impl Probe for Priority {
         if quantity.ends_with("_batch") { "ps" } else { "ns" }
     }
 
+    fn judged(&self) -> &'static [&'static str] {
+        &["setschedparam", "setschedprio"]
+    }
+
     fn counts(&self) -> &'static [&'static str] {
         &["calls"]
     }
@@ -118,7 +122,7 @@ impl Probe for Priority {
     }
 
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
-        rounds::last_cpu(allowed)
+        rounds::last_cpu(allowed, self.calls > 0)
     }
 
     fn counts_samples(&self) -> bool {

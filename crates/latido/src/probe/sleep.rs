@@ -101,6 +101,10 @@ impl Probe for Sleep {
         vec![("mode", self.mode.each().into_iter().map(|(name, _)| name.into()).collect())]
     }
 
+    fn judged(&self) -> &'static [&'static str] {
+        &["lateness"]
+    }
+
     fn counts(&self) -> &'static [&'static str] {
         &["sleeps"]
     }

@@ -1,5 +1,6 @@
 //! `switch`: how long a task that was woken by another takes to run.
 
+mod options;
 pub mod partner;
 
 use super::Probe;
@@ -18,7 +19,8 @@ use latido_rt::{
     Snapshot, recorder,
     switch::{self, End, INTERRUPTED, NOT_SLEPT, Pace, Plan},
 };
-use latido_sys::handoff::{Handoff, Way};
+use latido_sys::handoff::Handoff;
+use options::{Across, Between, By};
 use partner::{Orders, Partner};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, atomic::Ordering};
@@ -80,54 +82,6 @@ impl Default for Switch {
             switches: 0,
             interval: Ns::from_micros(100),
             pause: Ns::from_micros(20),
-        }
-    }
-}
-
-/// What the waiting task sleeps on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum By {
-    /// A POSIX semaphore.
-    Semaphore,
-    /// A futex.
-    Futex,
-    /// A pipe.
-    Pipe,
-    /// An eventfd.
-    Eventfd,
-}
-
-impl From<By> for Way {
-    fn from(by: By) -> Self {
-        match by {
-            By::Semaphore => Self::Semaphore,
-            By::Futex => Self::Futex,
-            By::Pipe => Self::Pipe,
-            By::Eventfd => Self::Eventfd,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Between {
-    Threads,
-    Processes,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Across {
-    Same,
-    Other,
-}
-
-impl Across {
-    fn cpus(self) -> usize {
-        match self {
-            Self::Same => 1,
-            Self::Other => 2,
         }
     }
 }

@@ -95,7 +95,14 @@ pub fn render(input: &ReportInput) -> Result<String> {
         cards: shown,
         rest,
         trust: trust::groups(input),
-        expectations: input.runs.iter().flat_map(|r| &r.judgement.expectations).map(expectation).collect(),
+        // A study's conclusions have a table of their own.
+        expectations: input
+            .runs
+            .iter()
+            .flat_map(|r| &r.judgement.expectations)
+            .filter(|one| !one.of_study)
+            .map(expectation)
+            .collect(),
         chapters: chapters.iter().enumerate().map(|(i, chapter)| chapter_view(i, chapter, input)).collect(),
         study: input.study.as_ref(),
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),

@@ -104,9 +104,15 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
         facts.push(("limit", limit.to_string()));
     }
     for load in &record.load {
-        let command = if load.argv.is_empty() { String::new() } else { format!(": {}", load.argv.join(" ")) };
+        let argv = Some(load.argv.join(" ")).filter(|argv| !argv.is_empty());
+        let commands: Vec<String> = argv.into_iter().chain(load.commands.iter().cloned()).collect();
+        let command = if commands.is_empty() { String::new() } else { format!(": {}", commands.join("; ")) };
         let version = load.version.as_deref().map(|version| format!(" ({version})")).unwrap_or_default();
         facts.push(("load", format!("{}{version}{command}", item(&load.item))));
+        if !load.achieved.is_empty() {
+            let did: Vec<String> = load.achieved.iter().map(|(name, count)| format!("{name} {count}")).collect();
+            facts.push(("it did", did.join(", ")));
+        }
     }
     for tuning in &record.tunings {
         let changes = tuning.changes.iter().map(|c| format!("{} {} -> {}", c.knob, c.original, c.new));
@@ -229,6 +235,7 @@ mod tests {
             died: None,
             cpu_ns: None,
             achieved: Default::default(),
+            commands: vec![],
         });
         let (knob, original, new) = ("scaling_governor".into(), "powersave".into(), "performance".into());
         record.tunings.push(TuningRecord {

@@ -1,6 +1,6 @@
 //! From what a tuning wants to a machine that has it: each change journalled, made, read back; all undone if one fails.
 
-use super::{Applied, Pursuit, Tuning, Wanted, step::Step};
+use super::{Applied, Pursuit, Tuning, Wanted, refusal, step::Step};
 use crate::{
     agent::journal::{Borrowed, Journal, Owner},
     cell::Item,
@@ -18,13 +18,21 @@ const ROUNDS: u32 = 50;
 /// What was refused, where, and the remedy; what had been changed for it is put back.
 pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal: &mut Journal) -> Result<Applied> {
     let Wanted { steps, pursuit, holds, note } = tuning.wanted(root)?;
+    ensure!(
+        owner == Owner::Run || holds.is_empty(),
+        "it lasts only as long as a process holds it: give it to a run with --tune"
+    );
+    // Better than to begin and turn back.
+    if let Some(refused) = steps.iter().filter_map(Step::file).find_map(|path| refusal::beforehand(root, path)) {
+        return Err(refused);
+    }
     let record = TuningRecord {
         item: Item { name: name.into(), options: tuning.options() },
         changes: Vec::new(),
         in_force: true,
         note,
     };
-    let mut work = Work { root, owner, journal, record, done: Vec::new() };
+    let mut work = Work { root, owner, journal, record, done: Vec::new(), crowd: pursuit.is_some() };
     let made = steps.into_iter().try_for_each(|step| work.make(step)).and_then(|()| match pursuit {
         Some(pursuit) => work.pursue(pursuit),
         None => Ok(()),
@@ -54,6 +62,8 @@ struct Work<'a> {
     journal: &'a mut Journal,
     record: TuningRecord,
     done: Vec<Step>,
+    /// Tasks are moved by the hundred: they are the journal's business, the record keeps what the note says of them.
+    crowd: bool,
 }
 
 impl Work<'_> {
@@ -62,8 +72,7 @@ impl Work<'_> {
         let tuning = self.record.item.name.clone();
         self.journal.write_for(self.owner, Borrowed::Setting { tuning, root: root_dir, change: step.clone() })?;
         let made = step.apply(self.root).and_then(|()| step.verify(self.root));
-        // The tasks are the journal's business; of hundreds of them the record keeps what the note says.
-        if made.is_ok() && !matches!(step, Step::Task { .. }) {
+        if made.is_ok() && !(self.crowd && matches!(step, Step::Task { .. })) {
             self.record.changes.push(step.change());
         }
         self.done.push(step);
@@ -97,5 +106,24 @@ impl Work<'_> {
         let told = self.record.note.take().into_iter().chain(pursuit.told(self.root));
         self.record.note = Some(told.collect::<Vec<_>>().join("; ")).filter(|note| !note.is_empty());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tuning::trial::{machine, refusal, snapshot};
+
+    /// The first change was made when the second is refused: half a tuning is none.
+    #[test]
+    fn a_refusal_on_the_way_puts_back_what_was_changed() {
+        let runtime = "proc/sys/kernel/sched_rt_runtime_us";
+        let server = "sys/kernel/debug/sched/fair_server/cpu0/runtime";
+        let tree = machine(&[(runtime, "950000\n"), (server, "50000000\n")]);
+        std::fs::remove_file(tree.root.path(server)).unwrap();
+        std::os::unix::fs::symlink("/dev/full", tree.root.path(server)).unwrap();
+        let before = snapshot(&tree.root);
+        let error = refusal("throttle", "", &tree);
+        assert!(error.contains("cpu0/runtime cannot be set to `0`: No space left"), "{error}");
+        assert_eq!(snapshot(&tree.root), before);
     }
 }

@@ -1,12 +1,13 @@
 //! `cstates`: keep the processors out of their idle states while measuring. On by default.
 
-use super::{Guard, Hold, Tuning, Wanted};
+use super::{Guard, Hold, Tuning, Wanted, knob, step::Form};
 use crate::{
     machine::Root,
     record::{Change, TuningRecord},
-    registry::{self, Def},
+    registry::{self, Def, Objection},
+    units::Ns,
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{File, OpenOptions},
@@ -26,17 +27,39 @@ Holds /dev/cpu_dma_latency at 0 us while measuring, so that no CPU sleeps deeper
 flatters a system that will not hold it in the field: measure both ways. It is on unless you say `cstates:as-is`.
 
 Options:
-  mode   `hold` (default) or `as-is`, which leaves the idle states as they are
+  mode      `hold` (default); `disable`: each state of each CPU that takes longer to leave is switched off, which lasts
+            without a process that holds it; `as-is`: the idle states are left as they are
+  latency   the longest exit latency allowed, whole microseconds with unit; default 0us
 
-Kernel document: Documentation/power/pm_qos_interface.rst",
+Kernel documents: Documentation/power/pm_qos_interface.rst, Documentation/admin-guide/pm/cpuidle.rst",
     main_option: Some("mode"),
-    new: |table| Ok(Box::new(registry::options::<Cstates>(table)?)),
+    new: |table| {
+        let read = registry::options::<Cstates>(table)?;
+        if read.latency.0 % 1000 != 0 || read.us() > i32::MAX as u64 {
+            let given = read.latency;
+            return Err(Objection::Value(format!("`latency` is whole microseconds, not {given}")).into());
+        }
+        Ok(Box::new(read))
+    },
 };
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Cstates {
     mode: Mode,
+    latency: Ns,
+}
+
+impl Default for Cstates {
+    fn default() -> Self {
+        Self { mode: Mode::Hold, latency: Ns(0) }
+    }
+}
+
+impl Cstates {
+    fn us(&self) -> u64 {
+        self.latency.0 / 1000
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +67,7 @@ struct Cstates {
 enum Mode {
     #[default]
     Hold,
+    Disable,
     AsIs,
 }
 
@@ -52,26 +76,63 @@ impl Tuning for Cstates {
         registry::resolved(self)
     }
 
-    fn wanted(&self, _root: &Root) -> Result<Wanted> {
-        let holds: Vec<Hold> = if self.mode == Mode::Hold { vec![Box::new(hold)] } else { Vec::new() };
-        Ok(Wanted { holds, ..Wanted::default() })
+    fn wanted(&self, root: &Root) -> Result<Wanted> {
+        let us = self.us();
+        match self.mode {
+            Mode::AsIs => Ok(Wanted::default()),
+            Mode::Disable => disable(root, us),
+            Mode::Hold => {
+                let hold: Hold = Box::new(move |root| hold(root, us as i32));
+                Ok(Wanted { holds: vec![hold], ..Wanted::default() })
+            }
+        }
     }
 
     fn confirm(&self, _root: &Root, record: &mut TuningRecord) {
-        record.in_force = record.changes.iter().all(|change| change.new == "0 us");
+        // Somebody else may ask for less, which serves as well.
+        let us = |change: &Change| change.new.strip_suffix(" us").and_then(|us| us.parse::<u64>().ok());
+        if self.mode == Mode::Hold {
+            record.in_force = record.changes.iter().all(|change| us(change).is_some_and(|us| us <= self.us()));
+        }
     }
 }
 
-/// Holds the knob open, with 0 us asked for.
-fn hold(root: &Root) -> Result<(Change, Guard)> {
+/// Each state of each CPU with a longer exit latency, off.
+fn disable(root: &Root, us: u64) -> Result<Wanted> {
+    let mut steps = Vec::new();
+    let mut states = 0;
+    for cpu in knob::online(root)?.iter() {
+        let directory = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+        for state in root.list(&directory).iter().filter(|name| name.starts_with("state")) {
+            states += 1;
+            if root.value::<u64>(&format!("{directory}/{state}/latency")).is_some_and(|latency| latency > us) {
+                steps.push(knob::step(root, &format!("{directory}/{state}/disable"), "1", Form::Plain, "")?);
+            }
+        }
+    }
+    if states == 0 {
+        bail!(
+            "the kernel manages no idle states here (no CPU has a directory cpuidle): in a virtual machine the host \
+             does; else boot without cpuidle.off=1, or with idle=poll"
+        );
+    }
+    let mut wanted = knob::wanted(steps);
+    if wanted.steps.is_empty() {
+        wanted.note = Some(format!("no idle state in use takes longer than {us} us to leave: nothing was changed"));
+    }
+    Ok(wanted)
+}
+
+/// Holds the knob open, with the latency asked for.
+fn hold(root: &Root, us: i32) -> Result<(Change, Guard)> {
     let original = read(root).unwrap_or_else(|_| "not readable".into());
     let ask = || -> std::io::Result<File> {
         let mut file = OpenOptions::new().write(true).open(root.path(KNOB))?;
-        file.write_all(&0i32.to_ne_bytes())?;
+        file.write_all(&us.to_ne_bytes())?;
         Ok(file)
     };
     let file = ask().with_context(|| {
-        format!("{KNOB} cannot be held at 0 (root may): run as root, or leave idle states with --tune cstates:as-is")
+        format!("{KNOB} cannot be held at {us} (root may): run as root, or leave idle states with --tune cstates:as-is")
     })?;
     let now = read(root)?;
     let change = Change { knob: KNOB.into(), original: format!("{original} us"), new: format!("{now} us") };
@@ -83,4 +144,70 @@ fn read(root: &Root) -> Result<String> {
     let mut bytes = [0; 4];
     root.open(KNOB)?.read_exact(&mut bytes)?;
     Ok(i32::from_ne_bytes(bytes).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        agent::journal::Journal,
+        tuning::trial::{Proof, applied, machine, refusal},
+    };
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "cstates",
+            options: "mode = 'disable'\nlatency = '10us'",
+            files: &[
+                ("sys/devices/system/cpu/online", "0-1\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state0/name", "POLL\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "0\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state0/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state1/name", "C1\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state1/latency", "1\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state2/name", "C6\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state2/latency", "133\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state3/name", "C10\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state3/latency", "230\n"),
+                ("sys/devices/system/cpu/cpu0/cpuidle/state3/disable", "1\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state0/name", "POLL\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state0/latency", "0\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state0/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state1/name", "C1\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state1/latency", "1\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state1/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state2/name", "C6\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state2/latency", "133\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "0\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state3/name", "C10\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state3/latency", "230\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state3/disable", "1\n"),
+            ],
+            after: &[
+                ("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "1\n"),
+                ("sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "1\n"),
+            ],
+            other: ("sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "2\n"),
+            without: &[("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "there is no")],
+        };
+        proof.holds();
+    }
+
+    #[test]
+    fn no_idle_states_are_an_error_and_none_too_deep_is_none() {
+        assert!(refusal("cstates", "mode = 'disable'", &machine(&[])).contains("no CPU has a directory cpuidle"));
+        let tree = machine(&[("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "0\n")]);
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("cstates", "mode = 'disable'", &tree.root, &mut journal).unwrap();
+        assert!(record.in_force && record.note.unwrap().contains("no idle state in use"));
+    }
+
+    /// By hand nobody would hold it.
+    #[test]
+    fn what_is_held_is_for_runs_alone() {
+        let error = refusal("cstates", "", &machine(&[("dev/cpu_dma_latency", "")]));
+        assert!(error.contains("as long as a process holds it"), "{error}");
+    }
 }

@@ -1,15 +1,41 @@
 //! Reversible changes of the machine's settings: one file each and one line in [`TUNINGS`].
 
 pub mod apply;
-pub mod group;
+pub mod by_hand;
+mod ethtool;
+mod fake;
+mod group;
 pub mod isolate;
+mod knob;
+mod refusal;
 pub mod step;
+mod thread;
+#[cfg(test)]
+mod trial;
 
 #[cfg(test)]
 mod trees;
 
+mod boot;
+mod cache;
 mod cstates;
+mod frequency;
+mod irq_priority;
 mod irqs;
+mod ksm;
+mod nic;
+mod numa_balancing;
+mod preempt;
+mod printk;
+mod rcu;
+mod resume_latency;
+mod smt;
+mod thp;
+mod throttle;
+mod timers;
+mod vm_stat;
+mod watchdog;
+mod workqueues;
 
 use crate::{
     cpus::CpuSet,
@@ -21,7 +47,29 @@ use anyhow::Result;
 use step::Step;
 
 /// Every tuning.
-pub const TUNINGS: &[Def<dyn Tuning>] = &[cstates::DEF, isolate::DEF, irqs::DEF];
+pub const TUNINGS: &[Def<dyn Tuning>] = &[
+    cstates::DEF,
+    isolate::DEF,
+    irqs::DEF,
+    frequency::DEF,
+    smt::DEF,
+    throttle::DEF,
+    preempt::DEF,
+    irq_priority::DEF,
+    rcu::DEF,
+    timers::DEF,
+    workqueues::DEF,
+    watchdog::DEF,
+    numa_balancing::DEF,
+    thp::DEF,
+    ksm::DEF,
+    vm_stat::DEF,
+    cache::DEF,
+    nic::DEF,
+    printk::DEF,
+    resume_latency::DEF,
+    boot::DEF,
+];
 
 /// A reversible change of the machine's settings. It only says what it wants; [`apply::apply`] does it.
 pub trait Tuning {

@@ -1,7 +1,11 @@
 //! One reversible change of the machine: what it was, what it becomes, how to see that it is in force, how to undo it.
 
-use super::group::{self, Setting};
-use crate::{cpus::CpuSet, machine::Root};
+use super::{
+    ethtool, fake,
+    group::{self, Setting},
+    refusal, thread,
+};
+use crate::{cell::Scheduling, cpus::CpuSet, machine::Root};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::{fs, io::Write};
@@ -59,6 +63,39 @@ pub enum Step {
         /// The CPUs it was allowed before and is allowed now, where they are set.
         affinity: Option<(CpuSet, CpuSet)>,
     },
+    /// A value in a control group that was made: it goes with the group.
+    Within {
+        /// The file, from the root of the machine.
+        path: String,
+        /// What it is to say.
+        new: String,
+        /// How the kernel prints it.
+        form: Form,
+    },
+    /// A thread of the kernel with another policy.
+    Policy {
+        /// The thread's id.
+        tid: i32,
+        /// When it started, as above.
+        start: u64,
+        /// Its name, for people.
+        comm: String,
+        /// What it had.
+        original: Scheduling,
+        /// What it gets.
+        new: Scheduling,
+    },
+    /// Another way of a network device to gather interrupts, set by the program ethtool.
+    Coalesce {
+        /// The device.
+        device: String,
+        /// The parameter, as `ethtool -C` takes it.
+        key: String,
+        /// What it was.
+        original: String,
+        /// What it becomes.
+        new: String,
+    },
 }
 
 /// How a file prints its value, to compare what was written with what is read.
@@ -74,6 +111,8 @@ pub enum Form {
     Cpus,
     /// A mask of CPUs in hexadecimal words: `0000000f`, `ff,ffffffff`.
     Mask,
+    /// The line of the cache of level 3 among others, a mask for each cache: `L3:0=ffff;1=00ff`.
+    L3,
 }
 
 /// How an undoing went.
@@ -103,6 +142,13 @@ impl Form {
                 let short = digits.trim_start_matches('0');
                 if short.is_empty() { "0".into() } else { short.into() }
             }
+            Self::L3 => {
+                let line = text.lines().find_map(|line| line.trim().strip_prefix("L3:")).unwrap_or_default();
+                let caches = line.split(';').filter_map(|cache| cache.trim().split_once('='));
+                let masks: Vec<String> =
+                    caches.map(|(id, mask)| format!("{}={}", id.trim(), Self::Mask.value(mask))).collect();
+                format!("L3:{}", masks.join(";"))
+            }
         }
     }
 }
@@ -127,7 +173,19 @@ impl Step {
     /// What the kernel answered.
     pub fn apply(&self, root: &Root) -> Result<()> {
         match self {
-            Self::Value { path, new, .. } => write(root, path, new),
+            Self::Value { path, new, form, .. } => write(root, path, new, *form),
+            Self::Within { path, new, form } => {
+                // The files of a control group come with it.
+                if !root.is_live() {
+                    fs::write(root.path(path), "")?;
+                }
+                write(root, path, new, *form)
+            }
+            Self::Policy { tid, start, new, .. } => match started(root, *tid) == Some(*start) {
+                true => thread::set_policy(root, *tid, *new),
+                false => Ok(()),
+            },
+            Self::Coalesce { device, key, new, .. } => ethtool::set(root, device, key, new),
             Self::Group { path } => {
                 fs::create_dir(root.path(path)).with_context(|| format!("cannot make the control group {path}"))
             }
@@ -169,8 +227,23 @@ impl Step {
             }
             Self::Set { path, settings, .. } => group::check(root, path, settings),
             Self::Controller { path, name } => group::enabled(root, path, name),
+            Self::Within { path, new, form } => {
+                let found = form.value(&root.try_read(path).with_context(|| format!("cannot read back {path}"))?);
+                ensure!(found == form.value(new), "{path} was set to `{new}` and says `{found}`");
+                Ok(())
+            }
+            Self::Policy { tid, start, comm, new, .. } if started(root, *tid) == Some(*start) => {
+                let found = thread::policy(root, *tid)?;
+                ensure!(found == *new, "task {tid} ({comm}) was made {new} and is {found}");
+                Ok(())
+            }
+            Self::Coalesce { device, key, new, .. } => {
+                let found = ethtool::get(root, device, key)?;
+                ensure!(found == *new, "{key} of {device} was set to {new} and is {found}");
+                Ok(())
+            }
             // Where a task is, is its control group's business: one that forks or ends is not an error.
-            Self::Task { .. } => Ok(()),
+            Self::Task { .. } | Self::Policy { .. } => Ok(()),
         }
     }
 
@@ -195,12 +268,41 @@ impl Step {
                     let text = format!("{path} was set to `{found}` by somebody else: left so (it was `{original}`)");
                     return Ok(Undone::Left(text));
                 }
-                write(root, path, original)?;
+                write(root, path, original, *form)?;
                 let back = form.value(&root.try_read(path)?);
                 ensure!(back == form.value(original), "{path} was put back to `{original}` and says `{back}`");
                 Ok(Undone::Back)
             }
-            Self::Group { path } => match fs::remove_dir(root.path(path)) {
+            Self::Within { .. } => Ok(Undone::Back),
+            Self::Policy { tid, start, comm, original, new } => {
+                if started(root, *tid) != Some(*start) {
+                    return Ok(Undone::Left(format!("task {tid} ({comm}) is gone: it was {original}")));
+                }
+                let found = thread::policy(root, *tid)?;
+                if found != *original && found != *new {
+                    let text = format!("task {tid} ({comm}) was made {found} by somebody else (it was {original})");
+                    return Ok(Undone::Left(text));
+                }
+                if found != *original {
+                    thread::set_policy(root, *tid, *original)?;
+                }
+                Ok(Undone::Back)
+            }
+            Self::Coalesce { device, key, original, new } => {
+                if !root.exists(&format!("sys/class/net/{device}")) {
+                    return Ok(Undone::Left(format!("{device} is gone: its {key} was {original}")));
+                }
+                let found = ethtool::get(root, device, key)?;
+                if found != *original && found != *new {
+                    let text = format!("{key} of {device} was set to {found} by somebody else (it was {original})");
+                    return Ok(Undone::Left(text));
+                }
+                if found != *original {
+                    ethtool::set(root, device, key, original)?;
+                }
+                Ok(Undone::Back)
+            }
+            Self::Group { path } => match fake::remove_group(root, path) {
                 Ok(()) => Ok(Undone::Back),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Undone::Back),
                 Err(error) => Err(error).with_context(|| format!("cannot remove the control group {path}")),
@@ -218,6 +320,34 @@ impl Step {
         }
     }
 
+    /// What the machine says there now, in the words of [`Step::change`]; `None` where it cannot be read.
+    pub fn current(&self, root: &Root) -> Option<String> {
+        match self {
+            Self::Value { path, form, .. } | Self::Within { path, form, .. } => Some(form.value(&root.read(path)?)),
+            Self::Group { path } | Self::Set { path, .. } => {
+                Some(if root.exists(path) { "a control group" } else { "absent" }.into())
+            }
+            Self::Controller { path, .. } => root.read(path),
+            Self::Task { tid, start, .. } | Self::Policy { tid, start, .. } if started(root, *tid) != Some(*start) => {
+                Some("ended".into())
+            }
+            Self::Task { tid, from: None, to: None, .. } => {
+                Some(format!("CPUs {}", thread::affinity(root, *tid).ok()?))
+            }
+            Self::Task { .. } => None,
+            Self::Policy { tid, .. } => Some(thread::policy(root, *tid).ok()?.to_string()),
+            Self::Coalesce { device, key, .. } => ethtool::get(root, device, key).ok(),
+        }
+    }
+
+    /// The file that it writes, where it writes a value: to see beforehand whether that is allowed.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Value { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     /// What changes, its original and its new value, for the record.
     pub fn change(&self) -> crate::record::Change {
         let (knob, original, new) = match self {
@@ -228,6 +358,11 @@ impl Step {
                 (path.clone(), "absent".into(), says.join(", "))
             }
             Self::Controller { path, name } => (path.clone(), format!("without {name}"), format!("with {name}")),
+            Self::Within { path, new, .. } => (path.clone(), "absent".into(), new.clone()),
+            Self::Policy { tid, comm, original, new, .. } => {
+                (format!("task {tid} ({comm})"), original.to_string(), new.to_string())
+            }
+            Self::Coalesce { device, key, original, new } => (format!("{device} {key}"), original.clone(), new.clone()),
             Self::Task { tid, comm, from, to, affinity, .. } => {
                 let place = |file: &Option<String>, cpus: Option<&CpuSet>| match (file, cpus) {
                     (Some(file), _) => file.clone(),
@@ -242,16 +377,14 @@ impl Step {
     }
 }
 
-/// Writes a value as `echo` does; on a fake machine into a plain file.
-fn write(root: &Root, path: &str, value: &str) -> Result<()> {
-    let full = root.path(path);
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .truncate(!root.is_live())
-        .open(&full)
-        .with_context(|| format!("cannot open /{} for writing", path.trim_start_matches('/')))?;
-    file.write_all(value.as_bytes())
-        .with_context(|| format!("the kernel refuses `{value}` in /{}", path.trim_start_matches('/')))
+/// Writes a value as `echo` does, line end included (some files insist); a fake machine prints it as its kernel would.
+fn write(root: &Root, path: &str, value: &str, form: Form) -> Result<()> {
+    let put = || -> std::io::Result<()> {
+        let bytes = if root.is_live() { format!("{value}\n") } else { fake::printed(root, path, value, form) };
+        let mut file = fs::OpenOptions::new().write(true).truncate(!root.is_live()).open(root.path(path))?;
+        file.write_all(bytes.as_bytes())
+    };
+    put().map_err(|error| refusal::of_write(root, path, value, &error))
 }
 
 /// When a thread started, field 22 of its stat (proc_pid_stat(5)); `None` where there is none.

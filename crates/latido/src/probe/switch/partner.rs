@@ -3,6 +3,7 @@
 //! It inherits the shared memory and the descriptors by their numbers, says whether it got its policy, waits for the
 //! start, posts until the waiting task has ended, says what the kernel counted, and ends. It dies with its parent.
 
+use super::options::By;
 use crate::{
     agent::{
         stage::{Done, StandIns},
@@ -35,7 +36,7 @@ use std::{
 #[serde(deny_unknown_fields)]
 pub struct Orders {
     /// What the handoff goes through.
-    pub by: super::By,
+    pub by: By,
     /// The descriptors inherited.
     pub numbers: Numbers,
     /// Its index among the threads of the cell.

@@ -85,6 +85,8 @@ pub enum Anchor {
 pub struct Pen {
     data: String,
     at: (i64, i64),
+    /// Where the current outline began.
+    start: (i64, i64),
     command: char,
 }
 
@@ -114,6 +116,8 @@ impl Pen {
     /// Closes the current outline.
     pub fn close(&mut self) {
         self.data.push('z');
+        // SVG 1.1, 8.3.3: the current point is then the beginning of the outline.
+        self.at = self.start;
         self.command = 'z';
     }
 
@@ -121,6 +125,9 @@ impl Pen {
         let (x, y) = (tenths(x), tenths(y));
         let (dx, dy) = (x - self.at.0, y - self.at.1);
         self.at = (x, y);
+        if command == 'm' {
+            self.start = (x, y);
+        }
         if command == 'l' && (dx == 0 || dy == 0) {
             let letter = if dx == 0 { 'v' } else { 'h' };
             self.data.push(letter);
@@ -319,6 +326,64 @@ mod tests {
         pen.dot(1.0, 1.0);
         pen.dot(2.0, 3.0);
         assert_eq!(pen.data(), "m10 20 1.5-2h1.5l1-.2m-13-16.8h0m1 2h0");
+    }
+
+    /// Where each step of a path leads to, as a reader of SVG follows it.
+    fn followed(data: &str) -> Vec<(i64, i64)> {
+        let (mut at, mut start, mut points) = ((0, 0), (0, 0), Vec::new());
+        let tenth = |text: &str| (text.parse::<f64>().unwrap() * 10.0).round() as i64;
+        let bytes: Vec<char> = data.chars().collect();
+        let (mut k, mut command) = (0, 'm');
+        let number = |k: &mut usize| {
+            while bytes[*k] == ' ' {
+                *k += 1;
+            }
+            let from = *k;
+            let mut dot = false;
+            while *k < bytes.len()
+                && (bytes[*k].is_ascii_digit() || (*k == from && bytes[*k] == '-') || (bytes[*k] == '.' && !dot))
+            {
+                dot |= bytes[*k] == '.';
+                *k += 1;
+            }
+            tenth(&bytes[from..*k].iter().collect::<String>())
+        };
+        while k < bytes.len() {
+            if bytes[k].is_ascii_alphabetic() {
+                command = bytes[k];
+                k += 1;
+            }
+            match command {
+                'z' => at = start,
+                'h' => at.0 += number(&mut k),
+                'v' => at.1 += number(&mut k),
+                _ => at = (at.0 + number(&mut k), at.1 + number(&mut k)),
+            }
+            if command == 'm' {
+                (start, command) = (at, 'l');
+            }
+            if command != 'z' {
+                points.push(at);
+            }
+        }
+        points
+    }
+
+    /// After an outline is closed the next one begins where it was told to, not where the last point was.
+    #[test]
+    fn outlines_do_not_shift_each_other() {
+        let mut pen = Pen::default();
+        let outlines = [[(10.0, 10.0), (20.0, 12.5), (15.0, 30.0)], [(50.0, 10.0), (60.0, 60.0), (55.5, 70.0)]];
+        for [first, rest @ ..] in outlines {
+            pen.go(first.0, first.1);
+            rest.iter().for_each(|(x, y)| pen.line(*x, *y));
+            pen.close();
+        }
+        pen.go(5.0, 5.0);
+        pen.line(6.0, 7.0);
+        let expected: Vec<(i64, i64)> =
+            [100, 200, 150, 500, 600, 555, 50, 60].into_iter().zip([100, 125, 300, 100, 600, 700, 50, 70]).collect();
+        assert_eq!(followed(pen.data()), expected, "{}", pen.data());
     }
 
     #[test]

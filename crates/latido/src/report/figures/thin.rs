@@ -41,7 +41,7 @@ impl Envelope {
         &self.columns
     }
 
-    /// Draws the points as a line if they are few, else the envelope as a band; both are broken where nothing is.
+    /// Draws the points as a line if they are few, else the envelope as a band; both are broken where nothing is for long.
     pub fn draw(&self, svg: &mut Svg, x: &Scale, y: &Scale) {
         if let Some(points) = &self.few {
             let mut pen = Pen::default();
@@ -67,17 +67,17 @@ impl Envelope {
         svg.path("band", &pen);
     }
 
-    /// Runs of columns that have values.
+    /// Runs of columns that have values. A few missed samples do not break a run, a longer silence does.
     fn stretches(&self) -> Vec<Vec<(usize, (f64, f64))>> {
         let mut found: Vec<Vec<(usize, (f64, f64))>> = Vec::new();
-        let mut open = false;
-        for (i, column) in self.columns.iter().enumerate() {
-            match (column, found.last_mut()) {
-                (Some(range), Some(last)) if open => last.push((i, *range)),
-                (Some(range), _) => found.push(vec![(i, *range)]),
-                (None, _) => (),
+        let bridged = self.columns.len() / 40;
+        for (i, range) in self.columns.iter().enumerate().filter_map(|(i, column)| Some((i, (*column)?))) {
+            let near =
+                |run: &&mut Vec<(usize, (f64, f64))>| run.last().is_some_and(|(last, _)| i - last <= 1 + bridged);
+            match found.last_mut().filter(near) {
+                Some(run) => run.push((i, range)),
+                None => found.push(vec![(i, range)]),
             }
-            open = column.is_some();
         }
         found
     }

@@ -2,7 +2,10 @@
 
 use super::cards;
 use crate::{
-    analyze::trust::{Finding, Level},
+    analyze::{
+        trust::{Finding, Level},
+        verdict::Verdict,
+    },
     report::{ReportInput, words},
 };
 use std::collections::BTreeSet;
@@ -87,7 +90,8 @@ pub fn problems(input: &ReportInput) -> Vec<String> {
     let mut problems = input.problems.clone();
     for part in &input.runs {
         let members = || input.configurations.iter().flat_map(|c| &c.members);
-        for cell in &part.judgement.cells {
+        // What was skipped is told by its reason, not cell by cell.
+        for cell in part.judgement.cells.iter().filter(|cell| cell.verdict != Verdict::Skipped) {
             if !members().any(|(run, number)| (run, *number) == (&part.meta.id, cell.number)) {
                 let reasons = cell.reasons.join("; ");
                 problems.push(format!("cell {} of {} was not measured: {reasons}", cell.number, part.meta.id));

@@ -61,7 +61,7 @@ fn a_line_that_had_no_other_cpu_gets_all_others() {
     tree.write(super::DEFAULT, "8\n");
     trees::apply(irqs("3").as_ref(), &tree.root).unwrap();
     assert_eq!(tree.root.read(&file).as_deref(), Some("0-2"));
-    assert_eq!(tree.root.read(super::DEFAULT).as_deref(), Some("00000007"));
+    assert_eq!(tree.root.read(super::DEFAULT).as_deref(), Some("7"));
 }
 
 #[test]

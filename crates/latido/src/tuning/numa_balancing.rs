@@ -1,0 +1,77 @@
+//! `numa-balancing`: whether the kernel moves memory to the node that uses it.
+
+use super::{
+    Tuning, Wanted,
+    knob::{self, Switch},
+    step::Form,
+};
+use crate::{
+    machine::Root,
+    registry::{self, Def},
+};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+/// The list entry.
+pub const DEF: Def<dyn Tuning> = Def {
+    name: "numa-balancing",
+    about: "stop the kernel from moving pages between NUMA nodes (kernel.numa_balancing off)",
+    help: "\
+Balancing unmaps pages to see who touches them: page faults, and pages copied, in the middle of real-time work.
+
+Options:
+  balancing   `off` (default) or `on`
+
+Kernel document: Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
+    main_option: Some("balancing"),
+    new: |table| Ok(Box::new(registry::options::<NumaBalancing>(table)?)),
+};
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct NumaBalancing {
+    balancing: Switch,
+}
+
+impl Tuning for NumaBalancing {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn wanted(&self, root: &Root) -> Result<Wanted> {
+        const ABSENT: &str =
+            "the kernel was built without CONFIG_NUMA_BALANCING, so nothing is balanced: leave this tuning out";
+        knob::one(root, "/proc/sys/kernel/numa_balancing", self.balancing.digit(), Form::Plain, ABSENT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        agent::journal::Journal,
+        tuning::trial::{Proof, applied, machine},
+    };
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "numa-balancing",
+            options: "",
+            files: &[("proc/sys/kernel/numa_balancing", "1\n")],
+            after: &[("proc/sys/kernel/numa_balancing", "0\n")],
+            other: ("proc/sys/kernel/numa_balancing", "2\n"),
+            without: &[("proc/sys/kernel/numa_balancing", "CONFIG_NUMA_BALANCING")],
+        };
+        proof.holds();
+    }
+
+    /// Nothing to do is said, and changes nothing.
+    #[test]
+    fn a_machine_that_is_so_already_is_left_alone() {
+        let tree = machine(&[("proc/sys/kernel/numa_balancing", "0\n")]);
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("numa-balancing", "", &tree.root, &mut journal).unwrap();
+        assert!(record.in_force && record.changes.is_empty());
+        assert!(record.note.unwrap().contains("already"));
+    }
+}

@@ -1,0 +1,176 @@
+//! `rcu`: where, how urgently and how hastily the kernel frees what it no longer needs.
+
+use super::{
+    Tuning, Wanted, knob,
+    step::{Form, Step},
+    thread::{self, Thread},
+};
+use crate::{
+    cpus::CpuSet,
+    machine::Root,
+    registry::{self, Def, Objection},
+};
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// The list entry.
+pub const DEF: Def<dyn Tuning> = Def {
+    name: "rcu",
+    about: "RCU: callback threads' CPUs and priority, boost threads' priority, expedited or normal grace periods",
+    help: "\
+RCU runs the kernel's deferred freeing: on the CPU that asked for it, or in threads of its own (rcuo*) that may run
+elsewhere. Expedited grace periods interrupt every CPU that is not idle.
+
+Options (at least one):
+  cpus    the CPUs of the callback threads (rcuo*), for example 0
+  prio    their FIFO priority, 1 to 98
+  boost   FIFO priority of the threads that boost readers (rcub*), 1 to 98; CONFIG_RCU_BOOST
+  grace   `normal`: no grace period is expedited; `expedited`: all are
+
+Callback threads exist for the CPUs of the boot parameter rcu_nocbs= (nohz_full= implies it).
+
+Kernel documents: Documentation/admin-guide/kernel-per-CPU-kthreads.rst; Documentation/admin-guide/kernel-parameters.txt,
+rcu_nocbs=, rcutree.kthread_prio=, rcupdate.rcu_expedited=",
+    main_option: Some("grace"),
+    new: |table| {
+        let read = registry::options::<Rcu>(table)?;
+        for (name, prio) in [("prio", read.prio), ("boost", read.boost)] {
+            if let Some(prio) = prio.filter(|prio| !(1..=98).contains(prio)) {
+                return Err(Objection::Value(format!("`{name}` is 1 to 98, not {prio}")).into());
+            }
+        }
+        if read.cpus.is_none() && read.prio.is_none() && read.boost.is_none() && read.grace.is_none() {
+            return Err(Objection::Value("needs one of its options cpus, prio, boost, grace".into()).into());
+        }
+        Ok(Box::new(read))
+    },
+};
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Rcu {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpus: Option<CpuSet>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prio: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    boost: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grace: Option<Grace>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Grace {
+    Normal,
+    Expedited,
+}
+
+impl Tuning for Rcu {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn wanted(&self, root: &Root) -> Result<Wanted> {
+        let mut steps = Vec::new();
+        if self.cpus.is_some() || self.prio.is_some() {
+            let threads = threads(root, "rcuo", "no CPU leaves its callbacks to threads: boot with rcu_nocbs=CPUS")?;
+            for thread in &threads {
+                steps.extend(self.cpus.as_ref().map(|cpus| thread.on(root, cpus)).transpose()?);
+                steps.extend(self.prio.map(|prio| thread.fifo(root, prio)).transpose()?);
+            }
+        }
+        if let Some(prio) = self.boost {
+            let absent = "the kernel was built without CONFIG_RCU_BOOST (PREEMPT_RT kernels have it), or no reader was \
+                          ever boosted: leave boost= out";
+            for thread in threads(root, "rcub/", absent)? {
+                steps.push(thread.fifo(root, prio)?);
+            }
+        }
+        if let Some(grace) = self.grace {
+            steps.extend(grace.steps(root)?);
+        }
+        Ok(knob::wanted(steps))
+    }
+}
+
+impl Grace {
+    fn steps(self, root: &Root) -> Result<[Option<Step>; 2]> {
+        const ABSENT: &str = "the kernel was built with CONFIG_TINY_RCU: leave grace= out";
+        let (expedited, normal) = match self {
+            Self::Normal => ("0", "1"),
+            Self::Expedited => ("1", "0"),
+        };
+        let set = |file: &str, value| knob::step(root, &format!("/sys/kernel/{file}"), value, Form::Plain, ABSENT);
+        Ok([set("rcu_expedited", expedited)?, set("rcu_normal", normal)?])
+    }
+}
+
+fn threads(root: &Root, prefix: &str, absent: &str) -> Result<Vec<Thread>> {
+    let found = thread::named(root, |comm| comm.starts_with(prefix));
+    ensure!(!found.is_empty(), "there is no thread {prefix}*: {absent}");
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        machine::fixture::Tree,
+        tuning::trial::{Proof, machine, refusal, thread},
+    };
+
+    const OTHER: &str = r#"{"policy":"other","nice":0}"#;
+    const FIFO: &str = r#"{"policy":"fifo","prio":1}"#;
+
+    fn nocb() -> Tree {
+        let tree = machine(&[("sys/kernel/rcu_expedited", "1\n"), ("sys/kernel/rcu_normal", "0\n")]);
+        thread(&tree, 20, "rcuog/0", OTHER);
+        thread(&tree, 21, "rcuop/1", OTHER);
+        thread(&tree, 22, "rcub/0", FIFO);
+        thread(&tree, 23, "rcu_preempt", FIFO);
+        tree
+    }
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let new = r#"{"policy":"fifo","prio":5}"#;
+        let proof = Proof {
+            name: "rcu",
+            options: "cpus = '0'\nprio = 5\nboost = 5\ngrace = 'normal'",
+            files: &[],
+            after: &[
+                ("proc/20/affinity", "0"),
+                ("proc/21/affinity", "0"),
+                ("proc/20/policy", new),
+                ("proc/21/policy", new),
+                ("proc/22/policy", new),
+                ("sys/kernel/rcu_expedited", "0\n"),
+                ("sys/kernel/rcu_normal", "1\n"),
+            ],
+            other: ("proc/21/affinity", "1-2"),
+            without: &[("proc/22", "CONFIG_RCU_BOOST"), ("sys/kernel/rcu_normal", "CONFIG_TINY_RCU")],
+        };
+        proof.holds_on(nocb);
+    }
+
+    #[test]
+    fn a_kernel_without_callback_threads_says_which_parameter_makes_them() {
+        assert!(refusal("rcu", "cpus = '0'", &machine(&[])).contains("rcu_nocbs=CPUS"));
+        let error = (super::DEF.new)(toml::Table::new()).err().unwrap();
+        assert!(error.to_string().contains("one of its options"), "{error}");
+    }
+
+    /// A thread that ended, or another one of the same number, is not touched.
+    #[test]
+    fn an_ended_thread_is_left_alone() {
+        let tree = nocb();
+        let (_dir, mut journal) = crate::agent::journal::Journal::scratch();
+        crate::tuning::trial::applied("rcu", "cpus = '0'\nprio = 5", &tree.root, &mut journal).unwrap();
+        std::fs::remove_dir_all(tree.root.path("proc/20")).unwrap();
+        thread(&tree, 21, "other", OTHER);
+        tree.write("proc/21/stat", &format!("21 (other) S {}999 0", "0 ".repeat(18)));
+        let told = journal.settle().unwrap();
+        assert_eq!(told.iter().filter(|told| told.contains("is gone")).count(), 2, "{told:?}");
+        assert_eq!(tree.root.read("proc/21/affinity").as_deref(), Some("0-3"));
+    }
+}

@@ -1,0 +1,71 @@
+//! Why a setting cannot be read or written, and what to do about it.
+
+use crate::machine::Root;
+use anyhow::{Error, anyhow};
+use std::io::{self, ErrorKind};
+
+const DEBUGFS: &str = "sys/kernel/debug";
+
+/// Why a file could not be read; `absent` is what to say and do where there is none.
+pub fn of_read(root: &Root, path: &str, absent: &str, error: &io::Error) -> Error {
+    let path = path.trim_start_matches('/');
+    match error.kind() {
+        ErrorKind::NotFound if path.starts_with(DEBUGFS) && !is_mounted(root) => {
+            anyhow!("there is no /{path}: debugfs is not mounted: mount -t debugfs debugfs /sys/kernel/debug")
+        }
+        ErrorKind::NotFound | ErrorKind::NotADirectory => anyhow!("there is no /{path}: {absent}"),
+        ErrorKind::PermissionDenied => anyhow!("/{path} may not be read: {}", denied(root, path)),
+        _ => anyhow!("/{path} cannot be read: {error}"),
+    }
+}
+
+/// Why a value could not be written.
+pub fn of_write(root: &Root, path: &str, value: &str, error: &io::Error) -> Error {
+    let path = path.trim_start_matches('/');
+    match error.kind() {
+        ErrorKind::PermissionDenied => anyhow!("/{path} may not be set to `{value}`: {}", denied(root, path)),
+        ErrorKind::ReadOnlyFilesystem => anyhow!("/{path} cannot be set to `{value}`: {READ_ONLY}"),
+        ErrorKind::InvalidInput => anyhow!("the kernel does not take `{value}` in /{path} (invalid argument)"),
+        _ => anyhow!("/{path} cannot be set to `{value}`: {error}"),
+    }
+}
+
+/// Why a file that is there may not be written, without trying; `None` where it may.
+pub fn beforehand(root: &Root, path: &str) -> Option<Error> {
+    if root.writable(path) != Some(false) {
+        return None;
+    }
+    let error = rustix::fs::access(root.path(path), rustix::fs::Access::WRITE_OK).err()?;
+    let path = path.trim_start_matches('/');
+    Some(match error {
+        rustix::io::Errno::ROFS => anyhow!("/{path} cannot be changed: {READ_ONLY}"),
+        _ => anyhow!("/{path} may not be changed: {}", denied(root, path)),
+    })
+}
+
+const READ_ONLY: &str = "it is mounted read-only, as in containers: run latido on the host, or start the container with \
+                         --privileged";
+
+/// Whoever may not: a user, a container's root, or anybody on a locked kernel.
+fn denied(root: &Root, path: &str) -> String {
+    if path.starts_with(DEBUGFS) && (rustix::process::geteuid().is_root() || lockdown(root).is_some()) {
+        let mode = lockdown(root).map(|mode| format!(" ({mode})")).unwrap_or_default();
+        return format!(
+            "kernel lockdown{mode} refuses debugfs even to root: boot without lockdown= and with Secure Boot off"
+        );
+    }
+    if rustix::process::geteuid().is_root() {
+        return "even root may not here: in a container, start it with --privileged; else run latido on the host"
+            .into();
+    }
+    "only root may: run the same command with sudo".into()
+}
+
+/// The lockdown mode in force, where the kernel tells and it is not `none` (kernel_lockdown(7)).
+fn lockdown(root: &Root) -> Option<String> {
+    root.choice("sys/kernel/security/lockdown").filter(|mode| mode != "none")
+}
+
+fn is_mounted(root: &Root) -> bool {
+    !root.list(DEBUGFS).is_empty()
+}

@@ -1,0 +1,169 @@
+//! `smt`: the hardware threads that share a core.
+
+use super::{
+    Tuning, Wanted, knob,
+    step::{Form, Step},
+};
+use crate::{
+    cpus::CpuSet,
+    machine::Root,
+    registry::{self, Def, Objection},
+};
+use anyhow::{Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+/// The list entry.
+pub const DEF: Def<dyn Tuning> = Def {
+    name: "smt",
+    about: "hardware threads: switch the siblings off, on the whole machine or of some CPUs; names them in the record",
+    help: "\
+Two hardware threads share one core's units and caches: what runs on the sibling slows the measured one down at any
+moment. Without an option nothing is changed and the record names the siblings.
+
+Options:
+  off   `all`: one thread a core on the whole machine; or CPUs, for example 2-3: their siblings alone go offline
+
+A CPU that goes offline loses its tasks and interrupts to others, and does not get those back that were bound to it.
+
+Kernel documents: Documentation/ABI/testing/sysfs-devices-system-cpu, smt/control; Documentation/core-api/cpu_hotplug.rst",
+    main_option: Some("off"),
+    new: |table| {
+        let read = registry::options::<Smt>(table)?;
+        if let Some(off) = read.off.as_deref().filter(|off| !matches!(*off, "all" | "off"))
+            && let Err(error) = off.parse::<CpuSet>()
+        {
+            return Err(Objection::Value(format!("`off` is `all` or CPUs: {error}")).into());
+        }
+        Ok(Box::new(read))
+    },
+};
+
+const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Smt {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    off: Option<String>,
+}
+
+impl Tuning for Smt {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn wanted(&self, root: &Root) -> Result<Wanted> {
+        let cores = cores(root)?;
+        let note = Some(said(&cores));
+        let steps = match self.off.as_deref() {
+            None => Vec::new(),
+            Some("all" | "off") => vec![everywhere(root)?],
+            Some(cpus) => {
+                let kept: CpuSet = cpus.parse().map_err(|error: String| anyhow::anyhow!(error))?;
+                siblings_of(root, &kept, &cores)?
+            }
+        };
+        Ok(Wanted { steps: steps.into_iter().flatten().collect(), note, ..Wanted::default() })
+    }
+}
+
+/// The hardware threads of each core that has an online CPU.
+fn cores(root: &Root) -> Result<Vec<CpuSet>> {
+    let mut cores: Vec<CpuSet> = Vec::new();
+    for cpu in knob::online(root)?.iter() {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        let core = knob::cpus(root, &path, "the kernel does not tell the topology")?;
+        if !cores.contains(&core) {
+            cores.push(core);
+        }
+    }
+    Ok(cores)
+}
+
+fn said(cores: &[CpuSet]) -> String {
+    let shared: Vec<String> = cores.iter().filter(|core| core.len() > 1).map(|core| format!("({core})")).collect();
+    match shared.is_empty() {
+        true => "no two CPUs share a core".into(),
+        false => format!("before, these CPUs shared a core: {}", shared.join(" ")),
+    }
+}
+
+fn everywhere(root: &Root) -> Result<Option<Step>> {
+    const ABSENT: &str = "the kernel was built without CONFIG_HOTPLUG_SMT: name CPUs, smt:off=2-3";
+    match root.read(CONTROL).as_deref() {
+        // Nothing to switch off, or off for good.
+        Some("forceoff" | "notsupported") => Ok(None),
+        Some("notimplemented") => bail!("{CONTROL} says `notimplemented`: name CPUs, smt:off=2-3"),
+        _ => knob::step(root, CONTROL, "off", Form::Plain, ABSENT),
+    }
+}
+
+fn siblings_of(root: &Root, kept: &CpuSet, cores: &[CpuSet]) -> Result<Vec<Option<Step>>> {
+    let mut steps = Vec::new();
+    for cpu in kept.iter() {
+        let Some(core) = cores.iter().find(|core| core.contains(cpu)) else { bail!("CPU {cpu} is not online") };
+        let both = core.iter().filter(|other| kept.contains(*other)).count();
+        ensure!(both == 1, "off={kept}: CPUs {core} share one core: name one of them");
+        for sibling in core.iter().filter(|other| *other != cpu) {
+            let path = format!("/sys/devices/system/cpu/cpu{sibling}/online");
+            steps.push(knob::step(root, &path, "0", Form::Plain, "this CPU cannot go offline: name the other one")?);
+        }
+    }
+    Ok(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        agent::journal::Journal,
+        tuning::trial::{Proof, applied, machine, refusal},
+    };
+
+    #[test]
+    fn it_is_applied_and_undone() {
+        let proof = Proof {
+            name: "smt",
+            options: "off = 'all'",
+            files: FILES,
+            after: &[("sys/devices/system/cpu/smt/control", "off\n")],
+            other: ("sys/devices/system/cpu/smt/control", "forceoff\n"),
+            without: &[("sys/devices/system/cpu/smt/control", "CONFIG_HOTPLUG_SMT")],
+        };
+        proof.holds();
+    }
+
+    const FILES: &[(&str, &str)] = &[
+        ("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0,2\n"),
+        ("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3\n"),
+        ("sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "0,2\n"),
+        ("sys/devices/system/cpu/cpu3/topology/thread_siblings_list", "1,3\n"),
+        ("sys/devices/system/cpu/smt/control", "on\n"),
+        ("sys/devices/system/cpu/cpu2/online", "1\n"),
+        ("sys/devices/system/cpu/cpu3/online", "1\n"),
+    ];
+
+    #[test]
+    fn the_siblings_of_some_cpus_go_offline() {
+        let sibling = "sys/devices/system/cpu/cpu3/online";
+        let proof = Proof {
+            name: "smt",
+            options: "off = '1'",
+            files: FILES,
+            after: &[(sibling, "0\n")],
+            other: (sibling, "2\n"),
+            without: &[(sibling, "cannot go offline")],
+        };
+        proof.holds();
+        for (off, said) in [("1,3", "share one core"), ("9", "CPU 9 is not online")] {
+            let error = refusal("smt", &format!("off = '{off}'"), &machine(FILES));
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn without_an_option_siblings_are_named_and_nothing_changes() {
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("smt", "", &machine(FILES).root, &mut journal).unwrap();
+        assert!(record.changes.is_empty() && record.note.unwrap().ends_with("shared a core: (0,2) (1,3)"));
+    }
+}

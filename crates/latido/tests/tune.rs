@@ -1,0 +1,451 @@
+//! `latido tune`: applied, in force, undone byte for byte; killed at every step, after a reboot, without permission, and
+//! on this very machine.
+
+mod common;
+
+use common::{World, stderr};
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::{fs::PermissionsExt, process::CommandExt, process::ExitStatusExt},
+    path::{Path, PathBuf},
+};
+
+/// A machine of two CPUs as its kernel's files show it.
+const FILES: &[(&str, &str)] = &[
+    ("sys/devices/system/cpu/online", "0-1\n"),
+    ("proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro quiet\n"),
+    ("proc/sys/kernel/osrelease", "6.12.9-amd64\n"),
+    ("proc/sys/kernel/timer_migration", "1\n"),
+    ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
+    ("proc/sys/vm/stat_interval", "1\n"),
+    ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000\n"),
+    ("sys/kernel/debug/sched/fair_server/cpu1/runtime", "50000000\n"),
+    ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+    ("sys/devices/virtual/workqueue/cpumask", "00000000,00000003\n"),
+    ("sys/fs/resctrl/schemata", "    MB:0=100\n    L3:0=fffff\n"),
+    ("proc/50/stat", "50 (irq/24-eth0) S 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 750 0\n"),
+    ("proc/50/comm", "irq/24-eth0\n"),
+    ("proc/50/policy", r#"{"policy":"fifo","prio":50}"#),
+];
+
+/// Tunings that change every kind of thing on it.
+const WORDS: &[&str] =
+    &["timers", "throttle:off", "vm-stat:60s", "thp", "workqueues:1", "cache:1,ways=2", "irq-priority:24,prio=80"];
+
+struct Fake {
+    world: World,
+    before: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl Fake {
+    fn new() -> Self {
+        let world = World::new();
+        for (path, text) in FILES {
+            let path = world.path("root").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let before = files(&world.path("root"));
+        Self { world, before }
+    }
+
+    fn tune(&self, words: &[&str], fault: Option<usize>) -> std::process::Output {
+        let root = self.world.path("root").display().to_string();
+        let mut command = self.world.latido(["tune", "--sysroot", &root]);
+        command.args(words);
+        if let Some(point) = fault {
+            command.env("LATIDO_FAULT", format!("agent:{point}"));
+        }
+        command.output().unwrap()
+    }
+
+    fn apply(&self, fault: Option<usize>) -> std::process::Output {
+        self.tune(&[&["apply"], WORDS].concat(), fault)
+    }
+
+    fn status(&self) -> serde_json::Value {
+        common::json(&self.tune(&["status", "--json"], None), 0)
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.world.path("root").join(path)).unwrap()
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        fs::write(self.world.path("root").join(path), text).unwrap();
+    }
+
+    fn is_as_before(&self, when: &str) {
+        assert!(files(&self.world.path("root")) == self.before, "{when}: not as before");
+        assert!(!self.journal().exists(), "{when}: {}", fs::read_to_string(self.journal()).unwrap_or_default());
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.world.state().join("journal.jsonl")
+    }
+}
+
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        }
+        found.insert(path.clone(), fs::read(&path).unwrap_or_default());
+    }
+    found
+}
+
+fn text(output: &std::process::Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn applied_shown_and_undone() {
+    let fake = Fake::new();
+    let said = text(&fake.apply(None));
+    for line in [
+        "timers: in force",
+        "  /proc/sys/kernel/timer_migration: 1 -> 0",
+        "  /sys/kernel/mm/transparent_hugepage/enabled: madvise -> never",
+        "  task 50 (irq/24-eth0): fifo 50 -> fifo 80",
+    ] {
+        assert!(said.lines().any(|other| other == line), "{line}\n{said}");
+    }
+    assert_eq!(fake.read("sys/fs/resctrl/schemata"), "    MB:0=100\n    L3:0=3ffff\n");
+    let status = fake.status();
+    let applied = status["applied"].as_array().unwrap();
+    assert_eq!(applied.len(), 12);
+    assert!(applied.iter().all(|line| line["in_force"] == true), "{status:#}");
+    assert_eq!((&status["unsettled"], &status["void"]), (&serde_json::json!([]), &serde_json::json!([])));
+    // One by name, then all others, the last one first.
+    assert_eq!(
+        text(&fake.tune(&["undo", "thp"], None)),
+        "thp: /sys/kernel/mm/transparent_hugepage/enabled: back to madvise\n"
+    );
+    assert_eq!(fake.status()["applied"].as_array().unwrap().len(), 11);
+    let said = text(&fake.tune(&["undo"], None));
+    assert!(said.starts_with("irq-priority: ") && said.trim_end().ends_with("timer_migration: back to 1"), "{said}");
+    fake.is_as_before("undone");
+    assert_eq!(text(&fake.tune(&["undo"], None)), "nothing is applied by hand\n");
+    assert_eq!(text(&fake.tune(&["status"], None)), "nothing is applied by hand\n");
+}
+
+/// Applied on top of each other, all goes back to the first value.
+#[test]
+fn one_knob_applied_twice_goes_back_to_the_beginning() {
+    let fake = Fake::new();
+    text(&fake.tune(&["apply", "vm-stat:60s"], None));
+    text(&fake.tune(&["apply", "vm-stat:10s"], None));
+    assert_eq!(fake.read("proc/sys/vm/stat_interval"), "10\n");
+    text(&fake.tune(&["undo"], None));
+    fake.is_as_before("undone");
+}
+
+#[test]
+fn all_or_none_are_applied() {
+    let fake = Fake::new();
+    let output = fake.tune(&["apply", "timers", "thp", "frequency"], None);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("tuning `frequency`: no CPU has a frequency that can be set"),
+        "{}",
+        stderr(&output)
+    );
+    fake.is_as_before("after the refusal");
+}
+
+/// Whatever is left, `tune undo` or the start of a run puts it back, byte for byte.
+fn killed_at_every_point(prepare: impl Fn(&Fake), act: impl Fn(&Fake, Option<usize>) -> std::process::Output) {
+    for point in 1.. {
+        assert!(point < 200, "no end of points");
+        let fake = Fake::new();
+        prepare(&fake);
+        let output = act(&fake, Some(point));
+        if output.status.code() == Some(0) {
+            assert!(point > 10, "only {point} points: the test proves nothing");
+            return;
+        }
+        let when = format!("killed at point {point}");
+        assert_eq!(output.status.signal(), Some(9), "{when}: {}", stderr(&output));
+        let status = fake.status();
+        assert!(fake.journal().exists(), "{when}: no journal");
+        let unsettled = status["unsettled"].as_array().unwrap().len();
+        // Made over to the person or not yet: never half.
+        let by_hand = status["applied"].as_array().unwrap().len();
+        assert!(unsettled == 0 || by_hand == 0, "{when}: {status:#}");
+        if point % 2 == 0 && by_hand == 0 {
+            let run = fake.world.run(["run", "null", "samples=10", "--json", "--no-report"]);
+            assert_eq!(run.status.code(), Some(0), "{when}: {}", stderr(&run));
+        } else {
+            text(&fake.tune(&["undo"], None));
+        }
+        fake.is_as_before(&when);
+    }
+}
+
+#[test]
+fn apply_killed_at_every_step() {
+    killed_at_every_point(|_| {}, |fake, fault| fake.apply(fault));
+}
+
+#[test]
+fn undo_killed_at_every_step() {
+    killed_at_every_point(|fake| drop(text(&fake.apply(None))), |fake, fault| fake.tune(&["undo"], fault));
+}
+
+#[test]
+fn what_others_changed_is_left_and_told() {
+    let fake = Fake::new();
+    text(&fake.apply(None));
+    fake.write("proc/sys/vm/stat_interval", "7\n");
+    let status = text(&fake.tune(&["status"], None));
+    assert!(status.contains("vm-stat: /proc/sys/vm/stat_interval: 1 -> 60, NOT in force: now 7"), "{status}");
+    let output = fake.tune(&["undo"], None);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("was set to `7` by somebody else: left so (it was `1`)"), "{}", stderr(&output));
+    fake.write("proc/sys/vm/stat_interval", "1\n");
+    fake.is_as_before("all else");
+}
+
+/// After a reboot the kernel has its own values: the journal's must not be written over them.
+#[test]
+fn a_journal_from_before_a_reboot_is_void() {
+    let fake = Fake::new();
+    text(&fake.tune(&["apply", "vm-stat:60s"], None));
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let journal = fs::read_to_string(fake.journal()).unwrap();
+    assert!(journal.contains(boot.trim()));
+    fs::write(fake.journal(), journal.replace(boot.trim(), "00000000-0000-0000-0000-000000000000")).unwrap();
+    let status = text(&fake.tune(&["status"], None));
+    assert!(status.starts_with("from before the last boot, void"), "{status}");
+    let output = fake.tune(&["undo"], None);
+    assert!(stderr(&output).contains("from before the last boot and void"), "{}", stderr(&output));
+    assert_eq!(fake.read("proc/sys/vm/stat_interval"), "60\n");
+    assert!(!fake.journal().exists());
+}
+
+#[test]
+fn wrong_words_are_usage_errors() {
+    let fake = Fake::new();
+    for (words, said) in [
+        (&["apply", "timer"][..], "there is no tuning `timer` (did you mean `timers`?)"),
+        (&["apply", "thp:allways"], "did you mean `always`?"),
+        (&["apply", "workqueues"], "`away` is required"),
+        (&["undo", "timer"], "did you mean `timers`?"),
+        (&["undo", "thp:never"], "a name alone, without options"),
+    ] {
+        let output = fake.tune(words, None);
+        assert_eq!(output.status.code(), Some(64), "{words:?}");
+        assert!(stderr(&output).contains(said), "{words:?}: {}", stderr(&output));
+    }
+    fake.is_as_before("after wrong words");
+}
+
+/// Two at once would undo each other's values.
+#[test]
+fn another_latido_at_work_is_named() {
+    let fake = Fake::new();
+    let mut run = fake.world.latido(["run", "null", "hold=60s", "-d", "60s", "--json"]);
+    let mut run = run.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    while fake.status()["at_work"].is_null() {
+        assert!(run.try_wait().unwrap().is_none(), "the run ended");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    for words in [&["apply", "timers"][..], &["undo"]] {
+        let output = fake.tune(words, None);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("another latido is at work"), "{}", stderr(&output));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    fake.world.nothing_left("after the run");
+    text(&fake.tune(&["apply", "timers"], None));
+    text(&fake.tune(&["undo"], None));
+    fake.is_as_before("at last");
+}
+
+/// A user is told what is lacking, and nothing is half-applied.
+#[test]
+fn without_permission_nothing_changes() {
+    let fake = Fake::new();
+    for path in ["", "root"] {
+        fs::set_permissions(fake.world.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let state = tempfile::tempdir().unwrap();
+    fs::set_permissions(state.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let root = fake.world.path("root").display().to_string();
+    for words in [&["--sysroot", &root, "apply", "timers", "thp"][..], &["apply", "timers"]] {
+        let mut command = fake.world.latido(["tune"]);
+        command.args(words).env("LATIDO_STATE", state.path().join("state"));
+        if rustix::process::geteuid().is_root() {
+            command.uid(65534).gid(65534);
+        } else {
+            fs::set_permissions(
+                fake.world.path("root/proc/sys/kernel/timer_migration"),
+                fs::Permissions::from_mode(0o444),
+            )
+            .unwrap();
+        }
+        let Ok(output) = command.output() else {
+            return common::skip("tunings without permission", "another user may not start the binary here");
+        };
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let file = "/proc/sys/kernel/timer_migration";
+        assert!(said.contains(file) && (said.contains("with sudo") || said.contains("there is no")), "{said}");
+    }
+    fake.is_as_before("without permission");
+}
+
+/// What only a reboot changes is refused before anything starts, and printed.
+#[test]
+fn boot_parameters_are_required_and_never_applied() {
+    let world = World::new();
+    let output = world.run(["run", "null", "--tune", "boot:rcutree.kthread_prio=97,threadirqs"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("\n  rcutree.kthread_prio=97 threadirqs\n") || said.contains("kthread_prio=97\n"), "{said}");
+    assert!(said.contains("nothing was started"), "{said}");
+    assert_eq!(world.runs(), Vec::<PathBuf>::new());
+}
+
+/// Where the kernel is locked, debugfs can be mounted and not read: refused with the remedy. (In a mount namespace of its
+/// own, so that nobody else sees it.)
+#[test]
+fn what_needs_debugfs_is_applied_or_says_why_not() {
+    if !common::root("debugfs in a namespace") || !common::installed("unshare", "debugfs in a namespace") {
+        return;
+    }
+    let world = World::new();
+    let model = "/sys/kernel/debug/sched/preempt";
+    let script = format!(
+        "mount -t debugfs none /sys/kernel/debug || exit 77; cat {model}; \"$0\" tune apply preempt:full; status=$?; \
+         \"$0\" tune undo; cat {model}; exit $status"
+    );
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_latido")]);
+    let output = command.env("LATIDO_STATE", world.state()).output().unwrap();
+    let said = stderr(&output);
+    match output.status.code() {
+        Some(0) => {
+            let out = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(out.lines().next(), out.lines().last(), "{out}");
+        }
+        Some(1) => {
+            let why = ["kernel lockdown", "is fixed", "has no choice `full`"];
+            assert!(why.iter().any(|why| said.contains(why)), "{said}");
+            assert!(said.contains("(nothing was changed)"), "{said}");
+        }
+        _ => common::skip("debugfs in a namespace", &said),
+    }
+}
+
+/// The page names every tuning and every option of it.
+#[test]
+fn the_page_of_tunings_is_complete() {
+    let path = format!("{}/../../docs/tunings.md", env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(path).unwrap();
+    for entry in latido::plan::kind::Kind::Tuning.entries() {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", entry.name)));
+        let row = row.unwrap_or_else(|| panic!("docs/tunings.md has no row for `{}`", entry.name));
+        assert!(entry.help.contains("Kernel document"), "{}: no kernel document", entry.name);
+        if entry.name == "boot" {
+            continue;
+        }
+        for option in latido::plan::kind::Kind::Tuning.options(entry.name) {
+            assert!(row.contains(&format!("`{option}`")), "`{option}` of `{}` is not in its row", entry.name);
+            assert!(entry.help.contains(&option), "`{option}` of `{}` is not in its help", entry.name);
+        }
+    }
+}
+
+/// The settings of this machine that the test below changes; put back whatever happens.
+struct Machine(Vec<(&'static str, String)>);
+
+const KNOBS: &[&str] = &[
+    "/proc/sys/kernel/timer_migration",
+    "/proc/sys/vm/stat_interval",
+    "/sys/kernel/mm/transparent_hugepage/enabled",
+    "/proc/sys/kernel/printk",
+    "/proc/sys/kernel/nmi_watchdog",
+    "/proc/sys/kernel/soft_watchdog",
+    "/sys/devices/system/cpu/cpu0/power/pm_qos_resume_latency_us",
+];
+
+impl Machine {
+    fn read() -> Self {
+        Self(KNOBS.iter().filter_map(|path| Some((*path, fs::read_to_string(path).ok()?))).collect())
+    }
+
+    fn is_as_before(&self, when: &str) {
+        assert_eq!(Self::read().0, self.0, "{when}");
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        for (path, before) in &self.0 {
+            if fs::read_to_string(path).ok().as_ref() != Some(before) {
+                let word = before.split_whitespace().find(|word| word.starts_with('[')).unwrap_or(before);
+                let _ = fs::write(path, word.trim_matches(['[', ']']));
+            }
+        }
+    }
+}
+
+/// For real: by hand, in a run, and in a run whose supervisor is killed at every step.
+#[test]
+fn this_machine_is_as_before() {
+    if !common::root("tunings for real") {
+        return;
+    }
+    let machine = Machine::read();
+    let mut words = Vec::new();
+    for (word, knob) in [
+        ("timers", KNOBS[0]),
+        ("vm-stat:77s", KNOBS[1]),
+        ("thp", KNOBS[2]),
+        ("printk:2", KNOBS[3]),
+        ("watchdog", KNOBS[5]),
+        ("resume-latency:latency=3us,cpus=0", KNOBS[6]),
+    ] {
+        match fs::OpenOptions::new().write(true).open(knob) {
+            Ok(_) => words.push(word),
+            Err(error) => common::skip(&format!("tuning {word} for real"), &format!("{knob}: {error}")),
+        }
+    }
+    let world = World::new();
+    if words.is_empty() {
+        return;
+    }
+    let said = text(&world.run(["tune", "apply"].into_iter().chain(words.iter().copied())));
+    assert_eq!(said.lines().filter(|line| line.ends_with(": in force")).count(), words.len(), "{said}");
+    let status = common::json(&world.run(["tune", "status", "--json"]), 0);
+    assert!(status["applied"].as_array().unwrap().iter().all(|line| line["in_force"] == true), "{status:#}");
+    text(&world.run(["tune", "undo"]));
+    machine.is_as_before("undone by hand");
+
+    let tuned: Vec<&str> = words.iter().flat_map(|word| ["--tune", word]).collect();
+    let run = |fault: &str| {
+        let mut command = world.latido(["run", "null", "samples=10", "-d", "100ms", "--json", "--no-report"]);
+        command.args(&tuned).env("LATIDO_FAULT", fault).output().unwrap()
+    };
+    let document = common::json(&run("none"), 0);
+    let tunings = document["records"][0]["tunings"].as_array().unwrap();
+    assert_eq!(tunings.iter().filter(|tuning| tuning["in_force"] == true).count(), words.len() + 1, "{tunings:#?}");
+    machine.is_as_before("after a run");
+    for point in 1.. {
+        let fault = format!("agent:{point}");
+        let unharmed = run(&fault).status.code() == Some(0);
+        world.nothing_left(&fault);
+        machine.is_as_before(&fault);
+        if unharmed {
+            assert!(point > 2 * words.len(), "only {point} points");
+            break;
+        }
+    }
+}
