@@ -1,6 +1,12 @@
 //! What the supervisor hands to the measuring process: the cell with nothing left to choose.
 
-use crate::{cell::Cell, cpus::CpuSet, load::LOADS, machine, probe, registry, tuning};
+use crate::{
+    cell::Cell,
+    cpus::CpuSet,
+    load::LOADS,
+    machine, probe, registry,
+    tuning::{self, isolate::Entry},
+};
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +18,16 @@ pub struct Assignment {
     pub cell: Cell,
     /// The CPUs for everything that is not measuring; absent when all are measured.
     pub housekeeping: Option<CpuSet>,
+    /// The doors to isolated CPUs, known once the tunings are in force.
+    pub entries: Vec<Entry>,
+}
+
+/// Whether CPUs that are to be isolated are there.
+fn available(isolated: &CpuSet) -> Result<()> {
+    let online = machine::online_cpus();
+    let missing = isolated.without(&online);
+    ensure!(missing.is_empty(), "CPU {missing} is to be isolated and not there: online are {online}");
+    Ok(())
 }
 
 /// Resolves a cell on this machine.
@@ -31,10 +47,17 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
     for item in &mut cell.load.items {
         item.options = registry::build("load", LOADS, item)?.options();
     }
+    let mut isolated = CpuSet::default();
     for item in &mut cell.tuning.items {
-        item.options = registry::build("tuning", tuning::TUNINGS, item)?.options();
+        let tuning = registry::build("tuning", tuning::TUNINGS, item)?;
+        isolated = isolated.iter().chain(tuning.isolated().iter().flat_map(|cpus| cpus.iter())).collect();
+        item.options = tuning.options();
     }
-    let allowed = machine::allowed_cpus();
+    // What was isolated by hand is not allowed to this process, but its measuring threads know the door.
+    let standing = tuning::isolate::entries(&machine::Root::default());
+    isolated = isolated.iter().chain(standing.iter().flat_map(|entry| entry.cpus.iter())).collect();
+    let allowed: CpuSet = machine::allowed_cpus().iter().chain(isolated.iter()).collect();
+    available(&isolated)?;
     let cpus = match &cell.cpus {
         Some(asked) => {
             let missing = asked.without(&allowed);
@@ -44,6 +67,7 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
             );
             asked.clone()
         }
+        None if !isolated.is_empty() => isolated,
         None => probe.default_cpus(&allowed),
     };
     ensure!(
@@ -63,5 +87,5 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
         let item = crate::cell::Item { name: "cstates".into(), options: cstates.options() };
         cell.tuning.items.insert(0, item);
     }
-    Ok(Assignment { cell, housekeeping })
+    Ok(Assignment { cell, housekeeping, entries: Vec::new() })
 }

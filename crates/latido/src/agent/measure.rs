@@ -39,6 +39,10 @@ pub fn run() -> Result<u8> {
 
 fn measure(line: &str, interrupted: Arc<AtomicBool>, reporter: &mut Reporter) -> Result<()> {
     let assignment: Assignment = serde_json::from_str(line).context("the assignment of the supervisor")?;
+    // Refused, its threads cannot enter either, and say so.
+    if let Some(entry) = assignment.entries.first() {
+        let _ = entry.approach();
+    }
     stay_on(assignment.housekeeping.as_ref());
     let probe = registry::build("probe", probe::PROBES, &assignment.cell.probe)?;
     let mut stage = Stage::new(assignment, interrupted, reporter);

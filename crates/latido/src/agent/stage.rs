@@ -12,6 +12,7 @@ use crate::{
     machine::Machine,
     protocol::{Progress, ThreadProgress},
     record::{self, Anchors, BAND_EDGES, Evidence, Outcome, Record, Skip, ThreadEvidence},
+    tuning::isolate::Entry,
     units::Ns,
 };
 use anyhow::{Context, Result, bail};
@@ -92,6 +93,8 @@ struct Finished {
 pub struct Stage<'a> {
     /// The cell; its CPUs are known.
     pub cell: Cell,
+    /// The doors to isolated CPUs.
+    pub entries: Vec<Entry>,
     /// Set to end all loops: by the host, by a sample above `stop_on`, by a failure.
     pub stop: Arc<AtomicBool>,
     /// What the trust checks will look at.
@@ -114,6 +117,7 @@ impl<'a> Stage<'a> {
         let cell = assignment.cell;
         Self {
             cell,
+            entries: assignment.entries,
             stop,
             evidence,
             skipped: Vec::new(),
@@ -182,11 +186,13 @@ impl<'a> Stage<'a> {
             let tid = Arc::new(AtomicI32::new(0));
             tids.push(Arc::clone(&tid));
             let (gate, sender, cpu, allowed) = (Arc::clone(&gate), sender.clone(), job.cpu, self.allowed());
+            let entries = self.entries.clone();
             let helper = job.taps.is_empty();
             taps.push(job.taps);
             let (scheduling, rehearse, refused) = (job.scheduling, job.rehearse, Arc::clone(&self.refused));
             let body = move || {
-                let mut prepared = threads::prepare(u32::try_from(thread).unwrap_or(u32::MAX), cpu, &allowed, helper);
+                let number = u32::try_from(thread).unwrap_or(u32::MAX);
+                let mut prepared = threads::prepare(number, cpu, &allowed, helper, &entries);
                 let body = rehearse();
                 tid.store(sched::gettid(), Ordering::Relaxed);
                 gate.wait();

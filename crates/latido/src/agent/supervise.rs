@@ -15,7 +15,7 @@ use crate::{
     protocol::{Body, EndStatus, Message, Progress, Reader, Writer},
     record::{Evidence, Outcome, Overheated, Record, Skip},
     registry,
-    tuning::{Applied, TUNINGS, apply::apply},
+    tuning::{Applied, TUNINGS, apply::apply, isolate},
 };
 use anyhow::{Context, Result, bail};
 use latido_sys::{
@@ -150,6 +150,7 @@ impl Supervisor {
         cool(&heat)?;
         phase(out, "tuning")?;
         borrowed.tune(&cell.tuning, named, journal)?;
+        let entries = isolate::entries(&machine::Root::default());
         phase(out, "loading")?;
         let around = Surroundings { allowed: machine::allowed_cpus(), seed: cell.seed };
         let mut settle = Duration::ZERO;
@@ -165,7 +166,7 @@ impl Supervisor {
         phase(out, "settling")?;
         self.settle(settle, &mut borrowed.loads)?;
         cool(&heat)?;
-        let mut measuring = Measuring::spawn(assignment, self.events.clone())?;
+        let mut measuring = Measuring::spawn(&Assignment { entries, ..assignment.clone() }, self.events.clone())?;
         crate::fault::point("agent");
         let mut watch = None;
         let mut evidence = None;

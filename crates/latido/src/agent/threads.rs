@@ -4,6 +4,7 @@ use super::permission;
 use crate::{
     cell::{NiceBy, Scheduling},
     record::ThreadEvidence,
+    tuning::isolate::{Entry, door},
 };
 use latido_sys::{
     Errno, clock, memory,
@@ -34,9 +35,11 @@ struct Used {
 
 /// Prepares the calling thread, except for its policy: pinned to `cpu`, or free on all `allowed` ones (a thread inherits
 /// the few CPUs of the main thread otherwise, and the deadline policy demands them all). An affinity that is refused is
-/// a refusal like any other. A `helper` takes no samples.
-pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32], helper: bool) -> Prepared {
+/// a refusal like any other. A `helper` takes no samples. Isolated CPUs are entered by their door first.
+pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32], helper: bool, entries: &[Entry]) -> Prepared {
     memory::prefault_stack();
+    let locked = door(entries, cpu, helper).and_then(|door| door.enter().err());
+    let locked = locked.map(|error| format!("entering the isolated CPUs was refused: {error:#}"));
     let refused = match cpu {
         Some(cpu) => sched::set_affinity(0, [cpu]).err().map(|e| format!("pinning to CPU {cpu} was refused: {e}")),
         None => {
@@ -44,7 +47,7 @@ pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32], helper: bool) -> 
         }
     };
     let evidence = ThreadEvidence { thread, cpu, helper, ..ThreadEvidence::default() };
-    Prepared { evidence, refused, schedstat: SchedStatFile::open().ok(), before: Used::default() }
+    Prepared { evidence, refused: locked.or(refused), schedstat: SchedStatFile::open().ok(), before: Used::default() }
 }
 
 impl Prepared {

@@ -123,6 +123,10 @@ pub fn cell(
     }
     let stored = listener.stored;
     let said = listener.errors.join("; ");
+    if stored && !said.is_empty() {
+        // What a crash before left to undo, or what would not go back.
+        screen.warn(&said);
+    }
     match status {
         _ if asked > 0 && stored => Ok(Ended::Interrupted),
         Ok(_) if stored => Ok(Ended::Measured),

@@ -7,7 +7,7 @@ use crate::cell::Cell;
 pub const RUNNING: &str = "running";
 
 /// Tunings to come.
-const TUNINGS: &[&str] = &["isolate", "irqs"];
+const TUNINGS: &[&str] = &[];
 
 /// Loads to come.
 const LOADS: &[&str] = &[];

@@ -228,6 +228,7 @@ impl Switch {
             numbers: handoff.inherit().context("cannot share memory with another process")?,
             thread: POSTER,
             cpu,
+            entries: stage.entries.clone(),
             scheduling: below(stage.cell.scheduling),
             pause_ns,
             interval_ns,

@@ -4,6 +4,8 @@ pub mod apply;
 pub mod by_hand;
 mod ethtool;
 mod fake;
+mod group;
+pub mod isolate;
 mod knob;
 mod refusal;
 pub mod step;
@@ -11,11 +13,15 @@ mod thread;
 #[cfg(test)]
 mod trial;
 
+#[cfg(test)]
+mod trees;
+
 mod boot;
 mod cache;
 mod cstates;
 mod frequency;
 mod irq_priority;
+mod irqs;
 mod ksm;
 mod nic;
 mod numa_balancing;
@@ -32,6 +38,7 @@ mod watchdog;
 mod workqueues;
 
 use crate::{
+    cpus::CpuSet,
     machine::Root,
     record::{Change, TuningRecord},
     registry::Def,
@@ -42,6 +49,8 @@ use step::Step;
 /// Every tuning.
 pub const TUNINGS: &[Def<dyn Tuning>] = &[
     cstates::DEF,
+    isolate::DEF,
+    irqs::DEF,
     frequency::DEF,
     smt::DEF,
     throttle::DEF,
@@ -73,6 +82,11 @@ pub trait Tuning {
     /// It cannot be had here: what is missing or refused, and the remedy.
     fn wanted(&self, root: &Root) -> Result<Wanted>;
 
+    /// The CPUs that it keeps for what is measured.
+    fn isolated(&self) -> Option<&CpuSet> {
+        None
+    }
+
     /// Looks at what came of it, where reading a knob back does not tell all: sets `in_force` and `note`.
     fn confirm(&self, _root: &Root, _record: &mut TuningRecord) {}
 }
@@ -83,11 +97,31 @@ pub type Hold = Box<dyn FnOnce(&Root) -> Result<(Change, Guard)>>;
 /// Dropping it lets go.
 pub type Guard = Box<dyn std::any::Any + Send>;
 
+/// Changes of things that come and go, or that the kernel may refuse one by one.
+pub trait Pursuit {
+    /// What is left to change now: asked again after each round, until there is nothing.
+    ///
+    /// # Errors
+    /// It cannot be told.
+    fn left(&mut self, root: &Root) -> Result<Vec<Step>>;
+
+    /// The kernel refuses one of them: note it, and do not ask for it again.
+    ///
+    /// # Errors
+    /// The tuning is nothing without it.
+    fn refused(&mut self, root: &Root, step: &Step, error: anyhow::Error) -> Result<()>;
+
+    /// What a person should know of it, at the end.
+    fn told(&self, root: &Root) -> Option<String>;
+}
+
 /// What a tuning wants to change.
 #[derive(Default)]
 pub struct Wanted {
     /// Changes that are journalled and undone, in order.
     pub steps: Vec<Step>,
+    /// What is changed after these, as long as there is any of it.
+    pub pursuit: Option<Box<dyn Pursuit>>,
     /// What is held besides.
     pub holds: Vec<Hold>,
     /// What a person should know.

@@ -1,8 +1,12 @@
 //! One reversible change of the machine: what it was, what it becomes, how to see that it is in force, how to undo it.
 
-use super::{ethtool, fake, refusal, thread};
+use super::{
+    ethtool, fake,
+    group::{self, Setting},
+    refusal, thread,
+};
 use crate::{cell::Scheduling, cpus::CpuSet, machine::Root};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::{fs, io::Write};
 
@@ -25,6 +29,24 @@ pub enum Step {
     Group {
         /// Its directory.
         path: String,
+    },
+    /// A control group that was made with settings of its own; whatever is in it when it goes moves elsewhere.
+    Set {
+        /// Its directory.
+        path: String,
+        /// What its files are to say, in this order.
+        settings: Vec<Setting>,
+        /// The name of the file in it that lists its threads.
+        tasks: String,
+        /// The file that takes the threads that are left in it.
+        leave: String,
+    },
+    /// A controller that the children of a control group get (cgroup v2).
+    Controller {
+        /// The `cgroup.subtree_control` of the group.
+        path: String,
+        /// Its name.
+        name: String,
     },
     /// A task in another control group, or with another affinity.
     Task {
@@ -167,15 +189,23 @@ impl Step {
             Self::Group { path } => {
                 fs::create_dir(root.path(path)).with_context(|| format!("cannot make the control group {path}"))
             }
-            Self::Task { tid, start, to, affinity, .. } => {
+            Self::Set { path, settings, .. } => group::make(root, path, settings),
+            Self::Controller { path, name } => group::enable(root, path, name),
+            Self::Task { tid, start, from, to, affinity, .. } => {
+                let moved = || -> Result<()> {
+                    if let Some(to) = to {
+                        group::enter(root, *tid, from.as_deref(), to)?;
+                    }
+                    affinity.as_ref().map_or(Ok(()), |(_, new)| group::bind(root, *tid, new))
+                };
                 // A task that ended meanwhile needs no place.
-                if started(root, *tid) != Some(*start) {
-                    return Ok(());
+                match started(root, *tid) == Some(*start) {
+                    true => moved().or_else(|error| match started(root, *tid) == Some(*start) {
+                        true => Err(error),
+                        false => Ok(()),
+                    }),
+                    false => Ok(()),
                 }
-                if let Some(to) = to {
-                    write(root, to, &tid.to_string(), Form::Plain)?;
-                }
-                affinity.as_ref().map_or(Ok(()), |(_, new)| set_affinity(root, *tid, new))
             }
         }
     }
@@ -195,6 +225,8 @@ impl Step {
                 ensure!(root.path(path).is_dir(), "the control group {path} was made and is not there");
                 Ok(())
             }
+            Self::Set { path, settings, .. } => group::check(root, path, settings),
+            Self::Controller { path, name } => group::enabled(root, path, name),
             Self::Within { path, new, form } => {
                 let found = form.value(&root.try_read(path).with_context(|| format!("cannot read back {path}"))?);
                 ensure!(found == form.value(new), "{path} was set to `{new}` and says `{found}`");
@@ -275,25 +307,15 @@ impl Step {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Undone::Back),
                 Err(error) => Err(error).with_context(|| format!("cannot remove the control group {path}")),
             },
-            Self::Task { tid, start, comm, from, to, affinity } => {
-                if started(root, *tid) != Some(*start) {
-                    return Ok(Undone::Back);
+            Self::Set { path, tasks, leave, .. } => group::unmake(root, path, tasks, leave),
+            Self::Controller { path, name } => group::disable(root, path, name),
+            Self::Task { tid, start, from, to, affinity, .. } => {
+                let back = group::bring_back(root, *tid, from.as_deref(), to.as_deref(), affinity.as_ref());
+                match back {
+                    // It may have ended while it was looked at.
+                    Err(_) | Ok(Undone::Left(_)) if started(root, *tid) != Some(*start) => Ok(Undone::Back),
+                    other => other,
                 }
-                if let Some(from) = from {
-                    write(root, from, &tid.to_string(), Form::Plain)?;
-                }
-                if let Some((before, new)) = affinity {
-                    // Where only the affinity was changed, nothing but somebody else can have changed it again.
-                    if from.is_none() && to.is_none() {
-                        let found = thread::affinity(root, *tid)?;
-                        if found != *before && found != *new {
-                            let text = format!("task {tid} ({comm}) was put on CPUs {found} by somebody else");
-                            return Ok(Undone::Left(format!("{text} (it was on {before})")));
-                        }
-                    }
-                    set_affinity(root, *tid, before)?;
-                }
-                Ok(Undone::Back)
             }
         }
     }
@@ -302,7 +324,10 @@ impl Step {
     pub fn current(&self, root: &Root) -> Option<String> {
         match self {
             Self::Value { path, form, .. } | Self::Within { path, form, .. } => Some(form.value(&root.read(path)?)),
-            Self::Group { path } => Some(if root.exists(path) { "a control group" } else { "absent" }.into()),
+            Self::Group { path } | Self::Set { path, .. } => {
+                Some(if root.exists(path) { "a control group" } else { "absent" }.into())
+            }
+            Self::Controller { path, .. } => root.read(path),
             Self::Task { tid, start, .. } | Self::Policy { tid, start, .. } if started(root, *tid) != Some(*start) => {
                 Some("ended".into())
             }
@@ -328,6 +353,11 @@ impl Step {
         let (knob, original, new) = match self {
             Self::Value { path, original, new, .. } => (path.clone(), original.clone(), new.clone()),
             Self::Group { path } => (path.clone(), "absent".into(), "a control group".into()),
+            Self::Set { path, settings, .. } => {
+                let says: Vec<String> = settings.iter().map(|s| format!("{} {}", s.file, s.value)).collect();
+                (path.clone(), "absent".into(), says.join(", "))
+            }
+            Self::Controller { path, name } => (path.clone(), format!("without {name}"), format!("with {name}")),
             Self::Within { path, new, .. } => (path.clone(), "absent".into(), new.clone()),
             Self::Policy { tid, comm, original, new, .. } => {
                 (format!("task {tid} ({comm})"), original.to_string(), new.to_string())
@@ -361,18 +391,6 @@ fn write(root: &Root, path: &str, value: &str, form: Form) -> Result<()> {
 pub fn started(root: &Root, tid: i32) -> Option<u64> {
     let stat = root.read(&format!("proc/{tid}/stat"))?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
-}
-
-fn set_affinity(root: &Root, tid: i32, cpus: &CpuSet) -> Result<()> {
-    if !root.is_live() {
-        // A fake machine keeps it where a real one prints it.
-        let path = format!("proc/{tid}/affinity");
-        return fs::write(root.path(&path), cpus.to_string()).with_context(|| format!("cannot write {path}"));
-    }
-    match latido_sys::sched::set_affinity(tid, cpus.iter()) {
-        Ok(()) | Err(latido_sys::Errno::ESRCH) => Ok(()),
-        Err(error) => bail!("the affinity of task {tid} cannot be set to {cpus}: {error}"),
-    }
 }
 
 #[cfg(test)]

@@ -57,23 +57,17 @@ fn a_study_means_what_it_says_and_is_printed_whole() {
     assert_eq!(without_lines(again), without_lines(plan));
 }
 
-/// What this version does not have is expanded and skipped with its reason; the options are kept as they stand.
+/// What this version does not have is expanded and skipped with its reason.
 #[test]
 fn reserved_names_are_cells_that_are_skipped() {
     let plan = parse("study.toml", STUDY).unwrap();
     let cells = expand(&plan);
     let reasons: BTreeSet<Option<String>> = cells.iter().map(reserved::reason).collect();
     let told = |reason: &str| Some(reason.to_string());
-    let expected = [
-        None,
-        told("kernel `rt+rcu`: this version measures the running kernel alone"),
-        told("the tuning `isolate` is not in this version yet"),
-    ];
+    let expected = [None, told("kernel `rt+rcu`: this version measures the running kernel alone")];
     assert_eq!(reasons, expected.into_iter().collect());
-    assert_eq!((cells.len(), cells.iter().filter(|cell| reserved::reason(cell).is_none()).count()), (16, 4));
-    let isolated = cells.iter().find(|cell| cell.tuning.id == "isolated").unwrap();
-    assert_eq!(isolated.tuning.items[0].options["cpus"].as_array().map(Vec::len), Some(2));
-    assert_eq!(print::extent(&plan), "4 cells, until the probe has its number of samples; 12 more are skipped");
+    assert_eq!((cells.len(), cells.iter().filter(|cell| reserved::reason(cell).is_none()).count()), (24, 12));
+    assert_eq!(print::extent(&plan), "12 cells, until the probe has its number of samples; 12 more are skipped");
 }
 
 #[test]
@@ -157,7 +151,7 @@ fn shipped_studies_place_the_printed_numbers() {
 #[test]
 fn shipped_studies_have_cells_for_the_running_kernel() {
     for (name, first) in [
-        ("scheduling-latency", "15 cells, about 7 min with warm-up for 4 of them"),
+        ("scheduling-latency", "30 cells, about 15 min with warm-up for 8 of them"),
         ("embedded-properties", "12 cells, about 8 min with warm-up; 18 more are skipped"),
         ("execution-times", "5 cells, until the probe has its number of samples; 15 more are skipped"),
     ] {

@@ -11,6 +11,7 @@ use crate::{
     },
     cell::Scheduling,
     record::ThreadEvidence,
+    tuning::isolate::Entry,
 };
 use anyhow::{Context, Result, ensure};
 use latido_rt::switch::{self, End, Pace};
@@ -42,6 +43,8 @@ pub struct Orders {
     pub thread: u32,
     /// The CPU to stay on.
     pub cpu: u32,
+    /// The doors to isolated CPUs.
+    pub entries: Vec<Entry>,
     /// Its policy.
     pub scheduling: Scheduling,
     /// See [`Pace`].
@@ -77,7 +80,7 @@ pub fn run() -> Result<u8> {
     signal::interrupt_only(signal::SIGUSR1)?;
     // Refused, the loop runs all the same: the measuring process was refused too, and says so.
     let _ = memory::lock_on_fault();
-    let mut prepared = threads::prepare(orders.thread, Some(orders.cpu), &[], true);
+    let mut prepared = threads::prepare(orders.thread, Some(orders.cpu), &[], true, &orders.entries);
     switch::rehearse_post(&scratch);
     let mut refused = None;
     prepared.go(Some(orders.scheduling), |why| refused = Some(format!("the posting process: {why}")));

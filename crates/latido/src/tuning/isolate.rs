@@ -1,0 +1,163 @@
+//! `isolate`: CPUs for the measured task alone; everything else that can move goes to the others.
+
+mod place;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod v1;
+mod v2;
+
+use super::{Tuning, Wanted};
+use crate::{
+    cpus::CpuSet,
+    machine::Root,
+    record::TuningRecord,
+    registry::{self, Def},
+};
+use anyhow::{Context, Result, bail, ensure};
+use place::Place;
+use serde::{Deserialize, Serialize};
+use std::{fs::OpenOptions, io::Write};
+
+/// The list entry.
+pub const DEF: Def<dyn Tuning> = Def {
+    name: "isolate",
+    about: "keep CPUs for the measured task alone, by cpusets (cgroup v1) or partitions (cgroup v2)",
+    help: "\
+Tasks and kernel threads that can move go to the other CPUs, load balancing of the named ones ends, and only the
+measuring threads enter them. Loads stay outside. A cell that names no CPUs of its own measures the isolated ones.
+
+With cgroup v1 the cpusets `latido-system` and `latido-isolated` are made below the root, and every task of the root
+moves to the first. With cgroup v2 the group `latido-isolated` becomes a partition of its own (`isolated`, or one
+`root` partition for each CPU on kernels before 6.1), which takes its CPUs from everybody. Kernel threads that are
+bound to their CPU stay there: the record names them. Unbound kernel workers are the tuning `workqueues`, interrupts
+the tuning `irqs`.
+
+Options:
+  cpus   the CPUs to isolate, for example 1 or 2-3; at least one CPU must be left
+
+Kernel documents: Documentation/admin-guide/cgroup-v1/cpusets.rst, Documentation/admin-guide/cgroup-v2.rst",
+    main_option: Some("cpus"),
+    new: |table| Ok(Box::new(registry::options::<Isolate>(table)?)),
+};
+
+/// The group of the measured threads.
+const ISOLATED: &str = "latido-isolated";
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Isolate {
+    cpus: CpuSet,
+}
+
+/// A door to isolated CPUs: a measuring thread writes its number there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The CPUs behind it.
+    pub cpus: CpuSet,
+    /// The file that takes threads.
+    pub threads: String,
+    /// The file that must take the whole process before: cgroup v2 lets threads go only to groups of their domain.
+    pub process: Option<String>,
+}
+
+impl Tuning for Isolate {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn isolated(&self) -> Option<&CpuSet> {
+        Some(&self.cpus)
+    }
+
+    fn wanted(&self, root: &Root) -> Result<Wanted> {
+        let rest = self.rest(root)?;
+        let place = place::find(root)?;
+        let standing = entries(root);
+        if let Some(entry) = standing.first() {
+            bail!(
+                "CPUs {} are isolated already, by {}: undo that first (`latido tune undo isolate`)",
+                entry.cpus,
+                entry.threads
+            );
+        }
+        match place {
+            Place::V1 { dir } => v1::wanted(root, &dir, &self.cpus, &rest),
+            Place::V2 { dir } => v2::wanted(root, &dir, &self.cpus, &rest),
+        }
+    }
+
+    fn confirm(&self, root: &Root, record: &mut TuningRecord) {
+        let doors: CpuSet = entries(root).iter().flat_map(|entry| entry.cpus.iter()).collect();
+        record.in_force &= doors == self.cpus;
+    }
+}
+
+impl Isolate {
+    /// The CPUs that are left for everything else.
+    fn rest(&self, root: &Root) -> Result<CpuSet> {
+        let online: CpuSet = root
+            .value("sys/devices/system/cpu/online")
+            .context("cannot read /sys/devices/system/cpu/online: which CPUs there are is not known")?;
+        let missing = self.cpus.without(&online);
+        ensure!(missing.is_empty(), "CPU {missing} is not there: online are {online}");
+        let rest = online.without(&self.cpus);
+        ensure!(
+            !rest.is_empty(),
+            "{} cannot be isolated: everything else needs a CPU too, and this machine has {online} alone",
+            match self.cpus.len() {
+                1 => format!("CPU {}, the only one,", self.cpus),
+                _ => format!("all CPUs ({})", self.cpus),
+            }
+        );
+        Ok(rest)
+    }
+}
+
+/// The doors to CPUs that are isolated now, by a run or by hand with `latido tune apply`.
+pub fn entries(root: &Root) -> Vec<Entry> {
+    let Ok(place) = place::find(root) else { return Vec::new() };
+    let (dir, tasks, process) = match &place {
+        Place::V1 { dir } => (dir, "tasks", None),
+        Place::V2 { dir } => (dir, "cgroup.threads", Some(format!("{dir}/cgroup.procs"))),
+    };
+    let groups = root.list(dir).into_iter().filter(|name| name.starts_with(ISOLATED));
+    let entry = |name: String| {
+        let cpus = root.value(&format!("{dir}/{name}/cpuset.cpus"))?;
+        Some(Entry { cpus, threads: format!("{dir}/{name}/{tasks}"), process: process.clone() })
+    };
+    groups.filter_map(entry).collect()
+}
+
+impl Entry {
+    /// Lets the calling process reach the door: its threads are still outside.
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    pub fn approach(&self) -> Result<()> {
+        self.process.as_ref().map_or(Ok(()), |file| put(file, std::process::id().cast_signed()))
+    }
+
+    /// Lets the calling thread in.
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    pub fn enter(&self) -> Result<()> {
+        put(&self.threads, latido_sys::sched::gettid())
+    }
+}
+
+fn put(file: &str, id: i32) -> Result<()> {
+    let path = Root::default().path(file);
+    let mut open = OpenOptions::new().write(true).open(&path).with_context(|| format!("cannot open /{file}"))?;
+    open.write_all(id.to_string().as_bytes()).with_context(|| format!("/{file} does not take {id}"))
+}
+
+/// The door for a thread that is to run on `cpu`, or anywhere (`None`): a helper that may run anywhere stays outside.
+pub fn door(entries: &[Entry], cpu: Option<u32>, helper: bool) -> Option<&Entry> {
+    match cpu {
+        Some(cpu) => entries.iter().find(|entry| entry.cpus.contains(cpu)),
+        None => entries.first().filter(|_| !helper),
+    }
+}

@@ -1,0 +1,128 @@
+//! The threads of the machine: which can move, which are bound, and the steps that move them.
+
+use crate::{
+    cpus::CpuSet,
+    machine::Root,
+    tuning::{group, step::Step},
+};
+use std::collections::BTreeMap;
+
+/// Flags of a task in /proc/TID/stat (include/linux/sched.h): a kernel thread; one whose affinity may not be set.
+const PF_KTHREAD: u64 = 0x0020_0000;
+const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
+
+/// A thread, as /proc shows it.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Its number.
+    pub tid: i32,
+    /// When it started, in clock ticks since boot.
+    pub start: u64,
+    /// Its name.
+    pub comm: String,
+    /// The CPUs it is allowed.
+    pub affinity: CpuSet,
+    /// Of the kernel.
+    pub kernel: bool,
+    /// Nobody may move it.
+    pub bound: bool,
+}
+
+/// One thread; `None` for one that has ended, or ends.
+pub fn read(root: &Root, tid: i32) -> Option<Thread> {
+    let stat = root.read(&format!("proc/{tid}/stat"))?;
+    let (begin, rest) = stat.rsplit_once(')')?;
+    let (_, comm) = begin.split_once('(')?;
+    // proc_pid_stat(5): field 3 is the state, 9 the flags, 22 the start.
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let flags: u64 = fields.get(6)?.parse().ok()?;
+    if matches!(*fields.first()?, "Z" | "X" | "x") {
+        return None;
+    }
+    Some(Thread {
+        tid,
+        start: fields.get(19)?.parse().ok()?,
+        comm: comm.to_owned(),
+        affinity: group::affinity(root, tid)?,
+        kernel: flags & PF_KTHREAD != 0,
+        bound: flags & PF_NO_SETAFFINITY != 0,
+    })
+}
+
+/// Every thread of the machine.
+pub fn all(root: &Root) -> Vec<Thread> {
+    let numbers = |dir: &str| root.list(dir).into_iter().filter_map(|name| name.parse::<i32>().ok());
+    let tids = numbers("proc").flat_map(|pid| numbers(&format!("proc/{pid}/task")).collect::<Vec<_>>());
+    tids.filter_map(|tid| read(root, tid)).collect()
+}
+
+impl Thread {
+    /// Whether it may run on one of these CPUs.
+    pub fn may_run_on(&self, cpus: &CpuSet) -> bool {
+        self.affinity.iter().any(|cpu| cpus.contains(cpu))
+    }
+
+    /// Its affinity without the isolated CPUs; the rest where nothing else is left.
+    fn outside(&self, isolated: &CpuSet, rest: &CpuSet) -> CpuSet {
+        let left = self.affinity.without(isolated);
+        if left.is_empty() { rest.clone() } else { left }
+    }
+
+    /// The step that binds it to CPUs outside the isolated ones.
+    pub fn bind(&self, isolated: &CpuSet, rest: &CpuSet) -> Step {
+        self.step(None, None, self.outside(isolated, rest))
+    }
+
+    /// The step that moves it to another group, where it keeps what it can of its affinity.
+    pub fn shift(&self, from: &str, to: &str, rest: &CpuSet) -> Step {
+        let kept: CpuSet = self.affinity.iter().filter(|cpu| rest.contains(*cpu)).collect();
+        let new = if kept.is_empty() { rest.clone() } else { kept };
+        self.step(Some(from.into()), Some(to.into()), new)
+    }
+
+    fn step(&self, from: Option<String>, to: Option<String>, new: CpuSet) -> Step {
+        Step::Task {
+            tid: self.tid,
+            start: self.start,
+            comm: self.comm.clone(),
+            from,
+            to,
+            affinity: Some((self.affinity.clone(), new)),
+        }
+    }
+}
+
+/// Threads that were tried, by number and start.
+#[derive(Debug, Default)]
+pub struct Tried(BTreeMap<(i32, u64), u32>);
+
+impl Tried {
+    /// Counts a try; false after the third. A thread that ends stays listed for a while and takes every order.
+    pub fn again(&mut self, thread: &Thread) -> bool {
+        let tries = self.0.entry((thread.tid, thread.start)).or_default();
+        *tries += 1;
+        *tries <= 3
+    }
+
+    /// It will not go: do not ask it again.
+    pub fn give_up(&mut self, tid: i32, start: u64) {
+        self.0.insert((tid, start), u32::MAX - 1);
+    }
+}
+
+/// The kernel threads that stay and may still run on the isolated CPUs, in words.
+pub fn staying(root: &Root, isolated: &CpuSet) -> Option<String> {
+    let here: Vec<Thread> =
+        all(root).into_iter().filter(|thread| thread.kernel && thread.may_run_on(isolated)).collect();
+    let names = |threads: &[&Thread]| threads.iter().map(|t| t.comm.as_str()).collect::<Vec<_>>().join(" ");
+    let (of_them, wide): (Vec<&Thread>, Vec<&Thread>) =
+        here.iter().partition(|thread| thread.affinity.without(isolated).is_empty());
+    let mut told = Vec::new();
+    if !of_them.is_empty() {
+        told.push(format!("{} kernel threads are bound to CPU {isolated}: {}", of_them.len(), names(&of_them)));
+    }
+    if !wide.is_empty() {
+        told.push(format!("{} kernel threads cannot be moved and may run there: {}", wide.len(), names(&wide)));
+    }
+    Some(told.join("; ")).filter(|told| !told.is_empty())
+}

@@ -1,0 +1,99 @@
+//! Isolation by partitions of cgroup v2 (Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus.partition).
+
+use super::{
+    ISOLATED,
+    tasks::{self, Tried},
+};
+use crate::{
+    cpus::CpuSet,
+    machine::{Root, at_least},
+    tuning::{
+        Pursuit, Wanted,
+        group::Setting,
+        step::{Form, Step},
+    },
+};
+use anyhow::{Context, Result};
+
+/// A partition takes its CPUs from all other groups by itself; what is left to do is to remember whom this would cost
+/// an affinity of its own. Its group is a threaded one, so that threads enter it one by one.
+pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Result<Wanted> {
+    let control = format!("{dir}/cgroup.subtree_control");
+    let given = root.try_read(&control).with_context(|| format!("cannot read /{control}"))?;
+    // Before the partition, so that it is undone after it: only then the CPUs are there again.
+    let mut steps: Vec<Step> = tasks::all(root)
+        .into_iter()
+        .filter(|thread| !thread.bound && (thread.kernel && thread.may_run_on(isolated) || chosen(root, dir, thread)))
+        .map(|thread| thread.bind(isolated, rest))
+        .collect();
+    if !given.split_whitespace().any(|name| name == "cpuset") {
+        steps.push(Step::Controller { path: control, name: "cpuset".into() });
+    }
+    let partition = |name: String, cpus: &CpuSet, kind: &str| Step::Set {
+        path: format!("{dir}/{name}"),
+        settings: vec![
+            Setting::new("cgroup.type", "threaded", Form::Plain),
+            Setting::new("cpuset.cpus", cpus, Form::Cpus),
+            Setting::new("cpuset.cpus.partition", kind, Form::Plain),
+        ],
+        tasks: "cgroup.threads".into(),
+        leave: format!("{dir}/cgroup.threads"),
+    };
+    // Partitions without load balancing came with Linux 6.1; one of one CPU has nothing to balance.
+    match at_least(&root.read("proc/sys/kernel/osrelease").unwrap_or_default(), 6, 1) {
+        Some(false) => steps.extend(isolated.iter().map(|cpu| {
+            let one = CpuSet::from_iter([cpu]);
+            partition(format!("{ISOLATED}-{cpu}"), &one, "root")
+        })),
+        _ => steps.push(partition(ISOLATED.into(), isolated, "isolated")),
+    }
+    let pursuit = Rest { isolated: isolated.clone(), rest: rest.clone(), tried: Tried::default() };
+    Ok(Wanted { steps, pursuit: Some(Box::new(pursuit)), ..Wanted::default() })
+}
+
+/// Whether the thread chose among the CPUs of its group: kernels before 6.2 forget that when the group's change.
+fn chosen(root: &Root, dir: &str, thread: &tasks::Thread) -> bool {
+    let text = root.read(&format!("proc/{}/cgroup", thread.tid)).unwrap_or_default();
+    let group = text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").trim_end_matches('/');
+    // A group without the controller has the CPUs of the nearest one above that has it.
+    let mut at = group;
+    loop {
+        if let Some(cpus) = root.value::<CpuSet>(&format!("{dir}{at}/cpuset.cpus.effective")) {
+            return thread.affinity != cpus;
+        }
+        match at.rsplit_once('/') {
+            Some((above, _)) => at = above,
+            None => return false,
+        }
+    }
+}
+
+/// What may still run on the isolated CPUs.
+struct Rest {
+    isolated: CpuSet,
+    rest: CpuSet,
+    tried: Tried,
+}
+
+impl Pursuit for Rest {
+    fn left(&mut self, root: &Root) -> Result<Vec<Step>> {
+        let movable = tasks::all(root).into_iter().filter(|thread| !thread.bound && thread.may_run_on(&self.isolated));
+        let again: Vec<_> = movable.filter(|thread| self.tried.again(thread)).collect();
+        // On a fake machine no kernel takes the CPUs away.
+        Ok(again.into_iter().map(|thread| thread.bind(&self.isolated, &self.rest)).collect())
+    }
+
+    fn refused(&mut self, root: &Root, step: &Step, error: anyhow::Error) -> Result<()> {
+        let Step::Task { tid, start, comm, .. } = step else { return Err(error) };
+        let Some(thread) = tasks::read(root, *tid).filter(|thread| thread.start == *start) else { return Ok(()) };
+        if !thread.kernel {
+            return Err(error.context(format!("task {tid} ({comm}) cannot leave the isolated CPUs")));
+        }
+        self.tried.give_up(*tid, *start);
+        Ok(())
+    }
+
+    fn told(&self, root: &Root) -> Option<String> {
+        tasks::staying(root, &self.isolated)
+    }
+}
