@@ -6,7 +6,7 @@ use common::{World, json, stderr};
 use serde_json::Value;
 use std::fs;
 
-/// Two kernels and two tunings, of which one cell of four can be measured; the load is nothing.
+/// Four kernels, of which one can be measured; the load is nothing.
 const STUDY: &str = r#"schema = 1
 name = "small-study"
 about = "For trying out"
@@ -18,29 +18,28 @@ year = 2019
 [[group]]
 probe = [{ name = "null", samples = [500, 2000] }]
 load = ["none", { id = "calm", use = [] }]
-tuning = ["default", { id = "isolated", use = [{ name = "isolate", cpus = "1" }] }]
-kernel = ["running", "rt"]
+kernel = ["running", "rt", "rcu", "rt+rcu"]
 scheduling = [{ policy = "other" }]
 duration = "1s"
 [[expect]]
 claim = "Some samples are made up"
 metric = "null.latency.count"
-where = { kernel = "running", tuning = "default" }
+where = { kernel = "running" }
 op = ">"
 value = 0
 "#;
 
-const ISOLATION: &str = r#"[[expect]]
-claim = "Isolation lowers the maximum"
-where = { tuning = "isolated", kernel = "running" }
+const ANOTHER: &str = r#"[[expect]]
+claim = "Real time lowers the maximum"
+where = { kernel = "rt" }
 metric = "null.latency.max"
 op = "<"
-than = { tuning = "default" }
+than = { kernel = "running" }
 "#;
 
 const WRONG: &str = r#"[[expect]]
 claim = "Rest takes no time"
-where = { load = "calm", kernel = "running", tuning = "default" }
+where = { load = "calm", kernel = "running" }
 metric = "null.latency.max"
 op = "<"
 than = { load = "none" }
@@ -79,8 +78,8 @@ fn skipped_cells_are_no_failure_and_no_pass() {
 
     // Each reason once, with the number of its cells, and the conclusions in the study's words.
     let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
-    assert!(shown.contains("skipped: 8 cells: kernel `rt`: this version measures the running kernel alone"), "{shown}");
-    assert!(shown.contains("skipped: 4 cells: the tuning `isolate` is not in this version yet"), "{shown}");
+    assert!(shown.contains("skipped: 4 cells: kernel `rt`: this version measures the running kernel alone"), "{shown}");
+    assert!(shown.contains("skipped: 4 cells: kernel `rt+rcu`: this version"), "{shown}");
     assert!(shown.contains("conclusions of the study"), "{shown}");
     assert!(shown.contains("reproduced  Some samples are made up"), "{shown}");
     assert!(shown.contains("of 1 conclusions 1 reproduced"), "{shown}");
@@ -91,13 +90,17 @@ fn skipped_cells_are_no_failure_and_no_pass() {
 #[test]
 fn a_conclusion_that_needs_a_skipped_cell_is_not_measured() {
     let world = World::new();
-    world.file("study.toml", &format!("{STUDY}{ISOLATION}"));
+    world.file("study.toml", &format!("{STUDY}{ANOTHER}"));
     let output = world.run(["run", "./study.toml", "--json"]);
     let words = words(&json(&output, 3));
     assert_eq!((words[0].0.as_str(), words[1].0.as_str()), ("pass", "inconclusive"));
-    assert!(words[1].1.contains("not measured: the tuning `isolate` is not in this version yet"), "{}", words[1].1);
+    assert!(
+        words[1].1.contains("not measured: kernel `rt`: this version measures the running kernel alone"),
+        "{}",
+        words[1].1
+    );
     let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
-    assert!(shown.contains("not measured  Isolation lowers the maximum"), "{shown}");
+    assert!(shown.contains("not measured  Real time lowers the maximum"), "{shown}");
 }
 
 #[test]
@@ -115,7 +118,7 @@ fn a_conclusion_that_does_not_hold_is_a_failure() {
 #[test]
 fn a_plan_without_a_cell_to_measure_starts_nothing() {
     let world = World::new();
-    world.file("study.toml", &STUDY.replace("[\"running\", \"rt\"]", "[\"rt\"]").replace("kernel = \"running\", ", ""));
+    world.file("study.toml", &STUDY.replace("[\"running\", ", "[").replace("where = { kernel = \"running\" }\n", ""));
     let output = world.run(["run", "./study.toml"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("nothing of the plan can be measured"), "{}", stderr(&output));
@@ -151,9 +154,9 @@ fn skipped_cells_are_done_when_a_run_is_resumed() {
 #[test]
 fn what_is_named_on_the_command_line_must_be_there() {
     let world = World::new();
-    let output = world.run(["run", "null", "--tune", "isolate"]);
+    let output = world.run(["run", "null", "--tune", "isolation"]);
     assert_eq!(output.status.code(), Some(64), "{}", stderr(&output));
-    assert!(stderr(&output).contains("is not in this version yet"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("did you mean `isolate`?"), "{}", stderr(&output));
     assert_eq!(world.runs().len(), 0);
 }
 
@@ -178,7 +181,7 @@ const PRINTED: &str = r#"[published]
 study = "scheduling-latency"
 [[published.system]]
 name = "rt+isolated"
-where = { kernel = "rt", tuning = "isolated" }
+where = { kernel = "rt" }
 [[published.system]]
 name = "android"
 [[published.quantity]]

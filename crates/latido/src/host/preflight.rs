@@ -1,9 +1,9 @@
 //! What can be known before the first cell: a run that cannot succeed here leaves nothing in the store.
 
-use super::outcome;
+use super::{outcome, screen::Screen};
 use crate::{
     agent::{
-        admission, assignment,
+        admission, assignment, journal,
         lock::{self, Lock},
     },
     cell::{Cell, Item},
@@ -52,6 +52,10 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
         "this machine refuses what the plan asks for, so nothing was started:\n  {}",
         refused.join("\n  ")
     );
+    // What a crash left behind must not look like somebody's setting. A latido at work holds its lock, and is named below.
+    for told in journal::recover_now().unwrap_or_default() {
+        Screen::new(how.quiet).warn(&format!("after an earlier crash: {told}"));
+    }
     let mut seen: Vec<(&Item, Option<&crate::cpus::CpuSet>)> = Vec::new();
     let mut loads: Vec<&Item> = Vec::new();
     let mut tunings: Vec<&Item> = Vec::new();

@@ -33,7 +33,7 @@ impl Setting {
 
 /// Makes a group and sets its files in order.
 pub(super) fn make(root: &Root, path: &str, settings: &[Setting]) -> Result<()> {
-    fs::create_dir(root.path(path)).with_context(|| format!("cannot make the control group /{path}"))?;
+    fs::create_dir(root.path(path)).with_context(|| format!("cannot make the control group {path}"))?;
     for Setting { file, value, .. } in settings {
         let file = format!("{path}/{file}");
         if !root.is_live() {
@@ -49,9 +49,9 @@ pub(super) fn make(root: &Root, path: &str, settings: &[Setting]) -> Result<()> 
 pub(super) fn check(root: &Root, path: &str, settings: &[Setting]) -> Result<()> {
     for Setting { file, value, form } in settings {
         let file = format!("{path}/{file}");
-        let text = root.try_read(&file).with_context(|| format!("cannot read back /{file}"))?;
+        let text = root.try_read(&file).with_context(|| format!("cannot read back {file}"))?;
         let found = form.value(&text);
-        ensure!(found == form.value(value), "/{file} was set to `{value}` and says `{found}`");
+        ensure!(found == form.value(value), "{file} was set to `{value}` and says `{found}`");
     }
     Ok(())
 }
@@ -78,11 +78,11 @@ pub(super) fn unmake(root: &Root, path: &str, tasks: &str, leave: &str) -> Resul
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Undone::Back),
             // Some fork faster than we move, and one that ends holds its group for a moment.
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(Duration::from_millis(5)),
-            Err(error) => return Err(error).with_context(|| format!("cannot remove the control group /{path}")),
+            Err(error) => return Err(error).with_context(|| format!("cannot remove the control group {path}")),
         }
     }
     let left = root.read(&list).unwrap_or_default().split_whitespace().count();
-    bail!("the control group /{path} stays busy ({left} threads, or groups that others made in it): end them")
+    bail!("the control group {path} stays busy ({left} threads, or groups that others made in it): end them")
 }
 
 /// Gives the children of a group a controller.
@@ -98,7 +98,7 @@ pub(super) fn enable(root: &Root, path: &str, name: &str) -> Result<()> {
 
 /// Whether the children have it.
 pub(super) fn enabled(root: &Root, path: &str, name: &str) -> Result<()> {
-    ensure!(has(root, path, name)?, "/{path} was given the controller {name} and does not list it");
+    ensure!(has(root, path, name)?, "{path} was given the controller {name} and does not list it");
     Ok(())
 }
 
@@ -116,22 +116,22 @@ pub(super) fn disable(root: &Root, path: &str, name: &str) -> Result<Undone> {
     let off = put(root, path, &format!("-{name}"));
     match off {
         Err(error) if errno(&error) == Some(rustix::io::Errno::BUSY) => {
-            Ok(Undone::Left(format!("/{path}: the controller {name} is used by somebody else by now: left on")))
+            Ok(Undone::Left(format!("{path}: the controller {name} is used by somebody else by now: left on")))
         }
         other => other.map(|()| Undone::Back),
     }
 }
 
 fn has(root: &Root, path: &str, name: &str) -> Result<bool> {
-    let list = root.try_read(path).with_context(|| format!("cannot read /{path}"))?;
+    let list = root.try_read(path).with_context(|| format!("cannot read {path}"))?;
     Ok(list.split_whitespace().any(|other| other == name))
 }
 
 /// Writes a value as `echo -n` does; on a fake machine into a plain file.
 fn put(root: &Root, path: &str, value: &str) -> Result<()> {
     let open = fs::OpenOptions::new().write(true).truncate(!root.is_live()).open(root.path(path));
-    let mut file = open.with_context(|| format!("cannot open /{path} for writing"))?;
-    file.write_all(value.as_bytes()).with_context(|| format!("/{path} does not take `{value}`"))
+    let mut file = open.with_context(|| format!("cannot open {path} for writing"))?;
+    file.write_all(value.as_bytes()).with_context(|| format!("{path} does not take `{value}`"))
 }
 
 /// What the kernel answered, where it is in the error.

@@ -48,7 +48,7 @@ Kernel document: Documentation/core-api/irq/irq-affinity.rst",
 /// How long a moved line may take to show it before it counts as pending.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-const DEFAULT: &str = "proc/irq/default_smp_affinity";
+const DEFAULT: &str = "/proc/irq/default_smp_affinity";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,7 +73,7 @@ impl Tuning for Irqs {
         ensure!(root.exists("proc/irq"), "this kernel has no /proc/irq: it cannot move interrupts (CONFIG_SMP)");
         let mut steps = Vec::new();
         if let Some(mask) = root.read(DEFAULT) {
-            let now = from_mask(&mask).with_context(|| format!("/{DEFAULT} says `{mask}`, which is no mask"))?;
+            let now = from_mask(&mask).with_context(|| format!("{DEFAULT} says `{mask}`, which is no mask"))?;
             steps.extend(Step::value(root, DEFAULT, &to_mask(&elsewhere(&now, &self.away, &rest)), Form::Mask)?);
         }
         let pursuit = Lines { away: self.away.clone(), rest, stuck: BTreeMap::new() };
@@ -82,7 +82,7 @@ impl Tuning for Irqs {
 
     fn confirm(&self, root: &Root, record: &mut TuningRecord) {
         let until = Instant::now() + PATIENCE;
-        let moved = |knob: &str| -> Option<u32> { knob.strip_prefix("proc/irq/")?.split('/').next()?.parse().ok() };
+        let moved = |knob: &str| -> Option<u32> { knob.strip_prefix("/proc/irq/")?.split('/').next()?.parse().ok() };
         let lines: Vec<u32> = record.changes.iter().filter_map(|change| moved(&change.knob)).collect();
         let pending = loop {
             let pending: Vec<u32> = lines
@@ -121,7 +121,7 @@ impl Pursuit for Lines {
         let mut steps = Vec::new();
         let lines = root.list("proc/irq").into_iter().filter_map(|name| name.parse::<u32>().ok());
         for line in lines.filter(|line| !self.stuck.contains_key(line)) {
-            let file = format!("proc/irq/{line}/smp_affinity_list");
+            let file = format!("/proc/irq/{line}/smp_affinity_list");
             // A line may go while it is looked at; one that names no CPU names none to be freed.
             let Some(original) = root.read(&file) else { continue };
             let Some(now) = original.parse().ok().filter(|now| meet(now, &self.away)) else { continue };
@@ -133,7 +133,7 @@ impl Pursuit for Lines {
 
     fn refused(&mut self, root: &Root, step: &Step, error: anyhow::Error) -> Result<()> {
         let Step::Value { path, .. } = step else { return Err(error) };
-        let line = path.strip_prefix("proc/irq/").and_then(|rest| rest.split('/').next()?.parse().ok());
+        let line = path.strip_prefix("/proc/irq/").and_then(|rest| rest.split('/').next()?.parse().ok());
         let Some(line) = line.filter(|_| path != DEFAULT) else { return Err(error) };
         // Asked for what it says already it answers the same, in numbers.
         let again = || fs::OpenOptions::new().write(true).open(root.path(path))?.write_all(now(root, line)?.as_bytes());

@@ -150,8 +150,8 @@ impl Entry {
 
 fn put(file: &str, id: i32) -> Result<()> {
     let path = Root::default().path(file);
-    let mut open = OpenOptions::new().write(true).open(&path).with_context(|| format!("cannot open /{file}"))?;
-    open.write_all(id.to_string().as_bytes()).with_context(|| format!("/{file} does not take {id}"))
+    let mut open = OpenOptions::new().write(true).open(&path).with_context(|| format!("cannot open {file}"))?;
+    open.write_all(id.to_string().as_bytes()).with_context(|| format!("{file} does not take {id}"))
 }
 
 /// The door for a thread that is to run on `cpu`, or anywhere (`None`): a helper that may run anywhere stays outside.

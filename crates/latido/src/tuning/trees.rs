@@ -61,7 +61,7 @@ impl Tree {
 
     /// Writes a file, for what a test changes of a recorded machine.
     pub fn write(&self, path: &str, text: &str) {
-        let path = self.dir.path().join(path);
+        let path = self.root.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }

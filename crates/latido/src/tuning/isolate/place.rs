@@ -3,7 +3,7 @@
 use crate::machine::Root;
 use anyhow::{Result, bail};
 
-/// Where cpusets are made; the directory is relative to the root of the machine.
+/// Where cpusets are made.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Place {
     /// A hierarchy of version 1.
@@ -29,10 +29,10 @@ pub fn find(root: &Root) -> Result<Place> {
         // proc_pid_mounts(5): device, directory, type, options.
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [_, dir, kind, options, ..] = fields[..] else { continue };
-        let dir = dir.trim_start_matches('/').to_owned();
+        let dir = dir.to_owned();
         if kind == "cgroup" && options.split(',').any(|option| option == "cpuset") {
             if !root.exists(&format!("{dir}/cpuset.cpus")) {
-                bail!("/{dir} is mounted with `noprefix`, whose file names latido does not know: mount it without");
+                bail!("{dir} is mounted with `noprefix`, whose file names latido does not know: mount it without");
             }
             return Ok(Place::V1 { dir });
         }

@@ -26,7 +26,7 @@ fn words(root: &Root, path: &str) -> Vec<String> {
     root.read(path).unwrap_or_default().split_whitespace().map(String::from).collect()
 }
 
-const V1: &str = "sys/fs/cgroup/cpuset";
+const V1: &str = "/sys/fs/cgroup/cpuset";
 
 #[test]
 fn two_sets_share_the_cpus_of_cgroup_v1() {
@@ -85,7 +85,7 @@ fn a_partition_takes_the_cpus_of_cgroup_v2() {
         let before = tree.contents();
         let tuning = isolate(cpus);
         let (done, told) = trees::apply(tuning.as_ref(), &tree.root).unwrap();
-        let dir = "sys/fs/cgroup";
+        let dir = "/sys/fs/cgroup";
         for (file, text) in
             [("latido-isolated/cgroup.type", "threaded"), ("latido-isolated/cpuset.cpus.partition", "isolated")]
         {
@@ -100,7 +100,7 @@ fn a_partition_takes_the_cpus_of_cgroup_v2() {
         }
         assert!(told.unwrap().contains(&format!("bound to CPU {}", cpus.parse::<CpuSet>().unwrap())));
         let entry = &entries(&tree.root)[0];
-        assert_eq!(entry.process.as_deref(), Some("sys/fs/cgroup/cgroup.procs"));
+        assert_eq!(entry.process.as_deref(), Some("/sys/fs/cgroup/cgroup.procs"));
         trees::undo(&done, &tree.root);
         assert_eq!(tree.contents(), before);
     }

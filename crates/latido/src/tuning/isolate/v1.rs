@@ -21,10 +21,10 @@ use std::collections::BTreeSet;
 /// isolated set; in that of the system it stays on, or the other CPUs would not be balanced among themselves.
 pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Result<Wanted> {
     let at = |file: &str| format!("{dir}/{file}");
-    let mems = root.read(&at("cpuset.mems")).with_context(|| format!("cannot read /{dir}/cpuset.mems"))?;
+    let mems = root.read(&at("cpuset.mems")).with_context(|| format!("cannot read {dir}/cpuset.mems"))?;
     ensure!(
         !root.exists(&at(SYSTEM)),
-        "/{dir}/{SYSTEM} is there already: undo what made it (`latido tune undo isolate`)"
+        "{dir}/{SYSTEM} is there already: undo what made it (`latido tune undo isolate`)"
     );
     let mut sets = Vec::new();
     descend(root, dir, &mut sets);
@@ -37,7 +37,7 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
         let left = cpus.without(isolated);
         ensure!(
             !left.is_empty(),
-            "the cpuset /{set} has no CPU but {cpus}: give it another (echo {rest} > /{file}), or isolate another one"
+            "the cpuset {set} has no CPU but {cpus}: give it another (echo {rest} > {file}), or isolate another one"
         );
         if left != cpus {
             steps.push(Step::Value { path: file, original, new: left.to_string(), form: Form::Cpus });
@@ -52,7 +52,7 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
     let system = rest.without(&taken);
     ensure!(
         !system.is_empty(),
-        "the exclusive cpusets below /{dir} hold all the other CPUs ({rest}): none is left for the rest of the system"
+        "the exclusive cpusets below {dir} hold all the other CPUs ({rest}): none is left for the rest of the system"
     );
     let set = |name: &str, settings: Vec<Setting>| {
         let (tasks, leave) = ("tasks".to_owned(), at("tasks"));

@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 /// an affinity of its own. Its group is a threaded one, so that threads enter it one by one.
 pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Result<Wanted> {
     let control = format!("{dir}/cgroup.subtree_control");
-    let given = root.try_read(&control).with_context(|| format!("cannot read /{control}"))?;
+    let given = root.try_read(&control).with_context(|| format!("cannot read {control}"))?;
     // Before the partition, so that it is undone after it: only then the CPUs are there again.
     let mut steps: Vec<Step> = tasks::all(root)
         .into_iter()
