@@ -55,6 +55,7 @@ fn of_kind<'a>(record: &'a Value, quantity: &str, (kind, shared): (&str, &str)) 
 
 #[test]
 fn every_kind_of_mutex_has_each_call_as_often() {
+    let _turn = common::alone();
     if !realtime("mutex calls as FIFO") {
         return;
     }
@@ -74,6 +75,7 @@ fn every_kind_of_mutex_has_each_call_as_often() {
 
 #[test]
 fn a_batch_is_a_mean_in_picoseconds() {
+    let _turn = common::alone();
     if !realtime("batches of mutex calls as FIFO") {
         return;
     }
@@ -93,6 +95,7 @@ fn a_batch_is_a_mean_in_picoseconds() {
 /// A ceiling above the thread's priority makes two system calls of each pair, which no noise hides.
 #[test]
 fn a_ceiling_above_the_thread_costs_more_than_its_own() {
+    let _turn = common::alone();
     if !realtime("priority ceilings") {
         return;
     }
@@ -106,6 +109,7 @@ fn a_ceiling_above_the_thread_costs_more_than_its_own() {
 
 #[test]
 fn without_priorities_only_the_ceiling_is_left_out() {
+    let _turn = common::alone();
     let record = record(&World::new(), &["mutex", "calls=500", "--policy=other", "-c0"]);
     let all = record["series"].as_array().unwrap();
     assert_eq!(all.len(), 12);
@@ -116,6 +120,7 @@ fn without_priorities_only_the_ceiling_is_left_out() {
 
 #[test]
 fn a_thread_changes_its_priority_and_has_it_again() {
+    let _turn = common::alone();
     if !realtime("changes of priority") {
         return;
     }
@@ -142,6 +147,7 @@ fn a_thread_changes_its_priority_and_has_it_again() {
 
 #[test]
 fn sleeps_are_as_long_as_asked_or_longer() {
+    let _turn = common::alone();
     if !realtime("sleeps as FIFO") {
         return;
     }
@@ -161,6 +167,7 @@ fn sleeps_are_as_long_as_asked_or_longer() {
 /// The conclusion rests on counts and medians: a stall of the machine changes single rounds.
 #[test]
 fn an_inversion_is_there_without_inheritance_and_not_with_it() {
+    let _turn = common::alone();
     if !realtime("a priority inversion") {
         return;
     }
@@ -188,6 +195,7 @@ fn an_inversion_is_there_without_inheritance_and_not_with_it() {
 
 #[test]
 fn without_permission_no_round_is_a_measurement_and_nothing_hangs() {
+    let _turn = common::alone();
     let what = "an inversion without permission";
     if !root(what) || !installed("setpriv", what) {
         return;
@@ -214,6 +222,7 @@ fn without_permission_no_round_is_a_measurement_and_nothing_hangs() {
 /// Whoever waits is woken: for a mutex's round, for an hour's sleep.
 #[test]
 fn an_interrupted_cell_ends_and_says_so() {
+    let _turn = common::alone();
     if !realtime("interrupted calls") {
         return;
     }

@@ -19,6 +19,7 @@ fn record(document: &Value) -> &Value {
 /// A rival above the probe on its own CPU costs it about the rival's burst; the load tells what it did.
 #[test]
 fn rivals_above_the_probe_are_felt_and_keep_account() {
+    let _turn = common::alone();
     if !realtime("rt-interference") {
         return;
     }
@@ -50,6 +51,7 @@ fn rivals_above_the_probe_are_felt_and_keep_account() {
 /// A preset is taken apart: each part has its own entry, and what is missing is said.
 #[test]
 fn a_preset_records_every_part() {
+    let _turn = common::alone();
     let world = World::new();
     let output = world.run(["run", "null", "hold=1s", "--load=cpu-memory-video", "--no-report", "--json"]);
     let document = said(&output);
@@ -62,6 +64,7 @@ fn a_preset_records_every_part() {
 
 #[test]
 fn a_film_is_decoded_and_counted() {
+    let _turn = common::alone();
     if !installed("ffmpeg", "the load video") {
         return;
     }
@@ -75,6 +78,7 @@ fn a_film_is_decoded_and_counted() {
 /// The kernel's own answer names the policy asked for, and round robin its slice.
 #[test]
 fn every_policy_is_granted_as_asked() {
+    let _turn = common::alone();
     if !realtime("every policy") {
         return;
     }
@@ -107,6 +111,7 @@ fn every_policy_is_granted_as_asked() {
 /// Nothing starts when the kernel would refuse: the error names the policy, the reason and what to do.
 #[test]
 fn what_the_machine_refuses_is_an_error_before_the_run() {
+    let _turn = common::alone();
     if !realtime("a refused deadline") {
         return;
     }
@@ -123,6 +128,7 @@ fn what_the_machine_refuses_is_an_error_before_the_run() {
 /// The pendulum stands when actuated on time, and its record has angles with their sign in order.
 #[test]
 fn a_pendulum_is_balanced() {
+    let _turn = common::alone();
     if !realtime("pendulum") {
         return;
     }
@@ -144,6 +150,7 @@ fn a_pendulum_is_balanced() {
 /// What is sent over the loopback is what was asked for, and the record says so.
 #[test]
 fn a_flood_keeps_its_rate() {
+    let _turn = common::alone();
     let world = World::new();
     let output = world.run(["run", "null", "hold=2s", "--load=udp-flood:8Mbit,size=1000", "--no-report", "--json"]);
     let document = said(&output);

@@ -44,6 +44,7 @@ fn switches_add_up(record: &Value, rounds: i64, policies: [&str; 2]) {
 
 #[test]
 fn every_way_hands_over_between_threads_and_between_processes() {
+    let _turn = common::alone();
     let policies = match common::realtime("handing over as FIFO") {
         true => ("--policy=fifo", ["fifo 80", "fifo 79"]),
         false => ("--policy=other", ["other", "other"]),
@@ -64,6 +65,7 @@ fn every_way_hands_over_between_threads_and_between_processes() {
 
 #[test]
 fn two_cpus_have_one_task_each() {
+    let _turn = common::alone();
     if thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
         return skip("handing over across CPUs", "one CPU only");
     }
@@ -83,6 +85,7 @@ fn two_cpus_have_one_task_each() {
 
 #[test]
 fn a_time_sharing_pair_has_one_policy_and_ends_by_its_duration() {
+    let _turn = common::alone();
     for between in ["between=threads", "between=processes"] {
         let world = World::new();
         let record = record(&world, ["switch", between, "--policy=batch", "-d300ms"]);
@@ -94,6 +97,7 @@ fn a_time_sharing_pair_has_one_policy_and_ends_by_its_duration() {
 
 #[test]
 fn a_sample_above_stop_on_ends_both_processes() {
+    let _turn = common::alone();
     let world = World::new();
     let record = record(&world, ["switch", "between=processes", "--policy=other", "--stop-on=1ns", "-d60s"]);
     assert_eq!(record["outcome"]["kind"], "stopped", "{}", record["outcome"]);
@@ -102,6 +106,7 @@ fn a_sample_above_stop_on_ends_both_processes() {
 
 #[test]
 fn what_no_pair_can_be_is_refused_before_it_starts() {
+    let _turn = common::alone();
     let world = World::new();
     for (arguments, why) in [
         (&["--prio=1"][..], "a priority from 2"),
@@ -140,6 +145,7 @@ fn pair(world: &World, wanted: &str) -> (Child, Pid) {
 
 #[test]
 fn a_partner_that_dies_ends_the_measurement_with_an_error() {
+    let _turn = common::alone();
     let world = World::new();
     let (child, partner) = pair(&world, "--partner");
     kill_process(partner, Signal::KILL).unwrap();
@@ -152,6 +158,7 @@ fn a_partner_that_dies_ends_the_measurement_with_an_error() {
 
 #[test]
 fn a_partner_does_not_outlive_the_measuring_process() {
+    let _turn = common::alone();
     let world = World::new();
     let (child, measuring) = pair(&world, "--measure");
     kill_process(measuring, Signal::KILL).unwrap();
@@ -162,6 +169,7 @@ fn a_partner_does_not_outlive_the_measuring_process() {
 
 #[test]
 fn an_interruption_keeps_what_the_pair_has_measured() {
+    let _turn = common::alone();
     let world = World::new();
     let (child, _) = pair(&world, "--partner");
     kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
@@ -176,6 +184,7 @@ fn an_interruption_keeps_what_the_pair_has_measured() {
 
 #[test]
 fn compute_keeps_every_instance_of_every_size_in_order() {
+    let _turn = common::alone();
     let policy = if common::realtime("compute as FIFO") { "--policy=fifo" } else { "--policy=other" };
     let world = World::new();
     let record = record(&world, ["compute", "size=2,16,9", "instances=200", policy]);
@@ -206,6 +215,7 @@ fn compute_keeps_every_instance_of_every_size_in_order() {
 
 #[test]
 fn compute_runs_under_every_way_of_time_sharing() {
+    let _turn = common::alone();
     for (way, policy) in [
         (&["--policy=other"][..], "other"),
         (&["--policy=other", "--nice=5"], "other nice 5"),
@@ -220,6 +230,7 @@ fn compute_runs_under_every_way_of_time_sharing() {
 
 #[test]
 fn compute_ends_between_two_instances_when_it_is_told_to() {
+    let _turn = common::alone();
     let world = World::new();
     let record = record(&world, ["compute", "size=32", "instances=1000000", "--policy=other", "--stop-on=1ns"]);
     assert_eq!(record["outcome"]["kind"], "stopped", "{}", record["outcome"]);

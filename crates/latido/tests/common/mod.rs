@@ -6,6 +6,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -155,4 +156,10 @@ pub fn root(what: &str) -> bool {
         skip(what, "needs root");
     }
     root
+}
+
+/// Keeps the other tests of this file away: real-time measurements on one CPU would measure each other.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
