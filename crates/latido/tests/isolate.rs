@@ -204,4 +204,24 @@ fn what_cannot_be_isolated_is_refused_and_nothing_is_changed() {
         assert!(common::stderr(&output).contains(words), "{tune}: {}", common::stderr(&output));
         before.equals(&Snapshot::take(&stage), tune);
     }
+    // Without the right nothing is begun.
+    if !common::installed("setpriv", "isolation without root") {
+        return;
+    }
+    let open = tempfile::tempdir().unwrap();
+    fs::set_permissions(open.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    for tune in [format!("isolate:cpus={}", stage.cpu), format!("irqs:away={}", stage.cpu)] {
+        // Not every directory above the binary lets others in.
+        let binary = open.path().join("latido");
+        fs::copy(env!("CARGO_BIN_EXE_latido"), &binary).unwrap();
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--reuid", "65534", "--clear-groups", "--inh-caps=-all"])
+            .arg(&binary)
+            .args(["tune", "apply", &tune]);
+        let output = command.env("LATIDO_STATE", open.path().join("state")).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{tune}");
+        assert!(common::stderr(&output).contains("only root may"), "{tune}: {}", common::stderr(&output));
+        before.equals(&Snapshot::take(&stage), &tune);
+    }
 }

@@ -5,7 +5,7 @@ mod daemons;
 mod tests;
 
 use super::{
-    Pursuit, Tuning, Wanted,
+    Pursuit, Tuning, Wanted, refusal,
     step::{Form, Step},
 };
 use crate::{
@@ -71,6 +71,9 @@ impl Tuning for Irqs {
         ensure!(!rest.is_empty(), "interrupts must go somewhere, and this machine has CPUs {online} alone");
         daemons::absent(root, &self.away)?;
         ensure!(root.exists("proc/irq"), "this kernel has no /proc/irq: it cannot move interrupts (CONFIG_SMP)");
+        if let Some(refused) = refusal::beforehand(root, DEFAULT) {
+            return Err(refused);
+        }
         let mut steps = Vec::new();
         if let Some(mask) = root.read(DEFAULT) {
             let now = from_mask(&mask).with_context(|| format!("{DEFAULT} says `{mask}`, which is no mask"))?;

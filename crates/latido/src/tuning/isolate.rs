@@ -7,7 +7,7 @@ mod tests;
 mod v1;
 mod v2;
 
-use super::{Tuning, Wanted};
+use super::{Tuning, Wanted, refusal};
 use crate::{
     cpus::CpuSet,
     machine::Root,
@@ -81,6 +81,10 @@ impl Tuning for Isolate {
                 entry.cpus,
                 entry.threads
             );
+        }
+        let (Place::V1 { dir } | Place::V2 { dir }) = &place;
+        if let Some(refused) = refusal::beforehand(root, dir) {
+            return Err(refused);
         }
         match place {
             Place::V1 { dir } => v1::wanted(root, &dir, &self.cpus, &rest),
