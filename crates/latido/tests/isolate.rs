@@ -157,7 +157,7 @@ fn host_and_supervisor_killed_together_the_next_latido_puts_everything_back() {
     let Some(stage) = Stage::take("isolation after SIGKILL of everybody") else { return };
     let cpu = stage.cpu;
     let isolate = format!("isolate:cpus={cpu}");
-    for entries in [1, 2, 5, 30, 60] {
+    for entries in [1, 2, 5, 30, usize::MAX] {
         let world = World::new();
         let _restore = stage.restore(&world);
         let before = Snapshot::take(&stage);
@@ -165,7 +165,9 @@ fn host_and_supervisor_killed_together_the_next_latido_puts_everything_back() {
         let mut run = world.latido(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let journal = world.state().join("journal.jsonl");
         let give_up = Instant::now() + Duration::from_secs(60);
-        while fs::read_to_string(&journal).unwrap_or_default().lines().count() < entries {
+        // How many there are depends on the machine's tasks: once the probe is inside, these are all.
+        let written = || fs::read_to_string(&journal).unwrap_or_default().lines().count();
+        while written() < entries && stage.inside().is_empty() {
             assert!(Instant::now() < give_up, "the journal never had {entries} entries");
             sleep(Duration::from_millis(1));
         }
