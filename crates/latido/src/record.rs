@@ -1,9 +1,12 @@
 //! What a probe measured in one cell: typed, versioned, written by the target and never changed afterwards.
 
+mod evidence;
+
 use crate::{
     cell::{Cell, Item},
     machine::Machine,
 };
+pub use evidence::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -300,155 +303,6 @@ pub struct Skip {
     pub what: String,
     /// Why.
     pub why: String,
-}
-
-/// The measured facts behind the trust checks (see `analyze::trust` for their thresholds). Absent means not measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
-    /// What the kernel answered to the policy asked for; absent when granted.
-    pub policy_refused: Option<String>,
-    /// Why memory could not be locked; absent when it was.
-    pub memory_unlocked: Option<String>,
-    /// The clock that stamped the samples.
-    pub clock: ClockEvidence,
-    /// One entry per measuring thread.
-    pub threads: Vec<ThreadEvidence>,
-    /// Real-time throttling.
-    pub throttle: ThrottleEvidence,
-    /// Stolen time of the measured CPUs while measured, in ns (10 ms steps).
-    pub steal_ns: Option<u64>,
-    /// System management interrupts while measured.
-    pub smi: Option<u64>,
-    /// Lowest and highest frequency seen on the measured CPUs, kHz.
-    pub frequency_khz: Option<(u64, u64)>,
-    /// Highest temperature seen and the lowest critical trip point, in millidegrees Celsius.
-    pub temperature_mc: Option<(i64, Option<i64>)>,
-    /// The heat that ended the loads and the cell; absent when none did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overheated: Option<Overheated>,
-    /// Tasks other than the probe's, at or above its priority, that ran on the measured CPUs.
-    pub foreign: Vec<Foreign>,
-    /// Seconds in which something foreign happened; seconds without are left out.
-    pub timeline: Vec<Second>,
-    /// Timer slack of the measuring threads, in ns.
-    pub timer_slack_ns: Option<u64>,
-    /// Whether autogroup scheduling is on.
-    pub autogroup: Option<bool>,
-    /// The control groups of the measuring process, as /proc/self/cgroup prints them.
-    pub cgroup: Option<String>,
-    /// Whether idle states were held off through /dev/cpu_dma_latency.
-    pub dma_latency_held: bool,
-    /// The CPUs left for everything that is not measuring; absent when all were measured.
-    pub housekeeping: Option<crate::cpus::CpuSet>,
-}
-
-/// A temperature above the limit, at which loads and measurement were ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Overheated {
-    /// When, since the first slot, in ns; negative during the warm-up.
-    pub at_ns: i64,
-    /// How hot the hottest zone was, in millidegrees Celsius.
-    pub temperature_mc: i64,
-    /// The limit, in millidegrees Celsius.
-    pub limit_mc: i64,
-}
-
-/// The clock of the samples, measured before the loop.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ClockEvidence {
-    /// `monotonic`, `tsc`, ...
-    pub name: String,
-    /// The kernel's clock source.
-    pub source: Option<String>,
-    /// Median cost of one reading, in ns.
-    pub cost_ns: f64,
-    /// Smallest step seen between two different readings, in ns.
-    pub step_ns: f64,
-    /// Frequency of the counter where one was used, in Hz.
-    pub tsc_hz: Option<f64>,
-    /// Counter against CLOCK_MONOTONIC over the whole cell, in parts per billion of disagreement.
-    pub drift_ppb: Option<f64>,
-    /// Change of CLOCK_REALTIME minus CLOCK_MONOTONIC during the cell, in ns: steps and slewing.
-    pub realtime_shift_ns: i64,
-    /// Readings that ran backwards during the calibration or the loop.
-    pub backwards: u64,
-}
-
-/// What the kernel says of one measuring thread, differences over the measuring loop.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ThreadEvidence {
-    /// Index within the cell.
-    pub thread: u32,
-    /// The CPU it was pinned to.
-    pub cpu: Option<u32>,
-    /// Policy read back from the kernel, for example `fifo 80`.
-    pub policy: String,
-    /// The time slice of a round-robin thread, in ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rr_slice_ns: Option<u64>,
-    /// Whether it only serves the measurement, as the rival of a priority inversion does: it takes no samples.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub helper: bool,
-    /// Times it slept.
-    pub voluntary_switches: u64,
-    /// Times it was preempted.
-    pub involuntary_switches: u64,
-    /// Times it changed CPU; absent where the kernel does not count.
-    pub migrations: Option<u64>,
-    /// Page faults without disk access.
-    pub minor_faults: u64,
-    /// Page faults with disk access.
-    pub major_faults: u64,
-    /// Processor time used, in ns.
-    pub cpu_ns: u64,
-    /// Time runnable but not running, in ns; absent without CONFIG_SCHED_INFO.
-    pub run_delay_ns: Option<u64>,
-}
-
-/// What limits real-time tasks on this machine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ThrottleEvidence {
-    /// /proc/sys/kernel/sched_rt_runtime_us; -1 is unlimited.
-    pub rt_runtime_us: Option<i64>,
-    /// /proc/sys/kernel/sched_rt_period_us.
-    pub rt_period_us: Option<i64>,
-    /// The deadline fair server: its budget of a period in ns, or why it is not known.
-    pub fair_server: Option<String>,
-    /// Preemptions of the probe that came about once a second.
-    pub throttle_like: u64,
-}
-
-/// A task that could delay the probe.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Foreign {
-    /// Its name.
-    pub comm: String,
-    /// Its thread id.
-    pub tid: u32,
-    /// Its policy and priority.
-    pub policy: String,
-    /// The CPU it was last seen on.
-    pub cpu: u32,
-    /// How long it ran while measured, in ns.
-    pub ran_ns: u64,
-}
-
-/// What happened in one second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Second {
-    /// Start since the first slot, in ns.
-    pub start_ns: u64,
-    /// Length in ns.
-    pub length_ns: u64,
-    /// The CPU it happened on.
-    #[serde(default)]
-    pub cpu: Option<u32>,
-    /// Stolen time in ns.
-    pub steal_ns: u64,
-    /// System management interrupts.
-    pub smi: u64,
-    /// Running time of foreign tasks in ns.
-    pub foreign_ns: u64,
 }
 
 /// What the host knows of a cell: kept apart so that equal measurements give equal records.

@@ -3,8 +3,11 @@
 use assert_cmd::Command;
 use std::process::Stdio;
 
+/// With a state directory of its own: whoever is at work on the machine, or in the test beside, is not met.
 fn latido(line: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_latido")).args(line).output().unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
+    let output = command.args(line).env("LATIDO_STATE", state.path()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }

@@ -12,3 +12,13 @@ pub enum End<F> {
     /// It could not go on.
     Failed(F),
 }
+
+impl<F> End<F> {
+    /// How it failed, if it did.
+    pub fn failure(self) -> Option<F> {
+        match self {
+            Self::Failed(failure) => Some(failure),
+            Self::Complete | Self::Stopped | Self::Sample => None,
+        }
+    }
+}

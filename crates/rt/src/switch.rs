@@ -7,7 +7,10 @@
 
 mod machine;
 
-use crate::recorder::{Phase, Recorder};
+use crate::{
+    recorder::{Phase, Recorder},
+    rounds::Task,
+};
 use core::sync::atomic::{
     AtomicBool,
     Ordering::{Acquire, Relaxed, Release},
@@ -28,17 +31,6 @@ pub const INTERRUPTED: usize = 1;
 /// How long the posting task sleeps before it looks again whether a round was announced, in ns.
 const LOOK_AGAIN_NS: u64 = 10_000;
 
-/// What the waiting task is to do.
-#[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    /// Rounds to count; `u64::MAX` for no such end.
-    pub rounds: u64,
-    /// How long to go on, in ns; `u64::MAX` for no such end.
-    pub duration_ns: u64,
-    /// How long to hand over before counting, in ns.
-    pub warmup_ns: u64,
-}
-
 /// How the posting task takes its time.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
@@ -49,8 +41,8 @@ pub struct Pace {
     pub interval_ns: u64,
 }
 
-/// Why a loop ended; the posting task is through when the waiting one has ended, and either fails when the kernel refuses to
-/// wait, to post or to sleep.
+/// Why a loop ended. The posting task is through when the waiting one has ended; either fails when the kernel refuses
+/// to wait, to post or to sleep.
 pub type End = crate::end::End<Errno>;
 
 /// How the waiting task's loop went.
@@ -69,10 +61,10 @@ pub struct Outcome {
 /// The waiting task: waits and records until its end, which it tells the posting one.
 ///
 /// The stop flag is looked at before each wait and after each interruption by a signal.
-pub fn wait(handoff: &Handoff, plan: &Plan, stop: &AtomicBool, recorder: &mut Recorder) -> Outcome {
+pub fn wait(handoff: &Handoff, task: &Task, stop: &AtomicBool, recorder: &mut Recorder) -> Outcome {
     drive(
         handoff.words(),
-        plan,
+        task,
         recorder,
         || Monotonic.now(),
         |pass, recorder| wait_by_way(handoff, pass, stop, recorder),
@@ -128,15 +120,15 @@ struct Passed {
 /// Warm-up, a fresh start, and the rounds that count.
 fn drive(
     words: &Words,
-    plan: &Plan,
+    task: &Task,
     recorder: &mut Recorder,
     now: impl Fn() -> u64,
     mut run: impl FnMut(&Pass, &mut Recorder) -> Passed,
 ) -> Outcome {
     recorder.enter(Phase::WarmUp);
     let mut passed = Passed { end: End::Complete, rounds: 0 };
-    if plan.warmup_ns > 0 {
-        let until = now().saturating_add(plan.warmup_ns);
+    if task.warmup_ns > 0 {
+        let until = now().saturating_add(task.warmup_ns);
         passed = run(&Pass { rounds: u64::MAX, until, heed_sample: false }, recorder);
         recorder.reset();
     }
@@ -144,8 +136,8 @@ fn drive(
     recorder.start_at(first_ns);
     recorder.enter(Phase::Counting);
     if passed.end == End::Complete {
-        let until = first_ns.saturating_add(plan.duration_ns);
-        passed = run(&Pass { rounds: plan.rounds, until, heed_sample: true }, recorder);
+        let until = first_ns.saturating_add(task.duration_ns);
+        passed = run(&Pass { rounds: task.rounds, until, heed_sample: true }, recorder);
     } else {
         passed.rounds = 0;
     }

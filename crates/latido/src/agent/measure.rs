@@ -1,7 +1,11 @@
 //! The measuring process: locks its memory, lets the probe measure, and ends. Once its threads are prepared it never
 //! forks.
 
-use super::{assignment::Assignment, reporter::Reporter, stage::Stage, supervise::stay_on};
+use super::{
+    assignment::{Assignment, stay_on},
+    reporter::Reporter,
+    stage::Stage,
+};
 use crate::{probe, registry};
 use anyhow::{Context, Result};
 use latido_sys::{clock, clock::Clock, memory, sched, signal};

@@ -1,32 +1,32 @@
 //! The supervisor: tunings, then loads, then the measuring process; its record completed and passed on; all put back.
 
 use super::{
-    assignment::{Assignment, assign},
+    assignment::{Assignment, assign, stay_on},
+    borrowed::Borrowed,
     heat::{Heat, TooHot},
-    journal::{Journal, Owner},
-    lock, orphans,
+    journal::Journal,
+    lock,
+    measuring::Measuring,
+    orphans,
     watch::Watch,
 };
 use crate::{
-    cell::{Cell, Level, NiceBy, Scheduling},
+    cell::{Cell, Level, Scheduling},
     cpus::CpuSet,
     load::{LOADS, Surroundings, running::Running, scratch},
     machine::{self, Machine},
-    protocol::{Body, EndStatus, Message, Progress, Reader, Writer},
-    record::{Evidence, Outcome, Overheated, Record, Skip},
+    protocol::{Body, EndStatus, Message, Progress, Writer},
+    record::{Evidence, Outcome, Overheated, Record},
     registry,
-    tuning::{Applied, TUNINGS, apply::apply, isolate},
+    tuning::isolate,
 };
 use anyhow::{Context, Result, bail};
 use latido_sys::{
     clock::Clock,
-    process,
     sched::{self, Policy},
 };
-use signal_hook::consts::SIGKILL;
 use std::{
-    io::{BufRead, BufReader, Stdin, Stdout, Write, stdin, stdout},
-    process::{Child, ChildStdin, Command, Stdio},
+    io::{BufRead, BufReader, Stdin, Stdout, stdin, stdout},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -145,11 +145,12 @@ impl Supervisor {
         out: &mut Writer<Stdout>,
     ) -> Result<Record> {
         let cell = &assignment.cell;
-        let machine = Machine::read(&machine::Root::default());
         let heat = Heat::of(crate::fault::thermal_root(), cell);
         cool(&heat)?;
         phase(out, "tuning")?;
         borrowed.tune(&cell.tuning, named, journal)?;
+        // The machine as it is measured; what the tunings found is in their changes.
+        let machine = Machine::read(&machine::Root::default());
         let entries = isolate::entries(&machine::Root::default());
         phase(out, "loading")?;
         let around = Surroundings { allowed: machine::allowed_cpus(), seed: cell.seed };
@@ -166,7 +167,10 @@ impl Supervisor {
         phase(out, "settling")?;
         self.settle(settle, &mut borrowed.loads)?;
         cool(&heat)?;
-        let mut measuring = Measuring::spawn(&Assignment { entries, ..assignment.clone() }, self.events.clone())?;
+        let events = self.events.clone();
+        let mut measuring = Measuring::spawn(&Assignment { entries, ..assignment.clone() }, move |message| {
+            events.send(Event::Measure(message)).is_ok()
+        })?;
         crate::fault::point("agent");
         let mut watch = None;
         let mut evidence = None;
@@ -286,107 +290,6 @@ impl Supervisor {
     }
 }
 
-/// What was borrowed of the machine for one cell, in the order in which it was taken.
-#[derive(Default)]
-struct Borrowed {
-    tunings: Vec<Applied>,
-    loads: Vec<Running>,
-    skipped: Vec<Skip>,
-}
-
-impl Borrowed {
-    fn tune(&mut self, level: &Level, named: &Level, journal: &mut Journal) -> Result<()> {
-        for item in &level.items {
-            let tuning = registry::build("tuning", TUNINGS, item)?;
-            match apply(tuning.as_ref(), &item.name, &machine::Root::default(), Owner::Run, journal) {
-                Ok(applied) => self.tunings.push(applied),
-                // What nobody asked for by name is not worth an error: the record says that it was not had.
-                Err(error) if !named.items.iter().any(|asked| asked.name == item.name) => {
-                    self.skipped.push(Skip { what: format!("tuning {}", item.name), why: format!("{error:#}") });
-                }
-                Err(error) => return Err(error.context(format!("tuning `{}`", item.name))),
-            }
-            crate::fault::point("agent");
-        }
-        Ok(())
-    }
-
-    /// Everything back, in reverse order.
-    fn give_back(&mut self) {
-        self.loads.iter_mut().rev().for_each(Running::stop);
-        // Whatever a load left in a session and an environment of its own was adopted by this process.
-        orphans::end();
-        while let Some(applied) = self.tunings.pop() {
-            drop(applied);
-        }
-    }
-}
-
-/// The measuring process.
-struct Measuring {
-    child: Child,
-    input: Option<ChildStdin>,
-}
-
-impl Measuring {
-    fn spawn(assignment: &Assignment, events: Sender<Event>) -> Result<Self> {
-        let own = std::env::current_exe().context("cannot find latido's own file")?;
-        let mut command = Command::new(own);
-        command.args(["agent", "--measure"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let nice = match assignment.cell.scheduling {
-            Scheduling::Other { nice, by: NiceBy::Nice } => Some(nice),
-            _ => None,
-        };
-        let manners =
-            process::Child { own_group: false, death_signal: Some(SIGKILL), reset_scheduling: nice.is_some(), nice };
-        process::prepare(&mut command, manners);
-        let mut child = command.spawn().context("cannot start the measuring process")?;
-        orphans::expect(child.id());
-        let mut input = child.stdin.take().context("the measuring process has no input")?;
-        serde_json::to_writer(&mut input, assignment)?;
-        input.write_all(b"\n")?;
-        let output = child.stdout.take().context("the measuring process has no output")?;
-        thread::spawn(move || {
-            let mut reader = Reader::new(BufReader::new(output));
-            loop {
-                let message = reader.receive();
-                let over = !matches!(message, Ok(Some(_)));
-                if events.send(Event::Measure(message)).is_err() || over {
-                    return;
-                }
-            }
-        });
-        Ok(Self { child, input: Some(input) })
-    }
-
-    /// Asks for an orderly end.
-    fn stop(&mut self) {
-        self.input = None;
-    }
-
-    fn kill(&mut self) {
-        let _ = self.child.kill();
-    }
-
-    /// How it ended, in words.
-    fn wait(&mut self) -> String {
-        self.stop();
-        match self.child.wait() {
-            Ok(status) if status.success() => "ended without an error".into(),
-            Ok(status) => format!("ended with {status}"),
-            Err(error) => format!("cannot be waited for: {error}"),
-        }
-    }
-}
-
-impl Drop for Measuring {
-    fn drop(&mut self) {
-        self.kill();
-        let _ = self.child.wait();
-        orphans::forget(self.child.id());
-    }
-}
-
 /// Adds to the measuring process's record what only the supervisor knows.
 /// `watched_from` is the zero of the evidence's times on CLOCK_MONOTONIC; a record's is its first slot.
 fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: Evidence, watched_from: u64) {
@@ -396,6 +299,7 @@ fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: E
     evidence.frequency_khz = seen.frequency_khz;
     evidence.temperature_mc = seen.temperature_mc;
     evidence.foreign = seen.foreign;
+    evidence.interrupts = seen.interrupts;
     let shift = watched_from.wrapping_sub(record.anchors.monotonic_ns).cast_signed();
     evidence.timeline = seen.timeline;
     evidence.timeline.iter_mut().for_each(|second| second.start_ns = second.start_ns.saturating_add_signed(shift));
@@ -443,15 +347,4 @@ fn priority(scheduling: Scheduling) -> Option<u8> {
         Scheduling::Fifo { prio } | Scheduling::Rr { prio } => Some(prio),
         Scheduling::Deadline { .. } => Some(100),
     }
-}
-
-/// Binds the calling thread to these CPUs; `None` changes nothing.
-pub fn stay_on(cpus: Option<&CpuSet>) {
-    let Some(cpus) = cpus else { return };
-    let mut set = rustix::thread::CpuSet::new();
-    for cpu in cpus.iter().filter(|cpu| (*cpu as usize) < rustix::thread::CpuSet::MAX_CPU) {
-        set.set(cpu as usize);
-    }
-    // Refused where a cpuset was narrowed meanwhile: then we stay where we are, which measures the same.
-    let _ = rustix::thread::sched_setaffinity(None, &set);
 }

@@ -1,6 +1,7 @@
 //! What happens on the machine while a cell is measured: once a second, from the supervisor, off the measured CPUs.
 
 mod foreign;
+mod interrupts;
 mod timeline;
 
 use super::heat;
@@ -37,6 +38,8 @@ pub struct Watch {
     thermal: Root,
     temperature: Option<i64>,
     foreign: foreign::Watched,
+    interrupts_start: Option<interrupts::Counts>,
+    interrupts_last: Option<interrupts::Counts>,
     /// The probe's own threads, whose standing still betrays others, and how long each had run at the last glance.
     probe: Vec<(PathBuf, u64)>,
     /// No search through all tasks before this.
@@ -64,6 +67,8 @@ impl Watch {
             thermal: crate::fault::thermal_root(),
             temperature: None,
             foreign: foreign::Watched::start(cpus, priority),
+            interrupts_start: interrupts::counts(&Root::default(), cpus),
+            interrupts_last: None,
             probe: threads(pid).map(|dir| (dir, 0)).collect(),
             next_search: Instant::now(),
             timeline: Timeline::default(),
@@ -91,6 +96,7 @@ impl Watch {
                 foreign_ns: foreign.get(&cpu).copied().unwrap_or(0),
             });
         }
+        self.interrupts_last = interrupts::counts(&Root::default(), &self.cpus);
         self.look_at_hardware();
         (self.last, self.tick) = (now, self.tick + 1);
         (self.steal_last, self.smi_last) = (steal, smi);
@@ -133,6 +139,8 @@ impl Watch {
         evidence.frequency_khz = self.frequency;
         evidence.temperature_mc = self.temperature.map(|highest| (highest, heat::critical(&self.thermal)));
         evidence.foreign = self.foreign.seen();
+        let looks = self.interrupts_start.as_ref().zip(self.interrupts_last.as_ref());
+        evidence.interrupts = looks.map(|(before, after)| interrupts::between(before, after));
         evidence.timeline = self.timeline.seconds();
     }
 

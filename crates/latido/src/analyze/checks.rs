@@ -82,8 +82,18 @@ pub(super) fn tunings(record: &Record, _: &Deciding) -> Judged {
     if !loose.is_empty() {
         return (Invalid, format!("not in force: {}", loose.join(", ")));
     }
-    let notes: Vec<&str> = record.tunings.iter().filter_map(|tuning| tuning.note.as_deref()).collect();
-    note_if(!notes.is_empty(), if notes.is_empty() { "in force".into() } else { notes.join(", ") })
+    let notes = record.tunings.iter().filter_map(|tuning| tuning.note.as_deref()).flat_map(|note| note.split("; "));
+    let notes: Vec<String> = notes.map(brief).collect();
+    note_if(!notes.is_empty(), if notes.is_empty() { "in force".into() } else { notes.join("; ") })
+}
+
+/// A remark that lists dozens of names, cut after the first: the record and the report's settings have them all.
+fn brief(note: &str) -> String {
+    const LONG: usize = 100;
+    match note.char_indices().nth(LONG).map(|(end, _)| note.split_at(end).0) {
+        None => note.to_owned(),
+        Some(start) => format!("{} ...", start.rsplit_once(' ').map_or(start, |(words, _)| words)),
+    }
 }
 
 pub(super) fn pinning(record: &Record, _: &Deciding) -> Judged {

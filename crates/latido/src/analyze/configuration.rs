@@ -5,7 +5,7 @@ use crate::{
     cell::Cell,
     machine::Machine,
     plan::{self, Order, Plan},
-    record::{Block, Point, Record, Sample, Series, Slots, Summary},
+    record::{Block, Evidence, Point, Record, Sample, Series, Slots, Summary, TuningRecord},
     store::{Run, SeriesData, StoredCell, codec},
     units::Ns,
 };
@@ -22,6 +22,10 @@ pub struct Configuration {
     pub cell: Cell,
     /// The machine of the first repeat.
     pub machine: Machine,
+    /// The tunings of the first repeat as they were in force.
+    pub tunings: Vec<TuningRecord>,
+    /// What was seen beside each repeat, and for how long, in ns.
+    pub evidence: Vec<(Evidence, u64)>,
     /// Names of the runs it came from with the cell numbers.
     pub members: Vec<(String, usize)>,
     /// Its quantities.
@@ -109,6 +113,8 @@ pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, load: Load<'_
                         label: String::new(),
                         cell: record.cell.clone(),
                         machine: record.machine.clone(),
+                        tunings: record.tunings.clone(),
+                        evidence: Vec::new(),
                         members: Vec::new(),
                         quantities: Vec::new(),
                     });
@@ -117,6 +123,7 @@ pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, load: Load<'_
             };
             let member = (run.meta.id.clone(), cell.number);
             found.all[at].members.push(member.clone());
+            found.all[at].evidence.push((record.quality.clone(), record.elapsed_ns));
             add(&mut parts[at], cell, record, &member, load, &mut found.problems);
         }
     }

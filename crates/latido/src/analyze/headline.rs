@@ -80,9 +80,11 @@ fn decided(
     expectations: &[ExpectJudgement],
     closest: Option<&ExpectJudgement>,
 ) -> String {
-    let expected = |one: &ExpectJudgement| match one.of_study {
-        true => of_study(one),
-        false => format!("expected {}: {}", one.text, one.detail),
+    let expected = |one: &ExpectJudgement| match &one.claim {
+        _ if one.of_study => of_study(one),
+        Some(claim) => format!("{claim}: {}", one.detail),
+        None if one.verdict == Verdict::Pass => format!("{} holds: {}", one.text, one.detail),
+        None => format!("expected {}: {}", one.text, one.detail),
     };
     let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail);
     if is_interrupted(run, verdict, cells) {
@@ -203,7 +205,7 @@ mod tests {
         let mut fixture = Fixture::new(vec![(free, vec![quiet(0)]), (probing("gap"), gap.clone())]);
         fixture.run.plan.expect.push(expect(Statistic::Mean, 50_000.0, "wakeup.latency.mean < 50us"));
         fixture.run.plan.expect.push(expect(Statistic::Max, 50_000.0, "wakeup.latency.max < 50us"));
-        insta::assert_snapshot!(said(&fixture), @"PASS: expected wakeup.latency.max < 50us: wakeup, idle, CPU 0: 24.8 us");
+        insta::assert_snapshot!(said(&fixture), @"PASS: wakeup.latency.max < 50us holds: wakeup, idle, CPU 0: 24.8 us");
         let fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (probing("gap"), gap)]);
         insta::assert_snapshot!(said(&fixture), @"PASS: wakeup, idle: worst 24.8 us of 10000 samples (latency, CPU 0), 75.2 us inside the limit of 100 us");
     }

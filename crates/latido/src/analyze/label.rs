@@ -16,6 +16,13 @@ pub fn title(cell: &Cell) -> String {
     text
 }
 
+/// The same, with the axes of the machine on which the cells of its run differ: `wakeup, busy, isolated`.
+pub fn title_among(cell: &Cell, all: &[Cell]) -> String {
+    let tunings = all.iter().any(|other| other.tuning.id != cell.tuning.id).then_some(&cell.tuning.id);
+    let kernels = all.iter().any(|other| other.kernel != cell.kernel).then_some(&cell.kernel);
+    [Some(&title(cell)), tunings, kernels].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
+}
+
 /// One label for each configuration: the axes on which they differ, in the order probe, host, kernel, tuning, load,
 /// scheduling, CPUs, limit. A single one is named by its probe and load.
 pub(super) fn labels(all: &[Configuration]) -> Vec<String> {
@@ -164,11 +171,23 @@ mod tests {
                 label: String::new(),
                 cell,
                 machine: Machine::default(),
+                tunings: Vec::new(),
+                evidence: Vec::new(),
                 members: Vec::new(),
                 quantities: Vec::new(),
             })
             .collect();
         labels(&all)
+    }
+
+    #[test]
+    fn a_cell_at_work_is_told_with_what_differs() {
+        let shared = sample::under("busy");
+        let isolated =
+            Cell { tuning: crate::cell::Level { id: "isolated".into(), items: Vec::new() }, ..shared.clone() };
+        let all = [shared.clone(), isolated.clone()];
+        assert_eq!(title_among(&isolated, &all), format!("{}, isolated", title(&isolated)));
+        assert_eq!(title_among(&shared, &all[..1]), title(&shared));
     }
 
     #[test]
@@ -193,6 +212,8 @@ mod tests {
             label: String::new(),
             cell,
             machine: Machine { hostname: "host".into(), ..Machine::default() },
+            tunings: Vec::new(),
+            evidence: Vec::new(),
             members: Vec::new(),
             quantities: Vec::new(),
         };

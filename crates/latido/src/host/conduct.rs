@@ -2,7 +2,7 @@
 
 use super::{interrupt::Interrupts, screen::Screen};
 use crate::{
-    agent::{assignment::assign, supervise::stay_on},
+    agent::assignment::{assign, stay_on},
     cell::Cell,
     cpus::CpuSet,
     protocol::{Body, EndStatus, Message},

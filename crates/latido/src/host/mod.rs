@@ -8,18 +8,19 @@ mod screen;
 mod study;
 
 use crate::{
-    agent::{lock::Lock, supervise::stay_on},
+    agent::assignment::stay_on,
     analyze::label,
     cell::Cell,
     cli::how::How,
     machine,
-    plan::{self, Plan, reserved},
+    plan::{self, Plan},
     store::{self, Draft, New, Run},
 };
 use anyhow::{Context, Result};
 use conduct::{Ended, Place};
 pub use interrupt::Interrupts;
 use latido_sys::clock::Clock;
+use preflight::Ready;
 use screen::Screen;
 use std::{path::Path, sync::OnceLock};
 
@@ -44,16 +45,15 @@ fn started_ns() -> u64 {
 /// The store cannot be written.
 pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     let cells = plan::expand(plan);
-    preflight::something_to_measure(&cells)?;
-    let lock = preflight::check(&cells, how)?;
     let root = store::root(how.store.as_deref())?;
+    let ready = preflight::check(&cells, how)?;
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let toml = plan::print::plan(plan);
     let command = how.command.clone();
     let draft = Draft::create(&root, New { plan: &plan.name, toml: &toml, cells: cells.len(), command, machine })?;
     crate::fault::point("host");
     let todo = (1..=cells.len()).collect();
-    carry_out(draft, &cells, todo, how, lock)
+    carry_out(draft, &cells, todo, how, ready)
 }
 
 /// Goes on with a run that was cut off: finished cells are kept, and a run without any left is judged and printed.
@@ -70,9 +70,9 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
         screen.say(&format!("note: run {} is finished: nothing is left to measure", run.meta.id));
         return outcome::present(outcome::judged(&run.dir)?, how, &mut screen);
     }
-    let lock = preflight::check(&cells, how)?;
+    let ready = preflight::check(&cells, how)?;
     let (draft, todo) = Draft::reopen(&run)?;
-    carry_out(draft, &cells, todo, how, lock)
+    carry_out(draft, &cells, todo, how, ready)
 }
 
 /// Reads a stored run with the plan's cells in the order in which they run.
@@ -87,13 +87,13 @@ pub fn read(dir: &Path) -> Result<Run> {
     })
 }
 
-/// Notes the cells that cannot be measured here, each with its reason; returns the others.
-fn skip(draft: &Draft, cells: &[Cell], todo: Vec<usize>) -> Result<Vec<usize>> {
+/// Notes the cells that are skipped, each with its reason; returns the others.
+fn skip(draft: &Draft, cells: &[Cell], skips: &[Option<String>], todo: Vec<usize>) -> Result<Vec<usize>> {
     let mut left = Vec::new();
     for number in todo {
-        let cell = number.checked_sub(1).and_then(|index| cells.get(index));
-        match cell.and_then(|cell| Some((cell, reserved::reason(cell)?))) {
-            Some((cell, reason)) => draft.skip_cell(number, cell, &reason)?,
+        let index = number.saturating_sub(1);
+        match cells.get(index).zip(skips.get(index).and_then(Option::as_ref)) {
+            Some((cell, reason)) => draft.skip_cell(number, cell, reason)?,
             None => left.push(number),
         }
     }
@@ -101,11 +101,11 @@ fn skip(draft: &Draft, cells: &[Cell], todo: Vec<usize>) -> Result<Vec<usize>> {
 }
 
 /// Measures what is to do; holds the run's lock until the last cell is stored.
-fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How, lock: Lock) -> Result<u8> {
+fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How, ready: Ready) -> Result<u8> {
     let interrupts = Interrupts::watch()?;
     let mut screen = Screen::new(how.quiet);
     let before = todo.len();
-    let todo = skip(&draft, cells, todo)?;
+    let todo = skip(&draft, cells, &ready.skips, todo)?;
     let count = match (todo.len(), cells.len()) {
         (1, 1) => "1 cell".into(),
         (left, all) if left == all => format!("{all} cells"),
@@ -117,6 +117,12 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How, lock
         skipped => format!(" ({skipped} skipped)"),
     };
     screen.say(&format!("run {}: {count}{skipped}, stored in {}", draft.meta.id, runs.display()));
+    if before > todo.len() {
+        let mut reasons: Vec<&String> = ready.skips.iter().flatten().collect();
+        reasons.sort();
+        reasons.dedup();
+        reasons.iter().for_each(|reason| screen.note(&format!("skipped: {reason}")));
+    }
     if let Some(banner) = outcome::permission_banner(cells) {
         screen.warn(&banner);
     }
@@ -126,7 +132,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How, lock
         let Some(cell) = number.checked_sub(1).and_then(|index| cells.get(index)) else { continue };
         let after = todo.iter().skip(done + 1).filter_map(|number| cells.get(number - 1));
         let after_ns = after.map(|cell| cell.duration.0 + cell.warmup.0).fold(0, u64::saturating_add);
-        let label = label::title(cell);
+        let label = label::title_among(cell, cells);
         let place = Place { number, cells: cells.len(), label: &label, allowed: &allowed, after_ns };
         match conduct::cell(&mut draft, cell, place, &interrupts, &mut screen)? {
             Ended::Measured => {}
@@ -139,7 +145,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How, lock
     }
     stay_on(Some(&allowed));
     screen.clear();
-    drop(lock);
+    drop(ready.lock);
     let dir = draft.dir.clone();
     let judged = outcome::finish(draft, interrupted, how, &mut screen)
         .with_context(|| format!("the cells are stored in {}", dir.display()))?;

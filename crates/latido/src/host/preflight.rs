@@ -20,58 +20,44 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Refuses a plan of which this version can measure nothing.
-///
-/// # Errors
-/// Every cell would be skipped; the reasons.
-pub fn something_to_measure(cells: &[Cell]) -> Result<()> {
-    let mut reasons: Vec<String> = Vec::new();
-    for cell in cells {
-        let Some(reason) = reserved::reason(cell) else { return Ok(()) };
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    bail!("nothing of the plan can be measured, so nothing was started: {}", reasons.join("; "))
+/// What is settled before the first cell.
+pub struct Ready {
+    /// The run's: held until the run is over, or another run could slip in between two cells.
+    pub lock: Lock,
+    /// For each cell why it is skipped, if it is.
+    pub skips: Vec<Option<String>>,
 }
 
-/// Checks CPUs, probes, tunings, load programs and the report's place on this machine, and that no other latido is at work.
-/// The lock is the run's: hold it until the run is over, or another run could slip in between two cells.
+/// Checks CPUs, probes, tunings, load programs and the report's place on this machine, and that no other latido is at
+/// work. Cells whose kernel, load or tuning cannot be had here are skipped, unless that leaves none.
 ///
 /// # Errors
 /// What cannot be had, and what to do.
-pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
+pub fn check(cells: &[Cell], how: &How) -> Result<Ready> {
+    something_left(&cells.iter().map(reserved::reason).collect::<Vec<_>>())?;
     if let Some(path) = outcome::report_path(how).filter(|_| how.output.is_some()) {
         writable(&path)?;
     }
+    // What a crash left behind must not look like somebody's setting. A latido at work holds its lock, and is named below.
+    for told in journal::recover_now().unwrap_or_default() {
+        Screen::new(how.quiet).warn(&format!("after an earlier crash: {told}"));
+    }
+    let skips = skips(cells)?;
     // Nothing is asked for what is skipped.
-    let cells: Vec<Cell> = cells.iter().filter(|cell| reserved::reason(cell).is_none()).cloned().collect();
-    let refused = admission::refusals(&cells);
+    let left = || cells.iter().zip(&skips).filter(|(_, skip)| skip.is_none()).map(|(cell, _)| cell);
+    let refused = admission::refusals(&left().cloned().collect::<Vec<_>>());
     ensure!(
         refused.is_empty(),
         "this machine refuses what the plan asks for, so nothing was started:\n  {}",
         refused.join("\n  ")
     );
-    // What a crash left behind must not look like somebody's setting. A latido at work holds its lock, and is named below.
-    for told in journal::recover_now().unwrap_or_default() {
-        Screen::new(how.quiet).warn(&format!("after an earlier crash: {told}"));
-    }
     let mut seen: Vec<(&Item, Option<&crate::cpus::CpuSet>)> = Vec::new();
     let mut loads: Vec<&Item> = Vec::new();
-    let mut tunings: Vec<&Item> = Vec::new();
-    for cell in &cells {
+    for cell in left() {
         let kind = (&cell.probe, cell.cpus.as_ref());
         if !seen.contains(&kind) {
             seen.push(kind);
             assignment::assign(cell.clone())?;
-        }
-        for item in &cell.tuning.items {
-            if !tunings.contains(&item) {
-                tunings.push(item);
-                // What a tuning wants is found by reading alone.
-                let wanted = registry::build("tuning", TUNINGS, item)?.wanted(&machine::Root::default());
-                wanted.with_context(|| format!("tuning `{}`; nothing was started", item.name))?;
-            }
         }
         for item in &cell.load.items {
             if !loads.contains(&item) {
@@ -80,7 +66,46 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
             }
         }
     }
-    lock::take("run", &format!("running `{}`", cells.first().map_or("nothing", |cell| &cell.plan)))
+    let lock = lock::take("run", &format!("running `{}`", cells.first().map_or("nothing", |cell| &cell.plan)))?;
+    Ok(Ready { lock, skips })
+}
+
+/// Why each cell cannot be measured, if it cannot: by this version, or with its tunings on this machine.
+fn skips(cells: &[Cell]) -> Result<Vec<Option<String>>> {
+    let mut asked: Vec<(&Item, Option<String>)> = Vec::new();
+    let mut skips = Vec::new();
+    for cell in cells {
+        let mut reason = reserved::reason(cell);
+        for item in &cell.tuning.items {
+            // Never asked of what is skipped anyway: it may not be in this version.
+            if reason.is_none() && !asked.iter().any(|(known, _)| known == &item) {
+                asked.push((item, refusal(item)));
+            }
+            let refused = asked.iter().find(|(known, _)| known == &item).and_then(|(_, refused)| refused.clone());
+            reason = reason.or(refused);
+        }
+        skips.push(reason);
+    }
+    something_left(&skips)?;
+    Ok(skips)
+}
+
+/// What a tuning lacks here, found by reading alone.
+fn refusal(item: &Item) -> Option<String> {
+    let wanted = registry::build("tuning", TUNINGS, item).and_then(|tuning| tuning.wanted(&machine::Root::default()));
+    wanted.err().map(|error| format!("tuning `{}`: {error:#}", item.name))
+}
+
+/// Refuses a plan of which nothing can be measured.
+fn something_left(skips: &[Option<String>]) -> Result<()> {
+    let mut reasons: Vec<&str> = Vec::new();
+    for skip in skips {
+        let Some(reason) = skip else { return Ok(()) };
+        if !reasons.contains(&reason.as_str()) {
+            reasons.push(reason);
+        }
+    }
+    bail!("nothing of the plan can be measured, so nothing was started: {}", reasons.join("; "))
 }
 
 fn program_exists(item: &Item) -> Result<()> {

@@ -16,7 +16,7 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use latido_rt::{
     Config, Reader, Snapshot,
-    compute::{self, DIFFERING, End, Plan, RESIDUAL, Size, Workspace, Wrong},
+    compute::{self, DIFFERING, Plan, RESIDUAL, Size, Workspace, Wrong},
     recorder,
 };
 use rand::{Rng, SeedableRng};
@@ -142,10 +142,7 @@ impl Probe for Compute {
                     Done {
                         first_slot_ns: outcome.first_ns,
                         ended_ns: outcome.ended_ns,
-                        failed: match outcome.end {
-                            End::Failed(wrong) => Some(sentence(wrong)),
-                            End::Complete | End::Stopped | End::Sample => None,
-                        },
+                        failed: outcome.end.failure().map(sentence),
                     }
                 })
             };

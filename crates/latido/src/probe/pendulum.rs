@@ -17,7 +17,7 @@ use latido_rt::{
     Config, Snapshot,
     pendulum::{self, FALLEN_URAD},
     recorder,
-    wakeup::{End, Schedule},
+    wakeup::Schedule,
 };
 use latido_sys::clock::Clock::Monotonic;
 use serde::{Deserialize, Serialize};
@@ -142,10 +142,7 @@ impl Probe for Balance {
                     Done {
                         first_slot_ns: outcome.first_slot_ns,
                         ended_ns: outcome.ended_ns,
-                        failed: match outcome.end {
-                            End::Failed(error) => Some(format!("the kernel refused to sleep: {error}")),
-                            End::Complete | End::Stopped | End::Sample => None,
-                        },
+                        failed: outcome.end.failure().map(|error| format!("the kernel refused to sleep: {error}")),
                     }
                 })
             };

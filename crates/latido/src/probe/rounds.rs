@@ -10,7 +10,7 @@ use crate::{
 use anyhow::{Result, anyhow, ensure};
 use latido_rt::{
     Config, Recorder, Snapshot, recorder,
-    rounds::{Channel, End, Outcome, Task},
+    rounds::{Channel, Outcome, Task},
 };
 use latido_sys::priority::Realtime;
 use serde::{Deserialize, Serialize};
@@ -103,10 +103,7 @@ pub fn done(outcome: Outcome) -> Done {
     Done {
         first_slot_ns: outcome.first_ns,
         ended_ns: outcome.ended_ns,
-        failed: match outcome.end {
-            End::Failed(refusal) => Some(refusal.to_string()),
-            End::Complete | End::Stopped | End::Sample => None,
-        },
+        failed: outcome.end.failure().map(|refusal| refusal.to_string()),
     }
 }
 

@@ -3,7 +3,7 @@
 mod options;
 pub mod partner;
 
-use super::Probe;
+use super::{Probe, rounds};
 use crate::{
     agent::{
         series::Name,
@@ -17,7 +17,7 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use latido_rt::{
     Snapshot, recorder,
-    switch::{self, End, INTERRUPTED, NOT_SLEPT, Pace, Plan},
+    switch::{self, INTERRUPTED, NOT_SLEPT, Pace},
 };
 use latido_sys::handoff::Handoff;
 use options::{Across, Between, By};
@@ -142,25 +142,21 @@ impl Probe for Switch {
         let (mut recorder, reader) = recorder::new(&stage.config(false))?;
         let name = Name { quantity: "switch".into(), cpu: Some(waiting), ..Name::default() };
         let taps = vec![Tap { name, periodic: false, reader, facts }];
-        let plan = Plan {
-            rounds: if self.switches > 0 { self.switches } else { u64::MAX },
-            duration_ns: if self.switches > 0 { u64::MAX } else { stage.cell.duration.0 },
-            warmup_ns: stage.cell.warmup.0,
-        };
+        let task = rounds::task(&stage.cell, self.switches);
         let stop = Arc::clone(&stage.stop);
         let waiter = Arc::clone(&handoff);
         let rehearse = move || -> Loop {
             let scratch = Handoff::create(waiter.way(), waiter.processes());
             let refused = scratch.map(|scratch| switch::rehearse_wait(&scratch, &mut recorder)).err();
             Box::new(move || {
-                let outcome = switch::wait(&waiter, &plan, &stop, &mut recorder);
+                let outcome = switch::wait(&waiter, &task, &stop, &mut recorder);
                 Done {
                     first_slot_ns: outcome.first_ns,
                     ended_ns: outcome.ended_ns,
-                    failed: match (outcome.end, refused) {
-                        (End::Failed(error), _) => Some(format!("the kernel refused the waiting task: {error}")),
-                        (_, Some(error)) => Some(format!("the waiting task could not be rehearsed: {error}")),
-                        (End::Complete | End::Stopped | End::Sample, None) => None,
+                    failed: {
+                        let refusal = |error| format!("the kernel refused the waiting task: {error}");
+                        let unrehearsed = |error| format!("the waiting task could not be rehearsed: {error}");
+                        outcome.end.failure().map(refusal).or_else(|| refused.map(unrehearsed))
                     },
                 }
             })

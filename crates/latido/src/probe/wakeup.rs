@@ -13,7 +13,7 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use latido_rt::{
     Recorder, recorder,
-    wakeup::{self, End, Schedule},
+    wakeup::{self, Schedule},
 };
 use latido_sys::{clock::Clock::Monotonic, signal};
 use serde::{Deserialize, Serialize};
@@ -198,10 +198,7 @@ impl Thread {
             Done {
                 first_slot_ns: outcome.first_slot_ns.wrapping_sub(offset),
                 ended_ns: outcome.ended_ns.wrapping_sub(offset),
-                failed: match outcome.end {
-                    End::Failed(error) => Some(format!("the kernel refused to sleep: {error}")),
-                    End::Complete | End::Stopped | End::Sample => None,
-                },
+                failed: outcome.end.failure().map(|error| format!("the kernel refused to sleep: {error}")),
             }
         })
     }

@@ -5,6 +5,7 @@ mod chapter;
 mod data;
 mod environment;
 mod parts;
+mod settings;
 mod trust;
 
 use super::{
@@ -22,6 +23,7 @@ use cards::{Card, Cards};
 use chapter::ChapterView;
 use environment::Environment;
 use parts::{Picture, SectionView, Table};
+use settings::{Beside, Setting};
 use trust::Group;
 
 #[derive(Template)]
@@ -43,6 +45,8 @@ struct Page<'a> {
     scaled: String,
     not_measured: &'a [NotMeasured],
     environment: Environment,
+    settings: Vec<Setting>,
+    beside: Vec<Beside>,
     data: String,
 }
 
@@ -66,6 +70,7 @@ struct RunView<'a> {
 }
 
 struct ExpectView<'a> {
+    claim: Option<&'a str>,
     text: &'a str,
     sign: &'static str,
     class: &'static str,
@@ -108,6 +113,8 @@ pub fn render(input: &ReportInput) -> Result<String> {
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
         not_measured: &input.not_measured,
         environment: Environment::of(input.configurations),
+        settings: settings::settings(input.configurations),
+        beside: settings::beside(input.configurations),
         data: data::json(input, &sections)?,
     };
     page.render().context("writing the report")
@@ -139,7 +146,14 @@ fn run<'a>(part: &super::RunPart<'a>) -> RunView<'a> {
 
 fn expectation(expectation: &crate::analyze::verdict::ExpectJudgement) -> ExpectView<'_> {
     let (sign, class, word) = cards::said(expectation.verdict);
-    ExpectView { text: &expectation.text, sign, class, word, detail: words::micro(&expectation.detail) }
+    ExpectView {
+        claim: expectation.claim.as_deref(),
+        text: &expectation.text,
+        sign,
+        class,
+        word,
+        detail: words::micro(&expectation.detail),
+    }
 }
 
 fn chapter_view(index: usize, chapter: &Chapter, input: &ReportInput) -> ChapterView {

@@ -155,6 +155,8 @@ fn configuration(label: &str, number: usize, limit: Option<u64>, recorder: Recor
         label: label.into(),
         cell: cell(label, limit),
         machine: machine("6.12.48-amd64"),
+        tunings: Vec::new(),
+        evidence: Vec::new(),
         members: vec![(RUN.to_owned(), number)],
         quantities: vec![recorder.pooled(limit)],
     }

@@ -17,6 +17,8 @@ fn bare(probe: &str, load: &str, number: usize) -> Configuration {
         label: load.into(),
         cell,
         machine: machine("6.12.48-amd64"),
+        tunings: Vec::new(),
+        evidence: Vec::new(),
         members: vec![(RUN.to_owned(), number)],
         quantities: Vec::new(),
     }

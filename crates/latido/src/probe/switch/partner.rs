@@ -95,10 +95,7 @@ pub fn run() -> Result<u8> {
 
 /// Why the posting loop could not go on, if so.
 pub fn failure(end: End) -> Option<String> {
-    match end {
-        End::Failed(error) => Some(format!("the kernel refused the posting task: {error}")),
-        End::Complete | End::Stopped | End::Sample => None,
-    }
+    end.failure().map(|error| format!("the kernel refused the posting task: {error}"))
 }
 
 fn say(what: &impl Serialize) -> Result<()> {

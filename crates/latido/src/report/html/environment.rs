@@ -123,7 +123,7 @@ fn level(level: &Level) -> String {
 }
 
 /// As the command line names it: `stress-ng:sleep=16`.
-fn item(item: &Item) -> String {
+pub(super) fn item(item: &Item) -> String {
     let separator = if item.options.is_empty() { "" } else { ":" };
     format!("{}{separator}{}", item.name, options(item, ","))
 }

@@ -1,0 +1,58 @@
+//! What a cell borrows of the machine: tunings and loads, given back in reverse order.
+
+use super::{
+    journal::{Journal, Owner},
+    orphans,
+};
+use crate::{
+    cell::Level,
+    load::running::Running,
+    machine,
+    record::Skip,
+    registry,
+    tuning::{Applied, TUNINGS, apply::apply},
+};
+use anyhow::Result;
+
+/// What was borrowed of the machine for one cell, in the order in which it was taken.
+#[derive(Default)]
+pub struct Borrowed {
+    /// In force.
+    pub tunings: Vec<Applied>,
+    /// At work.
+    pub loads: Vec<Running>,
+    /// What could not be had and was not asked for by name.
+    pub skipped: Vec<Skip>,
+}
+
+impl Borrowed {
+    /// Applies the tunings of a level; `named` are those that a person asked for.
+    ///
+    /// # Errors
+    /// One that was asked for is refused.
+    pub fn tune(&mut self, level: &Level, named: &Level, journal: &mut Journal) -> Result<()> {
+        for item in &level.items {
+            let tuning = registry::build("tuning", TUNINGS, item)?;
+            match apply(tuning.as_ref(), &item.name, &machine::Root::default(), Owner::Run, journal) {
+                Ok(applied) => self.tunings.push(applied),
+                // What nobody asked for by name is not worth an error: the record says that it was not had.
+                Err(error) if !named.items.iter().any(|asked| asked.name == item.name) => {
+                    self.skipped.push(Skip { what: format!("tuning {}", item.name), why: format!("{error:#}") });
+                }
+                Err(error) => return Err(error.context(format!("tuning `{}`", item.name))),
+            }
+            crate::fault::point("agent");
+        }
+        Ok(())
+    }
+
+    /// Everything back, in reverse order.
+    pub fn give_back(&mut self) {
+        self.loads.iter_mut().rev().for_each(Running::stop);
+        // Whatever a load left in a session and an environment of its own was adopted by this process.
+        orphans::end();
+        while let Some(applied) = self.tunings.pop() {
+            drop(applied);
+        }
+    }
+}
