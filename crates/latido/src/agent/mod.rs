@@ -6,11 +6,13 @@
 
 pub mod admission;
 pub mod assignment;
+mod borrowed;
 mod clocks;
 pub mod heat;
 pub mod journal;
 pub mod lock;
 pub mod measure;
+mod measuring;
 pub mod orphans;
 pub mod permission;
 pub mod reporter;

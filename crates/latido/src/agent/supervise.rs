@@ -2,31 +2,31 @@
 
 use super::{
     assignment::{Assignment, assign},
+    borrowed::Borrowed,
     heat::{Heat, TooHot},
-    journal::{Journal, Owner},
-    lock, orphans,
+    journal::Journal,
+    lock,
+    measuring::Measuring,
+    orphans,
     watch::Watch,
 };
 use crate::{
-    cell::{Cell, Level, NiceBy, Scheduling},
+    cell::{Cell, Level, Scheduling},
     cpus::CpuSet,
     load::{LOADS, Surroundings, running::Running, scratch},
     machine::{self, Machine},
-    protocol::{Body, EndStatus, Message, Progress, Reader, Writer},
-    record::{Evidence, Outcome, Overheated, Record, Skip},
+    protocol::{Body, EndStatus, Message, Progress, Writer},
+    record::{Evidence, Outcome, Overheated, Record},
     registry,
-    tuning::{Applied, TUNINGS, apply::apply, isolate},
+    tuning::isolate,
 };
 use anyhow::{Context, Result, bail};
 use latido_sys::{
     clock::Clock,
-    process,
     sched::{self, Policy},
 };
-use signal_hook::consts::SIGKILL;
 use std::{
-    io::{BufRead, BufReader, Stdin, Stdout, Write, stdin, stdout},
-    process::{Child, ChildStdin, Command, Stdio},
+    io::{BufRead, BufReader, Stdin, Stdout, stdin, stdout},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -46,7 +46,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const CLOSE_LOOK: Duration = Duration::from_millis(10);
 
 /// What reaches the supervisor while a cell runs.
-enum Event {
+pub(super) enum Event {
     /// The host wants an orderly end, or is gone.
     Stop,
     /// From the measuring process; `None` is the end of its stream.
@@ -130,7 +130,9 @@ impl Supervisor {
             out.send(Body::Error { message })?;
         }
         crate::fault::point("agent");
-        let record = result?;
+        let mut record = result?;
+        // Some tell what they did at their end.
+        record.load = borrowed.loads.iter().map(Running::record).collect();
         out.send(Body::Record(Box::new(record)))?;
         crate::fault::point("agent");
         Ok(())
@@ -194,11 +196,7 @@ impl Supervisor {
                         if progress.phase == "measuring" && watch.is_none() {
                             borrowed.loads.iter_mut().for_each(Running::measuring_starts);
                             watched_from = Clock::Monotonic.now();
-                            watch = Some(Watch::start(
-                                &measured_cpus(cell),
-                                priority(cell.scheduling),
-                                measuring.child.id(),
-                            ));
+                            watch = Some(Watch::start(&measured_cpus(cell), priority(cell.scheduling), measuring.id()));
                             last_look = Instant::now();
                         }
                         if progress.phase == "finishing" && evidence.is_none() {
@@ -283,107 +281,6 @@ impl Supervisor {
                 self.stopping = true;
             }
         }
-    }
-}
-
-/// What was borrowed of the machine for one cell, in the order in which it was taken.
-#[derive(Default)]
-struct Borrowed {
-    tunings: Vec<Applied>,
-    loads: Vec<Running>,
-    skipped: Vec<Skip>,
-}
-
-impl Borrowed {
-    fn tune(&mut self, level: &Level, named: &Level, journal: &mut Journal) -> Result<()> {
-        for item in &level.items {
-            let tuning = registry::build("tuning", TUNINGS, item)?;
-            match apply(tuning.as_ref(), &item.name, &machine::Root::default(), Owner::Run, journal) {
-                Ok(applied) => self.tunings.push(applied),
-                // What nobody asked for by name is not worth an error: the record says that it was not had.
-                Err(error) if !named.items.iter().any(|asked| asked.name == item.name) => {
-                    self.skipped.push(Skip { what: format!("tuning {}", item.name), why: format!("{error:#}") });
-                }
-                Err(error) => return Err(error.context(format!("tuning `{}`", item.name))),
-            }
-            crate::fault::point("agent");
-        }
-        Ok(())
-    }
-
-    /// Everything back, in reverse order.
-    fn give_back(&mut self) {
-        self.loads.iter_mut().rev().for_each(Running::stop);
-        // Whatever a load left in a session and an environment of its own was adopted by this process.
-        orphans::end();
-        while let Some(applied) = self.tunings.pop() {
-            drop(applied);
-        }
-    }
-}
-
-/// The measuring process.
-struct Measuring {
-    child: Child,
-    input: Option<ChildStdin>,
-}
-
-impl Measuring {
-    fn spawn(assignment: &Assignment, events: Sender<Event>) -> Result<Self> {
-        let own = std::env::current_exe().context("cannot find latido's own file")?;
-        let mut command = Command::new(own);
-        command.args(["agent", "--measure"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let nice = match assignment.cell.scheduling {
-            Scheduling::Other { nice, by: NiceBy::Nice } => Some(nice),
-            _ => None,
-        };
-        let manners =
-            process::Child { own_group: false, death_signal: Some(SIGKILL), reset_scheduling: nice.is_some(), nice };
-        process::prepare(&mut command, manners);
-        let mut child = command.spawn().context("cannot start the measuring process")?;
-        orphans::expect(child.id());
-        let mut input = child.stdin.take().context("the measuring process has no input")?;
-        serde_json::to_writer(&mut input, assignment)?;
-        input.write_all(b"\n")?;
-        let output = child.stdout.take().context("the measuring process has no output")?;
-        thread::spawn(move || {
-            let mut reader = Reader::new(BufReader::new(output));
-            loop {
-                let message = reader.receive();
-                let over = !matches!(message, Ok(Some(_)));
-                if events.send(Event::Measure(message)).is_err() || over {
-                    return;
-                }
-            }
-        });
-        Ok(Self { child, input: Some(input) })
-    }
-
-    /// Asks for an orderly end.
-    fn stop(&mut self) {
-        self.input = None;
-    }
-
-    fn kill(&mut self) {
-        let _ = self.child.kill();
-    }
-
-    /// How it ended, in words.
-    fn wait(&mut self) -> String {
-        self.stop();
-        match self.child.wait() {
-            Ok(status) if status.success() => "ended without an error".into(),
-            Ok(status) => format!("ended with {status}"),
-            Err(error) => format!("cannot be waited for: {error}"),
-        }
-    }
-}
-
-impl Drop for Measuring {
-    fn drop(&mut self) {
-        self.kill();
-        let _ = self.child.wait();
-        orphans::forget(self.child.id());
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     cell::Cell,
     machine::Machine,
     plan::{self, Order, Plan},
-    record::{Block, Point, Record, Sample, Series, Slots, Summary},
+    record::{Block, LoadRecord, Point, Record, Sample, Series, Slots, Summary},
     store::{Run, SeriesData, StoredCell, codec},
     units::Ns,
 };
@@ -24,6 +24,8 @@ pub struct Configuration {
     pub machine: Machine,
     /// Names of the runs it came from with the cell numbers.
     pub members: Vec<(String, usize)>,
+    /// Its loads as they ran, repeat after repeat.
+    pub loads: Vec<LoadRecord>,
     /// Its quantities.
     pub quantities: Vec<Pooled>,
 }
@@ -110,6 +112,7 @@ pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, load: Load<'_
                         cell: record.cell.clone(),
                         machine: record.machine.clone(),
                         members: Vec::new(),
+                        loads: Vec::new(),
                         quantities: Vec::new(),
                     });
                     found.all.len() - 1
@@ -117,6 +120,7 @@ pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, load: Load<'_
             };
             let member = (run.meta.id.clone(), cell.number);
             found.all[at].members.push(member.clone());
+            found.all[at].loads.extend(record.load.iter().cloned());
             add(&mut parts[at], cell, record, &member, load, &mut found.problems);
         }
     }

@@ -165,6 +165,7 @@ mod tests {
                 cell,
                 machine: Machine::default(),
                 members: Vec::new(),
+                loads: Vec::new(),
                 quantities: Vec::new(),
             })
             .collect();
@@ -194,6 +195,7 @@ mod tests {
             cell,
             machine: Machine { hostname: "host".into(), ..Machine::default() },
             members: Vec::new(),
+            loads: Vec::new(),
             quantities: Vec::new(),
         };
         let all: Vec<Configuration> = cells.into_iter().map(configuration).collect();

@@ -156,6 +156,7 @@ fn configuration(label: &str, number: usize, limit: Option<u64>, recorder: Recor
         cell: cell(label, limit),
         machine: machine("6.12.48-amd64"),
         members: vec![(RUN.to_owned(), number)],
+        loads: Vec::new(),
         quantities: vec![recorder.pooled(limit)],
     }
 }

@@ -18,6 +18,7 @@ fn bare(probe: &str, load: &str, number: usize) -> Configuration {
         cell,
         machine: machine("6.12.48-amd64"),
         members: vec![(RUN.to_owned(), number)],
+        loads: Vec::new(),
         quantities: Vec::new(),
     }
 }

@@ -1,0 +1,55 @@
+//! What is borrowed of the machine for one cell: tunings and loads, taken in order and given back in reverse.
+
+use super::{
+    journal::{Journal, Owner},
+    orphans,
+};
+use crate::{
+    cell::Level,
+    load::running::Running,
+    machine,
+    record::Skip,
+    registry,
+    tuning::{Applied, TUNINGS, apply::apply},
+};
+use anyhow::Result;
+
+/// What was borrowed of the machine for one cell, in the order in which it was taken.
+#[derive(Default)]
+pub(super) struct Borrowed {
+    pub tunings: Vec<Applied>,
+    pub loads: Vec<Running>,
+    pub skipped: Vec<Skip>,
+}
+
+impl Borrowed {
+    /// Applies the tunings of a level; `named` are those that somebody asked for.
+    ///
+    /// # Errors
+    /// One that was asked for cannot be had.
+    pub fn tune(&mut self, level: &Level, named: &Level, journal: &mut Journal) -> Result<()> {
+        for item in &level.items {
+            let tuning = registry::build("tuning", TUNINGS, item)?;
+            match apply(tuning.as_ref(), &item.name, &machine::Root::default(), Owner::Run, journal) {
+                Ok(applied) => self.tunings.push(applied),
+                // What nobody asked for by name is not worth an error: the record says that it was not had.
+                Err(error) if !named.items.iter().any(|asked| asked.name == item.name) => {
+                    self.skipped.push(Skip { what: format!("tuning {}", item.name), why: format!("{error:#}") });
+                }
+                Err(error) => return Err(error.context(format!("tuning `{}`", item.name))),
+            }
+            crate::fault::point("agent");
+        }
+        Ok(())
+    }
+
+    /// Everything back, in reverse order.
+    pub fn give_back(&mut self) {
+        self.loads.iter_mut().rev().for_each(Running::finish);
+        // Whatever a load left in a session and an environment of its own was adopted by this process.
+        orphans::end();
+        while let Some(applied) = self.tunings.pop() {
+            drop(applied);
+        }
+    }
+}
