@@ -34,7 +34,7 @@ impl Seconds {
     /// A report arrived.
     pub fn tell(&mut self, counts: &Counts, at_ns: u64) {
         let now = Moment { counts: counts.clone(), at_ns };
-        let first = self.first.get_or_insert_with(|| now.clone());
+        let first = &*self.first.get_or_insert_with(|| now.clone());
         let begin = self.second.as_ref().map_or(first, |(_, end)| end);
         if span(begin, &now) >= SECOND {
             let next = (begin.clone(), now.clone());
