@@ -69,8 +69,7 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
         running.finish();
         let record = running.record();
         let used = record.cpu_ns.map_or_else(String::new, |ns| format!(", used {} of processor time", Ns(ns)));
-        let counts = record.achieved.iter().map(|(name, count)| format!(", {name} {count}")).collect::<String>();
-        tell(&format!("{}: {}{used}{counts}", record.item.name, rate::of_load(&record)));
+        tell(&format!("{}: {}{used}", record.item.name, rate::of_load(&record)));
     }
     Ok(if interrupts.count() > 0 && duration.is_some() { crate::host::INTERRUPTED } else { 0 })
 }
