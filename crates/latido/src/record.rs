@@ -270,6 +270,30 @@ pub struct LoadRecord {
     /// reports): whole numbers. Empty for a load that keeps no account.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub achieved: BTreeMap<String, i64>,
+    /// How fast it did it, by the same names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rates: BTreeMap<String, Rate>,
+    /// Why there are no rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unaccounted: Option<String>,
+}
+
+/// How much of something a load did in a second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    /// Per second, over all of `over_ns`.
+    pub mean: f64,
+    /// In its slowest second; absent where it does not tell every second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest: Option<f64>,
+    /// In its fastest second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fastest: Option<f64>,
+    /// The time that the mean is of, in ns.
+    pub over_ns: u64,
+    /// Whether that is the load's whole life, since it tells at its end alone, and not the measured part of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole_life: bool,
 }
 
 /// A tuning as it was in force.

@@ -6,7 +6,7 @@ use common::{World, json};
 use latido::{
     analyze::{trust::CHECKS, verdict::Verdict},
     plan::{self, parse::parse},
-    record::{Change, Foreign, LoadRecord, Second, SeriesFiles, Skip, ThreadEvidence, TuningRecord},
+    record::{Change, Foreign, LoadRecord, Rate, Second, SeriesFiles, Skip, ThreadEvidence, TuningRecord},
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, fs};
@@ -30,13 +30,19 @@ fn unnamed(document: &str, keys: impl IntoIterator<Item = String>) -> Vec<String
 /// Every key of a JSON value as a path, arrays left out; below a table of free names there is nothing to document.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     const FREE: &[&str] = &["options", "quantiles", "facts", "labels"];
+    /// Tables of free names whose values are alike.
+    const ALIKE: &[&str] = &["rates"];
     match value {
         Value::Array(all) => all.iter().for_each(|one| paths(one, path, found)),
         Value::Object(map) => {
             for (key, one) in map {
                 let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                if !FREE.contains(&key.as_str()) {
-                    paths(one, &path, found);
+                match one {
+                    Value::Object(alike) if ALIKE.contains(&key.as_str()) => {
+                        alike.values().for_each(|one| paths(one, &path, found));
+                    }
+                    _ if FREE.contains(&key.as_str()) => {}
+                    one => paths(one, &path, found),
                 }
                 found.insert(path);
             }
@@ -80,6 +86,7 @@ fn every_key_of_a_stored_run_is_documented() {
     let item = latido::cell::Item::default();
     let change = Change { knob: String::new(), original: String::new(), new: String::new() };
     let tuning = TuningRecord { item: item.clone(), changes: vec![change], in_force: true, note: None };
+    let rate = Rate { mean: 1.0, slowest: Some(1.0), fastest: Some(1.0), over_ns: 1, whole_life: true };
     let load = LoadRecord {
         item,
         argv: vec![],
@@ -89,6 +96,8 @@ fn every_key_of_a_stored_run_is_documented() {
         died: None,
         cpu_ns: None,
         achieved: [("elapsed_ns".to_string(), 1)].into(),
+        rates: [("work".to_string(), rate)].into(),
+        unaccounted: Some(String::new()),
         commands: vec![String::new()],
     };
     let thread = ThreadEvidence { rr_slice_ns: Some(1), helper: true, ..ThreadEvidence::default() };

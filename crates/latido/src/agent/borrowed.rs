@@ -48,7 +48,7 @@ impl Borrowed {
 
     /// Everything back, in reverse order.
     pub fn give_back(&mut self) {
-        self.loads.iter_mut().rev().for_each(Running::stop);
+        self.loads.iter_mut().rev().for_each(Running::finish);
         // Whatever a load left in a session and an environment of its own was adopted by this process.
         orphans::end();
         while let Some(applied) = self.tunings.pop() {

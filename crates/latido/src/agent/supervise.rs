@@ -130,7 +130,9 @@ impl Supervisor {
             out.send(Body::Error { message })?;
         }
         crate::fault::point("agent");
-        let record = result?;
+        let mut record = result?;
+        // Some tell what they did at their end.
+        record.load = borrowed.loads.iter().map(Running::record).collect();
         out.send(Body::Record(Box::new(record)))?;
         crate::fault::point("agent");
         Ok(())

@@ -5,7 +5,7 @@ use crate::{
     cell::Cell,
     machine::Machine,
     plan::{self, Order, Plan},
-    record::{Block, Evidence, Point, Record, Sample, Series, Slots, Summary, TuningRecord},
+    record::{Block, Evidence, LoadRecord, Point, Record, Sample, Series, Slots, Summary, TuningRecord},
     store::{Run, SeriesData, StoredCell, codec},
     units::Ns,
 };
@@ -28,6 +28,8 @@ pub struct Configuration {
     pub evidence: Vec<(Evidence, u64)>,
     /// Names of the runs it came from with the cell numbers.
     pub members: Vec<(String, usize)>,
+    /// Its loads as they ran, repeat after repeat.
+    pub loads: Vec<LoadRecord>,
     /// Its quantities.
     pub quantities: Vec<Pooled>,
 }
@@ -116,6 +118,7 @@ pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, load: Load<'_
                         tunings: record.tunings.clone(),
                         evidence: Vec::new(),
                         members: Vec::new(),
+                        loads: Vec::new(),
                         quantities: Vec::new(),
                     });
                     found.all.len() - 1
@@ -124,6 +127,7 @@ pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, load: Load<'_
             let member = (run.meta.id.clone(), cell.number);
             found.all[at].members.push(member.clone());
             found.all[at].evidence.push((record.quality.clone(), record.elapsed_ns));
+            found.all[at].loads.extend(record.load.iter().cloned());
             add(&mut parts[at], cell, record, &member, load, &mut found.problems);
         }
     }

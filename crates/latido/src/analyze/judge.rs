@@ -230,6 +230,8 @@ mod tests {
             died: None,
             cpu_ns: None,
             achieved: Default::default(),
+            rates: Default::default(),
+            unaccounted: None,
             commands: vec![],
         });
         assert_eq!(judged(&fixture).verdict, Verdict::Contaminated);

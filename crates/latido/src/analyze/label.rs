@@ -174,6 +174,7 @@ mod tests {
                 tunings: Vec::new(),
                 evidence: Vec::new(),
                 members: Vec::new(),
+                loads: Vec::new(),
                 quantities: Vec::new(),
             })
             .collect();
@@ -215,6 +216,7 @@ mod tests {
             tunings: Vec::new(),
             evidence: Vec::new(),
             members: Vec::new(),
+            loads: Vec::new(),
             quantities: Vec::new(),
         };
         let all: Vec<Configuration> = cells.into_iter().map(configuration).collect();

@@ -176,6 +176,8 @@ mod tests {
             died,
             cpu_ns: None,
             achieved: Default::default(),
+            rates: Default::default(),
+            unaccounted: None,
             commands: vec![],
         });
     }

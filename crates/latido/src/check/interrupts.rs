@@ -96,15 +96,11 @@ fn placement(view: &View) -> Finding {
     if others.is_empty() {
         return finding.advise("leave a CPU for them: measure fewer CPUs");
     }
-    let numbers: Vec<String> = there.iter().map(|line| line.number.to_string()).collect();
-    let finding = finding
-        .run(format!(
-            "for i in {}; do echo {others} | sudo tee /proc/irq/$i/smp_affinity_list; done",
-            numbers.join(" ")
-        ))
-        .boot(format!("irqaffinity={others}"));
+    let finding = finding.tune(format!("irqs:{measured}")).boot(format!("irqaffinity={others}"));
     match balancer(view.root) {
-        true => finding.run("sudo systemctl stop irqbalance").advise("irqbalance runs and would move them back"),
+        true => finding
+            .run("sudo systemctl stop irqbalance")
+            .advise("irqbalance runs: until it is stopped, or told to keep off, the tuning is refused"),
         false => finding,
     }
 }
@@ -138,8 +134,7 @@ mod tests {
         let found = placed(&tree, Some("2-3"));
         assert_eq!(found.severity, Severity::Warning);
         assert_eq!(found.state, format!("CPUs 2,3 serve 1 of {count}: 24 (nvme0q1)"));
-        let command = "for i in 24; do echo 0,1 | sudo tee /proc/irq/$i/smp_affinity_list; done";
-        assert_eq!(found.remedies[0], super::super::Remedy::Run(command.into()));
+        assert_eq!(found.remedies[0], super::super::Remedy::Tune("irqs:2,3".into()));
         assert_eq!(placed(&tree, Some("2")).severity, Severity::Ok);
         assert_eq!(placed(&tree, None).severity, Severity::Advice);
         tree.write("proc/77/comm", "irqbalance\n");

@@ -28,7 +28,7 @@ fn preemption(view: &View) -> Finding {
     if found.dynamic && matches!(severity, Severity::Warning | Severity::Unknown) {
         finding = finding.boot("preempt=full");
         if view.root.exists("sys/kernel/debug/sched/preempt") {
-            finding = finding.run("echo full | sudo tee /sys/kernel/debug/sched/preempt");
+            finding = finding.tune("preempt:full");
         }
     }
     // A container's packages bring no kernel.

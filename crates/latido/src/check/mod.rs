@@ -97,6 +97,8 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remedy {
+    /// A tuning of latido's, as a word: `throttle:off`.
+    Tune(String),
     /// A shell command.
     Run(String),
     /// A kernel boot parameter.
@@ -124,6 +126,11 @@ impl Finding {
 
     fn unknown(reason: impl Into<String>) -> Self {
         Self::new(Severity::Unknown, reason)
+    }
+
+    fn tune(mut self, word: impl Into<String>) -> Self {
+        self.remedies.push(Remedy::Tune(word.into()));
+        self
     }
 
     fn run(mut self, command: impl Into<String>) -> Self {

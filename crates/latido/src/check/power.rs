@@ -1,7 +1,7 @@
 //! Power saving: frequency, turbo, idle states.
 
 use super::{Check, Finding, Severity, View};
-use crate::machine::Layer;
+use crate::machine::{FrequencyPolicy, Layer};
 
 pub(super) fn is_guest(view: &View) -> bool {
     matches!(view.machine.hypervisor, Some(Layer::Present(_)))
@@ -27,19 +27,21 @@ fn frequency(view: &View) -> Finding {
         return left_to_others(view);
     }
     let state = view.machine.frequency_summary();
-    // A range of one frequency is as good as the governor.
-    let fixed = policies.iter().all(|policy| {
-        policy.governor.as_deref() == Some("performance")
-            || (policy.min_khz.is_some() && policy.min_khz == policy.max_khz)
-    });
-    if fixed {
+    if fixed(policies) {
         return Finding::ok(state);
     }
     if policies.iter().any(|policy| policy.governor.is_none()) {
         return Finding::unknown(state);
     }
-    Finding::new(Severity::Warning, state)
-        .run("echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor")
+    Finding::new(Severity::Warning, state).tune("frequency:performance")
+}
+
+/// A range of one frequency is as good as the governor.
+fn fixed(policies: &[FrequencyPolicy]) -> bool {
+    policies.iter().all(|policy| {
+        policy.governor.as_deref() == Some("performance")
+            || (policy.min_khz.is_some() && policy.min_khz == policy.max_khz)
+    })
 }
 
 pub const TURBO: Check = Check {
@@ -53,12 +55,11 @@ fn turbo(view: &View) -> Finding {
     let frequency = &view.machine.frequency;
     match (frequency.boost, &frequency.policies) {
         (Some(false), _) => Finding::ok("off"),
-        (Some(true), _) if view.root.exists("sys/devices/system/cpu/intel_pstate/no_turbo") => {
-            Finding::new(Severity::Advice, "on").run("echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo")
+        // Who changes the governor changes this with it.
+        (Some(true), Some(policies)) if !fixed(policies) => {
+            Finding::new(Severity::Advice, "on").tune("frequency:performance")
         }
-        (Some(true), _) => {
-            Finding::new(Severity::Advice, "on").run("echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost")
-        }
+        (Some(true), _) => Finding::new(Severity::Advice, "on").tune("frequency:as-is,turbo=off"),
         (None, Some(policies)) if policies.is_empty() => left_to_others(view),
         (None, Some(_)) => Finding::ok("no switch for it"),
         (None, None) => Finding::unknown("/sys/devices/system/cpu is not readable"),
@@ -96,6 +97,6 @@ fn idle(view: &View) -> Finding {
             .advise("run latido with sudo"),
         None => Finding::new(Severity::Warning, format!("{deepest}; there is no /dev/cpu_dma_latency"))
             .advise("in a container, start it with --device=/dev/cpu_dma_latency")
-            .run("sudo cpupower idle-set -D 2"),
+            .tune("cstates:disable"),
     }
 }

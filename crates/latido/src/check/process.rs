@@ -14,6 +14,8 @@ pub struct Process {
     pub name: String,
     /// Its command line; absent for a kernel thread.
     pub command: Option<String>,
+    /// Whether it is a thread of the kernel, which has no memory of its own.
+    pub kernel: bool,
     /// Locked memory, in KiB.
     pub locked_kib: Option<u64>,
     /// Memory present, in KiB.
@@ -100,6 +102,7 @@ impl Process {
         Ok(Self {
             pid,
             name: field(&status, "Name").unwrap_or_default().into(),
+            kernel: flags(root, pid).is_some_and(|flags| flags & PF_KTHREAD != 0),
             command: command.map(|line| line.replace('\0', " ")),
             locked_kib: kib("VmLck"),
             resident_kib: kib("VmRSS"),
@@ -107,6 +110,15 @@ impl Process {
             threads,
         })
     }
+}
+
+/// A thread of the kernel (include/linux/sched.h).
+const PF_KTHREAD: u64 = 0x0020_0000;
+
+/// The kernel's flags of a process: field 9 of its stat file.
+fn flags(root: &Root, pid: u32) -> Option<u64> {
+    let stat = root.read(&format!("proc/{pid}/stat"))?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(6)?.parse().ok()
 }
 
 fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
@@ -225,6 +237,22 @@ pub(super) mod tests {
         assert_eq!((loop_.minor_faults, loop_.major_faults, loop_.last_cpu), (Some(120), Some(2), Some(1)));
         assert_eq!((loop_.voluntary_switches, loop_.involuntary_switches), (Some(900), Some(3)));
         assert_eq!((loop_.timer_slack_ns, loop_.cpus.clone()), (Some(50_000), Some("3".parse().unwrap())));
+    }
+
+    #[test]
+    fn one_that_ended_meanwhile_is_an_error_and_a_kernel_thread_is_known() {
+        let tree = fixture::desktop();
+        write(&tree, 77, "motor", 0, 0, "0-3");
+        assert!(!Process::read(&tree.root, 77).unwrap().kernel);
+        tree.write("proc/77/stat", "77 (a b) c) S 2 0 0 0 -1 69238880 0 0\n");
+        assert!(Process::read(&tree.root, 77).unwrap().kernel);
+        // A thread without its files has just ended; so has a process without threads.
+        std::fs::create_dir_all(tree.root.path("proc/77/task/78")).unwrap();
+        assert_eq!(Process::read(&tree.root, 77).unwrap().threads.len(), 1);
+        std::fs::remove_dir_all(tree.root.path("proc/77/task/77")).unwrap();
+        assert_eq!(Process::read(&tree.root, 77).unwrap_err().to_string(), "process 77 ended");
+        std::fs::remove_file(tree.root.path("proc/77/status")).unwrap();
+        assert!(Process::read(&tree.root, 77).is_err());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{
     surroundings::group_limits,
 };
 use crate::machine::{Machine, Root};
+use std::collections::BTreeMap;
 
 /// A question to a program.
 struct Question {
@@ -125,6 +126,7 @@ fn priority(asked: &Asked) -> Finding {
 fn memory(asked: &Asked) -> Finding {
     let remedy = "call mlockall(MCL_CURRENT | MCL_FUTURE) at the start of the program; nobody else can do it";
     match (asked.process.locked_kib, asked.process.resident_kib) {
+        (None, _) if asked.process.kernel => Finding::ok("the kernel's memory never goes away"),
         (None, _) => Finding::unknown("it has no memory of its own, or that is not readable"),
         (Some(0), _) => Finding::new(Severity::Warning, "nothing is locked").advise(remedy),
         // Some pages, such as those of devices, are never counted as locked.
@@ -151,6 +153,7 @@ fn faults(asked: &Asked) -> Finding {
 
 fn swap(asked: &Asked) -> Finding {
     match asked.process.swapped_kib {
+        None if asked.process.kernel => Finding::ok("the kernel's memory never goes away"),
         None => Finding::unknown("it has no memory of its own, or that is not readable"),
         Some(0) => Finding::ok("nothing of it"),
         Some(kib) => Finding::new(Severity::Warning, format!("{kib} KiB of it")).run("sudo swapoff -a"),
@@ -169,7 +172,13 @@ fn affinity(asked: &Asked) -> Finding {
         .collect();
     match loose.first() {
         None if asked.realtime().next().is_none() => Finding::ok("no real-time thread to pin"),
-        None => Finding::ok("each real-time thread has a CPU of its own choice"),
+        None => match crowd(asked) {
+            Some((cpu, threads)) if online > 1 => {
+                Finding::new(Severity::Advice, format!("bound to CPU {cpu} together: {}", named(threads)))
+                    .advise("of those that share a CPU only the most urgent runs: give each a CPU of its own")
+            }
+            _ => Finding::ok("each real-time thread is bound to one CPU"),
+        },
         Some(_) if online == 1 => Finding::ok("there is only one CPU"),
         Some(first) => {
             let free = isolated.iter().next().or_else(|| asked.machine.cpu.online.as_ref()?.iter().last());
@@ -188,6 +197,16 @@ fn affinity(asked: &Asked) -> Finding {
             }
         }
     }
+}
+
+/// The CPU to which most real-time threads are bound, where they are several.
+fn crowd<'a>(asked: &'a Asked) -> Option<(u32, Vec<&'a Thread>)> {
+    let mut of_cpu: BTreeMap<u32, Vec<&Thread>> = BTreeMap::new();
+    for thread in asked.realtime() {
+        let cpus = thread.cpus.iter().filter(|cpus| cpus.len() == 1).flat_map(|cpus| cpus.iter());
+        cpus.for_each(|cpu| of_cpu.entry(cpu).or_default().push(thread));
+    }
+    of_cpu.into_iter().filter(|(_, threads)| threads.len() > 1).max_by_key(|(_, threads)| threads.len())
 }
 
 fn preemptions(asked: &Asked) -> Finding {
@@ -291,6 +310,9 @@ mod tests {
         let tree = fixture::board();
         write(&tree, 77, "motor", 1, 80, "3");
         assert_eq!(severity(&ask(&tree), "affinity"), Severity::Ok);
+        write(&tree, 78, "second", 1, 70, "3");
+        let shared = ask(&tree).into_iter().find(|point| point.check == "affinity").unwrap();
+        assert_eq!(shared.state, "bound to CPU 3 together: 77 (motor), 78 (second)");
         write(&tree, 77, "motor", 1, 80, "1");
         assert_eq!(severity(&ask(&tree), "affinity"), Severity::Advice);
     }

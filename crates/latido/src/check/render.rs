@@ -28,7 +28,35 @@ pub fn json(machine: &Machine, points: &[Point]) -> String {
 }
 
 pub fn table(machine: &Machine, points: &[Point], style: Style) -> String {
-    headline(machine, points, style.color) + &list(points, style)
+    headline(machine, points, style.color) + &list(points, style) + &together(points)
+}
+
+/// All tunings and all boot parameters once more, each in one line to copy.
+fn together(points: &[Point]) -> String {
+    let (mut tunings, mut parameters): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for remedy in points.iter().filter(|point| point.severity != Severity::Ok).flat_map(|point| &point.remedies) {
+        let (words, all) = match remedy {
+            Remedy::Tune(word) => (vec![word.as_str()], &mut tunings),
+            Remedy::Boot(text) => (text.split_whitespace().collect(), &mut parameters),
+            _ => continue,
+        };
+        for word in words {
+            if !all.contains(&word) {
+                all.push(word);
+            }
+        }
+    }
+    let mut text = String::new();
+    if !tunings.is_empty() {
+        let tunings = tunings.join(" ");
+        let _ =
+            write!(text, "\nall tunings together, until `latido tune undo` or a reboot (for one run: --tune each):\n");
+        let _ = writeln!(text, "{:DETAIL$}$ sudo latido tune apply {tunings}", "");
+    }
+    if !parameters.is_empty() {
+        let _ = write!(text, "\nall boot parameters together:\n{:DETAIL$}{}\n", "", parameters.join(" "));
+    }
+    text
 }
 
 /// The points, those to be changed first.
@@ -58,6 +86,9 @@ pub fn list(points: &[Point], style: Style) -> String {
         wrap(&mut text, DETAIL, width, "", point.why);
         for remedy in &point.remedies {
             match remedy {
+                Remedy::Tune(word) => {
+                    let _ = writeln!(text, "{:DETAIL$}$ sudo latido tune apply {word}", "");
+                }
                 Remedy::Run(command) => {
                     let _ = writeln!(text, "{:DETAIL$}$ {command}", "");
                 }

@@ -53,7 +53,51 @@ pub fn table(process: &Process, points: &[Point], style: Style) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    text + &list(points, style)
+    text + &groups(process) + &list(points, style)
+}
+
+/// The control groups of the threads, those of one group together.
+fn groups(process: &Process) -> String {
+    let mut all: Vec<(String, Vec<u32>)> = Vec::new();
+    for thread in &process.threads {
+        let group = thread.cgroup.as_deref().map_or_else(|| "?".into(), group);
+        match all.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, threads)) => threads.push(thread.tid),
+            None => all.push((group, vec![thread.tid])),
+        }
+    }
+    let mut text = String::from("\n");
+    let several = all.len() > 1;
+    for (group, threads) in all {
+        let whose: Vec<String> = threads.iter().take(8).map(ToString::to_string).collect();
+        let more = if threads.len() > whose.len() { ", ..." } else { "" };
+        let whose = if several { format!(" of {}{more}", whose.join(", ")) } else { String::new() };
+        text.push_str(&format!("control group{whose}: {group}\n"));
+    }
+    text
+}
+
+/// `0::/a` is `/a`; of version 1 the controllers stand before their path, except where all have the same.
+fn group(text: &str) -> String {
+    let mut lines: Vec<(&str, &str)> = Vec::new();
+    for line in text.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        if let (Some(controllers), Some(path)) = (parts.next(), parts.next()) {
+            lines.push((controllers, path));
+        }
+    }
+    let shown = match lines.as_slice() {
+        [(_, first), rest @ ..] if rest.iter().all(|(_, path)| path == first) => (*first).to_string(),
+        _ => {
+            let told = lines.iter().filter(|(_, path)| *path != "/");
+            let one = |(controllers, path): &(&str, &str)| match *controllers {
+                "" => (*path).to_string(),
+                controllers => format!("{controllers}:{path}"),
+            };
+            told.map(one).collect::<Vec<_>>().join(" ")
+        }
+    };
+    shown.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 fn row(thread: &Thread) -> [String; 9] {
@@ -83,6 +127,14 @@ mod tests {
         check::{process::tests::write, run_process},
         machine::fixture,
     };
+
+    #[test]
+    fn groups_of_both_versions_are_short() {
+        assert_eq!(group("0::/user.slice/x\n"), "/user.slice/x");
+        assert_eq!(group("3:cpu,cpuacct:/\n0::/\n"), "/");
+        assert_eq!(group("3:cpu,cpuacct:/fast\n2:cpuset:/\n1:name=systemd:/y\n"), "cpu,cpuacct:/fast name=systemd:/y");
+        assert_eq!(group("junk\n"), "");
+    }
 
     #[test]
     fn a_program_is_shown_thread_by_thread() {

@@ -15,14 +15,17 @@ fn throttle(view: &View) -> Finding {
     let (Some(runtime), Some(period)) = (limits.runtime_us, limits.period_us) else {
         return Finding::unknown("/proc/sys/kernel/sched_rt_runtime_us is not readable");
     };
+    // Without debugfs the other half of this tuning would be refused.
+    let server = if matches!(limits.fair_server, FairServer::Unknown { .. }) { ",server=as-is" } else { "" };
+    let off = format!("throttle:off{server}");
     let share = format!("{} ms of {} ms", runtime as f64 / 1e3, period as f64 / 1e3);
     match limits.throttles(&view.machine.kernel) {
         Some(false) if runtime < 0 || runtime >= period => Finding::ok("off"),
         Some(false) => Finding::ok(format!("{share}, which this kernel (6.12 or newer) no longer enforces")),
-        Some(true) => Finding::new(Severity::Advice, format!("{share}; touches busy loops, not periodic tasks"))
-            .run("sudo sysctl kernel.sched_rt_runtime_us=-1"),
-        None => Finding::unknown(format!("{share}; whether this kernel enforces it is not readable"))
-            .run("sudo sysctl kernel.sched_rt_runtime_us=-1"),
+        Some(true) => {
+            Finding::new(Severity::Advice, format!("{share}; touches busy loops, not periodic tasks")).tune(off)
+        }
+        None => Finding::unknown(format!("{share}; whether this kernel enforces it is not readable")).tune(off),
     }
 }
 
@@ -34,7 +37,6 @@ pub const FAIR_SERVER: Check = Check {
 };
 
 fn fair_server(view: &View) -> Finding {
-    let off = "for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 | sudo tee $f; done";
     match &view.machine.realtime.fair_server {
         FairServer::Unknown { reason } => {
             let finding = Finding::unknown(reason.clone());
@@ -45,7 +47,8 @@ fn fair_server(view: &View) -> Finding {
             }
         }
         known if known.is_active() == Some(true) => {
-            Finding::new(Severity::Advice, format!("{known}; touches busy loops, not periodic tasks")).run(off)
+            Finding::new(Severity::Advice, format!("{known}; touches busy loops, not periodic tasks"))
+                .tune("throttle:off")
         }
         known => Finding::ok(known.to_string()),
     }
@@ -73,7 +76,9 @@ fn isolation(view: &View) -> Finding {
             // Kernels built without full tickless complain about its parameter.
             let tickless = view.machine.config.as_ref().and_then(|config| config.is_on("NO_HZ_FULL")) != Some(false);
             let tickless = if tickless { format!(" nohz_full={last} rcu_nocbs={last}") } else { String::new() };
-            Finding::new(Severity::Advice, "none").boot(format!("isolcpus=domain,managed_irq,{last}{tickless}"))
+            Finding::new(Severity::Advice, "none")
+                .tune(format!("isolate:{last}"))
+                .boot(format!("isolcpus=domain,managed_irq,{last}{tickless}"))
         }
         _ => Finding::ok("none; one CPU cannot be isolated from itself"),
     }

@@ -49,9 +49,7 @@ fn smt(view: &View) -> Finding {
     match view.machine.cpu.smt {
         None => Finding::unknown("/sys/devices/system/cpu/smt is not readable"),
         Some(false) => Finding::ok("off"),
-        Some(true) => Finding::new(Severity::Advice, "on")
-            .run("echo off | sudo tee /sys/devices/system/cpu/smt/control")
-            .boot("nosmt"),
+        Some(true) => Finding::new(Severity::Advice, "on").tune("smt:all").boot("nosmt"),
     }
 }
 
@@ -83,8 +81,7 @@ fn huge_pages(view: &View) -> Finding {
             Finding::ok("none in this kernel")
         }
         None => Finding::unknown("/sys/kernel/mm/transparent_hugepage is not readable"),
-        Some("always") => Finding::new(Severity::Advice, "always")
-            .run("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"),
+        Some("always") => Finding::new(Severity::Advice, "always").tune("thp:madvise"),
         Some(other) => Finding::ok(other),
     }
 }

@@ -48,7 +48,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     warning frequency scaling       powersave, 400-4700 MHz (intel_pstate)
             A CPU that was slowed down while idle runs its first instructions
             slowly.
-            $ echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor
+            $ sudo latido tune apply frequency:performance
 
     unknown management interrupts   there is no /dev/cpu/0/msr
             The firmware takes the CPU for 10 us to ms, and the kernel neither sees
@@ -63,17 +63,18 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     advice  turbo                   on
             Frequencies above the nominal one come and go with temperature and with
             other cores.
-            $ echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo
+            $ sudo latido tune apply frequency:performance
 
     advice  fair server             50ms of 1s on CPUs 0-3; touches busy loops, not
                                     periodic tasks
             Since Linux 6.12 it takes its budget from busy real-time tasks when
             others starve.
-            $ for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 | sudo tee $f; done
+            $ sudo latido tune apply throttle:off
 
     advice  isolated CPUs           none
             On a CPU of its own a real-time task meets no other task and few
             interrupts.
+            $ sudo latido tune apply isolate:3
             boot with isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3
 
     advice  full tickless           no CPU; periodic tasks hardly notice
@@ -92,7 +93,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     advice  SMT                     on
             A sibling thread shares the core's caches and execution units with the
             measured one.
-            $ echo off | sudo tee /sys/devices/system/cpu/smt/control
+            $ sudo latido tune apply smt:all
             boot with nosmt
 
     advice  swap                    1024 MiB
@@ -103,7 +104,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     advice  transparent huge pages  always
             The kernel moves memory around to make them, and stops its users
             meanwhile.
-            $ echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled
+            $ sudo latido tune apply thp:madvise
 
     ok      high-resolution timers  on, says /boot/config-6.12.9-amd64
     ok      clock source            tsc
@@ -123,6 +124,12 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     ok      container               none
     ok      group limits            none on processor time or CPUs
     ok      temperature             48 degrees, critical at 105
+
+    all tunings together, until `latido tune undo` or a reboot (for one run: --tune each):
+            $ sudo latido tune apply frequency:performance throttle:off isolate:3 smt:all thp:madvise
+
+    all boot parameters together:
+            preempt=full threadirqs isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3 nosmt
     "#);
 }
 
@@ -214,7 +221,7 @@ fn json_is_one_document_with_the_points_and_the_verdict() {
     assert_eq!(document["points"].as_array().unwrap().len(), CHECKS.len());
     assert_eq!(document["machine"]["kernel"], "6.12.9-amd64");
     let smt = &document["points"].as_array().unwrap().iter().find(|p| p["check"] == "SMT").unwrap()["remedies"][0];
-    assert_eq!(smt["run"], "echo off | sudo tee /sys/devices/system/cpu/smt/control");
+    assert_eq!(smt["tune"], "smt:all");
 }
 
 #[test]
@@ -244,4 +251,27 @@ fn this_machine_answers_every_check() {
     let (text, exit) = run(&root, None, false, PLAIN);
     assert!([0, 2, 3].contains(&exit));
     assert!(CHECKS.iter().all(|check| text.contains(check.name)));
+}
+
+/// What a remedy calls a tuning is one, with options that it takes, on every machine that the fixtures know.
+#[test]
+fn every_tuning_that_is_named_exists() {
+    use crate::{cli::words, plan::kind::Kind};
+    let mut named = std::collections::BTreeSet::new();
+    for tree in [fixture::desktop(), fixture::board(), fixture::container()] {
+        for cpus in [None, Some("3".parse().unwrap())] {
+            let machine = Machine::read(&tree.root);
+            for remedy in points(&tree.root, &machine, cpus.as_ref()).into_iter().flat_map(|point| point.remedies) {
+                let Remedy::Tune(word) = remedy else { continue };
+                let word = words::split(&word, |name| Kind::Tuning.entry(name)?.main_option).unwrap();
+                assert!(Kind::Tuning.entry(&word.name).is_some(), "{word:?}");
+                for (key, text) in &word.options {
+                    let value = Kind::Tuning.value(&word.name, key, text);
+                    assert!(Kind::Tuning.objection(&word.name, key, &value).is_none(), "{word:?}");
+                }
+                named.insert(word.name);
+            }
+        }
+    }
+    assert!(named.len() >= 5, "{named:?}");
 }

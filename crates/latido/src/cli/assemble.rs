@@ -97,7 +97,15 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
 /// # Errors
 /// A usage error.
 pub fn item(kind: Kind, word: &str) -> Result<crate::cell::Item> {
-    let asked = asked(kind, word).map_err(|message| Usage::new(format!("{word}: {message}")))?;
+    item_with(kind, word, Vec::new())
+}
+
+/// The same with options that stand behind the word.
+///
+/// # Errors
+/// A usage error.
+pub fn item_with(kind: Kind, word: &str, more: Vec<(String, String)>) -> Result<crate::cell::Item> {
+    let asked = words::asked_with(kind, word, more).map_err(|message| Usage::new(format!("{word}: {message}")))?;
     let key = kind.word();
     let mut script = Script::default();
     script.add(word, &format!("{key} = {}", asked.toml));

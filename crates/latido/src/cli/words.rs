@@ -3,6 +3,7 @@
 use crate::plan::{
     kind::Kind,
     print::{bare, quote, value},
+    ramp,
 };
 use toml::Value;
 
@@ -101,7 +102,8 @@ pub fn is_option(word: &str) -> bool {
     word.split_once('=').is_some_and(|(key, _)| is_key(key))
 }
 
-fn is_key(text: &str) -> bool {
+/// Whether a text can be the name of an option.
+pub fn is_key(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
@@ -118,22 +120,41 @@ pub struct Asked {
 /// # Errors
 /// What is wrong with the word; its name and options are checked later, with all others.
 pub fn asked(kind: Kind, word: &str) -> Result<Asked, String> {
+    asked_with(kind, word, Vec::new())
+}
+
+/// The same with options that stand behind the word.
+///
+/// # Errors
+/// What is wrong with the word, or an option given twice.
+pub fn asked_with(kind: Kind, word: &str, more: Vec<(String, String)>) -> Result<Asked, String> {
     let main = |name: &str| kind.entry(name).and_then(|entry| entry.main_option);
     if let Some((name, rest)) = word.split_once(':')
         && let Some(main) = main(name)
         && takes_argv(kind, name, main)
     {
+        if !more.is_empty() {
+            return Err("put the word with the program and its arguments into quotes".into());
+        }
         let argv: Vec<Value> = rest.split_whitespace().map(Value::from).collect();
         let toml = format!("{{ name = {}, {} = {} }}", quote(name), bare(main), value(&Value::Array(argv)));
         return Ok(Asked { toml, id: format!("{name} {}", rest.trim()).chars().take(200).collect() });
     }
-    let Word { name, options } = split(word, main)?;
+    let Word { name, mut options } = split(word, main)?;
+    for (key, text) in more {
+        unused(&options, &key)?;
+        options.push((key, text));
+    }
     if name.is_empty() {
         return Err(format!("the name of a {} is missing", kind.word()));
     }
     let (mut toml, mut id) = (format!("{{ name = {}", quote(&name)), name.clone());
     for (key, text) in &options {
         toml.push_str(&format!(", {} = {}", bare(key), value(&kind.value(&name, key, text))));
+        // Its levels are named by what each of them chose.
+        if ramp::levels(text).is_some() {
+            continue;
+        }
         id.push_str(&match main(&name) == Some(key) {
             true => format!(" {text}"),
             false => format!(" {key}={text}"),
@@ -203,6 +224,7 @@ mod tests {
                 r#"{ name = "command", argv = ["make", "-j4", "a=b,c"] }"#,
                 "command make -j4  a=b,c",
             ),
+            ("trial:1ms,sleep=4,8..16", r#"{ name = "trial", period = "1ms", sleep = "4,8..16" }"#, "trial 1ms"),
             ("unheard-of", r#"{ name = "unheard-of" }"#, "unheard-of"),
         ] {
             let asked = asked(Kind::Trial, word).unwrap();

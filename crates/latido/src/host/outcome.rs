@@ -172,6 +172,7 @@ pub(super) fn permission_banner(cells: &[Cell]) -> Option<String> {
     }
     let mut lines = vec![format!("NOT REAL-TIME: {}. The run goes on as far as it can; to grant it:", point.state)];
     lines.extend(point.remedies.iter().map(|remedy| match remedy {
+        Remedy::Tune(word) => format!("  sudo latido tune apply {word}"),
         Remedy::Run(command) => format!("  {command}"),
         Remedy::Boot(parameter) => format!("  boot with {parameter}"),
         Remedy::Do(words) => format!("  {words}"),

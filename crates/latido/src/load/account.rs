@@ -1,9 +1,13 @@
 //! What a load says it did: cumulative counts, printed now and then, of which the record keeps the measured part.
 
+use super::{metrics, rates::Seconds};
+use crate::record::Rate;
+use latido_sys::clock::Clock::Monotonic;
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Read, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 /// Cumulative counts since the start of the load, by name. `elapsed_ns` is the load's own clock, for rates.
@@ -31,16 +35,45 @@ pub fn tell(counts: &[(&str, u64)]) -> std::io::Result<()> {
 /// The listening end.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    latest: Arc<Mutex<Counts>>,
+    told: Arc<Mutex<Told>>,
+}
+
+/// What was heard so far.
+#[derive(Debug, Default)]
+struct Told {
+    latest: Counts,
+    /// The seconds since the measurement began.
+    seconds: Option<Seconds>,
+    /// What the program told at its end.
+    at_the_end: BTreeMap<String, Rate>,
+    /// Whether it told its last.
+    over: bool,
+}
+
+/// How a program tells what it did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// By lines of counts now and then.
+    #[default]
+    Lines,
+    /// As stress-ng, at its end alone.
+    StressNg,
 }
 
 impl Account {
     /// Listens to what a load prints until it ends.
-    pub fn of(output: impl Read + Send + 'static) -> Self {
+    pub fn of(output: impl Read + Send + 'static, manner: Manner) -> Self {
         let account = Self::default();
-        let latest = Arc::clone(&account.latest);
+        let listener = account.clone();
         std::thread::spawn(move || {
-            follow(output, |counts| *latest.lock().unwrap_or_else(PoisonError::into_inner) = counts);
+            match manner {
+                Manner::Lines => follow(output, |counts| listener.hear(counts)),
+                Manner::StressNg => {
+                    let rates = metrics::rates(output);
+                    listener.told().at_the_end = rates;
+                }
+            }
+            listener.told().over = true;
         });
         account
     }
@@ -52,9 +85,41 @@ impl Account {
         last
     }
 
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hear(&self, counts: Counts) {
+        let mut told = self.told();
+        if let Some(seconds) = &mut told.seconds {
+            seconds.tell(&counts, Monotonic.now());
+        }
+        told.latest = counts;
+    }
+
     /// The counts last told.
     pub fn now(&self) -> Counts {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.told().latest.clone()
+    }
+
+    /// From now on it is measured.
+    pub fn start(&self) {
+        self.told().seconds = Some(Seconds::default());
+    }
+
+    /// What was done a second since [`Account::start`]; it is not measured any more.
+    pub fn rates(&self) -> BTreeMap<String, Rate> {
+        let seconds = self.told().seconds.take();
+        seconds.map(|seconds| seconds.rates(Monotonic.now())).unwrap_or_default()
+    }
+
+    /// What the program told at its end, if that comes within the time.
+    pub fn at_the_end(&self, patience: Duration) -> BTreeMap<String, Rate> {
+        let give_up = Instant::now() + patience;
+        while !self.told().over && Instant::now() < give_up {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.told().at_the_end.clone()
     }
 }
 
@@ -96,7 +161,7 @@ mod tests {
     #[test]
     fn the_last_whole_line_counts() {
         let output = "frame=3\nlatido-load busy_ns=5 bursts=1 \nnoise\nlatido-load busy_ns=17 bursts=2 \n";
-        let account = Account::of(output.as_bytes());
+        let account = Account::of(output.as_bytes(), Manner::Lines);
         let expected = counts(&[("busy_ns", 17), ("bursts", 2)]);
         while account.now() != expected {
             std::thread::yield_now();

@@ -6,6 +6,7 @@ use crate::{
     cell::Item,
     host::Interrupts,
     machine, registry,
+    report::rate,
     units::Ns,
 };
 use anyhow::{Result, bail};
@@ -63,13 +64,12 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
         }
         thread::sleep(Duration::from_millis(50));
     }
+    all.iter_mut().for_each(Running::measuring_ends);
     for running in all.iter_mut().rev() {
-        running.measuring_ends();
+        running.finish();
         let record = running.record();
-        let counts = record.achieved.iter().map(|(name, count)| format!(", {name} {count}")).collect::<String>();
-        let used = record.cpu_ns.map_or_else(String::new, |ns| format!("used {} of processor time", Ns(ns)));
-        tell(&format!("{}: {used}{counts}", record.item.name));
-        running.stop();
+        let used = record.cpu_ns.map_or_else(String::new, |ns| format!(", used {} of processor time", Ns(ns)));
+        tell(&format!("{}: {}{used}", record.item.name, rate::of_load(&record)));
     }
     Ok(if interrupts.count() > 0 && duration.is_some() { crate::host::INTERRUPTED } else { 0 })
 }

@@ -16,6 +16,12 @@ the last sample marks the cell as contaminated. It and all its descendants are e
 Options:
   argv   list of strings, required: the program and its arguments; no shell reads them
 
+It may keep account on its standard output, in lines of counts since its start, at least one a second:
+  latido-load requests=1200 errors=0 elapsed_ns=3000000000
+Each count is a whole number, its name is of letters, digits and `_`. `elapsed_ns`, the program's own clock, may be left
+out: then it is the time at which the line arrives that counts. All else that it prints is its own business. What it does
+not tell is not measured.
+
 On the command line everything behind the colon is the argv, split at spaces:
   --load 'command:dd if=/dev/zero of=/dev/null'
 In a plan:

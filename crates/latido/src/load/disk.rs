@@ -196,11 +196,13 @@ impl Disk {
         // Where something is read before it is written there must be something. This is not yet the load asked for.
         if self.device.is_none() && (self.mode == Mode::Read || self.order == Order::Random) {
             let fill = Self { order: Order::Sequential, ..self.clone() };
-            fill.write(target, buffer, blocks, &mut random, &Work::of(&[]))?;
+            fill.write(target, buffer, blocks, &mut random, &mut 0, &Work::of(&[]))?;
         }
+        // Counted across passes: a small file is synced as often as a large one.
+        let mut written = 0;
         while !work.is_over() {
             if self.mode != Mode::Read {
-                self.write(target, buffer, blocks, &mut random, work)?;
+                self.write(target, buffer, blocks, &mut random, &mut written, work)?;
             }
             if self.mode != Mode::Write {
                 self.read(target, buffer, blocks, &mut random, work)?;
@@ -216,7 +218,15 @@ impl Disk {
         }
     }
 
-    fn write(&self, to: &Target, buffer: &[u8], blocks: u64, random: &mut ChaCha8Rng, work: &Work) -> Result<()> {
+    fn write(
+        &self,
+        to: &Target,
+        buffer: &[u8],
+        blocks: u64,
+        random: &mut ChaCha8Rng,
+        written: &mut u64,
+        work: &Work,
+    ) -> Result<()> {
         for number in 0..blocks {
             if work.is_over() {
                 return Ok(());
@@ -224,7 +234,8 @@ impl Disk {
             let at = self.at(number, blocks, random) * buffer.len() as u64;
             to.file.write_all_at(buffer, at).context("disk: writing")?;
             work.add("written_bytes", buffer.len() as u64);
-            if self.sync > 0 && (number + 1).is_multiple_of(u64::from(self.sync)) {
+            *written += 1;
+            if self.sync > 0 && written.is_multiple_of(u64::from(self.sync)) {
                 let began = Monotonic.now();
                 to.file.sync_all().context("disk: fsync")?;
                 work.add("sync_ns", Monotonic.now().saturating_sub(began));
@@ -313,7 +324,10 @@ mod tests {
             let mut memory = vec![7u8; (64 << 10) + 4096];
             let start = memory.as_ptr().align_offset(4096);
             let buffer = &mut memory[start..start + (64 << 10)];
-            disk.write(&target, buffer, 16, &mut random, &work).unwrap();
+            // Two blocks of a pass before it count for the first sync.
+            let mut written = 2;
+            disk.write(&target, buffer, 16, &mut random, &mut written, &work).unwrap();
+            assert_eq!(written, 18);
             target.file.write_all_at(buffer, 15 * (64 << 10)).unwrap();
             disk.read(&target, buffer, 16, &mut random, &work).unwrap();
             assert_eq!((work.done("written_bytes"), work.done("syncs")), (1 << 20, 4), "{order}");

@@ -2,8 +2,9 @@
 
 use super::{
     Launch, Load, Surroundings,
+    rates::ELAPSED,
     udp_flood::bits,
-    work::{self, ELAPSED, Work, program},
+    work::{self, Work, program},
 };
 use crate::{
     registry::{self, Def},

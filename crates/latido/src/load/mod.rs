@@ -15,7 +15,9 @@ mod interrupts;
 mod iperf3;
 mod memory;
 mod messaging;
+pub mod metrics;
 mod none;
+mod rates;
 mod rt_interference;
 mod source;
 mod spin;
@@ -133,11 +135,13 @@ pub struct Launch {
     pub note: Option<String>,
     /// The commands that it carries out itself, where they are others.
     pub commands: Vec<String>,
+    /// How it tells what it did.
+    pub manner: account::Manner,
 }
 
 impl Launch {
     /// A command of which no more is known.
     pub fn of(argv: Vec<String>) -> Self {
-        Self { argv, version: None, note: None, commands: Vec::new() }
+        Self { argv, version: None, note: None, commands: Vec::new(), manner: account::Manner::default() }
     }
 }

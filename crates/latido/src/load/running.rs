@@ -2,7 +2,7 @@
 
 use super::{
     Launch, Load, Surroundings,
-    account::{self, Account, Counts},
+    account::{self, Account, Counts, Manner},
     scratch,
 };
 use crate::{
@@ -11,12 +11,13 @@ use crate::{
         orphans,
     },
     cell::Item,
-    record::LoadRecord,
+    record::{LoadRecord, Rate},
 };
 use anyhow::{Context, Result};
 use latido_sys::process;
 use signal_hook::consts::SIGKILL;
 use std::{
+    collections::BTreeMap,
     fs,
     io::Read,
     os::unix::process::ExitStatusExt,
@@ -31,6 +32,9 @@ const TAIL: usize = 2048;
 /// How long a load may take to end by itself before it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long where it then tells what it did: a machine full of its processes takes long to end them.
+const LONG_PATIENCE: Duration = Duration::from_secs(10);
+
 /// A started load. Dropping it ends it.
 #[derive(Debug)]
 pub struct Running {
@@ -40,6 +44,7 @@ pub struct Running {
     died: Option<String>,
     at_start: Usage,
     at_end: Usage,
+    rates: BTreeMap<String, Rate>,
 }
 
 /// What the load had used and done at one moment.
@@ -94,7 +99,7 @@ impl Running {
                 }
             });
         }
-        let account = child.stdout.take().map(Account::of).unwrap_or_default();
+        let account = child.stdout.take().map(|out| Account::of(out, launch.manner)).unwrap_or_default();
         crate::fault::point("agent");
         let process = Some(Process { child, mark, tail, account });
         Ok(Self::new(item, launch, process))
@@ -102,7 +107,7 @@ impl Running {
 
     fn new(item: Item, launch: Launch, process: Option<Process>) -> Self {
         let (at_start, at_end) = (Usage::default(), Usage::default());
-        Self { item, launch, process, died: None, at_start, at_end }
+        Self { item, launch, process, died: None, at_start, at_end, rates: BTreeMap::new() }
     }
 
     /// Looks whether it lives. Once dead, always dead.
@@ -136,6 +141,7 @@ impl Running {
             return;
         }
         self.at_start = self.usage();
+        self.process.iter().for_each(|process| process.account.start());
     }
 
     /// Ends it before its time; the reason stands in the record, which keeps what it did until now.
@@ -154,6 +160,9 @@ impl Running {
         }
         self.alive();
         self.at_end = self.usage();
+        if let Some(process) = &self.process {
+            self.rates = process.account.rates();
+        }
     }
 
     fn usage(&self) -> Usage {
@@ -179,7 +188,21 @@ impl Running {
             died: self.died.clone(),
             cpu_ns: used,
             achieved: account::between(&self.at_start.counts, &self.at_end.counts),
+            rates: self.rates.clone(),
+            unaccounted: self.unaccounted(),
         }
+    }
+
+    /// Why nobody knows how much it did; a load that is nothing did nothing.
+    fn unaccounted(&self) -> Option<String> {
+        if !self.rates.is_empty() || self.launch.argv.is_empty() {
+            return None;
+        }
+        Some(match self.launch.manner {
+            Manner::StressNg if self.process.is_some() => "stress-ng tells what it did at its end".into(),
+            Manner::StressNg => "stress-ng told nothing at its end".into(),
+            Manner::Lines => "the program did not tell what it did while measured".into(),
+        })
     }
 
     /// Processor time of all its processes, living and collected, in ns (steps of 10 ms).
@@ -202,11 +225,20 @@ impl Running {
 
     /// Ends it: politely first (stress-ng removes its files), then for good, with every descendant.
     pub fn stop(&mut self) {
+        self.end(PATIENCE);
+    }
+
+    /// The same, but waits for what it tells at its end.
+    pub fn finish(&mut self) {
+        self.end(if self.launch.manner == Manner::StressNg { LONG_PATIENCE } else { PATIENCE });
+    }
+
+    fn end(&mut self, patience: Duration) {
         let Some(mut process) = self.process.take() else { return };
         let group = i32::try_from(process.child.id()).ok().and_then(rustix::process::Pid::from_raw);
         if let Some(group) = group.filter(|_| self.died.is_none()) {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
-            let give_up = Instant::now() + PATIENCE;
+            let give_up = Instant::now() + patience;
             while Instant::now() < give_up && rustix::process::test_kill_process_group(group).is_ok() {
                 let _ = process.child.try_wait();
                 orphans::reap();
@@ -218,6 +250,9 @@ impl Running {
         orphans::forget(process.child.id());
         // What would not end stays in the journal, which says so when it is settled.
         let _ = journal::end_marked(&process.mark);
+        if self.launch.manner == Manner::StressNg {
+            self.rates = process.account.at_the_end(PATIENCE);
+        }
         // What a load that had to be killed could not remove itself.
         scratch::sweep();
     }

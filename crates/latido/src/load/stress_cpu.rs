@@ -42,8 +42,7 @@ impl Load for StressCpu {
             let one = toml::Value::Integer(1);
             let bytes = toml::Value::String("64M".into());
             let options = table(&[("cpu", count), ("vm", one.clone()), ("vm-bytes", bytes), ("fork", one)]);
-            let argv = stress_ng::argv(&options, around.seed);
-            return Ok(Some(Launch { version: Some(version), ..Launch::of(argv) }));
+            return Ok(Some(stress_ng::launch(&options, around.seed, version)));
         }
         let spin: Spin = registry::options(table(&[("cpu", count)]))?;
         let launch = spin.launch(around)?;

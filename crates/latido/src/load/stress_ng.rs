@@ -1,6 +1,6 @@
 //! `stress-ng`: any stressors of Debian's stress-ng with any worker counts.
 
-use super::{Launch, Load, Surroundings};
+use super::{Launch, Load, Surroundings, account::Manner};
 use crate::registry::Def;
 use anyhow::{Result, bail, ensure};
 use std::process::Command;
@@ -18,7 +18,10 @@ Options:
            `vm-bytes = \"64M\"` becomes `--vm-bytes 64M`, `aggressive = true` becomes `--aggressive`
   seed     seed of its random numbers (`--seed`); default the cell's
 
-Exact command and version are in the record. `timeout` and options that write files or change the machine's settings
+Exact command and version are in the record. So are the rates that stress-ng tells at its end (`--metrics`), in bogo
+operations a second: `cpu_bogo_ops` of the stressor `cpu`. They are of its whole life, warm-up included, and nothing is
+known of single seconds; an operation of one stressor is not that of another, nor of another version.
+`timeout` and options that write files or change the machine's settings
 (`log-file`, `yaml`, `job`, `oom-avoid-bytes`, ...) are stress-ng's own business; `timeout` is refused, latido ends it.",
     main_option: None,
     new: |table| Ok(Box::new(StressNg::new(table)?)),
@@ -53,8 +56,12 @@ pub fn version() -> Option<String> {
 }
 
 /// The argv for a table of options.
-pub fn argv(options: &toml::Table, seed: u64) -> Vec<String> {
+fn argv(options: &toml::Table, seed: u64) -> Vec<String> {
     let mut argv = vec!["stress-ng".to_string(), "--quiet".into()];
+    // Its own account, to where latido listens. A file that the user names is the user's.
+    if !options.contains_key("yaml") {
+        argv.extend(["--metrics", "--yaml", "/dev/stdout"].map(String::from));
+    }
     if !options.contains_key("seed") {
         argv.extend(["--seed".to_string(), seed.to_string()]);
     }
@@ -69,6 +76,12 @@ pub fn argv(options: &toml::Table, seed: u64) -> Vec<String> {
     argv
 }
 
+/// What is to be started for a table of options.
+pub fn launch(options: &toml::Table, seed: u64, version: String) -> Launch {
+    let manner = if options.contains_key("yaml") { Manner::Lines } else { Manner::StressNg };
+    Launch { version: Some(version), manner, ..Launch::of(argv(options, seed)) }
+}
+
 impl Load for StressNg {
     fn options(&self) -> toml::Table {
         self.options.clone()
@@ -78,7 +91,7 @@ impl Load for StressNg {
         let Some(version) = version() else {
             bail!("stress-ng is not installed: apt-get install stress-ng, or use the built-in load `spin`")
         };
-        Ok(Some(Launch { version: Some(version), ..Launch::of(argv(&self.options, around.seed)) }))
+        Ok(Some(launch(&self.options, around.seed, version)))
     }
 }
 
@@ -94,7 +107,10 @@ mod tests {
     fn options_become_arguments() {
         let table: toml::Table = "sleep = 16\nvm-bytes = \"64M\"\naggressive = true\n".parse().unwrap();
         let argv = argv(&table, 7);
-        assert_eq!(argv.join(" "), "stress-ng --quiet --seed 7 --aggressive --sleep 16 --vm-bytes 64M");
+        assert_eq!(
+            argv.join(" "),
+            "stress-ng --quiet --metrics --yaml /dev/stdout --seed 7 --aggressive --sleep 16 --vm-bytes 64M"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the loads that latido bears itself share: counts told ten times a second, programs run, an orderly end.
 
-use super::{Launch, account};
+use super::{Launch, account, rates::ELAPSED};
 use crate::registry;
 use anyhow::{Context, Result, bail};
 use latido_sys::{clock::Clock::Monotonic, process};
@@ -14,9 +14,6 @@ use std::{
     thread::{self, JoinHandle},
     time::Duration,
 };
-
-/// The count of the time in which the others came about.
-pub const ELAPSED: &str = "elapsed_ns";
 
 /// What the threads of a load did so far, and whether they shall go on.
 #[derive(Debug)]

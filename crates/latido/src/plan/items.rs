@@ -4,7 +4,7 @@ use super::{
     CELLS_MAX,
     kind::{self, Kind},
     node::{Entry, Node},
-    reserved,
+    ramp, reserved,
     source::{At, Problem},
 };
 use crate::{
@@ -15,6 +15,9 @@ use toml::{Table, Value};
 
 /// The most items of a level, and the most options of an item.
 const TOGETHER_MAX: usize = 100;
+
+/// The longest name of a level, in characters.
+const ID_MAX: usize = 200;
 
 /// One level that an item stands for: itself, and what its arrays chose.
 struct Variant {
@@ -44,7 +47,7 @@ pub fn nothing(kind: Kind) -> &'static str {
     if kind == Kind::Tuning { "default" } else { "none" }
 }
 
-/// The load or tuning axis: `"name"`, `{ id, use = [items] }`.
+/// The load or tuning axis: `"name"`, `{ id, use = [items] }`, or short `{ name, option... }`.
 pub fn levels(node: Node, kind: Kind) -> Result<Vec<At<Level>>, Problem> {
     let mut levels: Vec<At<Level>> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -70,10 +73,13 @@ fn level(node: Node, kind: Kind) -> Result<Vec<Level>, Problem> {
     }
     let what = format!("a level of {}", kind.word());
     let keys = node.table(&what)?;
+    if keys.get("name").is_some() && keys.get("use").is_none() && keys.get("id").is_none() {
+        return short(node, kind);
+    }
     keys.only(&what, &["id", "use"])?;
     let id_node = keys.need(&what, "id")?;
     let id = id_node.text("id")?;
-    if id.is_empty() || id.trim() != id || id.chars().count() > 200 || id.chars().any(char::is_control) {
+    if id.is_empty() || id.trim() != id || id.chars().count() > ID_MAX || id.chars().any(char::is_control) {
         return Err(id_node.problem("an id is 1 to 200 visible characters"));
     }
     let mut levels = vec![Level { id: id.into(), items: Vec::new() }];
@@ -95,6 +101,26 @@ fn level(node: Node, kind: Kind) -> Result<Vec<Level>, Problem> {
         levels = levels.iter().flat_map(|level| variants.iter().map(move |variant| join(level, variant))).collect();
     }
     Ok(levels)
+}
+
+/// `{ name, option... }` in the place of a level: its own level, or one for each combination of its arrays, named as the
+/// command line names it: `stress-ng cpu=2 sleep=4`.
+fn short(node: Node, kind: Kind) -> Result<Vec<Level>, Problem> {
+    let level = |Variant { item, .. }: Variant| {
+        let main = kind.entry(&item.name).and_then(|entry| entry.main_option);
+        let mut id = item.name.clone();
+        for (key, value) in &item.options {
+            id.push_str(&match main == Some(key.as_str()) {
+                true => format!(" {}", shown(value)),
+                false => format!(" {key}={}", shown(value)),
+            });
+        }
+        match id.chars().count() {
+            0..=ID_MAX => Ok(Level { id, items: vec![item] }),
+            _ => Err(node.problem("this makes a long name: give the level an `id` and put the item into `use`")),
+        }
+    };
+    variants(node, kind)?.into_iter().map(level).collect()
 }
 
 /// One item, alone.
@@ -196,9 +222,23 @@ fn choices<'a>(kind: Kind, name: &str, entry: &Entry<'a>) -> Result<Vec<Choice<'
             None => Ok(vec![Choice { value: whole, node: entry.value }]),
         },
         Some(elements) if kind.objection(name, entry.key, &whole).is_some() => {
-            elements.into_iter().map(|node| Ok(Choice { value: node.plain()?, node })).collect()
+            let mut choices = Vec::new();
+            for node in elements {
+                choices.extend(ramp(node)?);
+            }
+            Ok(choices)
         }
+        None => ramp(entry.value),
         _ => Ok(vec![Choice { value: whole, node: entry.value }]),
+    }
+}
+
+/// The steps of a ramp (`"4,8,12..44"`); of anything else itself.
+fn ramp(node: Node) -> Result<Vec<Choice>, Problem> {
+    match node.as_text().and_then(ramp::levels) {
+        Some(Ok(values)) => Ok(values.into_iter().map(|value| Choice { value, node }).collect()),
+        Some(Err(why)) => Err(node.problem(why)),
+        None => Ok(vec![Choice { value: node.plain()?, node }]),
     }
 }
 

@@ -8,6 +8,7 @@ pub mod kind;
 pub mod node;
 pub mod parse;
 pub mod print;
+pub(crate) mod ramp;
 pub mod reserved;
 pub mod scale;
 pub mod scheduling;

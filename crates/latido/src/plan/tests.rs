@@ -7,6 +7,7 @@ use crate::{
 };
 use parse::Overrides;
 
+mod ramps;
 mod refusals;
 mod round_trip;
 mod studies;

@@ -3,6 +3,7 @@
 pub mod json;
 pub mod live;
 mod notes;
+pub mod rate;
 mod scale;
 pub mod table;
 pub mod terminal;

@@ -158,6 +158,7 @@ fn configuration(label: &str, number: usize, limit: Option<u64>, recorder: Recor
         tunings: Vec::new(),
         evidence: Vec::new(),
         members: vec![(RUN.to_owned(), number)],
+        loads: Vec::new(),
         quantities: vec![recorder.pooled(limit)],
     }
 }

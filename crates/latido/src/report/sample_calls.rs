@@ -20,6 +20,7 @@ fn bare(probe: &str, load: &str, number: usize) -> Configuration {
         tunings: Vec::new(),
         evidence: Vec::new(),
         members: vec![(RUN.to_owned(), number)],
+        loads: Vec::new(),
         quantities: Vec::new(),
     }
 }

@@ -1,6 +1,7 @@
 //! `latido show`: everything about a stored run, as text.
 
 use super::{
+    rate,
     table::{self, Column},
     terminal::{self, Paint, Style, hang, paint},
 };
@@ -109,6 +110,10 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
         let command = if commands.is_empty() { String::new() } else { format!(": {}", commands.join("; ")) };
         let version = load.version.as_deref().map(|version| format!(" ({version})")).unwrap_or_default();
         facts.push(("load", format!("{}{version}{command}", item(&load.item))));
+        let rates = rate::of_load(load);
+        if !rates.is_empty() {
+            facts.push(("its rate", rates));
+        }
         if !load.achieved.is_empty() {
             let did: Vec<String> = load.achieved.iter().map(|(name, count)| format!("{name} {count}")).collect();
             facts.push(("it did", did.join(", ")));
@@ -235,6 +240,8 @@ mod tests {
             died: None,
             cpu_ns: None,
             achieved: Default::default(),
+            rates: Default::default(),
+            unaccounted: None,
             commands: vec![],
         });
         let (knob, original, new) = ("scaling_governor".into(), "powersave".into(), "performance".into());

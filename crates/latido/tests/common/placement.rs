@@ -1,4 +1,5 @@
 //! Where threads are and what isolation changes, read without latido's own code.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use super::common::{World, root, skip};
 use std::{

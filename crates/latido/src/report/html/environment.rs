@@ -3,7 +3,7 @@
 use crate::{
     analyze::configuration::Configuration,
     cell::{Item, Level},
-    report::words::NOT_MEASURED,
+    report::{rate, words::NOT_MEASURED},
 };
 
 /// The rows of the environment.
@@ -109,6 +109,9 @@ fn rows(configuration: &Configuration, all: &[Configuration]) -> Vec<(String, St
         ("kernel axis".into(), cell.kernel.clone()),
         ("repeats pooled".into(), configuration.members.len().to_string()),
     ];
+    if all.iter().any(|one| !one.loads.is_empty()) {
+        rows.push(("loads achieved".into(), rate::pooled(&configuration.loads)));
+    }
     rows.extend(configuration.machine.rows().into_iter().map(|(name, value)| (name.to_owned(), value)));
     rows
 }
