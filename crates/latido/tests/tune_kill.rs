@@ -348,6 +348,7 @@ fn killed_at_random_moments_the_machine_is_as_before() {
         number("LATIDO_KILL_SEED").unwrap_or_else(|| SystemTime::UNIX_EPOCH.elapsed().unwrap().subsec_nanos().into());
     println!("{rounds} kills of tunings; LATIDO_KILL_SEED={seed} repeats their choices");
 
+    let _machine = common::machine();
     let world = World::new();
     fs::create_dir(world.path("tmp")).unwrap();
     let family = Family::start(cpu);

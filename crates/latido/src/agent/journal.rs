@@ -217,6 +217,10 @@ pub fn recover_now() -> Result<Vec<String>> {
 /// Gives the picked entries another owner, all at once.
 fn hand_over(path: &Path, picked: &dyn Fn(&Entry) -> bool, owner: Owner) -> Result<()> {
     let (mut entries, _) = read(path)?;
+    if entries.is_empty() {
+        // Opened, and nothing was to be changed.
+        return rewrite(path, &entries);
+    }
     if !entries.iter().any(picked) {
         return Ok(());
     }

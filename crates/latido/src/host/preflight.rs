@@ -12,7 +12,7 @@ use crate::{
     machine,
     plan::reserved,
     registry,
-    tuning::TUNINGS,
+    tuning::{TUNINGS, apply::possible},
 };
 use anyhow::{Context, Result, bail, ensure};
 use std::{
@@ -68,9 +68,9 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Lock> {
         for item in &cell.tuning.items {
             if !tunings.contains(&item) {
                 tunings.push(item);
-                // What a tuning wants is found by reading alone.
-                let wanted = registry::build("tuning", TUNINGS, item)?.wanted(&machine::Root::default());
-                wanted.with_context(|| format!("tuning `{}`; nothing was started", item.name))?;
+                let tuning = registry::build("tuning", TUNINGS, item)?;
+                possible(tuning.as_ref(), &machine::Root::default())
+                    .with_context(|| format!("tuning `{}`; nothing was started", item.name))?;
             }
         }
         for item in &cell.load.items {

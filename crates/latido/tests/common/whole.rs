@@ -1,4 +1,5 @@
 //! Everything on this machine that a tuning may change, and every task, read without latido's own code.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
