@@ -332,6 +332,18 @@ impl Scene {
     }
 }
 
+/// Puts the machine back even when the test fails half-way; what is wrong with it then, the snapshot's own drop.
+impl Drop for Scene {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            for pid in self.world.alive().into_iter().filter_map(|(pid, _)| Pid::from_raw(pid)) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            let _ = self.world.run(["tune", "undo"]);
+        }
+    }
+}
+
 #[test]
 fn killed_at_random_moments_the_machine_is_as_before() {
     let what = "random kills of tunings";
