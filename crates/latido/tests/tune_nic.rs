@@ -9,7 +9,12 @@ use std::process::{Command, Output};
 /// Runs a shell script whose `$latido` is the binary in a namespace with a sysfs of its own, with the devices lat0 and
 /// lat1 (veth) and lat2 (tap). `None`: noted as skipped.
 fn inside(world: &World, what: &str, script: &str) -> Option<Output> {
-    if !root(what) || !["unshare", "ip", "ethtool"].iter().all(|program| installed(program, what)) {
+    if !root(what) || !["unshare", "ip", "ethtool", "ps"].iter().all(|program| installed(program, what)) {
+        return None;
+    }
+    let own = Command::new("unshare").args(["--net", "--mount", "true"]).output().unwrap();
+    if !own.status.success() {
+        skip(what, &format!("no network namespace can be made here: {}", stderr(&own).trim()));
         return None;
     }
     let devices = "mount -t sysfs sysfs /sys && ip link add lat0 type veth peer name lat1 && ip link set lat0 up && \

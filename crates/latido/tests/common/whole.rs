@@ -179,8 +179,8 @@ impl Whole {
             let now = Self::take();
             let differences = self.differences(&now);
             if differences.is_empty() {
-                let survivors = self.tasks.keys().filter(|id| now.tasks.contains_key(id)).count();
-                assert!(survivors > 10, "{when}: only {survivors} tasks lived on: nothing was shown");
+                let own = std::process::id().cast_signed();
+                assert!(now.tasks.keys().any(|(tid, _)| *tid == own), "{when}: not even this process was found");
                 assert!(self.knobs.len() > 10, "{when}: only {} settings were read", self.knobs.len());
                 return;
             }
