@@ -182,6 +182,8 @@ pub struct Recovery {
     pub back: Vec<Borrowed>,
     /// Not put back, and why, or what else a person should know.
     pub told: Vec<String>,
+    /// Whether something is not as it was: `told` says what.
+    pub incomplete: bool,
 }
 
 /// Undoes what persons applied and `wanted` picks, and what a crash left.
@@ -215,6 +217,10 @@ pub fn recover_now() -> Result<Vec<String>> {
 /// Gives the picked entries another owner, all at once.
 fn hand_over(path: &Path, picked: &dyn Fn(&Entry) -> bool, owner: Owner) -> Result<()> {
     let (mut entries, _) = read(path)?;
+    if entries.is_empty() {
+        // Opened, and nothing was to be changed.
+        return rewrite(path, &entries);
+    }
     if !entries.iter().any(picked) {
         return Ok(());
     }
@@ -237,11 +243,19 @@ fn recover(path: &Path, boot: &str, wanted: &dyn Fn(&Entry) -> bool) -> Result<R
             kept.push(entry);
         } else {
             match entry.what.undo() {
-                Ok(None) => recovery.back.push(entry.what),
-                Ok(Some(said)) => recovery.told.push(said),
+                Ok(Past::Back) => recovery.back.push(entry.what),
+                Ok(Past::Ended(processes)) => {
+                    recovery.told.push(format!("ended {processes} processes of {}", entry.what));
+                    recovery.back.push(entry.what);
+                }
+                Ok(Past::Left(why)) => {
+                    recovery.told.push(why);
+                    recovery.incomplete = true;
+                }
                 // It stays in the journal: the next latido tries again.
                 Err(error) => {
                     recovery.told.push(format!("{} could not be undone: {error:#}", entry.what));
+                    recovery.incomplete = true;
                     kept.push(entry);
                 }
             }
@@ -296,19 +310,31 @@ fn rewrite(path: &Path, entries: &[Entry]) -> Result<()> {
     write().with_context(|| format!("cannot write the journal {}", path.display()))
 }
 
+/// What became of something borrowed.
+enum Past {
+    /// It is as it was.
+    Back,
+    /// So many processes of a load had outlived it, and do so no longer.
+    Ended(usize),
+    /// Left alone, and why.
+    Left(String),
+}
+
 impl Borrowed {
-    /// Puts it back; what a person should know of that.
-    fn undo(&self) -> Result<Option<String>> {
+    /// Puts it back.
+    fn undo(&self) -> Result<Past> {
         match self {
-            Self::Load { mark, .. } => Ok(match end_marked(mark)? {
-                0 => None,
-                ended => Some(format!("ended {ended} processes of {self}")),
-            }),
+            Self::Load { mark, .. } => {
+                let ended = end_marked(mark)?;
+                // Its directory is nobody's now.
+                crate::load::scratch::sweep();
+                Ok(if ended == 0 { Past::Back } else { Past::Ended(ended) })
+            }
             Self::Setting { tuning, root, change } => {
                 let root = root.as_ref().map_or_else(Root::default, Root::new);
                 Ok(match change.undo(&root)? {
-                    Undone::Back => None,
-                    Undone::Left(why) => Some(format!("tuning {tuning}: {why}")),
+                    Undone::Back => Past::Back,
+                    Undone::Left(why) => Past::Left(format!("tuning {tuning}: {why}")),
                 })
             }
         }

@@ -113,7 +113,7 @@ fn undo(names: &[String], root: &Root) -> Result<u8> {
         text.push_str(&elsewhere());
     }
     write_out(&text)?;
-    Ok(u8::from(!recovery.told.is_empty()))
+    Ok(u8::from(recovery.incomplete))
 }
 
 fn status(json: bool, root: &Root) -> Result<u8> {

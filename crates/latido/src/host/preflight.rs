@@ -12,7 +12,7 @@ use crate::{
     machine,
     plan::reserved,
     registry,
-    tuning::TUNINGS,
+    tuning::{TUNINGS, Tuning, apply::possible},
 };
 use anyhow::{Context, Result, bail, ensure};
 use std::{
@@ -92,7 +92,8 @@ fn skips(cells: &[Cell]) -> Result<Vec<Option<String>>> {
 
 /// What a tuning lacks here, found by reading alone.
 fn refusal(item: &Item) -> Option<String> {
-    let wanted = registry::build("tuning", TUNINGS, item).and_then(|tuning| tuning.wanted(&machine::Root::default()));
+    let possible = |tuning: Box<dyn Tuning>| possible(tuning.as_ref(), &machine::Root::default());
+    let wanted = registry::build("tuning", TUNINGS, item).and_then(possible);
     wanted.err().map(|error| format!("tuning `{}`: {error:#}", item.name))
 }
 

@@ -12,20 +12,28 @@ use anyhow::{Result, ensure};
 /// After so many rounds something makes new work faster than it is done.
 const ROUNDS: u32 = 50;
 
+/// What a tuning wants, as far as reading tells that it can be had: better than to begin and turn back.
+///
+/// # Errors
+/// What is missing or refused, where, and the remedy.
+pub fn possible(tuning: &dyn Tuning, root: &Root) -> Result<Wanted> {
+    let wanted = tuning.wanted(root)?;
+    match wanted.steps.iter().filter_map(Step::file).find_map(|path| refusal::beforehand(root, path)) {
+        Some(refused) => Err(refused),
+        None => Ok(wanted),
+    }
+}
+
 /// Applies a tuning.
 ///
 /// # Errors
 /// What was refused, where, and the remedy; what had been changed for it is put back.
 pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal: &mut Journal) -> Result<Applied> {
-    let Wanted { steps, pursuit, holds, note } = tuning.wanted(root)?;
+    let Wanted { steps, pursuit, holds, note } = possible(tuning, root)?;
     ensure!(
         owner == Owner::Run || holds.is_empty(),
         "it lasts only as long as a process holds it: give it to a run with --tune"
     );
-    // Better than to begin and turn back.
-    if let Some(refused) = steps.iter().filter_map(Step::file).find_map(|path| refusal::beforehand(root, path)) {
-        return Err(refused);
-    }
     let record = TuningRecord {
         item: Item { name: name.into(), options: tuning.options() },
         changes: Vec::new(),

@@ -15,7 +15,8 @@ fn fake(device: &str) -> String {
 /// The program is not there or refuses.
 pub fn get(root: &Root, device: &str, key: &str) -> Result<String> {
     let text = match root.is_live() {
-        true => run(&["-c", device])?,
+        true => run(&["-c", device])
+            .with_context(|| format!("{device} does not tell how it gathers interrupts: leave coalesce=as-is"))?,
         false => root.try_read(&fake(device)).with_context(|| format!("ethtool -c {device} failed"))?,
     };
     Ok(find(&text, key).unwrap_or_else(|| "n/a".into()))
@@ -27,7 +28,12 @@ pub fn get(root: &Root, device: &str, key: &str) -> Result<String> {
 /// As [`get`].
 pub fn set(root: &Root, device: &str, key: &str, value: &str) -> Result<()> {
     if root.is_live() {
-        return run(&["-C", device, key, value]).map(drop);
+        return run(&["-C", device, key, value]).map(drop).with_context(|| {
+            match rustix::process::geteuid().is_root() {
+                true => format!("{device} does not take {key}={value}: leave coalesce=as-is"),
+                false => format!("only root may set {key} of {device}: run the same command with sudo"),
+            }
+        });
     }
     let path = root.path(&fake(device));
     let text = fs::read_to_string(&path)?;
@@ -71,7 +77,7 @@ fn run(arguments: &[&str]) -> Result<String> {
         Err(error) => return Err(error).context("cannot start ethtool"),
     };
     let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-    ensure!(output.status.success(), "ethtool {line} failed: {said} (only root may set anything; some devices cannot)");
+    ensure!(output.status.success(), "ethtool {line} failed: {said}");
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

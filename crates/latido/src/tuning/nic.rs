@@ -22,7 +22,7 @@ work into kernel threads, which can be kept off a CPU or below a priority.
 
 Options:
   device    for example eth0; required
-  coalesce  `off` (default): no delay and no adapting, by the program ethtool; or `as-is`
+  coalesce  `off` (default): no delay, no adapting, an interrupt for each packet, by the program ethtool; or `as-is`
   threaded  `on`, `off` or `as-is` (default)
 
 Kernel documents: Documentation/networking/napi.rst, threaded NAPI; ethtool(8), --coalesce",
@@ -38,9 +38,17 @@ Kernel documents: Documentation/networking/napi.rst, threaded NAPI; ethtool(8), 
     },
 };
 
-/// What delays an interrupt, and its value without delay; the adapting first, it would change the others.
-const COALESCE: &[(&str, &str)] =
-    &[("adaptive-rx", "off"), ("adaptive-tx", "off"), ("rx-usecs", "0"), ("tx-usecs", "0")];
+/// What delays an interrupt, and its value without delay: one packet, no time (include/uapi/linux/ethtool.h, struct
+/// ethtool_coalesce). The adapting first, it would change the others; the packets before the time, for without both there
+/// would be no interrupt.
+const COALESCE: &[(&str, &str)] = &[
+    ("adaptive-rx", "off"),
+    ("adaptive-tx", "off"),
+    ("rx-frames", "1"),
+    ("tx-frames", "1"),
+    ("rx-usecs", "0"),
+    ("tx-usecs", "0"),
+];
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,8 +114,10 @@ fn coalescing(root: &Root, device: &str) -> Result<Vec<Option<Step>>> {
             continue;
         }
         known = true;
+        // No packets: they are not counted, the time alone decides.
+        let is_off = original == *off || key.ends_with("-frames") && original == "0";
         let (device, key) = (device.to_string(), (*key).to_string());
-        steps.push((original != *off).then(|| Step::Coalesce { device, key, original, new: (*off).into() }));
+        steps.push((!is_off).then(|| Step::Coalesce { device, key, original, new: (*off).into() }));
     }
     ensure!(known, "{device} gathers no interrupts, or does not tell: leave coalesce=as-is");
     Ok(steps)

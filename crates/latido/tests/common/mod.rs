@@ -163,3 +163,11 @@ pub fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Keeps the tests of other files and of other working copies away while this machine's settings are changed and compared:
+/// a lock that ends with the returned file.
+pub fn machine() -> fs::File {
+    let file = fs::File::open("/sys/devices/system/cpu").unwrap();
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    file
+}

@@ -1,16 +1,12 @@
 //! Where threads are and what isolation changes, read without latido's own code.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use super::common::{World, root, skip};
+use super::common::{World, machine, root, skip};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
-
-/// One isolation at a time on this machine.
-static ONE: Mutex<()> = Mutex::new(());
 
 /// The machine as a place for isolation.
 pub struct Stage {
@@ -18,7 +14,7 @@ pub struct Stage {
     pub cpu: u32,
     dir: PathBuf,
     threads: &'static str,
-    _one: MutexGuard<'static, ()>,
+    _one: fs::File,
 }
 
 impl Stage {
@@ -42,8 +38,7 @@ impl Stage {
             skip(what, "control groups cannot be made here");
             return None;
         }
-        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(Self { cpu: *cpus.last()?, dir, threads, _one: one })
+        Some(Self { cpu: *cpus.last()?, dir, threads, _one: machine() })
     }
 
     /// Puts the machine back even when a test fails half-way.
