@@ -1,10 +1,25 @@
-//! Any output of a load as its account: no panic, however hostile the lines.
+//! Any output of a load as its account: no panic, however hostile the lines, and no rate that is none. The first byte of
+//! each line says when it arrives.
 #![no_main]
 
-use latido::load::account::Account;
+use latido::load::{account::Account, rates::Seconds};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let counts = Account::read(bytes);
     assert!(counts.len() <= 64, "a load cannot fill the record");
+    let (mut seconds, mut at_ns) = (Seconds::default(), 0u64);
+    for line in bytes.split(|byte| *byte == b'\n').take(64) {
+        let Some((when, line)) = line.split_first() else { continue };
+        at_ns = at_ns.wrapping_add(u64::from(*when) << 24);
+        let counts = Account::read(line);
+        if !counts.is_empty() {
+            seconds.tell(&counts, at_ns);
+        }
+    }
+    for (name, rate) in seconds.rates(at_ns) {
+        assert!(rate.mean.is_finite() && rate.mean >= 0.0, "{name}: {rate:?}");
+        let (slowest, fastest) = (rate.slowest.unwrap_or(0.0), rate.fastest.unwrap_or(f64::MAX));
+        assert!(slowest.is_finite() && 0.0 <= slowest && slowest <= fastest, "{name}: {rate:?}");
+    }
 });

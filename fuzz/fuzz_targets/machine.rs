@@ -5,13 +5,14 @@
 use latido::{
     check,
     machine::{Machine, Root},
+    report::terminal::Style,
 };
 use libfuzzer_sys::fuzz_target;
 use std::{fs, path::PathBuf, sync::LazyLock};
 
 const CPU: &str = "sys/devices/system/cpu";
 
-const FILES: [&str; 40] = [
+const FILES: [&str; 51] = [
     "proc/sys/kernel/osrelease",
     "proc/sys/kernel/version",
     "proc/sys/kernel/hostname",
@@ -52,6 +53,17 @@ const FILES: [&str; 40] = [
     "cpu/cpu0/cpuidle/state1/latency",
     "sys/devices/system/clocksource/clocksource0/available_clocksource",
     "sys/fs/cgroup/cpu.max",
+    "sys/fs/cgroup/cpuset.cpus.effective",
+    "proc/stat",
+    "proc/uptime",
+    "proc/irq/24/smp_affinity_list",
+    "proc/irq/24/effective_affinity_list",
+    "proc/irq/24/eth0/spurious",
+    "proc/77/comm",
+    "dev/cpu/0/msr",
+    "sys/class/thermal/thermal_zone0/temp",
+    "sys/class/thermal/thermal_zone0/trip_point_0_type",
+    "sys/class/thermal/thermal_zone0/trip_point_0_temp",
 ];
 
 static DIR: LazyLock<PathBuf> = LazyLock::new(|| latido_fuzz::scratch("machine"));
@@ -72,8 +84,10 @@ fuzz_target!(|bytes: &[u8]| {
     let text = serde_json::to_string(&machine).expect("a machine can be written");
     assert_eq!(serde_json::from_str::<Machine>(&text).expect("and read"), machine, "{text}");
     let _ = machine.rows();
-    let _ = check::run(&root, true, false);
-    let _ = check::run(&root, false, false);
+    let style = Style { width: 80, color: true };
+    let cpus = "0-1".parse().ok();
+    let _ = check::run(&root, None, true, style);
+    let _ = check::run(&root, cpus.as_ref(), false, style);
     for path in written {
         let _ = fs::remove_file(path);
     }

@@ -176,6 +176,94 @@ fn a_real_time_program_is_seen_as_it_is() {
     assert!(text.contains("fifo 42") && text.contains("mlockall"), "{text}");
 }
 
+/// A program of several threads, as it is measured with: with its memory locked and without.
+#[test]
+fn a_threaded_program_is_told_thread_by_thread() {
+    if !realtime("check --pid of cyclictest") || !installed("cyclictest", "check --pid of a threaded program") {
+        return;
+    }
+    let world = World::new();
+    for lock in [true, false] {
+        let mut command = Command::new("cyclictest");
+        command.args(["-t2", "-p80", "-q", "-D600"]).args(lock.then_some("-m"));
+        let child = sleeper(&mut command);
+        let pid = child.0.id().to_string();
+        // It is at work when the last thread has its policy.
+        let realtime = |document: &Value| {
+            let threads = document["process"]["threads"].as_array().unwrap();
+            threads.iter().filter(|thread| thread["policy"] == "fifo 80").count()
+        };
+        let document = loop {
+            let document = check(&world, ["--pid", &pid]);
+            if realtime(&document) == 2 {
+                break document;
+            }
+        };
+        assert_eq!(document["verdict"], "fit");
+        assert_eq!(document["process"]["threads"].as_array().unwrap().len(), 3);
+        assert_eq!(point(&document, "memory locking")["severity"] == "ok", lock, "{document}");
+        let text = String::from_utf8(world.run(["check", "--pid", &pid]).stdout).unwrap();
+        assert!(text.contains("control group: ") && text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        // Without any right the same is read, but for what only the owner may.
+        if world_of_nobody() {
+            let document = as_nobody(&pid);
+            assert_eq!(realtime(&document), 2);
+            assert_eq!(point(&document, "timer slack")["severity"], "unknown");
+        }
+        drop(child);
+        let output = world.run(["check", "--pid", &pid]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(&format!("there is no process {pid}")), "{}", stderr(&output));
+    }
+}
+
+fn world_of_nobody() -> bool {
+    common::root("check --pid without rights") && installed("setpriv", "check --pid without rights")
+}
+
+/// `check --json --pid` by a user who has nothing to do with the process.
+fn as_nobody(pid: &str) -> Value {
+    // Where anybody may read: the build's directory may be root's alone.
+    let place = tempfile::Builder::new().prefix("latido-nobody-").tempdir_in("/var/tmp").unwrap();
+    let program = place.path().join("latido");
+    fs::copy(env!("CARGO_BIN_EXE_latido"), &program).unwrap();
+    fs::set_permissions(place.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"])
+        .arg(&program)
+        .args(["check", "--json", "--pid", pid])
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)))
+}
+
+/// Several of one name are an error that lists them; a thread of the kernel is read like any other.
+#[test]
+fn names_and_kernel_threads() {
+    let world = World::new();
+    let program = world.path("latido-twin");
+    fs::copy("/bin/sleep", &program).unwrap();
+    let twins = [sleeper(Command::new(&program).arg("600")), sleeper(Command::new(&program).arg("600"))];
+    let ids: Vec<String> = twins.iter().map(|twin| twin.0.id().to_string()).collect();
+    for id in &ids {
+        while fs::read_to_string(format!("/proc/{id}/comm")).unwrap().trim() != "latido-twin" {
+            std::thread::yield_now();
+        }
+    }
+    let output = world.run(["check", "--pid=latido-twin"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("2 processes are named") && ids.iter().all(|id| said.contains(id)), "{said}");
+    // Process 2 is the kernel's where its threads are to be seen.
+    if fs::read_to_string("/proc/2/comm").is_ok_and(|name| name.trim() == "kthreadd") {
+        let document = check(&world, ["--pid=2"]);
+        assert_eq!((&document["process"]["kernel"], &document["process"]["command"]), (&true.into(), &Value::Null));
+        assert_eq!(point(&document, "memory locking")["severity"], "ok");
+    } else {
+        skip("check --pid of a kernel thread", "the kernel's threads are not to be seen here");
+    }
+}
+
 #[test]
 fn a_program_that_is_not_there_is_an_error_that_says_so() {
     let world = World::new();

@@ -48,14 +48,14 @@ impl Args {
         let mut options = Vec::new();
         let mut rest = std::mem::take(&mut self.options).into_iter().peekable();
         while let Some(word) = rest.next() {
-            let Some(flag) = word.strip_prefix("--").or_else(|| (word == "-d").then_some("duration")) else {
+            let Some(flag) = word.strip_prefix("--").map(String::from).or_else(|| short(&word)) else {
                 options.extend(words::options(&word, None).map_err(|message| format!("{word}: {message}"))?);
                 continue;
             };
             let (key, text) = match flag.split_once('=') {
                 Some((key, text)) => (key, text.to_string()),
                 // A flag without a value is an option that is switched on.
-                None => (flag, rest.next_if(|next| !next.starts_with("--")).unwrap_or_else(|| "true".into())),
+                None => (flag.as_str(), rest.next_if(|next| !next.starts_with("--")).unwrap_or_else(|| "true".into())),
             };
             match key {
                 "duration" => self.duration = Some(text),
@@ -66,6 +66,15 @@ impl Args {
             }
         }
         Ok(options)
+    }
+}
+
+/// `-d`, `-d5s` and `-d=5s` in their long form.
+fn short(word: &str) -> Option<String> {
+    let text = word.strip_prefix("-d")?;
+    match text.strip_prefix('=').unwrap_or(text) {
+        "" => Some("duration".into()),
+        text => Some(format!("duration={text}")),
     }
 }
 
@@ -100,6 +109,7 @@ mod tests {
             "udp-flood --to=HOST --size=64 rate=max",
             "-d 5s --seed 9 udp-flood --to HOST --size 64 --rate max",
             "udp-flood -d 5s --seed 9 --to HOST --size 64 --rate max",
+            "udp-flood -d5s --to HOST --size 64 --seed 9 --rate max",
             "udp-flood --to HOST -d 5s --size 64 --seed=9 --rate max",
         ] {
             let (args, options) = line(words).unwrap();

@@ -17,7 +17,7 @@ mod memory;
 mod messaging;
 pub mod metrics;
 mod none;
-mod rates;
+pub mod rates;
 mod rt_interference;
 mod source;
 mod spin;

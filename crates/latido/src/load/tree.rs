@@ -25,11 +25,11 @@ short processes. The tree is made first (C source, seeded) in the directory for 
 removed afterwards; or it is one of yours, which is only read, on its own file system alone.
 
 Options:
-  files   of the tree, 1 to 20000, of about 4 KiB each; default 1000
-  path    a directory of yours to search instead, for example /usr/src
-  name    which files are searched; default *.c, and * in a directory of yours
-  word    what grep looks for; default a word that is in about one made file of four
-  seed    of the tree; default the cell's
+  files     of the tree, 1 to 20000, of about 4 KiB each; default 1000
+  path      a directory of yours to search instead, for example /usr/src
+  pattern   which files are searched (as -name of find); default *.c, and * in a directory of yours
+  word      what grep looks for; default a word that is in about one made file of four
+  seed      of the tree; default the cell's
 
 The record's `achieved` holds passes, files (searched), lines (found) and elapsed_ns. Needs find and grep. One of the
 loads of the interrupt-determinism study (2008).",
@@ -44,7 +44,7 @@ struct Tree {
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
+    pattern: Option<String>,
     word: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
@@ -52,7 +52,7 @@ struct Tree {
 
 impl Default for Tree {
     fn default() -> Self {
-        Self { files: 1000, path: None, name: None, word: source::NEEDLE.into(), seed: None }
+        Self { files: 1000, path: None, pattern: None, word: source::NEEDLE.into(), seed: None }
     }
 }
 
@@ -123,7 +123,7 @@ impl Tree {
     }
 
     fn pattern(&self) -> &str {
-        self.name.as_deref().unwrap_or(if self.path.is_some() { "*" } else { "*.c" })
+        self.pattern.as_deref().unwrap_or(if self.path.is_some() { "*" } else { "*.c" })
     }
 
     /// What find is told.
@@ -176,12 +176,12 @@ mod tests {
         std::fs::write(dir.path().join("a:b.c"), "needle\nneedle\nhay\n").unwrap();
         std::fs::write(dir.path().join("c.c"), "hay\n").unwrap();
         std::fs::write(dir.path().join("d.txt"), "needle\n").unwrap();
-        let text = format!("path = {:?}\nname = \"*.c\"\nword = \"needle\"", dir.path());
+        let text = format!("path = {:?}\npattern = \"*.c\"\nword = \"needle\"", dir.path());
         let tree = checked(text.parse().unwrap()).unwrap();
         let work = Work::of(&["passes", "files", "lines"]);
         tree.pass(dir.path(), &work).unwrap();
         assert_eq!((work.done("passes"), work.done("files"), work.done("lines")), (1, 2, 2));
-        let nothing = checked("word = \"x\"\nname = \"*.rs\"".parse().unwrap()).unwrap();
+        let nothing = checked("word = \"x\"\npattern = \"*.rs\"".parse().unwrap()).unwrap();
         assert!(nothing.pass(dir.path(), &work).is_err(), "a search of nothing is no load");
     }
 }
