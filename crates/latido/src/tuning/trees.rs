@@ -55,7 +55,7 @@ pub fn by_hand(files: &[(&str, &str)]) -> Tree {
 
 impl Tree {
     fn empty() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = plant::directory();
         Self { root: Root::new(dir.path()), dir }
     }
 

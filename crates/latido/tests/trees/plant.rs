@@ -1,5 +1,6 @@
 //! Recorded machines as directories again: the texts that scripts/capture-tree printed. Unit and integration tests share
 //! this file.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::{fs, path::Path};
 
@@ -11,6 +12,11 @@ pub const CGROUP_V2: &str = include_str!("cgroup-v2.txt");
 pub const ARM: &str = include_str!("arm-4-cpus.txt");
 /// Two sockets of two cores of two threads, a memory node each, handlers in threads.
 pub const SERVER: &str = include_str!("server-2-sockets.txt");
+
+/// A directory for one of them: in memory, where there is some, for a machine is a thousand files.
+pub fn directory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
 
 /// Makes the files and directories of a recorded machine.
 pub fn plant(text: &str, directory: &Path) {
