@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{World, stderr};
+use common::{World, stderr, trees};
 use std::{
     collections::BTreeMap,
     fs,
@@ -11,47 +11,44 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A machine of two CPUs as its kernel's files show it.
-const FILES: &[(&str, &str)] = &[
-    ("sys/devices/system/cpu/online", "0-1\n"),
-    ("proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro quiet\n"),
-    ("proc/sys/kernel/osrelease", "6.12.9-amd64\n"),
-    ("proc/sys/kernel/timer_migration", "1\n"),
-    ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
-    ("proc/sys/vm/stat_interval", "1\n"),
-    ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000\n"),
-    ("sys/kernel/debug/sched/fair_server/cpu1/runtime", "50000000\n"),
-    ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
-    ("sys/devices/virtual/workqueue/cpumask", "00000000,00000003\n"),
-    ("sys/fs/resctrl/schemata", "    MB:0=100\n    L3:0=fffff\n"),
-    ("proc/50/stat", "50 (irq/24-eth0) S 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 750 0\n"),
-    ("proc/50/comm", "irq/24-eth0\n"),
-    ("proc/50/policy", r#"{"policy":"fifo","prio":50}"#),
+/// Added by hand to the recorded machine: no emulated processor divides its cache.
+const CACHE: (&str, &str) = ("sys/fs/resctrl/schemata", "    MB:0=100\n    L3:0=fffff\n");
+
+/// Tunings that change every kind of thing on it but control groups, whose hundred threads would make as many steps.
+const WORDS: &[&str] = &[
+    "timers",
+    "throttle:off,server=as-is",
+    "vm-stat:60s",
+    "preempt:full",
+    "workqueues:2",
+    "cache:1,ways=2",
+    "nic:eth0,threaded=on",
+    "rcu:cpus=0",
+    "irq-priority:24,prio=80",
 ];
 
-/// Tunings that change every kind of thing on it.
-const WORDS: &[&str] =
-    &["timers", "throttle:off", "vm-stat:60s", "thp", "workqueues:1", "cache:1,ways=2", "irq-priority:24,prio=80"];
+/// How many changes these make.
+const CHANGES: usize = 18;
 
+/// A recorded machine of four CPUs: PREEMPT_RT, cgroup v2, callback threads, a network device.
 struct Fake {
     world: World,
+    root: tempfile::TempDir,
     before: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Fake {
     fn new() -> Self {
-        let world = World::new();
-        for (path, text) in FILES {
-            let path = world.path("root").join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let before = files(&world.path("root"));
-        Self { world, before }
+        let root = trees::directory();
+        trees::plant(trees::CGROUP_V2, root.path());
+        fs::create_dir_all(root.path().join("sys/fs/resctrl")).unwrap();
+        fs::write(root.path().join(CACHE.0), CACHE.1).unwrap();
+        let before = files(root.path());
+        Self { world: World::new(), root, before }
     }
 
     fn tune(&self, words: &[&str], fault: Option<usize>) -> std::process::Output {
-        let root = self.world.path("root").display().to_string();
+        let root = self.root.path().display().to_string();
         let mut command = self.world.latido(["tune", "--sysroot", &root]);
         command.args(words);
         if let Some(point) = fault {
@@ -69,15 +66,15 @@ impl Fake {
     }
 
     fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.world.path("root").join(path)).unwrap()
+        fs::read_to_string(self.root.path().join(path)).unwrap()
     }
 
     fn write(&self, path: &str, text: &str) {
-        fs::write(self.world.path("root").join(path), text).unwrap();
+        fs::write(self.root.path().join(path), text).unwrap();
     }
 
     fn is_as_before(&self, when: &str) {
-        assert!(files(&self.world.path("root")) == self.before, "{when}: not as before");
+        assert!(files(self.root.path()) == self.before, "{when}: not as before");
         assert!(!self.journal().exists(), "{when}: {}", fs::read_to_string(self.journal()).unwrap_or_default());
     }
 
@@ -110,23 +107,26 @@ fn applied_shown_and_undone() {
     for line in [
         "timers: in force",
         "  /proc/sys/kernel/timer_migration: 1 -> 0",
-        "  /sys/kernel/mm/transparent_hugepage/enabled: madvise -> never",
-        "  task 50 (irq/24-eth0): fifo 50 -> fifo 80",
+        "  /sys/kernel/debug/sched/preempt: lazy -> full",
+        "  eth0 rx-usecs: 3 -> 0",
     ] {
         assert!(said.lines().any(|other| other == line), "{line}\n{said}");
+    }
+    for line in [" (rcuop/3): CPUs 0-2 -> CPUs 0", " (irq/24-eth0-rx-0): fifo 50 -> fifo 80"] {
+        assert!(said.lines().any(|other| other.starts_with("  task ") && other.ends_with(line)), "{line}\n{said}");
     }
     assert_eq!(fake.read("sys/fs/resctrl/schemata"), "    MB:0=100\n    L3:0=3ffff\n");
     let status = fake.status();
     let applied = status["applied"].as_array().unwrap();
-    assert_eq!(applied.len(), 12);
+    assert_eq!(applied.len(), CHANGES);
     assert!(applied.iter().all(|line| line["in_force"] == true), "{status:#}");
     assert_eq!((&status["unsettled"], &status["void"]), (&serde_json::json!([]), &serde_json::json!([])));
     // One by name, then all others, the last one first.
     assert_eq!(
-        text(&fake.tune(&["undo", "thp"], None)),
-        "thp: /sys/kernel/mm/transparent_hugepage/enabled: back to madvise\n"
+        text(&fake.tune(&["undo", "preempt"], None)),
+        "preempt: /sys/kernel/debug/sched/preempt: back to lazy\n"
     );
-    assert_eq!(fake.status()["applied"].as_array().unwrap().len(), 11);
+    assert_eq!(fake.status()["applied"].as_array().unwrap().len(), CHANGES - 1);
     let said = text(&fake.tune(&["undo"], None));
     assert!(said.starts_with("irq-priority: ") && said.trim_end().ends_with("timer_migration: back to 1"), "{said}");
     fake.is_as_before("undone");
@@ -148,10 +148,10 @@ fn one_knob_applied_twice_goes_back_to_the_beginning() {
 #[test]
 fn all_or_none_are_applied() {
     let fake = Fake::new();
-    let output = fake.tune(&["apply", "timers", "thp", "frequency"], None);
+    let output = fake.tune(&["apply", "timers", "vm-stat:60s", "thp"], None);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        stderr(&output).contains("tuning `frequency`: no CPU has a frequency that can be set"),
+        stderr(&output).contains("the kernel was built without CONFIG_TRANSPARENT_HUGEPAGE"),
         "{}",
         stderr(&output)
     );
@@ -166,7 +166,7 @@ fn killed_at_every_point(prepare: impl Fn(&Fake), act: impl Fn(&Fake, Option<usi
         prepare(&fake);
         let output = act(&fake, Some(point));
         if output.status.code() == Some(0) {
-            assert!(point > 10, "only {point} points: the test proves nothing");
+            assert!(point > CHANGES, "only {point} points: the test proves nothing");
             return;
         }
         let when = format!("killed at point {point}");
@@ -272,20 +272,20 @@ fn another_latido_at_work_is_named() {
 #[test]
 fn without_permission_nothing_changes() {
     let fake = Fake::new();
-    for path in ["", "root"] {
-        fs::set_permissions(fake.world.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+    for path in [fake.world.path(""), fake.root.path().into()] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
     let state = tempfile::tempdir().unwrap();
     fs::set_permissions(state.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let root = fake.world.path("root").display().to_string();
-    for words in [&["--sysroot", &root, "apply", "timers", "thp"][..], &["apply", "timers"]] {
+    let root = fake.root.path().display().to_string();
+    for words in [&["--sysroot", &root, "apply", "timers", "vm-stat:60s"][..], &["apply", "timers"]] {
         let mut command = fake.world.latido(["tune"]);
         command.args(words).env("LATIDO_STATE", state.path().join("state"));
         if rustix::process::geteuid().is_root() {
             command.uid(65534).gid(65534);
         } else {
             fs::set_permissions(
-                fake.world.path("root/proc/sys/kernel/timer_migration"),
+                fake.root.path().join("proc/sys/kernel/timer_migration"),
                 fs::Permissions::from_mode(0o444),
             )
             .unwrap();

@@ -119,19 +119,21 @@ impl Work<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::{machine, refusal, snapshot};
+    use crate::tuning::{
+        trees,
+        trial::{refusal, snapshot},
+    };
 
     /// The first change was made when the second is refused: half a tuning is none.
     #[test]
     fn a_refusal_on_the_way_puts_back_what_was_changed() {
-        let runtime = "proc/sys/kernel/sched_rt_runtime_us";
-        let server = "sys/kernel/debug/sched/fair_server/cpu0/runtime";
-        let tree = machine(&[(runtime, "950000\n"), (server, "50000000\n")]);
+        let server = "sys/kernel/debug/sched/fair_server/cpu5/runtime";
+        let tree = trees::server();
         std::fs::remove_file(tree.root.path(server)).unwrap();
         std::os::unix::fs::symlink("/dev/full", tree.root.path(server)).unwrap();
         let before = snapshot(&tree.root);
         let error = refusal("throttle", "", &tree);
-        assert!(error.contains("cpu0/runtime cannot be set to `0`: No space left"), "{error}");
+        assert!(error.contains("cpu5/runtime cannot be set to `0`: No space left"), "{error}");
         assert_eq!(snapshot(&tree.root), before);
     }
 }

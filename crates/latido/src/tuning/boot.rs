@@ -226,42 +226,56 @@ mod tests {
     use super::*;
     use crate::{
         agent::journal::Journal,
-        tuning::trial::{applied, machine, refusal},
+        tuning::{
+            trees::{self, Tree},
+            trial::{applied, refusal},
+        },
     };
 
-    const LINE: &str =
-        "BOOT_IMAGE=/vmlinuz isolcpus=domain,managed_irq,2-3 nohz-full=2,3 threadirqs quiet -- idle=poll\n";
-
-    fn note(options: &str, files: &[(&str, &str)]) -> Result<String> {
-        let tree = machine(&[&[("proc/cmdline", LINE)], files].concat());
+    fn note(options: &str, tree: &Tree) -> Result<String> {
         let (_dir, mut journal) = Journal::scratch();
         Ok(applied("boot", options, &tree.root, &mut journal)?.note.unwrap_or_default())
     }
 
+    /// The machine was told nohz-full=, with a dash, and `idle=poll` behind the dashes that end the kernel's part.
     #[test]
     fn what_is_there_is_recognised_and_recorded() {
-        for options in
-            ["nohz_full = '2-3'", "parameters = 'threadirqs'", "isolcpus = 'domain,managed_irq,2-3,threadirqs'"]
-        {
-            let note = note(options, &[]).unwrap();
-            assert_eq!(note, "the kernel was booted with isolcpus=domain,managed_irq,2-3 nohz_full=2,3 threadirqs");
+        for options in ["nohz_full = '3'", "rcu_nocbs = '2,3'", "isolcpus = 'managed_irq,3'\nnohz_full = 3"] {
+            let note = note(options, &trees::cgroup_v2()).unwrap();
+            assert_eq!(note, "the kernel was booted with isolcpus=managed_irq,3 nohz_full=3 rcu_nocbs=2-3");
         }
+        let note = note("parameters = 'threadirqs'", &trees::server()).unwrap();
+        assert_eq!(note, "the kernel was booted with threadirqs");
     }
 
     #[test]
     fn what_is_missing_is_never_applied_but_printed() {
-        let tree = machine(&[("proc/cmdline", LINE), ("boot/config-6.12.9-amd64", "CONFIG_HZ=250\n")]);
-        let error = refusal("boot", "nohz_full = 3\nidle = 'poll'\nthreadirqs = true", &tree);
-        assert!(error.contains("\n  idle=poll nohz_full=3\nin place of\n  nohz_full=2,3\n"), "{error}");
+        let tree = trees::cgroup_v2();
+        let error = refusal("boot", "nohz_full = '2-3'\nidle = 'poll'\nthreadirqs = true", &tree);
+        assert!(error.contains("\n  idle=poll nohz_full=2-3 threadirqs\nin place of\n  nohz_full=3\n"), "{error}");
+        assert!(!error.contains("built without"), "{error}");
+        // All recorded kernels have the option.
+        let config = format!("boot/config-{}", tree.root.read("proc/sys/kernel/osrelease").unwrap());
+        let text = tree.root.read(&config).unwrap();
+        assert!(text.contains("CONFIG_NO_HZ_FULL=y"), "{text}");
+        tree.write(&config, &text.replace("CONFIG_NO_HZ_FULL=y", "# CONFIG_NO_HZ_FULL is not set"));
+        let error = refusal("boot", "nohz_full = '2-3'", &tree);
         assert!(error.contains("built without CONFIG_NO_HZ_FULL"), "{error}");
     }
 
     /// The line alone proves nothing: what the kernel says of its CPUs does.
     #[test]
     fn a_kernel_that_did_not_listen_is_found_out() {
-        let isolated = |cpus| note("isolcpus = 'domain,managed_irq,2-3'", &[("sys/devices/system/cpu/isolated", cpus)]);
-        assert!(isolated("2-3\n").is_ok());
-        assert!(isolated("\n").unwrap_err().to_string().contains("does not do it"));
+        let tree = trees::cgroup_v2();
+        tree.write("sys/devices/system/cpu/nohz_full", "\n");
+        assert!(note("nohz_full = 3", &tree).unwrap_err().to_string().contains("does not do it"));
+        // Without the word `domain`, nothing is isolated; with it, the CPUs must show.
+        assert!(note("isolcpus = 'managed_irq,3'", &tree).is_ok());
+        tree.write("proc/cmdline", "isolcpus=domain,managed_irq,2-3 quiet\n");
+        let isolated = || note("isolcpus = 'domain,managed_irq,2-3'", &tree);
+        assert!(isolated().unwrap_err().to_string().contains("does not do it"));
+        tree.write("sys/devices/system/cpu/isolated", "2-3\n");
+        assert!(isolated().is_ok());
     }
 
     #[test]

@@ -105,9 +105,13 @@ fn absent(root: &Root) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::split;
-    use crate::tuning::trial::{Proof, machine, refusal};
+    use crate::tuning::{
+        trees::{self, by_hand},
+        trial::{Proof, refusal},
+    };
 
     const ALL: &str = "sys/fs/resctrl/schemata";
+    /// By hand: no emulated processor divides its cache.
     const FILES: &[(&str, &str)] = &[
         (ALL, "    MB:0=100;1=100\n    L3:0=fffff;1=fffff\n"),
         ("sys/fs/resctrl/cpus_list", "0-3\n"),
@@ -120,7 +124,7 @@ mod tests {
         let proof = Proof {
             name: "cache",
             options: "cpus = '2-3'\nways = 4",
-            files: FILES,
+            machine: &|| by_hand(FILES),
             after: &[
                 (ALL, "    MB:0=100;1=100\n    L3:0=ffff;1=ffff\n"),
                 ("sys/fs/resctrl/latido/schemata", "L3:0=f0000;1=f0000"),
@@ -134,8 +138,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_divided_is_refused() {
-        assert!(refusal("cache", "cpus = '1'\nways = 2", &machine(&[])).contains("no resctrl in /proc/filesystems"));
-        assert!(refusal("cache", "cpus = '1'\nways = 20", &machine(FILES)).contains("leaves none"));
+        assert!(refusal("cache", "cpus = '1'\nways = 2", &trees::server()).contains("no resctrl in /proc/filesystems"));
+        assert!(refusal("cache", "cpus = '1'\nways = 20", &by_hand(FILES)).contains("leaves none"));
         assert_eq!(split(0b1111_0000, 1), Some((0b1000_0000, 0b0111_0000)));
         assert_eq!(split(0b11, 2), None);
     }

@@ -150,64 +150,46 @@ fn read(root: &Root) -> Result<String> {
 mod tests {
     use crate::{
         agent::journal::Journal,
-        tuning::trial::{Proof, applied, machine, refusal},
+        tuning::{
+            trees,
+            trial::{Machine, Proof, applied, refusal},
+        },
     };
 
+    /// ACPI's C2 of eight CPUs, PSCI's only deep state of four.
     #[test]
     fn it_is_applied_and_undone() {
-        let proof = Proof {
-            name: "cstates",
-            options: "mode = 'disable'\nlatency = '10us'",
-            files: &[
-                ("sys/devices/system/cpu/online", "0-1\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state0/name", "POLL\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "0\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state0/disable", "0\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state1/name", "C1\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state1/latency", "1\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "0\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state2/name", "C6\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state2/latency", "133\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "0\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state3/name", "C10\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state3/latency", "230\n"),
-                ("sys/devices/system/cpu/cpu0/cpuidle/state3/disable", "1\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state0/name", "POLL\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state0/latency", "0\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state0/disable", "0\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state1/name", "C1\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state1/latency", "1\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state1/disable", "0\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state2/name", "C6\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state2/latency", "133\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "0\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state3/name", "C10\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state3/latency", "230\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state3/disable", "1\n"),
-            ],
-            after: &[
-                ("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "1\n"),
-                ("sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "1\n"),
-            ],
-            other: ("sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "2\n"),
-            without: &[("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "there is no")],
-        };
-        proof.holds();
+        let machines: [(Machine, u32, u32); 2] = [(&trees::server, 8, 2), (&trees::arm, 4, 1)];
+        for (machine, cpus, state) in machines {
+            let file = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}/disable");
+            let files: Vec<String> = (0..cpus).map(file).collect();
+            let after: Vec<(&str, &str)> = files.iter().map(|path| (path.as_str(), "1\n")).collect();
+            let proof = Proof {
+                name: "cstates",
+                options: "mode = 'disable'\nlatency = '10us'",
+                machine,
+                after: &after,
+                other: (after[1].0, "2\n"),
+                without: &[(after[0].0, "there is no")],
+            };
+            proof.holds();
+        }
     }
 
     #[test]
     fn no_idle_states_are_an_error_and_none_too_deep_is_none() {
-        assert!(refusal("cstates", "mode = 'disable'", &machine(&[])).contains("no CPU has a directory cpuidle"));
-        let tree = machine(&[("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "0\n")]);
+        let error = refusal("cstates", "mode = 'disable'", &trees::cgroup_v1());
+        assert!(error.contains("no CPU has a directory cpuidle"), "{error}");
         let (_dir, mut journal) = Journal::scratch();
-        let record = applied("cstates", "mode = 'disable'", &tree.root, &mut journal).unwrap();
+        let options = "mode = 'disable'\nlatency = '1ms'";
+        let record = applied("cstates", options, &trees::arm().root, &mut journal).unwrap();
         assert!(record.in_force && record.note.unwrap().contains("no idle state in use"));
     }
 
     /// By hand nobody would hold it.
     #[test]
     fn what_is_held_is_for_runs_alone() {
-        let error = refusal("cstates", "", &machine(&[("dev/cpu_dma_latency", "")]));
+        let error = refusal("cstates", "", &trees::server());
         assert!(error.contains("as long as a process holds it"), "{error}");
     }
 }

@@ -47,7 +47,10 @@ pub fn set(root: &Root, device: &str, key: &str, value: &str) -> Result<()> {
             };
             format!("Adaptive RX: {rx}  TX: {tx}")
         }
-        _ if line.split(':').next() == Some(key) => format!("{key}:\t{value}"),
+        _ if line.split(':').next() == Some(key) => {
+            let space = line.chars().skip(key.len() + 1).take_while(|c| c.is_whitespace());
+            format!("{key}:{}{value}", space.collect::<String>())
+        }
         _ => line.into(),
     };
     let lines: Vec<String> = text.split('\n').map(set).collect();

@@ -123,7 +123,10 @@ fn governor(root: &Root, policy: &str, wanted: &str) -> Result<Option<Step>> {
 fn fix(root: &Root, policy: &str, turbo: Turbo) -> Result<[Option<Step>; 2]> {
     let khz = |file: &str| root.value::<u64>(&format!("{policy}/{file}"));
     let max = khz("scaling_max_freq").with_context(|| format!("{policy}/scaling_max_freq is not readable"))?;
-    let nominal = khz("base_frequency").filter(|_| turbo == Turbo::Off);
+    // What boost alone reaches is not among the available ones.
+    let plain =
+        || root.read(&format!("{policy}/scaling_available_frequencies"))?.split_whitespace().flat_map(str::parse).max();
+    let nominal = Some(turbo).filter(|turbo| *turbo == Turbo::Off).and_then(|_| khz("base_frequency").or_else(plain));
     let target = nominal.map_or(max, |nominal| nominal.min(max)).to_string();
     let set = |file: &str| knob::step(root, &format!("{policy}/{file}"), &target, Form::Plain, "");
     // The minimum first: it must never be above the maximum, on the way back neither.
@@ -132,67 +135,85 @@ fn fix(root: &Root, policy: &str, turbo: Turbo) -> Result<[Option<Step>; 2]> {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::{Proof, machine, refusal};
+    use crate::{
+        agent::journal::Journal,
+        tuning::{
+            trees::{self, by_hand},
+            trial::{Proof, applied, refusal},
+        },
+    };
 
+    const CPUFREQ: &str = "sys/devices/system/cpu/cpufreq";
+
+    /// What boost alone reaches is no speed to be fixed at.
     #[test]
-    fn it_is_applied_and_undone() {
+    fn a_board_is_fixed_at_its_highest_speed_without_boost() {
         let proof = Proof {
             name: "frequency",
             options: "fixed = 'max'",
-            files: &[
-                ("sys/devices/system/cpu/cpufreq/policy0/affected_cpus", "0 1\n"),
-                ("sys/devices/system/cpu/cpufreq/policy0/scaling_driver", "intel_pstate\n"),
-                ("sys/devices/system/cpu/cpufreq/policy0/scaling_available_governors", "performance powersave \n"),
-                ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave\n"),
-                ("sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq", "400000\n"),
-                ("sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "4700000\n"),
-                ("sys/devices/system/cpu/cpufreq/policy0/base_frequency", "2800000\n"),
-                ("sys/devices/system/cpu/cpufreq/policy2/affected_cpus", "2 3\n"),
-                ("sys/devices/system/cpu/cpufreq/policy2/scaling_driver", "intel_pstate\n"),
-                ("sys/devices/system/cpu/cpufreq/policy2/scaling_available_governors", "performance powersave \n"),
-                ("sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "powersave\n"),
-                ("sys/devices/system/cpu/cpufreq/policy2/scaling_min_freq", "400000\n"),
-                ("sys/devices/system/cpu/cpufreq/policy2/scaling_max_freq", "4700000\n"),
-                ("sys/devices/system/cpu/cpufreq/policy2/base_frequency", "2800000\n"),
-                ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
-            ],
+            machine: &trees::arm,
             after: &[
-                ("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
+                ("sys/devices/system/cpu/cpufreq/boost", "0\n"),
                 ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n"),
-                ("sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq", "2800000\n"),
-                ("sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "2800000\n"),
-                ("sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "performance\n"),
-                ("sys/devices/system/cpu/cpufreq/policy2/scaling_min_freq", "2800000\n"),
-                ("sys/devices/system/cpu/cpufreq/policy2/scaling_max_freq", "2800000\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq", "1200000\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "1200000\n"),
             ],
-            other: ("sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "schedutil\n"),
+            other: ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave\n"),
             without: &[
                 ("sys/devices/system/cpu/cpufreq", "has no policy"),
-                ("sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "no governors"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "no governors"),
             ],
         };
         proof.holds();
     }
 
-    /// acpi-cpufreq and ARM boards: another switch for turbo, or none.
+    /// acpi-cpufreq: a policy for each CPU, and no switch where the processor has no boost.
     #[test]
-    fn the_other_switch_and_none() {
-        let policy = |file: &str| format!("sys/devices/system/cpu/cpufreq/policy0/{file}");
-        let (cpus, governor, boost) = (policy("affected_cpus"), policy("scaling_governor"), &super::BOOST[1..]);
-        let files = [(cpus.as_str(), "0 1 2 3\n"), (governor.as_str(), "ondemand\n"), (boost, "1\n")];
-        let after = [(boost, "0\n"), (governor.as_str(), "performance\n")];
-        let other = (governor.as_str(), "schedutil\n");
-        Proof { name: "frequency", options: "", files: &files, after: &after, other, without: &[] }.holds();
-        let (files, after) = (&files[..2], &after[1..]);
-        Proof { name: "frequency", options: "", files, after, other, without: &[] }.holds();
+    fn a_server_has_a_policy_for_each_cpu() {
+        let governors: Vec<String> = (0..8).map(|cpu| format!("{CPUFREQ}/policy{cpu}/scaling_governor")).collect();
+        let after: Vec<(&str, &str)> = governors.iter().map(|path| (path.as_str(), "performance\n")).collect();
+        let other = (after[7].0, "ondemand\n");
+        let machine = &trees::server;
+        Proof { name: "frequency", options: "", machine, after: &after, other, without: &[] }.holds();
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("frequency", "", &machine().root, &mut journal).unwrap();
+        assert!(record.note.unwrap().contains("no switch for turbo"));
+    }
+
+    /// By hand: intel_pstate needs registers that no emulated processor has.
+    #[test]
+    fn intel_pstate_has_a_switch_and_tells_the_nominal_speed() {
+        let files = [
+            ("sys/devices/system/cpu/cpufreq/policy0/affected_cpus", "0 1 2 3\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/scaling_driver", "intel_pstate\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/scaling_available_governors", "performance powersave\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq", "400000\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "4700000\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/base_frequency", "2800000\n"),
+            ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
+        ];
+        let proof = Proof {
+            name: "frequency",
+            options: "fixed = 'max'",
+            machine: &|| by_hand(&files),
+            after: &[
+                ("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq", "2800000\n"),
+                ("sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "2800000\n"),
+            ],
+            other: ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "schedutil\n"),
+            without: &[],
+        };
+        proof.holds();
     }
 
     #[test]
-    fn a_governor_that_the_driver_does_not_have_is_named() {
-        let policy = |file: &str| format!("sys/devices/system/cpu/cpufreq/policy0/{file}");
-        let (cpus, offered) = (policy("affected_cpus"), policy("scaling_available_governors"));
-        let tree = machine(&[(&cpus, "0\n"), (&offered, "performance powersave \n")]);
-        let error = refusal("frequency", "governor = 'schedutil'", &tree);
-        assert!(error.contains("it has performance powersave"), "{error}");
+    fn what_the_machine_does_not_have_is_named() {
+        let error = refusal("frequency", "", &trees::cgroup_v1());
+        assert!(error.contains("no CPU has a frequency that can be set"), "{error}");
+        let error = refusal("frequency", "governor = 'conservative'", &trees::server());
+        assert!(error.contains("it has ondemand performance schedutil"), "{error}");
     }
 }

@@ -1,6 +1,9 @@
 //! Control groups and the threads in them: made with their settings, entered, left, removed without losing anybody.
 
-use super::step::{Form, Undone};
+use super::{
+    fake,
+    step::{Form, Undone},
+};
 use crate::{cpus::CpuSet, machine::Root};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -199,11 +202,6 @@ fn cpuset_of(root: &Root, tid: i32) -> Option<String> {
 
 /// The CPUs that a thread is allowed.
 pub(super) fn affinity(root: &Root, tid: i32) -> Option<CpuSet> {
-    if !root.is_live()
-        && let Some(set) = root.value(&format!("proc/{tid}/affinity"))
-    {
-        return Some(set);
-    }
     let status = root.read(&format!("proc/{tid}/status"))?;
     status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().parse().ok()
 }
@@ -215,9 +213,7 @@ pub(super) fn bind(root: &Root, tid: i32, cpus: &CpuSet) -> Result<()> {
         return Ok(());
     }
     if !root.is_live() {
-        // A fake machine keeps it where a real one prints it.
-        let path = format!("proc/{tid}/affinity");
-        return fs::write(root.path(&path), cpus.to_string()).with_context(|| format!("cannot write {path}"));
+        return fake::set_affinity(root, tid, cpus);
     }
     match latido_sys::sched::set_affinity(tid, cpus.iter()) {
         Ok(()) | Err(latido_sys::Errno::ESRCH) => Ok(()),

@@ -77,41 +77,56 @@ fn handles(comm: &str, part: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::{
-        machine::fixture::Tree,
-        tuning::trial::{Proof, machine, refusal, thread},
+    use crate::tuning::{
+        trees,
+        trial::{Machine, Proof, refusal},
     };
 
-    const FIFO: &str = r#"{"policy":"fifo","prio":50}"#;
-
-    fn threaded() -> Tree {
-        let tree = machine(&[]);
-        thread(&tree, 50, "irq/24-eth0-rx-0", FIFO);
-        thread(&tree, 51, "irq/25-eth0-tx-0", FIFO);
-        thread(&tree, 52, "irq/124-ahci", FIFO);
-        thread(&tree, 53, "ksoftirqd/0", r#"{"policy":"other"}"#);
-        tree
+    /// What the stat of a handler says at FIFO 80 instead of 50.
+    fn raised(stat: &str) -> String {
+        let (before, after) = (stat.matches(" -51 0 1 ").count(), stat.matches(" 50 1 0 0 ").count());
+        assert_eq!((before, after), (1, 1), "{stat}");
+        stat.replace(" -51 0 1 ", " -81 0 1 ").replace(" 50 1 0 0 ", " 80 1 0 0 ")
     }
 
+    /// PREEMPT_RT with a device of three interrupts, and the boot parameter threadirqs.
     #[test]
     fn it_is_applied_and_undone() {
-        let new = r#"{"policy":"fifo","prio":80}"#;
-        let other = ("proc/50/policy", r#"{"policy":"fifo","prio":90}"#);
-        for (irq, tids) in [("24", &[50][..]), ("eth0", &[50, 51]), ("24,ahci", &[50, 52]), ("all", &[50, 51, 52])] {
-            let paths: Vec<String> = tids.iter().map(|tid| format!("proc/{tid}/policy")).collect();
-            let after: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), new)).collect();
-            let options = format!("irq = '{irq}'\nprio = 80");
-            let without = &[("proc/50", "boot with threadirqs")];
-            let without = if irq.starts_with("24") { &without[..] } else { &[] };
-            let proof = Proof { name: "irq-priority", options: &options, files: &[], after: &after, other, without };
-            proof.holds_on(threaded);
+        let eth0 = &["irq/24-eth0-rx-0", "irq/25-eth0-tx-0", "irq/26-eth0"][..];
+        let cases: [(Machine, &str, &[&str]); 4] = [
+            (&trees::cgroup_v2, "24", &eth0[..1]),
+            (&trees::cgroup_v2, "eth0", eth0),
+            (&trees::cgroup_v2, "8,acpi", &["irq/8-rtc0", "irq/9-acpi"]),
+            (&trees::server, "ttyS0", &["irq/4-ttyS0"]),
+        ];
+        for (machine, irq, threads) in cases {
+            let tree = machine();
+            let stat = |comm: &&str| format!("proc/{}/stat", tree.thread(comm));
+            let paths: Vec<String> = threads.iter().map(stat).collect();
+            let read = |path: &String| std::fs::read_to_string(tree.root.path(path)).unwrap();
+            let new: Vec<String> = paths.iter().map(|path| raised(&read(path))).collect();
+            let after: Vec<(&str, &str)> =
+                paths.iter().map(String::as_str).zip(new.iter().map(String::as_str)).collect();
+            let others = new[0].replace(" -81 0 1 ", " -91 0 1 ").replace(" 80 1 0 0 ", " 90 1 0 0 ");
+            let gone = paths[0].trim_end_matches("/stat");
+            let proof = Proof {
+                name: "irq-priority",
+                options: &format!("irq = '{irq}'\nprio = 80"),
+                machine,
+                after: &after,
+                other: (&paths[0], &others),
+                without: if threads.len() == 3 { &[] } else { &[(gone, "boot with threadirqs")] },
+            };
+            proof.holds();
         }
     }
 
     #[test]
     fn what_no_thread_handles_is_named_with_what_there_is() {
-        let error = refusal("irq-priority", "irq = '4'\nprio = 80", &threaded());
-        assert!(error.contains("interrupt `4`") && error.contains("irq/124-ahci"), "{error}");
+        let error = refusal("irq-priority", "irq = '44'\nprio = 80", &trees::cgroup_v2());
+        assert!(error.contains("interrupt `44`") && error.contains("irq/24-eth0-rx-0"), "{error}");
+        let error = refusal("irq-priority", "irq = 'all'\nprio = 80", &trees::cgroup_v1());
+        assert!(error.contains("there is no thread at all"), "{error}");
         assert!((super::DEF.new)("irq = '4'\nprio = 99".parse().unwrap()).is_err());
     }
 }

@@ -57,14 +57,14 @@ impl Tuning for Ksm {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::Proof;
+    use crate::tuning::{trees, trial::Proof};
 
     #[test]
     fn it_is_applied_and_undone() {
         let proof = Proof {
             name: "ksm",
             options: "run = 'unmerge'",
-            files: &[("sys/kernel/mm/ksm/run", "1\n")],
+            machine: &trees::server,
             after: &[("sys/kernel/mm/ksm/run", "2\n")],
             other: ("sys/kernel/mm/ksm/run", "0\n"),
             without: &[("sys/kernel/mm/ksm/run", "CONFIG_KSM")],

@@ -4,6 +4,7 @@ pub mod apply;
 pub mod by_hand;
 mod ethtool;
 mod fake;
+mod form;
 mod group;
 pub mod isolate;
 mod knob;

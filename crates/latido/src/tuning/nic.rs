@@ -125,27 +125,39 @@ fn coalescing(root: &Root, device: &str) -> Result<Vec<Option<Step>>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::{Proof, machine, refusal};
+    use crate::{
+        agent::journal::Journal,
+        tuning::{
+            trees,
+            trial::{Proof, applied, refusal},
+        },
+    };
 
-    /// As `ethtool -c` of version 6 prints it.
-    const BEFORE: &str = "Coalesce parameters for eth0:\nAdaptive RX: on  TX: off\nstats-block-usecs:\tn/a\n\n\
-                          rx-usecs:\t3\nrx-frames:\tn/a\n\ntx-usecs:\tn/a\n";
-    const AFTER: &str = "Coalesce parameters for eth0:\nAdaptive RX: off  TX: off\nstats-block-usecs:\tn/a\n\n\
-                         rx-usecs:\t0\nrx-frames:\tn/a\n\ntx-usecs:\tn/a\n";
     const THREADED: &str = "sys/class/net/eth0/threaded";
-    const FILES: &[(&str, &str)] = &[("ethtool/eth0", BEFORE), (THREADED, "0\n")];
 
+    /// What ethtool -c prints of an e1000e, delay and all.
     #[test]
     fn it_is_applied_and_undone() {
+        let before = std::fs::read_to_string(trees::cgroup_v2().root.path("ethtool/eth0")).unwrap();
+        let after = before.replace("\nrx-usecs: 3\n", "\nrx-usecs: 0\n");
+        assert_ne!(before, after);
         let proof = Proof {
             name: "nic",
             options: "device = 'eth0'\nthreaded = 'on'",
-            files: FILES,
-            after: &[("ethtool/eth0", AFTER), (THREADED, "1\n")],
+            machine: &trees::cgroup_v2,
+            after: &[("ethtool/eth0", &after), (THREADED, "1\n")],
             other: (THREADED, "2\n"),
             without: &[(THREADED, "5.12"), ("ethtool/eth0", "ethtool -c eth0 failed"), ("sys/class/net", "no network")],
         };
         proof.holds();
+    }
+
+    /// A virtual device has nothing to gather.
+    #[test]
+    fn what_is_so_already_is_left_alone() {
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("nic", "device = 'eth0'", &trees::server().root, &mut journal).unwrap();
+        assert!(record.changes.is_empty() && record.note.unwrap().contains("already"));
     }
 
     #[test]
@@ -154,7 +166,9 @@ mod tests {
             let table = toml::Table::from_iter([("device".to_string(), name.into())]);
             assert!((super::DEF.new)(table).is_err(), "{name}");
         }
-        let error = refusal("nic", "device = 'eth1'", &machine(FILES));
-        assert!(error.contains("no network device `eth1`; there are eth0"), "{error}");
+        let error = refusal("nic", "device = 'eth1'", &trees::cgroup_v2());
+        assert!(error.contains("no network device `eth1`; there are ") && error.contains("eth0"), "{error}");
+        let error = refusal("nic", "device = 'eth0'", &trees::cgroup_v1());
+        assert!(error.contains("there are lo"), "{error}");
     }
 }

@@ -49,7 +49,10 @@ impl Tuning for NumaBalancing {
 mod tests {
     use crate::{
         agent::journal::Journal,
-        tuning::trial::{Proof, applied, machine},
+        tuning::{
+            trees,
+            trial::{Proof, applied, refusal},
+        },
     };
 
     #[test]
@@ -57,20 +60,25 @@ mod tests {
         let proof = Proof {
             name: "numa-balancing",
             options: "",
-            files: &[("proc/sys/kernel/numa_balancing", "1\n")],
+            machine: &trees::server,
             after: &[("proc/sys/kernel/numa_balancing", "0\n")],
             other: ("proc/sys/kernel/numa_balancing", "2\n"),
-            without: &[("proc/sys/kernel/numa_balancing", "CONFIG_NUMA_BALANCING")],
+            without: &[],
         };
         proof.holds();
+    }
+
+    /// PREEMPT_RT excludes it.
+    #[test]
+    fn a_kernel_without_it_says_so() {
+        assert!(refusal("numa-balancing", "", &trees::cgroup_v2()).contains("CONFIG_NUMA_BALANCING"));
     }
 
     /// Nothing to do is said, and changes nothing.
     #[test]
     fn a_machine_that_is_so_already_is_left_alone() {
-        let tree = machine(&[("proc/sys/kernel/numa_balancing", "0\n")]);
         let (_dir, mut journal) = Journal::scratch();
-        let record = applied("numa-balancing", "", &tree.root, &mut journal).unwrap();
+        let record = applied("numa-balancing", "", &trees::arm().root, &mut journal).unwrap();
         assert!(record.in_force && record.changes.is_empty());
         assert!(record.note.unwrap().contains("already"));
     }

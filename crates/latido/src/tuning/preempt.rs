@@ -75,24 +75,33 @@ impl Tuning for Preempt {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::{Proof, machine, refusal, unprivileged};
+    use crate::tuning::{
+        trees,
+        trial::{Proof, refusal, unprivileged},
+    };
     use std::os::unix::fs::PermissionsExt;
+
+    const FILE: &str = "sys/kernel/debug/sched/preempt";
 
     #[test]
     fn it_is_applied_and_undone() {
         let proof = Proof {
             name: "preempt",
             options: "model = 'full'",
-            files: &[
-                ("sys/kernel/debug/sched/preempt", "none (voluntary) full lazy \n"),
-                ("sys/kernel/debug/sched/features", "GENTLE\n"),
-            ],
-            after: &[("sys/kernel/debug/sched/preempt", "none voluntary (full) lazy \n")],
-            other: ("sys/kernel/debug/sched/preempt", "none voluntary full (lazy) \n"),
-            without: &[
-                ("sys/kernel/debug/sched/preempt", "the model of this kernel is fixed"),
-                ("sys/kernel/debug", "mount -t debugfs"),
-            ],
+            machine: &trees::server,
+            after: &[(FILE, "none voluntary (full) \n")],
+            other: (FILE, "(none) voluntary full \n"),
+            without: &[(FILE, "the model of this kernel is fixed"), ("sys/kernel/debug", "mount -t debugfs")],
+        };
+        proof.holds();
+        // PREEMPT_RT has models of its own.
+        let proof = Proof {
+            name: "preempt",
+            options: "model = 'full'",
+            machine: &trees::cgroup_v2,
+            after: &[(FILE, "(full) lazy laziest \n")],
+            other: (FILE, "full lazy (laziest) \n"),
+            without: &[],
         };
         proof.holds();
     }
@@ -100,12 +109,9 @@ mod tests {
     /// A locked kernel lets nobody open debugfs; the file is there all the same.
     #[test]
     fn lockdown_is_named_with_the_other_way() {
-        let path = "sys/kernel/debug/sched/preempt";
-        let tree = machine(&[
-            (path, "none voluntary (full) \n"),
-            ("sys/kernel/security/lockdown", "none [integrity] confidentiality\n"),
-        ]);
-        std::fs::set_permissions(tree.root.path(path), std::fs::Permissions::from_mode(0o0)).unwrap();
+        let tree = trees::server();
+        tree.write("sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+        std::fs::set_permissions(tree.root.path(FILE), std::fs::Permissions::from_mode(0o0)).unwrap();
         unprivileged(|| {
             let error = refusal("preempt", "model = 'none'", &tree);
             assert!(error.contains("lockdown (integrity) refuses debugfs"), "{error}");
@@ -115,8 +121,9 @@ mod tests {
 
     #[test]
     fn a_model_that_the_kernel_does_not_have_is_named() {
-        let tree = machine(&[("sys/kernel/debug/sched/preempt", "(full) lazy \n")]);
-        let error = refusal("preempt", "model = 'none'", &tree);
-        assert!(error.contains("no choice `none`: it has full, lazy"), "{error}");
+        let error = refusal("preempt", "model = 'none'", &trees::cgroup_v2());
+        assert!(error.contains("no choice `none`: it has full, lazy, laziest"), "{error}");
+        let error = refusal("preempt", "model = 'full'", &trees::arm());
+        assert!(error.contains("the model of this kernel is fixed"), "{error}");
     }
 }

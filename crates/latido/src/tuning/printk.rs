@@ -62,14 +62,14 @@ impl Tuning for Printk {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::Proof;
+    use crate::tuning::{trees, trial::Proof};
 
     #[test]
     fn it_is_applied_and_undone() {
         let proof = Proof {
             name: "printk",
             options: "",
-            files: &[("proc/sys/kernel/printk", "7\t4\t1\t7\n")],
+            machine: &trees::arm,
             after: &[("proc/sys/kernel/printk", "1\t4\t1\t7\n")],
             other: ("proc/sys/kernel/printk", "3\t4\t1\t7\n"),
             without: &[("proc/sys/kernel/printk", "CONFIG_PRINTK")],

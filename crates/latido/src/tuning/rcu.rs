@@ -115,47 +115,59 @@ fn threads(root: &Root, prefix: &str, absent: &str) -> Result<Vec<Thread>> {
 #[cfg(test)]
 mod tests {
     use crate::{
-        machine::fixture::Tree,
-        tuning::trial::{Proof, machine, refusal, thread},
+        agent::journal::Journal,
+        tuning::{
+            trees::{self, Tree},
+            trial::{Proof, applied, refusal},
+        },
     };
 
-    const OTHER: &str = r#"{"policy":"other","nice":0}"#;
-    const FIFO: &str = r#"{"policy":"fifo","prio":1}"#;
+    const CALLBACKS: &[&str] = &["rcuog/0", "rcuog/2", "rcuop/0", "rcuop/1", "rcuop/2", "rcuop/3"];
 
-    fn nocb() -> Tree {
-        let tree = machine(&[("sys/kernel/rcu_expedited", "1\n"), ("sys/kernel/rcu_normal", "0\n")]);
-        thread(&tree, 20, "rcuog/0", OTHER);
-        thread(&tree, 21, "rcuop/1", OTHER);
-        thread(&tree, 22, "rcub/0", FIFO);
-        thread(&tree, 23, "rcu_preempt", FIFO);
-        tree
+    fn file(tree: &Tree, comm: &str, name: &str) -> (String, String) {
+        let path = format!("proc/{}/{name}", tree.thread(comm));
+        let text = std::fs::read_to_string(tree.root.path(&path)).unwrap();
+        (path, text)
     }
 
+    /// PREEMPT_RT: callback threads at FIFO 1, threads that boost, no grace period expedited.
     #[test]
     fn it_is_applied_and_undone() {
-        let new = r#"{"policy":"fifo","prio":5}"#;
+        let tree = trees::cgroup_v2();
+        let mut after = Vec::new();
+        for comm in CALLBACKS.iter().chain(&["rcub/0"]) {
+            let (path, stat) = file(&tree, comm, "stat");
+            assert!(stat.contains(" -2 0 1 ") && stat.contains(" 1 1 0 0 "), "{stat}");
+            after.push((path, stat.replace(" -2 0 1 ", " -6 0 1 ").replace(" 1 1 0 0 ", " 5 1 0 0 ")));
+        }
+        for comm in CALLBACKS {
+            let (path, status) = file(&tree, comm, "status");
+            after.push((path, status.replace("\t0-2\n", "\t0\n")));
+        }
+        after.push(("sys/kernel/rcu_expedited".into(), "1\n".into()));
+        after.push(("sys/kernel/rcu_normal".into(), "0\n".into()));
+        let after: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let (path, status) = file(&tree, "rcuop/3", "status");
+        let gone = format!("proc/{}", tree.thread("rcub/0"));
         let proof = Proof {
             name: "rcu",
-            options: "cpus = '0'\nprio = 5\nboost = 5\ngrace = 'normal'",
-            files: &[],
-            after: &[
-                ("proc/20/affinity", "0"),
-                ("proc/21/affinity", "0"),
-                ("proc/20/policy", new),
-                ("proc/21/policy", new),
-                ("proc/22/policy", new),
-                ("sys/kernel/rcu_expedited", "0\n"),
-                ("sys/kernel/rcu_normal", "1\n"),
-            ],
-            other: ("proc/21/affinity", "1-2"),
-            without: &[("proc/22", "CONFIG_RCU_BOOST"), ("sys/kernel/rcu_normal", "CONFIG_TINY_RCU")],
+            options: "cpus = '0'\nprio = 5\nboost = 5\ngrace = 'expedited'",
+            machine: &trees::cgroup_v2,
+            after: &after,
+            other: (&path, &status.replace("\t0-2\n", "\t3\n")),
+            without: &[(&gone, "CONFIG_RCU_BOOST"), ("sys/kernel/rcu_normal", "CONFIG_TINY_RCU")],
         };
-        proof.holds_on(nocb);
+        proof.holds();
     }
 
     #[test]
     fn a_kernel_without_callback_threads_says_which_parameter_makes_them() {
-        assert!(refusal("rcu", "cpus = '0'", &machine(&[])).contains("rcu_nocbs=CPUS"));
+        for (options, said) in [("cpus = '0'", "rcu_nocbs=CPUS"), ("boost = 5", "CONFIG_RCU_BOOST")] {
+            for machine in [trees::cgroup_v1, trees::arm, trees::server] {
+                let error = refusal("rcu", options, &machine());
+                assert!(error.contains(said), "{error}");
+            }
+        }
         let error = (super::DEF.new)(toml::Table::new()).err().unwrap();
         assert!(error.to_string().contains("one of its options"), "{error}");
     }
@@ -163,14 +175,18 @@ mod tests {
     /// A thread that ended, or another one of the same number, is not touched.
     #[test]
     fn an_ended_thread_is_left_alone() {
-        let tree = nocb();
-        let (_dir, mut journal) = crate::agent::journal::Journal::scratch();
-        crate::tuning::trial::applied("rcu", "cpus = '0'\nprio = 5", &tree.root, &mut journal).unwrap();
-        std::fs::remove_dir_all(tree.root.path("proc/20")).unwrap();
-        thread(&tree, 21, "other", OTHER);
-        tree.write("proc/21/stat", &format!("21 (other) S {}999 0", "0 ".repeat(18)));
+        let tree = trees::cgroup_v2();
+        let (_dir, mut journal) = Journal::scratch();
+        applied("rcu", "cpus = '0'\nprio = 5", &tree.root, &mut journal).unwrap();
+        std::fs::remove_dir_all(tree.root.path(&format!("proc/{}", tree.thread("rcuog/0")))).unwrap();
+        let (path, stat) = file(&tree, "rcuop/1", "stat");
+        let (before, start) = stat.split_once(" -6 0 1 0 ").unwrap();
+        let later = format!("{before} -6 0 1 0 9{start}");
+        tree.write(&path, &later);
         let told = journal.settle().unwrap();
         assert_eq!(told.iter().filter(|told| told.contains("is gone")).count(), 2, "{told:?}");
-        assert_eq!(tree.root.read("proc/21/affinity").as_deref(), Some("0-3"));
+        assert_eq!(std::fs::read_to_string(tree.root.path(&path)).unwrap(), later);
+        let status = std::fs::read_to_string(tree.root.path(&path.replace("stat", "status"))).unwrap();
+        assert!(status.ends_with("\t0\n"), "{status}");
     }
 }

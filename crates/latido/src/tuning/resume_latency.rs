@@ -72,17 +72,14 @@ impl Tuning for ResumeLatency {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::Proof;
+    use crate::tuning::{trees, trial::Proof};
 
     #[test]
     fn it_is_applied_and_undone() {
         let proof = Proof {
             name: "resume-latency",
             options: "cpus = '2-3'",
-            files: &[
-                ("sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us", "0\n"),
-                ("sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "100\n"),
-            ],
+            machine: &trees::arm,
             after: &[
                 ("sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us", "n/a\n"),
                 ("sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "n/a\n"),

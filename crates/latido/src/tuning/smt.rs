@@ -116,7 +116,10 @@ fn siblings_of(root: &Root, kept: &CpuSet, cores: &[CpuSet]) -> Result<Vec<Optio
 mod tests {
     use crate::{
         agent::journal::Journal,
-        tuning::trial::{Proof, applied, machine, refusal},
+        tuning::{
+            trees,
+            trial::{Proof, applied, refusal},
+        },
     };
 
     #[test]
@@ -124,7 +127,7 @@ mod tests {
         let proof = Proof {
             name: "smt",
             options: "off = 'all'",
-            files: FILES,
+            machine: &trees::server,
             after: &[("sys/devices/system/cpu/smt/control", "off\n")],
             other: ("sys/devices/system/cpu/smt/control", "forceoff\n"),
             without: &[("sys/devices/system/cpu/smt/control", "CONFIG_HOTPLUG_SMT")],
@@ -132,30 +135,22 @@ mod tests {
         proof.holds();
     }
 
-    const FILES: &[(&str, &str)] = &[
-        ("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0,2\n"),
-        ("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3\n"),
-        ("sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "0,2\n"),
-        ("sys/devices/system/cpu/cpu3/topology/thread_siblings_list", "1,3\n"),
-        ("sys/devices/system/cpu/smt/control", "on\n"),
-        ("sys/devices/system/cpu/cpu2/online", "1\n"),
-        ("sys/devices/system/cpu/cpu3/online", "1\n"),
-    ];
-
     #[test]
     fn the_siblings_of_some_cpus_go_offline() {
-        let sibling = "sys/devices/system/cpu/cpu3/online";
+        let sibling = "sys/devices/system/cpu/cpu5/online";
         let proof = Proof {
             name: "smt",
-            options: "off = '1'",
-            files: FILES,
-            after: &[(sibling, "0\n")],
+            options: "off = '2,4'",
+            machine: &trees::server,
+            after: &[("sys/devices/system/cpu/cpu3/online", "0\n"), (sibling, "0\n")],
             other: (sibling, "2\n"),
             without: &[(sibling, "cannot go offline")],
         };
         proof.holds();
-        for (off, said) in [("1,3", "share one core"), ("9", "CPU 9 is not online")] {
-            let error = refusal("smt", &format!("off = '{off}'"), &machine(FILES));
+        for (off, said) in
+            [("2-3", "share one core"), ("9", "CPU 9 is not online"), ("1", "cpu0/online: this CPU cannot go offline")]
+        {
+            let error = refusal("smt", &format!("off = '{off}'"), &trees::server());
             assert!(error.contains(said), "{error}");
         }
     }
@@ -163,7 +158,17 @@ mod tests {
     #[test]
     fn without_an_option_siblings_are_named_and_nothing_changes() {
         let (_dir, mut journal) = Journal::scratch();
-        let record = applied("smt", "", &machine(FILES).root, &mut journal).unwrap();
-        assert!(record.changes.is_empty() && record.note.unwrap().ends_with("shared a core: (0,2) (1,3)"));
+        let record = applied("smt", "", &trees::server().root, &mut journal).unwrap();
+        assert!(record.changes.is_empty() && record.note.unwrap().ends_with("shared a core: (0,1) (2,3) (4,5) (6,7)"));
+    }
+
+    /// A board without hardware threads does not implement the switch; a PC without them has nothing to switch.
+    #[test]
+    fn a_machine_without_hardware_threads() {
+        let error = refusal("smt", "off = 'all'", &trees::arm());
+        assert!(error.contains("`notimplemented`"), "{error}");
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("smt", "off = 'all'", &trees::cgroup_v1().root, &mut journal).unwrap();
+        assert!(record.changes.is_empty() && record.note.unwrap().contains("no two CPUs share a core"));
     }
 }

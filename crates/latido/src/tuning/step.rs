@@ -1,5 +1,11 @@
 //! One reversible change of the machine: what it was, what it becomes, how to see that it is in force, how to undo it.
 
+mod told;
+mod undo;
+
+pub use super::form::Form;
+pub use undo::Undone;
+
 use super::{
     ethtool, fake,
     group::{self, Setting},
@@ -98,61 +104,6 @@ pub enum Step {
     },
 }
 
-/// How a file prints its value, to compare what was written with what is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Form {
-    /// As it is written.
-    #[default]
-    Plain,
-    /// All choices, the one in force in brackets: `always [madvise] never`.
-    Choice,
-    /// A list of CPUs: `0-3,5`.
-    Cpus,
-    /// A mask of CPUs in hexadecimal words: `0000000f`, `ff,ffffffff`.
-    Mask,
-    /// The line of the cache of level 3 among others, a mask for each cache: `L3:0=ffff;1=00ff`.
-    L3,
-}
-
-/// How an undoing went.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Undone {
-    /// It is as it was.
-    Back,
-    /// Left alone, and why: somebody else changed it meanwhile, or it is gone.
-    Left(String),
-}
-
-impl Form {
-    /// The value alone.
-    pub fn value(self, text: &str) -> String {
-        let text = text.trim();
-        match self {
-            Self::Plain => text.to_string(),
-            Self::Choice => {
-                let marked = text
-                    .split_whitespace()
-                    .find_map(|word| word.strip_prefix(['[', '(']).and_then(|word| word.strip_suffix([']', ')'])));
-                marked.unwrap_or(text).to_string()
-            }
-            Self::Cpus => text.parse::<CpuSet>().map_or_else(|_| text.to_string(), |cpus| cpus.to_string()),
-            Self::Mask => {
-                let digits = text.replace(',', "").to_lowercase();
-                let short = digits.trim_start_matches('0');
-                if short.is_empty() { "0".into() } else { short.into() }
-            }
-            Self::L3 => {
-                let line = text.lines().find_map(|line| line.trim().strip_prefix("L3:")).unwrap_or_default();
-                let caches = line.split(';').filter_map(|cache| cache.trim().split_once('='));
-                let masks: Vec<String> =
-                    caches.map(|(id, mask)| format!("{}={}", id.trim(), Self::Mask.value(mask))).collect();
-                format!("L3:{}", masks.join(";"))
-            }
-        }
-    }
-}
-
 impl Step {
     /// A change of a file, with what it says now as its original; `None` where it says that already.
     ///
@@ -246,135 +197,6 @@ impl Step {
             Self::Task { .. } | Self::Policy { .. } => Ok(()),
         }
     }
-
-    /// Puts it back, unless somebody else changed it meanwhile. Doing it twice does no harm.
-    ///
-    /// # Errors
-    /// What the kernel answered: the change stays.
-    pub fn undo(&self, root: &Root) -> Result<Undone> {
-        match self {
-            Self::Value { path, original, new, form } => {
-                let found = match root.try_read(path) {
-                    Ok(text) => form.value(&text),
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                        return Ok(Undone::Left(format!("{path} is gone: it was `{original}`")));
-                    }
-                    Err(error) => return Err(error).with_context(|| format!("cannot read {path}")),
-                };
-                if found == form.value(original) {
-                    return Ok(Undone::Back);
-                }
-                if found != form.value(new) {
-                    let text = format!("{path} was set to `{found}` by somebody else: left so (it was `{original}`)");
-                    return Ok(Undone::Left(text));
-                }
-                write(root, path, original, *form)?;
-                let back = form.value(&root.try_read(path)?);
-                ensure!(back == form.value(original), "{path} was put back to `{original}` and says `{back}`");
-                Ok(Undone::Back)
-            }
-            Self::Within { .. } => Ok(Undone::Back),
-            Self::Policy { tid, start, comm, original, new } => {
-                if started(root, *tid) != Some(*start) {
-                    return Ok(Undone::Left(format!("task {tid} ({comm}) is gone: it was {original}")));
-                }
-                let found = thread::policy(root, *tid)?;
-                if found != *original && found != *new {
-                    let text = format!("task {tid} ({comm}) was made {found} by somebody else (it was {original})");
-                    return Ok(Undone::Left(text));
-                }
-                if found != *original {
-                    thread::set_policy(root, *tid, *original)?;
-                }
-                Ok(Undone::Back)
-            }
-            Self::Coalesce { device, key, original, new } => {
-                if !root.exists(&format!("sys/class/net/{device}")) {
-                    return Ok(Undone::Left(format!("{device} is gone: its {key} was {original}")));
-                }
-                let found = ethtool::get(root, device, key)?;
-                if found != *original && found != *new {
-                    let text = format!("{key} of {device} was set to {found} by somebody else (it was {original})");
-                    return Ok(Undone::Left(text));
-                }
-                if found != *original {
-                    ethtool::set(root, device, key, original)?;
-                }
-                Ok(Undone::Back)
-            }
-            Self::Group { path } => match fake::remove_group(root, path) {
-                Ok(()) => Ok(Undone::Back),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Undone::Back),
-                Err(error) => Err(error).with_context(|| format!("cannot remove the control group {path}")),
-            },
-            Self::Set { path, tasks, leave, .. } => group::unmake(root, path, tasks, leave),
-            Self::Controller { path, name } => group::disable(root, path, name),
-            Self::Task { tid, start, from, to, affinity, .. } => {
-                let back = group::bring_back(root, *tid, from.as_deref(), to.as_deref(), affinity.as_ref());
-                match back {
-                    // It may have ended while it was looked at.
-                    Err(_) | Ok(Undone::Left(_)) if started(root, *tid) != Some(*start) => Ok(Undone::Back),
-                    other => other,
-                }
-            }
-        }
-    }
-
-    /// What the machine says there now, in the words of [`Step::change`]; `None` where it cannot be read.
-    pub fn current(&self, root: &Root) -> Option<String> {
-        match self {
-            Self::Value { path, form, .. } | Self::Within { path, form, .. } => Some(form.value(&root.read(path)?)),
-            Self::Group { path } | Self::Set { path, .. } => {
-                Some(if root.exists(path) { "a control group" } else { "absent" }.into())
-            }
-            Self::Controller { path, .. } => root.read(path),
-            Self::Task { tid, start, .. } | Self::Policy { tid, start, .. } if started(root, *tid) != Some(*start) => {
-                Some("ended".into())
-            }
-            Self::Task { tid, from: None, to: None, .. } => {
-                Some(format!("CPUs {}", thread::affinity(root, *tid).ok()?))
-            }
-            Self::Task { .. } => None,
-            Self::Policy { tid, .. } => Some(thread::policy(root, *tid).ok()?.to_string()),
-            Self::Coalesce { device, key, .. } => ethtool::get(root, device, key).ok(),
-        }
-    }
-
-    /// The file that it writes, where it writes a value: to see beforehand whether that is allowed.
-    pub fn file(&self) -> Option<&str> {
-        match self {
-            Self::Value { path, .. } => Some(path),
-            _ => None,
-        }
-    }
-
-    /// What changes, its original and its new value, for the record.
-    pub fn change(&self) -> crate::record::Change {
-        let (knob, original, new) = match self {
-            Self::Value { path, original, new, .. } => (path.clone(), original.clone(), new.clone()),
-            Self::Group { path } => (path.clone(), "absent".into(), "a control group".into()),
-            Self::Set { path, settings, .. } => {
-                let says: Vec<String> = settings.iter().map(|s| format!("{} {}", s.file, s.value)).collect();
-                (path.clone(), "absent".into(), says.join(", "))
-            }
-            Self::Controller { path, name } => (path.clone(), format!("without {name}"), format!("with {name}")),
-            Self::Within { path, new, .. } => (path.clone(), "absent".into(), new.clone()),
-            Self::Policy { tid, comm, original, new, .. } => {
-                (format!("task {tid} ({comm})"), original.to_string(), new.to_string())
-            }
-            Self::Coalesce { device, key, original, new } => (format!("{device} {key}"), original.clone(), new.clone()),
-            Self::Task { tid, comm, from, to, affinity, .. } => {
-                let place = |file: &Option<String>, cpus: Option<&CpuSet>| match (file, cpus) {
-                    (Some(file), _) => file.clone(),
-                    (None, Some(cpus)) => format!("CPUs {cpus}"),
-                    (None, None) => "as it was".into(),
-                };
-                let (before, after) = affinity.as_ref().map(|(a, b)| (a, b)).unzip();
-                (format!("task {tid} ({comm})"), place(from, before), place(to, after))
-            }
-        };
-        crate::record::Change { knob, original, new }
-    }
 }
 
 /// Writes a value as `echo` does, line end included (some files insist); a fake machine prints it as its kernel would.
@@ -431,21 +253,5 @@ mod tests {
         assert!(told.contains("`8` by somebody else") && told.contains("`7`"), "{told}");
         fs::remove_file(root.path("sys/knob")).unwrap();
         assert!(matches!(step.undo(&root).unwrap(), Undone::Left(told) if told.contains("gone")));
-    }
-
-    #[test]
-    fn values_are_compared_as_the_kernel_means_them() {
-        for (form, a, b) in [
-            (Form::Plain, "1\n", "1"),
-            (Form::Choice, "always [madvise] never\n", "madvise"),
-            (Form::Choice, "none voluntary (full) lazy", "full"),
-            (Form::Cpus, "0,1,2,3\n", "0-3"),
-            (Form::Mask, "00000000,0000000f\n", "f"),
-            (Form::Mask, "0", "00000000"),
-            (Form::Mask, "FF", "0ff"),
-        ] {
-            assert_eq!(form.value(a), form.value(b), "{form:?} {a}");
-        }
-        assert_ne!(Form::Mask.value("10"), Form::Mask.value("1"));
     }
 }

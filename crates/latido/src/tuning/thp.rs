@@ -95,27 +95,30 @@ impl Tuning for Thp {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::Proof;
+    use crate::tuning::{
+        trees,
+        trial::{Proof, refusal},
+    };
 
     #[test]
     fn it_is_applied_and_undone() {
         let proof = Proof {
             name: "thp",
-            options: "defrag = 'defer+madvise'",
-            files: &[
-                ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
-                ("sys/kernel/mm/transparent_hugepage/defrag", "always defer defer+madvise [madvise] never\n"),
-            ],
+            options: "enabled = 'madvise'\ndefrag = 'defer+madvise'",
+            machine: &trees::server,
             after: &[
-                ("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n"),
+                ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
                 ("sys/kernel/mm/transparent_hugepage/defrag", "always defer [defer+madvise] madvise never\n"),
             ],
             other: ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n"),
-            without: &[
-                ("sys/kernel/mm/transparent_hugepage/enabled", "CONFIG_TRANSPARENT_HUGEPAGE"),
-                ("sys/kernel/mm/transparent_hugepage/defrag", "CONFIG_TRANSPARENT_HUGEPAGE"),
-            ],
+            without: &[("sys/kernel/mm/transparent_hugepage/defrag", "CONFIG_TRANSPARENT_HUGEPAGE")],
         };
         proof.holds();
+    }
+
+    /// PREEMPT_RT excludes them.
+    #[test]
+    fn a_kernel_without_them_says_so() {
+        assert!(refusal("thp", "", &trees::cgroup_v2()).contains("CONFIG_TRANSPARENT_HUGEPAGE"));
     }
 }

@@ -1,6 +1,9 @@
 //! Threads of the kernel: found by name, moved and given another policy.
 
-use super::step::{self, Step};
+use super::{
+    fake, group,
+    step::{self, Step},
+};
 use crate::{
     cell::{NiceBy, Scheduling},
     cpus::CpuSet,
@@ -55,14 +58,13 @@ impl Thread {
     }
 }
 
-/// The policy of a thread. A fake machine keeps it in `proc/N/policy`.
+/// The policy of a thread.
 ///
 /// # Errors
 /// There is no such thread, or it has a policy that cannot be set.
 pub fn policy(root: &Root, tid: i32) -> Result<Scheduling> {
     if !root.is_live() {
-        let text = root.try_read(&format!("proc/{tid}/policy"))?;
-        return serde_json::from_str(&text).with_context(|| format!("task {tid}"));
+        return fake::policy(root, tid);
     }
     Ok(match sched::policy(tid).map_err(|error| anyhow!("the policy of task {tid} cannot be read: {error}"))? {
         Policy::Other { nice } => Scheduling::Other { nice, by: NiceBy::default() },
@@ -83,9 +85,7 @@ pub fn policy(root: &Root, tid: i32) -> Result<Scheduling> {
 /// What the kernel answered, and the remedy.
 pub fn set_policy(root: &Root, tid: i32, new: Scheduling) -> Result<()> {
     if !root.is_live() {
-        let path = format!("proc/{tid}/policy");
-        return std::fs::write(root.path(&path), serde_json::to_string(&new)?)
-            .with_context(|| format!("cannot write {path}"));
+        return fake::set_policy(root, tid, new);
     }
     match sched::set_policy(tid, crate::agent::threads::policy(new), false) {
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
@@ -96,14 +96,13 @@ pub fn set_policy(root: &Root, tid: i32, new: Scheduling) -> Result<()> {
     }
 }
 
-/// The CPUs that a thread may run on. A fake machine keeps them in `proc/N/affinity`.
+/// The CPUs that a thread may run on.
 ///
 /// # Errors
 /// There is no such thread.
 pub fn affinity(root: &Root, tid: i32) -> Result<CpuSet> {
     if !root.is_live() {
-        let text = root.try_read(&format!("proc/{tid}/affinity"))?;
-        return text.parse().map_err(|error| anyhow!("task {tid}: {error}"));
+        return group::affinity(root, tid).with_context(|| format!("proc/{tid}/status names no CPUs"));
     }
     let cpus = sched::affinity(tid).map_err(|error| anyhow!("the CPUs of task {tid} cannot be read: {error}"))?;
     Ok(cpus.into_iter().collect())

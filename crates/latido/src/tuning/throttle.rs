@@ -104,25 +104,24 @@ fn servers(root: &Root) -> Result<Vec<Option<super::step::Step>>> {
 mod tests {
     use crate::{
         agent::journal::Journal,
-        tuning::trial::{Proof, applied, machine},
+        tuning::{
+            trees,
+            trial::{Proof, applied},
+        },
     };
 
     #[test]
     fn it_is_applied_and_undone() {
+        let server = |cpu: u32| format!("sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime");
+        let servers: Vec<String> = (0..8).map(server).collect();
+        let mut after = vec![("proc/sys/kernel/sched_rt_runtime_us", "-1\n")];
+        after.extend(servers.iter().map(|path| (path.as_str(), "0\n")));
         let proof = Proof {
             name: "throttle",
             options: "",
-            files: &[
-                ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
-                ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000\n"),
-                ("sys/kernel/debug/sched/fair_server/cpu1/runtime", "50000000\n"),
-            ],
-            after: &[
-                ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
-                ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "0\n"),
-                ("sys/kernel/debug/sched/fair_server/cpu1/runtime", "0\n"),
-            ],
-            other: ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "10000000\n"),
+            machine: &trees::server,
+            after: &after,
+            other: (&servers[0], "10000000\n"),
             without: &[
                 ("sys/kernel/debug/sched", "server=as-is"),
                 ("sys/kernel/debug", "mount -t debugfs"),
@@ -136,26 +135,34 @@ mod tests {
     #[test]
     fn a_kernel_before_6_12_needs_no_debugfs() {
         let runtime = "proc/sys/kernel/sched_rt_runtime_us";
-        let proof = Proof {
-            name: "throttle",
-            options: "",
-            files: &[(runtime, "950000\n"), ("proc/sys/kernel/osrelease", "6.1.0-13-amd64\n")],
-            after: &[(runtime, "-1\n")],
-            other: (runtime, "980000\n"),
-            without: &[],
-        };
-        proof.holds();
+        for machine in [trees::cgroup_v1, trees::arm] {
+            let proof = Proof {
+                name: "throttle",
+                options: "",
+                machine: &|| {
+                    let tree = machine();
+                    std::fs::remove_dir_all(tree.root.path("sys/kernel/debug")).unwrap();
+                    tree
+                },
+                after: &[(runtime, "-1\n")],
+                other: (runtime, "980000\n"),
+                without: &[],
+            };
+            proof.holds();
+        }
     }
 
-    /// The budget of a group is told, and that it is lifted too.
+    /// The budget of a group is told, and that it is lifted too. By hand: no recorded kernel has CONFIG_RT_GROUP_SCHED.
     #[test]
     fn budgets_of_groups_are_named() {
-        let tree = machine(&[
-            ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
+        let tree = trees::cgroup_v1();
+        for (path, text) in [
             ("proc/self/cgroup", "4:cpu,cpuacct:/jobs\n"),
             ("sys/fs/cgroup/cpu,cpuacct/cpu.rt_runtime_us", "950000\n"),
             ("sys/fs/cgroup/cpu,cpuacct/jobs/cpu.rt_runtime_us", "0\n"),
-        ]);
+        ] {
+            tree.write(path, text);
+        }
         let (_dir, mut journal) = Journal::scratch();
         let record = applied("throttle", "server = 'as-is'", &tree.root, &mut journal).unwrap();
         let note = record.note.unwrap();

@@ -47,18 +47,20 @@ impl Tuning for Timers {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::Proof;
+    use crate::tuning::{trees, trial::Proof};
 
     #[test]
     fn it_is_applied_and_undone() {
-        let proof = Proof {
-            name: "timers",
-            options: "",
-            files: &[("proc/sys/kernel/timer_migration", "1\n")],
-            after: &[("proc/sys/kernel/timer_migration", "0\n")],
-            other: ("proc/sys/kernel/timer_migration", "2\n"),
-            without: &[("proc/sys/kernel/timer_migration", "CONFIG_NO_HZ_COMMON")],
-        };
-        proof.holds();
+        for machine in [trees::cgroup_v1, trees::cgroup_v2, trees::arm, trees::server] {
+            let proof = Proof {
+                name: "timers",
+                options: "",
+                machine: &machine,
+                after: &[("proc/sys/kernel/timer_migration", "0\n")],
+                other: ("proc/sys/kernel/timer_migration", "2\n"),
+                without: &[("proc/sys/kernel/timer_migration", "CONFIG_NO_HZ_COMMON")],
+            };
+            proof.holds();
+        }
     }
 }

@@ -1,7 +1,10 @@
-//! Recorded machines for tests: the texts that scripts/capture-tree printed, as directories again.
+//! Fake machines for tests: recorded ones, and the few that no recording can give.
+
+#[path = "../../tests/trees/plant.rs"]
+mod plant;
 
 use super::{
-    Tuning, Wanted, group,
+    Tuning, Wanted,
     step::{Step, Undone},
 };
 use crate::machine::Root;
@@ -14,48 +17,51 @@ pub struct Tree {
     dir: tempfile::TempDir,
 }
 
-/// Two CPUs, cpusets of cgroup v1, a container's set in use.
+/// Two CPUs, cpusets of cgroup v1, a container's set in use; no frequencies, idle states or network device.
 pub fn cgroup_v1() -> Tree {
-    Tree::plant(include_str!("../../tests/trees/cgroup-v1.txt"))
+    Tree::recorded(plant::CGROUP_V1)
 }
 
-/// Four CPUs, cgroup v2, other controllers in use.
+/// Four CPUs, cgroup v2, other controllers in use; PREEMPT_RT, callback threads for CPUs 2 and 3.
 pub fn cgroup_v2() -> Tree {
-    Tree::plant(include_str!("../../tests/trees/cgroup-v2.txt"))
+    Tree::recorded(plant::CGROUP_V2)
 }
 
 /// A board of four Cortex-A53.
 pub fn arm() -> Tree {
-    Tree::plant(include_str!("../../tests/trees/arm-4-cpus.txt"))
+    Tree::recorded(plant::ARM)
 }
 
-/// Two sockets of four cores, a memory node each.
+/// Two sockets of two cores of two threads, a memory node each; handlers in threads.
 pub fn server() -> Tree {
-    Tree::plant(include_str!("../../tests/trees/server-2-sockets.txt"))
+    Tree::recorded(plant::SERVER)
+}
+
+/// A machine of these files alone, for what no recorded machine has.
+pub fn by_hand(files: &[(&str, &str)]) -> Tree {
+    let tree = Tree::empty();
+    for (path, text) in [
+        ("sys/devices/system/cpu/online", "0-3\n"),
+        ("proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro quiet\n"),
+        ("proc/sys/kernel/osrelease", "6.12.9-amd64\n"),
+    ]
+    .iter()
+    .chain(files)
+    {
+        tree.write(path, text);
+    }
+    tree
 }
 
 impl Tree {
-    fn plant(text: &str) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let tree = Self { root: Root::new(dir.path()), dir };
-        let mut open: Option<(&str, String)> = None;
-        for line in text.lines().chain(["[end]"]) {
-            if let Some(text) = line.strip_prefix('|') {
-                if let Some((_, body)) = &mut open {
-                    body.push_str(text);
-                    body.push('\n');
-                }
-                continue;
-            }
-            if let Some((path, body)) = open.take() {
-                tree.write(path, &body);
-            }
-            if let Some(path) = line.strip_prefix("[file] ") {
-                open = Some((path, String::new()));
-            } else if let Some(path) = line.strip_prefix("[dir] ") {
-                fs::create_dir_all(tree.dir.path().join(path)).unwrap();
-            }
-        }
+    fn empty() -> Self {
+        let dir = plant::directory();
+        Self { root: Root::new(dir.path()), dir }
+    }
+
+    fn recorded(text: &str) -> Self {
+        let tree = Self::empty();
+        plant::plant(text, tree.dir.path());
         tree
     }
 
@@ -66,7 +72,15 @@ impl Tree {
         fs::write(path, text).unwrap();
     }
 
-    /// Every file's text. Lists of threads have no order; a thread's affinity counts however it is kept.
+    /// The thread of this name, by its number.
+    pub fn thread(&self, comm: &str) -> String {
+        let threads = self.root.list("proc");
+        let found =
+            threads.into_iter().find(|tid| self.root.read(&format!("proc/{tid}/comm")).as_deref() == Some(comm));
+        found.unwrap_or_else(|| panic!("no thread {comm}"))
+    }
+
+    /// Every file's text. Lists of threads have no order.
     pub fn contents(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         self.gather(self.dir.path(), &mut all);
@@ -83,11 +97,6 @@ impl Tree {
             let name = path.strip_prefix(self.dir.path()).unwrap().display().to_string();
             let text = fs::read_to_string(&path).unwrap();
             let text = match name.rsplit('/').next().unwrap() {
-                "affinity" => continue,
-                "status" => {
-                    let tid = name.split('/').nth(1).unwrap().parse().unwrap();
-                    format!("{:?}", group::affinity(&self.root, tid))
-                }
                 "tasks" | "cgroup.threads" => {
                     let mut words: Vec<&str> = text.split_whitespace().collect();
                     words.sort_unstable();

@@ -60,14 +60,14 @@ impl Tuning for VmStat {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::Proof;
+    use crate::tuning::{trees, trial::Proof};
 
     #[test]
     fn it_is_applied_and_undone() {
         let proof = Proof {
             name: "vm-stat",
             options: "interval = '60s'",
-            files: &[("proc/sys/vm/stat_interval", "1\n")],
+            machine: &trees::server,
             after: &[("proc/sys/vm/stat_interval", "60\n")],
             other: ("proc/sys/vm/stat_interval", "10\n"),
             without: &[("proc/sys/vm/stat_interval", "CONFIG_SMP")],

@@ -59,27 +59,30 @@ impl Tuning for Watchdog {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::{Proof, machine, refusal};
+    use crate::tuning::{
+        trees,
+        trial::{Proof, refusal},
+    };
 
+    /// No emulated processor has the counter of the hard detector: it is off there, and can only be switched on.
     #[test]
-    fn it_is_applied_and_undone() {
-        let proof = Proof {
-            name: "watchdog",
-            options: "",
-            files: &[
-                ("proc/sys/kernel/watchdog", "1\n"),
-                ("proc/sys/kernel/nmi_watchdog", "1\n"),
-                ("proc/sys/kernel/soft_watchdog", "1\n"),
-            ],
-            after: &[("proc/sys/kernel/nmi_watchdog", "0\n"), ("proc/sys/kernel/soft_watchdog", "0\n")],
-            other: ("proc/sys/kernel/nmi_watchdog", "7\n"),
-            without: &[],
-        };
-        proof.holds();
+    fn each_is_switched_by_itself() {
+        let [soft, nmi] = ["proc/sys/kernel/soft_watchdog", "proc/sys/kernel/nmi_watchdog"];
+        for machine in [trees::cgroup_v1, trees::server] {
+            for (options, path, new) in [("", soft, "0\n"), ("detectors = 'on'", nmi, "1\n")] {
+                let after = &[(path, new)];
+                let other = (path, "7\n");
+                Proof { name: "watchdog", options, machine: &machine, after, other, without: &[] }.holds();
+            }
+        }
     }
 
     #[test]
     fn a_kernel_without_any_says_so() {
-        assert!(refusal("watchdog", "", &machine(&[])).contains("CONFIG_LOCKUP_DETECTOR"));
+        let tree = trees::server();
+        for name in ["nmi_watchdog", "soft_watchdog"] {
+            std::fs::remove_file(tree.root.path(&format!("proc/sys/kernel/{name}"))).unwrap();
+        }
+        assert!(refusal("watchdog", "", &tree).contains("CONFIG_LOCKUP_DETECTOR"));
     }
 }

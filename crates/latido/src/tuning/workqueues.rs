@@ -53,39 +53,37 @@ impl Tuning for Workqueues {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::trial::{Proof, machine, refusal};
+    use crate::tuning::{
+        trees,
+        trial::{Machine, Proof, refusal},
+    };
 
+    /// A kernel prints 32 of its possible CPUs to a word; the same are written.
     #[test]
     fn it_is_applied_and_undone() {
-        let proof = Proof {
-            name: "workqueues",
-            options: "away = '2-3'",
-            files: &[("sys/devices/virtual/workqueue/cpumask", "f\n")],
-            after: &[("sys/devices/virtual/workqueue/cpumask", "3\n")],
-            other: ("sys/devices/virtual/workqueue/cpumask", "7\n"),
-            without: &[("sys/devices/virtual/workqueue/cpumask", "before 4.1")],
-        };
-        proof.holds();
-    }
-
-    /// A server prints 32 bits to a word; the same are written.
-    #[test]
-    fn many_cpus_make_many_words() {
-        let files = [(&super::PATH[1..], "00ffffff,ffffffff\n")];
-        let proof = Proof {
-            name: "workqueues",
-            options: "away = '0-31'",
-            files: &files,
-            after: &[(&super::PATH[1..], "00ffffff,00000000\n")],
-            other: (&super::PATH[1..], "00000000,00000001\n"),
-            without: &[],
-        };
-        proof.holds();
+        let cases: [(Machine, &str, &str, &str); 4] = [
+            (&trees::arm, "2-3", "3\n", "7\n"),
+            (&trees::server, "4-7", "0f\n", "01\n"),
+            // The CPU of nohz_full is none of them from the start.
+            (&trees::cgroup_v2, "2", "3\n", "1\n"),
+            (&trees::cgroup_v1, "0-31", "ff,00000000\n", "00,00000001\n"),
+        ];
+        for (machine, away, new, others) in cases {
+            let proof = Proof {
+                name: "workqueues",
+                options: &format!("away = '{away}'"),
+                machine,
+                after: &[(&super::PATH[1..], new)],
+                other: (&super::PATH[1..], others),
+                without: &[(super::PATH, "before 4.1")],
+            };
+            proof.holds();
+        }
     }
 
     #[test]
     fn some_cpu_must_be_left() {
-        let error = refusal("workqueues", "away = '0-3'", &machine(&[(&super::PATH[1..], "f\n")]));
+        let error = refusal("workqueues", "away = '0-3'", &trees::arm());
         assert!(error.contains("leaves no CPU"), "{error}");
     }
 }

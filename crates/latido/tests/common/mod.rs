@@ -1,6 +1,9 @@
 //! What the end-to-end tests share: the binary in a world of its own, and the list of what could not be tested.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+#[path = "../trees/plant.rs"]
+pub mod trees;
+
 use std::{
     fs,
     io::Write,
