@@ -78,6 +78,14 @@ impl Tuning for Cache {
         ];
         let others = root.list(RESCTRL).into_iter().filter(|name| root.exists(&format!("{RESCTRL}/{name}/schemata")));
         let others: Vec<String> = others.filter(|name| name != "info" && name != "mon_groups").collect();
+        for name in &others {
+            // CPUs are of one group: the kernel would take them from that one, and not give them back.
+            let file = format!("{RESCTRL}/{name}/cpus_list");
+            let taken: CpuSet = root.value::<CpuSet>(&file).unwrap_or_default();
+            let common: Vec<String> =
+                self.cpus.iter().filter(|cpu| taken.contains(*cpu)).map(|cpu| cpu.to_string()).collect();
+            ensure!(common.is_empty(), "CPU {} is of the group {name}: take it out first ({file})", common.join(","));
+        }
         let note = (!others.is_empty()).then(|| {
             format!("other groups may share the ways, their masks were left as they are: {}", others.join(", "))
         });
@@ -134,6 +142,15 @@ mod tests {
             without: &[(ALL, "mount -t resctrl")],
         };
         proof.holds();
+    }
+
+    /// The kernel would take the CPU from the other group for good.
+    #[test]
+    fn the_cpus_of_other_groups_are_theirs() {
+        let mut files = FILES.to_vec();
+        files.extend([("sys/fs/resctrl/db/schemata", "L3:0=ff;1=ff\n"), ("sys/fs/resctrl/db/cpus_list", "3\n")]);
+        let error = refusal("cache", "cpus = '2-3'\nways = 4", &by_hand(&files));
+        assert!(error.contains("CPU 3 is of the group db"), "{error}");
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub enum Form {
     Cpus,
     /// A mask of CPUs in hexadecimal words: `0000000f`, `ff,ffffffff`.
     Mask,
+    /// A mask that the kernel narrows further: what was asked for stands in the file beside it, `NAME_requested`, where
+    /// there is one (workqueues since Linux 6.7).
+    Requested,
     /// The line of the cache of level 3 among others, a mask for each cache: `L3:0=ffff;1=00ff`.
     L3,
 }
@@ -33,7 +36,7 @@ impl Form {
                 marked.unwrap_or(text).to_string()
             }
             Self::Cpus => text.parse::<CpuSet>().map_or_else(|_| text.to_string(), |cpus| cpus.to_string()),
-            Self::Mask => {
+            Self::Mask | Self::Requested => {
                 let digits = text.replace(',', "").to_lowercase();
                 let short = digits.trim_start_matches('0');
                 if short.is_empty() { "0".into() } else { short.into() }
@@ -48,6 +51,18 @@ impl Form {
         }
     }
 
+    /// As a value is written: masks in words of 32 bits, of which the kernel takes no longer ones (bitmap_parse).
+    pub fn written(self, value: &str) -> String {
+        match self {
+            Self::Mask | Self::Requested => {
+                let digits: Vec<char> = value.chars().filter(|c| *c != ',').collect();
+                let words: Vec<String> = digits.rchunks(8).rev().map(|word| word.iter().collect()).collect();
+                words.join(",")
+            }
+            Self::Plain | Self::Choice | Self::Cpus | Self::L3 => value.into(),
+        }
+    }
+
     /// What a file that says `old` says after a value was written to it.
     pub fn printed(self, old: &str, value: &str) -> String {
         let (body, end) = match old.strip_suffix('\n') {
@@ -56,7 +71,7 @@ impl Form {
         };
         let new = match self {
             Self::Choice => choice(body, value),
-            Self::Mask => mask(body, value),
+            Self::Mask | Self::Requested => mask(body, value),
             Self::L3 => body.lines().map(|line| l3(line, value)).collect::<Vec<_>>().join("\n"),
             Self::Cpus => value.parse().map_or_else(|_| value.into(), |cpus| list(&cpus)),
             Self::Plain => value.into(),
@@ -123,5 +138,14 @@ mod tests {
             assert_eq!(form.value(a), form.value(b), "{form:?} {a}");
         }
         assert_ne!(Form::Mask.value("10"), Form::Mask.value("1"));
+    }
+
+    /// The kernel refuses more than eight digits without a comma.
+    #[test]
+    fn masks_are_written_in_words() {
+        for (value, written) in [("f", "f"), ("ffffffffffffff", "ffffff,ffffffff"), ("1,00000000", "1,00000000")] {
+            assert_eq!(Form::Mask.written(value), written);
+            assert_eq!(Form::Mask.value(&Form::Mask.written(value)), Form::Mask.value(value));
+        }
     }
 }

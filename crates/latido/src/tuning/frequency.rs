@@ -31,6 +31,7 @@ Kernel documents: Documentation/admin-guide/pm/cpufreq.rst, Documentation/admin-
 
 const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
+const MIN_PERF: &str = "/sys/devices/system/cpu/intel_pstate/min_perf_pct";
 const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -83,21 +84,21 @@ impl Tuning for Frequency {
             );
         }
         let mut steps = Vec::new();
-        let mut note = None;
-        // First: it changes what the highest frequency is.
-        match switch(root) {
-            _ if self.turbo == Turbo::AsIs => {}
-            Some((path, off)) => steps.push(knob::step(root, path, off, Form::Plain, "")?),
-            None => note = Some("there is no switch for turbo here: neither boost nor intel_pstate/no_turbo".into()),
-        }
         for name in &policies {
             let policy = format!("{CPUFREQ}/{name}");
             if self.governor != "as-is" {
-                steps.push(governor(root, &policy, &self.governor)?);
+                steps.extend(governor(root, &policy, &self.governor)?);
             }
             if self.fixed == Fixed::Max {
                 steps.extend(fix(root, &policy, self.turbo)?);
             }
+        }
+        // Last, and so undone first: what turbo allows is clamped without it, and would be read back clamped.
+        let mut note = None;
+        if self.turbo == Turbo::Off {
+            let switches = switches(root, &policies)?;
+            note = switches.is_empty().then(|| NO_SWITCH.to_string());
+            steps.extend(switches);
         }
         let mut wanted = knob::wanted(steps);
         wanted.note = wanted.note.or(note);
@@ -105,18 +106,50 @@ impl Tuning for Frequency {
     }
 }
 
-/// The file that forbids turbo, and what it says then.
-fn switch(root: &Root) -> Option<(&'static str, &'static str)> {
-    [(NO_TURBO, "1"), (BOOST, "0")].into_iter().find(|(path, _)| root.exists(path))
+const NO_SWITCH: &str = "there is no switch for turbo here: neither boost nor intel_pstate/no_turbo";
+
+/// What forbids turbo: the steps, some of which may have nothing to do. None at all where there is no switch.
+fn switches(root: &Root, policies: &[String]) -> Result<Vec<Option<Step>>> {
+    let off = |path: &str, off: &str| knob::step(root, path, off, Form::Plain, "");
+    if root.exists(NO_TURBO) {
+        // The kernel lowers it with the switch, and does not raise it again.
+        let least = Step::kept(root, MIN_PERF, Form::Plain);
+        let step = off(NO_TURBO, "1")?;
+        return Ok(vec![least.filter(|_| step.is_some()), step]);
+    }
+    // The switch of all sets that of each policy, also of those that were off: then it is left on.
+    let own = |name: &String| Some(format!("{CPUFREQ}/{name}/boost")).filter(|path| root.exists(path));
+    let own: Vec<String> = policies.iter().filter_map(own).collect();
+    let some_off = own.iter().any(|path| root.read(path).as_deref() == Some("0"));
+    match root.exists(BOOST) {
+        true if some_off => own.iter().map(|path| off(path, "0")).collect(),
+        true => Ok(vec![off(BOOST, "0")?]),
+        false => own.iter().map(|path| off(path, "0")).collect(),
+    }
 }
 
-fn governor(root: &Root, policy: &str, wanted: &str) -> Result<Option<Step>> {
+/// The governor; what the kernel forgets with the one before is remembered.
+fn governor(root: &Root, policy: &str, wanted: &str) -> Result<Vec<Option<Step>>> {
     let offered = root.read(&format!("{policy}/scaling_available_governors")).unwrap_or_default();
     ensure!(
         offered.is_empty() || offered.split_whitespace().any(|one| one == wanted),
         "{policy} has no governor `{wanted}`; it has {offered}: modprobe cpufreq_{wanted} where that is a module"
     );
-    knob::step(root, &format!("{policy}/scaling_governor"), wanted, Form::Plain, "the driver has no governors")
+    let path = format!("{policy}/scaling_governor");
+    let step = knob::step(root, &path, wanted, Form::Plain, "the driver has no governors")?;
+    let mut steps: Vec<Option<Step>> = Vec::new();
+    if let Some(Step::Value { original, .. }) = &step {
+        // Its settings are the policy's or everybody's (Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling
+        // Governors"), and go with it.
+        for dir in [format!("{policy}/{original}"), format!("{CPUFREQ}/{original}")] {
+            steps.extend(root.list(&dir).iter().map(|file| Step::kept(root, &format!("{dir}/{file}"), Form::Plain)));
+        }
+        let speed =
+            (original == "userspace").then(|| Step::kept(root, &format!("{policy}/scaling_setspeed"), Form::Plain));
+        steps.push(speed.flatten());
+    }
+    steps.push(step);
+    Ok(steps)
 }
 
 /// Minimum and maximum, both at the highest frequency that stays allowed.
@@ -192,6 +225,7 @@ mod tests {
             ("sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "4700000\n"),
             ("sys/devices/system/cpu/cpufreq/policy0/base_frequency", "2800000\n"),
             ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
+            ("sys/devices/system/cpu/intel_pstate/min_perf_pct", "90\n"),
         ];
         let proof = Proof {
             name: "frequency",
@@ -207,6 +241,45 @@ mod tests {
             without: &[],
         };
         proof.holds();
+    }
+
+    /// By hand, as above: what the kernel changes or forgets besides is as it was afterwards.
+    #[test]
+    fn what_goes_with_a_switch_comes_back() {
+        let files = [
+            ("sys/devices/system/cpu/cpufreq/policy0/affected_cpus", "0\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "schedutil\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/schedutil/rate_limit_us", "500\n"),
+            ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
+            ("sys/devices/system/cpu/intel_pstate/min_perf_pct", "90\n"),
+        ];
+        let tree = by_hand(&files);
+        let (done, _) = trees::apply(&super::Frequency::default(), &tree.root).unwrap();
+        // As a kernel does: it squashes the minimum, and a governor that comes back has its defaults.
+        tree.write(files[4].0, "59\n");
+        tree.write(files[2].0, "10000\n");
+        trees::undo(&done, &tree.root);
+        for (path, text) in files {
+            assert_eq!(tree.root.read(path).as_deref(), Some(text.trim()), "{path}");
+        }
+    }
+
+    /// Of two policies one is without boost already: the switch of all would put it on.
+    #[test]
+    fn boost_that_was_off_stays_off() {
+        let tree = by_hand(&[
+            ("sys/devices/system/cpu/cpufreq/boost", "1\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/affected_cpus", "0\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/boost", "1\n"),
+            ("sys/devices/system/cpu/cpufreq/policy1/affected_cpus", "1\n"),
+            ("sys/devices/system/cpu/cpufreq/policy1/scaling_governor", "performance\n"),
+            ("sys/devices/system/cpu/cpufreq/policy1/boost", "0\n"),
+        ]);
+        let (done, _) = trees::apply(&super::Frequency::default(), &tree.root).unwrap();
+        let paths: Vec<String> = done.iter().map(|step| step.change().knob).collect();
+        assert_eq!(paths, ["/sys/devices/system/cpu/cpufreq/policy0/boost"]);
+        trees::undo(&done, &tree.root);
     }
 
     #[test]

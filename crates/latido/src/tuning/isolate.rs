@@ -18,6 +18,7 @@ use anyhow::{Context, Result, bail, ensure};
 use place::Place;
 use serde::{Deserialize, Serialize};
 use std::{fs::OpenOptions, io::Write};
+pub use v1::sets;
 
 /// The list entry.
 pub const DEF: Def<dyn Tuning> = Def {

@@ -1,7 +1,7 @@
 //! `smt`: the hardware threads that share a core.
 
 use super::{
-    Tuning, Wanted, knob,
+    Tuning, Wanted, isolate, knob,
     step::{Form, Step},
 };
 use crate::{
@@ -57,13 +57,13 @@ impl Tuning for Smt {
         let note = Some(said(&cores));
         let steps = match self.off.as_deref() {
             None => Vec::new(),
-            Some("all" | "off") => vec![everywhere(root)?],
+            Some("all" | "off") => everywhere(root, &cores)?,
             Some(cpus) => {
                 let kept: CpuSet = cpus.parse().map_err(|error: String| anyhow::anyhow!(error))?;
-                siblings_of(root, &kept, &cores)?
+                off(root, &siblings_of(&kept, &cores)?)?
             }
         };
-        Ok(Wanted { steps: steps.into_iter().flatten().collect(), note, ..Wanted::default() })
+        Ok(Wanted { steps, note, ..Wanted::default() })
     }
 }
 
@@ -88,26 +88,62 @@ fn said(cores: &[CpuSet]) -> String {
     }
 }
 
-fn everywhere(root: &Root) -> Result<Option<Step>> {
+fn everywhere(root: &Root, cores: &[CpuSet]) -> Result<Vec<Step>> {
     const ABSENT: &str = "the kernel was built without CONFIG_HOTPLUG_SMT: name CPUs, smt:off=2-3";
+    let siblings: CpuSet = cores.iter().flat_map(|core| core.iter().skip(1)).collect();
     match root.read(CONTROL).as_deref() {
         // Nothing to switch off, or off for good.
-        Some("forceoff" | "notsupported") => Ok(None),
+        Some("forceoff" | "notsupported") => return Ok(Vec::new()),
         Some("notimplemented") => bail!("{CONTROL} says `notimplemented`: name CPUs, smt:off=2-3"),
-        _ => knob::step(root, CONTROL, "off", Form::Plain, ABSENT),
+        _ => {}
     }
+    let Some(switch) = knob::step(root, CONTROL, "off", Form::Plain, ABSENT)? else { return Ok(Vec::new()) };
+    // On again, the switch brings every sibling online, also those that were not.
+    let online = knob::online(root)?;
+    let present = knob::cpus(root, "/sys/devices/system/cpu/present", "the kernel does not tell its CPUs")?;
+    if !present.without(&online).is_empty() {
+        return off(root, &siblings);
+    }
+    let mut steps = sets(root, &siblings)?;
+    steps.push(switch);
+    Ok(steps)
 }
 
-fn siblings_of(root: &Root, kept: &CpuSet, cores: &[CpuSet]) -> Result<Vec<Option<Step>>> {
-    let mut steps = Vec::new();
+/// These CPUs off, one by one.
+fn off(root: &Root, cpus: &CpuSet) -> Result<Vec<Step>> {
+    let mut steps = sets(root, cpus)?;
+    for cpu in cpus.iter() {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/online");
+        steps.extend(knob::step(root, &path, "0", Form::Plain, "this CPU cannot go offline: name the other one")?);
+    }
+    Ok(steps)
+}
+
+/// The siblings of CPUs that are to be kept.
+fn siblings_of(kept: &CpuSet, cores: &[CpuSet]) -> Result<CpuSet> {
+    let mut siblings = CpuSet::default();
     for cpu in kept.iter() {
         let Some(core) = cores.iter().find(|core| core.contains(cpu)) else { bail!("CPU {cpu} is not online") };
         let both = core.iter().filter(|other| kept.contains(*other)).count();
         ensure!(both == 1, "off={kept}: CPUs {core} share one core: name one of them");
-        for sibling in core.iter().filter(|other| *other != cpu) {
-            let path = format!("/sys/devices/system/cpu/cpu{sibling}/online");
-            steps.push(knob::step(root, &path, "0", Form::Plain, "this CPU cannot go offline: name the other one")?);
-        }
+        siblings.0.extend(core.iter().filter(|other| *other != cpu));
+    }
+    Ok(siblings)
+}
+
+/// The cpusets of cgroup v1 lose a CPU that goes offline and do not get it back when it returns
+/// (Documentation/admin-guide/cgroup-v1/cpusets.rst, section 1.4): they are remembered, the outer ones given back first.
+fn sets(root: &Root, gone: &CpuSet) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    for set in isolate::sets(root) {
+        let path = format!("{set}/cpuset.cpus");
+        let Some(cpus) = root.value::<CpuSet>(&path).filter(|cpus| gone.iter().any(|cpu| cpus.contains(cpu))) else {
+            continue;
+        };
+        let left = cpus.without(gone);
+        ensure!(!left.is_empty(), "the cpuset {set} has no CPU but {cpus}: give it another (in {path})");
+        let (original, becomes) = (cpus.to_string(), Some(left.to_string()));
+        steps.push(Step::Kept { path, original, becomes, form: Form::Cpus });
     }
     Ok(steps)
 }
@@ -152,6 +188,35 @@ mod tests {
         {
             let error = refusal("smt", &format!("off = '{off}'"), &trees::server());
             assert!(error.contains(said), "{error}");
+        }
+    }
+
+    /// The switch would bring online what was off before.
+    #[test]
+    fn a_sibling_that_was_off_stays_off() {
+        let tree = trees::server();
+        tree.write("sys/devices/system/cpu/online", "0-6\n");
+        tree.write("sys/devices/system/cpu/cpu7/online", "0\n");
+        let tuning = super::Smt { off: Some("all".into()) };
+        let (done, _) = trees::apply(&tuning, &tree.root).unwrap();
+        assert_eq!(done.len(), 3, "cpu1 has no switch: {done:?}");
+    }
+
+    /// By the kernel a set loses a CPU that goes, and does not get it back when it comes.
+    #[test]
+    fn cpusets_of_version_1_get_their_cpus_back() {
+        let tree = trees::cgroup_v1();
+        tree.write("sys/devices/system/cpu/cpu1/online", "1\n");
+        for cpu in [0, 1] {
+            tree.write(&format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"), "0-1\n");
+        }
+        let tuning = super::Smt { off: Some("0".into()) };
+        let (done, _) = trees::apply(&tuning, &tree.root).unwrap();
+        let sets = ["docker/box", "docker"].map(|set| format!("sys/fs/cgroup/cpuset/{set}/cpuset.cpus"));
+        sets.iter().for_each(|set| tree.write(set, "0\n"));
+        trees::undo(&done, &tree.root);
+        for set in &sets {
+            assert_eq!(tree.root.read(set).as_deref(), Some("0-1"), "{set}");
         }
     }
 

@@ -31,6 +31,17 @@ pub enum Step {
         /// How the kernel prints it.
         form: Form,
     },
+    /// A value that a later step makes the kernel change or forget; it is only remembered, for the way back.
+    Kept {
+        /// The file, from the root of the machine.
+        path: String,
+        /// What it said.
+        original: String,
+        /// What the kernel makes of it, where that is known: anything else is somebody else's doing.
+        becomes: Option<String>,
+        /// How the kernel prints it.
+        form: Form,
+    },
     /// A control group that was made.
     Group {
         /// Its directory.
@@ -110,12 +121,19 @@ impl Step {
     /// # Errors
     /// The file cannot be read.
     pub fn value(root: &Root, path: &str, new: &str, form: Form) -> Result<Option<Self>> {
-        let found = root.try_read(path).with_context(|| format!("cannot read /{}", path.trim_start_matches('/')))?;
+        let found =
+            shown(root, path, form).with_context(|| format!("cannot read /{}", path.trim_start_matches('/')))?;
         let original = form.value(&found);
         if original == form.value(new) {
             return Ok(None);
         }
         Ok(Some(Self::Value { path: path.into(), original, new: new.into(), form }))
+    }
+
+    /// What a file says, to be written back after other steps; `None` where it is not there.
+    pub fn kept(root: &Root, path: &str, form: Form) -> Option<Self> {
+        let found = shown(root, path, form).ok()?;
+        Some(Self::Kept { path: path.into(), original: form.value(&found), becomes: None, form })
     }
 
     /// Makes the change; it must be in the journal.
@@ -125,6 +143,7 @@ impl Step {
     pub fn apply(&self, root: &Root) -> Result<()> {
         match self {
             Self::Value { path, new, form, .. } => write(root, path, new, *form),
+            Self::Kept { .. } => Ok(()),
             Self::Within { path, new, form } => {
                 // The files of a control group come with it.
                 if !root.is_live() {
@@ -168,7 +187,7 @@ impl Step {
     pub fn verify(&self, root: &Root) -> Result<()> {
         match self {
             Self::Value { path, new, form, .. } => {
-                let found = form.value(&root.try_read(path).with_context(|| format!("cannot read back {path}"))?);
+                let found = form.value(&shown(root, path, *form).with_context(|| format!("cannot read back {path}"))?);
                 ensure!(found == form.value(new), "{path} was set to `{new}` and says `{found}`");
                 Ok(())
             }
@@ -194,15 +213,31 @@ impl Step {
                 Ok(())
             }
             // Where a task is, is its control group's business: one that forks or ends is not an error.
-            Self::Task { .. } | Self::Policy { .. } => Ok(()),
+            Self::Task { .. } | Self::Policy { .. } | Self::Kept { .. } => Ok(()),
         }
     }
+}
+
+/// What a file says, or the one beside it that says what was asked for.
+fn shown(root: &Root, path: &str, form: Form) -> std::io::Result<String> {
+    match form {
+        Form::Requested if root.exists(&requested(path)) => root.try_read(&requested(path)),
+        _ => root.try_read(path),
+    }
+}
+
+fn requested(path: &str) -> String {
+    format!("{path}_requested")
 }
 
 /// Writes a value as `echo` does, line end included (some files insist); a fake machine prints it as its kernel would.
 fn write(root: &Root, path: &str, value: &str, form: Form) -> Result<()> {
     let put = || -> std::io::Result<()> {
-        let bytes = if root.is_live() { format!("{value}\n") } else { fake::printed(root, path, value, form) };
+        let value = form.written(value);
+        let bytes = if root.is_live() { format!("{value}\n") } else { fake::printed(root, path, &value, form) };
+        if !root.is_live() && form == Form::Requested && root.exists(&requested(path)) {
+            fs::write(root.path(&requested(path)), &bytes)?;
+        }
         let mut file = fs::OpenOptions::new().write(true).truncate(!root.is_live()).open(root.path(path))?;
         file.write_all(bytes.as_bytes())
     };

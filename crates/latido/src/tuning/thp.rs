@@ -1,6 +1,9 @@
 //! `thp`: transparent huge pages.
 
-use super::{Tuning, Wanted, knob, step::Form};
+use super::{
+    Tuning, Wanted, knob,
+    step::{Form, Step},
+};
 use crate::{
     machine::Root,
     registry::{self, Def},
@@ -89,7 +92,10 @@ impl Tuning for Thp {
         };
         let enabled = step("enabled", self.enabled.word())?;
         let defrag = self.defrag.word().map(|word| step("defrag", word)).transpose()?;
-        Ok(knob::wanted([enabled, defrag.flatten()]))
+        // The kernel reckons its reserve anew (set_recommended_min_free_kbytes), also where a person had set it.
+        let reserve =
+            enabled.is_some().then(|| Step::kept(root, "/proc/sys/vm/min_free_kbytes", Form::Plain)).flatten();
+        Ok(knob::wanted([reserve, enabled, defrag.flatten()]))
     }
 }
 

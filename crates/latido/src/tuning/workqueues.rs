@@ -40,14 +40,17 @@ impl Tuning for Workqueues {
 
     fn wanted(&self, root: &Root) -> Result<Wanted> {
         const ABSENT: &str = "kernels before 4.1 have no mask for unbound work: leave this tuning out";
-        let text = root.try_read(PATH).map_err(|error| refusal::of_read(root, PATH, ABSENT, &error))?;
+        // What was asked for, where the kernel tells: partitions narrow it further, and end before this does.
+        let asked = format!("{PATH}_requested");
+        let file = if root.exists(&asked) { asked.as_str() } else { PATH };
+        let text = root.try_read(file).map_err(|error| refusal::of_read(root, file, ABSENT, &error))?;
         let left = knob::unmask(&text)?.without(&self.away);
         ensure!(
             !left.is_empty(),
             "away={} leaves no CPU for the kernel's unbound work ({PATH} says {text}): name fewer",
             self.away
         );
-        knob::one(root, PATH, &knob::mask(&left), Form::Mask, ABSENT)
+        knob::one(root, PATH, &knob::mask(&left), Form::Requested, ABSENT)
     }
 }
 
@@ -79,6 +82,22 @@ mod tests {
             };
             proof.holds();
         }
+    }
+
+    /// A partition took CPU 1 out of the mask; it is back in it when both are undone.
+    #[test]
+    fn what_was_asked_for_is_put_back() {
+        let tree = trees::cgroup_v2();
+        let requested = format!("{}_requested", super::PATH);
+        tree.write(super::PATH, "9\n");
+        tree.write(&requested, "f\n");
+        let tuning = super::Workqueues { away: "2".parse().unwrap() };
+        let (done, _) = trees::apply(&tuning, &tree.root).unwrap();
+        assert_eq!(tree.root.read(&requested).as_deref(), Some("b"));
+        // The kernel shows what the partition leaves of it.
+        tree.write(super::PATH, "9\n");
+        trees::undo(&done, &tree.root);
+        assert_eq!(tree.root.read(&requested).as_deref(), Some("f"));
     }
 
     #[test]

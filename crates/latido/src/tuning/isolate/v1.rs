@@ -2,6 +2,7 @@
 
 use super::{
     ISOLATED,
+    place::{self, Place},
     tasks::{self, Tried},
 };
 use crate::{
@@ -86,6 +87,15 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
         moved: BTreeSet::new(),
     };
     Ok(Wanted { steps, pursuit: Some(Box::new(pursuit)), ..Wanted::default() })
+}
+
+/// Every set below the root of the hierarchy, those inside others first; none where it is another version's.
+pub fn sets(root: &Root) -> Vec<String> {
+    let mut sets = Vec::new();
+    if let Ok(Place::V1 { dir }) = place::find(root) {
+        descend(root, &dir, &mut sets);
+    }
+    sets
 }
 
 /// The sets below a set, those inside others first: a set must have all CPUs of those inside it.

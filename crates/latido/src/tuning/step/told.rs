@@ -1,6 +1,6 @@
 //! A step in words: what it changes, and what the machine says there now.
 
-use super::{Step, started};
+use super::{Step, shown, started};
 use crate::{
     cpus::CpuSet,
     machine::Root,
@@ -11,7 +11,8 @@ impl Step {
     /// What the machine says there now, in the words of [`Step::change`]; `None` where it cannot be read.
     pub fn current(&self, root: &Root) -> Option<String> {
         match self {
-            Self::Value { path, form, .. } | Self::Within { path, form, .. } => Some(form.value(&root.read(path)?)),
+            Self::Value { path, form, .. } => Some(form.value(&shown(root, path, *form).ok()?)),
+            Self::Within { path, form, .. } | Self::Kept { path, form, .. } => Some(form.value(&root.read(path)?)),
             Self::Group { path } | Self::Set { path, .. } => {
                 Some(if root.exists(path) { "a control group" } else { "absent" }.into())
             }
@@ -47,6 +48,7 @@ impl Step {
             }
             Self::Controller { path, name } => (path.clone(), format!("without {name}"), format!("with {name}")),
             Self::Within { path, new, .. } => (path.clone(), "absent".into(), new.clone()),
+            Self::Kept { path, original, .. } => (path.clone(), original.clone(), "(kept for the way back)".into()),
             Self::Policy { tid, comm, original, new, .. } => {
                 (format!("task {tid} ({comm})"), original.to_string(), new.to_string())
             }

@@ -1,6 +1,6 @@
 //! The way back of a step: to its original, unless somebody else was there meanwhile.
 
-use super::{Step, started, write};
+use super::{Form, Step, shown, started, write};
 use crate::{
     machine::Root,
     tuning::{ethtool, fake, group, thread},
@@ -24,7 +24,7 @@ impl Step {
     pub fn undo(&self, root: &Root) -> Result<Undone> {
         match self {
             Self::Value { path, original, new, form } => {
-                let found = match root.try_read(path) {
+                let found = match shown(root, path, *form) {
                     Ok(text) => form.value(&text),
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                         return Ok(Undone::Left(format!("{path} is gone: it was `{original}`")));
@@ -35,13 +35,23 @@ impl Step {
                     return Ok(Undone::Back);
                 }
                 if found != form.value(new) {
-                    let text = format!("{path} was set to `{found}` by somebody else: left so (it was `{original}`)");
-                    return Ok(Undone::Left(text));
+                    return Ok(Undone::Left(by_others(path, &found, original)));
                 }
-                write(root, path, original, *form)?;
-                let back = form.value(&root.try_read(path)?);
-                ensure!(back == form.value(original), "{path} was put back to `{original}` and says `{back}`");
-                Ok(Undone::Back)
+                put_back(root, path, original, *form)
+            }
+            Self::Kept { path, original, becomes, form } => {
+                if !root.exists(path) {
+                    return Ok(Undone::Left(format!("{path} is gone: it was `{original}`")));
+                }
+                let found = form.value(&shown(root, path, *form)?);
+                let expected = |text: &String| found == form.value(text);
+                if expected(original) {
+                    return Ok(Undone::Back);
+                }
+                match becomes {
+                    Some(text) if !expected(text) => Ok(Undone::Left(by_others(path, &found, original))),
+                    _ => put_back(root, path, original, *form),
+                }
             }
             Self::Within { .. } => Ok(Undone::Back),
             Self::Policy { tid, start, comm, original, new } => {
@@ -91,4 +101,26 @@ impl Step {
             }
         }
     }
+    /// Puts back what was refused halfway: nobody else can have been there, so a value that the kernel made of ours is
+    /// none of somebody else's.
+    ///
+    /// # Errors
+    /// As [`Step::undo`].
+    pub fn revert(&self, root: &Root) -> Result<Undone> {
+        match self {
+            Self::Value { path, original, form, .. } => put_back(root, path, original, *form),
+            _ => self.undo(root),
+        }
+    }
+}
+
+fn by_others(path: &str, found: &str, original: &str) -> String {
+    format!("{path} was set to `{found}` by somebody else: left so (it was `{original}`)")
+}
+
+fn put_back(root: &Root, path: &str, original: &str, form: Form) -> Result<Undone> {
+    write(root, path, original, form)?;
+    let back = form.value(&shown(root, path, form)?);
+    ensure!(back == form.value(original), "{path} was put back to `{original}` and says `{back}`");
+    Ok(Undone::Back)
 }
