@@ -157,9 +157,11 @@ fn fix(root: &Root, policy: &str, turbo: Turbo) -> Result<[Option<Step>; 2]> {
     let khz = |file: &str| root.value::<u64>(&format!("{policy}/{file}"));
     let max = khz("scaling_max_freq").with_context(|| format!("{policy}/scaling_max_freq is not readable"))?;
     // What boost alone reaches is not among the available ones.
-    let plain =
-        || root.read(&format!("{policy}/scaling_available_frequencies"))?.split_whitespace().flat_map(str::parse).max();
-    let nominal = Some(turbo).filter(|turbo| *turbo == Turbo::Off).and_then(|_| khz("base_frequency").or_else(plain));
+    let available = root.read(&format!("{policy}/scaling_available_frequencies")).unwrap_or_default();
+    let nominal = match turbo {
+        Turbo::Off => khz("base_frequency").or_else(|| available.split_whitespace().flat_map(str::parse).max()),
+        Turbo::AsIs => None,
+    };
     let target = nominal.map_or(max, |nominal| nominal.min(max)).to_string();
     let set = |file: &str| knob::step(root, &format!("{policy}/{file}"), &target, Form::Plain, "");
     // The minimum first: it must never be above the maximum, on the way back neither.

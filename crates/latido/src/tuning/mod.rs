@@ -8,14 +8,15 @@ mod form;
 mod group;
 pub mod isolate;
 mod knob;
+#[cfg(test)]
+mod recorded;
 mod refusal;
 pub mod step;
 mod thread;
 #[cfg(test)]
-mod trial;
-
-#[cfg(test)]
 mod trees;
+#[cfg(test)]
+mod trial;
 
 mod boot;
 mod cache;

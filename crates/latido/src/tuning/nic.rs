@@ -128,7 +128,7 @@ mod tests {
     use crate::{
         agent::journal::Journal,
         tuning::{
-            trees,
+            trees::{self, by_hand},
             trial::{Proof, applied, refusal},
         },
     };
@@ -148,6 +148,23 @@ mod tests {
             after: &[("ethtool/eth0", &after), (THREADED, "1\n")],
             other: (THREADED, "2\n"),
             without: &[(THREADED, "5.12"), ("ethtool/eth0", "ethtool -c eth0 failed"), ("sys/class/net", "no network")],
+        };
+        proof.holds();
+    }
+
+    /// By hand: no emulated device adapts. As `ethtool -c` of version 6 prints it.
+    #[test]
+    fn adapting_ends_before_the_delay() {
+        let before = "Coalesce parameters for eth0:\nAdaptive RX: on  TX: off\n\nrx-usecs:\t3\ntx-usecs:\tn/a\n";
+        let after = "Coalesce parameters for eth0:\nAdaptive RX: off  TX: off\n\nrx-usecs:\t0\ntx-usecs:\tn/a\n";
+        let files = [("ethtool/eth0", before), (THREADED, "0\n")];
+        let proof = Proof {
+            name: "nic",
+            options: "device = 'eth0'\nthreaded = 'on'",
+            machine: &|| by_hand(&files),
+            after: &[("ethtool/eth0", after), (THREADED, "1\n")],
+            other: (THREADED, "2\n"),
+            without: &[],
         };
         proof.holds();
     }
