@@ -99,7 +99,10 @@ fn load(view: &View) -> Finding {
     };
     let cpus = online.len();
     let host = if matches!(view.machine.container, Some(Layer::Present(_))) { ", of the whole host" } else { "" };
-    let state = format!("{average:.2} tasks on {cpus} CPUs in the last minute{host}");
+    // proc_loadavg(5): running and existing tasks; the one that reads runs too.
+    let running = text.split_whitespace().nth(3).and_then(|word| word.split_once('/')?.0.parse::<u64>().ok());
+    let now = running.map_or_else(String::new, |count| format!("; {} now", count.saturating_sub(1)));
+    let state = format!("{average:.2} tasks on {cpus} CPUs in the last minute{now}{host}");
     let each = average / cpus as f64;
     let severity = match each {
         ..0.25 => return Finding::ok(state),

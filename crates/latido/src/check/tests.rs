@@ -118,7 +118,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
                                     newer) no longer enforces
     ok      RT group scheduling     off
     ok      timer slack             50 us, for time-sharing threads alone
-    ok      load now                0.40 tasks on 4 CPUs in the last minute
+    ok      load now                0.40 tasks on 4 CPUs in the last minute; 0 now
     ok      hypervisor              none
     ok      stolen time             none since the start
     ok      container               none

@@ -71,14 +71,18 @@ mod tests {
             (&trees::cgroup_v2, "2", "3\n", "1\n"),
             (&trees::cgroup_v1, "0-31", "ff,00000000\n", "00,00000001\n"),
         ];
+        let requested = format!("{}_requested", &super::PATH[1..]);
         for (machine, away, new, others) in cases {
+            let path = &super::PATH[1..];
+            let tells = machine().root.exists(&requested);
+            let (both, one) = ([(path, new), (requested.as_str(), new)], [(path, new)]);
             let proof = Proof {
                 name: "workqueues",
                 options: &format!("away = '{away}'"),
                 machine,
-                after: &[(&super::PATH[1..], new)],
-                other: (&super::PATH[1..], others),
-                without: &[(super::PATH, "before 4.1")],
+                after: if tells { &both } else { &one },
+                other: (if tells { &requested } else { path }, others),
+                without: if tells { &[] } else { &[(super::PATH, "before 4.1")] },
             };
             proof.holds();
         }
