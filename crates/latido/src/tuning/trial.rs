@@ -47,9 +47,9 @@ pub fn refusal(name: &str, options: &str, tree: &Tree) -> String {
     let before = snapshot(&tree.root);
     let (_dir, mut journal) = Journal::scratch();
     let error = applied(name, options, &tree.root, &mut journal).expect_err("it cannot be had here");
-    assert_eq!(snapshot(&tree.root), before, "{name}: half-applied");
+    same(&snapshot(&tree.root), &before, &format!("{name}: half-applied"));
     assert_eq!(journal.settle().unwrap(), Vec::<String>::new());
-    assert_eq!(snapshot(&tree.root), before);
+    same(&snapshot(&tree.root), &before, name);
     format!("{error:#}")
 }
 
@@ -71,6 +71,13 @@ pub fn snapshot(root: &Root) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     walk(&root.path(""), &mut found);
     found
+}
+
+/// Compares two machines, and names the files that differ.
+pub fn same(found: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, Vec<u8>>, when: &str) {
+    let differ: Vec<&String> =
+        found.keys().chain(expected.keys()).filter(|path| found.get(*path) != expected.get(*path)).collect();
+    assert!(differ.is_empty(), "{when}: {differ:?}");
 }
 
 /// Runs on a thread that, root or not, may not write what its owner may not.
@@ -125,9 +132,9 @@ impl Proof<'_> {
         let expected: BTreeSet<PathBuf> = self.after.iter().map(|(path, _)| tree.root.path(path)).collect();
         assert_eq!(differ, expected, "{}: other files changed", self.name);
         assert_eq!(journal.settle().unwrap(), Vec::<String>::new(), "{}", self.name);
-        assert_eq!(snapshot(&tree.root), before, "{}: not as before", self.name);
+        same(&snapshot(&tree.root), &before, &format!("{}: not as before", self.name));
         assert_eq!(journal.settle().unwrap(), Vec::<String>::new(), "{}: undone twice", self.name);
-        assert_eq!(snapshot(&tree.root), before);
+        same(&snapshot(&tree.root), &before, &format!("{}: undone twice", self.name));
     }
 
     fn leaves_what_others_changed(&self, tree: &Tree) {
@@ -139,7 +146,7 @@ impl Proof<'_> {
         expected.insert(tree.root.path(path).display().to_string(), text.into());
         let told = journal.settle().unwrap();
         assert!(told.len() == 1 && told[0].contains("somebody else"), "{}: {told:?}", self.name);
-        assert_eq!(snapshot(&tree.root), expected, "{}: somebody's value is overwritten", self.name);
+        same(&snapshot(&tree.root), &expected, &format!("{}: somebody's value is overwritten", self.name));
     }
 
     /// The last file is read-only: what came before it must not stay changed.
