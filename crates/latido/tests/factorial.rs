@@ -33,13 +33,13 @@ fn isolated_or_not_under_each_load() {
     assert_eq!((isolated.len(), shared.len()), (10, 10));
     for record in records {
         let id = &record["cell"]["load"]["id"];
-        assert_eq!((&record["outcome"], &record["cell"]["cpus"]), (&"complete".into(), &"1".into()), "{id}");
-        assert!(record["series"][0]["plain"]["count"].as_u64().unwrap() > 0, "{id}");
+        assert_eq!((&record["outcome"]["kind"], &record["cell"]["cpus"]), (&"complete".into(), &"1".into()), "{id}");
+        assert!(record["series"][0]["count"].as_u64().unwrap() > 0, "{id}");
         assert!(record["quality"]["interrupts"].is_array(), "what else ran there was counted");
     }
     // What a cell found is what the one before had put back.
     let found: Vec<Vec<(&Value, &Value)>> = isolated.iter().map(|record| changes(record)).collect();
-    assert!(found[0].len() > 3, "{found:?}");
+    assert!(!found[0].is_empty(), "{found:?}");
     assert!(found.iter().all(|other| *other == found[0]), "{found:#?}");
     assert!(shared.iter().all(|record| changes(record).is_empty()), "nothing of the kind in the other half");
 

@@ -221,6 +221,8 @@ fn the_studies_run_by_name() {
     if !common::realtime("the studies by name") {
         return;
     }
+    // They isolate a CPU.
+    let _machine = common::machine();
     for (name, author, table) in [
         ("scheduling-latency", "Revuelta", "mutex"),
         ("embedded-properties", "Toyooka", "switch"),
