@@ -74,7 +74,8 @@ pub enum EndStatus {
 /// The state of a running cell, five times a second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What the agent does: `tuning`, `loading`, `settling`, `warm-up`, `measuring`, `finishing`.
+    /// What the agent does: `tuning`, `loading`, `settling`, `warm-up`, `measuring`, `finishing`,
+    /// `undoing`.
     pub phase: String,
     /// Time measured, in ns.
     pub elapsed_ns: u64,

@@ -3,6 +3,7 @@
 use super::{
     journal::{Journal, Owner},
     orphans,
+    pulse::{Pulse, Stopped},
 };
 use crate::{
     cell::Level,
@@ -29,12 +30,13 @@ impl Borrowed {
     /// Applies the tunings of a level; `named` are those that a person asked for.
     ///
     /// # Errors
-    /// One that was asked for is refused.
+    /// One that was asked for is refused, or [`Stopped`].
     pub fn tune(&mut self, level: &Level, named: &Level, journal: &mut Journal) -> Result<()> {
         for item in &level.items {
             let tuning = registry::build("tuning", TUNINGS, item)?;
             match apply(tuning.as_ref(), &item.name, &machine::Root::default(), Owner::Run, journal) {
                 Ok(applied) => self.tunings.push(applied),
+                Err(error) if error.is::<Stopped>() => return Err(error),
                 // What nobody asked for by name is not worth an error: the record says that it was not had.
                 Err(error) if !named.items.iter().any(|asked| asked.name == item.name) => {
                     self.skipped.push(Skip { what: format!("tuning {}", item.name), why: format!("{error:#}") });
@@ -47,8 +49,12 @@ impl Borrowed {
     }
 
     /// Everything back, in reverse order.
-    pub fn give_back(&mut self) {
-        self.loads.iter_mut().rev().for_each(Running::finish);
+    pub fn give_back(&mut self, pulse: &mut Pulse) {
+        for load in self.loads.iter_mut().rev() {
+            pulse.beat("undoing");
+            load.finish();
+        }
+        pulse.beat("undoing");
         // Whatever a load left in a session and an environment of its own was adopted by this process.
         orphans::end();
         while let Some(applied) = self.tunings.pop() {

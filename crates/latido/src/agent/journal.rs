@@ -2,12 +2,22 @@
 //!
 //! `journal.jsonl` in the state directory. Whoever finds entries of this boot that nobody owns any more undoes them.
 
+mod entries;
+mod marked;
+mod recovery;
+
+#[cfg(test)]
+mod tests;
+
 use crate::{
-    agent::lock,
-    machine::Root,
-    tuning::step::{Step, Undone},
+    agent::{lock, pulse::Pulse},
+    tuning::step::Step,
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
+use entries::{Entry, Line, hand_over, read};
+pub use marked::{MARK, end_marked, marked};
+pub use recovery::{Recovery, recover_now, undo_manual};
+use recovery::{left_behind, recover};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, OpenOptions},
@@ -15,20 +25,6 @@ use std::{
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
-
-/// The environment variable that marks every process of a load, so that none can be lost or mistaken.
-pub const MARK: &str = "LATIDO_LOAD";
-
-/// One line of the journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Entry {
-    /// The boot it belongs to; after a reboot it is void.
-    boot: String,
-    /// Who wrote it: all entries but `manual` ones are undone by recovery.
-    owner: Owner,
-    /// What was borrowed.
-    what: Borrowed,
-}
 
 /// On whose behalf something was borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,33 +66,51 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     boot: String,
+    /// The root of the machine that is changed, where it is a fake one.
+    place: Option<PathBuf>,
+    /// How many lines are not of this process: they were there before.
+    earlier: usize,
+    /// A line was begun that could not be taken back: whatever follows would be lost with it.
+    broken: bool,
+    /// Asked at every change and every undoing.
+    pub pulse: Pulse,
 }
 
 impl Journal {
-    /// Opens the journal after undoing what an earlier, crashed run left; returns what was done, for people.
+    /// Opens the journal after undoing what an earlier, crashed latido left of the machine `place` (of the running one:
+    /// of any); returns what was done, for people.
     ///
     /// # Errors
-    /// The journal cannot be read or written.
-    pub fn open(_lock: &lock::Lock) -> Result<(Self, Vec<String>)> {
-        let path = path();
+    /// The journal cannot be read or written, or names what this latido cannot undo.
+    pub fn open(_lock: &lock::Lock, place: Option<PathBuf>, pulse: Pulse) -> Result<(Self, Vec<String>)> {
+        Self::at(&path(), place, pulse)
+    }
+
+    fn at(path: &Path, place: Option<PathBuf>, mut pulse: Pulse) -> Result<(Self, Vec<String>)> {
         let boot = boot_id();
-        let told = recover(&path, &boot, &unowned)?.told;
+        let told = recover(path, &boot, &|_, entry| left_behind(entry, place.as_ref()), &mut pulse)?.settled()?;
+        let earlier = read(path)?.0.len();
         let file = OpenOptions::new()
             .create(true)
             .append(true)
             .mode(0o600)
-            .open(&path)
+            .open(path)
             .with_context(|| format!("cannot open the journal {}", path.display()))?;
-        Ok((Self { path, file, boot }, told))
+        Ok((Self { path: path.into(), file, boot, place, earlier, broken: false, pulse }, told))
     }
 
     /// A journal in a directory of its own, for tests.
     #[cfg(test)]
     pub fn scratch() -> (tempfile::TempDir, Self) {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("journal.jsonl");
-        let file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
-        (dir, Self { path, file, boot: boot_id() })
+        let (journal, _) = Self::at(&dir.path().join("journal.jsonl"), None, Pulse::none()).unwrap();
+        (dir, journal)
+    }
+
+    /// From now on nothing more can be written, for tests.
+    #[cfg(test)]
+    pub fn fill(&mut self) {
+        self.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
     }
 
     /// Writes an entry durably; only then may the thing be borrowed.
@@ -115,12 +129,20 @@ impl Journal {
         let entry = Entry { boot: self.boot.clone(), owner, what };
         let mut line = serde_json::to_vec(&entry)?;
         line.push(b'\n');
-        let path = &self.path;
-        self.file
-            .write_all(&line)
-            .and_then(|()| self.file.sync_data())
-            .with_context(|| format!("cannot write the journal {}; nothing was changed", path.display()))?;
+        self.append(&line)
+            .with_context(|| format!("cannot write the journal {}; nothing was changed", self.path.display()))?;
         crate::fault::point("agent");
+        Ok(())
+    }
+
+    /// The whole line, or nothing of it: the next one would be glued to half a line and lost.
+    fn append(&mut self, line: &[u8]) -> Result<()> {
+        ensure!(!self.broken, "it ends in half a line");
+        let end = self.file.metadata()?.len();
+        if let Err(error) = self.file.write_all(line).and_then(|()| self.file.sync_data()) {
+            self.broken = self.file.set_len(end).is_err();
+            return Err(error.into());
+        }
         Ok(())
     }
 
@@ -129,21 +151,21 @@ impl Journal {
     /// # Errors
     /// Something would not go; it stays in the journal.
     pub fn settle(&mut self) -> Result<Vec<String>> {
-        Ok(recover(&self.path, &self.boot, &unowned)?.told)
+        let wanted = |index: usize, entry: &Entry| {
+            (index >= self.earlier && entry.owner != Owner::Manual) || left_behind(entry, self.place.as_ref())
+        };
+        recover(&self.path, &self.boot, &wanted, &mut self.pulse)?.settled()
     }
 
-    /// Makes over to the person what `tune apply` has changed: from now on only `tune undo` puts it back.
+    /// Makes over to the person what `tune apply` has changed: from now on only `tune undo` puts it back. What an earlier
+    /// latido could not undo was not applied by anybody: it stays as it is.
     ///
     /// # Errors
     /// The journal cannot be written; all is still to be put back.
     pub fn keep(self) -> Result<()> {
-        hand_over(&self.path, &|entry| entry.owner == Owner::Unsettled, Owner::Manual)
+        let own = |index: usize, entry: &Entry| index >= self.earlier && entry.owner == Owner::Unsettled;
+        hand_over(&self.path, &own, Owner::Manual)
     }
-}
-
-/// Entries that recovery undoes: never what a person applied.
-fn unowned(entry: &Entry) -> bool {
-    entry.owner != Owner::Manual
 }
 
 /// What the journal holds, oldest first.
@@ -155,6 +177,8 @@ pub struct Standing {
     pub unowned: Vec<Borrowed>,
     /// From before the last boot.
     pub void: Vec<Borrowed>,
+    /// Lines of this boot, or of one that is not known, that another latido wrote.
+    pub unreadable: Vec<String>,
 }
 
 /// What the journal holds now; changes nothing.
@@ -162,183 +186,27 @@ pub struct Standing {
 /// # Errors
 /// The journal cannot be read.
 pub fn standing() -> Result<Standing> {
-    let (entries, _) = read(&path())?;
+    let (lines, _) = read(&path())?;
     let boot = boot_id();
     let mut standing = Standing::default();
-    for entry in entries {
-        match entry.owner {
-            _ if entry.boot != boot => standing.void.push(entry.what),
-            Owner::Manual => standing.by_hand.push(entry.what),
-            Owner::Run | Owner::Unsettled => standing.unowned.push(entry.what),
+    for line in lines {
+        let void = line.boot().is_some_and(|of| of != boot);
+        match line {
+            Line::Entry(entry) if void => standing.void.push(entry.what),
+            Line::Entry(entry) if entry.owner == Owner::Manual => standing.by_hand.push(entry.what),
+            Line::Entry(entry) => standing.unowned.push(entry.what),
+            Line::Unreadable(_) if void => {}
+            Line::Unreadable(bytes) => {
+                standing.unreadable.push(String::from_utf8_lossy(&bytes).escape_debug().to_string());
+            }
         }
     }
     Ok(standing)
 }
 
-/// How an undoing went.
-#[derive(Debug, Default)]
-pub struct Recovery {
-    /// Put back, the last change first.
-    pub back: Vec<Borrowed>,
-    /// Not put back, and why, or what else a person should know.
-    pub told: Vec<String>,
-    /// Whether something is not as it was: `told` says what.
-    pub incomplete: bool,
-}
-
-/// Undoes what persons applied and `wanted` picks, and what a crash left.
-///
-/// # Errors
-/// Another latido is at work, or the journal cannot be read or written.
-pub fn undo_manual(wanted: &dyn Fn(&Borrowed) -> bool) -> Result<Recovery> {
-    // Between two cells of a run as well nothing may change.
-    let _run = lock::take("run", "tune undo")?;
-    let _lock = lock::take("lock", "tune undo")?;
-    let boot = boot_id();
-    let picked = |entry: &Entry| entry.owner == Owner::Manual && entry.boot == boot && wanted(&entry.what);
-    hand_over(&path(), &picked, Owner::Unsettled)?;
-    recover(&path(), &boot, &unowned)
-}
-
 /// The journal's file.
 pub fn path() -> PathBuf {
     lock::state_dir().join("journal.jsonl")
-}
-
-/// Undoes what a run left behind, where the lock is free. For the host, after its supervisor was killed.
-///
-/// # Errors
-/// The lock is held, or the journal cannot be read.
-pub fn recover_now() -> Result<Vec<String>> {
-    let _lock = lock::take("lock", "recovery")?;
-    Ok(recover(&path(), &boot_id(), &unowned)?.told)
-}
-
-/// Gives the picked entries another owner, all at once.
-fn hand_over(path: &Path, picked: &dyn Fn(&Entry) -> bool, owner: Owner) -> Result<()> {
-    let (mut entries, _) = read(path)?;
-    if entries.is_empty() {
-        // Opened, and nothing was to be changed.
-        return rewrite(path, &entries);
-    }
-    if !entries.iter().any(picked) {
-        return Ok(());
-    }
-    entries.iter_mut().filter(|entry| picked(entry)).for_each(|entry| entry.owner = owner);
-    rewrite(path, &entries)?;
-    crate::fault::point("agent");
-    Ok(())
-}
-
-/// Undoes the entries that are wanted, the last one first, and keeps the others. Tells what a person should know.
-fn recover(path: &Path, boot: &str, wanted: &dyn Fn(&Entry) -> bool) -> Result<Recovery> {
-    let (entries, told) = read(path)?;
-    let mut recovery = Recovery { told, ..Recovery::default() };
-    let mut kept = Vec::new();
-    for entry in entries.into_iter().rev() {
-        if entry.boot != boot {
-            let void = format!("{} is from before the last boot and void: the machine forgot it", entry.what);
-            recovery.told.push(void);
-        } else if !wanted(&entry) {
-            kept.push(entry);
-        } else {
-            match entry.what.undo() {
-                Ok(Past::Back) => recovery.back.push(entry.what),
-                Ok(Past::Ended(processes)) => {
-                    recovery.told.push(format!("ended {processes} processes of {}", entry.what));
-                    recovery.back.push(entry.what);
-                }
-                Ok(Past::Left(why)) => {
-                    recovery.told.push(why);
-                    recovery.incomplete = true;
-                }
-                // It stays in the journal: the next latido tries again.
-                Err(error) => {
-                    recovery.told.push(format!("{} could not be undone: {error:#}", entry.what));
-                    recovery.incomplete = true;
-                    kept.push(entry);
-                }
-            }
-            crate::fault::point("agent");
-        }
-    }
-    kept.reverse();
-    rewrite(path, &kept)?;
-    Ok(recovery)
-}
-
-/// The entries of the journal, and what was wrong with it.
-fn read(path: &Path) -> Result<(Vec<Entry>, Vec<String>)> {
-    let text = match fs::read(path) {
-        Ok(text) => String::from_utf8_lossy(&text).into_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
-        Err(error) => return Err(error).with_context(|| format!("cannot read the journal {}", path.display())),
-    };
-    let (mut entries, mut told) = (Vec::new(), Vec::new());
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        match serde_json::from_str::<Entry>(line) {
-            Ok(entry) => entries.push(entry),
-            // A line cut by a power failure was never acted upon: writing comes first.
-            Err(_) => told.push(format!("a cut line in the journal {} was dropped", path.display())),
-        }
-    }
-    Ok((entries, told))
-}
-
-/// Replaces the journal by these entries, at once: a crash leaves the old one or the new one.
-fn rewrite(path: &Path, entries: &[Entry]) -> Result<()> {
-    if entries.is_empty() {
-        return match fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("cannot remove the journal {}", path.display()))
-            }
-            _ => Ok(()),
-        };
-    }
-    let mut text = Vec::new();
-    for entry in entries {
-        serde_json::to_writer(&mut text, entry)?;
-        text.push(b'\n');
-    }
-    let next = path.with_extension("next");
-    let write = || -> std::io::Result<()> {
-        let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&next)?;
-        file.write_all(&text)?;
-        file.sync_data()?;
-        fs::rename(&next, path)
-    };
-    write().with_context(|| format!("cannot write the journal {}", path.display()))
-}
-
-/// What became of something borrowed.
-enum Past {
-    /// It is as it was.
-    Back,
-    /// So many processes of a load had outlived it, and do so no longer.
-    Ended(usize),
-    /// Left alone, and why.
-    Left(String),
-}
-
-impl Borrowed {
-    /// Puts it back.
-    fn undo(&self) -> Result<Past> {
-        match self {
-            Self::Load { mark, .. } => {
-                let ended = end_marked(mark)?;
-                // Its directory is nobody's now.
-                crate::load::scratch::sweep();
-                Ok(if ended == 0 { Past::Back } else { Past::Ended(ended) })
-            }
-            Self::Setting { tuning, root, change } => {
-                let root = root.as_ref().map_or_else(Root::default, Root::new);
-                Ok(match change.undo(&root)? {
-                    Undone::Back => Past::Back,
-                    Undone::Left(why) => Past::Left(format!("tuning {tuning}: {why}")),
-                })
-            }
-        }
-    }
 }
 
 impl Borrowed {
@@ -361,44 +229,6 @@ impl std::fmt::Display for Borrowed {
             Self::Setting { tuning, change, .. } => write!(f, "tuning {tuning}: {}", change.change().knob),
         }
     }
-}
-
-/// Kills every process that carries the mark, until none is left (a load may be forking meanwhile). Returns how many.
-///
-/// # Errors
-/// Some would not go (stuck in the kernel, or another user's): how many.
-pub fn end_marked(mark: &str) -> Result<usize> {
-    let mut ended = 0;
-    // Fork storms outrun one pass; a bound keeps a process stuck in the kernel from holding us for ever.
-    for _ in 0..200 {
-        let found = marked(mark);
-        if found.is_empty() {
-            return Ok(ended);
-        }
-        for pid in &found {
-            if let Some(pid) = rustix::process::Pid::from_raw(*pid) {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
-        }
-        ended = ended.max(found.len());
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    bail!("{} processes of a load would not end; look for {MARK}={mark} in /proc/*/environ", marked(mark).len())
-}
-
-/// The living processes that carry the mark.
-pub fn marked(mark: &str) -> Vec<i32> {
-    let wanted = format!("{MARK}={mark}");
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|pid| *pid != own)
-        .filter(|pid| {
-            let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environ.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
-        })
-        .collect()
 }
 
 /// The kernel's name for this boot; empty where /proc does not tell, and then only entries of such a machine match.

@@ -1,5 +1,7 @@
 //! One latido at a time on a machine: a lock file that names its holder.
 
+mod holder;
+
 use anyhow::{Context, Result, bail, ensure};
 use rustix::{
     fs::{FlockOperation, OFlags, flock},
@@ -7,7 +9,7 @@ use rustix::{
 };
 use std::{
     fs::{self, File, OpenOptions},
-    io::{Read, Write},
+    io::Write,
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -76,17 +78,11 @@ pub fn take(name: &str, purpose: &str) -> Result<Lock> {
     Ok(Lock { _files: files })
 }
 
-/// Who holds a lock now, in its own words; `None` where nobody does. Found in /proc/locks, without touching the lock.
+/// Who holds a lock now; `None` where nobody does. Found without touching the lock.
 pub fn holder(name: &str) -> Option<String> {
-    let path = state_dir().join(name);
-    let inode = format!(":{}", fs::metadata(&path).ok()?.ino());
-    let locks = fs::read_to_string("/proc/locks").ok()?;
-    // 1: FLOCK  ADVISORY  WRITE 4711 00:19:1234 0 EOF
-    let held = locks.lines().any(|line| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        fields.get(1) == Some(&"FLOCK") && fields.get(5).is_some_and(|file| file.ends_with(&inode))
-    });
-    held.then(|| fs::read_to_string(&path).unwrap_or_default())
+    let file = File::open(state_dir().join(name)).ok()?;
+    let pid = holder::pid(&file)?;
+    Some(holder::of(&file, pid).words)
 }
 
 /// Refuses a directory that somebody else could have prepared: a link in it would make us write elsewhere.
@@ -104,19 +100,32 @@ fn trusted(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-fn hold(mut file: File, path: &Path) -> Result<File> {
+fn hold(file: File, path: &Path) -> Result<File> {
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
-        Err(Errno::WOULDBLOCK) => {
-            let mut holder = String::new();
-            let _ = (&mut file).take(300).read_to_string(&mut holder);
-            bail!(
-                "another latido is at work on this machine ({}); wait until it has ended, or end it: two at once would \
-                 measure each other (lock {})",
-                if holder.trim().is_empty() { "its name is not known" } else { holder.trim() },
-                path.display()
-            )
-        }
+        Err(Errno::WOULDBLOCK) => bail!(refusal(holder::pid(&file).map(|pid| holder::of(&file, pid)), path)),
         Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
     }
+}
+
+/// Anybody who may read the file may lock it: who does so without being a latido is not called one.
+fn refusal(holder: Option<holder::Holder>, path: &Path) -> String {
+    let path = path.display();
+    match holder {
+        Some(holder) if !holder.is_latido => format!(
+            "the lock {path} is held by {}, which is no latido; wait until it has ended, or end it: nothing of latido's \
+             can begin before",
+            holder.words
+        ),
+        Some(holder) => at_work(&holder.words, &path),
+        // In another PID namespace: /proc/locks does not show it here.
+        None => at_work("its name is not known: look outside this container", &path),
+    }
+}
+
+fn at_work(who: &str, path: &dyn std::fmt::Display) -> String {
+    format!(
+        "another latido is at work on this machine ({who}); wait until it has ended, or end it: two at once would measure \
+         each other (lock {path})"
+    )
 }

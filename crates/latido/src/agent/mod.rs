@@ -15,11 +15,13 @@ pub mod measure;
 mod measuring;
 pub mod orphans;
 pub mod permission;
+pub mod pulse;
 pub mod reporter;
 pub mod series;
 pub mod stage;
 pub mod supervise;
 pub mod threads;
+mod voice;
 mod watch;
 
 use anyhow::Result;

@@ -8,6 +8,8 @@ use super::{
     lock,
     measuring::Measuring,
     orphans,
+    pulse::Pulse,
+    voice::Voice,
     watch::Watch,
 };
 use crate::{
@@ -15,7 +17,7 @@ use crate::{
     cpus::CpuSet,
     load::{LOADS, Surroundings, running::Running, scratch},
     machine::{self, Machine},
-    protocol::{Body, EndStatus, Message, Progress, Writer},
+    protocol::{Body, EndStatus, Message},
     record::{Evidence, Outcome, Overheated, Record},
     registry,
     tuning::isolate,
@@ -26,7 +28,7 @@ use latido_sys::{
     sched::{self, Policy},
 };
 use std::{
-    io::{BufRead, BufReader, Stdin, Stdout, stdin, stdout},
+    io::{BufRead, BufReader, Stdin, stdin},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -65,7 +67,7 @@ pub fn run() -> Result<u8> {
     // Before the loads in the queue, or an overload would keep us from ending it. Refused without the right; then it is
     // as it is. The loads start without it.
     let _ = sched::set_policy(0, Policy::Other { nice: URGENT }, false);
-    let mut out = Writer::new(stdout());
+    let out = Voice::default();
     out.send(Body::Hello { latido: env!("CARGO_PKG_VERSION").into(), pid: std::process::id() })?;
     crate::fault::point("agent");
     let mut input = BufReader::new(stdin());
@@ -73,7 +75,7 @@ pub fn run() -> Result<u8> {
     input.read_line(&mut line)?;
     let result = serde_json::from_str(&line).context("the cell that the host sent").and_then(|cell| {
         let mut supervisor = Supervisor::new(input)?;
-        supervisor.cell(cell, &mut out)
+        supervisor.cell(cell, &out)
     });
     let status = match result {
         Ok(()) => EndStatus::Done,
@@ -93,6 +95,8 @@ struct Supervisor {
     inbox: Receiver<Event>,
     /// SIGTERM: stop now, still put everything back.
     terminated: Arc<AtomicBool>,
+    /// The host wants an orderly end: before anything is measured that is the end as well.
+    unwanted: Arc<AtomicBool>,
     stopping: bool,
 }
 
@@ -104,17 +108,27 @@ impl Supervisor {
             signal_hook::flag::register(signal, Arc::clone(&terminated))?;
         }
         let to_self = events.clone();
+        let unwanted = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&unwanted);
         thread::spawn(move || {
             // `stop`, junk and the end of input all mean the same: the host wants no more.
             let _ = host.lines().next();
+            ends.store(true, Ordering::Relaxed);
             let _ = to_self.send(Event::Stop);
         });
-        Ok(Self { events, inbox, terminated, stopping: false })
+        Ok(Self { events, inbox, terminated, unwanted, stopping: false })
     }
 
-    fn cell(&mut self, cell: Cell, out: &mut Writer<Stdout>) -> Result<()> {
+    /// Signs of life while settings are made, and the end of that when the host wants no more.
+    fn pulse(&self, out: &Voice) -> Pulse {
+        let (terminated, unwanted, out) = (Arc::clone(&self.terminated), Arc::clone(&self.unwanted), out.clone());
+        let stop = move || terminated.load(Ordering::Relaxed) || unwanted.load(Ordering::Relaxed);
+        Pulse::new(stop, move |phase| out.alive(phase))
+    }
+
+    fn cell(&mut self, cell: Cell, out: &Voice) -> Result<()> {
         let lock = lock::take("lock", &format!("cell of `{}`", cell.plan))?;
-        let (mut journal, told) = Journal::open(&lock)?;
+        let (mut journal, told) = Journal::open(&lock, None, self.pulse(out))?;
         scratch::sweep();
         for message in told {
             out.send(Body::Error { message: format!("after an earlier crash: {message}") })?;
@@ -124,7 +138,7 @@ impl Supervisor {
         let mut borrowed = Borrowed::default();
         let result = self.measured(&assignment, &named, &mut borrowed, &mut journal, out);
         // Undone before the record is sent: who has the record may rely on the machine being as it was.
-        borrowed.give_back();
+        borrowed.give_back(&mut journal.pulse);
         let told = journal.settle()?;
         for message in told {
             out.send(Body::Error { message })?;
@@ -144,17 +158,17 @@ impl Supervisor {
         named: &Level,
         borrowed: &mut Borrowed,
         journal: &mut Journal,
-        out: &mut Writer<Stdout>,
+        out: &Voice,
     ) -> Result<Record> {
         let cell = &assignment.cell;
         let heat = Heat::of(crate::fault::thermal_root(), cell);
         cool(&heat)?;
-        phase(out, "tuning")?;
+        out.phase("tuning")?;
         borrowed.tune(&cell.tuning, named, journal)?;
         // The machine as it is measured; what the tunings found is in their changes.
         let machine = Machine::read(&machine::Root::default());
         let entries = isolate::entries(&machine::Root::default());
-        phase(out, "loading")?;
+        out.phase("loading")?;
         let around = Surroundings { allowed: machine::allowed_cpus(), seed: cell.seed };
         let mut settle = Duration::ZERO;
         let parts = crate::load::parts(&cell.load.items, &around)?;
@@ -166,8 +180,8 @@ impl Supervisor {
         }
         // From here on this process stays off the measured CPUs; the loads were started before and are everywhere.
         stay_on(assignment.housekeeping.as_ref());
-        phase(out, "settling")?;
-        self.settle(settle, &mut borrowed.loads)?;
+        out.phase("settling")?;
+        self.settle(settle, &mut borrowed.loads, &mut journal.pulse)?;
         cool(&heat)?;
         let events = self.events.clone();
         let mut measuring = Measuring::spawn(&Assignment { entries, ..assignment.clone() }, move |message| {
@@ -215,7 +229,7 @@ impl Supervisor {
                             }
                             evidence = Some(seen);
                         }
-                        forward(out, progress)?;
+                        out.progress(progress)?;
                     }
                     Some(Message::Blob { name, bytes }) => out.blob(&name, &bytes)?,
                     Some(Message::Line(Body::Record(mut inner))) => {
@@ -270,7 +284,7 @@ impl Supervisor {
     }
 
     /// Waits until the loads are at work, and proves that they are.
-    fn settle(&mut self, settle: Duration, loads: &mut [Running]) -> Result<()> {
+    fn settle(&mut self, settle: Duration, loads: &mut [Running], pulse: &mut Pulse) -> Result<()> {
         let until = Instant::now() + settle;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -279,7 +293,8 @@ impl Supervisor {
                     bail!("the load died before the measurement: {}", load.died().unwrap_or("no reason known"));
                 }
             }
-            if self.terminated.load(Ordering::Relaxed) || self.stopping {
+            pulse.beat("settling");
+            if pulse.stops() || self.stopping {
                 bail!("stopped before the measurement began");
             }
             if left.is_zero() {
@@ -326,16 +341,6 @@ fn cool(heat: &Heat) -> Result<()> {
         Some(hot) => bail!("it is too hot to measure: {hot}; let the machine cool down, or see --max-temp"),
         None => Ok(()),
     }
-}
-
-fn phase(out: &mut Writer<Stdout>, name: &str) -> Result<()> {
-    forward(out, Progress { phase: name.into(), ..Progress::default() })
-}
-
-fn forward(out: &mut Writer<Stdout>, progress: Progress) -> Result<()> {
-    out.send(Body::Progress(progress))?;
-    crate::fault::point("agent");
-    Ok(())
 }
 
 fn measured_cpus(cell: &Cell) -> CpuSet {

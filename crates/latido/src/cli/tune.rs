@@ -2,7 +2,8 @@
 
 use super::{Usage, assemble, write_out};
 use crate::{
-    agent::{journal, lock},
+    agent::{journal, lock, pulse::Pulse},
+    host::{INTERRUPTED, Interrupts},
     machine::Root,
     plan::kind::Kind,
     suggest::nearest,
@@ -18,8 +19,9 @@ use std::{
 /// Apply tunings by hand, show them, put them back.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
-    after_help = "Exit status: 0 done; 1 refused, or not everything could be put back; 64 usage.\n\n`latido list \
-                  tunings` shows them all, `latido help NAME` explains one."
+    after_help = "Exit status: 0 done; 1 refused, or not everything could be put back; 64 usage; 130 interrupted while \
+                  applying, nothing stays changed.\n\n`latido list tunings` shows them all, `latido help NAME` explains \
+                  one."
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -72,12 +74,18 @@ fn root(directory: Option<&Path>) -> Result<Root> {
 
 fn apply(words: &[String], root: &Root) -> Result<u8> {
     let items = words.iter().map(|word| assemble::item(Kind::Tuning, word)).collect::<Result<Vec<_>>>()?;
-    let outcome = by_hand::apply_all(&items, root)?;
+    // From here on Ctrl-C ends it between two changes, never in one.
+    let interrupts = Interrupts::watch()?;
+    let outcome = by_hand::apply_all(&items, root, Pulse::new(move || interrupts.count() > 0, |_| {}))?;
     warn(outcome.told.iter().map(|told| format!("after an earlier crash: {told}")));
+    if let Some(left) = outcome.stopped {
+        let rest = if left.is_empty() { "everything is" } else { "what could be put back is" };
+        warn(left.into_iter().chain([format!("interrupted: nothing was applied, {rest} as it was")]));
+        return Ok(INTERRUPTED);
+    }
     let mut text = String::new();
     for record in &outcome.records {
-        let state = if record.in_force { "in force" } else { "NOT in force" };
-        writeln!(text, "{}: {state}", record.item.name)?;
+        writeln!(text, "{}: in force", record.item.name)?;
         for change in &record.changes {
             writeln!(text, "  {}: {} -> {}", change.knob, change.original, change.new)?;
         }
@@ -88,8 +96,7 @@ fn apply(words: &[String], root: &Root) -> Result<u8> {
     if outcome.records.iter().any(|record| !record.changes.is_empty()) {
         text.push_str("`latido tune undo` puts it back.\n");
     }
-    write_out(&text)?;
-    Ok(u8::from(outcome.records.iter().any(|record| !record.in_force)))
+    write_out(&text)
 }
 
 fn undo(names: &[String], root: &Root) -> Result<u8> {
@@ -101,8 +108,13 @@ fn undo(names: &[String], root: &Root) -> Result<u8> {
             Usage::new(format!("there is no tuning `{name}`{hint}{only}; `latido tune status` shows them")).into()
         );
     }
+    // Half an undoing serves nobody: it comes to its end.
+    let interrupts = Interrupts::watch()?;
     let recovery = by_hand::undo(names, root)?;
     warn(recovery.told.iter().cloned());
+    if interrupts.count() > 0 {
+        warn(["the undoing was brought to its end before the signal was heeded".into()].into_iter());
+    }
     let mut text = String::new();
     for what in &recovery.back {
         writeln!(text, "{}", what.put_back())?;
@@ -121,7 +133,7 @@ fn status(json: bool, root: &Root) -> Result<u8> {
     if json {
         return write_out(&(serde_json::to_string_pretty(&status)? + "\n"));
     }
-    let Status { applied, unsettled, void, at_work, .. } = status;
+    let Status { applied, unsettled, void, unreadable, at_work, .. } = status;
     let mut text = String::new();
     if let Some(holder) = &at_work {
         writeln!(text, "another latido is at work ({holder})")?;
@@ -138,6 +150,10 @@ fn status(json: bool, root: &Root) -> Result<u8> {
         for line in &lines {
             writeln!(text, "  {}", shown(line, title == VOID))?;
         }
+    }
+    if !unreadable.is_empty() {
+        writeln!(text, "not readable by this version, in the journal {}:", journal::path().display())?;
+        unreadable.iter().try_for_each(|line| writeln!(text, "  {line}"))?;
     }
     if text.is_empty() {
         text.push_str("nothing is applied by hand\n");

@@ -46,14 +46,24 @@ fn started_ns() -> u64 {
 pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     let cells = plan::expand(plan);
     let root = store::root(how.store.as_deref())?;
+    let interrupts = Interrupts::watch()?;
     let ready = preflight::check(&cells, how)?;
+    if interrupts.count() > 0 {
+        return Ok(too_early(how));
+    }
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let toml = plan::print::plan(plan);
     let command = how.command.clone();
     let draft = Draft::create(&root, New { plan: &plan.name, toml: &toml, cells: cells.len(), command, machine })?;
     crate::fault::point("host");
     let todo = (1..=cells.len()).collect();
-    carry_out(draft, &cells, todo, how, ready)
+    carry_out(draft, &cells, todo, how, ready, &interrupts)
+}
+
+/// What an earlier crash had left is put back, and no cell was begun: nothing is stored.
+fn too_early(how: &How) -> u8 {
+    Screen::new(how.quiet).note("interrupted before the first cell: nothing was started");
+    INTERRUPTED
 }
 
 /// Goes on with a run that was cut off: finished cells are kept, and a run without any left is judged and printed.
@@ -70,9 +80,13 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
         screen.say(&format!("note: run {} is finished: nothing is left to measure", run.meta.id));
         return outcome::present(outcome::judged(&run.dir)?, how, &mut screen);
     }
+    let interrupts = Interrupts::watch()?;
     let ready = preflight::check(&cells, how)?;
+    if interrupts.count() > 0 {
+        return Ok(too_early(how));
+    }
     let (draft, todo) = Draft::reopen(&run)?;
-    carry_out(draft, &cells, todo, how, ready)
+    carry_out(draft, &cells, todo, how, ready, &interrupts)
 }
 
 /// Reads a stored run with the plan's cells in the order in which they run.
@@ -101,8 +115,14 @@ fn skip(draft: &Draft, cells: &[Cell], skips: &[Option<String>], todo: Vec<usize
 }
 
 /// Measures what is to do; holds the run's lock until the last cell is stored.
-fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How, ready: Ready) -> Result<u8> {
-    let interrupts = Interrupts::watch()?;
+fn carry_out(
+    mut draft: Draft,
+    cells: &[Cell],
+    todo: Vec<usize>,
+    how: &How,
+    ready: Ready,
+    interrupts: &Interrupts,
+) -> Result<u8> {
     let mut screen = Screen::new(how.quiet);
     let before = todo.len();
     let todo = skip(&draft, cells, &ready.skips, todo)?;
@@ -134,7 +154,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, how: &How, read
         let after_ns = after.map(|cell| cell.duration.0 + cell.warmup.0).fold(0, u64::saturating_add);
         let label = label::title_among(cell, cells);
         let place = Place { number, cells: cells.len(), label: &label, allowed: &allowed, after_ns };
-        match conduct::cell(&mut draft, cell, place, &interrupts, &mut screen)? {
+        match conduct::cell(&mut draft, cell, place, interrupts, &mut screen)? {
             Ended::Measured => {}
             Ended::Infra(reason) => screen.error(&format!("cell {number} ({label}): {reason}")),
             Ended::Interrupted => {

@@ -38,8 +38,10 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Ready> {
     if let Some(path) = outcome::report_path(how).filter(|_| how.output.is_some()) {
         writable(&path)?;
     }
-    // What a crash left behind must not look like somebody's setting. A latido at work holds its lock, and is named below.
-    for told in journal::recover_now().unwrap_or_default() {
+    // Between two cells of another run nothing may be touched, so the run's lock comes first.
+    let lock = lock::take("run", &format!("running `{}`", cells.first().map_or("nothing", |cell| &cell.plan)))?;
+    // What a crash left behind must not look like somebody's setting.
+    for told in journal::recover_now()? {
         Screen::new(how.quiet).warn(&format!("after an earlier crash: {told}"));
     }
     let skips = skips(cells)?;
@@ -66,7 +68,6 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Ready> {
             }
         }
     }
-    let lock = lock::take("run", &format!("running `{}`", cells.first().map_or("nothing", |cell| &cell.plan)))?;
     Ok(Ready { lock, skips })
 }
 

@@ -1,13 +1,13 @@
 //! From what a tuning wants to a machine that has it: each change journalled, made, read back; all undone if one fails.
 
-use super::{Applied, Pursuit, Tuning, Wanted, refusal, step::Step};
+use super::{Applied, Guard, Hold, Pursuit, Tuning, Wanted, refusal, step::Step};
 use crate::{
     agent::journal::{Borrowed, Journal, Owner},
     cell::Item,
     machine::Root,
     record::TuningRecord,
 };
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 
 /// After so many rounds something makes new work faster than it is done.
 const ROUNDS: u32 = 50;
@@ -27,7 +27,7 @@ pub fn possible(tuning: &dyn Tuning, root: &Root) -> Result<Wanted> {
 /// Applies a tuning.
 ///
 /// # Errors
-/// What was refused, where, and the remedy; what had been changed for it is put back.
+/// What was refused, where, and the remedy, or [`crate::agent::pulse::Stopped`]; what had been changed for it is put back.
 pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal: &mut Journal) -> Result<Applied> {
     let Wanted { steps, pursuit, holds, note } = possible(tuning, root)?;
     ensure!(
@@ -40,27 +40,47 @@ pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal
         in_force: true,
         note,
     };
-    let mut work = Work { root, owner, journal, record, done: Vec::new(), crowd: pursuit.is_some() };
+    let crowd = pursuit.is_some();
+    let mut work = Work { root, owner, journal, record, done: Vec::new(), halfway: false, crowd };
     let made = steps.into_iter().try_for_each(|step| work.make(step)).and_then(|()| match pursuit {
         Some(pursuit) => work.pursue(pursuit),
         None => Ok(()),
     });
-    let Work { mut record, done, .. } = work;
-    if let Err(error) = made {
-        // Half a tuning is none. The journal still has it: what will not go back now is tried again later.
-        for step in done.iter().rev() {
-            let _ = step.undo(root);
+    let Work { mut record, done, halfway, journal, .. } = work;
+    match made.and_then(|()| in_force(tuning, root, &mut record, holds)) {
+        Ok(guards) => Ok(Applied { record, guard: Box::new(guards) }),
+        Err(error) => {
+            // Half a tuning is none. The journal still has it: what will not go back now is tried again later.
+            let mut back = done.iter().rev();
+            if halfway {
+                let _ = back.next().map(|step| step.revert(root));
+            }
+            for step in back {
+                journal.pulse.beat("undoing");
+                let _ = step.undo(root);
+            }
+            Err(error)
         }
-        return Err(error);
     }
+}
+
+/// Takes hold of what is held besides, and looks at what came of it all: in force, or an error.
+fn in_force(tuning: &dyn Tuning, root: &Root, record: &mut TuningRecord, holds: Vec<Hold>) -> Result<Vec<Guard>> {
     let mut guards = Vec::new();
     for hold in holds {
         let (change, guard) = hold(root)?;
         record.changes.push(change);
         guards.push(guard);
     }
-    tuning.confirm(root, &mut record);
-    Ok(Applied { record, guard: Box::new(guards) })
+    tuning.confirm(root, record);
+    if !record.in_force {
+        let says = record.changes.iter().map(|change| format!("{} {}", change.knob, change.new));
+        bail!(
+            "all that it changes was changed, and yet it is not in force: something else on this machine decides, find              and stop that first ({})",
+            says.take(3).chain(record.note.take()).collect::<Vec<_>>().join("; ")
+        );
+    }
+    Ok(guards)
 }
 
 /// A tuning that is being applied.
@@ -70,20 +90,34 @@ struct Work<'a> {
     journal: &'a mut Journal,
     record: TuningRecord,
     done: Vec<Step>,
+    /// Whether the last of them was refused, or did not read back as set.
+    halfway: bool,
     /// Tasks are moved by the hundred: they are the journal's business, the record keeps what the note says of them.
     crowd: bool,
 }
 
 impl Work<'_> {
     fn make(&mut self, step: Step) -> Result<()> {
-        let root_dir = (!self.root.is_live()).then(|| self.root.path(""));
+        self.note(&step)?;
+        self.change(step)
+    }
+
+    /// Writes it into the journal, unless somebody asks to stop.
+    fn note(&mut self, step: &Step) -> Result<()> {
+        self.journal.pulse.go_on()?;
+        self.journal.pulse.beat("tuning");
+        let root = (!self.root.is_live()).then(|| self.root.path(""));
         let tuning = self.record.item.name.clone();
-        self.journal.write_for(self.owner, Borrowed::Setting { tuning, root: root_dir, change: step.clone() })?;
+        self.journal.write_for(self.owner, Borrowed::Setting { tuning, root, change: step.clone() })
+    }
+
+    fn change(&mut self, step: Step) -> Result<()> {
         let made = step.apply(self.root).and_then(|()| step.verify(self.root));
         if made.is_ok() && !(self.crowd && matches!(step, Step::Task { .. })) {
             self.record.changes.push(step.change());
         }
         self.done.push(step);
+        self.halfway = made.is_err();
         crate::fault::point("agent");
         made
     }
@@ -103,9 +137,12 @@ impl Work<'_> {
                 left.first().map(|step| step.change().knob).unwrap_or_default()
             );
             for step in left {
-                if let Err(error) = self.make(step.clone()) {
+                // What cannot be noted must not be changed, and is no answer of the kernel's.
+                self.note(&step)?;
+                if let Err(error) = self.change(step.clone()) {
                     // What was half done must not stay so.
-                    let _ = step.undo(self.root);
+                    let _ = step.revert(self.root);
+                    self.halfway = false;
                     pursuit.refused(self.root, &step, error)?;
                 }
             }
@@ -119,10 +156,16 @@ impl Work<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::{
-        trees,
-        trial::{refusal, snapshot},
+    use super::*;
+    use crate::{
+        agent::pulse::{Pulse, Stopped},
+        tuning::{
+            step::Form,
+            trees::{self, Tree, by_hand},
+            trial::{applied, refusal, same, snapshot},
+        },
     };
+    use std::{cell::Cell, rc::Rc};
 
     /// The first change was made when the second is refused: half a tuning is none.
     #[test]
@@ -134,6 +177,104 @@ mod tests {
         let before = snapshot(&tree.root);
         let error = refusal("throttle", "", &tree);
         assert!(error.contains("cpu5/runtime cannot be set to `0`: No space left"), "{error}");
-        assert_eq!(snapshot(&tree.root), before);
+        same(&snapshot(&tree.root), &before, "after the refusal");
+    }
+
+    /// A tuning by one step that comes to nothing.
+    struct Overruled;
+
+    impl Tuning for Overruled {
+        fn options(&self) -> toml::Table {
+            toml::Table::new()
+        }
+
+        fn wanted(&self, root: &Root) -> Result<Wanted> {
+            let steps = Step::value(root, "knob", "2", Form::Plain)?.into_iter().collect();
+            Ok(Wanted { steps, ..Wanted::default() })
+        }
+
+        fn confirm(&self, _root: &Root, record: &mut TuningRecord) {
+            record.in_force = false;
+        }
+    }
+
+    #[test]
+    fn what_is_not_in_force_is_an_error_and_does_not_stay() {
+        let tree = by_hand(&[("knob", "1\n")]);
+        let before = snapshot(&tree.root);
+        let (_dir, mut journal) = Journal::scratch();
+        let Err(error) = apply(&Overruled, "overruled", &tree.root, Owner::Run, &mut journal) else {
+            panic!("it counts as applied")
+        };
+        assert!(error.to_string().contains("not in force") && error.to_string().contains("knob 2"), "{error}");
+        same(&snapshot(&tree.root), &before, "after the refusal");
+    }
+
+    /// A value of which the kernel makes another one.
+    struct Rounded;
+
+    impl Tuning for Rounded {
+        fn options(&self) -> toml::Table {
+            toml::Table::new()
+        }
+
+        fn wanted(&self, root: &Root) -> Result<Wanted> {
+            let steps = Step::value(root, "knob", "0", Form::Plain)?.into_iter().collect();
+            Ok(Wanted { steps, ..Wanted::default() })
+        }
+    }
+
+    /// Asked for no timer slack, the kernel gives its default (proc_pid_timerslack_ns(5)): not what was asked, and nobody
+    /// else's doing.
+    #[test]
+    fn what_the_kernel_makes_of_a_refused_value_does_not_stay() {
+        const SLACK: &str = "/proc/self/timerslack_ns";
+        let own = std::fs::read_to_string(SLACK).unwrap();
+        std::fs::write(SLACK, "61000").unwrap();
+        let tree = by_hand(&[]);
+        std::os::unix::fs::symlink(SLACK, tree.root.path("knob")).unwrap();
+        let (_dir, mut journal) = Journal::scratch();
+        let Err(error) = apply(&Rounded, "rounded", &tree.root, Owner::Run, &mut journal) else { panic!("in force") };
+        let found = tree.root.read("knob");
+        let told = journal.settle().unwrap();
+        std::fs::write(SLACK, own.trim()).unwrap();
+        assert!(error.to_string().contains("was set to `0` and says"), "{error}");
+        assert_eq!((found.as_deref(), told), (Some("61000"), Vec::new()));
+    }
+
+    /// A machine with many interrupts, which are moved by a pursuit that notes refusals of single ones.
+    fn many() -> Tree {
+        let lines: Vec<String> = (1..40).map(|line| format!("proc/irq/{line}/smp_affinity_list")).collect();
+        by_hand(&lines.iter().map(|line| (line.as_str(), "0-3\n")).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_pursuit_gives_signs_of_life_and_ends_when_asked_to() {
+        let tree = many();
+        let before = snapshot(&tree.root);
+        let (_dir, mut journal) = Journal::scratch();
+        let heard = Rc::new(Cell::new((0, 0)));
+        let (hears, asks) = (Rc::clone(&heard), Rc::clone(&heard));
+        let tell = move |phase: &str| {
+            let (tuning, undoing) = hears.get();
+            hears.set((tuning + u32::from(phase == "tuning"), undoing + u32::from(phase == "undoing")));
+        };
+        journal.pulse = Pulse::new(move || asks.get().0 == 5, tell).always();
+        let error = applied("irqs", "away = '1'", &tree.root, &mut journal).expect_err("it was asked to stop");
+        assert!(error.is::<Stopped>(), "{error:#}");
+        assert_eq!(heard.get(), (5, 5), "one for each change, one for each undoing");
+        same(&snapshot(&tree.root), &before, "after the refusal");
+    }
+
+    /// What is changed without being noted is changed for good after a crash.
+    #[test]
+    fn a_journal_that_cannot_be_written_ends_a_pursuit() {
+        let tree = many();
+        let before = snapshot(&tree.root);
+        let (_dir, mut journal) = Journal::scratch();
+        journal.fill();
+        let error = applied("irqs", "away = '1'", &tree.root, &mut journal).expect_err("nothing can be noted");
+        assert!(format!("{error:#}").contains("cannot write the journal"), "{error:#}");
+        same(&snapshot(&tree.root), &before, "after the refusal");
     }
 }

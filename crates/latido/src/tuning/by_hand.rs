@@ -5,6 +5,7 @@ use crate::{
     agent::{
         journal::{self, Borrowed, Journal, Owner, Recovery},
         lock,
+        pulse::{Pulse, Stopped},
     },
     cell::Item,
     machine::Root,
@@ -22,25 +23,30 @@ pub struct Outcome {
     pub records: Vec<TuningRecord>,
     /// What a person should know: what an earlier crash had left.
     pub told: Vec<String>,
+    /// Somebody asked for the end before all was in force: nothing was kept, and what could not be put back is this.
+    pub stopped: Option<Vec<String>>,
 }
 
 /// Applies all, or none.
 ///
 /// # Errors
 /// What was refused and the remedy; what had been changed is put back, and what was not, is named.
-pub fn apply_all(items: &[Item], root: &Root) -> Result<Outcome> {
+pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse) -> Result<Outcome> {
     // Between two cells of a run as well nothing may change.
     let _run = lock::take("run", "tune apply")?;
     let held = lock::take("lock", "tune apply")?;
-    let (mut journal, told) = Journal::open(&held)?;
-    let mut outcome = Outcome { records: Vec::new(), told };
+    let (mut journal, told) = Journal::open(&held, directory(root), pulse)?;
+    let mut outcome = Outcome { told, ..Outcome::default() };
     for item in items {
-        let tuning = registry::build("tuning", TUNINGS, item)?;
-        match apply(tuning.as_ref(), &item.name, root, Owner::Unsettled, &mut journal) {
-            Ok(applied) => outcome.records.push(applied.record),
+        match one(item, root, &mut journal) {
+            Ok(record) => outcome.records.push(record),
             Err(error) => {
-                let error = error.context(format!("tuning `{}`", item.name));
+                let stopped = error.is::<Stopped>();
                 let told = journal.settle().context("what was changed could not be put back")?;
+                if stopped {
+                    return Ok(Outcome { records: Vec::new(), stopped: Some(told), ..outcome });
+                }
+                let error = error.context(format!("tuning `{}`", item.name));
                 if told.is_empty() {
                     bail!("{error:#} (nothing was changed)");
                 }
@@ -52,16 +58,25 @@ pub fn apply_all(items: &[Item], root: &Root) -> Result<Outcome> {
     Ok(outcome)
 }
 
+fn one(item: &Item, root: &Root, journal: &mut Journal) -> Result<TuningRecord> {
+    let tuning = registry::build("tuning", TUNINGS, item)?;
+    let applied = apply(tuning.as_ref(), &item.name, root, Owner::Unsettled, journal)?;
+    // Whoever asks during the last change means it too.
+    journal.pulse.go_on()?;
+    Ok(applied.record)
+}
+
 /// Undoes what was applied by hand on this machine: the tunings named, or all.
 ///
 /// # Errors
 /// Another latido is at work, or the journal cannot be read or written.
 pub fn undo(names: &[String], root: &Root) -> Result<Recovery> {
     let here = directory(root);
-    journal::undo_manual(&|what| match what {
+    let wanted = |what: &Borrowed| match what {
         Borrowed::Setting { tuning, root, .. } => *root == here && (names.is_empty() || names.contains(tuning)),
         Borrowed::Load { .. } => false,
-    })
+    };
+    journal::undo_manual(&wanted, here.as_ref())
 }
 
 /// What the journal says of this machine.
@@ -75,6 +90,8 @@ pub struct Status {
     pub unsettled: Vec<Line>,
     /// From before the last boot: the machine forgot it.
     pub void: Vec<Line>,
+    /// Lines of the journal that this version of latido cannot read.
+    pub unreadable: Vec<String>,
     /// The latido that is at work now.
     pub at_work: Option<String>,
 }
@@ -109,6 +126,7 @@ pub fn status(root: &Root) -> Result<Status> {
         applied: lines(standing.by_hand),
         unsettled: lines(standing.unowned),
         void: lines(standing.void),
+        unreadable: standing.unreadable,
         at_work: lock::holder("run").or_else(|| lock::holder("lock")),
     })
 }

@@ -1,0 +1,123 @@
+//! The lines of the journal: read, written, given another owner. A line that cannot be read is never lost.
+
+use super::{Borrowed, Owner};
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    /// The boot it belongs to; after a reboot it is void.
+    pub boot: String,
+    /// Who wrote it: all entries but `manual` ones are undone by recovery.
+    pub owner: Owner,
+    /// What was borrowed.
+    pub what: Borrowed,
+}
+
+/// A line as it was found.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Line {
+    /// An entry.
+    Entry(Entry),
+    /// What another version of latido wrote, or a person: its bytes.
+    Unreadable(Vec<u8>),
+}
+
+impl Line {
+    /// The boot that it belongs to, where that can be read.
+    pub fn boot(&self) -> Option<String> {
+        match self {
+            Self::Entry(entry) => Some(entry.boot.clone()),
+            Self::Unreadable(bytes) => {
+                let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+                Some(value.get("boot")?.as_str()?.to_string())
+            }
+        }
+    }
+}
+
+/// The lines of the journal, oldest first, and what was wrong with it.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn read(path: &Path) -> Result<(Vec<Line>, Vec<String>)> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read the journal {}", path.display())),
+    };
+    let (mut lines, mut told) = (Vec::new(), Vec::new());
+    for bytes in text.split_inclusive(|byte| *byte == b'\n').filter(|bytes| !bytes.trim_ascii().is_empty()) {
+        match serde_json::from_slice(bytes) {
+            Ok(entry) => lines.push(Line::Entry(entry)),
+            Err(_) if bytes.ends_with(b"\n") => lines.push(Line::Unreadable(bytes.trim_ascii_end().to_vec())),
+            // Only the last line has no end. It was never acted upon: what is borrowed waits until its line is whole.
+            Err(_) => told.push(format!("a cut line in the journal {} was dropped", path.display())),
+        }
+    }
+    Ok((lines, told))
+}
+
+/// Gives the picked entries another owner, all at once; the first line has the index 0.
+///
+/// # Errors
+/// The file cannot be read or written; nobody's owner has changed.
+pub(super) fn hand_over(path: &Path, picked: &dyn Fn(usize, &Entry) -> bool, owner: Owner) -> Result<()> {
+    let (mut lines, _) = read(path)?;
+    if lines.is_empty() {
+        // Opened, and nothing was to be changed.
+        return rewrite(path, &lines);
+    }
+    let mut changed = false;
+    for (index, line) in lines.iter_mut().enumerate() {
+        if let Line::Entry(entry) = line
+            && picked(index, entry)
+        {
+            entry.owner = owner;
+            changed = true;
+        }
+    }
+    if changed {
+        rewrite(path, &lines)?;
+        crate::fault::point("agent");
+    }
+    Ok(())
+}
+
+/// Replaces the journal by these lines, at once: a crash leaves the old one or the new one.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn rewrite(path: &Path, lines: &[Line]) -> Result<()> {
+    if lines.is_empty() {
+        return match fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot remove the journal {}", path.display()))
+            }
+            _ => Ok(()),
+        };
+    }
+    let mut text = Vec::new();
+    for line in lines {
+        match line {
+            Line::Entry(entry) => serde_json::to_writer(&mut text, entry)?,
+            Line::Unreadable(bytes) => text.extend_from_slice(bytes),
+        }
+        text.push(b'\n');
+    }
+    let next = path.with_extension("next");
+    let write = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&next)?;
+        file.write_all(&text)?;
+        file.sync_data()?;
+        fs::rename(&next, path)
+    };
+    write().with_context(|| format!("cannot write the journal {}", path.display()))
+}

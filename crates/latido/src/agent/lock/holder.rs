@@ -1,0 +1,108 @@
+//! Who holds a lock file, as the kernel knows it: what stands in the file may be of a former holder.
+
+use rustix::fs::{major, minor};
+use std::{
+    fs::{self, File},
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::fs::{FileExt, MetadataExt},
+    },
+};
+
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// In its own words where it wrote them, else its process, user and command line.
+    pub words: String,
+    /// It wrote its name, or its program is called latido: one without the right to write takes root's lock as well.
+    pub is_latido: bool,
+}
+
+/// The process that holds the lock; `None` where none does, or none that can be seen from here.
+pub fn pid(file: &File) -> Option<u32> {
+    let found = file.metadata().ok()?;
+    let (major, minor) = device(file).unwrap_or_else(|| (major(found.dev()), minor(found.dev())));
+    among(&fs::read_to_string("/proc/locks").ok()?, major, minor, found.ino())
+}
+
+/// Its line of /proc/locks (proc_locks(5)): the device in hexadecimal, the inode in decimal digits.
+fn among(locks: &str, major: u32, minor: u32, inode: u64) -> Option<u32> {
+    let file = format!("{major:02x}:{minor:02x}:{inode}");
+    // 1: FLOCK  ADVISORY  WRITE 4711 00:19:1234 0 EOF; one that only waits has an arrow in the second place.
+    locks.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let matches = fields.get(1) == Some(&"FLOCK") && fields.get(5) == Some(&file.as_str());
+        fields.get(4).filter(|_| matches)?.parse().ok().filter(|pid| *pid != 0)
+    })
+}
+
+/// The device of the file system as /proc/locks names it: stat(2) gives another one on btrfs and overlayfs.
+fn device(file: &File) -> Option<(u32, u32)> {
+    let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_fd().as_raw_fd())).ok()?;
+    let mount = info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().to_string();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mut lines = mounts.lines().map(|line| line.split(' '));
+    let (major, minor) = lines
+        .find_map(|mut fields| (fields.next() == Some(mount.as_str())).then(|| fields.nth(1))?)?
+        .split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// What is known of the process that holds the lock.
+pub fn of(file: &File, pid: u32) -> Holder {
+    let mut text = [0; 300];
+    let length = file.read_at(&mut text, 0).unwrap_or(0);
+    let text = String::from_utf8_lossy(text.get(..length).unwrap_or_default()).into_owned();
+    if text.starts_with(&format!("pid {pid},")) {
+        return Holder { words: text.trim().into(), is_latido: true };
+    }
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    let program = words.next().map(|word| word.rsplit(|byte| *byte == b'/').next().unwrap_or(word));
+    let Some(program) = program else {
+        return Holder { words: format!("pid {pid}, which has ended and left it to a child"), is_latido: false };
+    };
+    let line: Vec<_> = [program].into_iter().chain(words).map(String::from_utf8_lossy).collect();
+    // It is somebody else's text, and goes to a terminal.
+    let line: String = line.join(" ").chars().take(100).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let user = fs::metadata(format!("/proc/{pid}")).map(|found| format!(" of user {}", found.uid()));
+    Holder { words: format!("pid {pid}{}, `{line}`", user.unwrap_or_default()), is_latido: program == b"latido" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each file system counts its inodes from 1.
+    #[test]
+    fn the_same_inode_of_another_file_system_is_another_file() {
+        let locks = "1: POSIX  ADVISORY  WRITE 11 00:19:1234 0 EOF\n\
+                     2: FLOCK  ADVISORY  WRITE 12 fe:00:1234 0 EOF\n\
+                     3: FLOCK  ADVISORY  WRITE 13 00:19:12345 0 EOF\n\
+                     4: FLOCK  ADVISORY  WRITE 14 00:19:51234 0 EOF\n";
+        assert_eq!(among(locks, 0, 0x19, 1234), None);
+        assert_eq!(among(locks, 0xfe, 0, 1234), Some(12));
+        let waited = "1: FLOCK  ADVISORY  WRITE 12 fe:00:7 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 13 fe:00:7 0 EOF\n";
+        assert_eq!(among(waited, 0xfe, 0, 7), Some(12));
+    }
+
+    /// On whatever file system the tests run, the kernel's name of the device is found.
+    #[test]
+    fn the_lock_of_this_process_is_found_and_a_former_name_is_not_believed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        fs::write(&path, "pid 1, tune apply").unwrap();
+        let file = File::open(&path).unwrap();
+        assert_eq!(pid(&file), None);
+        let held = File::open(&path).unwrap();
+        rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        let own = std::process::id();
+        assert_eq!(pid(&file), Some(own));
+        let Holder { words, is_latido } = of(&file, own);
+        assert!(words.starts_with(&format!("pid {own} of user ")) && !words.contains("tune apply"), "{words}");
+        assert!(!is_latido, "the program of these tests is called otherwise");
+        fs::write(&path, format!("pid {own}, tune apply")).unwrap();
+        let named = Holder { words: format!("pid {own}, tune apply"), is_latido: true };
+        assert_eq!(of(&file, own), named);
+    }
+}
