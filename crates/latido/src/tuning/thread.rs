@@ -1,9 +1,6 @@
 //! Threads of the kernel: found by name, moved and given another policy.
 
-use super::{
-    fake, group,
-    step::{self, Step},
-};
+use super::{fake, group, step::Step};
 use crate::{
     cell::{NiceBy, Scheduling},
     cpus::CpuSet,
@@ -16,6 +13,42 @@ use latido_sys::{
     sched::{self, Policy},
 };
 
+/// Flags of a task in /proc/TID/stat (include/linux/sched.h): a kernel thread; one whose affinity may not be set.
+const PF_KTHREAD: u64 = 0x0020_0000;
+const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
+
+/// What /proc/TID/stat says of a task, read at once: proc_pid_stat(5).
+#[derive(Clone, Debug)]
+pub struct Stat {
+    /// Its name; that of a kernel thread is its own, any other task may call itself as it likes.
+    pub comm: String,
+    /// Whether it ends.
+    pub ending: bool,
+    /// When it started, in clock ticks since boot.
+    pub start: u64,
+    /// Of the kernel.
+    pub kernel: bool,
+    /// Nobody may set its affinity.
+    pub bound: bool,
+}
+
+/// The state of a task; `None` where there is none.
+pub fn stat(root: &Root, tid: i32) -> Option<Stat> {
+    let stat = root.read(&format!("proc/{tid}/stat"))?;
+    let (begin, rest) = stat.rsplit_once(')')?;
+    let (_, comm) = begin.split_once('(')?;
+    // Field 3 is the state, 9 the flags, 22 the start.
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let flags: u64 = fields.get(6)?.parse().ok()?;
+    Some(Stat {
+        comm: comm.to_owned(),
+        ending: matches!(*fields.first()?, "Z" | "X" | "x"),
+        start: fields.get(19)?.parse().ok()?,
+        kernel: flags & PF_KTHREAD != 0,
+        bound: flags & PF_NO_SETAFFINITY != 0,
+    })
+}
+
 /// A thread of the kernel.
 #[derive(Clone, Debug)]
 pub struct Thread {
@@ -25,12 +58,13 @@ pub struct Thread {
     pub comm: String,
 }
 
-/// The threads with such names, in order of their ids. (Each thread of the kernel is a process of its own.)
+/// The threads of the kernel with such names, in order of their ids. (Each is a process of its own; any other process may
+/// have such a name too.)
 pub fn named(root: &Root, wanted: impl Fn(&str) -> bool) -> Vec<Thread> {
     let ids = root.list("proc").into_iter().filter_map(|name| name.parse::<i32>().ok());
     let threads = ids.filter_map(|tid| {
-        let comm = root.read(&format!("proc/{tid}/comm")).filter(|comm| wanted(comm))?;
-        Some(Thread { tid, start: step::started(root, tid)?, comm })
+        let Stat { comm, start, .. } = stat(root, tid).filter(|stat| stat.kernel && wanted(&stat.comm))?;
+        Some(Thread { tid, start, comm })
     });
     threads.collect()
 }

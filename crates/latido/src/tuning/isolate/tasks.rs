@@ -3,13 +3,9 @@
 use crate::{
     cpus::CpuSet,
     machine::Root,
-    tuning::{group, step::Step},
+    tuning::{group, step::Step, thread},
 };
 use std::collections::BTreeMap;
-
-/// Flags of a task in /proc/TID/stat (include/linux/sched.h): a kernel thread; one whose affinity may not be set.
-const PF_KTHREAD: u64 = 0x0020_0000;
-const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
 /// A thread, as /proc shows it.
 #[derive(Clone, Debug)]
@@ -30,23 +26,8 @@ pub struct Thread {
 
 /// One thread; `None` for one that has ended, or ends.
 pub fn read(root: &Root, tid: i32) -> Option<Thread> {
-    let stat = root.read(&format!("proc/{tid}/stat"))?;
-    let (begin, rest) = stat.rsplit_once(')')?;
-    let (_, comm) = begin.split_once('(')?;
-    // proc_pid_stat(5): field 3 is the state, 9 the flags, 22 the start.
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let flags: u64 = fields.get(6)?.parse().ok()?;
-    if matches!(*fields.first()?, "Z" | "X" | "x") {
-        return None;
-    }
-    Some(Thread {
-        tid,
-        start: fields.get(19)?.parse().ok()?,
-        comm: comm.to_owned(),
-        affinity: group::affinity(root, tid)?,
-        kernel: flags & PF_KTHREAD != 0,
-        bound: flags & PF_NO_SETAFFINITY != 0,
-    })
+    let thread::Stat { comm, start, kernel, bound, .. } = thread::stat(root, tid).filter(|stat| !stat.ending)?;
+    Some(Thread { tid, start, comm, affinity: group::affinity(root, tid)?, kernel, bound })
 }
 
 /// Every thread of the machine.
