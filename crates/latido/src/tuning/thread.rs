@@ -130,14 +130,10 @@ pub fn set_policy(root: &Root, tid: i32, new: Scheduling) -> Result<()> {
     }
 }
 
-/// The CPUs that a thread may run on.
+/// The CPUs that a thread may run on, those that are offline included: sched_getaffinity(2) leaves these out.
 ///
 /// # Errors
 /// There is no such thread.
 pub fn affinity(root: &Root, tid: i32) -> Result<CpuSet> {
-    if !root.is_live() {
-        return group::affinity(root, tid).with_context(|| format!("proc/{tid}/status names no CPUs"));
-    }
-    let cpus = sched::affinity(tid).map_err(|error| anyhow!("the CPUs of task {tid} cannot be read: {error}"))?;
-    Ok(cpus.into_iter().collect())
+    group::affinity(root, tid).with_context(|| format!("proc/{tid}/status names no CPUs"))
 }
