@@ -206,6 +206,22 @@ pub(super) fn affinity(root: &Root, tid: i32) -> Option<CpuSet> {
     status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().parse().ok()
 }
 
+/// Whether a thread that is allowed `all` lacks an online CPU of `cpus`. Offline ones do not count: the kernels before 6.3
+/// take them out of every request.
+pub(super) fn lacks(root: &Root, all: &CpuSet, cpus: &CpuSet) -> bool {
+    let missing = cpus.without(all);
+    if missing.is_empty() {
+        return false;
+    }
+    let online: Option<CpuSet> = root.value("sys/devices/system/cpu/online");
+    online.is_none_or(|online| missing.iter().any(|cpu| online.contains(cpu)))
+}
+
+/// Whether two affinities are the same among the CPUs that are online.
+pub(super) fn same(root: &Root, one: &CpuSet, other: &CpuSet) -> bool {
+    !lacks(root, one, other) && !lacks(root, other, one)
+}
+
 /// Allows a thread these CPUs. One that is allowed them already is not asked: a request of its own would outlive the
 /// tuning in the kernel's memory of what the thread itself wants.
 pub(super) fn bind(root: &Root, tid: i32, cpus: &CpuSet) -> Result<()> {

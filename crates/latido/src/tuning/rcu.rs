@@ -198,6 +198,26 @@ mod tests {
         assert!(file(&tree, "rcuop/3", "status").1.contains("Cpus_allowed_list:\t0-2\n"));
     }
 
+    /// What somebody moved meanwhile is no longer in force: `tune status` says so.
+    #[test]
+    fn a_thread_that_is_elsewhere_is_not_in_force() {
+        let tree = trees::cgroup_v2();
+        let thread = crate::tuning::thread::named(&tree.root, |comm| comm == "rcuop/3").remove(0);
+        let step = thread.on(&tree.root, &"0".parse().unwrap()).unwrap().unwrap();
+        assert!(step.verify(&tree.root).is_err(), "not before it is applied");
+        step.apply(&tree.root).unwrap();
+        step.verify(&tree.root).unwrap();
+        let (path, status) = file(&tree, "rcuop/3", "status");
+        tree.write(&path, &status.replace("\t0\n", "\t0,2\n"));
+        let told = step.verify(&tree.root).unwrap_err().to_string();
+        assert!(told.contains("(rcuop/3) was bound to CPUs 0 and may run on 0,2"), "{told}");
+        // As kernels before 6.3 answer: an offline CPU is not theirs to give.
+        tree.write("sys/devices/system/cpu/online", "0-1\n");
+        step.verify(&tree.root).unwrap();
+        std::fs::remove_file(tree.root.path(&path)).unwrap();
+        step.verify(&tree.root).unwrap();
+    }
+
     /// A thread that ended, or another one of the same number, is not touched.
     #[test]
     fn an_ended_thread_is_left_alone() {

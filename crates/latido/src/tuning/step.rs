@@ -193,6 +193,16 @@ impl Step {
                 ensure!(found == *new, "{key} of {device} was set to {new} and is {found}");
                 Ok(())
             }
+            Self::Task { tid, start, comm, from: None, to: None, affinity: Some((_, new)) } => {
+                let Some(found) = group::affinity(root, *tid).filter(|_| started(root, *tid) == Some(*start)) else {
+                    return Ok(());
+                };
+                ensure!(
+                    group::same(root, &found, new),
+                    "task {tid} ({comm}) was bound to CPUs {new} and may run on {found}"
+                );
+                Ok(())
+            }
             // Where a task is, is its control group's business: one that forks or ends is not an error.
             Self::Task { .. } | Self::Policy { .. } => Ok(()),
         }

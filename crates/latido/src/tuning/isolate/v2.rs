@@ -86,6 +86,10 @@ impl Pursuit for Rest {
     fn refused(&mut self, root: &Root, step: &Step, error: anyhow::Error) -> Result<()> {
         let Step::Task { tid, start, comm, .. } = step else { return Err(error) };
         let Some(thread) = tasks::read(root, *tid).filter(|thread| thread.start == *start) else { return Ok(()) };
+        // It chose anew at the same moment, and not the isolated ones.
+        if !thread.may_run_on(&self.isolated) {
+            return Ok(());
+        }
         if !thread.kernel {
             return Err(error.context(format!("task {tid} ({comm}) cannot leave the isolated CPUs")));
         }
