@@ -183,7 +183,7 @@ pub(super) fn bring_back(
     match bound {
         // When the CPUs of a group change, older kernels forget what its threads chose and allow them all of the group's:
         // that is nobody's wish.
-        Some(now) if now != *new && !before.without(&now).is_empty() => {
+        Some(now) if !same(root, &now, new) && lacks(root, &now, before) => {
             Ok(Undone::Left(format!("task {tid} was bound to CPUs {now} by somebody else: left so (it was {before})")))
         }
         _ => bind(root, tid, before).map(|()| Undone::Back),

@@ -43,22 +43,21 @@ impl Thread {
         self.affinity.iter().any(|cpu| cpus.contains(cpu))
     }
 
-    /// Its affinity without the isolated CPUs; the rest where nothing else is left.
-    fn outside(&self, isolated: &CpuSet, rest: &CpuSet) -> CpuSet {
-        let left = self.affinity.without(isolated);
-        if left.is_empty() { rest.clone() } else { left }
+    /// What it keeps of its affinity on these CPUs; all of them where that is nothing. CPUs that are offline it keeps in
+    /// the journal only: a request for them is not the same to all kernels.
+    fn kept(&self, rest: &CpuSet) -> CpuSet {
+        let kept: CpuSet = self.affinity.iter().filter(|cpu| rest.contains(*cpu)).collect();
+        if kept.is_empty() { rest.clone() } else { kept }
     }
 
-    /// The step that binds it to CPUs outside the isolated ones.
-    pub fn bind(&self, isolated: &CpuSet, rest: &CpuSet) -> Step {
-        self.step(None, None, self.outside(isolated, rest))
+    /// The step that binds it to these CPUs.
+    pub fn bind(&self, rest: &CpuSet) -> Step {
+        self.step(None, None, self.kept(rest))
     }
 
     /// The step that moves it to another group, where it keeps what it can of its affinity.
     pub fn shift(&self, from: &str, to: &str, rest: &CpuSet) -> Step {
-        let kept: CpuSet = self.affinity.iter().filter(|cpu| rest.contains(*cpu)).collect();
-        let new = if kept.is_empty() { rest.clone() } else { kept };
-        self.step(Some(from.into()), Some(to.into()), new)
+        self.step(Some(from.into()), Some(to.into()), self.kept(rest))
     }
 
     fn step(&self, from: Option<String>, to: Option<String>, new: CpuSet) -> Step {

@@ -138,6 +138,57 @@ fn what_a_thread_chose_is_remembered_before_its_group_changes() {
     }
 }
 
+/// A machine to which CPUs can be added: tasks that chose nothing are allowed those as well.
+#[test]
+fn cpus_that_are_offline_are_nobodys_choice() {
+    let tree = trees::cgroup_v2();
+    let everywhere: Vec<i32> =
+        super::tasks::all(&tree.root).iter().filter(|thread| thread.affinity.len() == 4).map(|t| t.tid).collect();
+    let status = |tid: i32| format!("proc/{tid}/status");
+    let say = |tid: i32, cpus: &str| {
+        let text = tree.root.read(&status(tid)).unwrap();
+        let (begin, _) = text.split_once("Cpus_allowed_list:").unwrap();
+        tree.write(&status(tid), &format!("{begin}Cpus_allowed_list:\t{cpus}\n"));
+    };
+    everywhere.iter().for_each(|tid| say(*tid, "0-7"));
+    let before = tree.contents();
+    let first = |step: &Step| matches!(step, Step::Set { .. });
+    let steps = isolate("3").wanted(&tree.root).unwrap().steps;
+    let mut kernels = Vec::new();
+    for step in steps.iter().take_while(|step| !first(step)) {
+        let Step::Task { tid, affinity: Some((_, new)), .. } = step else { continue };
+        assert!(new.without(&"0-2".parse().unwrap()).is_empty(), "no offline CPU is asked for: {step:?}");
+        if everywhere.contains(tid) {
+            assert!(super::tasks::read(&tree.root, *tid).unwrap().kernel, "it chose nothing: {step:?}");
+            kernels.push(*tid);
+        }
+    }
+    assert!(!kernels.is_empty() && kernels.len() < everywhere.len());
+    let (done, _) = trees::apply(isolate("3").as_ref(), &tree.root).unwrap();
+    // Kernels before 6.2 forget with the partition what was asked for, those before 6.3 the offline CPUs as well.
+    let (group, tasks): (Vec<&Step>, Vec<&Step>) = done.iter().partition(|step| !matches!(step, Step::Task { .. }));
+    group.iter().rev().for_each(|step| assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back));
+    kernels.iter().for_each(|tid| say(*tid, "0-3"));
+    tasks.iter().rev().for_each(|step| assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back, "{step:?}"));
+    assert_eq!(tree.contents(), before);
+    // Now somebody else takes one of them off a CPU that is online.
+    let step = tasks.iter().find(|step| matches!(step, Step::Task { tid, .. } if *tid == kernels[0])).unwrap();
+    say(kernels[0], "1-3");
+    assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("by somebody else")));
+}
+
+/// The same with cgroup v1, where the set of a container has such a CPU too.
+#[test]
+fn a_set_with_an_offline_cpu_holds_no_choices() {
+    let tree = trees::cgroup_v1();
+    let steps = || isolate("1").wanted(&tree.root).unwrap().steps.len();
+    let before = steps();
+    for set in ["docker", "docker/box"] {
+        tree.write(&format!("{V1}/{set}/cpuset.cpus"), "0-2\n");
+    }
+    assert_eq!(steps(), before, "its tasks chose nothing");
+}
+
 #[test]
 fn a_partition_that_the_kernel_calls_invalid_is_an_error_with_its_reason() {
     let tree = trees::cgroup_v2();
