@@ -169,6 +169,7 @@ pub(super) fn bring_back(
     affinity: Option<&(CpuSet, CpuSet)>,
 ) -> Result<Undone> {
     let bound = self::affinity(root, tid);
+    let given = to.and_then(|to| given(root, to));
     if let (Some(from), Some(to)) = (from, to) {
         match cpuset_of(root, tid) {
             // It never went, or is back already.
@@ -181,13 +182,21 @@ pub(super) fn bring_back(
     }
     let Some((before, new)) = affinity else { return Ok(Undone::Back) };
     match bound {
-        // When the CPUs of a group change, older kernels forget what its threads chose and allow them all of the group's:
-        // that is nobody's wish.
+        // When the CPUs of a group change, or a thread's group, older kernels forget what threads chose and allow them all
+        // of the group's: that is nobody's wish.
+        Some(now) if given.is_some_and(|given| same(root, &now, &given)) => {
+            bind(root, tid, before).map(|()| Undone::Back)
+        }
         Some(now) if !same(root, &now, new) && lacks(root, &now, before) => {
             Ok(Undone::Left(format!("task {tid} was bound to CPUs {now} by somebody else: left so (it was {before})")))
         }
         _ => bind(root, tid, before).map(|()| Undone::Back),
     }
+}
+
+/// The CPUs of the group with this list of threads (cgroup v1).
+fn given(root: &Root, tasks: &str) -> Option<CpuSet> {
+    root.value(&format!("{}/cpuset.cpus", tasks.strip_suffix("/tasks")?))
 }
 
 /// The cpuset of a thread, from the root of its hierarchy; `None` where /proc does not tell.

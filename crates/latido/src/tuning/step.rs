@@ -146,6 +146,7 @@ impl Step {
                 let moved = || -> Result<()> {
                     if let Some(to) = to {
                         group::enter(root, *tid, from.as_deref(), to)?;
+                        crate::fault::point("agent");
                     }
                     affinity.as_ref().map_or(Ok(()), |(_, new)| group::bind(root, *tid, new))
                 };

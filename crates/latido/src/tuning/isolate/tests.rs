@@ -189,6 +189,32 @@ fn a_set_with_an_offline_cpu_holds_no_choices() {
     assert_eq!(steps(), before, "its tasks chose nothing");
 }
 
+/// Kernels before 6.2 allow a thread that enters a set all its CPUs: killed before it was bound again, it has no stranger's.
+#[test]
+fn a_thread_that_entered_and_was_not_bound_yet_gets_its_choice_back() {
+    let tree = trees::cgroup_v1();
+    tree.write("sys/devices/system/cpu/online", "0-3\n");
+    tree.write(&format!("{V1}/cpuset.cpus"), "0-3\n");
+    let list = |cpus: &str| tree.write("proc/1/status", &format!("Name:\tinit\nCpus_allowed_list:\t{cpus}\n"));
+    list("0-1");
+    let before = tree.contents();
+    let Wanted { steps, pursuit, .. } = isolate("1").wanted(&tree.root).unwrap();
+    steps.iter().for_each(|step| step.apply(&tree.root).unwrap());
+    let moves = pursuit.unwrap().left(&tree.root).unwrap();
+    let step = moves.iter().find(|step| matches!(step, Step::Task { tid: 1, .. })).unwrap();
+    let undone = |now: &str| {
+        step.apply(&tree.root).unwrap();
+        list(now);
+        step.undo(&tree.root).unwrap()
+    };
+    // What somebody wanted stays, and is told.
+    assert!(matches!(undone("2"), Undone::Left(told) if told.contains("CPUs 2 by somebody else")));
+    assert!(tree.root.read("proc/1/status").unwrap().ends_with("\t2"));
+    assert_eq!(undone("0,2-3"), Undone::Back);
+    trees::undo(&steps, &tree.root);
+    assert_eq!(tree.contents(), before);
+}
+
 #[test]
 fn a_partition_that_the_kernel_calls_invalid_is_an_error_with_its_reason() {
     let tree = trees::cgroup_v2();
