@@ -160,13 +160,15 @@ pub(super) fn enter(root: &Root, tid: i32, from: Option<&str>, to: &str) -> Resu
     Ok(fs::write(root.path(to), there.join("\n"))?)
 }
 
-/// Takes a thread back to where it was, unless somebody else has moved or bound it meanwhile.
+/// Takes a thread back to where it was, unless somebody else has moved or bound it meanwhile. One that handles an
+/// interrupt, which goes to the CPUs `line`, belongs there.
 pub(super) fn bring_back(
     root: &Root,
     tid: i32,
     from: Option<&str>,
     to: Option<&str>,
     affinity: Option<&(CpuSet, CpuSet)>,
+    line: Option<&CpuSet>,
 ) -> Result<Undone> {
     let bound = self::affinity(root, tid);
     let given = to.and_then(|to| given(root, to));
@@ -181,6 +183,17 @@ pub(super) fn bring_back(
         }
     }
     let Some((before, new)) = affinity else { return Ok(Undone::Back) };
+    if let (Some(line), Some(now)) = (line, &bound) {
+        let (moved, asked) = (lacks(root, before, line), same(root, now, new));
+        if moved && asked {
+            // What was asked for here would hold it where the interrupt is no longer.
+            return bind(root, tid, line).map(|()| Undone::Back);
+        }
+        if moved || !asked && same(root, now, line) {
+            // The kernel has taken it there, or will when the interrupt comes.
+            return Ok(Undone::Back);
+        }
+    }
     match bound {
         // When the CPUs of a group change, or a thread's group, older kernels forget what threads chose and allow them all
         // of the group's: that is nobody's wish.

@@ -198,8 +198,10 @@ impl Step {
                 let Some(found) = group::affinity(root, *tid).filter(|_| started(root, *tid) == Some(*start)) else {
                     return Ok(());
                 };
+                // A handler goes where its interrupt goes.
+                let handles = || thread::follows(root, comm).is_some_and(|line| group::same(root, &found, &line));
                 ensure!(
-                    group::same(root, &found, new),
+                    group::same(root, &found, new) || handles(),
                     "task {tid} ({comm}) was bound to CPUs {new} and may run on {found}"
                 );
                 Ok(())

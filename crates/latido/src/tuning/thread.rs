@@ -92,6 +92,17 @@ impl Thread {
     }
 }
 
+/// Where the interrupt goes that a thread of this name handles. The kernel takes the thread there by itself when the
+/// interrupt comes the next time after it was moved (irq_thread_check_affinity in kernel/irq/manage.c).
+pub fn follows(root: &Root, comm: &str) -> Option<CpuSet> {
+    let (line, _) = comm.strip_prefix("irq/")?.split_once('-')?;
+    let line: u32 = line.parse().ok()?;
+    // The second since Linux 4.15, where the interrupt controller tells.
+    ["effective_affinity_list", "smp_affinity_list"]
+        .iter()
+        .find_map(|file| root.value(&format!("proc/irq/{line}/{file}")))
+}
+
 /// The policy of a thread.
 ///
 /// # Errors

@@ -215,6 +215,57 @@ fn a_thread_that_entered_and_was_not_bound_yet_gets_its_choice_back() {
     assert_eq!(tree.contents(), before);
 }
 
+/// The kernel takes a handler where its interrupt goes: that is no stranger's doing, and no reason to take it back.
+#[test]
+fn a_handler_goes_with_its_interrupt() {
+    let tree = trees::cgroup_v2();
+    let tid = tree.thread("irq/24-eth0-rx-0");
+    let (status, line) = (format!("proc/{tid}/status"), "proc/irq/24/effective_affinity_list");
+    let on = || tree.root.read(&status).unwrap().split_once("Cpus_allowed_list:").unwrap().1.trim().to_owned();
+    let go = |cpu: &str| tree.write(&status, &format!("Name:\tirq/24-eth0-rx-0\nCpus_allowed_list:\t{cpu}\n"));
+    let (done, _) = trees::apply(isolate("2-3").as_ref(), &tree.root).unwrap();
+    let ours = |step: &&Step| matches!(step, Step::Task { tid: own, .. } if own.to_string() == tid);
+    let step = done.iter().find(ours).unwrap();
+    assert_eq!(on(), "0-1", "it left CPU 2");
+    step.verify(&tree.root).unwrap();
+    // The interrupt comes where it was: the thread goes back to it.
+    go("2");
+    step.verify(&tree.root).unwrap();
+    go("3");
+    assert!(step.verify(&tree.root).is_err());
+    // The interrupt was moved, and came.
+    tree.write(line, "1\n");
+    go("1");
+    step.verify(&tree.root).unwrap();
+    assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back);
+    assert_eq!(on(), "1", "it stays with its interrupt");
+    // It was moved back to another CPU and did not come since then.
+    tree.write(line, "0\n");
+    assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back);
+    assert_eq!(on(), "1", "the kernel will take it");
+    // It was moved and never came: the thread is where it was bound.
+    go("0-1");
+    assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back);
+    assert_eq!(on(), "0", "not on its old CPU");
+    // It stays where it was: then it is a thread like any other.
+    tree.write(line, "2\n");
+    go("3");
+    assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("by somebody else")));
+    go("0-1");
+    trees::undo(&done, &tree.root);
+    assert_eq!(on(), "2");
+    // One that has never run yet is allowed all CPUs, until its interrupt comes.
+    go("0-3");
+    let (done, _) = trees::apply(isolate("2-3").as_ref(), &tree.root).unwrap();
+    let step = done.iter().find(ours).unwrap();
+    go("2");
+    assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back);
+    assert_eq!(on(), "2");
+    go("0-1");
+    trees::undo(&done, &tree.root);
+    assert_eq!(on(), "0-3");
+}
+
 #[test]
 fn a_partition_that_the_kernel_calls_invalid_is_an_error_with_its_reason() {
     let tree = trees::cgroup_v2();

@@ -81,8 +81,10 @@ impl Step {
             Self::Controller { path, name } => group::disable(root, path, name),
             // It ended; whoever has its number now is another one.
             Self::Task { tid, start, .. } if started(root, *tid) != Some(*start) => Ok(Undone::Back),
-            Self::Task { tid, start, from, to, affinity, .. } => {
-                let back = group::bring_back(root, *tid, from.as_deref(), to.as_deref(), affinity.as_ref());
+            Self::Task { tid, start, comm, from, to, affinity } => {
+                let line = thread::follows(root, comm);
+                let back =
+                    group::bring_back(root, *tid, from.as_deref(), to.as_deref(), affinity.as_ref(), line.as_ref());
                 match back {
                     // It may have ended while it was looked at.
                     Err(_) | Ok(Undone::Left(_)) if started(root, *tid) != Some(*start) => Ok(Undone::Back),
