@@ -2,6 +2,7 @@
 
 use super::{
     fake,
+    isolate::ISOLATED,
     step::{Form, Undone},
 };
 use crate::{cpus::CpuSet, machine::Root};
@@ -110,6 +111,14 @@ pub(super) fn disable(root: &Root, path: &str, name: &str) -> Result<Undone> {
     if !has(root, path, name)? {
         return Ok(Undone::Back);
     }
+    // The kernel refuses only where a child hands it on; what a child was told itself it would forget.
+    let told = told(root, path, name);
+    if let Some(file) = told.iter().find(|file| file.contains(ISOLATED)) {
+        bail!("{path} keeps the controller {name} as long as {file} is there");
+    }
+    if let Some(file) = told.first() {
+        return Ok(Undone::Left(format!("{path}: {file} was set meanwhile: the controller {name} is left on")));
+    }
     if !root.is_live() {
         let rest = root.read(path).unwrap_or_default();
         let rest: Vec<&str> = rest.split_whitespace().filter(|other| *other != name).collect();
@@ -123,6 +132,14 @@ pub(super) fn disable(root: &Root, path: &str, name: &str) -> Result<Undone> {
         }
         other => other.map(|()| Undone::Back),
     }
+}
+
+/// The files of children that were set: without the controller there was none, and with it they say nothing at first.
+fn told(root: &Root, path: &str, name: &str) -> Vec<String> {
+    let Some((dir, _)) = path.rsplit_once('/') else { return Vec::new() };
+    let files = |child: String| ["cpus", "mems", "cpus.exclusive"].map(|file| format!("{dir}/{child}/{name}.{file}"));
+    let set = |file: &String| root.read(file).is_some_and(|text| !text.is_empty());
+    root.list(dir).into_iter().flat_map(files).filter(set).collect()
 }
 
 fn has(root: &Root, path: &str, name: &str) -> Result<bool> {

@@ -42,7 +42,7 @@ Kernel documents: Documentation/admin-guide/cgroup-v1/cpusets.rst, Documentation
 };
 
 /// The group of the measured threads.
-const ISOLATED: &str = "latido-isolated";
+pub(super) const ISOLATED: &str = "latido-isolated";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -266,6 +266,32 @@ fn a_handler_goes_with_its_interrupt() {
     assert_eq!(on(), "0-3");
 }
 
+/// systemd gives a unit CPUs (AllowedCPUs=) while the controller is on: the kernel would forget them with it.
+#[test]
+fn a_controller_that_a_group_was_set_up_with_stays_on() {
+    for (file, text) in [("cpuset.cpus", "0-1\n"), ("cpuset.mems", "0\n"), ("cpuset.cpus.exclusive", "1\n")] {
+        let tree = trees::cgroup_v2();
+        let (done, _) = trees::apply(isolate("3").as_ref(), &tree.root).unwrap();
+        let (control, rest): (Vec<&Step>, Vec<&Step>) =
+            done.iter().partition(|step| matches!(step, Step::Controller { .. }));
+        for file in ["cpuset.cpus", "cpuset.mems", "cpuset.cpus.exclusive"] {
+            tree.write(&format!("sys/fs/cgroup/system.slice/{file}"), "\n");
+        }
+        tree.write(&format!("sys/fs/cgroup/system.slice/{file}"), text);
+        // A group of its own that would not go is tried again, and the controller with it.
+        let told = control[0].undo(&tree.root).unwrap_err().to_string();
+        assert!(told.contains("as long as /sys/fs/cgroup/latido-isolated/cpuset.cpus is there"), "{told}");
+        rest.iter().rev().for_each(|step| assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back));
+        let Undone::Left(told) = control[0].undo(&tree.root).unwrap() else { panic!("{file} is lost") };
+        assert!(told.contains(&format!("system.slice/{file} was set meanwhile")), "{told}");
+        let given = || words(&tree.root, "/sys/fs/cgroup/cgroup.subtree_control");
+        assert!(given().contains(&"cpuset".into()));
+        tree.write(&format!("sys/fs/cgroup/system.slice/{file}"), "\n");
+        assert_eq!(control[0].undo(&tree.root).unwrap(), Undone::Back);
+        assert!(!given().contains(&"cpuset".into()), "nobody's files say anything");
+    }
+}
+
 #[test]
 fn a_partition_that_the_kernel_calls_invalid_is_an_error_with_its_reason() {
     let tree = trees::cgroup_v2();
