@@ -8,7 +8,13 @@ use super::{
 use crate::{cpus::CpuSet, machine::Root};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
-use std::{fs, io, io::Write, thread, time::Duration};
+use std::{
+    fs, io,
+    io::Write,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    thread,
+    time::Duration,
+};
 
 /// How often a group that fills again while it is emptied is tried.
 const TRIES: u32 = 200;
@@ -35,9 +41,24 @@ impl Setting {
     }
 }
 
+/// The sticky bit of a directory. On one of a control group or of resctrl it means nothing, and mkdir(2) sets it at once:
+/// no crash leaves a group that was made here without it, and nobody else's has it.
+const MADE_HERE: u32 = 0o1000;
+
+/// Makes a group that [`ours`] knows again.
+pub(super) fn create(root: &Root, path: &str) -> Result<()> {
+    let made = fs::DirBuilder::new().mode(MADE_HERE | 0o755).create(root.path(path));
+    made.with_context(|| format!("cannot make the control group {path}"))
+}
+
+/// Whether a group was made here; one that somebody else had made before, so that making it failed, stays.
+pub(super) fn ours(root: &Root, path: &str) -> bool {
+    fs::metadata(root.path(path)).map_or(true, |found| found.mode() & MADE_HERE != 0)
+}
+
 /// Makes a group and sets its files in order.
 pub(super) fn make(root: &Root, path: &str, settings: &[Setting]) -> Result<()> {
-    fs::create_dir(root.path(path)).with_context(|| format!("cannot make the control group {path}"))?;
+    create(root, path)?;
     for Setting { file, value, .. } in settings {
         let file = format!("{path}/{file}");
         if !root.is_live() {

@@ -83,6 +83,9 @@ impl Tuning for Isolate {
             );
         }
         let (Place::V1 { dir } | Place::V2 { dir }) = &place;
+        if let Some(name) = root.list(dir).into_iter().find(|name| name.starts_with(ISOLATED)) {
+            bail!("{dir}/{name} is there already, and holds no CPUs: remove it first (rmdir {dir}/{name})");
+        }
         if let Some(refused) = refusal::beforehand(root, dir) {
             return Err(refused);
         }

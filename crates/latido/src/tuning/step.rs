@@ -137,9 +137,7 @@ impl Step {
                 false => Ok(()),
             },
             Self::Coalesce { device, key, new, .. } => ethtool::set(root, device, key, new),
-            Self::Group { path } => {
-                fs::create_dir(root.path(path)).with_context(|| format!("cannot make the control group {path}"))
-            }
+            Self::Group { path } => group::create(root, path),
             Self::Set { path, settings, .. } => group::make(root, path, settings),
             Self::Controller { path, name } => group::enable(root, path, name),
             Self::Task { tid, start, from, to, affinity, .. } => {

@@ -292,6 +292,29 @@ fn a_controller_that_a_group_was_set_up_with_stays_on() {
     }
 }
 
+/// A group that was there before, with threads in it, is nobody's to remove, not even after a crash.
+#[test]
+fn a_group_of_somebody_else_is_left() {
+    for (tree, dir, list) in
+        [(trees::cgroup_v1(), V1, "tasks"), (trees::cgroup_v2(), "/sys/fs/cgroup", "cgroup.threads")]
+    {
+        let steps = isolate("1").wanted(&tree.root).unwrap().steps;
+        tree.write(&format!("{dir}/latido-isolated/{list}"), "1\n");
+        let before = tree.contents();
+        let told = refusal(&tree, "1");
+        assert!(told.contains("latido-isolated is there already") && told.contains("rmdir"), "{told}");
+        // It was made after the tuning had looked, and before it made its own.
+        let step = steps.iter().rfind(|step| matches!(step, Step::Set { .. })).unwrap();
+        let told = format!("{:#}", step.apply(&tree.root).unwrap_err());
+        assert!(told.contains("cannot make the control group") && told.contains("exists"), "{told}");
+        assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("by somebody else")));
+        let step = Step::Group { path: format!("{dir}/latido-isolated") };
+        assert!(step.apply(&tree.root).is_err());
+        assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(_)));
+        assert_eq!(tree.contents(), before);
+    }
+}
+
 #[test]
 fn a_partition_that_the_kernel_calls_invalid_is_an_error_with_its_reason() {
     let tree = trees::cgroup_v2();

@@ -72,6 +72,9 @@ impl Step {
                 }
                 Ok(Undone::Back)
             }
+            Self::Group { path } | Self::Set { path, .. } if !group::ours(root, path) => {
+                Ok(Undone::Left(format!("{path} was made by somebody else: left so")))
+            }
             Self::Group { path } => match fake::remove_group(root, path) {
                 Ok(()) => Ok(Undone::Back),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Undone::Back),
