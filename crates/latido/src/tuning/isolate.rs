@@ -1,5 +1,7 @@
 //! `isolate`: CPUs for the measured task alone; everything else that can move goes to the others.
 
+#[cfg(test)]
+mod back;
 mod place;
 mod tasks;
 #[cfg(test)]
