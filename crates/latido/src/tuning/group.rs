@@ -2,12 +2,19 @@
 
 use super::{
     fake,
+    isolate::ISOLATED,
     step::{Form, Undone},
 };
 use crate::{cpus::CpuSet, machine::Root};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
-use std::{fs, io, io::Write, thread, time::Duration};
+use std::{
+    fs, io,
+    io::Write,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    thread,
+    time::Duration,
+};
 
 /// How often a group that fills again while it is emptied is tried.
 const TRIES: u32 = 200;
@@ -34,9 +41,24 @@ impl Setting {
     }
 }
 
+/// The sticky bit of a directory. On one of a control group or of resctrl it means nothing, and mkdir(2) sets it at once:
+/// no crash leaves a group that was made here without it, and nobody else's has it.
+const MADE_HERE: u32 = 0o1000;
+
+/// Makes a group that [`ours`] knows again.
+pub(super) fn create(root: &Root, path: &str) -> Result<()> {
+    let made = fs::DirBuilder::new().mode(MADE_HERE | 0o755).create(root.path(path));
+    made.with_context(|| format!("cannot make the control group {path}"))
+}
+
+/// Whether a group was made here; one that somebody else had made before, so that making it failed, stays.
+pub(super) fn ours(root: &Root, path: &str) -> bool {
+    fs::metadata(root.path(path)).map_or(true, |found| found.mode() & MADE_HERE != 0)
+}
+
 /// Makes a group and sets its files in order.
 pub(super) fn make(root: &Root, path: &str, settings: &[Setting]) -> Result<()> {
-    fs::create_dir(root.path(path)).with_context(|| format!("cannot make the control group {path}"))?;
+    create(root, path)?;
     for Setting { file, value, .. } in settings {
         let file = format!("{path}/{file}");
         if !root.is_live() {
@@ -110,6 +132,14 @@ pub(super) fn disable(root: &Root, path: &str, name: &str) -> Result<Undone> {
     if !has(root, path, name)? {
         return Ok(Undone::Back);
     }
+    // The kernel refuses only where a child hands it on; what a child was told itself it would forget.
+    let told = told(root, path, name);
+    if let Some(file) = told.iter().find(|file| file.contains(ISOLATED)) {
+        bail!("{path} keeps the controller {name} as long as {file} is there");
+    }
+    if let Some(file) = told.first() {
+        return Ok(Undone::Left(format!("{path}: {file} was set meanwhile: the controller {name} is left on")));
+    }
     if !root.is_live() {
         let rest = root.read(path).unwrap_or_default();
         let rest: Vec<&str> = rest.split_whitespace().filter(|other| *other != name).collect();
@@ -123,6 +153,14 @@ pub(super) fn disable(root: &Root, path: &str, name: &str) -> Result<Undone> {
         }
         other => other.map(|()| Undone::Back),
     }
+}
+
+/// The files of children that were set: without the controller there was none, and with it they say nothing at first.
+fn told(root: &Root, path: &str, name: &str) -> Vec<String> {
+    let Some((dir, _)) = path.rsplit_once('/') else { return Vec::new() };
+    let files = |child: String| ["cpus", "mems", "cpus.exclusive"].map(|file| format!("{dir}/{child}/{name}.{file}"));
+    let set = |file: &String| root.read(file).is_some_and(|text| !text.is_empty());
+    root.list(dir).into_iter().flat_map(files).filter(set).collect()
 }
 
 fn has(root: &Root, path: &str, name: &str) -> Result<bool> {
@@ -160,15 +198,18 @@ pub(super) fn enter(root: &Root, tid: i32, from: Option<&str>, to: &str) -> Resu
     Ok(fs::write(root.path(to), there.join("\n"))?)
 }
 
-/// Takes a thread back to where it was, unless somebody else has moved or bound it meanwhile.
+/// Takes a thread back to where it was, unless somebody else has moved or bound it meanwhile. One that handles an
+/// interrupt, which goes to the CPUs `line`, belongs there.
 pub(super) fn bring_back(
     root: &Root,
     tid: i32,
     from: Option<&str>,
     to: Option<&str>,
     affinity: Option<&(CpuSet, CpuSet)>,
+    line: Option<&CpuSet>,
 ) -> Result<Undone> {
     let bound = self::affinity(root, tid);
+    let given = to.and_then(|to| given(root, to));
     if let (Some(from), Some(to)) = (from, to) {
         match cpuset_of(root, tid) {
             // It never went, or is back already.
@@ -180,14 +221,33 @@ pub(super) fn bring_back(
         }
     }
     let Some((before, new)) = affinity else { return Ok(Undone::Back) };
+    if let (Some(line), Some(now)) = (line, &bound) {
+        let (moved, asked) = (lacks(root, before, line), same(root, now, new));
+        if moved && asked {
+            // What was asked for here would hold it where the interrupt is no longer.
+            return bind(root, tid, line).map(|()| Undone::Back);
+        }
+        if moved || !asked && same(root, now, line) {
+            // The kernel has taken it there, or will when the interrupt comes.
+            return Ok(Undone::Back);
+        }
+    }
     match bound {
-        // When the CPUs of a group change, older kernels forget what its threads chose and allow them all of the group's:
-        // that is nobody's wish.
-        Some(now) if now != *new && !before.without(&now).is_empty() => {
+        // When the CPUs of a group change, or a thread's group, older kernels forget what threads chose and allow them all
+        // of the group's: that is nobody's wish.
+        Some(now) if given.is_some_and(|given| same(root, &now, &given)) => {
+            bind(root, tid, before).map(|()| Undone::Back)
+        }
+        Some(now) if !same(root, &now, new) && lacks(root, &now, before) => {
             Ok(Undone::Left(format!("task {tid} was bound to CPUs {now} by somebody else: left so (it was {before})")))
         }
         _ => bind(root, tid, before).map(|()| Undone::Back),
     }
+}
+
+/// The CPUs of the group with this list of threads (cgroup v1).
+fn given(root: &Root, tasks: &str) -> Option<CpuSet> {
+    root.value(&format!("{}/cpuset.cpus", tasks.strip_suffix("/tasks")?))
 }
 
 /// The cpuset of a thread, from the root of its hierarchy; `None` where /proc does not tell.
@@ -204,6 +264,22 @@ fn cpuset_of(root: &Root, tid: i32) -> Option<String> {
 pub(super) fn affinity(root: &Root, tid: i32) -> Option<CpuSet> {
     let status = root.read(&format!("proc/{tid}/status"))?;
     status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().parse().ok()
+}
+
+/// Whether a thread that is allowed `all` lacks an online CPU of `cpus`. Offline ones do not count: the kernels before 6.3
+/// take them out of every request.
+pub(super) fn lacks(root: &Root, all: &CpuSet, cpus: &CpuSet) -> bool {
+    let missing = cpus.without(all);
+    if missing.is_empty() {
+        return false;
+    }
+    let online: Option<CpuSet> = root.value("sys/devices/system/cpu/online");
+    online.is_none_or(|online| missing.iter().any(|cpu| online.contains(cpu)))
+}
+
+/// Whether two affinities are the same among the CPUs that are online.
+pub(super) fn same(root: &Root, one: &CpuSet, other: &CpuSet) -> bool {
+    !lacks(root, one, other) && !lacks(root, other, one)
 }
 
 /// Allows a thread these CPUs. One that is allowed them already is not asked: a request of its own would outlive the

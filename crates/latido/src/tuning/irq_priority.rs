@@ -77,9 +77,12 @@ fn handles(comm: &str, part: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::tuning::{
-        trees,
-        trial::{Machine, Proof, refusal},
+    use crate::{
+        agent::journal::Journal,
+        tuning::{
+            trees,
+            trial::{Machine, Proof, applied, refusal},
+        },
     };
 
     /// What the stat of a handler says at FIFO 80 instead of 50.
@@ -119,6 +122,23 @@ mod tests {
             };
             proof.holds();
         }
+    }
+
+    /// A user's process may have the name of a handler: it gets no priority.
+    #[test]
+    fn a_process_that_is_called_like_a_handler_stays_as_it_is() {
+        let tree = trees::cgroup_v2();
+        let stat = tree.root.read(&format!("proc/{}/stat", tree.thread("irq/24-eth0-rx-0"))).unwrap();
+        let (_, fields) = stat.split_once(')').unwrap();
+        assert!(fields.contains(" -1 2129984 "), "the flags of a kernel thread: {stat}");
+        // Flags of a process: superuser's privileges used, written to memory of its own.
+        tree.write("proc/4990/stat", &format!("4990 (irq/9-x){}\n", fields.replace(" -1 2129984 ", " -1 4194560 ")));
+        tree.write("proc/4990/comm", "irq/9-x\n");
+        let before = tree.root.read("proc/4990/stat");
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("irq-priority", "irq = 'all'\nprio = 80", &tree.root, &mut journal).unwrap();
+        assert!(record.changes.iter().all(|change| !change.knob.contains("irq/9-x")), "{record:?}");
+        assert_eq!(tree.root.read("proc/4990/stat"), before);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `isolate`: CPUs for the measured task alone; everything else that can move goes to the others.
 
+#[cfg(test)]
+mod back;
 mod place;
 mod tasks;
 #[cfg(test)]
@@ -43,7 +45,7 @@ Kernel documents: Documentation/admin-guide/cgroup-v1/cpusets.rst, Documentation
 };
 
 /// The group of the measured threads.
-const ISOLATED: &str = "latido-isolated";
+pub(super) const ISOLATED: &str = "latido-isolated";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -84,6 +86,9 @@ impl Tuning for Isolate {
             );
         }
         let (Place::V1 { dir } | Place::V2 { dir }) = &place;
+        if let Some(name) = root.list(dir).into_iter().find(|name| name.starts_with(ISOLATED)) {
+            bail!("{dir}/{name} is there already, and holds no CPUs: remove it first (rmdir {dir}/{name})");
+        }
         if let Some(refused) = refusal::beforehand(root, dir) {
             return Err(refused);
         }

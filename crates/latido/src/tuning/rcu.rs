@@ -73,6 +73,11 @@ impl Tuning for Rcu {
 
     fn wanted(&self, root: &Root) -> Result<Wanted> {
         let mut steps = Vec::new();
+        if let Some(cpus) = &self.cpus {
+            let online = knob::online(root)?;
+            let missing = cpus.without(&online);
+            ensure!(missing.is_empty(), "CPU {missing} is not there: online are {online}");
+        }
         if self.cpus.is_some() || self.prio.is_some() {
             let threads = threads(root, "rcuo", "no CPU leaves its callbacks to threads: boot with rcu_nocbs=CPUS")?;
             for thread in &threads {
@@ -170,6 +175,47 @@ mod tests {
         }
         let error = (super::DEF.new)(toml::Table::new()).err().unwrap();
         assert!(error.to_string().contains("one of its options"), "{error}");
+    }
+
+    #[test]
+    fn callbacks_do_not_go_where_no_cpu_is() {
+        let tree = trees::cgroup_v2();
+        assert!(refusal("rcu", "cpus = '0,4'", &tree).contains("CPU 4 is not there: online are 0-3"));
+        tree.write("sys/devices/system/cpu/online", "0,2-3\n");
+        assert!(refusal("rcu", "cpus = '1'", &tree).contains("CPU 1 is not there: online are 0,2,3"));
+    }
+
+    /// A thread that was allowed CPUs that are offline now is allowed them again.
+    #[test]
+    fn offline_cpus_of_a_thread_are_not_forgotten() {
+        let tree = trees::cgroup_v2();
+        tree.write("sys/devices/system/cpu/online", "0-1\n");
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("rcu", "cpus = '0'", &tree.root, &mut journal).unwrap();
+        let change = record.changes.iter().find(|change| change.knob.contains("rcuop/3")).unwrap();
+        assert_eq!(change.original, "CPUs 0-2", "as /proc/TID/status says, not sched_getaffinity(2)");
+        assert_eq!(journal.settle().unwrap(), Vec::<String>::new());
+        assert!(file(&tree, "rcuop/3", "status").1.contains("Cpus_allowed_list:\t0-2\n"));
+    }
+
+    /// What somebody moved meanwhile is no longer in force: `tune status` says so.
+    #[test]
+    fn a_thread_that_is_elsewhere_is_not_in_force() {
+        let tree = trees::cgroup_v2();
+        let thread = crate::tuning::thread::named(&tree.root, |comm| comm == "rcuop/3").remove(0);
+        let step = thread.on(&tree.root, &"0".parse().unwrap()).unwrap().unwrap();
+        assert!(step.verify(&tree.root).is_err(), "not before it is applied");
+        step.apply(&tree.root).unwrap();
+        step.verify(&tree.root).unwrap();
+        let (path, status) = file(&tree, "rcuop/3", "status");
+        tree.write(&path, &status.replace("\t0\n", "\t0,2\n"));
+        let told = step.verify(&tree.root).unwrap_err().to_string();
+        assert!(told.contains("(rcuop/3) was bound to CPUs 0 and may run on 0,2"), "{told}");
+        // As kernels before 6.3 answer: an offline CPU is not theirs to give.
+        tree.write("sys/devices/system/cpu/online", "0-1\n");
+        step.verify(&tree.root).unwrap();
+        std::fs::remove_file(tree.root.path(&path)).unwrap();
+        step.verify(&tree.root).unwrap();
     }
 
     /// A thread that ended, or another one of the same number, is not touched.

@@ -156,15 +156,14 @@ impl Step {
                 false => Ok(()),
             },
             Self::Coalesce { device, key, new, .. } => ethtool::set(root, device, key, new),
-            Self::Group { path } => {
-                fs::create_dir(root.path(path)).with_context(|| format!("cannot make the control group {path}"))
-            }
+            Self::Group { path } => group::create(root, path),
             Self::Set { path, settings, .. } => group::make(root, path, settings),
             Self::Controller { path, name } => group::enable(root, path, name),
             Self::Task { tid, start, from, to, affinity, .. } => {
                 let moved = || -> Result<()> {
                     if let Some(to) = to {
                         group::enter(root, *tid, from.as_deref(), to)?;
+                        crate::fault::point("agent");
                     }
                     affinity.as_ref().map_or(Ok(()), |(_, new)| group::bind(root, *tid, new))
                 };
@@ -210,6 +209,18 @@ impl Step {
             Self::Coalesce { device, key, new, .. } => {
                 let found = ethtool::get(root, device, key)?;
                 ensure!(found == *new, "{key} of {device} was set to {new} and is {found}");
+                Ok(())
+            }
+            Self::Task { tid, start, comm, from: None, to: None, affinity: Some((_, new)) } => {
+                let Some(found) = group::affinity(root, *tid).filter(|_| started(root, *tid) == Some(*start)) else {
+                    return Ok(());
+                };
+                // A handler goes where its interrupt goes.
+                let handles = || thread::follows(root, comm).is_some_and(|line| group::same(root, &found, &line));
+                ensure!(
+                    group::same(root, &found, new) || handles(),
+                    "task {tid} ({comm}) was bound to CPUs {new} and may run on {found}"
+                );
                 Ok(())
             }
             // Where a task is, is its control group's business: one that forks or ends is not an error.

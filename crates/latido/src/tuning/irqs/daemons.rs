@@ -9,6 +9,10 @@ use anyhow::{Result, bail};
 /// One runs and is not told to keep off the CPUs: how to tell it or stop it.
 pub fn absent(root: &Root, away: &CpuSet) -> Result<()> {
     for pid in root.list("proc").into_iter().filter_map(|name| name.parse::<i32>().ok()) {
+        // Only root moves interrupts, and any user may call a process so.
+        if !of_root(root, pid) {
+            continue;
+        }
         match root.read(&format!("proc/{pid}/comm")).unwrap_or_default().as_str() {
             "irqbalance" if !keeps_off(root, pid, away) => bail!(
                 "irqbalance runs (pid {pid}) and would move interrupts back: set IRQBALANCE_BANNED_CPULIST={away} in \
@@ -23,6 +27,14 @@ pub fn absent(root: &Root, away: &CpuSet) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether the process acts as root, as proc_pid_status(5) tells (the second number of `Uid` is the effective one); one
+/// that does not show it counts as such.
+fn of_root(root: &Root, pid: i32) -> bool {
+    let status = root.read(&format!("proc/{pid}/status")).unwrap_or_default();
+    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    ids.and_then(|ids| ids.split_whitespace().nth(1)).is_none_or(|id| id == "0")
 }
 
 /// Whether irqbalance was started with these CPUs banned; see irqbalance(1).

@@ -125,6 +125,19 @@ fn nobody_is_raced() {
     assert!(told.contains("systemctl stop tuned") && told.contains("isolated_cores=4-7"), "{told}");
 }
 
+/// Any user may call a process as the daemons are called: it moves nothing.
+#[test]
+fn only_daemons_of_root_are_in_the_way() {
+    for name in ["irqbalance", "tuned"] {
+        let tree = trees::server();
+        tree.write("proc/4990/comm", &format!("{name}\n"));
+        tree.write("proc/4990/status", "Name:\tx\nUid:\t1000\t0\t0\t0\n");
+        assert!(refusal(&tree, "4-7").contains(name), "it acts as root");
+        tree.write("proc/4990/status", "Name:\tx\nUid:\t0\t1000\t1000\t1000\n");
+        trees::apply(irqs("4-7").as_ref(), &tree.root).unwrap();
+    }
+}
+
 #[test]
 fn impossible_places_are_refused() {
     let tree = trees::arm();

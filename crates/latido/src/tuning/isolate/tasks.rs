@@ -3,13 +3,9 @@
 use crate::{
     cpus::CpuSet,
     machine::Root,
-    tuning::{group, step::Step},
+    tuning::{group, step::Step, thread},
 };
 use std::collections::BTreeMap;
-
-/// Flags of a task in /proc/TID/stat (include/linux/sched.h): a kernel thread; one whose affinity may not be set.
-const PF_KTHREAD: u64 = 0x0020_0000;
-const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
 /// A thread, as /proc shows it.
 #[derive(Clone, Debug)]
@@ -30,23 +26,8 @@ pub struct Thread {
 
 /// One thread; `None` for one that has ended, or ends.
 pub fn read(root: &Root, tid: i32) -> Option<Thread> {
-    let stat = root.read(&format!("proc/{tid}/stat"))?;
-    let (begin, rest) = stat.rsplit_once(')')?;
-    let (_, comm) = begin.split_once('(')?;
-    // proc_pid_stat(5): field 3 is the state, 9 the flags, 22 the start.
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let flags: u64 = fields.get(6)?.parse().ok()?;
-    if matches!(*fields.first()?, "Z" | "X" | "x") {
-        return None;
-    }
-    Some(Thread {
-        tid,
-        start: fields.get(19)?.parse().ok()?,
-        comm: comm.to_owned(),
-        affinity: group::affinity(root, tid)?,
-        kernel: flags & PF_KTHREAD != 0,
-        bound: flags & PF_NO_SETAFFINITY != 0,
-    })
+    let thread::Stat { comm, start, kernel, bound, .. } = thread::stat(root, tid).filter(|stat| !stat.ending)?;
+    Some(Thread { tid, start, comm, affinity: group::affinity(root, tid)?, kernel, bound })
 }
 
 /// Every thread of the machine.
@@ -62,22 +43,21 @@ impl Thread {
         self.affinity.iter().any(|cpu| cpus.contains(cpu))
     }
 
-    /// Its affinity without the isolated CPUs; the rest where nothing else is left.
-    fn outside(&self, isolated: &CpuSet, rest: &CpuSet) -> CpuSet {
-        let left = self.affinity.without(isolated);
-        if left.is_empty() { rest.clone() } else { left }
+    /// What it keeps of its affinity on these CPUs; all of them where that is nothing. CPUs that are offline it keeps in
+    /// the journal only: a request for them is not the same to all kernels.
+    fn kept(&self, rest: &CpuSet) -> CpuSet {
+        let kept: CpuSet = self.affinity.iter().filter(|cpu| rest.contains(*cpu)).collect();
+        if kept.is_empty() { rest.clone() } else { kept }
     }
 
-    /// The step that binds it to CPUs outside the isolated ones.
-    pub fn bind(&self, isolated: &CpuSet, rest: &CpuSet) -> Step {
-        self.step(None, None, self.outside(isolated, rest))
+    /// The step that binds it to these CPUs.
+    pub fn bind(&self, rest: &CpuSet) -> Step {
+        self.step(None, None, self.kept(rest))
     }
 
     /// The step that moves it to another group, where it keeps what it can of its affinity.
     pub fn shift(&self, from: &str, to: &str, rest: &CpuSet) -> Step {
-        let kept: CpuSet = self.affinity.iter().filter(|cpu| rest.contains(*cpu)).collect();
-        let new = if kept.is_empty() { rest.clone() } else { kept };
-        self.step(Some(from.into()), Some(to.into()), new)
+        self.step(Some(from.into()), Some(to.into()), self.kept(rest))
     }
 
     fn step(&self, from: Option<String>, to: Option<String>, new: CpuSet) -> Step {

@@ -11,22 +11,22 @@ use crate::{
     },
 };
 
-fn isolate(cpus: &str) -> Box<dyn Tuning> {
+pub(super) fn isolate(cpus: &str) -> Box<dyn Tuning> {
     (DEF.new)(toml::Table::from_iter([("cpus".into(), cpus.into())])).unwrap()
 }
 
-fn refusal(tree: &Tree, cpus: &str) -> String {
+pub(super) fn refusal(tree: &Tree, cpus: &str) -> String {
     let before = tree.contents();
     let told = trees::apply(isolate(cpus).as_ref(), &tree.root).unwrap_err().to_string();
     assert_eq!(tree.contents(), before, "a refusal changes nothing");
     told
 }
 
-fn words(root: &Root, path: &str) -> Vec<String> {
+pub(super) fn words(root: &Root, path: &str) -> Vec<String> {
     root.read(path).unwrap_or_default().split_whitespace().map(String::from).collect()
 }
 
-const V1: &str = "/sys/fs/cgroup/cpuset";
+pub(super) const V1: &str = "/sys/fs/cgroup/cpuset";
 
 #[test]
 fn two_sets_share_the_cpus_of_cgroup_v1() {
@@ -187,20 +187,4 @@ fn impossible_isolation_is_refused_with_its_reason() {
     tree.write("proc/mounts", "proc /proc proc rw 0 0\n");
     tree.write("sys/devices/system/cpu/online", "0-1\n");
     assert!(refusal(&tree, "1").contains("mount -t cgroup2"));
-}
-
-#[test]
-fn what_others_did_meanwhile_is_left_and_told() {
-    let tree = trees::cgroup_v1();
-    let (done, _) = trees::apply(isolate("1").as_ref(), &tree.root).unwrap();
-    let moved =
-        |tid: i32| done.iter().find(|step| matches!(step, Step::Task { tid: own, to: Some(_), .. } if *own == tid));
-    let step = moved(1).unwrap();
-    tree.write("proc/1/cgroup", "1:cpuset:/elsewhere\n");
-    assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("/elsewhere")));
-    // A task of that number that started at another time is another task.
-    let Step::Task { tid, from, to, start, comm, affinity } = step.clone() else { panic!() };
-    let other = Step::Task { tid, from, to, start: start + 1, comm, affinity };
-    assert_eq!(other.undo(&tree.root).unwrap(), Undone::Back);
-    assert!(words(&tree.root, &format!("{V1}/latido-system/tasks")).contains(&"1".to_string()), "it was not touched");
 }

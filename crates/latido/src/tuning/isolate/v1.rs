@@ -10,7 +10,7 @@ use crate::{
     machine::Root,
     tuning::{
         Pursuit, Wanted,
-        group::{SYSTEM, Setting},
+        group::{self, SYSTEM, Setting},
         step::{Form, Step},
     },
 };
@@ -29,7 +29,7 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
     );
     let mut sets = Vec::new();
     descend(root, dir, &mut sets);
-    let mut steps = bound_elsewhere(root, dir, isolated, rest);
+    let mut steps = bound_elsewhere(root, dir, rest);
     let mut taken = CpuSet::default();
     for set in &sets {
         let file = format!("{set}/cpuset.cpus");
@@ -114,15 +114,16 @@ fn at_of(set: &str, file: &str) -> String {
 }
 
 /// Threads in sets of their own that chose among the set's CPUs: older kernels forget that when the set shrinks.
-fn bound_elsewhere(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Vec<Step> {
+fn bound_elsewhere(root: &Root, dir: &str, rest: &CpuSet) -> Vec<Step> {
     let mut sets = Vec::new();
     descend(root, dir, &mut sets);
     let mut steps = Vec::new();
     for set in sets {
         let Some(cpus) = root.value::<CpuSet>(&format!("{set}/cpuset.cpus")) else { continue };
         let threads = listed(root, &format!("{set}/tasks"));
-        let chosen = threads.into_iter().filter(|thread| !thread.bound && thread.affinity != cpus);
-        steps.extend(chosen.map(|thread| thread.bind(isolated, rest)));
+        let chosen = threads.into_iter().filter(|thread| !thread.bound && group::lacks(root, &thread.affinity, &cpus));
+        let left: CpuSet = cpus.iter().filter(|cpu| rest.contains(*cpu)).collect();
+        steps.extend(chosen.map(|thread| thread.bind(if left.is_empty() { rest } else { &left })));
     }
     steps
 }
@@ -161,7 +162,7 @@ impl Pursuit for Movers {
             let id = (thread.tid, thread.start);
             if self.stuck.contains(&id) {
                 if thread.may_run_on(&self.isolated) && self.tried.again(&thread) {
-                    steps.push(thread.bind(&self.isolated, &self.rest));
+                    steps.push(thread.bind(&self.rest));
                 }
             } else if self.tried.again(&thread) {
                 self.moved.insert(id);

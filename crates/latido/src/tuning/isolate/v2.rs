@@ -2,14 +2,14 @@
 
 use super::{
     ISOLATED,
-    tasks::{self, Tried},
+    tasks::{self, Thread, Tried},
 };
 use crate::{
     cpus::CpuSet,
     machine::{Root, at_least},
     tuning::{
         Pursuit, Wanted,
-        group::Setting,
+        group::{self, Setting},
         step::{Form, Step},
     },
 };
@@ -21,11 +21,8 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
     let control = format!("{dir}/cgroup.subtree_control");
     let given = root.try_read(&control).with_context(|| format!("cannot read {control}"))?;
     // Before the partition, so that it is undone after it: only then the CPUs are there again.
-    let mut steps: Vec<Step> = tasks::all(root)
-        .into_iter()
-        .filter(|thread| !thread.bound && (thread.kernel && thread.may_run_on(isolated) || chosen(root, dir, thread)))
-        .map(|thread| thread.bind(isolated, rest))
-        .collect();
+    let mut steps: Vec<Step> =
+        tasks::all(root).into_iter().filter_map(|thread| remembered(root, dir, &thread, isolated, rest)).collect();
     if !given.split_whitespace().any(|name| name == "cpuset") {
         steps.push(Step::Controller { path: control, name: "cpuset".into() });
     }
@@ -51,20 +48,30 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
     Ok(Wanted { steps, pursuit: Some(Box::new(pursuit)), ..Wanted::default() })
 }
 
-/// Whether the thread chose among the CPUs of its group: kernels before 6.2 forget that when the group's change.
-fn chosen(root: &Root, dir: &str, thread: &tasks::Thread) -> bool {
-    let text = root.read(&format!("proc/{}/cgroup", thread.tid)).unwrap_or_default();
+/// The step that keeps in mind where a thread is allowed: one that chose among the CPUs of its group, which kernels before
+/// 6.2 forget when the group's change; and one of the kernel, which no group takes off the isolated CPUs there.
+fn remembered(root: &Root, dir: &str, thread: &Thread, isolated: &CpuSet, rest: &CpuSet) -> Option<Step> {
+    let group = of_group(root, dir, thread.tid);
+    let chose = group.as_ref().is_some_and(|cpus| group::lacks(root, &thread.affinity, cpus));
+    if thread.bound || !(chose || thread.kernel && thread.may_run_on(isolated)) {
+        return None;
+    }
+    // More than its group has it would not get.
+    let left: CpuSet = group.iter().flat_map(CpuSet::iter).filter(|cpu| rest.contains(*cpu)).collect();
+    Some(thread.bind(if left.is_empty() { rest } else { &left }))
+}
+
+/// The CPUs of the thread's group.
+fn of_group(root: &Root, dir: &str, tid: i32) -> Option<CpuSet> {
+    let text = root.read(&format!("proc/{tid}/cgroup")).unwrap_or_default();
     let group = text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").trim_end_matches('/');
     // A group without the controller has the CPUs of the nearest one above that has it.
     let mut at = group;
     loop {
         if let Some(cpus) = root.value::<CpuSet>(&format!("{dir}{at}/cpuset.cpus.effective")) {
-            return thread.affinity != cpus;
+            return Some(cpus);
         }
-        match at.rsplit_once('/') {
-            Some((above, _)) => at = above,
-            None => return false,
-        }
+        at = at.rsplit_once('/')?.0;
     }
 }
 
@@ -80,12 +87,16 @@ impl Pursuit for Rest {
         let movable = tasks::all(root).into_iter().filter(|thread| !thread.bound && thread.may_run_on(&self.isolated));
         let again: Vec<_> = movable.filter(|thread| self.tried.again(thread)).collect();
         // On a fake machine no kernel takes the CPUs away.
-        Ok(again.into_iter().map(|thread| thread.bind(&self.isolated, &self.rest)).collect())
+        Ok(again.into_iter().map(|thread| thread.bind(&self.rest)).collect())
     }
 
     fn refused(&mut self, root: &Root, step: &Step, error: anyhow::Error) -> Result<()> {
         let Step::Task { tid, start, comm, .. } = step else { return Err(error) };
         let Some(thread) = tasks::read(root, *tid).filter(|thread| thread.start == *start) else { return Ok(()) };
+        // It chose anew at the same moment, and not the isolated ones.
+        if !thread.may_run_on(&self.isolated) {
+            return Ok(());
+        }
         if !thread.kernel {
             return Err(error.context(format!("task {tid} ({comm}) cannot leave the isolated CPUs")));
         }

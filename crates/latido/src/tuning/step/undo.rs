@@ -82,6 +82,9 @@ impl Step {
                 }
                 Ok(Undone::Back)
             }
+            Self::Group { path } | Self::Set { path, .. } if !group::ours(root, path) => {
+                Ok(Undone::Left(format!("{path} was made by somebody else: left so")))
+            }
             Self::Group { path } => match fake::remove_group(root, path) {
                 Ok(()) => Ok(Undone::Back),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Undone::Back),
@@ -91,8 +94,10 @@ impl Step {
             Self::Controller { path, name } => group::disable(root, path, name),
             // It ended; whoever has its number now is another one.
             Self::Task { tid, start, .. } if started(root, *tid) != Some(*start) => Ok(Undone::Back),
-            Self::Task { tid, start, from, to, affinity, .. } => {
-                let back = group::bring_back(root, *tid, from.as_deref(), to.as_deref(), affinity.as_ref());
+            Self::Task { tid, start, comm, from, to, affinity } => {
+                let line = thread::follows(root, comm);
+                let back =
+                    group::bring_back(root, *tid, from.as_deref(), to.as_deref(), affinity.as_ref(), line.as_ref());
                 match back {
                     // It may have ended while it was looked at.
                     Err(_) | Ok(Undone::Left(_)) if started(root, *tid) != Some(*start) => Ok(Undone::Back),
