@@ -266,8 +266,8 @@ pub(super) fn affinity(root: &Root, tid: i32) -> Option<CpuSet> {
     status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().parse().ok()
 }
 
-/// Whether a thread that is allowed `all` lacks an online CPU of `cpus`. Offline ones do not count: the kernels before 6.3
-/// take them out of every request.
+/// Whether a thread that is allowed `all` lacks an online CPU of `cpus`. Offline ones do not count: kernels take
+/// them out of requests, since 6.2 all but those for threads of the root group.
 pub(super) fn lacks(root: &Root, all: &CpuSet, cpus: &CpuSet) -> bool {
     let missing = cpus.without(all);
     if missing.is_empty() {

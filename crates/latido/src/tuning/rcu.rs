@@ -211,7 +211,7 @@ mod tests {
         tree.write(&path, &status.replace("\t0\n", "\t0,2\n"));
         let told = step.verify(&tree.root).unwrap_err().to_string();
         assert!(told.contains("(rcuop/3) was bound to CPUs 0 and may run on 0,2"), "{told}");
-        // As kernels before 6.3 answer: an offline CPU is not theirs to give.
+        // As kernels before 6.2 answer: an offline CPU is not theirs to give.
         tree.write("sys/devices/system/cpu/online", "0-1\n");
         step.verify(&tree.root).unwrap();
         std::fs::remove_file(tree.root.path(&path)).unwrap();

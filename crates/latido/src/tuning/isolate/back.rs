@@ -34,7 +34,7 @@ fn cpus_that_are_offline_are_nobodys_choice() {
     }
     assert!(!kernels.is_empty() && kernels.len() < everywhere.len());
     let (done, _) = trees::apply(isolate("3").as_ref(), &tree.root).unwrap();
-    // Kernels before 6.2 forget with the partition what was asked for, those before 6.3 the offline CPUs as well.
+    // Kernels before 6.2 forget with the partition what was asked for, and the offline CPUs as well.
     let (group, tasks): (Vec<&Step>, Vec<&Step>) = done.iter().partition(|step| !matches!(step, Step::Task { .. }));
     group.iter().rev().for_each(|step| assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back));
     kernels.iter().for_each(|tid| say(*tid, "0-3"));
