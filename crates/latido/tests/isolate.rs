@@ -5,37 +5,15 @@ mod common;
 #[path = "common/placement.rs"]
 mod placement;
 
-use common::{World, json};
+use common::{Background, World, json};
 use placement::{Snapshot, Stage, interrupts, threads_of};
 use std::{
     fs,
     os::unix::process::ExitStatusExt,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
-
-/// A background process that ends with the test.
-struct Background(Child);
-
-impl Background {
-    fn shell(script: &str) -> Self {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Self(command.spawn().unwrap())
-    }
-
-    fn pid(&self) -> i32 {
-        self.0.id().cast_signed()
-    }
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 const BUSY: &str = "while :; do :; done";
 

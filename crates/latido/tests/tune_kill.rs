@@ -6,7 +6,7 @@ mod common;
 #[path = "common/whole.rs"]
 mod whole;
 
-use common::{World, skip, stderr};
+use common::{Background, World, skip, stderr};
 use rand::{
     Rng, SeedableRng,
     seq::{IndexedRandom, SliceRandom},
@@ -17,7 +17,7 @@ use std::{
     fs,
     os::unix::process::ExitStatusExt,
     path::PathBuf,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ExitStatus},
     thread::sleep,
     time::{Duration, Instant, SystemTime},
 };
@@ -28,28 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
-}
-
-/// A background process that ends with the test.
-struct Background(Child);
-
-impl Background {
-    fn shell(script: &str) -> Self {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Self(command.spawn().unwrap())
-    }
-
-    fn pid(&self) -> i32 {
-        self.0.id().cast_signed()
-    }
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// Tasks that have something to lose: bound to the CPU that is taken, with a policy, in a cpuset of their own, forking.

@@ -21,6 +21,7 @@ pub mod series;
 pub mod stage;
 pub mod supervise;
 pub mod threads;
+pub mod urgent;
 mod voice;
 mod watch;
 

@@ -222,7 +222,11 @@ pub fn run(root: &Root, cpus: Option<&CpuSet>, json: bool, style: Style) -> (Str
     let machine = Machine::read(root);
     let points = points(root, &machine, cpus);
     let exit = Fitness::of(&points).exit_code();
-    let text = if json { render::json(&machine, &points) } else { render::table(&machine, &points, style) };
+    let text = if json {
+        render::json(render::Subject::Machine(&machine), &points)
+    } else {
+        render::table(&machine, &points, style)
+    };
     (text, exit)
 }
 
@@ -234,7 +238,10 @@ pub fn run_process(root: &Root, word: &str, json: bool, style: Style) -> anyhow:
     let process = process::Process::read(root, process::find(root, word)?)?;
     let points = process_points::points(root, &Machine::read(root), &process);
     let exit = Fitness::of(&points).exit_code();
-    let text =
-        if json { render_process::json(&process, &points) } else { render_process::table(&process, &points, style) };
+    let text = if json {
+        render::json(render::Subject::Process(&process), &points)
+    } else {
+        render_process::table(&process, &points, style)
+    };
     Ok((text, exit))
 }

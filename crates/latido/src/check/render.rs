@@ -1,6 +1,6 @@
 //! The points as a table for people and as one JSON document for programs.
 
-use super::{Fitness, Point, Remedy, Severity};
+use super::{Fitness, Point, Remedy, Severity, process::Process};
 use crate::{machine::Machine, report::terminal::Style};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -11,18 +11,27 @@ const SCHEMA: u32 = 1;
 /// Lines of words are no longer than this even where there is more room; commands are never broken.
 const WIDTH: usize = 100;
 
+/// What the points are about.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Subject<'a> {
+    Machine(&'a Machine),
+    Process(&'a Process),
+}
+
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
     verdict: Fitness,
     exit: u8,
     points: &'a [Point],
-    machine: &'a Machine,
+    #[serde(flatten)]
+    subject: Subject<'a>,
 }
 
-pub fn json(machine: &Machine, points: &[Point]) -> String {
+pub fn json(subject: Subject<'_>, points: &[Point]) -> String {
     let verdict = Fitness::of(points);
-    let document = Document { schema: SCHEMA, verdict, exit: verdict.exit_code(), points, machine };
+    let document = Document { schema: SCHEMA, verdict, exit: verdict.exit_code(), points, subject };
     // Strings, numbers and maps with string keys always fit.
     serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
 }

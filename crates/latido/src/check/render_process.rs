@@ -1,31 +1,11 @@
 //! A program at work as text and as JSON: its threads in a table, then the points.
 
 use super::{
-    Fitness, Point,
+    Point,
     process::{Process, Thread},
     render::{list, verdict},
 };
 use crate::report::terminal::Style;
-use serde::Serialize;
-
-/// The version of the JSON document.
-const SCHEMA: u32 = 1;
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    verdict: Fitness,
-    exit: u8,
-    points: &'a [Point],
-    process: &'a Process,
-}
-
-pub fn json(process: &Process, points: &[Point]) -> String {
-    let verdict = Fitness::of(points);
-    let document = Document { schema: SCHEMA, verdict, exit: verdict.exit_code(), points, process };
-    // Strings, numbers and maps with string keys always fit.
-    serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
-}
 
 /// The columns of the table of threads.
 const COLUMNS: [&str; 9] = ["thread", "name", "policy", "CPUs", "on", "faults", "slept", "preempted", "slack us"];

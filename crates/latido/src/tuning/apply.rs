@@ -2,7 +2,10 @@
 
 use super::{Applied, Guard, Hold, Pursuit, Tuning, Wanted, refusal, step::Step};
 use crate::{
-    agent::journal::{Borrowed, Journal, Owner},
+    agent::{
+        journal::{Borrowed, Journal, Owner},
+        urgent::Urgent,
+    },
     cell::Item,
     machine::Root,
     record::TuningRecord,
@@ -30,6 +33,7 @@ pub fn possible(tuning: &dyn Tuning, root: &Root) -> Result<Wanted> {
 /// What was refused, where, and the remedy, or [`crate::agent::pulse::Stopped`]; what had been changed for it is put back.
 pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal: &mut Journal) -> Result<Applied> {
     let Wanted { steps, pursuit, holds, note } = possible(tuning, root)?;
+    let _urgent = root.is_live().then(Urgent::take);
     ensure!(
         owner == Owner::Run || holds.is_empty(),
         "it lasts only as long as a process holds it: give it to a run with --tune"

@@ -7,7 +7,7 @@ use super::{
     path,
 };
 use crate::{
-    agent::{lock, pulse::Pulse},
+    agent::{lock, pulse::Pulse, urgent::Urgent},
     machine::Root,
     tuning::step::Undone,
 };
@@ -86,6 +86,7 @@ pub(super) fn recover(
     pulse: &mut Pulse,
 ) -> Result<Recovery> {
     let (lines, told) = read(path)?;
+    let _urgent = (!lines.is_empty()).then(Urgent::take);
     let mut recovery = Recovery { told, ..Recovery::default() };
     let (mut kept, mut unreadable) = (Vec::new(), Vec::new());
     for (index, line) in lines.into_iter().enumerate().rev() {
