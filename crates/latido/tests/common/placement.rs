@@ -32,13 +32,14 @@ impl Stage {
             skip(what, "needs two CPUs");
             return None;
         }
+        let one = machine();
         // Where the root is read-only, as in containers, nothing can be proved.
         let probe = dir.join("latido-test");
         if fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).is_err() {
             skip(what, "control groups cannot be made here");
             return None;
         }
-        Some(Self { cpu: *cpus.last()?, dir, threads, _one: machine() })
+        Some(Self { cpu: *cpus.last()?, dir, threads, _one: one })
     }
 
     /// Puts the machine back even when a test fails half-way.
