@@ -18,6 +18,8 @@ pub struct Assignment {
     pub cell: Cell,
     /// The CPUs for everything that is not measuring; absent when all are measured.
     pub housekeeping: Option<CpuSet>,
+    /// The CPUs that a tuning takes from everything else.
+    pub isolated: CpuSet,
     /// The doors to isolated CPUs, known once the tunings are in force.
     pub entries: Vec<Entry>,
 }
@@ -53,6 +55,7 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
         isolated = isolated.iter().chain(tuning.isolated().iter().flat_map(|cpus| cpus.iter())).collect();
         item.options = tuning.options();
     }
+    let own = isolated.clone();
     // What was isolated by hand is not allowed to this process, but its measuring threads know the door.
     let standing = tuning::isolate::entries(&machine::Root::default());
     isolated = isolated.iter().chain(standing.iter().flat_map(|entry| entry.cpus.iter())).collect();
@@ -87,7 +90,7 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
         let item = crate::cell::Item { name: "cstates".into(), options: cstates.options() };
         cell.tuning.items.insert(0, item);
     }
-    Ok(Assignment { cell, housekeeping, entries: Vec::new() })
+    Ok(Assignment { cell, housekeeping, isolated: own, entries: Vec::new() })
 }
 
 /// Binds the calling thread to these CPUs; `None` changes nothing.

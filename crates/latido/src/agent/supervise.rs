@@ -164,6 +164,7 @@ impl Supervisor {
         let heat = Heat::of(crate::fault::thermal_root(), cell);
         cool(&heat)?;
         out.phase("tuning")?;
+        leave(&assignment.isolated);
         borrowed.tune(&cell.tuning, named, journal)?;
         // The machine as it is measured; what the tunings found is in their changes.
         let machine = Machine::read(&machine::Root::default());
@@ -333,6 +334,15 @@ fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: E
     record.load = borrowed.loads.iter().map(Running::record).collect();
     record.tunings = borrowed.tunings.iter().map(|applied| applied.record.clone()).collect();
     record.skipped.extend(borrowed.skipped.iter().cloned());
+}
+
+/// Leaves CPUs while they are still everybody's. The weight of a thread that is moved away is taken off a CPU's books when
+/// it next looks at them: an isolated one, idle, would keep this process's for good, and its session would get so much
+/// less of the other CPUs (update_tg_load_avg, kernel/sched/fair.c).
+fn leave(isolated: &CpuSet) {
+    if !isolated.is_empty() {
+        stay_on(Some(&machine::allowed_cpus().without(isolated)));
+    }
 }
 
 /// Refuses to begin, or to go on, on a machine that is too hot.
