@@ -2,15 +2,15 @@
 
 use clap::Parser;
 use latido::{
-    agent,
     cli::{self, Cli},
     host,
 };
+use latido_agent::role;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     host::started();
-    let status = match agent::role() {
+    let status = match role::role() {
         // Started by latido itself in every cell: the memory and the milliseconds of the command line are not wanted.
         Some(role) => role.run().unwrap_or_else(|error| cli::complain(&error)),
         None => match Cli::try_parse() {

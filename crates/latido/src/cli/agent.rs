@@ -1,7 +1,7 @@
 //! `latido agent`: the target's side of a cell, started by the host.
 
-use crate::agent::Role;
 use anyhow::Result;
+use latido_agent::role::Role;
 
 /// The target's side of a cell: the cell on stdin, the record on stdout.
 #[derive(clap::Args, Clone, Debug)]

@@ -3,15 +3,17 @@
 
 use super::{
     Usage,
+    known::{CATALOGUE, list},
     run::Args,
     words::{self, asked},
 };
-use crate::{
+use anyhow::Result;
+use latido_model::{
+    catalogue::{Kind, List},
     plan::{
         Plan,
         axes::{Axes, ProbeOption},
         items::nothing,
-        kind::Kind,
         node::Keys,
         parse::{self, Overrides},
         print::{bare, quote, value},
@@ -22,7 +24,6 @@ use crate::{
     },
     suggest::nearest,
 };
-use anyhow::Result;
 use std::{
     hash::{BuildHasher, Hasher},
     path::Path,
@@ -43,7 +44,8 @@ enum Subject<'a> {
 pub fn plan(args: &Args) -> Result<(Plan, Vec<String>)> {
     let (mut plan, dropped) = full(args)?;
     if let Some(factor) = args.scale {
-        scale::scale(&mut plan, factor).map_err(|error| Usage::new(format!("--scale {factor}: {error:#}")))?;
+        scale::scale(&mut plan, factor, CATALOGUE)
+            .map_err(|error| Usage::new(format!("--scale {factor}: {error:#}")))?;
     }
     Ok((plan, dropped))
 }
@@ -63,7 +65,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             script.probe(first, name, &options);
             script.flags(args)?;
             let seed = args.seed.unwrap_or(fallback_seed);
-            let plan = parse::from_axes(name, script.axes()?, seed, &Place::word(first)).map_err(blame)?;
+            let plan = parse::from_axes(name, script.axes()?, seed, &Place::word(first), CATALOGUE).map_err(blame)?;
             Ok((plan, Vec::new()))
         }
         Subject::Shipped { name, text } => {
@@ -75,7 +77,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
                 fallback_seed,
                 flags: script.flags_typed(),
             };
-            parse::read(&format!("plans/{name}.toml"), text, &over).map_err(blame)
+            parse::read(&format!("plans/{name}.toml"), text, &over, CATALOGUE).map_err(blame)
         }
         Subject::File(path) => {
             script.flags(args)?;
@@ -87,7 +89,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
                 flags: script.flags_typed(),
             };
             let text = parse::load(path)?;
-            parse::read(&path.display().to_string(), &text, &over).map_err(blame)
+            parse::read(&path.display().to_string(), &text, &over, CATALOGUE).map_err(blame)
         }
     }
 }
@@ -96,26 +98,26 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
 ///
 /// # Errors
 /// A usage error.
-pub fn item(kind: Kind, word: &str) -> Result<crate::cell::Item> {
-    item_with(kind, word, Vec::new())
+pub fn item(list: List<'_>, word: &str) -> Result<latido_model::cell::Item> {
+    item_with(list, word, Vec::new())
 }
 
 /// The same with options that stand behind the word.
 ///
 /// # Errors
 /// A usage error.
-pub fn item_with(kind: Kind, word: &str, more: Vec<(String, String)>) -> Result<crate::cell::Item> {
-    let asked = words::asked_with(kind, word, more).map_err(|message| Usage::new(format!("{word}: {message}")))?;
-    let key = kind.word();
+pub fn item_with(list: List<'_>, word: &str, more: Vec<(String, String)>) -> Result<latido_model::cell::Item> {
+    let asked = words::asked_with(list, word, more).map_err(|message| Usage::new(format!("{word}: {message}")))?;
+    let key = list.kind.word();
     let mut script = Script::default();
     script.add(word, &format!("{key} = {}", asked.toml));
-    script.read(|keys| crate::plan::items::single(keys.need("the command line", key)?, kind))
+    script.read(|keys| latido_model::plan::items::single(keys.need("the command line", key)?, list))
 }
 
 /// The first word: a probe, a shipped plan or a path, in this order.
 fn subject(word: &str) -> Result<Subject<'_>, Usage> {
     let name = word.split_once(':').map_or(word, |(name, _)| name);
-    if Kind::Probe.entry(name).is_some() {
+    if list(Kind::Probe).entry(name).is_some() {
         return Ok(Subject::Probe(name));
     }
     if let Some(text) = shipped::text(name) {
@@ -124,7 +126,7 @@ fn subject(word: &str) -> Result<Subject<'_>, Usage> {
     if word.contains('/') || word.ends_with(".toml") {
         return Ok(Subject::File(Path::new(word)));
     }
-    let probes = Kind::Probe.entries();
+    let probes = list(Kind::Probe).entries();
     let known = probes.iter().map(|entry| entry.name).chain(shipped::PLANS.iter().map(|(name, _)| *name));
     let hint = nearest(name, known);
     let more = "`latido list` shows them all, a plan file has a `/` or `.toml` in its name";
@@ -145,7 +147,7 @@ fn probe_options(first: &str, rest: &[String], period: Option<&str>) -> Result<V
     };
     let wrong = |word: &str, message: String| Usage::new(format!("{word}: {message}"));
     if let Ok(Subject::Probe(_) | Subject::Shipped { .. }) = subject(first) {
-        let main = |name: &str| Kind::Probe.entry(name).and_then(|entry| entry.main_option);
+        let main = |name: &str| list(Kind::Probe).entry(name).and_then(|entry| entry.main_option);
         take(first, words::split(first, main).map_err(|message| wrong(first, message))?.options)?;
     }
     for word in rest {
@@ -169,7 +171,7 @@ fn elsewhere(first: &str, option: &ProbeOption) -> Option<String> {
     let ProbeOption { key, word, .. } = option;
     let flag = FLAGS.iter().find(|flag| **flag == key || flag.replace('-', "_") == *key)?;
     let name = first.split_once(':').map_or(first, |(name, _)| name);
-    Kind::Probe.objection(name, key, &Kind::Probe.value(name, key, word))?;
+    list(Kind::Probe).objection(name, key, &list(Kind::Probe).value(name, key, word))?;
     Some(format!("{key}={word}: `{key}` is not the probe's: write --{flag} {word}"))
 }
 
@@ -189,15 +191,15 @@ impl Script {
     fn probe(&mut self, word: &str, name: &str, options: &[ProbeOption]) {
         self.add(word, &format!("probe = [{{ name = {}", quote(name)));
         for ProbeOption { key, word, place } in options {
-            let typed = value(&Kind::Probe.value(name, key, word));
+            let typed = value(&list(Kind::Probe).value(name, key, word));
             self.add(place.shown(), &format!(", {} = {typed}", bare(key)));
         }
         self.add(word, " }]\n");
     }
 
     fn flags(&mut self, args: &Args) -> Result<(), Usage> {
-        self.level(Kind::Load, "load", "--load", &args.load)?;
-        self.level(Kind::Tuning, "tuning", "--tune", &args.tune)?;
+        self.level(list(Kind::Load), "load", "--load", &args.load)?;
+        self.level(list(Kind::Tuning), "tuning", "--tune", &args.tune)?;
         self.scheduling(args)?;
         for (flag, key, text) in [
             ("--cpus", "cpus", &args.cpus),
@@ -219,8 +221,8 @@ impl Script {
     }
 
     /// All words of a flag together are one level.
-    fn level(&mut self, kind: Kind, key: &str, flag: &str, words: &[String]) -> Result<(), Usage> {
-        let none = nothing(kind);
+    fn level(&mut self, list: List<'_>, key: &str, flag: &str, words: &[String]) -> Result<(), Usage> {
+        let none = nothing(list.kind);
         if words.is_empty() {
             return Ok(());
         }
@@ -235,9 +237,9 @@ impl Script {
         for word in words {
             let shown = format!("{flag} {word}");
             if word == none {
-                return Err(Usage::new(format!("{shown}: `{none}` does not go with another {}", kind.word())));
+                return Err(Usage::new(format!("{shown}: `{none}` does not go with another {}", list.kind.word())));
             }
-            let asked = asked(kind, word).map_err(|message| Usage::new(format!("{shown}: {message}")))?;
+            let asked = asked(list, word).map_err(|message| Usage::new(format!("{shown}: {message}")))?;
             ids.push(asked.id);
             items.push((shown, asked.toml));
         }
@@ -297,7 +299,7 @@ impl Script {
     }
 
     fn axes(&self) -> Result<Axes> {
-        self.read(Axes::read)
+        self.read(|keys| Axes::read(keys, CATALOGUE))
     }
 
     fn read<T>(&self, read: impl FnOnce(Keys) -> Result<T, Problem>) -> Result<T> {
@@ -329,7 +331,7 @@ mod tests {
     fn level(words: &[&str]) -> Result<String, String> {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         let mut script = Script::default();
-        script.level(Kind::Trial, "load", "--load", &words).map_err(|usage| usage.to_string())?;
+        script.level(words::tests::trial(), "load", "--load", &words).map_err(|usage| usage.to_string())?;
         Ok(script.toml.trim_end().into())
     }
 

@@ -1,8 +1,14 @@
 //! `latido check`: is this machine fit to measure, and what to change.
 
 use super::{Usage, write_out};
-use crate::{check, cpus::CpuSet, host::outcome, machine::Root};
+use crate::host::outcome;
 use anyhow::Result;
+use latido_agent::{
+    check,
+    machine::{self, Root},
+};
+use latido_model::{check::Fitness, cpus::CpuSet};
+use latido_report::check as page;
 use std::path::PathBuf;
 
 /// Is this machine fit to measure; what to change.
@@ -32,10 +38,27 @@ pub fn run(args: Args) -> Result<u8> {
         return Err(Usage::new(format!("--sysroot {}: there is no such directory", dir.display())).into());
     }
     let root = args.sysroot.map_or_else(Root::default, Root::new);
-    let (text, exit) = match &args.pid {
-        Some(word) => check::run_process(&root, word, args.json, outcome::style())?,
-        None => check::run(&root, args.cpus.as_ref(), args.json, outcome::style()),
+    let style = outcome::style();
+    let (text, points) = match &args.pid {
+        Some(word) => {
+            let (process, points) = check::process(&root, word)?;
+            let text = match args.json {
+                true => page::json(page::Subject::Process(&process), &points),
+                false => page::process::table(&process, &points, style),
+            };
+            (text, points)
+        }
+        None => {
+            let machine = machine::read(&root);
+            let points = check::points(&root, &machine, args.cpus.as_ref());
+            let text = match args.json {
+                true => page::json(page::Subject::Machine(&machine), &points),
+                false => page::table(&machine, &points, style),
+            };
+            (text, points)
+        }
     };
+    let exit = Fitness::of(&points).exit_code();
     write_out(&text)?;
     Ok(exit)
 }

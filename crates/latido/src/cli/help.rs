@@ -1,12 +1,13 @@
 //! `latido help`: of a command, of a probe, load or tuning, or of a topic.
 
-use super::{Cli, Usage, list, write_out};
-use crate::{
-    plan::{kind::Kind, parse, print, shipped},
-    suggest::nearest,
-};
+use super::{Cli, Usage, known, list, write_out};
 use anyhow::Result;
 use clap::{CommandFactory, ValueEnum};
+use latido_model::{
+    catalogue::Kind,
+    plan::{parse, print, shipped},
+    suggest::nearest,
+};
 
 /// Texts that belong to no command and no item.
 const TOPICS: &[(&str, &str)] = &[
@@ -48,17 +49,18 @@ pub fn run(args: Args) -> Result<u8> {
     }
     texts.extend(TOPICS.iter().filter(|(name, _)| *name == topic).map(|(_, text)| (*text).to_string()));
     if texts.is_empty() {
-        let items = Kind::ALL.into_iter().flat_map(Kind::entries).map(|entry| entry.name.to_string());
+        let items =
+            Kind::ALL.into_iter().flat_map(|kind| known::list(kind).entries()).map(|entry| entry.name.to_string());
         let commands = command.get_subcommands().map(|command| command.get_name().to_string());
         let plans = shipped::PLANS.iter().map(|(name, _)| (*name).to_string());
         let lists = ["probes", "loads", "tunings"].map(String::from);
-        let known: Vec<String> = commands
+        let all: Vec<String> = commands
             .chain(items)
             .chain(plans)
             .chain(lists)
             .chain(TOPICS.iter().map(|(name, _)| name.to_string()))
             .collect();
-        let hint = nearest(&topic, known.iter().map(String::as_str));
+        let hint = nearest(&topic, all.iter().map(String::as_str));
         let more = "`latido --help` shows the commands, `latido list` the rest";
         return Err(Usage::new(format!("there is no help on `{topic}`{hint}; {more}")).into());
     }
@@ -67,7 +69,7 @@ pub fn run(args: Args) -> Result<u8> {
 
 /// A shipped plan: what it is for, its extent, and how to see all of it.
 fn plan(name: &str, text: &str) -> Result<String> {
-    let plan = parse::parse(name, text)?;
+    let plan = parse::parse(name, text, known::CATALOGUE)?;
     let about = plan.about.as_deref().unwrap_or("no description");
     let extent = print::extent(&plan);
     let source = plan.source.as_ref().map(|source| format!("Repeats {source}.\n\n")).unwrap_or_default();
@@ -77,7 +79,7 @@ fn plan(name: &str, text: &str) -> Result<String> {
 }
 
 fn item(kind: Kind, name: &str) -> Option<String> {
-    let entry = kind.entry(name)?;
+    let entry = known::list(kind).entry(name)?;
     let mut text = format!("{} `{name}`: {}\n", kind.word(), entry.about);
     if !entry.help.trim().is_empty() {
         text.push_str(&format!("\n{}\n", entry.help.trim()));

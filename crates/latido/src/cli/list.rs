@@ -1,16 +1,18 @@
 //! `latido list`: what can be named on the command line and in plans.
 
-use super::write_out;
-use crate::{
-    host::outcome,
-    plan::{kind::Kind, parse, shipped},
-    report::{
-        table::{self, Column},
-        terminal::{Paint, Style, fit, hang, paint},
-    },
-    store::{self, Meta},
-};
+use super::{known, write_out};
+use crate::host::outcome;
+use crate::store;
 use anyhow::Result;
+use latido_model::{
+    catalogue::Kind,
+    plan::{parse, shipped},
+    run::Meta,
+};
+use latido_report::{
+    table::{self, Column},
+    terminal::{Paint, Style, fit, hang, paint},
+};
 use std::{
     io::{self, IsTerminal, Write as _},
     path::PathBuf,
@@ -132,7 +134,7 @@ struct Line {
 
 fn lines(what: What) -> (&'static str, Vec<Line>) {
     let of = |kind: Kind| {
-        let entries = kind.entries().into_iter();
+        let entries = known::list(kind).entries().into_iter();
         entries
             .map(|entry| Line { name: entry.name.into(), about: entry.about.into(), main_option: entry.main_option })
             .collect()
@@ -146,7 +148,7 @@ fn lines(what: What) -> (&'static str, Vec<Line>) {
 }
 
 fn plan(name: &str, text: &str) -> Line {
-    let about = match parse::parse(name, text) {
+    let about = match parse::parse(name, text, known::CATALOGUE) {
         Ok(plan) => plan.about.unwrap_or_default(),
         Err(problem) => format!("cannot run here: {problem}"),
     };
@@ -186,7 +188,7 @@ fn json(lists: &[(&str, Vec<Line>)]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyze::verdict::Verdict;
+    use latido_model::verdict::Verdict;
 
     #[test]
     fn runs_are_aligned_and_only_the_sentence_is_cut() {

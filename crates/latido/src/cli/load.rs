@@ -1,8 +1,9 @@
 //! `latido load`: one load on its own, until Ctrl-C or for a while.
 
-use super::{Usage, assemble, words};
-use crate::{load::alone, plan::kind::Kind};
+use super::{Usage, assemble, known, words};
+use crate::alone;
 use anyhow::Result;
+use latido_model::catalogue::Kind;
 
 /// Run one load until Ctrl-C.
 #[derive(clap::Args, Clone, Debug)]
@@ -34,7 +35,7 @@ pub struct Args {
 /// A usage error, or what kept the load from running.
 pub fn run(mut args: Args) -> Result<u8> {
     let options = args.split().map_err(Usage::new)?;
-    let item = assemble::item_with(Kind::Load, &args.load, options)?;
+    let item = assemble::item_with(known::list(Kind::Load), &args.load, options)?;
     let duration = match &args.duration {
         Some(text) => Some(text.parse().map_err(|error| Usage::new(format!("--duration {text}: {error}")))?),
         None => None,

@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod help;
 pub mod how;
+pub mod known;
 mod list;
 mod load;
 mod man;

@@ -1,7 +1,8 @@
 //! `latido report`: runs as one HTML page, or their figures as files.
 
 use super::{Usage, write_out};
-use crate::{host::outcome, store};
+use crate::host::outcome;
+use crate::store;
 use anyhow::{Result, bail};
 use std::{
     io::{Write, stderr},

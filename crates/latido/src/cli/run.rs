@@ -1,8 +1,9 @@
 //! `latido run`: measure, store, print the table and the verdict.
 
 use super::{Usage, assemble, how::How, words, write_out};
-use crate::{host, plan::print};
+use crate::host;
 use anyhow::Result;
+use latido_model::plan::print;
 use std::{
     io::Write,
     path::{Path, PathBuf},

@@ -1,12 +1,10 @@
 //! `latido show`: a stored run again, computed anew from its records.
 
 use super::write_out;
-use crate::{
-    host::outcome::{self, Judged},
-    report::{self, json},
-    store,
-};
+use crate::host::outcome::{self, Judged};
+use crate::store;
 use anyhow::Result;
+use latido_report::json;
 use std::path::PathBuf;
 
 /// Show a stored run: table, verdict, trust checks.
@@ -34,7 +32,7 @@ pub fn run(args: Args) -> Result<u8> {
     let [Judged { run, judgement, .. }] = &all;
     let text = match args.json {
         true => json::document(run, judgement)?,
-        false => report::show(run, judgement, &found, outcome::style()),
+        false => latido_report::show(run, judgement, &found, outcome::style()),
     };
     write_out(&text)?;
     Ok(judgement.exit)

@@ -1,12 +1,12 @@
 //! Command lines as a whole: what each means as a plan, and what a wrong one is told.
 
 use super::{Cli, Command, Usage, assemble};
-use crate::plan::{expand, parse, print, tests::null_options};
 use clap::{CommandFactory, Parser};
+use latido_model::plan::{expand, parse, print, tests::null_options};
 use std::fmt::Write;
 
 /// The plan of a `run` command line, or its complaint.
-fn plan(line: &[&str]) -> Result<crate::plan::Plan, String> {
+fn plan(line: &[&str]) -> Result<latido_model::plan::Plan, String> {
     let words = ["latido", "run"].iter().chain(line);
     let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
     let Command::Run(args) = cli.command else { panic!("{line:?}") };
@@ -114,7 +114,7 @@ fn flags_change_a_plan_file() {
     let plan = plan(&[path, "samples=3", "-d", "5s", "--repeat", "2", "--prio", "9", "--seed", "7"]).unwrap();
     assert_eq!((plan.name.as_str(), plan.seed, expand(&plan).len()), ("mine", 7, 2));
     let cell = &expand(&plan)[0];
-    assert_eq!(cell.duration.to_string(), "5s");
+    assert_eq!(cell.conditions.duration.to_string(), "5s");
     assert_eq!(cell.scheduling.to_string(), "fifo 9");
     assert_eq!(cell.probe.options["samples"].as_integer(), Some(3));
 }

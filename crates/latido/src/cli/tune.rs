@@ -1,15 +1,14 @@
 //! `latido tune`: settings changed by hand, shown and put back.
 
-use super::{Usage, assemble, write_out};
-use crate::{
-    agent::{journal, lock, pulse::Pulse},
-    host::{INTERRUPTED, Interrupts},
-    machine::Root,
-    plan::kind::Kind,
-    suggest::nearest,
-    tuning::by_hand::{self, Line, Status},
-};
+use super::{Usage, assemble, known::list, write_out};
+use crate::host::{INTERRUPTED, Interrupts};
 use anyhow::{Context, Result};
+use latido_agent::{
+    journal::{self, lock, pulse::Pulse},
+    machine::Root,
+    supervise::by_hand::{self, Line, Status},
+};
+use latido_model::{catalogue::Kind, suggest::nearest};
 use std::{
     fmt::Write as _,
     io::{self, Write as _},
@@ -73,7 +72,7 @@ fn root(directory: Option<&Path>) -> Result<Root> {
 }
 
 fn apply(words: &[String], root: &Root) -> Result<u8> {
-    let items = words.iter().map(|word| assemble::item(Kind::Tuning, word)).collect::<Result<Vec<_>>>()?;
+    let items = words.iter().map(|word| assemble::item(list(Kind::Tuning), word)).collect::<Result<Vec<_>>>()?;
     // From here on Ctrl-C ends it between two changes, never in one.
     let interrupts = Interrupts::watch()?;
     let outcome = by_hand::apply_all(&items, root, Pulse::new(move || interrupts.count() > 0, |_| {}))?;
@@ -100,8 +99,8 @@ fn apply(words: &[String], root: &Root) -> Result<u8> {
 }
 
 fn undo(names: &[String], root: &Root) -> Result<u8> {
-    if let Some(name) = names.iter().find(|name| Kind::Tuning.entry(name).is_none()) {
-        let known = Kind::Tuning.entries();
+    if let Some(name) = names.iter().find(|name| list(Kind::Tuning).entry(name).is_none()) {
+        let known = list(Kind::Tuning).entries();
         let hint = nearest(name, known.iter().map(|entry| entry.name));
         let only = if name.contains(':') { " (a name alone, without options)" } else { "" };
         return Err(

@@ -1,9 +1,11 @@
 //! The words of the command line: `NAME[:key=value,...]`.
 
-use crate::plan::{
-    kind::Kind,
-    print::{bare, quote, value},
-    ramp,
+use latido_model::{
+    catalogue::List,
+    plan::{
+        print::{bare, quote, value},
+        ramp,
+    },
 };
 use toml::Value;
 
@@ -119,19 +121,19 @@ pub struct Asked {
 ///
 /// # Errors
 /// What is wrong with the word; its name and options are checked later, with all others.
-pub fn asked(kind: Kind, word: &str) -> Result<Asked, String> {
-    asked_with(kind, word, Vec::new())
+pub fn asked(list: List<'_>, word: &str) -> Result<Asked, String> {
+    asked_with(list, word, Vec::new())
 }
 
 /// The same with options that stand behind the word.
 ///
 /// # Errors
 /// What is wrong with the word, or an option given twice.
-pub fn asked_with(kind: Kind, word: &str, more: Vec<(String, String)>) -> Result<Asked, String> {
-    let main = |name: &str| kind.entry(name).and_then(|entry| entry.main_option);
+pub fn asked_with(list: List<'_>, word: &str, more: Vec<(String, String)>) -> Result<Asked, String> {
+    let main = |name: &str| list.entry(name).and_then(|entry| entry.main_option);
     if let Some((name, rest)) = word.split_once(':')
         && let Some(main) = main(name)
-        && takes_argv(kind, name, main)
+        && takes_argv(list, name, main)
     {
         if !more.is_empty() {
             return Err("put the word with the program and its arguments into quotes".into());
@@ -146,11 +148,11 @@ pub fn asked_with(kind: Kind, word: &str, more: Vec<(String, String)>) -> Result
         options.push((key, text));
     }
     if name.is_empty() {
-        return Err(format!("the name of a {} is missing", kind.word()));
+        return Err(format!("the name of a {} is missing", list.kind.word()));
     }
     let (mut toml, mut id) = (format!("{{ name = {}", quote(&name)), name.clone());
     for (key, text) in &options {
-        toml.push_str(&format!(", {} = {}", bare(key), value(&kind.value(&name, key, text))));
+        toml.push_str(&format!(", {} = {}", bare(key), value(&list.value(&name, key, text))));
         // Its levels are named by what each of them chose.
         if ramp::levels(text).is_some() {
             continue;
@@ -165,9 +167,9 @@ pub fn asked_with(kind: Kind, word: &str, more: Vec<(String, String)>) -> Result
 }
 
 /// Whether an option is a program with its arguments: a list, never a single string.
-fn takes_argv(kind: Kind, name: &str, key: &str) -> bool {
+fn takes_argv(list: List<'_>, name: &str, key: &str) -> bool {
     let one = Value::from("x");
-    kind.objection(name, key, &one).is_some() && kind.objection(name, key, &Value::Array(vec![one])).is_none()
+    list.objection(name, key, &one).is_some() && list.objection(name, key, &Value::Array(vec![one])).is_none()
 }
 
 #[cfg(test)]
@@ -227,7 +229,7 @@ mod tests {
             ("trial:1ms,sleep=4,8..16", r#"{ name = "trial", period = "1ms", sleep = "4,8..16" }"#, "trial 1ms"),
             ("unheard-of", r#"{ name = "unheard-of" }"#, "unheard-of"),
         ] {
-            let asked = asked(Kind::Trial, word).unwrap();
+            let asked = asked(trial(), word).unwrap();
             assert_eq!((asked.toml.as_str(), asked.id.as_str()), (toml, id));
         }
     }
@@ -235,8 +237,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_word_panics(word in "\\PC*") {
-            let _ = asked(Kind::Trial, &word);
-            let _ = asked(Kind::Trial, &format!("trial:{word}"));
+            let _ = asked(trial(), &word);
+            let _ = asked(trial(), &format!("trial:{word}"));
         }
     }
 }

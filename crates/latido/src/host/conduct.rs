@@ -1,17 +1,17 @@
 //! One cell from the host's side: start an agent, listen, store what comes, and put right what an agent left behind.
 
 use super::{interrupt::Interrupts, screen::Screen};
-use crate::{
-    agent::assignment::{assign, stay_on},
+use crate::{store::Draft, target::local::Session};
+use anyhow::{Result, anyhow};
+use latido_agent::{measure::assignment::stay_on, supervise::assign::assign};
+use latido_model::{
     cell::Cell,
     cpus::CpuSet,
     protocol::{Body, EndStatus, Message},
+    quantity::Measurand,
     record::{HostFacts, Outcome, Record},
-    report::live::View,
-    store::Draft,
-    target::local::Session,
 };
-use anyhow::{Result, anyhow};
+use latido_report::live::View;
 use std::time::{Duration, Instant};
 
 /// An agent that says nothing for this long hangs.
@@ -36,6 +36,8 @@ pub struct Place<'a> {
     pub cells: usize,
     /// It in words.
     pub label: &'a str,
+    /// What its probe measures.
+    pub measurand: &'a Measurand,
     /// The CPUs that this process may use.
     pub allowed: &'a CpuSet,
     /// How long the cells after it will measure, in ns.
@@ -54,8 +56,8 @@ pub fn cell(
     screen: &mut Screen,
 ) -> Result<Ended> {
     let number = place.number;
-    draft.start_cell(number, cell)?;
-    crate::fault::point("host");
+    draft.start_cell(number)?;
+    latido_agent::fault::point("host");
     let started = jiff::Timestamp::now();
     // The agent inherits our CPUs and needs them all; then the screen and the store stay off the measured ones.
     stay_on(Some(place.allowed));
@@ -66,7 +68,7 @@ pub fn cell(
     if let Ok(assignment) = assign(cell.clone()) {
         stay_on(assignment.housekeeping.as_ref());
     }
-    crate::fault::point("host");
+    latido_agent::fault::point("host");
     let mut listener = Listener {
         draft,
         cell,
@@ -113,7 +115,7 @@ pub fn cell(
                         return Err(error);
                     }
                 }
-                crate::fault::point("host");
+                latido_agent::fault::point("host");
             }
             Err(error) => break Err(error),
         }
@@ -173,6 +175,7 @@ impl Listener<'_> {
                     cells: self.place.cells,
                     label: self.place.label,
                     cell: self.cell,
+                    measurand: self.place.measurand,
                     after_ns: self.place.after_ns,
                     progress: &progress,
                 });
@@ -209,7 +212,7 @@ impl Listener<'_> {
             .iter()
             .try_for_each(|(name, bytes)| self.draft.put_file(self.place.number, name, bytes))
             .and_then(|()| self.draft.finish_cell(self.place.number, record, &host));
-        crate::fault::point("host");
+        latido_agent::fault::point("host");
         if let Err(error) = written {
             screen.clear();
             super::outcome::print_unstored(record, &files);

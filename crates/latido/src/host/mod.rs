@@ -7,22 +7,25 @@ mod preflight;
 mod screen;
 mod study;
 
+use crate::store::{self, Contents};
 use crate::{
-    agent::assignment::stay_on,
-    analyze::label,
-    cell::Cell,
-    cli::how::How,
-    machine,
-    plan::{self, Plan},
-    store::{self, Draft, New, Run},
+    cli::{how::How, known::CATALOGUE},
+    store::{Draft, New},
 };
 use anyhow::{Context, Result};
 use conduct::{Ended, Place};
 pub use interrupt::Interrupts;
+use latido_agent::{machine, measure::assignment::stay_on};
+use latido_model::{
+    cell::{Cell, Item},
+    plan::{self, Order, Plan},
+    run::{Planned, Run},
+};
+use latido_report::judge::label;
 use latido_sys::clock::Clock;
 use preflight::Ready;
 use screen::Screen;
-use std::{path::Path, sync::OnceLock};
+use std::{collections::HashMap, path::Path, sync::OnceLock};
 
 /// The exit status of an interrupted run.
 pub const INTERRUPTED: u8 = 130;
@@ -54,8 +57,9 @@ pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let toml = plan::print::plan(plan);
     let command = how.command.clone();
-    let draft = Draft::create(&root, New { plan: &plan.name, toml: &toml, cells: cells.len(), command, machine })?;
-    crate::fault::point("host");
+    let contents = contents(plan, &cells, &ready.skips)?;
+    let draft = Draft::create(&root, New { plan: &plan.name, toml: &toml, contents, command, machine })?;
+    latido_agent::fault::point("host");
     let todo = (1..=cells.len()).collect();
     carry_out(draft, &cells, todo, how, ready, &interrupts)
 }
@@ -85,33 +89,41 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
     if interrupts.count() > 0 {
         return Ok(too_early(how));
     }
-    let (draft, todo) = Draft::reopen(&run)?;
+    let contents = contents(&run.plan, &cells, &ready.skips)?;
+    let (draft, todo) = Draft::reopen(&run, contents)?;
     carry_out(draft, &cells, todo, how, ready, &interrupts)
 }
 
-/// Reads a stored run with the plan's cells in the order in which they run.
+/// Reads a stored run.
 ///
 /// # Errors
 /// No run lies there.
 pub fn read(dir: &Path) -> Result<Run> {
-    store::read(dir, |text| {
-        let plan = plan::parse("plan.toml", text)?;
-        let cells = plan::expand(&plan);
-        Ok((plan, cells))
-    })
+    store::read(dir)
 }
 
-/// Notes the cells that are skipped, each with its reason; returns the others.
-fn skip(draft: &Draft, cells: &[Cell], skips: &[Option<String>], todo: Vec<usize>) -> Result<Vec<usize>> {
-    let mut left = Vec::new();
-    for number in todo {
-        let index = number.saturating_sub(1);
-        match cells.get(index).zip(skips.get(index).and_then(Option::as_ref)) {
-            Some((cell, reason)) => draft.skip_cell(number, cell, reason)?,
-            None => left.push(number),
-        }
+/// What the run keeps of its plan.
+fn contents(plan: &Plan, cells: &[Cell], skips: &[Option<String>]) -> Result<Contents> {
+    let mut measurands = Vec::new();
+    let mut items: Vec<&Item> = Vec::new();
+    let mut planned = Vec::new();
+    let as_written = plan::expand(&Plan { order: Order::AsWritten, ..plan.clone() });
+    // Seed, boot and repeat together belong to one place of the plan.
+    let place = |cell: &Cell| (cell.seed, cell.boot, cell.repeat);
+    let places: HashMap<(u64, u32, u32), usize> = as_written.iter().map(place).zip(0..).collect();
+    for (cell, skipped) in cells.iter().zip(skips) {
+        let measurand = match items.iter().position(|item| **item == cell.probe) {
+            Some(known) => known,
+            None => {
+                measurands.push(CATALOGUE.measurand(&cell.probe)?);
+                items.push(&cell.probe);
+                items.len() - 1
+            }
+        };
+        let written = places.get(&place(cell)).copied().unwrap_or(usize::MAX);
+        planned.push(Planned { cell: cell.clone(), measurand, written, skipped: skipped.clone() });
     }
-    Ok(left)
+    Ok(Contents { plan: plan.clone(), measurands, cells: planned })
 }
 
 /// Measures what is to do; holds the run's lock until the last cell is stored.
@@ -125,7 +137,8 @@ fn carry_out(
 ) -> Result<u8> {
     let mut screen = Screen::new(how.quiet);
     let before = todo.len();
-    let todo = skip(&draft, cells, &ready.skips, todo)?;
+    let todo: Vec<usize> =
+        todo.into_iter().filter(|number| ready.skips.get(number - 1).is_some_and(Option::is_none)).collect();
     let count = match (todo.len(), cells.len()) {
         (1, 1) => "1 cell".into(),
         (left, all) if left == all => format!("{all} cells"),
@@ -151,9 +164,12 @@ fn carry_out(
     for (done, &number) in todo.iter().enumerate() {
         let Some(cell) = number.checked_sub(1).and_then(|index| cells.get(index)) else { continue };
         let after = todo.iter().skip(done + 1).filter_map(|number| cells.get(number - 1));
-        let after_ns = after.map(|cell| cell.duration.0 + cell.warmup.0).fold(0, u64::saturating_add);
+        let after_ns =
+            after.map(|cell| cell.conditions.duration.0 + cell.conditions.warmup.0).fold(0, u64::saturating_add);
         let label = label::title_among(cell, cells);
-        let place = Place { number, cells: cells.len(), label: &label, allowed: &allowed, after_ns };
+        let measurand = CATALOGUE.measurand(&cell.probe)?;
+        let place =
+            Place { number, cells: cells.len(), label: &label, measurand: &measurand, allowed: &allowed, after_ns };
         match conduct::cell(&mut draft, cell, place, interrupts, &mut screen)? {
             Ended::Measured => {}
             Ended::Infra(reason) => screen.error(&format!("cell {number} ({label}): {reason}")),

@@ -4,24 +4,31 @@ use super::{
     screen::{self, Screen},
     study,
 };
+use crate::store;
 use crate::{
-    analyze::{
-        configuration::{Configurations, configurations},
-        headline, judge,
-        verdict::Judgement,
-    },
-    cell::Cell,
-    check::{self, Remedy, Severity},
     cli::{how::How, is_broken_pipe, write_out},
-    machine::{Machine, Root},
-    record::Record,
-    report::{
-        self, ReportInput, RunPart, html, json,
-        terminal::{self, Style},
-    },
-    store::{self, Draft, Run},
+    store::Draft,
 };
 use anyhow::{Context, Result};
+use latido_agent::{
+    check,
+    machine::{self, Root},
+};
+use latido_model::{
+    cell::Cell,
+    check::{Remedy, Severity},
+    record::Record,
+    run::{Run, codec},
+};
+use latido_report::{
+    ReportInput, RunPart, html, json,
+    judge::{
+        configuration::{Configurations, configurations},
+        headline, judge,
+        judgement::Judgement,
+    },
+    terminal::{self, Style},
+};
 use std::{
     fs,
     io::{IsTerminal, stderr, stdout},
@@ -69,7 +76,7 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
     if !interrupted {
         one.run.meta = draft.finish(one.judgement.verdict, &one.judgement.headline)?;
     }
-    crate::fault::point("host");
+    latido_agent::fault::point("host");
     let id = one.run.meta.id.clone();
     let exit = present(one, how, screen)?;
     if interrupted {
@@ -123,7 +130,7 @@ pub fn write_report(all: &[Judged], found: &Configurations, path: &Path) -> Resu
 /// # Errors
 /// The directory cannot be written.
 pub fn write_figures(all: &[Judged], found: &Configurations, dir: &Path) -> Result<Vec<PathBuf>> {
-    report::figures::write(&input(all, found)?, dir)
+    latido_report::figures::write(&input(all, found)?, dir)
 }
 
 fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput<'a>> {
@@ -166,7 +173,7 @@ pub(super) fn permission_banner(cells: &[Cell]) -> Option<String> {
         return None;
     }
     let root = Root::default();
-    let point = check::realtime_permission(&root, &Machine::read(&root));
+    let point = check::realtime_permission(&root, &machine::read(&root));
     if point.severity < Severity::Warning {
         return None;
     }
@@ -185,7 +192,7 @@ pub(super) fn print_unstored(record: &Record, files: &[(String, Vec<u8>)]) {
     // stdout may be as full as the disk; there is no third place.
     let _ = write_out(&terminal::rescue(&[record], style()));
     for (name, bytes) in files.iter().filter(|(name, _)| name.ends_with(".hdr")) {
-        if let Ok(histogram) = store::codec::decode_histogram(bytes) {
+        if let Ok(histogram) = codec::decode_histogram(bytes) {
             let mut text = format!("{name}: value_ns count\n");
             for bucket in histogram.iter_recorded() {
                 text.push_str(&format!("{} {}\n", bucket.value_iterated_to(), bucket.count_at_value()));

@@ -1,20 +1,24 @@
 //! What can be known before the first cell: a run that cannot succeed here leaves nothing in the store.
 
 use super::{outcome, screen::Screen};
-use crate::{
-    agent::{
-        admission, assignment, journal,
+use crate::cli::how::How;
+use anyhow::{Context, Result, bail, ensure};
+use latido_agent::{
+    journal::{
+        self,
         lock::{self, Lock},
     },
-    cell::{Cell, Item},
-    cli::how::How,
-    load::{self, LOADS, Surroundings},
+    load::{self, LOADS},
+    loading::Surroundings,
     machine,
-    plan::reserved,
-    registry,
-    tuning::{TUNINGS, Tuning, apply::possible},
+    setting::{Tuning, apply::possible},
+    supervise::{admission, assign::assign},
+    tuning::TUNINGS,
 };
-use anyhow::{Context, Result, bail, ensure};
+use latido_model::{
+    cell::{Cell, Item, RUNNING},
+    registry,
+};
 use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -34,7 +38,7 @@ pub struct Ready {
 /// # Errors
 /// What cannot be had, and what to do.
 pub fn check(cells: &[Cell], how: &How) -> Result<Ready> {
-    something_left(&cells.iter().map(reserved::reason).collect::<Vec<_>>())?;
+    something_left(&cells.iter().map(unbootable).collect::<Vec<_>>())?;
     if let Some(path) = outcome::report_path(how).filter(|_| how.output.is_some()) {
         writable(&path)?;
     }
@@ -53,13 +57,13 @@ pub fn check(cells: &[Cell], how: &How) -> Result<Ready> {
         "this machine refuses what the plan asks for, so nothing was started:\n  {}",
         refused.join("\n  ")
     );
-    let mut seen: Vec<(&Item, Option<&crate::cpus::CpuSet>)> = Vec::new();
+    let mut seen: Vec<(&Item, Option<&latido_model::cpus::CpuSet>)> = Vec::new();
     let mut loads: Vec<&Item> = Vec::new();
     for cell in left() {
-        let kind = (&cell.probe, cell.cpus.as_ref());
+        let kind = (&cell.probe, cell.conditions.cpus.as_ref());
         if !seen.contains(&kind) {
             seen.push(kind);
-            assignment::assign(cell.clone())?;
+            assign(cell.clone())?;
         }
         for item in &cell.load.items {
             if !loads.contains(&item) {
@@ -76,7 +80,7 @@ fn skips(cells: &[Cell]) -> Result<Vec<Option<String>>> {
     let mut asked: Vec<(&Item, Option<String>)> = Vec::new();
     let mut skips = Vec::new();
     for cell in cells {
-        let mut reason = reserved::reason(cell);
+        let mut reason = unbootable(cell);
         for item in &cell.tuning.items {
             // Never asked of what is skipped anyway: it may not be in this version.
             if reason.is_none() && !asked.iter().any(|(known, _)| known == &item) {
@@ -89,6 +93,12 @@ fn skips(cells: &[Cell]) -> Result<Vec<Option<String>>> {
     }
     something_left(&skips)?;
     Ok(skips)
+}
+
+/// Why this machine cannot have the kernel of a cell.
+fn unbootable(cell: &Cell) -> Option<String> {
+    let kernel = &cell.kernel;
+    (kernel != RUNNING).then(|| format!("kernel `{kernel}`: this version measures the running kernel alone"))
 }
 
 /// What a tuning lacks here, found by reading alone.

@@ -1,6 +1,6 @@
 //! What a person sees while a run goes on: a live view on a terminal, a line now and then elsewhere, or nothing.
 
-use crate::report::{
+use latido_report::{
     live::{self, View},
     terminal::{Paint, Style, hang},
 };

@@ -1,13 +1,14 @@
 //! What a report says of a study beside its own figures: source, conclusions, what was not measured, printed numbers.
 
 use super::outcome::Judged;
-use crate::{
-    analyze::verdict::Verdict,
-    plan::{Plan, expect::is_of_series, reserved::RUNNING},
+use latido_model::{
+    cell::RUNNING,
+    plan::{Plan, expect::is_of_series},
     published,
-    report::study::{Claim, NotMeasured, PublishedColumn, PublishedRow, StudyPart},
-    store::StoredCell,
+    run::StoredCell,
+    verdict::Verdict,
 };
+use latido_report::study::{Claim, NotMeasured, PublishedColumn, PublishedRow, StudyPart};
 
 /// The study that the runs repeat; its conclusions as each of the runs has them.
 pub fn study(all: &[Judged]) -> Option<StudyPart> {

@@ -1,12 +1,16 @@
 //! Reading runs: whatever is truncated, foreign, too large or newer is reported beside what could be read.
 
-use super::{CHECKPOINTS, CellState, Meta, Reason, Run, SeriesData, StoredCell, cell_dir, codec, root, tolerant};
-use crate::{
-    cell::{self, Cell},
-    plan::{Order, Plan},
-    record::{self, HostFacts, Outcome, Record, Series},
-};
+use super::root;
 use anyhow::{Context, Result, bail, ensure};
+use latido_model::{
+    plan::{Order, Plan},
+    quantity::{Measurand, Quantity},
+    record::{self, HostFacts, Outcome, Record, Series},
+    run::{
+        CHECKPOINTS, CellState, Header, Manifest, Meta, Planned, Reason, Run, SCHEMA, SeriesData, StoredCell, cell_dir,
+        codec, tolerant,
+    },
+};
 use rustix::fs::OFlags;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
@@ -52,43 +56,39 @@ pub fn list_runs(root: &Path) -> Result<Listing> {
 pub(super) fn meta(dir: &Path) -> Result<Meta> {
     let path = dir.join("run.json");
     let bytes = bytes(&path, MAX_JSON)?;
-    tolerant::schema(&bytes, super::SCHEMA)
-        .and_then(|()| Ok(serde_json::from_slice(&bytes)?))
+    tolerant::schema(&bytes, SCHEMA)
+        .and_then(|()| Ok(serde_json::from_slice::<Header>(&bytes)?.meta))
         .with_context(|| path.display().to_string())
 }
 
-/// Reads a run. `parse` turns the text of `plan.toml` into the plan and its cells in the order in which they run.
+/// Reads a run.
 ///
 /// # Errors
 /// Only that no run lies there; everything else is in [`Run::problems`].
-pub fn read(dir: &Path, parse: impl Fn(&str) -> Result<(Plan, Vec<Cell>)>) -> Result<Run> {
+pub fn read(dir: &Path) -> Result<Run> {
     ensure!(dir.is_dir(), "{}: no such directory", dir.display());
     if !["run.json", "plan.toml", "cells"].iter().any(|name| dir.join(name).exists()) {
         bail!("{}: not a run (neither run.json nor plan.toml nor cells)", dir.display());
     }
     let mut problems = Vec::new();
-    let meta = json::<Meta>(&dir.join("run.json"), super::SCHEMA, &mut problems).unwrap_or_else(|error| {
+    let manifest = json::<Manifest>(&dir.join("run.json"), SCHEMA, &mut problems);
+    let damaged = manifest.is_err();
+    let Manifest { meta, plan, measurands, cells: planned, .. } = manifest.unwrap_or_else(|error| {
         problems.push(format!("{error:#}"));
         nameless(dir)
     });
-    let path = dir.join("plan.toml");
-    let parsed = bytes(&path, MAX_JSON)
-        .and_then(|bytes| String::from_utf8(bytes).with_context(|| path.display().to_string()))
-        .and_then(|text| parse(&text).with_context(|| path.display().to_string()));
-    let damaged = parsed.is_err();
-    let (plan, planned) = parsed.unwrap_or_else(|error| {
-        problems.push(format!("{error:#}"));
-        (empty_plan(&meta.plan), Vec::new())
-    });
-    let mut numbered: BTreeMap<usize, Option<Cell>> = (1..).zip(planned.into_iter().map(Some)).collect();
+    let mut numbered: BTreeMap<usize, Option<Planned>> = (1..).zip(planned.into_iter().map(Some)).collect();
     for number in present_cells(dir, &mut problems) {
         let Entry::Vacant(place) = numbered.entry(number) else { continue };
         place.insert(None);
         if !damaged {
-            problems.push(format!("{}: the plan has no such cell", cell_dir(dir, number).display()));
+            problems.push(format!("{}: the run has no such cell", cell_dir(dir, number).display()));
         }
     }
-    let cells = numbered.into_iter().filter_map(|(n, planned)| cell(dir, n, planned, &mut problems)).collect();
+    let cells = numbered
+        .into_iter()
+        .filter_map(|(number, planned)| cell(dir, number, planned, &measurands, &mut problems))
+        .collect();
     Ok(Run { dir: dir.to_path_buf(), meta, plan, cells, problems, damaged })
 }
 
@@ -168,32 +168,59 @@ fn present_cells(dir: &Path, problems: &mut Vec<String>) -> Vec<usize> {
     numbers
 }
 
-fn cell(run: &Path, number: usize, planned: Option<Cell>, problems: &mut Vec<String>) -> Option<StoredCell> {
+fn cell(
+    run: &Path,
+    number: usize,
+    planned: Option<Planned>,
+    measurands: &[Measurand],
+    problems: &mut Vec<String>,
+) -> Option<StoredCell> {
     let dir = cell_dir(run, number);
-    if std::fs::symlink_metadata(&dir).is_err() {
-        let cell = planned?;
-        return Some(StoredCell { number, dir, cell, state: CellState::Pending, host: None });
-    }
-    let stored = json::<Cell>(&dir.join("cell.json"), cell::SCHEMA, problems);
-    if let (Ok(stored), Some(planned)) = (&stored, &planned)
-        && stored != planned
-    {
-        problems.push(format!("{}: not the cell that the plan gives now", dir.join("cell.json").display()));
-    }
-    let cell = match (stored, planned) {
-        (Ok(cell), _) => cell,
-        (Err(error), planned) => {
-            problems.push(format!("{error:#}"));
-            planned?
-        }
-    };
+    let begun = std::fs::symlink_metadata(&dir).is_ok();
     let host = dir.join("host.json");
     let host = host.exists().then(|| json::<HostFacts>(&host, 0, problems)).transpose().unwrap_or_else(|error| {
         problems.push(format!("{error:#}"));
         None
     });
-    let (state, dir) = state(dir, problems);
-    Some(StoredCell { number, dir, cell, state, host })
+    let Some(Planned { cell, measurand, written, skipped }) = planned else {
+        // What was measured may be read without a plan: the record has its cell.
+        let (state, dir) = state(dir, problems);
+        let CellState::Measured(record) = &state else { return None };
+        let (cell, measurand) = (record.cell.clone(), shown(record));
+        return Some(StoredCell { number, dir, cell, measurand, written: number, state, host });
+    };
+    let measurand = measurands.get(measurand).cloned().unwrap_or_else(|| {
+        problems.push(format!("run.json: cell {number} measures what is not listed there"));
+        Measurand::default()
+    });
+    let (state, dir) = match skipped {
+        Some(reason) => (CellState::Skipped(reason), dir),
+        None if !begun => (CellState::Pending, dir),
+        None => state(dir, problems),
+    };
+    if let CellState::Measured(record) = &state
+        && let Some(why) = record.strays_from(&cell)
+    {
+        problems.push(format!("{}: {why}", dir.join("record.json").display()));
+    }
+    Some(StoredCell { number, dir, cell, measurand, written, state, host })
+}
+
+/// What a record without a plan shows of what was measured: its quantities by name.
+fn shown(record: &Record) -> Measurand {
+    let mut measurand = Measurand { title: record.probe.clone().into(), ..Measurand::default() };
+    for series in &record.series {
+        if !measurand.yields(&series.quantity) {
+            measurand.quantities.push(Quantity {
+                name: series.quantity.clone().into(),
+                title: format!("{}: {}", record.probe, series.quantity).into(),
+                unit: series.unit.clone().into(),
+                periodic: series.slots.is_some(),
+                ..Quantity::time("", "")
+            });
+        }
+    }
+    measurand
 }
 
 /// What came of a cell, and where its files are.
@@ -210,14 +237,11 @@ fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, PathBuf) {
         return (state, dir);
     }
     let told = |path: &Path, problems: &mut Vec<String>| {
-        path.exists().then(|| match json::<Reason>(path, super::SCHEMA, problems) {
+        path.exists().then(|| match json::<Reason>(path, SCHEMA, problems) {
             Ok(told) => told.reason,
             Err(error) => format!("{error:#}"),
         })
     };
-    if let Some(reason) = told(&dir.join("skipped.json"), problems) {
-        return (CellState::Skipped(reason), dir);
-    }
     let infra = dir.join("infra.json");
     let reason = told(&infra, problems);
     for name in CHECKPOINTS {
@@ -238,11 +262,9 @@ fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, PathBuf) {
 }
 
 /// Stands in for a `run.json` that cannot be read.
-fn nameless(dir: &Path) -> Meta {
+fn nameless(dir: &Path) -> Manifest {
     let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Meta { schema: super::SCHEMA, id, ..Meta::default() }
-}
-
-fn empty_plan(name: &str) -> Plan {
-    Plan { name: name.into(), order: Order::AsWritten, ..Plan::default() }
+    let meta = Meta { id, ..Meta::default() };
+    let plan = Plan { order: Order::AsWritten, ..Plan::default() };
+    Manifest { schema: SCHEMA, meta, plan, measurands: Vec::new(), cells: Vec::new() }
 }

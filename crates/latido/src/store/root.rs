@@ -1,9 +1,9 @@
 //! Where runs live, what they are called, and how a person's word finds one.
 
 use super::durable::{self, Owner};
-use crate::suggest::closest;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
+use latido_model::suggest::closest;
 use std::{
     ffi::OsString,
     hash::{BuildHasher, Hasher},

@@ -1,13 +1,13 @@
 //! Runs written, cut off at every place, damaged, and read again.
 
 use super::*;
-use crate::{
-    analyze::sample::{cell, measured, quiet, under},
+use anyhow::{Result, bail};
+use latido_model::{
     cell::Cell,
     plan::Order,
     record::Outcome,
+    sample::{cell, measured, quiet, under},
 };
-use anyhow::{Result, bail};
 use std::fs;
 
 const TOML: &str = "name = \"quick\"\n";
@@ -45,7 +45,7 @@ fn record(cell: Cell) -> Box<Record> {
 /// Measures a cell as the host does: files first, the record last.
 fn measure(draft: &Draft, number: usize, cell: Cell) {
     draft.start_cell(number, &cell).unwrap();
-    let data = crate::analyze::sample::data(&quiet(0));
+    let data = latido_model::sample::data(&quiet(0));
     let files = [
         ("histogram-0.hdr", codec::encode_histogram(&data.histogram).unwrap()),
         ("blocks-0.csv", codec::encode_blocks(&data.blocks).unwrap()),
@@ -73,7 +73,7 @@ fn a_run_comes_back_as_it_was_written() {
     assert_eq!(records, [&*record(cell()), &*record(under("busy"))]);
     assert_eq!(run.cells[0].host.as_ref().unwrap().run, meta.id);
     let data = series_data(&run.cells[1], &records[1].series[0]).unwrap();
-    let expected = crate::analyze::sample::data(&quiet(0));
+    let expected = latido_model::sample::data(&quiet(0));
     assert_eq!((data.histogram, data.blocks, data.largest), (expected.histogram, expected.blocks, expected.largest));
     let listing = list_runs(store.0.path()).unwrap();
     assert_eq!((listing.runs.len(), listing.problems.len()), (1, 0));

@@ -1,17 +1,18 @@
 //! Writing a run: each cell is durable before the next starts, and its `record.json`, written last, says that it is done.
 
 use super::{
-    CellState, Meta, Run, SCHEMA, StoredCell, cell_dir,
     durable::{self, Owner},
     root,
 };
-use crate::{
-    analyze::verdict::Verdict,
-    cell::Cell,
-    record::{HostFacts, Outcome, Record},
-};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
+use latido_model::{
+    plan::Plan,
+    quantity::Measurand,
+    record::{HostFacts, Outcome, Record},
+    run::{CellState, Manifest, Meta, Planned, Run, SCHEMA, StoredCell, cell_dir},
+    verdict::Verdict,
+};
 use rustix::fs::FlockOperation;
 use serde::Serialize;
 use std::{
@@ -20,7 +21,7 @@ use std::{
 };
 
 /// Names that a target's file must not take.
-const RESERVED: &[&str] = &["cell.json", "record.json", "host.json", "infra.json", "skipped.json"];
+const RESERVED: &[&str] = &["record.json", "host.json", "infra.json"];
 
 /// What a new run is made from.
 #[derive(Clone, Debug)]
@@ -29,12 +30,23 @@ pub struct New<'a> {
     pub plan: &'a str,
     /// The plan as it will be read again, seed included.
     pub toml: &'a str,
-    /// How many cells it has.
-    pub cells: usize,
+    /// The plan without its groups, what is measured, and the cells.
+    pub contents: Contents,
     /// The command line.
     pub command: Vec<String>,
     /// Name of the machine measured.
     pub machine: String,
+}
+
+/// What a run keeps of its plan.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// The plan.
+    pub plan: Plan,
+    /// What the cells' probes measure, each once.
+    pub measurands: Vec<Measurand>,
+    /// The cells in the order in which they run.
+    pub cells: Vec<Planned>,
 }
 
 /// A run that is being written. Only one process has it: the directory is locked until this is dropped.
@@ -42,8 +54,9 @@ pub struct New<'a> {
 pub struct Draft {
     /// The run's directory.
     pub dir: PathBuf,
-    /// `run.json`; [`Draft::finish`] stores changes.
+    /// What it is; [`Draft::finish`] stores changes.
     pub meta: Meta,
+    contents: Contents,
     owner: Option<Owner>,
     _lock: File,
 }
@@ -58,7 +71,6 @@ impl Draft {
         let now = Timestamp::now();
         let (id, dir) = root::claim(root, new.plan, now, owner)?;
         let meta = Meta {
-            schema: SCHEMA,
             id,
             plan: new.plan.into(),
             latido: env!("CARGO_PKG_VERSION").into(),
@@ -66,14 +78,14 @@ impl Draft {
             machine: new.machine,
             started: now.to_string(),
             finished: None,
-            cells: new.cells,
+            cells: new.contents.cells.len(),
             verdict: None,
             headline: None,
         };
-        let draft = Self { _lock: lock(&dir)?, dir, meta, owner };
+        let draft = Self { _lock: lock(&dir)?, dir, meta, contents: new.contents, owner };
         durable::make_dir(&draft.dir.join("cells"), owner)?;
         durable::write(&draft.dir.join("plan.toml"), new.toml.as_bytes(), owner)?;
-        draft.put_json(&draft.dir.join("run.json"), &draft.meta)?;
+        draft.put_manifest()?;
         Ok(draft)
     }
 
@@ -82,14 +94,14 @@ impl Draft {
     ///
     /// # Errors
     /// Its plan cannot be read, another process writes it, or the store cannot be written.
-    pub fn reopen(run: &Run) -> Result<(Self, Vec<usize>)> {
+    pub fn reopen(run: &Run, contents: Contents) -> Result<(Self, Vec<usize>)> {
         let dir = run.dir.clone();
         ensure!(!run.damaged, "{} cannot be resumed: {}", dir.display(), run.problems.join("; "));
         let mut meta = run.meta.clone();
         (meta.finished, meta.verdict, meta.headline) = (None, None, None);
-        let draft = Self { _lock: lock(&dir)?, dir, meta, owner: Owner::behind_sudo() };
+        let draft = Self { _lock: lock(&dir)?, dir, meta, contents, owner: Owner::behind_sudo() };
         durable::make_dirs(&draft.dir.join("cells"), draft.owner)?;
-        draft.put_json(&draft.dir.join("run.json"), &draft.meta)?;
+        draft.put_manifest()?;
         let todo: Vec<usize> = run.cells.iter().filter(|cell| !is_done(cell)).map(|cell| cell.number).collect();
         for number in &todo {
             draft.clear_cell(*number)?;
@@ -97,14 +109,12 @@ impl Draft {
         Ok((draft, todo))
     }
 
-    /// Begins a cell: its directory and `cell.json`.
+    /// Begins a cell: its directory.
     ///
     /// # Errors
     /// The cell was begun before, or the store cannot be written.
-    pub fn start_cell(&self, number: usize, cell: &Cell) -> Result<()> {
-        let dir = cell_dir(&self.dir, number);
-        durable::make_dir(&dir, self.owner)?;
-        self.put_json(&dir.join("cell.json"), cell)
+    pub fn start_cell(&self, number: usize) -> Result<()> {
+        durable::make_dir(&cell_dir(&self.dir, number), self.owner)
     }
 
     /// Stores a file of a begun cell.
@@ -124,7 +134,7 @@ impl Draft {
         let dir = cell_dir(&self.dir, number);
         self.put_json(&dir.join("host.json"), host)?;
         self.put_json(&dir.join("record.json"), record)?;
-        for name in super::CHECKPOINTS {
+        for name in latido_model::run::CHECKPOINTS {
             durable::remove(&dir.join(name))?;
         }
         Ok(())
@@ -138,17 +148,8 @@ impl Draft {
         self.put_reason(number, "infra.json", reason)
     }
 
-    /// Notes that a cell cannot be had here: it is done without having been begun.
-    ///
-    /// # Errors
-    /// As [`Draft::start_cell`].
-    pub fn skip_cell(&self, number: usize, cell: &Cell, reason: &str) -> Result<()> {
-        self.start_cell(number, cell)?;
-        self.put_reason(number, "skipped.json", reason)
-    }
-
     fn put_reason(&self, number: usize, name: &str, reason: &str) -> Result<()> {
-        let reason = super::Reason { schema: SCHEMA, reason: reason.into() };
+        let reason = latido_model::run::Reason { schema: SCHEMA, reason: reason.into() };
         self.put_json(&cell_dir(&self.dir, number).join(name), &reason)
     }
 
@@ -158,7 +159,7 @@ impl Draft {
     /// As [`Draft::put_file`]; an older checkpoint stays.
     pub fn checkpoint(&self, number: usize, record: &Record, files: &[(String, Vec<u8>)]) -> Result<()> {
         let dir = cell_dir(&self.dir, number);
-        let [now, new, old] = super::CHECKPOINTS.map(|name| dir.join(name));
+        let [now, new, old] = latido_model::run::CHECKPOINTS.map(|name| dir.join(name));
         // A new one left whole by an interrupted replacement is newer than what is in place.
         if !now.join("record.json").exists() && new.join("record.json").exists() {
             durable::rename(&new, &now)?;
@@ -186,8 +187,14 @@ impl Draft {
         self.meta.finished = Some(Timestamp::now().to_string());
         self.meta.verdict = Some(verdict);
         self.meta.headline = Some(headline.into());
-        self.put_json(&self.dir.join("run.json"), &self.meta)?;
+        self.put_manifest()?;
         Ok(self.meta)
+    }
+
+    fn put_manifest(&self) -> Result<()> {
+        let Contents { plan, measurands, cells } = self.contents.clone();
+        let manifest = Manifest { schema: SCHEMA, meta: self.meta.clone(), plan, measurands, cells };
+        self.put_json(&self.dir.join("run.json"), &manifest)
     }
 
     fn put_json(&self, path: &Path, value: &impl Serialize) -> Result<()> {

@@ -1,11 +1,11 @@
 //! This machine as a target: the agent is a child process, the stream a pipe. The same path as for any other machine.
 
-use crate::{
-    agent::journal,
+use anyhow::{Context, Result};
+use latido_agent::journal;
+use latido_model::{
     cell::Cell,
     protocol::{Message, Reader},
 };
-use anyhow::{Context, Result};
 use std::{
     io::{BufReader, Write},
     process::{Child, ChildStdin, Command, Stdio},
@@ -97,7 +97,7 @@ impl Session {
         }
         // The lock is free once the kernel has torn the agent down, which wait() has just told us.
         let told = journal::recover_now();
-        crate::load::scratch::sweep();
+        latido_agent::loading::scratch::sweep();
         told.unwrap_or_else(|error| vec![format!("could not look for what was left: {error:#}")])
     }
 }

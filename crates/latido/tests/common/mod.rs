@@ -1,7 +1,7 @@
 //! What the end-to-end tests share: the binary in a world of its own, and the list of what could not be tested.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-#[path = "../trees/plant.rs"]
+#[path = "../../../agent/tests/trees/plant.rs"]
 pub mod trees;
 
 use std::{

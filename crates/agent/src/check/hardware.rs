@@ -1,0 +1,144 @@
+//! What the hardware does behind the kernel's back: management interrupts, heat.
+
+use super::{Check, Finding, View, power};
+use latido_model::check::Severity;
+use std::{io::ErrorKind, os::unix::fs::FileExt};
+
+pub const SMI: Check = Check {
+    name: "management interrupts",
+    why: "The firmware takes the CPU for 10 us to ms, and the kernel neither sees nor prevents it.",
+    decides: false,
+    look: smi,
+};
+
+/// MSR_SMI_COUNT (Intel SDM volume 4): interrupts since the last reset.
+const COUNT: u64 = 0x34;
+
+/// More than one a minute hit a measurement of minutes.
+const OFTEN_PER_HOUR: f64 = 60.0;
+
+fn smi(view: &View) -> Finding {
+    match view.machine.architecture.as_deref() {
+        None => return Finding::unknown("the architecture is not known"),
+        Some("x86_64" | "i686") => {}
+        Some(_) => return Finding::ok("none counted on this architecture"),
+    }
+    if power::is_guest(view) {
+        return Finding::ok("the host's, of this virtual machine");
+    }
+    let mut bytes = [0; 8];
+    let read = view.root.open("dev/cpu/0/msr").and_then(|file| file.read_exact_at(&mut bytes, COUNT));
+    match read.map_err(|error| error.kind()) {
+        Ok(()) => {}
+        Err(ErrorKind::NotFound) => return Finding::unknown("there is no /dev/cpu/0/msr").run("sudo modprobe msr"),
+        Err(ErrorKind::PermissionDenied) => {
+            return Finding::unknown("only root may read /dev/cpu/0/msr").run("sudo latido check");
+        }
+        Err(_) => return Finding::unknown("this processor does not count them"),
+    }
+    let count = u64::from_ne_bytes(bytes) & 0xffff_ffff;
+    let uptime = view.root.read("proc/uptime");
+    let hours = uptime.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok()).map(|s| s / 3600.0);
+    match hours.filter(|hours| *hours > 0.0).map(|hours| count as f64 / hours) {
+        _ if count == 0 => Finding::ok("none since the start"),
+        Some(rate) if rate > OFTEN_PER_HOUR => {
+            Finding::new(Severity::Warning, format!("{count} since the start, {rate:.0} an hour"))
+                .advise("look in the firmware's set-up for USB legacy support, power capping and error reporting")
+        }
+        Some(rate) => Finding::ok(format!("{count} since the start, {rate:.1} an hour")),
+        None => Finding::unknown(format!("{count} since the start; for how long is not readable")),
+    }
+}
+
+pub const HEAT: Check = Check {
+    name: "temperature",
+    why: "A hot processor is slowed down or stopped, when the load is highest.",
+    decides: false,
+    look: heat,
+};
+
+/// How near to the critical point is too near, in millidegrees.
+const NEAR: i64 = 10_000;
+
+fn heat(view: &View) -> Finding {
+    let (hottest, critical) = (crate::machine::heat::hottest(view.root), crate::machine::heat::critical(view.root));
+    let throttled = throttled(view);
+    let Some(now) = hottest else {
+        return match throttled {
+            Some(0) => Finding::ok("no thermometer; never throttled since the start"),
+            Some(times) => slowed(format!("no thermometer; throttled {times} times since the start")),
+            None if power::is_guest(view) => Finding::ok("the host's, of this virtual machine"),
+            None => Finding::unknown("there is no thermal zone to read"),
+        };
+    };
+    let mut state = format!("{} degrees", now / 1000);
+    if let Some(critical) = critical {
+        state.push_str(&format!(", critical at {}", critical / 1000));
+    }
+    match throttled {
+        _ if critical.is_some_and(|critical| now > critical - NEAR) => Finding::new(Severity::Warning, state)
+            .run("grep . /sys/class/thermal/thermal_zone*/temp")
+            .advise("let it cool down; a run's loads end 5 degrees below the critical point (--max-temp)"),
+        Some(times @ 1..) => slowed(format!("{state}; throttled {times} times since the start")),
+        _ => Finding::ok(state),
+    }
+}
+
+fn slowed(state: String) -> Finding {
+    Finding::new(Severity::Advice, state).advise("better cooling, or a lower frequency that it can hold")
+}
+
+/// How often CPUs were throttled for heat since the start: the kernel's counters on x86 (admin-guide: thermal_throttle),
+/// or the firmware's flags of a Raspberry Pi (bits 16 to 19 say that something has happened).
+fn throttled(view: &View) -> Option<u64> {
+    let dir = "sys/devices/system/cpu";
+    let count = |cpu: &String| view.root.value::<u64>(&format!("{dir}/{cpu}/thermal_throttle/core_throttle_count"));
+    let counts: Vec<u64> = view.root.list(dir).iter().filter_map(count).collect();
+    if !counts.is_empty() {
+        return Some(counts.iter().fold(0, |sum, count| sum.saturating_add(*count)));
+    }
+    let flags = view.root.read("sys/devices/platform/soc/soc:firmware/get_throttled")?;
+    let flags = u64::from_str_radix(flags.trim_start_matches("0x"), 16).ok()?;
+    Some(u64::from((flags >> 16 & 0xf).count_ones()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::machine as fixture;
+    use latido_model::machine::Machine;
+
+    fn ask(tree: &fixture::Tree, look: fn(&View) -> Finding) -> Finding {
+        let machine = machine::read(&tree.root);
+        look(&View { root: &tree.root, machine: &machine, cpus: None })
+    }
+
+    #[test]
+    fn management_interrupts_are_weighed_by_their_rate() {
+        let tree = fixture::desktop();
+        let count = |count: u8, uptime: &str| {
+            tree.write("dev/cpu/0/msr", &format!("{}{}\0\0\0\0\0\0\0", "\0".repeat(0x34), char::from(count)));
+            tree.write("proc/uptime", uptime);
+            ask(&tree, smi)
+        };
+        assert_eq!(count(0, "3600.0 0.0").severity, Severity::Ok);
+        assert_eq!(count(30, "3600.0 0.0").state, "30 since the start, 30.0 an hour");
+        assert_eq!(count(90, "3600.0 0.0").severity, Severity::Warning);
+        assert_eq!(count(90, "junk").severity, Severity::Unknown);
+        std::fs::remove_file(tree.root.path("dev/cpu/0/msr")).unwrap();
+        assert_eq!(ask(&tree, smi).severity, Severity::Unknown);
+    }
+
+    #[test]
+    fn heat_and_throttling_are_told_apart() {
+        let tree = fixture::board();
+        let at = |degrees: u32, flags: &str| {
+            tree.write("sys/class/thermal/thermal_zone0/temp", &format!("{degrees}000\n"));
+            tree.write("sys/devices/platform/soc/soc:firmware/get_throttled", flags);
+            ask(&tree, heat).severity
+        };
+        assert_eq!(at(50, "0x0"), Severity::Ok);
+        assert_eq!(at(50, "0x50000"), Severity::Advice);
+        assert_eq!(at(105, "0x0"), Severity::Warning);
+    }
+}

@@ -1,0 +1,155 @@
+//! Interrupts: whether their handlers are threads, and which of them the CPUs to be measured serve.
+
+use super::{Check, Finding, View};
+use crate::machine::Root;
+use latido_model::{check::Severity, cpus::CpuSet, machine::Model};
+
+pub const THREADING: Check = Check {
+    name: "interrupt threads",
+    why: "A handler that is a thread has a priority: one outside threads comes before every task.",
+    decides: false,
+    look: threading,
+};
+
+fn threading(view: &View) -> Finding {
+    if view.machine.preemption.as_ref().is_some_and(|found| found.model == Model::Rt) {
+        return Finding::ok("all, by PREEMPT_RT");
+    }
+    let Some(line) = &view.machine.command_line else { return Finding::unknown("/proc/cmdline is not readable") };
+    // A word without a value; what follows `--` is for init.
+    let asked = line.split_whitespace().take_while(|word| *word != "--").any(|word| word == "threadirqs");
+    let built = view.machine.config.as_ref().and_then(|config| config.is_on("IRQ_FORCED_THREADING"));
+    match (asked, built) {
+        (true, Some(false)) => Finding::new(Severity::Advice, "asked for by threadirqs, but not in this kernel")
+            .advise("use a kernel built with CONFIG_IRQ_FORCED_THREADING=y"),
+        (true, _) => Finding::ok("all, by threadirqs"),
+        (false, _) => Finding::new(Severity::Advice, "only those of drivers that ask for it").boot("threadirqs"),
+    }
+}
+
+pub const PLACEMENT: Check = Check {
+    name: "interrupt placement",
+    why: "Each interrupt that a measured CPU serves delays whatever runs there.",
+    decides: false,
+    look: placement,
+};
+
+/// One interrupt in use.
+struct Line {
+    number: u32,
+    name: String,
+    /// The CPUs that serve it: the effective ones where the kernel tells, else those allowed.
+    cpus: CpuSet,
+}
+
+/// The interrupts that have a handler; `None` where the kernel does not show them.
+fn lines(root: &Root) -> Option<Vec<Line>> {
+    if !root.exists("proc/irq") {
+        return None;
+    }
+    let line = |number: u32| {
+        let dir = format!("proc/irq/{number}");
+        // Handlers are the directories in it; those of a shared line are one each.
+        let names: Vec<String> =
+            root.list(&dir).into_iter().filter(|name| root.path(&format!("{dir}/{name}")).is_dir()).collect();
+        let list = |file: &str| root.value::<CpuSet>(&format!("{dir}/{file}")).filter(|cpus| !cpus.is_empty());
+        let cpus = list("effective_affinity_list").or_else(|| list("smp_affinity_list"))?;
+        (!names.is_empty()).then(|| Line { number, name: names.join(", "), cpus })
+    };
+    let numbers = root.list("proc/irq").into_iter().filter_map(|name| name.parse().ok());
+    Some(numbers.filter_map(line).collect())
+}
+
+/// How many interrupts are named in a line.
+const NAMED: usize = 6;
+
+fn placement(view: &View) -> Finding {
+    let Some(lines) = lines(view.root) else { return Finding::unknown("/proc/irq is not readable") };
+    let isolated = view.machine.isolation.cpus();
+    let measured = match &view.cpus {
+        Some(cpus) => cpus.clone(),
+        None if isolated.is_empty() => {
+            let online = view.machine.cpu.online.clone().unwrap_or_default();
+            if online.len() == 1 {
+                return Finding::ok(format!("all {} on the only CPU", lines.len()));
+            }
+            let last = online.iter().last().map_or_else(|| "N".into(), |cpu| cpu.to_string());
+            return Finding::new(Severity::Advice, format!("{} on all CPUs: none is kept free", lines.len()))
+                .advise(format!("name the CPUs to be measured and ask again: latido check --cpus {last}"));
+        }
+        None => isolated,
+    };
+    let there: Vec<&Line> = lines.iter().filter(|line| line.cpus.iter().any(|cpu| measured.contains(cpu))).collect();
+    if there.is_empty() {
+        return Finding::ok(format!("none of {} on CPUs {measured}", lines.len()));
+    }
+    let mut named: Vec<String> =
+        there.iter().take(NAMED).map(|line| format!("{} ({})", line.number, line.name)).collect();
+    if there.len() > NAMED {
+        named.push(format!("{} more", there.len() - NAMED));
+    }
+    let state = format!("CPUs {measured} serve {} of {}: {}", there.len(), lines.len(), named.join(", "));
+    let others = view.machine.cpu.online.clone().unwrap_or_default().without(&measured);
+    let finding = Finding::new(Severity::Warning, state);
+    if others.is_empty() {
+        return finding.advise("leave a CPU for them: measure fewer CPUs");
+    }
+    let finding = finding.tune(format!("irqs:{measured}")).boot(format!("irqaffinity={others}"));
+    match balancer(view.root) {
+        true => finding
+            .run("sudo systemctl stop irqbalance")
+            .advise("irqbalance runs: until it is stopped, or told to keep off, the tuning is refused"),
+        false => finding,
+    }
+}
+
+/// Whether irqbalance is at work.
+fn balancer(root: &Root) -> bool {
+    let pids = root.list("proc").into_iter().filter(|name| name.parse::<u32>().is_ok());
+    pids.into_iter().any(|pid| root.read(&format!("proc/{pid}/comm")).as_deref() == Some("irqbalance"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::machine as fixture;
+    use latido_model::machine::Machine;
+
+    fn placed(tree: &fixture::Tree, cpus: Option<&str>) -> Finding {
+        let machine = machine::read(&tree.root);
+        placement(&View { root: &tree.root, machine: &machine, cpus: cpus.map(|cpus| cpus.parse().unwrap()) })
+    }
+
+    #[test]
+    fn interrupts_on_measured_cpus_are_named_with_the_command_that_moves_them() {
+        let tree = fixture::desktop();
+        tree.write("proc/irq/24/nvme0q1/x", "");
+        tree.write("proc/irq/24/smp_affinity_list", "0-3\n");
+        tree.write("proc/irq/24/effective_affinity_list", "3\n");
+        tree.write("proc/irq/9/acpi/x", "");
+        tree.write("proc/irq/9/smp_affinity_list", "0\n");
+        tree.write("proc/irq/5/smp_affinity_list", "0-3\n");
+        let count = lines(&tree.root).unwrap().len();
+        let found = placed(&tree, Some("2-3"));
+        assert_eq!(found.severity, Severity::Warning);
+        assert_eq!(found.state, format!("CPUs 2,3 serve 1 of {count}: 24 (nvme0q1)"));
+        assert_eq!(found.remedies[0], latido_model::check::Remedy::Tune("irqs:2,3".into()));
+        assert_eq!(placed(&tree, Some("2")).severity, Severity::Ok);
+        assert_eq!(placed(&tree, None).severity, Severity::Advice);
+        tree.write("proc/77/comm", "irqbalance\n");
+        assert!(placed(&tree, Some("3")).remedies.iter().any(|r| format!("{r:?}").contains("irqbalance")));
+    }
+
+    #[test]
+    fn forced_threading_is_a_word_of_the_command_line() {
+        let tree = fixture::desktop();
+        let severity = |line: &str| {
+            tree.write("proc/cmdline", line);
+            let machine = machine::read(&tree.root);
+            threading(&View { root: &tree.root, machine: &machine, cpus: None }).severity
+        };
+        assert_eq!(severity("quiet threadirqs"), Severity::Ok);
+        assert_eq!(severity("quiet -- threadirqs"), Severity::Advice);
+        assert_eq!(severity("quiet"), Severity::Advice);
+    }
+}

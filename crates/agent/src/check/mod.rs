@@ -1,0 +1,145 @@
+//! `latido check`: is this machine fit for real-time measurement, and what to change. It changes nothing itself.
+
+mod hardware;
+mod interrupts;
+mod kernel;
+mod permission;
+mod power;
+mod process;
+mod process_points;
+mod scheduler;
+mod surroundings;
+#[cfg(test)]
+mod tests;
+mod tick;
+
+use crate::machine::{self, Root};
+use latido_model::{
+    check::{Point, Process, Remedy, Severity},
+    cpus::CpuSet,
+    machine::Machine,
+};
+
+/// Every check, in the order in which a machine is understood: kernel, permission, power, scheduler, surroundings.
+pub const CHECKS: &[Check] = &[
+    kernel::PREEMPTION,
+    kernel::TIMERS,
+    kernel::CLOCK,
+    kernel::DEBUGGING,
+    tick::PREEMPTIBLE,
+    scheduler::INHERITANCE,
+    interrupts::THREADING,
+    permission::REALTIME,
+    permission::MEMORY,
+    power::FREQUENCY,
+    power::TURBO,
+    power::IDLE,
+    scheduler::THROTTLE,
+    scheduler::FAIR_SERVER,
+    scheduler::GROUPS,
+    scheduler::SLACK,
+    scheduler::ISOLATION,
+    tick::TICKLESS,
+    tick::CALLBACKS,
+    interrupts::PLACEMENT,
+    scheduler::LOAD,
+    surroundings::HYPERVISOR,
+    surroundings::STEAL,
+    surroundings::CONTAINER,
+    surroundings::LIMITS,
+    surroundings::SMT,
+    surroundings::SWAP,
+    surroundings::HUGE_PAGES,
+    hardware::SMI,
+    hardware::HEAT,
+];
+
+/// One question to the machine.
+pub struct Check {
+    /// The name in tables.
+    pub name: &'static str,
+    /// Why it matters, in one line.
+    pub why: &'static str,
+    /// Whether the machine's fitness cannot be told without its answer.
+    pub decides: bool,
+    look: fn(&View) -> Finding,
+}
+
+/// What the checks look at.
+pub struct View<'a> {
+    /// The files.
+    pub root: &'a Root,
+    /// The snapshot.
+    pub machine: &'a Machine,
+    /// The CPUs to be measured, where they were named.
+    pub cpus: Option<CpuSet>,
+}
+
+/// The answer to a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Finding {
+    severity: Severity,
+    state: String,
+    remedies: Vec<Remedy>,
+}
+
+impl Finding {
+    fn new(severity: Severity, state: impl Into<String>) -> Self {
+        Self { severity, state: state.into(), remedies: Vec::new() }
+    }
+
+    fn ok(state: impl Into<String>) -> Self {
+        Self::new(Severity::Ok, state)
+    }
+
+    fn unknown(reason: impl Into<String>) -> Self {
+        Self::new(Severity::Unknown, reason)
+    }
+
+    fn tune(mut self, word: impl Into<String>) -> Self {
+        self.remedies.push(Remedy::Tune(word.into()));
+        self
+    }
+
+    fn run(mut self, command: impl Into<String>) -> Self {
+        self.remedies.push(Remedy::Run(command.into()));
+        self
+    }
+
+    fn boot(mut self, parameter: impl Into<String>) -> Self {
+        self.remedies.push(Remedy::Boot(parameter.into()));
+        self
+    }
+
+    fn advise(mut self, what: impl Into<String>) -> Self {
+        self.remedies.push(Remedy::Do(what.into()));
+        self
+    }
+}
+
+/// Asks every check.
+pub fn points(root: &Root, machine: &Machine, cpus: Option<&CpuSet>) -> Vec<Point> {
+    CHECKS.iter().map(|check| check.ask(&View { root, machine, cpus: cpus.cloned() })).collect()
+}
+
+/// Whether real-time policies are granted, by which limit not, and the command that grants them.
+pub fn realtime_permission(root: &Root, machine: &Machine) -> Point {
+    permission::REALTIME.ask(&View { root, machine, cpus: None })
+}
+
+impl Check {
+    fn ask(&self, view: &View) -> Point {
+        let Finding { severity, state, remedies } = (self.look)(view);
+        Point { check: self.name.into(), severity, state, why: self.why.into(), remedies, decides: self.decides }
+    }
+}
+
+/// Looks at a program at work, named by its number or name.
+///
+/// # Errors
+/// There is no such process, or several.
+pub fn process(root: &Root, word: &str) -> anyhow::Result<(Process, Vec<Point>)> {
+    let process = process::read(root, process::find(root, word)?)?;
+    let points = process_points::points(root, &machine::read(root), &process);
+    Ok((process, points))
+}

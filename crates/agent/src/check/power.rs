@@ -1,0 +1,105 @@
+//! Power saving: frequency, turbo, idle states.
+
+use super::{Check, Finding, View};
+use latido_model::{
+    check::Severity,
+    machine::{FrequencyPolicy, Layer},
+};
+
+pub(super) fn is_guest(view: &View) -> bool {
+    matches!(view.machine.hypervisor, Some(Layer::Present(_)))
+}
+
+/// Where the kernel of a guest manages nothing, the host may.
+fn left_to_others(view: &View) -> Finding {
+    Finding::ok(if is_guest(view) { "left to the host of this virtual machine" } else { "none in this kernel" })
+}
+
+pub const FREQUENCY: Check = Check {
+    name: "frequency scaling",
+    why: "A CPU that was slowed down while idle runs its first instructions slowly.",
+    decides: false,
+    look: frequency,
+};
+
+fn frequency(view: &View) -> Finding {
+    let Some(policies) = &view.machine.frequency.policies else {
+        return Finding::unknown("/sys/devices/system/cpu is not readable");
+    };
+    if policies.is_empty() {
+        return left_to_others(view);
+    }
+    let state = view.machine.frequency_summary();
+    if fixed(policies) {
+        return Finding::ok(state);
+    }
+    if policies.iter().any(|policy| policy.governor.is_none()) {
+        return Finding::unknown(state);
+    }
+    Finding::new(Severity::Warning, state).tune("frequency:performance")
+}
+
+/// A range of one frequency is as good as the governor.
+fn fixed(policies: &[FrequencyPolicy]) -> bool {
+    policies.iter().all(|policy| {
+        policy.governor.as_deref() == Some("performance")
+            || (policy.min_khz.is_some() && policy.min_khz == policy.max_khz)
+    })
+}
+
+pub const TURBO: Check = Check {
+    name: "turbo",
+    why: "Frequencies above the nominal one come and go with temperature and with other cores.",
+    decides: false,
+    look: turbo,
+};
+
+fn turbo(view: &View) -> Finding {
+    let frequency = &view.machine.frequency;
+    match (frequency.boost, &frequency.policies) {
+        (Some(false), _) => Finding::ok("off"),
+        // Who changes the governor changes this with it.
+        (Some(true), Some(policies)) if !fixed(policies) => {
+            Finding::new(Severity::Advice, "on").tune("frequency:performance")
+        }
+        (Some(true), _) => Finding::new(Severity::Advice, "on").tune("frequency:as-is,turbo=off"),
+        (None, Some(policies)) if policies.is_empty() => left_to_others(view),
+        (None, Some(_)) => Finding::ok("no switch for it"),
+        (None, None) => Finding::unknown("/sys/devices/system/cpu is not readable"),
+    }
+}
+
+pub const IDLE: Check = Check {
+    name: "idle states",
+    why: "Leaving a deep idle state delays the first wake-up by its exit latency.",
+    decides: false,
+    look: idle,
+};
+
+/// Leaving a lighter state disappears in the cost of a wake-up.
+const LIGHT_US: u64 = 2;
+
+fn idle(view: &View) -> Finding {
+    let idle = &view.machine.idle;
+    let Some((name, us)) = idle.deepest() else {
+        return match (&idle.driver, idle.states.is_empty()) {
+            (None, true) => Finding::unknown("/sys/devices/system/cpu/cpuidle is not readable"),
+            (_, true) => left_to_others(view),
+            _ if idle.states.iter().all(|state| state.disabled == Some(true)) => Finding::ok("all states are off"),
+            _ => Finding::unknown("the exit latencies are not readable"),
+        };
+    };
+    let deepest = format!("{name} takes {us} us to leave");
+    if us <= LIGHT_US {
+        return Finding::ok(deepest);
+    }
+    match view.root.writable("dev/cpu_dma_latency") {
+        Some(true) => Finding::ok(format!("{deepest}; a run holds it off unless told --tune cstates:as-is")),
+        Some(false) => Finding::new(Severity::Warning, format!("{deepest}; /dev/cpu_dma_latency is not writable"))
+            .run("sudo setfacl -m u:$USER:rw /dev/cpu_dma_latency")
+            .advise("run latido with sudo"),
+        None => Finding::new(Severity::Warning, format!("{deepest}; there is no /dev/cpu_dma_latency"))
+            .advise("in a container, start it with --device=/dev/cpu_dma_latency")
+            .tune("cstates:disable"),
+    }
+}

@@ -1,0 +1,185 @@
+//! Putting back what the journal names: after a run, after a crash, at a person's wish.
+
+use super::{
+    Borrowed, Owner, boot_id,
+    entries::{Entry, Line, hand_over, read, rewrite},
+    lock,
+    marked::end_marked,
+    path,
+    pulse::Pulse,
+    urgent::Urgent,
+};
+use crate::{machine::Root, step::Undone};
+use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+
+/// How an undoing went.
+#[derive(Debug, Default)]
+pub struct Recovery {
+    /// Put back, the last change first.
+    pub back: Vec<Borrowed>,
+    /// Not put back, and why, or what else a person should know.
+    pub told: Vec<String>,
+    /// Whether something is not as it was: `told` says what.
+    pub incomplete: bool,
+    /// What stands in the journal and cannot be read, and what to do.
+    unreadable: Option<String>,
+}
+
+impl Recovery {
+    /// What a person should know of a recovery that others build upon.
+    ///
+    /// # Errors
+    /// The journal names things that this latido cannot put back: nothing must be built upon them.
+    pub(super) fn settled(mut self) -> Result<Vec<String>> {
+        match self.unreadable.take() {
+            None => Ok(self.told),
+            Some(why) => bail!("{}", [vec![why], self.told].concat().join("; ")),
+        }
+    }
+}
+
+/// Undoes what persons applied and `wanted` picks, and what a crash left of the machine `place`.
+///
+/// # Errors
+/// Another latido is at work, or the journal cannot be read or written.
+pub fn undo_manual(wanted: &dyn Fn(&Borrowed) -> bool, place: Option<&PathBuf>) -> Result<Recovery> {
+    // Between two cells of a run as well nothing may change.
+    let _run = lock::take("run", "tune undo")?;
+    let _lock = lock::take("lock", "tune undo")?;
+    let boot = boot_id();
+    let picked = |_: usize, entry: &Entry| entry.owner == Owner::Manual && entry.boot == boot && wanted(&entry.what);
+    hand_over(&path(), &picked, Owner::Unsettled)?;
+    let mut recovery = recover(&path(), &boot, &|_, entry| left_behind(entry, place), &mut Pulse::none())?;
+    if let Some(why) = recovery.unreadable.take() {
+        recovery.told.push(why);
+        recovery.incomplete = true;
+    }
+    Ok(recovery)
+}
+
+/// Undoes what a run left behind, where the lock is free: before a run, and for the host whose supervisor was killed.
+///
+/// # Errors
+/// The lock is held, or the journal cannot be read.
+pub fn recover_now() -> Result<Vec<String>> {
+    let _lock = lock::take("lock", "recovery")?;
+    recover(&path(), &boot_id(), &|_, entry| left_behind(entry, None), &mut Pulse::none())?.settled()
+}
+
+/// Whether an entry is for a latido that works on the machine `place` to undo: never what a person applied, and for a
+/// fake machine nothing of the running one, which was not named.
+pub(super) fn left_behind(entry: &Entry, place: Option<&PathBuf>) -> bool {
+    let of = match &entry.what {
+        Borrowed::Setting { root, .. } => root.as_ref(),
+        Borrowed::Load { .. } => None,
+    };
+    entry.owner != Owner::Manual && (place.is_none() || of == place)
+}
+
+/// Undoes the entries that are wanted, the last one first, and keeps the others. Tells what a person should know.
+pub(super) fn recover(
+    path: &Path,
+    boot: &str,
+    wanted: &dyn Fn(usize, &Entry) -> bool,
+    pulse: &mut Pulse,
+) -> Result<Recovery> {
+    let (lines, told) = read(path)?;
+    let _urgent = (!lines.is_empty()).then(Urgent::take);
+    let mut recovery = Recovery { told, ..Recovery::default() };
+    let (mut kept, mut unreadable) = (Vec::new(), Vec::new());
+    for (index, line) in lines.into_iter().enumerate().rev() {
+        pulse.beat("undoing");
+        let of_this_boot = line.boot().is_none_or(|of| of == boot);
+        match line {
+            Line::Unreadable(bytes) if of_this_boot => {
+                unreadable.push(format!("`{}`", String::from_utf8_lossy(&bytes).escape_debug()));
+                kept.push(Line::Unreadable(bytes));
+            }
+            Line::Unreadable(bytes) => {
+                let text = String::from_utf8_lossy(&bytes).escape_debug().to_string();
+                recovery.told.push(format!("`{text}` is from before the last boot and void: the machine forgot it"));
+            }
+            Line::Entry(entry) if !of_this_boot => {
+                let void = format!("{} is from before the last boot and void: the machine forgot it", entry.what);
+                recovery.told.push(void);
+            }
+            Line::Entry(entry) if !wanted(index, &entry) => kept.push(Line::Entry(entry)),
+            Line::Entry(entry) => kept.extend(recovery.undo(entry).map(Line::Entry)),
+        }
+    }
+    kept.reverse();
+    rewrite(path, &kept)?;
+    if !unreadable.is_empty() {
+        unreadable.reverse();
+        recovery.unreadable = Some(unknown(path, &unreadable));
+    }
+    Ok(recovery)
+}
+
+fn unknown(path: &Path, lines: &[String]) -> String {
+    format!(
+        "the journal {} names changes that latido {} cannot read: put them back with the latido that wrote them \
+         (`latido tune undo`), or by hand, and remove these lines from the journal: {}",
+        path.display(),
+        env!("CARGO_PKG_VERSION"),
+        lines.join(", ")
+    )
+}
+
+impl Recovery {
+    /// Undoes one entry; returns it where it must stay in the journal.
+    fn undo(&mut self, entry: Entry) -> Option<Entry> {
+        let mut stays = None;
+        match entry.what.undo() {
+            Ok(Past::Back) => self.back.push(entry.what),
+            Ok(Past::Ended(processes)) => {
+                self.told.push(format!("ended {processes} processes of {}", entry.what));
+                self.back.push(entry.what);
+            }
+            Ok(Past::Left(why)) => {
+                self.told.push(why);
+                self.incomplete = true;
+            }
+            // It stays in the journal: the next latido tries again.
+            Err(error) => {
+                self.told.push(format!("{} could not be undone: {error:#}", entry.what));
+                self.incomplete = true;
+                stays = Some(entry);
+            }
+        }
+        crate::fault::point("agent");
+        stays
+    }
+}
+
+/// What became of something borrowed.
+enum Past {
+    /// It is as it was.
+    Back,
+    /// So many processes of a load had outlived it, and do so no longer.
+    Ended(usize),
+    /// Left alone, and why.
+    Left(String),
+}
+
+impl Borrowed {
+    /// Puts it back.
+    fn undo(&self) -> Result<Past> {
+        match self {
+            Self::Load { mark, .. } => {
+                let ended = end_marked(mark)?;
+                // Its directory is nobody's now.
+                crate::loading::scratch::sweep();
+                Ok(if ended == 0 { Past::Back } else { Past::Ended(ended) })
+            }
+            Self::Setting { tuning, root, change } => {
+                let root = root.as_ref().map_or_else(Root::default, Root::new);
+                Ok(match change.undo(&root)? {
+                    Undone::Back => Past::Back,
+                    Undone::Left(why) => Past::Left(format!("tuning {tuning}: {why}")),
+                })
+            }
+        }
+    }
+}

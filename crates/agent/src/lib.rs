@@ -1,0 +1,21 @@
+//! What runs on the machine under test: probes, loads and tunings, the processes that carry them, and whatever puts the
+//! machine back as it was.
+#![forbid(unsafe_code)]
+
+pub mod catalogue;
+pub mod check;
+pub mod fault;
+#[cfg(test)]
+mod fixture;
+pub mod journal;
+pub mod load;
+pub mod loading;
+pub mod machine;
+pub mod measure;
+pub mod measuring;
+pub mod probe;
+pub mod role;
+pub mod setting;
+pub mod step;
+pub mod supervise;
+pub mod tuning;

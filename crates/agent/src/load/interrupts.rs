@@ -1,0 +1,159 @@
+//! `interrupts`: a storm of timers on every CPU.
+
+use super::rt_interference;
+use crate::loading::{
+    Launch, Load, Surroundings,
+    work::{self, Work},
+};
+use crate::machine;
+use anyhow::{Context, Result, ensure};
+use latido_model::{
+    cpus::CpuSet,
+    registry::{self, Def},
+};
+use latido_sys::sched;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The list entry.
+pub const DEF: Def<dyn Load> = Def {
+    name: "interrupts",
+    about: "a storm of timer interrupts: many timers on every CPU",
+    help: "\
+On each CPU several threads, each woken by a timer of its own again and again: every expiry that finds no other near it
+is an interrupt of that CPU, and a wake-up. CPUs that are kept free (isolcpus, isolated partitions) are not entered.
+
+Options:
+  rate     expiries a second of each timer, 1 to 100000; default 2000
+  timers   on each CPU, 1 to 256; default 8
+  by       timerfd (default): periodic timers, which fall behind rather than slow down; nanosleep: a sleep after each
+  cpus     the CPUs; default every allowed one that is not isolated
+
+The record's `achieved` holds expiries (with timerfd also those that passed while a thread could not run), wakeups and
+elapsed_ns.",
+    main_option: Some("rate"),
+    new: |table| Ok(Box::new(checked(table)?)),
+};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Interrupts {
+    rate: u32,
+    timers: u32,
+    by: By,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpus: Option<CpuSet>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum By {
+    Timerfd,
+    Nanosleep,
+}
+
+impl Default for Interrupts {
+    fn default() -> Self {
+        Self { rate: 2000, timers: 8, by: By::Timerfd, cpus: None }
+    }
+}
+
+fn checked(table: toml::Table) -> Result<Interrupts> {
+    let load: Interrupts = registry::options(table)?;
+    ensure!((1..=100_000).contains(&load.rate), "`rate` is 1 to 100000 a second");
+    ensure!((1..=256).contains(&load.timers), "`timers` is 1 to 256");
+    Ok(load)
+}
+
+impl Load for Interrupts {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
+        let cpus = self.cpus.clone().unwrap_or_else(|| around.allowed.without(&rt_interference::isolated()));
+        ensure!(!cpus.is_empty(), "interrupts: every allowed CPU is isolated; name some with cpus=");
+        Ok(Some(work::own(DEF.name, &Self { cpus: Some(cpus), ..self.clone() })?))
+    }
+
+    fn bear(&self) -> Option<Result<()>> {
+        Some(self.work())
+    }
+}
+
+impl Interrupts {
+    /// Bears the load in this process until it is ended from outside.
+    fn work(&self) -> Result<()> {
+        let work = Work::of(&["expiries", "wakeups"]);
+        let cpus = self.cpus.clone().unwrap_or_else(machine::allowed_cpus);
+        let mut threads = Vec::new();
+        for cpu in cpus.iter() {
+            for _ in 0..self.timers {
+                let load = self.clone();
+                threads.push(work.thread(move |work| {
+                    sched::set_affinity(0, [cpu]).with_context(|| format!("interrupts: CPU {cpu}"))?;
+                    load.expire(work)
+                }));
+            }
+        }
+        work.go_on(threads)
+    }
+
+    fn expire(&self, work: &Work) -> Result<()> {
+        let period = Duration::from_nanos(1_000_000_000 / u64::from(self.rate));
+        if self.by == By::Nanosleep {
+            // Without it the kernel gathers sleeps that end within 50 us of each other.
+            let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+            while !work.is_over() {
+                std::thread::sleep(period);
+                work.add("expiries", 1);
+                work.add("wakeups", 1);
+            }
+            return Ok(());
+        }
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).context("timerfd_create")?;
+        let every = Timespec { tv_sec: period.as_secs().cast_signed(), tv_nsec: period.subsec_nanos().into() };
+        let times = Itimerspec { it_interval: every, it_value: every };
+        timerfd_settime(&timer, TimerfdTimerFlags::empty(), &times).context("timerfd_settime")?;
+        let mut expired = [0; 8];
+        while !work.is_over() {
+            rustix::io::read(&timer, &mut expired).context("reading a timer")?;
+            work.add("expiries", u64::from_ne_bytes(expired));
+            work.add("wakeups", 1);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused_before_anything_starts() {
+        for bad in ["rate = 0", "rate = 100001", "timers = 0", "by = \"hpet\"", "cpus = \"x\""] {
+            assert!(checked(bad.parse().unwrap()).is_err(), "{bad}");
+        }
+        let around = Surroundings { allowed: "0-1".parse().unwrap(), seed: 7 };
+        let launch = checked("cpus = \"1\"".parse().unwrap()).unwrap().launch(&around).unwrap().unwrap();
+        assert_eq!(launch.argv[2], "interrupts:by=timerfd,cpus=1,rate=2000,timers=8");
+    }
+
+    #[test]
+    fn timers_expire_by_either_way() {
+        for by in ["timerfd", "nanosleep"] {
+            let load = checked(format!("rate = 10000\nby = \"{by}\"").parse().unwrap()).unwrap();
+            let work = Work::of(&["expiries", "wakeups"]);
+            let thread = work.thread(move |work| load.expire(work));
+            while work.done("wakeups") < 50 {
+                std::thread::yield_now();
+            }
+            work.end();
+            thread.join().unwrap();
+            assert!(work.done("expiries") >= work.done("wakeups"), "{by}");
+        }
+    }
+}

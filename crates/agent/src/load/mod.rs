@@ -1,0 +1,69 @@
+//! What disturbs the machine while a probe runs: one file each and one line in [`LOADS`].
+
+mod archive;
+mod command;
+mod compile;
+mod compound_2008;
+mod cpu_memory_video;
+mod disk;
+mod interrupts;
+mod iperf3;
+mod memory;
+mod messaging;
+pub mod none;
+mod rt_interference;
+mod spin;
+mod stress_cpu;
+mod stress_ng;
+mod tree;
+mod udp_flood;
+mod udp_sink;
+mod video;
+
+use crate::loading::{Load, Parts, Surroundings};
+use anyhow::Result;
+use latido_model::{
+    cell::Item,
+    registry::{self, Def},
+};
+
+/// Every load.
+pub const LOADS: &[Def<dyn Load>] = &[
+    none::DEF,
+    stress_cpu::DEF,
+    spin::DEF,
+    stress_ng::DEF,
+    rt_interference::DEF,
+    video::DEF,
+    udp_flood::DEF,
+    udp_sink::DEF,
+    iperf3::DEF,
+    disk::DEF,
+    tree::DEF,
+    archive::DEF,
+    compile::DEF,
+    messaging::DEF,
+    memory::DEF,
+    interrupts::DEF,
+    cpu_memory_video::DEF,
+    compound_2008::DEF,
+    command::DEF,
+];
+
+/// The loads to start for the items of a cell, presets taken apart.
+///
+/// # Errors
+/// An item that is no load.
+pub fn parts(items: &[Item], around: &Surroundings) -> Result<Parts> {
+    let mut all = Parts::default();
+    for item in items {
+        match registry::build("load", LOADS, item)?.parts(around) {
+            Some(parts) => {
+                all.items.extend(parts.items);
+                all.skipped.extend(parts.skipped);
+            }
+            None => all.items.push(item.clone()),
+        }
+    }
+    Ok(all)
+}

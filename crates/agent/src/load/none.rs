@@ -1,0 +1,36 @@
+//! `none`: a load that is nothing, so that an idle machine is a level like any other.
+
+use crate::loading::{Launch, Load, Surroundings};
+use anyhow::Result;
+use latido_model::{
+    registry::{self, Def},
+    units::Ns,
+};
+use serde::{Deserialize, Serialize};
+
+/// The list entry.
+pub const DEF: Def<dyn Load> = Def {
+    name: "none",
+    about: "no load: the machine as it is",
+    help: "Starts nothing. The level to compare with.\n\nOptions: none.",
+    main_option: None,
+    new: |table| Ok(Box::new(registry::options::<Nothing>(table)?)),
+};
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+impl Load for Nothing {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn launch(&self, _around: &Surroundings) -> Result<Option<Launch>> {
+        Ok(None)
+    }
+
+    fn settle(&self) -> Ns {
+        Ns(0)
+    }
+}

@@ -1,0 +1,241 @@
+//! `rt-interference`: rivals of every real-time priority on every CPU, as in the scheduling-latency study.
+
+use crate::machine;
+use crate::{
+    loading::{Launch, Load, Surroundings, account},
+    machine::Root,
+};
+use anyhow::{Context, Result, ensure};
+use latido_model::{
+    cpus::CpuSet,
+    registry::{self, Def},
+    units::Ns,
+};
+use latido_sys::{
+    clock::{self, Clock::Monotonic},
+    sched::{self, Policy},
+};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    thread,
+    time::Duration,
+};
+
+/// The list entry.
+pub const DEF: Def<dyn Load> = Def {
+    name: "rt-interference",
+    about: "three real-time rivals on each CPU, low, middle and high: busy for 17 ms, asleep for 100 ms",
+    help: "\
+On every CPU that it may enter three SCHED_FIFO threads, each busy for a while of its own processor time and then
+asleep, so that a measured task of middle priority always has a rival above it, except on a CPU that is kept free for
+it: isolated CPUs (isolcpus, isolated cpuset partitions) are never entered.
+
+Options:
+  busy     processor time of each burst; default 17ms
+  idle     sleep between two bursts; default 100ms
+  low, middle, high   the priorities; default 10, 50, 90
+  cpus     the CPUs; default every allowed one that is not isolated
+  seed     of the moments at which the threads begin; default the cell's
+
+The record's `achieved` holds busy_ns (processor time of all bursts), bursts, elapsed_ns, and stalled_ns: how much
+longer the bursts of the highest priority took than they ran, which is throttling, interrupts or stolen time. The
+real-time throttle as it is set stands in the load's note. Needs the right to real-time priority.
+From the scheduling-latency study (2019), measurement 6.",
+    main_option: Some("busy"),
+    new: |table| Ok(Box::new(checked(table)?)),
+};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Interference {
+    busy: Ns,
+    idle: Ns,
+    low: u8,
+    middle: u8,
+    high: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpus: Option<CpuSet>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+}
+
+impl Default for Interference {
+    fn default() -> Self {
+        Self {
+            busy: Ns::from_millis(17),
+            idle: Ns::from_millis(100),
+            low: 10,
+            middle: 50,
+            high: 90,
+            cpus: None,
+            seed: None,
+        }
+    }
+}
+
+fn checked(table: toml::Table) -> Result<Interference> {
+    let load: Interference = registry::options(table)?;
+    ensure!(load.busy.0 > 0 && load.busy <= Ns::from_secs(1), "`busy` is above 0 and at most 1s");
+    ensure!((Ns::from_millis(1)..=Ns::from_secs(60)).contains(&load.idle), "`idle` is 1ms to 60s");
+    ensure!(
+        1 <= load.low && load.low <= load.middle && load.middle <= load.high && load.high <= 99,
+        "priorities are 1 to 99 and rise: low <= middle <= high"
+    );
+    // Three bursts in a row must leave the machine to others in between.
+    ensure!(
+        load.idle.0 >= load.busy.0,
+        "`idle` must be at least `busy`: three threads a CPU would take the machine from everybody else"
+    );
+    Ok(load)
+}
+
+impl Load for Interference {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
+        let own = std::env::current_exe().context("cannot find latido's own file to start the load")?;
+        let free = around.allowed.without(&isolated());
+        let cpus = self.cpus.clone().unwrap_or(free);
+        ensure!(!cpus.is_empty(), "rt-interference: every allowed CPU is isolated; name some with cpus=");
+        let word = format!(
+            "rt-interference:busy={},idle={},low={},middle={},high={},seed={},cpus={cpus}",
+            self.busy,
+            self.idle,
+            self.low,
+            self.middle,
+            self.high,
+            self.seed.unwrap_or(around.seed),
+        );
+        let argv = vec![own.to_string_lossy().into_owned(), "load".into(), word];
+        let share = 300.0 * self.busy.0 as f64 / (self.busy.0 + self.idle.0) as f64;
+        let note = format!("rivals ask for {share:.0} % of each of the CPUs {cpus}; {}", throttle());
+        Ok(Some(Launch { version: Some(env!("CARGO_PKG_VERSION").into()), note: Some(note), ..Launch::of(argv) }))
+    }
+
+    fn bear(&self) -> Option<Result<()>> {
+        Some(bear(self))
+    }
+}
+
+/// CPUs that the machine keeps for somebody: nobody may wander in there.
+pub(super) fn isolated() -> CpuSet {
+    let mut kept = CpuSet::default();
+    // isolcpus=; the isolated partitions of cgroup v2, listed in its root (cgroup-v2.rst, cpuset.cpus.isolated).
+    for path in ["/sys/devices/system/cpu/isolated", "/sys/fs/cgroup/cpuset.cpus.isolated"] {
+        let list = fs::read_to_string(path).unwrap_or_default();
+        if let Ok(cpus) = list.trim().parse::<CpuSet>() {
+            kept = kept.iter().chain(cpus.iter()).collect();
+        }
+    }
+    kept
+}
+
+/// How the real-time throttle is set, in words.
+fn throttle() -> String {
+    let realtime = machine::read(&Root::default()).realtime;
+    match (realtime.runtime_us, realtime.period_us) {
+        (Some(-1), _) => "the real-time throttle is off".into(),
+        (Some(runtime), Some(period)) => format!("the real-time throttle leaves them {runtime} of {period} us"),
+        _ => "the real-time throttle could not be read".into(),
+    }
+}
+
+/// What all threads did so far.
+#[derive(Default)]
+struct Done {
+    busy_ns: AtomicU64,
+    bursts: AtomicU64,
+    stalled_ns: AtomicU64,
+    refused: Mutex<Option<String>>,
+}
+
+/// Bears the load in this process until it is ended from outside.
+fn bear(load: &Interference) -> Result<()> {
+    let done = Arc::new(Done::default());
+    let cpus = load.cpus.clone().unwrap_or_else(|| machine::allowed_cpus().without(&isolated()));
+    let mut random = ChaCha8Rng::seed_from_u64(load.seed.unwrap_or(1));
+    for cpu in cpus.iter() {
+        for prio in [load.low, load.middle, load.high] {
+            let begin = Duration::from_nanos(random.random_range(0..=load.busy.0 + load.idle.0));
+            let (busy, idle, top) = (load.busy.0, load.idle.as_duration(), prio == load.high);
+            let done = Arc::clone(&done);
+            thread::spawn(move || rival(cpu, prio, begin, busy, idle, top, &done));
+        }
+    }
+    let started = Monotonic.now();
+    loop {
+        thread::sleep(Duration::from_millis(100));
+        if let Some(why) = done.refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            anyhow::bail!("{why}");
+        }
+        account::tell(&[
+            ("elapsed_ns", Monotonic.now().saturating_sub(started)),
+            ("busy_ns", done.busy_ns.load(Relaxed)),
+            ("bursts", done.bursts.load(Relaxed)),
+            ("stalled_ns", done.stalled_ns.load(Relaxed)),
+        ])?;
+    }
+}
+
+/// One rival, for ever.
+fn rival(cpu: u32, prio: u8, begin: Duration, busy: u64, idle: Duration, top: bool, done: &Done) {
+    let scheduling = latido_model::cell::Scheduling::Fifo { prio };
+    let asked = sched::set_affinity(0, [cpu]).and_then(|()| sched::set_policy(0, Policy::Fifo { prio }, false));
+    if let Err(error) = asked {
+        let why = crate::measure::permission::explain(scheduling, error);
+        *done.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("CPU {cpu}: {why}"));
+        return;
+    }
+    thread::sleep(begin);
+    loop {
+        let (wall, cpu_time) = (Monotonic.now(), clock::thread_cpu_ns());
+        let mut ran = 0;
+        while ran < busy {
+            ran = clock::thread_cpu_ns().saturating_sub(cpu_time);
+        }
+        let took = Monotonic.now().saturating_sub(wall);
+        done.busy_ns.fetch_add(ran, Relaxed);
+        done.bursts.fetch_add(1, Relaxed);
+        if top {
+            done.stalled_ns.fetch_add(took.saturating_sub(ran), Relaxed);
+        }
+        thread::sleep(idle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(text: &str) -> Result<Box<dyn Load>> {
+        (DEF.new)(text.parse::<toml::Table>().unwrap())
+    }
+
+    #[test]
+    fn nonsense_is_refused_before_anything_starts() {
+        for bad in
+            ["busy = \"0ns\"", "idle = \"5ms\"", "low = 60", "high = 100", "low = 0", "busy = \"2s\"", "rivals = 1"]
+        {
+            assert!(build(bad).is_err(), "{bad}");
+        }
+        assert!(build("busy = \"5ms\"\nidle = \"20ms\"\ncpus = \"0\"").is_ok());
+    }
+
+    #[test]
+    fn the_command_names_everything() {
+        let around = Surroundings { allowed: "0-1".parse().unwrap(), seed: 7 };
+        let launch = build("cpus = \"1\"").unwrap().launch(&around).unwrap().unwrap();
+        let word = "rt-interference:busy=17ms,idle=100ms,low=10,middle=50,high=90,seed=7,cpus=1";
+        assert_eq!(launch.argv.last().unwrap(), word);
+        assert!(launch.note.unwrap().contains("44 % of each of the CPUs 1"));
+    }
+}

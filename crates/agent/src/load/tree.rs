@@ -1,0 +1,187 @@
+//! `tree`: find and grep through a tree of C source, or through a directory that is there.
+
+use crate::loading::{
+    Launch, Load, Surroundings,
+    scratch::{Scratch, filesystem},
+    source,
+    work::{self, Work, program},
+};
+use anyhow::{Context, Result, ensure};
+use latido_model::registry::{self, Def};
+use serde::{Deserialize, Serialize};
+use std::{
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+/// The list entry.
+pub const DEF: Def<dyn Load> = Def {
+    name: "tree",
+    about: "find and grep through a tree of source files, again and again",
+    help: "\
+Runs `find DIR -name PATTERN -exec grep -c WORD {} +` again and again: many small files opened, read and searched, many
+short processes. The tree is made first (C source, seeded) in the directory for temporary files ($TMPDIR, else /tmp) and
+removed afterwards; or it is one of yours, which is only read, on its own file system alone.
+
+Options:
+  files     of the tree, 1 to 20000, of about 4 KiB each; default 1000
+  path      a directory of yours to search instead, for example /usr/src
+  pattern   which files are searched (as -name of find); default *.c, and * in a directory of yours
+  word      what grep looks for; default a word that is in about one made file of four
+  seed      of the tree; default the cell's
+
+The record's `achieved` holds passes, files (searched), lines (found) and elapsed_ns. Needs find and grep. One of the
+loads of the interrupt-determinism study (2008).",
+    main_option: Some("files"),
+    new: |table| Ok(Box::new(checked(table)?)),
+};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Tree {
+    files: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pattern: Option<String>,
+    word: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Self { files: 1000, path: None, pattern: None, word: source::NEEDLE.into(), seed: None }
+    }
+}
+
+/// Functions of a file: about 4 KiB.
+const FUNCTIONS: u32 = 10;
+
+fn checked(table: toml::Table) -> Result<Tree> {
+    let tree: Tree = registry::options(table)?;
+    ensure!((1..=20_000).contains(&tree.files), "`files` is 1 to 20000");
+    ensure!(!tree.word.is_empty() && !tree.word.contains('\n'), "`word` is something to look for, in one line");
+    ensure!(tree.path.as_deref().is_none_or(Path::is_absolute), "`path` is a whole path, from /");
+    Ok(tree)
+}
+
+impl Load for Tree {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
+        let version = work::versions(&["find", "grep"])?;
+        if let Some(path) = &self.path {
+            ensure!(path.is_dir(), "tree: there is no directory {}", path.display());
+        }
+        let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), ..self.clone() };
+        let note = if self.path.is_none() { memory_note(DEF.name) } else { None };
+        let place = self.path.as_deref().unwrap_or(Path::new("DIR"));
+        let commands = vec![format!("find {}", self.arguments(place).join(" "))];
+        Ok(Some(Launch { version: Some(version), note, commands, ..work::own(DEF.name, &asked)? }))
+    }
+
+    fn bear(&self) -> Option<Result<()>> {
+        Some(self.work())
+    }
+}
+
+/// What a person should know of the directory for temporary files.
+pub(super) fn memory_note(load: &str) -> Option<String> {
+    let dir = std::env::temp_dir();
+    let kind = filesystem(&dir).filter(|kind| kind == "tmpfs" || kind == "ramfs")?;
+    Some(format!("{load}: {} is memory ({kind}): no disk is at work; TMPDIR names another", dir.display()))
+}
+
+impl Tree {
+    /// Bears the load in this process until it is ended from outside.
+    fn work(&self) -> Result<()> {
+        let mut scratch = None;
+        let dir = match &self.path {
+            Some(path) => path.clone(),
+            None => {
+                let made = Scratch::new(u64::from(self.files) * source::length(FUNCTIONS))?;
+                source::write(made.path(), self.files, FUNCTIONS, self.seed.unwrap_or(1))?;
+                scratch.insert(made).path().to_path_buf()
+            }
+        };
+        let work = Work::of(&["passes", "files", "lines"]);
+        let tree = self.clone();
+        let thread = work.thread(move |work| {
+            while !work.is_over() {
+                tree.pass(&dir, work)?;
+            }
+            Ok(())
+        });
+        // The tree goes when the search has ended.
+        let result = work.go_on(vec![thread]);
+        drop(scratch);
+        result
+    }
+
+    fn pattern(&self) -> &str {
+        self.pattern.as_deref().unwrap_or(if self.path.is_some() { "*" } else { "*.c" })
+    }
+
+    /// What find is told.
+    fn arguments(&self, dir: &Path) -> Vec<String> {
+        let dir = dir.to_string_lossy();
+        let before = [&dir, "-xdev", "-type", "f", "-name", self.pattern(), "-exec", "grep", "-s", "-c", "-H", "-F"];
+        before.into_iter().chain(["-e", &self.word, "{}", "+"]).map(String::from).collect()
+    }
+
+    fn pass(&self, dir: &Path, work: &Work) -> Result<()> {
+        let name = self.pattern();
+        let mut find =
+            program("find").args(self.arguments(dir)).stdout(Stdio::piped()).spawn().context("tree: find")?;
+        let mut searched = 0;
+        for line in BufReader::new(find.stdout.take().context("tree: find has no output")?).split(b'\n') {
+            // grep -c prints `path:number` for each file.
+            let line = line.context("tree: reading what find prints")?;
+            let digits = line.rsplit(|byte| *byte == b':').next().unwrap_or_default();
+            let found = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+            searched += 1;
+            work.add("files", 1);
+            work.add("lines", found);
+        }
+        // Statuses tell only that nothing was found or that some file is not ours to read.
+        let status = find.wait().context("tree: find")?;
+        ensure!(searched > 0, "tree: find {} searched no file named {name} ({status})", dir.display());
+        work.add("passes", 1);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused_before_anything_starts() {
+        for bad in ["files = 0", "files = 20001", "word = \"\"", "path = \"src\"", "depth = 3"] {
+            assert!(checked(bad.parse().unwrap()).is_err(), "{bad}");
+        }
+    }
+
+    /// A pass searches each file once and finds what is there, in a directory that is only read.
+    #[test]
+    fn a_pass_counts_files_and_lines() {
+        if work::versions(&["find", "grep"]).is_err() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a:b.c"), "needle\nneedle\nhay\n").unwrap();
+        std::fs::write(dir.path().join("c.c"), "hay\n").unwrap();
+        std::fs::write(dir.path().join("d.txt"), "needle\n").unwrap();
+        let text = format!("path = {:?}\npattern = \"*.c\"\nword = \"needle\"", dir.path());
+        let tree = checked(text.parse().unwrap()).unwrap();
+        let work = Work::of(&["passes", "files", "lines"]);
+        tree.pass(dir.path(), &work).unwrap();
+        assert_eq!((work.done("passes"), work.done("files"), work.done("lines")), (1, 2, 2));
+        let nothing = checked("word = \"x\"\npattern = \"*.rs\"".parse().unwrap()).unwrap();
+        assert!(nothing.pass(dir.path(), &work).is_err(), "a search of nothing is no load");
+    }
+}

@@ -1,0 +1,179 @@
+//! What a load says it did: cumulative counts, printed now and then, of which the record keeps the measured part.
+
+use super::{metrics, rates::Seconds};
+use latido_model::record::Rate;
+use latido_sys::clock::Clock::Monotonic;
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Read, Write},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// Cumulative counts since the start of the load, by name. `elapsed_ns` is the load's own clock, for rates.
+pub type Counts = BTreeMap<String, i64>;
+
+/// How a line of counts begins; everything else that the program prints is its own business.
+const MARK: &str = "latido-load ";
+
+/// The most counts and the longest name that are believed.
+const MOST: usize = 64;
+
+/// Prints the counts for whoever started this load.
+///
+/// # Errors
+/// Nobody listens any more.
+pub fn tell(counts: &[(&str, u64)]) -> std::io::Result<()> {
+    let mut line = String::from(MARK);
+    for (name, count) in counts {
+        line.push_str(&format!("{name}={count} "));
+    }
+    line.push('\n');
+    std::io::stdout().lock().write_all(line.as_bytes())
+}
+
+/// The listening end.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    told: Arc<Mutex<Told>>,
+}
+
+/// What was heard so far.
+#[derive(Debug, Default)]
+struct Told {
+    latest: Counts,
+    /// The seconds since the measurement began.
+    seconds: Option<Seconds>,
+    /// What the program told at its end.
+    at_the_end: BTreeMap<String, Rate>,
+    /// Whether it told its last.
+    over: bool,
+}
+
+/// How a program tells what it did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// By lines of counts now and then.
+    #[default]
+    Lines,
+    /// As stress-ng, at its end alone.
+    StressNg,
+}
+
+impl Account {
+    /// Listens to what a load prints until it ends.
+    pub fn of(output: impl Read + Send + 'static, manner: Manner) -> Self {
+        let account = Self::default();
+        let listener = account.clone();
+        std::thread::spawn(move || {
+            match manner {
+                Manner::Lines => follow(output, |counts| listener.hear(counts)),
+                Manner::StressNg => {
+                    let rates = metrics::rates(output);
+                    listener.told().at_the_end = rates;
+                }
+            }
+            listener.told().over = true;
+        });
+        account
+    }
+
+    /// The last counts in what a load printed.
+    pub fn read(output: impl Read) -> Counts {
+        let mut last = Counts::new();
+        follow(output, |counts| last = counts);
+        last
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hear(&self, counts: Counts) {
+        let mut told = self.told();
+        if let Some(seconds) = &mut told.seconds {
+            seconds.tell(&counts, Monotonic.now());
+        }
+        told.latest = counts;
+    }
+
+    /// The counts last told.
+    pub fn now(&self) -> Counts {
+        self.told().latest.clone()
+    }
+
+    /// From now on it is measured.
+    pub fn start(&self) {
+        self.told().seconds = Some(Seconds::default());
+    }
+
+    /// What was done a second since [`Account::start`]; it is not measured any more.
+    pub fn rates(&self) -> BTreeMap<String, Rate> {
+        let seconds = self.told().seconds.take();
+        seconds.map(|seconds| seconds.rates(Monotonic.now())).unwrap_or_default()
+    }
+
+    /// What the program told at its end, if that comes within the time.
+    pub fn at_the_end(&self, patience: Duration) -> BTreeMap<String, Rate> {
+        let give_up = Instant::now() + patience;
+        while !self.told().over && Instant::now() < give_up {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.told().at_the_end.clone()
+    }
+}
+
+/// Calls for the counts of every line that has some, until the end.
+fn follow(output: impl Read, mut each: impl FnMut(Counts)) {
+    let mut lines = BufReader::new(output);
+    let mut line = Vec::new();
+    // A program that never ends its line must not fill the memory.
+    while let Ok(1..) = lines.by_ref().take(4096).read_until(b'\n', &mut line) {
+        parse(&String::from_utf8_lossy(&line)).into_iter().for_each(&mut each);
+        line.clear();
+    }
+}
+
+/// What was counted between two moments; a count that was not told at the first began at 0.
+pub fn between(before: &Counts, after: &Counts) -> Counts {
+    let since =
+        |(name, count): (&String, &i64)| (name.clone(), count.saturating_sub(before.get(name).copied().unwrap_or(0)));
+    after.iter().map(since).collect()
+}
+
+fn parse(line: &str) -> Option<Counts> {
+    let pair = |word: &str| {
+        let (name, count) = word.split_once('=')?;
+        let plain = (1..=MOST).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        Some((name.to_string(), count.parse().ok().filter(|_| plain)?))
+    };
+    line.strip_prefix(MARK)?.split_whitespace().take(MOST).map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(pairs: &[(&str, i64)]) -> Counts {
+        pairs.iter().map(|(name, count)| ((*name).to_string(), *count)).collect()
+    }
+
+    #[test]
+    fn the_last_whole_line_counts() {
+        let output = "frame=3\nlatido-load busy_ns=5 bursts=1 \nnoise\nlatido-load busy_ns=17 bursts=2 \n";
+        let account = Account::of(output.as_bytes(), Manner::Lines);
+        let expected = counts(&[("busy_ns", 17), ("bursts", 2)]);
+        while account.now() != expected {
+            std::thread::yield_now();
+        }
+        assert_eq!(between(&counts(&[("busy_ns", 5)]), &expected), counts(&[("busy_ns", 12), ("bursts", 2)]));
+    }
+
+    #[test]
+    fn junk_is_not_believed() {
+        for junk in ["latido-load busy", "latido-load busy=x", "latido-load a b=1", "latido-load ../x=1", "busy=1"] {
+            assert_eq!(parse(junk), None, "{junk}");
+        }
+        assert_eq!(parse("latido-load \n"), Some(Counts::new()));
+    }
+}

@@ -1,0 +1,176 @@
+//! From what a load tells of itself to rates: their means, and the slowest and fastest of their seconds.
+
+use super::account::Counts;
+use latido_model::record::Rate;
+use std::collections::BTreeMap;
+
+/// The count that is the load's own clock, in ns.
+pub const ELAPSED: &str = "elapsed_ns";
+
+/// The shortest time of which a slowest and a fastest are told.
+const SECOND: u64 = 1_000_000_000;
+
+/// How far the load's clock may stay behind ours before it is not believed: a load that says nothing stands still.
+const SILENCE: u64 = SECOND;
+
+/// What was told, and when it arrived by our own clock, in ns.
+#[derive(Clone, Debug)]
+struct Moment {
+    counts: Counts,
+    at_ns: u64,
+}
+
+/// The reports of a load from one moment on.
+#[derive(Clone, Debug, Default)]
+pub struct Seconds {
+    first: Option<Moment>,
+    last: Option<Moment>,
+    /// Begin and end of the last whole second; what follows it at the end is too short for one and belongs to it.
+    second: Option<(Moment, Moment)>,
+    extremes: BTreeMap<String, (f64, f64)>,
+}
+
+impl Seconds {
+    /// A report arrived.
+    pub fn tell(&mut self, counts: &Counts, at_ns: u64) {
+        let now = Moment { counts: counts.clone(), at_ns };
+        let first = &*self.first.get_or_insert_with(|| now.clone());
+        let begin = self.second.as_ref().map_or(first, |(_, end)| end);
+        if span(begin, &now) >= SECOND {
+            let next = (begin.clone(), now.clone());
+            if let Some((begin, end)) = self.second.replace(next) {
+                self.note(&begin, &end);
+            }
+        }
+        self.last = Some(now);
+    }
+
+    fn note(&mut self, begin: &Moment, end: &Moment) {
+        for (name, rate) in between(begin, end, span(begin, end)) {
+            let (low, high) = self.extremes.entry(name).or_insert((rate, rate));
+            (*low, *high) = (low.min(rate), high.max(rate));
+        }
+    }
+
+    /// The rates until now; none where less than two reports arrived.
+    pub fn rates(mut self, at_ns: u64) -> BTreeMap<String, Rate> {
+        // Whoever fell silent did nothing more, as far as anybody knows.
+        if let Some(last) = self.last.take() {
+            self.tell(&last.counts, at_ns);
+        }
+        let (Some(first), Some(last)) = (self.first.take(), self.last.take()) else { return BTreeMap::new() };
+        if let Some((begin, _)) = self.second.take() {
+            self.note(&begin, &last);
+        }
+        let over_ns = span(&first, &last);
+        let rate = |(name, mean): (String, f64)| {
+            let extremes = self.extremes.get(&name);
+            let (slowest, fastest) = (extremes.map(|(low, _)| round(*low)), extremes.map(|(_, high)| round(*high)));
+            (name, Rate { mean: round(mean), slowest, fastest, over_ns, whole_life: false })
+        };
+        between(&first, &last, over_ns).into_iter().map(rate).collect()
+    }
+}
+
+/// The time between two reports in ns: by the load's clock, or by ours where it has none or fell behind.
+fn span(from: &Moment, to: &Moment) -> u64 {
+    let ours = to.at_ns.saturating_sub(from.at_ns);
+    let clock = |moment: &Moment| moment.counts.get(ELAPSED).copied();
+    match clock(from).zip(clock(to)).and_then(|(from, to)| u64::try_from(to.saturating_sub(from)).ok()) {
+        Some(theirs) if ours <= theirs.saturating_add(SILENCE) => theirs,
+        _ => ours,
+    }
+}
+
+/// Rates per second of everything that was told at both moments; a count that ran backwards was not believed.
+fn between(from: &Moment, to: &Moment, span: u64) -> Vec<(String, f64)> {
+    if span == 0 {
+        return Vec::new();
+    }
+    let seconds = span as f64 / SECOND as f64;
+    let of = |(name, count): (&String, &i64)| {
+        let more = count.checked_sub(from.counts.get(name).copied().unwrap_or(0)).filter(|more| *more >= 0)?;
+        (name != ELAPSED).then(|| (name.clone(), more as f64 / seconds))
+    };
+    to.counts.iter().filter_map(of).collect()
+}
+
+/// To millionths: more is noise.
+pub fn round(rate: f64) -> f64 {
+    if rate.abs() < 1e9 { (rate * 1e6).round() / 1e6 } else { rate.round() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn counts(work: i64, elapsed_ms: Option<u64>) -> Counts {
+        let mut counts = Counts::from([("work".to_string(), work)]);
+        if let Some(ms) = elapsed_ms {
+            counts.insert(ELAPSED.into(), (ms * MS).cast_signed());
+        }
+        counts
+    }
+
+    /// Ten reports a second of a load that does 1000 a second and half of it in the fourth and fifth.
+    fn collapsing(own_clock: bool) -> Seconds {
+        let mut seconds = Seconds::default();
+        let mut work = 5000;
+        for tenth in 0..=80 {
+            let ms = tenth * 100;
+            seconds.tell(&counts(work, own_clock.then_some(700 + ms)), (9000 + ms) * MS);
+            work += if (30..50).contains(&tenth) { 50 } else { 100 };
+        }
+        seconds
+    }
+
+    #[test]
+    fn a_load_that_collapses_for_a_while_shows() {
+        for own_clock in [true, false] {
+            let rate = collapsing(own_clock).rates(17_000 * MS)["work"];
+            assert_eq!((rate.mean, rate.slowest, rate.fastest), (875.0, Some(500.0), Some(1000.0)));
+            assert_eq!((rate.over_ns, rate.whole_life), (8000 * MS, false));
+        }
+    }
+
+    #[test]
+    fn silence_is_no_work() {
+        let rate = collapsing(true).rates(25_000 * MS)["work"];
+        assert_eq!((rate.mean, rate.slowest, rate.over_ns), (437.5, Some(0.0), 16_000 * MS));
+        // Also of a load that goes on telling the same by a clock that stands.
+        let mut stuck = collapsing(true);
+        for ms in 17_000..25_000 {
+            stuck.tell(&counts(12_000, Some(8700)), ms * MS);
+        }
+        assert_eq!(stuck.rates(25_000 * MS)["work"].slowest, Some(0.0));
+    }
+
+    /// The end that makes no whole second counts too: no mean below the slowest second.
+    #[test]
+    fn seconds_cover_everything() {
+        let mut seconds = Seconds::default();
+        for (work, ms) in [(0, 0), (1000, 1000), (1050, 1900)] {
+            seconds.tell(&counts(work, Some(ms)), ms * MS);
+        }
+        let rate = seconds.rates(1900 * MS)["work"];
+        assert_eq!((rate.slowest, rate.fastest), (Some(rate.mean), Some(rate.mean)));
+    }
+
+    #[test]
+    fn what_was_not_told_has_no_rate() {
+        assert!(Seconds::default().rates(5).is_empty());
+        let mut once = Seconds::default();
+        once.tell(&counts(5, Some(1)), 1);
+        assert!(once.rates(1).is_empty());
+        // Too short for a slowest second, and a count that ran backwards.
+        let mut short = Seconds::default();
+        short.tell(&counts(9, Some(0)), 0);
+        short.tell(&counts(5, Some(500)), 500 * MS);
+        assert!(short.clone().rates(500 * MS).is_empty());
+        short.tell(&counts(19, Some(500)), 500 * MS);
+        let rate = short.rates(500 * MS)["work"];
+        assert_eq!((rate.mean, rate.slowest), (20.0, None));
+    }
+}

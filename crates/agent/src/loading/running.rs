@@ -1,0 +1,268 @@
+//! A load at work: the guard that starts it, looks after it and ends it with all its descendants.
+
+use super::{
+    Launch, Load, Surroundings,
+    account::{self, Account, Counts, Manner},
+    orphans, scratch,
+};
+use crate::journal::{self, Borrowed, Journal, MARK};
+use anyhow::{Context, Result};
+use latido_model::{
+    cell::Item,
+    record::{LoadRecord, Rate},
+};
+use latido_sys::process;
+use signal_hook::consts::SIGKILL;
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Read,
+    os::unix::process::ExitStatusExt,
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+/// How much of a load's error output is kept, to say why it died.
+const TAIL: usize = 2048;
+
+/// How long a load may take to end by itself before it is killed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long where it then tells what it did: a machine full of its processes takes long to end them.
+const LONG_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A started load. Dropping it ends it.
+#[derive(Debug)]
+pub struct Running {
+    item: Item,
+    launch: Launch,
+    process: Option<Process>,
+    died: Option<String>,
+    at_start: Usage,
+    at_end: Usage,
+    rates: BTreeMap<String, Rate>,
+}
+
+/// What the load had used and done at one moment.
+#[derive(Debug, Default)]
+struct Usage {
+    cpu_ns: Option<u64>,
+    counts: Counts,
+}
+
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    mark: String,
+    tail: Arc<Mutex<Vec<u8>>>,
+    account: Account,
+}
+
+impl Running {
+    /// Journals (where there is a journal) and starts a load in a process group of its own, in this session (a session of its own would be
+    /// scheduled apart by autogroup and decide comparisons of time-sharing tasks).
+    ///
+    /// # Errors
+    /// The program is missing or does not start, with the remedy.
+    pub fn start(load: &dyn Load, name: &str, around: &Surroundings, journal: Option<&mut Journal>) -> Result<Self> {
+        let item = Item { name: name.into(), options: load.options() };
+        let Some(launch) = load.launch(around)? else {
+            return Ok(Self::new(item, Launch::of(Vec::new()), None));
+        };
+        let mark = mark();
+        if let Some(journal) = journal {
+            journal.write(Borrowed::Load { mark: mark.clone(), argv: launch.argv.clone() })?;
+        }
+        let (program, arguments) = launch.argv.split_first().context("the load has no program")?;
+        let mut command = Command::new(program);
+        command.args(arguments).env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Should the supervisor be killed, the kernel ends the load's first process at once; the host finds the rest.
+        let manners =
+            process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: true, nice: None };
+        process::prepare(&mut command, manners);
+        let mut child = command.spawn().with_context(|| format!("load `{name}`: cannot start `{program}`"))?;
+        orphans::expect(child.id());
+        let tail = Arc::new(Mutex::new(Vec::new()));
+        if let Some(mut stderr) = child.stderr.take() {
+            let tail = Arc::clone(&tail);
+            std::thread::spawn(move || {
+                let mut buffer = [0; 1024];
+                while let Ok(n @ 1..) = stderr.read(&mut buffer) {
+                    let Ok(mut tail) = tail.lock() else { return };
+                    tail.extend_from_slice(&buffer[..n]);
+                    let surplus = tail.len().saturating_sub(TAIL);
+                    tail.drain(..surplus);
+                }
+            });
+        }
+        let account = child.stdout.take().map(|out| Account::of(out, launch.manner)).unwrap_or_default();
+        crate::fault::point("agent");
+        let process = Some(Process { child, mark, tail, account });
+        Ok(Self::new(item, launch, process))
+    }
+
+    fn new(item: Item, launch: Launch, process: Option<Process>) -> Self {
+        let (at_start, at_end) = (Usage::default(), Usage::default());
+        Self { item, launch, process, died: None, at_start, at_end, rates: BTreeMap::new() }
+    }
+
+    /// Looks whether it lives. Once dead, always dead.
+    pub fn alive(&mut self) -> bool {
+        if self.died.is_none()
+            && let Some(process) = &mut self.process
+            && let Ok(Some(status)) = process.child.try_wait()
+        {
+            // Its number may soon be another process's: from here on only the mark names what it left.
+            orphans::forget(process.child.id());
+            let how = match (status.code(), status.signal()) {
+                (Some(code), _) => format!("it exited with status {code}"),
+                (None, Some(signal)) => format!("it was ended by signal {signal}"),
+                (None, None) => "it ended".to_string(),
+            };
+            let tail = process.tail.lock().map(|t| String::from_utf8_lossy(&t).trim().to_string());
+            let said = tail.ok().filter(|t| !t.is_empty()).map(|t| format!(": {t}")).unwrap_or_default();
+            self.died = Some(format!("{how}{said}"));
+        }
+        self.died.is_none()
+    }
+
+    /// Why it died, if it did.
+    pub fn died(&self) -> Option<&str> {
+        self.died.as_deref()
+    }
+
+    /// Notes the processor time used so far: the measurement starts now.
+    pub fn measuring_starts(&mut self) {
+        if self.process.is_none() && self.died.is_some() {
+            return;
+        }
+        self.at_start = self.usage();
+        self.process.iter().for_each(|process| process.account.start());
+    }
+
+    /// Ends it before its time; the reason stands in the record, which keeps what it did until now.
+    pub fn end_early(&mut self, why: &str) {
+        if self.process.is_some() {
+            self.measuring_ends();
+            self.stop();
+            self.died.get_or_insert_with(|| format!("it was ended: {why}"));
+        }
+    }
+
+    /// Notes life and processor time: the measurement is over.
+    pub fn measuring_ends(&mut self) {
+        if self.process.is_none() && self.died.is_some() {
+            return;
+        }
+        self.alive();
+        self.at_end = self.usage();
+        if let Some(process) = &self.process {
+            self.rates = process.account.rates();
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        let counts = self.process.as_ref().map(|process| process.account.now()).unwrap_or_default();
+        Usage { cpu_ns: self.cpu_time(), counts }
+    }
+
+    /// The command; empty for a load that is nothing.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// What the record says of it.
+    pub fn record(&self) -> LoadRecord {
+        let used = self.at_end.cpu_ns.zip(self.at_start.cpu_ns).map(|(end, start)| end.saturating_sub(start));
+        LoadRecord {
+            item: self.item.clone(),
+            argv: self.launch.argv.clone(),
+            version: self.launch.version.clone(),
+            note: self.launch.note.clone(),
+            commands: self.launch.commands.clone(),
+            alive: self.died.is_none(),
+            died: self.died.clone(),
+            cpu_ns: used,
+            achieved: account::between(&self.at_start.counts, &self.at_end.counts),
+            rates: self.rates.clone(),
+            unaccounted: self.unaccounted(),
+        }
+    }
+
+    /// Why nobody knows how much it did; a load that is nothing did nothing.
+    fn unaccounted(&self) -> Option<String> {
+        if !self.rates.is_empty() || self.launch.argv.is_empty() {
+            return None;
+        }
+        Some(match self.launch.manner {
+            Manner::StressNg if self.process.is_some() => "stress-ng tells what it did at its end".into(),
+            Manner::StressNg => "stress-ng told nothing at its end".into(),
+            Manner::Lines => "the program did not tell what it did while measured".into(),
+        })
+    }
+
+    /// Processor time of all its processes, living and collected, in ns (steps of 10 ms).
+    fn cpu_time(&self) -> Option<u64> {
+        // After an early death the group's number may be another's.
+        let group = self.process.as_ref().filter(|_| self.died.is_none())?.child.id();
+        let mut ticks = 0;
+        for entry in fs::read_dir("/proc").ok()?.flatten() {
+            let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+            // proc_pid_stat(5): after the parenthesised name, field 3 is the state; 5 the group; 14-17 the times.
+            let Some((_, rest)) = stat.rsplit_once(')') else { continue };
+            let fields: Vec<&str> = rest.split_whitespace().collect();
+            let field = |number: usize| fields.get(number - 3).and_then(|f| f.parse::<u64>().ok());
+            if field(5) == Some(u64::from(group)) {
+                ticks += (14..=17).filter_map(field).sum::<u64>();
+            }
+        }
+        Some(ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)))
+    }
+
+    /// Ends it: politely first (stress-ng removes its files), then for good, with every descendant.
+    pub fn stop(&mut self) {
+        self.end(PATIENCE);
+    }
+
+    /// The same, but waits for what it tells at its end.
+    pub fn finish(&mut self) {
+        self.end(if self.launch.manner == Manner::StressNg { LONG_PATIENCE } else { PATIENCE });
+    }
+
+    fn end(&mut self, patience: Duration) {
+        let Some(mut process) = self.process.take() else { return };
+        let group = i32::try_from(process.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(group) = group.filter(|_| self.died.is_none()) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+            let give_up = Instant::now() + patience;
+            while Instant::now() < give_up && rustix::process::test_kill_process_group(group).is_ok() {
+                let _ = process.child.try_wait();
+                orphans::reap();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = process.child.wait();
+        orphans::forget(process.child.id());
+        // What would not end stays in the journal, which says so when it is settled.
+        let _ = journal::end_marked(&process.mark);
+        if self.launch.manner == Manner::StressNg {
+            self.rates = process.account.at_the_end(PATIENCE);
+        }
+        // What a load that had to be killed could not remove itself.
+        scratch::sweep();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A mark that no other load of this boot has: process id and the monotonic clock.
+fn mark() -> String {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    format!("{}-{}{:09}", std::process::id(), now.tv_sec, now.tv_nsec)
+}

@@ -1,0 +1,207 @@
+//! What the loads that latido bears itself share: counts told ten times a second, programs run, an orderly end.
+
+use super::{Launch, account, rates::ELAPSED};
+use anyhow::{Context, Result, bail};
+use latido_model::registry;
+use latido_sys::{clock::Clock::Monotonic, process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
+use std::{
+    process::{Command, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+/// What the threads of a load did so far, and whether they shall go on.
+#[derive(Debug)]
+pub struct Work {
+    counts: Vec<(&'static str, AtomicU64)>,
+    over: AtomicBool,
+    failed: Mutex<Option<String>>,
+}
+
+impl Work {
+    /// Nothing done yet of what these names count.
+    pub fn of(names: &[&'static str]) -> Arc<Self> {
+        let counts = names.iter().map(|name| (*name, AtomicU64::new(0))).collect();
+        Arc::new(Self { counts, over: AtomicBool::new(false), failed: Mutex::new(None) })
+    }
+
+    /// So much more was done. A name that is not counted is ignored.
+    pub fn add(&self, name: &str, more: u64) {
+        if let Some((_, count)) = self.counts.iter().find(|(known, _)| *known == name) {
+            count.fetch_add(more, Relaxed);
+        }
+    }
+
+    /// How much of it was done.
+    #[cfg(test)]
+    pub fn done(&self, name: &str) -> u64 {
+        self.counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| count.load(Relaxed))
+    }
+
+    /// Whether it is time to end.
+    pub fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
+    }
+
+    /// Asks all threads to end.
+    pub fn end(&self) {
+        self.over.store(true, Relaxed);
+    }
+
+    /// A thread that works until the end. Its error ends the load.
+    pub fn thread(self: &Arc<Self>, body: impl FnOnce(&Self) -> Result<()> + Send + 'static) -> JoinHandle<()> {
+        let work = Arc::clone(self);
+        thread::spawn(move || {
+            let result = body(&work);
+            // What went wrong because of the end is none of the load's failures.
+            if let (Err(error), false) = (result, work.is_over()) {
+                *work.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{error:#}"));
+            }
+        })
+    }
+
+    /// Tells the counts until somebody ends the load, then waits for its threads.
+    ///
+    /// # Errors
+    /// A thread's error, or nobody listens any more.
+    pub fn go_on(&self, threads: Vec<JoinHandle<()>>) -> Result<()> {
+        let ended = Arc::new(AtomicBool::new(false));
+        for signal in [SIGTERM, SIGINT, SIGHUP] {
+            signal_hook::flag::register(signal, Arc::clone(&ended)).context("cannot wait for a signal")?;
+        }
+        let started = Monotonic.now();
+        let result = loop {
+            thread::sleep(Duration::from_millis(100));
+            if ended.load(Relaxed) {
+                break Ok(());
+            }
+            if let Some(why) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                break Err(anyhow::anyhow!(why));
+            }
+            let mut told: Vec<_> = self.counts.iter().map(|(name, count)| (*name, count.load(Relaxed))).collect();
+            // A load whose counts come at moments of their own counts the time between them itself.
+            if !told.iter().any(|(name, _)| *name == ELAPSED) {
+                told.push((ELAPSED, Monotonic.now().saturating_sub(started)));
+            }
+            if let Err(error) = account::tell(&told) {
+                break Err(error.into());
+            }
+        };
+        self.end();
+        end_programs();
+        threads.into_iter().for_each(|thread| _ = thread.join());
+        result
+    }
+}
+
+/// Ends the programs that this load started: all of its process group, where that is its own. The signal reaches this
+/// process too, which has heard of its end already.
+fn end_programs() {
+    if rustix::process::getpgrp() == rustix::process::getpid() {
+        let _ = rustix::process::kill_current_process_group(rustix::process::Signal::TERM);
+    }
+}
+
+/// A program that ends with the thread that started it, whatever ends that, and says nothing.
+pub fn program(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let manners = process::Child { own_group: false, death_signal: Some(SIGKILL), reset_scheduling: false, nice: None };
+    process::prepare(&mut command, manners);
+    command
+}
+
+/// The first line that a program prints of its version, or `None` where it is not installed.
+pub fn version(program: &str) -> Option<String> {
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    let line = String::from_utf8_lossy(&text).lines().find(|line| !line.trim().is_empty())?.trim().to_string();
+    Some(line)
+}
+
+/// The versions of programs, all of which are needed.
+///
+/// # Errors
+/// One is not installed, with the command that installs it on Debian.
+pub fn versions(programs: &[&str]) -> Result<String> {
+    let mut all = Vec::new();
+    for name in programs {
+        match version(name) {
+            Some(version) => all.push(version),
+            None => bail!("{name} is not installed: apt-get install {}", package(name)),
+        }
+    }
+    Ok(all.join("; "))
+}
+
+/// The Debian package of a program where it has another name.
+fn package(program: &str) -> &str {
+    match program {
+        "find" => "findutils",
+        "xz" => "xz-utils",
+        "cc" => "gcc",
+        "hackbench" => "rt-tests",
+        other => other,
+    }
+}
+
+/// `latido load NAME:key=value,...`: latido itself, bearing the load with these options.
+///
+/// # Errors
+/// latido's own file cannot be found.
+pub fn own(name: &str, options: &impl serde::Serialize) -> Result<Launch> {
+    let file = std::env::current_exe().context("cannot find latido's own file to start the load")?;
+    let word = |(key, value): (String, toml::Value)| match value {
+        toml::Value::String(text) => format!("{key}={text}"),
+        other => format!("{key}={other}"),
+    };
+    let options: Vec<String> = registry::resolved(options).into_iter().map(word).collect();
+    let word = if options.is_empty() { name.to_string() } else { format!("{name}:{}", options.join(",")) };
+    let argv = vec![file.to_string_lossy().into_owned(), "load".into(), word];
+    Ok(Launch { version: Some(env!("CARGO_PKG_VERSION").into()), ..Launch::of(argv) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_go_by_name() {
+        let work = Work::of(&["passes", "bytes"]);
+        work.add("bytes", 5);
+        work.add("bytes", 6);
+        work.add("words", 7);
+        assert_eq!((work.done("bytes"), work.done("passes"), work.done("words")), (11, 0, 0));
+    }
+
+    #[test]
+    fn a_threads_error_is_the_loads_unless_it_was_over() {
+        for over in [false, true] {
+            let work = Work::of(&[]);
+            if over {
+                work.end();
+            }
+            work.thread(|_| bail!("no room")).join().unwrap();
+            assert_eq!(work.failed.lock().unwrap().is_some(), !over);
+        }
+    }
+
+    #[test]
+    fn the_word_holds_every_option() {
+        let options: toml::Table = "size = 64\nmode = \"both\"\nfsync = true\n".parse().unwrap();
+        assert_eq!(own("disk", &options).unwrap().argv[1..], ["load", "disk:fsync=true,mode=both,size=64"]);
+        assert_eq!(own("disk", &toml::Table::new()).unwrap().argv[1..], ["load", "disk"]);
+    }
+
+    #[test]
+    fn a_missing_program_is_named_with_its_package() {
+        let error = versions(&["sh-that-is-nowhere"]).unwrap_err().to_string();
+        assert_eq!(error, "sh-that-is-nowhere is not installed: apt-get install sh-that-is-nowhere");
+        assert_eq!(package("xz"), "xz-utils");
+    }
+}

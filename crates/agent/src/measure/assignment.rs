@@ -1,0 +1,30 @@
+//! What the supervisor hands to the measuring process: the cell with nothing left to choose.
+
+use crate::machine::door::Entry;
+use latido_model::{cell::Cell, cpus::CpuSet};
+use serde::{Deserialize, Serialize};
+
+/// A cell resolved on the target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assignment {
+    /// The cell; its CPUs are known and its probe's options complete.
+    pub cell: Cell,
+    /// The CPUs for everything that is not measuring; absent when all are measured.
+    pub housekeeping: Option<CpuSet>,
+    /// The CPUs that a tuning takes from everything else.
+    pub isolated: CpuSet,
+    /// The doors to isolated CPUs, known once the tunings are in force.
+    pub entries: Vec<Entry>,
+}
+
+/// Binds the calling thread to these CPUs; `None` changes nothing.
+pub fn stay_on(cpus: Option<&CpuSet>) {
+    let Some(cpus) = cpus else { return };
+    let mut set = rustix::thread::CpuSet::new();
+    for cpu in cpus.iter().filter(|cpu| (*cpu as usize) < rustix::thread::CpuSet::MAX_CPU) {
+        set.set(cpu as usize);
+    }
+    // Refused where a cpuset was narrowed meanwhile: then we stay where we are, which measures the same.
+    let _ = rustix::thread::sched_setaffinity(None, &set);
+}

@@ -1,0 +1,44 @@
+//! What a probe finds in the measuring process: threads prepared and let go together, samples counted, evidence read
+//! back.
+
+pub mod assignment;
+mod clocks;
+pub mod permission;
+pub mod reporter;
+pub mod rounds;
+pub mod series;
+pub mod stage;
+pub mod threads;
+
+use anyhow::Result;
+use latido_model::{cell::Cell, cpus::CpuSet, quantity::Measurand};
+use stage::Stage;
+
+/// A measuring procedure. Built from its options on the host (to refuse nonsense before anything starts) and again in
+/// the measuring process on the target (to measure).
+pub trait Probe {
+    /// Every option after defaults, for the record.
+    fn options(&self) -> toml::Table;
+
+    /// What it measures with its options.
+    fn measurand(&self) -> Measurand;
+
+    /// Refuses a cell that this probe cannot measure, with the reason and the remedy.
+    ///
+    /// # Errors
+    /// The reason.
+    fn check(&self, _cell: &Cell) -> Result<()> {
+        Ok(())
+    }
+
+    /// The CPUs it measures when none are named.
+    fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
+        allowed.clone()
+    }
+
+    /// Measures: runs in a process of its own, on threads that the stage prepares.
+    ///
+    /// # Errors
+    /// What kept it from measuring at all; what merely weakens the result is evidence in the stage.
+    fn measure(&self, stage: &mut Stage<'_>) -> Result<()>;
+}

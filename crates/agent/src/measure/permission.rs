@@ -1,0 +1,78 @@
+//! Why the kernel refused a scheduling policy, which limit it was, and the command that lifts it.
+
+use latido_model::cell::Scheduling;
+use latido_sys::Errno;
+use rustix::process::Resource;
+use std::fs;
+
+/// The refusal in words, with its cause where it can be found and the remedy.
+pub fn explain(scheduling: Scheduling, error: Errno) -> String {
+    let asked = format!("{scheduling} was refused: {error}");
+    if error != Errno::EPERM && error != Errno::EACCES {
+        return match error {
+            Errno::EBUSY => format!("{asked}; the deadline budgets of this machine do not fit: ask for less runtime"),
+            Errno::EINVAL => {
+                format!("{asked}; a deadline needs 1us <= runtime <= deadline <= period, and a period of 100us to 4s")
+            }
+            _ => asked,
+        };
+    }
+    if let Some(group) = group_without_budget() {
+        return format!(
+            "{asked}; the control group {group} has no real-time budget (cpu.rt_runtime_us is 0): \
+             echo 950000 > /sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us, or move the shell to the root group"
+        );
+    }
+    let remedy = match scheduling {
+        Scheduling::Deadline { .. } if !missing_capability() => {
+            "a deadline thread must be free to run on every CPU of its exclusive cpuset".into()
+        }
+        // No limit grants it: kernel/sched/syscalls.c asks for the capability.
+        Scheduling::Deadline { .. } => "run as root (sudo latido ...); in a container: --cap-add=SYS_NICE".into(),
+        Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle => format!(
+            "{}; run as root, or raise it: prlimit --nice, or `nice` in limits.conf",
+            // setrlimit(2): the lowest nice value allowed is 20 less the limit.
+            limit(Resource::Nice, |limit| match limit {
+                0..=20 => "RLIMIT_NICE allows no negative nice value".into(),
+                limit => format!("RLIMIT_NICE allows no nice value below -{}", limit.min(40) - 20),
+            })
+        ),
+        Scheduling::Fifo { .. } | Scheduling::Rr { .. } => format!(
+            "{}; run as root, or raise it: prlimit --rtprio, or `rtprio` and `memlock` in limits.conf \
+             (`latido check` prints the commands)",
+            limit(Resource::Rtprio, |limit| match limit {
+                0 => "RLIMIT_RTPRIO allows no real-time priority".into(),
+                limit => format!("RLIMIT_RTPRIO allows priorities up to {limit}"),
+            })
+        ),
+    };
+    format!("{asked}; {remedy}")
+}
+
+/// A limit of this process in words.
+fn limit(resource: Resource, words: fn(u64) -> String) -> String {
+    match rustix::process::getrlimit(resource).current {
+        Some(limit) => words(limit),
+        None => "no limit forbids it, so a sandbox or container does".into(),
+    }
+}
+
+/// The cgroup v1 group of this process, if its real-time budget is 0 (CONFIG_RT_GROUP_SCHED).
+fn group_without_budget() -> Option<String> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let group = groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':');
+        let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        controllers.split(',').any(|name| name == "cpu").then_some(path)
+    })?;
+    let budget = fs::read_to_string(format!("/sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us")).ok()?;
+    (budget.trim() == "0").then(|| group.to_string())
+}
+
+/// Whether CAP_SYS_NICE (bit 23, linux/capability.h) is missing.
+fn missing_capability() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & 1 << 23 == 0
+}

@@ -1,0 +1,68 @@
+//! The measuring process: locks its memory, lets the probe measure, and ends. Once its threads are prepared it never
+//! forks.
+
+use crate::{
+    measure::{
+        assignment::{Assignment, stay_on},
+        reporter::Reporter,
+        stage::Stage,
+    },
+    probe,
+};
+use anyhow::{Context, Result};
+use latido_model::registry;
+use latido_sys::{clock, clock::Clock, memory, sched, signal};
+use std::{
+    io::{BufRead, BufReader, stdin},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+/// Runs one assignment from stdin, answers on stdout.
+///
+/// # Errors
+/// The supervisor is gone.
+pub fn run() -> Result<u8> {
+    let mut input = BufReader::new(stdin());
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&interrupted);
+    thread::spawn(move || {
+        // `stop` and the end of input mean the same.
+        let _ = input.lines().next();
+        told.store(true, Ordering::Relaxed);
+    });
+    crate::fault::point("measure");
+    let mut reporter = Reporter::default();
+    let error = measure(&line, interrupted, &mut reporter).err().map(|error| format!("{error:#}"));
+    let failed = error.is_some();
+    reporter.end(error)?;
+    Ok(u8::from(failed))
+}
+
+fn measure(line: &str, interrupted: Arc<AtomicBool>, reporter: &mut Reporter) -> Result<()> {
+    let assignment: Assignment = serde_json::from_str(line).context("the assignment of the supervisor")?;
+    // Refused, its threads cannot enter either, and say so.
+    if let Some(entry) = assignment.entries.first() {
+        let _ = entry.approach();
+    }
+    stay_on(assignment.housekeeping.as_ref());
+    let probe = registry::build("probe", probe::PROBES, &assignment.cell.probe)?;
+    let mut stage = Stage::new(assignment, interrupted, reporter);
+    // A handler that does nothing: the signal interrupts a sleep, so that the loop looks at its stop flag.
+    signal::interrupt_only(signal_hook::consts::SIGUSR1).context("cannot take over SIGUSR1")?;
+    stage.evidence.memory_unlocked = memory::lock_on_fault().err().map(|error| error.to_string());
+    stage.evidence.timer_slack_ns = sched::timer_slack().ok();
+    stage.evidence.cgroup =
+        std::fs::read_to_string("/proc/self/cgroup").ok().map(|text| text.trim().replace('\n', "; "));
+    let grain = clock::grain(1.0, || Clock::Monotonic.now());
+    stage.evidence.clock.name = "monotonic".into();
+    stage.evidence.clock.cost_ns = grain.cost_ns;
+    stage.evidence.clock.step_ns = grain.step_ns;
+    stage.evidence.clock.backwards = grain.backwards;
+    probe.measure(&mut stage)
+}

@@ -1,0 +1,250 @@
+//! `compute`: how long the same computation takes, again and again.
+
+mod sizes;
+
+use crate::measure::{
+    Probe,
+    series::Name,
+    stage::{Done, Facts, Job, Loop, Stage, Tap, no_facts},
+};
+use anyhow::{Context, Result, ensure};
+use latido_model::{
+    cell::{Cell, Scheduling},
+    cpus::CpuSet,
+    quantity::{Measurand, Quantity},
+    record::ORDERED_MAX,
+    registry::{self, Def},
+};
+use latido_rt::{
+    Config, Reader, Snapshot,
+    compute::{self, DIFFERING, Plan, RESIDUAL, Size, Workspace, Wrong},
+    recorder,
+};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use sizes::Sizes;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// The list entry.
+pub const DEF: Def<dyn Probe> = Def {
+    name: "compute",
+    about: "execution time of a fixed computation: the same matrix inverted again and again, elapsed and CPU time",
+    help: "\
+One thread inverts a square matrix by Gauss-Jordan elimination with partial pivoting, in 64-bit floating point. Each
+instance copies and inverts the same matrix, so that it executes the same instructions, and whatever differs from
+instance to instance is the system's doing. A sample of `elapsed` is the time between two looks at CLOCK_MONOTONIC right
+before and after the inversion; a sample of `cpu` is the thread's own processor time (CLOCK_THREAD_CPUTIME_ID) between
+two looks just outside those, and so includes the two looks at the other clock: of small matrices it is the larger.
+Copying and checking lie outside. All samples are kept in order, up to a million of each series.
+
+The matrix of a size is made from a seed: random, well-conditioned, its rows exchanged so that every pivot must be
+fetched. Each inverse is compared bit for bit with the first one, and the matrix times its inverse with the identity
+for the first and the last instance. A wrong result ends the cell with an error.
+
+Options:
+  size        rows of the matrix, 2 to 1024, or a list of them, one after another; default 2,4,8,16,32,64,128
+  instances   how many of each size; default 1000. The cell ends when all are through, whatever its duration
+  seed        seed of the matrices; default 1, the same in every cell, so that cells differ by the machine alone
+
+The warm-up of the cell goes to the first size; then each size begins with 10 instances that do not count.
+
+By default the last allowed CPU is measured. Any policy but deadline. With fifo or rr the thread never sleeps: the
+real-time throttle and the fair server may take their share, which shows as elapsed time without processor time.
+Quantities: elapsed, cpu (ns), labelled by `size`. Facts with elapsed: residual_e18 (largest deviation of the matrix
+times its inverse from the identity, in 10^-18), differing (inverses that were not the first one's).
+The measurement of the execution-times study (2017).",
+    main_option: Some("size"),
+    new: |table| {
+        let probe = registry::options::<Compute>(table)?;
+        ensure!((1..=100_000_000).contains(&probe.instances), "`instances` is 1 to 100000000; got {}", probe.instances);
+        Ok(Box::new(probe))
+    },
+};
+
+/// Instances of each size that do not count.
+const WARM_UP: u64 = 10;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Compute {
+    size: Sizes,
+    instances: u64,
+    seed: u64,
+}
+
+impl Default for Compute {
+    fn default() -> Self {
+        Self { size: Sizes((1..=7).map(|power| 1 << power).collect()), instances: 1000, seed: 1 }
+    }
+}
+
+impl Probe for Compute {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn measurand(&self) -> Measurand {
+        Measurand {
+            title: "Matrix inversion".into(),
+            quantities: vec![
+                Quantity::time("elapsed", "Compute: elapsed").each("instance"),
+                Quantity::time("cpu", "Compute: cpu").each("instance").beside(),
+            ],
+            labels: vec![("size".into(), self.size.0.iter().map(usize::to_string).collect())],
+            counts: vec!["instances".into()],
+            counts_samples: true,
+            expected: None,
+        }
+    }
+
+    fn check(&self, cell: &Cell) -> Result<()> {
+        ensure!(
+            !matches!(cell.scheduling, Scheduling::Deadline { .. }),
+            "a computation that never sleeps has no budget to keep: use fifo, rr or other for the probe `compute`"
+        );
+        Ok(())
+    }
+
+    fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
+        // The last CPU is the one that interrupts visit least.
+        allowed.iter().last().into_iter().collect()
+    }
+
+    fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
+        let plan =
+            Plan { instances: self.instances, warmup_ns: stage.cell.conditions.warmup.0, warmup_instances: WARM_UP };
+        let mut jobs = Vec::new();
+        for (thread, cpu) in (0u32..).zip(stage.cpus()) {
+            let (mut sizes, mut taps) = (Vec::new(), Vec::new());
+            for &n in &self.size.0 {
+                let (size, [elapsed, used]) = self.size(n, stage)?;
+                sizes.push(size);
+                let name = |quantity: &str| Name {
+                    quantity: quantity.into(),
+                    labels: BTreeMap::from([("size".to_string(), n.to_string())]),
+                    cpu: Some(cpu),
+                    thread,
+                    ..Name::default()
+                };
+                taps.push(Tap { name: name("elapsed"), periodic: false, reader: elapsed, facts });
+                taps.push(Tap { name: name("cpu"), periodic: false, reader: used, facts: no_facts });
+            }
+            let stop = Arc::clone(&stage.stop);
+            let rehearse = move || -> Loop {
+                compute::rehearse(&mut sizes);
+                Box::new(move || {
+                    let outcome = compute::run(&mut sizes, &plan, &stop);
+                    Done {
+                        first_slot_ns: outcome.first_ns,
+                        ended_ns: outcome.ended_ns,
+                        failed: outcome.end.failure().map(sentence),
+                    }
+                })
+            };
+            let scheduling = Some(stage.cell.scheduling);
+            jobs.push(Job { cpu: Some(cpu), scheduling, taps, rehearse: Box::new(rehearse) });
+        }
+        stage.run(jobs, self.measurand().counts_samples)
+    }
+}
+
+impl Compute {
+    /// Matrix and memory of one size.
+    fn size(&self, n: usize, stage: &Stage<'_>) -> Result<(Size, [Reader; 2])> {
+        let workspace = Workspace::new(n, matrix(n, self.seed)).context("a matrix is not square")?;
+        let ordered = usize::try_from(self.instances).unwrap_or(ORDERED_MAX).min(ORDERED_MAX);
+        let config = Config { ordered, ..stage.config(false) };
+        let (elapsed, first) = recorder::new(&config)?;
+        // `stop_on` is about the time that a user of the result waits.
+        let (cpu, second) = recorder::new(&Config { stop_on_ns: None, ..config })?;
+        Ok((Size { workspace, elapsed, cpu }, [first, second]))
+    }
+}
+
+/// A random matrix in which one number of each row outweighs the others together, so that it is well-conditioned; the
+/// rows are exchanged in one great circle (S. Sattolo, 1986), so that no such number lies on the diagonal.
+fn matrix(n: usize, seed: u64) -> Vec<f64> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed ^ (n as u64) << 48);
+    let mut rows: Vec<Vec<f64>> = (0..n)
+        .map(|index| {
+            let mut row: Vec<f64> = (0..n).map(|_| random.random_range(-1.0..1.0)).collect();
+            let others: f64 = row.iter().map(|value| value.abs()).sum();
+            if let Some(value) = row.get_mut(index) {
+                *value = others + random.random_range(1.0..2.0);
+            }
+            row
+        })
+        .collect();
+    for last in (1..n).rev() {
+        rows.swap(last, random.random_range(0..last));
+    }
+    rows.concat()
+}
+
+fn facts(snapshot: &Snapshot) -> Facts {
+    if snapshot.plain.count == 0 {
+        return Facts::new();
+    }
+    let tally = |which: usize| snapshot.tallies.get(which).map_or(0, |count| i64::try_from(*count).unwrap_or(i64::MAX));
+    Facts::from([("residual_e18".into(), tally(RESIDUAL)), ("differing".into(), tally(DIFFERING))])
+}
+
+fn sentence(wrong: Wrong) -> String {
+    let memory = "the processor or the memory of this machine cannot be trusted";
+    match wrong {
+        Wrong::Singular { n } => format!("the matrix of {n} rows was found to have no inverse: {memory}"),
+        Wrong::Inverse { n, instance } => {
+            format!("instance {instance} of {n} rows gave a wrong inverse: {memory}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(text: &str) -> Result<Compute> {
+        registry::options(text.parse().unwrap())
+    }
+
+    #[test]
+    fn a_size_is_a_number_or_a_list() {
+        assert_eq!(sizes("size = 64").unwrap().size.0, [64]);
+        assert_eq!(sizes("size = \"64\"").unwrap().size.0, [64]);
+        let list = sizes("size = \"8, 2,1024\"").unwrap();
+        assert_eq!(list.size.0, [8, 2, 1024], "in the order given");
+        assert_eq!(list.options().get("size").and_then(toml::Value::as_str), Some("8,2,1024"));
+        assert_eq!(registry::options::<Compute>(list.options()).unwrap().size, list.size, "as the target reads it");
+        assert_eq!(sizes("").unwrap().size.to_string(), "2,4,8,16,32,64,128");
+        for (text, why) in [
+            ("size = 1", "a size is 2 to 1024 rows, not 1"),
+            ("size = \"2,2\"", "the size 2 is given twice"),
+            ("size = \"2,x\"", "`x` is not a size"),
+            ("size = \"\"", "`` is not a size"),
+            ("size = 2.5", "`size`"),
+        ] {
+            let error = sizes(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_matrix_is_dominated_off_its_diagonal_and_a_matter_of_the_seed() {
+        for n in [2, 3, 8, 33] {
+            let matrix = matrix(n, 7);
+            assert_eq!(matrix, super::matrix(n, 7));
+            assert_ne!(matrix, super::matrix(n, 8));
+            let mut places: Vec<usize> = Vec::new();
+            for (index, row) in matrix.chunks(n).enumerate() {
+                let place = (0..n).max_by(|a, b| row[*a].abs().total_cmp(&row[*b].abs())).unwrap();
+                let others: f64 = row.iter().map(|value| value.abs()).sum::<f64>() - row[place].abs();
+                assert!(row[place].abs() > others, "row {index} of {n}");
+                assert_ne!(place, index, "the pivot of column {place} must be fetched");
+                places.push(place);
+            }
+            places.sort_unstable();
+            assert_eq!(places, (0..n).collect::<Vec<_>>(), "each column has one");
+        }
+    }
+}

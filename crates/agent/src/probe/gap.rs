@@ -1,0 +1,243 @@
+//! `gap`: a thread that never sleeps reads the clock again and again; whatever takes the CPU away shows as a gap.
+
+use crate::measure::{
+    Probe,
+    series::Name,
+    stage::{Done, Facts, Job, Loop, Stage, Tap},
+};
+use anyhow::{Context, Result, bail, ensure};
+use latido_model::{
+    cell::{Cell, Scheduling},
+    cpus::CpuSet,
+    quantity::{Measurand, Quantity},
+    record::Skip,
+    registry::{self, Def},
+    units::Ns,
+};
+use latido_rt::{
+    Class, Snapshot,
+    gap::{self, Duty, Source, Task},
+    recorder,
+};
+use latido_sys::{
+    clock::{self, Clock::Monotonic},
+    procfs::SchedStatFile,
+    tsc::{self, Scale},
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The list entry.
+pub const DEF: Def<dyn Probe> = Def {
+    name: "gap",
+    about: "a loop that reads the clock: interrupts, preemptions and stolen time show as gaps (as oslat)",
+    help: "\
+One thread per measured CPU reads a clock without ever sleeping. A sample of `gap` is the difference between two
+successive readings, the loop's own few nanoseconds included; every reading counts. After a gap above 100 us the
+thread asks the kernel whether it was waiting for its CPU meanwhile: `preempted`; if not, `in-place`: an interrupt, a
+system management interrupt or the hypervisor. Preemptions about once a second are throttle-like: the real-time
+throttle or the deadline fair server, which no kernel counter names.
+
+It never takes every CPU unless told to with -c: with the default one is left for everything else.
+
+Options:
+  clock        auto (default): the time-stamp counter where it is invariant, else CLOCK_MONOTONIC; tsc; monotonic
+  iterations   end after this many readings a thread instead of after the cell's duration; default 0, by duration
+  duty         busy time of a period, as `900ms/1s`: sleeps for the rest, which is not a gap; stays below the real-time
+               throttle and the fair server. Default: none, always busy
+
+Quantity: gap (ns). Facts per thread: elapsed_ns (time covered by the readings), own_ns (time the loop spent on its
+own bookkeeping, which is in no gap), slept_ns (duty), preempted, in_place, throttle_like (gaps above 100 us by cause).
+The measurement of the scheduling-latency study (2019); comparable with oslat(8).",
+    main_option: None,
+    new: |table| {
+        let probe = registry::options::<Gap>(table)?;
+        probe.duty()?;
+        Ok(Box::new(probe))
+    },
+};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Gap {
+    clock: Clock,
+    iterations: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duty: Option<String>,
+}
+
+impl Default for Gap {
+    fn default() -> Self {
+        Self { clock: Clock::Auto, iterations: 0, duty: None }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Clock {
+    Auto,
+    Tsc,
+    Monotonic,
+}
+
+impl Gap {
+    /// Busy time and period.
+    fn duty(&self) -> Result<Option<(Ns, Ns)>> {
+        let Some(text) = &self.duty else { return Ok(None) };
+        let Some((busy, period)) = text.split_once('/') else {
+            bail!("`duty` is written as busy/period, for example 900ms/1s; got `{text}`")
+        };
+        let (busy, period): (Ns, Ns) = (busy.parse()?, period.parse()?);
+        ensure!(
+            busy.0 > 0 && busy < period,
+            "`duty`: the busy time must be above 0 and below the period, got `{text}`"
+        );
+        Ok(Some((busy, period)))
+    }
+}
+
+impl Probe for Gap {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn measurand(&self) -> Measurand {
+        Measurand {
+            title: "Gaps in a busy loop".into(),
+            quantities: vec![Quantity::time("gap", "Gaps in a busy loop").each("reading").latest("last gap")],
+            counts: vec!["iterations".into()],
+            counts_samples: self.iterations > 0,
+            ..Measurand::default()
+        }
+    }
+
+    fn check(&self, cell: &Cell) -> Result<()> {
+        ensure!(
+            !matches!(cell.scheduling, Scheduling::Deadline { .. }),
+            "a loop that never sleeps has no budget to keep: use fifo, rr or other for the probe `gap`"
+        );
+        Ok(())
+    }
+
+    fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
+        // The first CPU takes most of the interrupts and is left for everything else.
+        match allowed.len() {
+            // A loop that sleeps now and then leaves the rest of the machine alive; one that never does must be told.
+            0 | 1 if self.duty.is_some() => allowed.clone(),
+            _ => allowed.iter().skip(1).collect(),
+        }
+    }
+
+    fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
+        let (source, scale) = self.source(stage)?;
+        let duty = self.duty()?.map(|(busy, period)| Duty { busy_ns: busy.0, period_ns: period.0 });
+        let task = Task {
+            iterations: if self.iterations > 0 { self.iterations } else { u64::MAX },
+            duration_ns: if self.iterations > 0 { u64::MAX } else { stage.cell.conditions.duration.0 },
+            warmup_ns: stage.cell.conditions.warmup.0,
+            duty,
+        };
+        let mut jobs = Vec::new();
+        for (thread, cpu) in (0u32..).zip(stage.cpus()) {
+            let config = latido_rt::Config { table: Some(scale), ..stage.config(false) };
+            let (mut recorder, reader) = recorder::new(&config)?;
+            let name = Name { quantity: "gap".into(), cpu: Some(cpu), thread, ..Name::default() };
+            let taps = vec![Tap { name, periodic: false, reader, facts }];
+            let stop = Arc::clone(&stage.stop);
+            let rehearse = move || -> Loop {
+                let schedstat = SchedStatFile::open().ok();
+                gap::rehearse(source, &mut recorder, schedstat.as_ref());
+                Box::new(move || {
+                    let outcome = gap::run(source, &task, &stop, &mut recorder, schedstat.as_ref());
+                    let ended_ns = Monotonic.now();
+                    Done { first_slot_ns: ended_ns.saturating_sub(outcome.elapsed_ns), ended_ns, failed: None }
+                })
+            };
+            jobs.push(Job {
+                cpu: Some(cpu),
+                scheduling: Some(stage.cell.scheduling),
+                taps,
+                rehearse: Box::new(rehearse),
+            });
+        }
+        stage.run(jobs, self.measurand().counts_samples)
+    }
+}
+
+impl Gap {
+    /// The counter to read, and what its ticks are worth.
+    fn source(&self, stage: &mut Stage<'_>) -> Result<(Source, Scale)> {
+        let unfit = tsc::unfit();
+        match (self.clock, unfit) {
+            (Clock::Tsc, Some(why)) => bail!("clock=tsc: {why}; use clock=monotonic"),
+            (Clock::Monotonic, _) | (Clock::Auto, Some(_)) => {
+                if let Some(why) = unfit.filter(|_| self.clock == Clock::Auto) {
+                    stage.skipped.push(Skip { what: "the time-stamp counter as clock".into(), why: why.into() });
+                }
+                Ok((Source::Monotonic, Scale::NS))
+            }
+            (Clock::Auto | Clock::Tsc, None) => {
+                let scale = tsc::calibrate().context("the time-stamp counter could not be calibrated")?;
+                let grain = clock::grain(scale.ns_per_tick(), tsc::read);
+                stage.evidence.clock.name = "tsc".into();
+                stage.evidence.clock.cost_ns = grain.cost_ns;
+                stage.evidence.clock.step_ns = grain.step_ns;
+                stage.stamp_by(tsc::instant(), scale);
+                Ok((Source::Tsc, scale))
+            }
+        }
+    }
+}
+
+/// Preemptions shorter than this are ordinary: throttle and fair server take tens of ms.
+const THROTTLE_NS: i64 = 1_000_000;
+
+/// The period of the real-time throttle and of the fair server, and by how much two of their blows may miss it.
+const THROTTLE_PERIOD_NS: std::ops::RangeInclusive<u64> = 900_000_000..=1_100_000_000;
+
+fn facts(snapshot: &Snapshot) -> Facts {
+    let spin = snapshot.spin;
+    let mut blows: Vec<u64> = snapshot
+        .largest
+        .iter()
+        .filter(|sample| sample.class == Class::Preempted && sample.value >= THROTTLE_NS)
+        .map(|sample| sample.at_ns)
+        .collect();
+    blows.sort_unstable();
+    let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    [
+        ("own_ns", whole(spin.own_ns)),
+        ("slept_ns", whole(spin.slept_ns)),
+        ("elapsed_ns", snapshot.plain.sum.clamp(0, i64::MAX.into()) as i64),
+        ("preempted", whole(spin.preempted)),
+        ("in_place", whole(spin.in_place)),
+        ("throttle_like", whole(once_a_second(&blows))),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_string(), value))
+    .collect()
+}
+
+/// How many of these moments have another about a second before or after.
+fn once_a_second(moments: &[u64]) -> u64 {
+    let apart = |a: u64, b: u64| THROTTLE_PERIOD_NS.contains(&b.saturating_sub(a));
+    let paired = |(index, moment): (usize, &u64)| {
+        let before = moments.iter().take(index).any(|other| apart(*other, *moment));
+        before || moments.iter().skip(index + 1).any(|other| apart(*moment, *other))
+    };
+    moments.iter().enumerate().filter(|moment| paired(*moment)).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::once_a_second;
+
+    #[test]
+    fn blows_of_the_throttle_come_once_a_second() {
+        let ms = |list: &[u64]| list.iter().map(|ms| ms * 1_000_000).collect::<Vec<_>>();
+        assert_eq!(once_a_second(&ms(&[950, 1950, 2955, 3940])), 4);
+        assert_eq!(once_a_second(&ms(&[10, 60, 400, 3940])), 0);
+        assert_eq!(once_a_second(&ms(&[10, 400, 1010])), 2);
+        assert_eq!(once_a_second(&[]), 0);
+    }
+}

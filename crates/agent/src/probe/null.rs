@@ -1,0 +1,110 @@
+//! `null`: made-up samples from the cell's seed. Needs no hardware, no permission and no time.
+
+use crate::measure::{
+    Probe,
+    series::Name,
+    stage::{Done, Job, Stage, Tap, no_facts},
+};
+use anyhow::{Result, ensure};
+use latido_model::{
+    quantity::{Measurand, Quantity},
+    registry::{self, Def},
+    units::Ns,
+};
+use latido_sys::clock::Clock::Monotonic;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// The list entry.
+pub const DEF: Def<dyn Probe> = Def {
+    name: "null",
+    about: "made-up samples from the seed: exercises everything but the machine",
+    help: "\
+One thread records made-up samples around `value`, a pure function of the cell's seed: no clock is read, no policy is
+asked for. For trying out plans, stores and reports, and for tests.
+
+Options:
+  samples   how many; default 1000
+  value     around which value; default 10us
+  hold      how long the measurement then goes on doing nothing; default 0ns
+
+Quantity: latency (ns). Nothing is measured.",
+    main_option: Some("samples"),
+    new: |table| {
+        let probe = registry::options::<Null>(table)?;
+        ensure!(probe.samples <= 100_000_000, "more than 100000000 made-up samples are refused");
+        Ok(Box::new(probe))
+    },
+};
+
+/// The made-up time between two samples, ns.
+const STEP: u64 = 1_000_000;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Null {
+    samples: u64,
+    value: Ns,
+    hold: Ns,
+}
+
+impl Default for Null {
+    fn default() -> Self {
+        Self { samples: 1000, value: Ns::from_micros(10), hold: Ns(0) }
+    }
+}
+
+impl Probe for Null {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn measurand(&self) -> Measurand {
+        Measurand {
+            title: "Null".into(),
+            quantities: vec![Quantity::time("latency", "Null latency")],
+            counts: vec!["samples".into()],
+            counts_samples: true,
+            ..Measurand::default()
+        }
+    }
+
+    fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
+        let (mut recorder, reader) = latido_rt::recorder::new(&stage.config(false))?;
+        let name = Name { quantity: "latency".into(), ..Name::default() };
+        let taps = vec![Tap { name, periodic: false, reader, facts: no_facts }];
+        let (probe, seed, stop) = (self.clone(), stage.cell.seed, Arc::clone(&stage.stop));
+        let body = move || {
+            let first_slot_ns = Monotonic.now();
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let value = i64::try_from(probe.value.0).unwrap_or(i64::MAX / 4);
+            recorder.reset();
+            for sample in 1..=probe.samples {
+                // Half to one and a half of the value, and one in a hundred ten times that.
+                let tail = if random.random_ratio(1, 100) { 10 } else { 1 };
+                recorder.sample(random.random_range(value / 2..=value + value / 2 + 1) * tail, sample * STEP);
+            }
+            recorder.close(probe.samples * STEP);
+            hold(probe.hold.as_duration(), &stop);
+            // As long as the made-up samples took: equal cells give equal records.
+            Done { first_slot_ns, ended_ns: first_slot_ns + probe.samples * STEP, failed: None }
+        };
+        let job = Job { cpu: None, scheduling: None, taps, rehearse: Box::new(move || Box::new(body)) };
+        stage.run(vec![job], self.measurand().counts_samples)
+    }
+}
+
+fn hold(span: Duration, stop: &AtomicBool) {
+    let until = Instant::now() + span;
+    while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

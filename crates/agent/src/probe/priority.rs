@@ -1,0 +1,193 @@
+//! `priority`: what it costs a thread to change its own priority.
+
+use crate::measure::{
+    Probe,
+    rounds::{self, Quantities, Timing},
+    series::Name,
+    stage::{Job, Loop, Stage, Tap, no_facts},
+};
+use anyhow::{Context, Result, ensure};
+use latido_model::{
+    cell::Cell,
+    cpus::CpuSet,
+    quantity::{Measurand, Quantity},
+    registry::{self, Def},
+};
+use latido_rt::{
+    priority::{Alternating, Batch, Each, Thread},
+    rounds::{MANY, Task},
+};
+use latido_sys::{
+    priority::{Own, Realtime},
+    sched,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, atomic::AtomicBool};
+
+/// The list entry.
+pub const DEF: Def<dyn Probe> = Def {
+    name: "priority",
+    about: "what pthread_setschedparam and pthread_setschedprio cost",
+    help: "\
+One thread changes its own priority between two levels, its own one and `other`, and back. Every call changes the level
+and is a system call; the two functions take turns in going first, so that each lowers as often as it raises. At the
+end the thread has its own priority again. It never sleeps, and measures on one CPU, the last allowed, unless -c names
+others.
+
+Options:
+  timing   each (default): every call between two readings of CLOCK_MONOTONIC. A sample holds one reading's cost (it and
+           the clock's step are in the record); `empty`, two readings with nothing between, stands beside; nothing is
+           subtracted from anything
+           batch: `batch` calls of one function between two readings. A sample is what passed, less the cost of one
+           reading, by the number of calls: a mean. It is exact to parts of a nanosecond and knows nothing of the worst
+           case: one slow call among many is spread over all of them
+  other    the other level, 1 to 99; default one below the thread's own
+  calls    end after this many rounds (one sample of each quantity) instead of after the cell's duration; default 0, by
+           duration
+  batch    calls of one sample of timing=batch; default 1000
+
+Quantities of timing=each: setschedparam, setschedprio, empty (ns); of timing=batch: setschedparam_batch,
+setschedprio_batch (ps). Policy fifo or rr only: a time-sharing thread has no priority to change.
+While it is at the lower level another real-time thread between the two may take the CPU.
+The priority calls of the scheduling-latency study (2019), which timed them call by call; see pthread_setschedparam(3),
+pthread_setschedprio(3).",
+    main_option: None,
+    new: |table| {
+        let probe = registry::options::<Priority>(table)?;
+        ensure!(probe.other.is_none_or(|other| (1..=99).contains(&other)), "`other` must be a priority, 1 to 99");
+        ensure!((1..=1_000_000).contains(&probe.batch), "`batch` must be 1 to 1000000 calls");
+        Ok(Box::new(probe))
+    },
+};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Priority {
+    timing: Timing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<u8>,
+    calls: u64,
+    batch: u64,
+}
+
+impl Default for Priority {
+    fn default() -> Self {
+        Self { timing: Timing::Each, other: None, calls: 0, batch: 1000 }
+    }
+}
+
+impl Priority {
+    /// Policy, own level and the other one.
+    fn levels(&self, cell: &Cell) -> Result<(Realtime, u8, u8)> {
+        let (policy, own) = rounds::realtime(cell.scheduling).with_context(|| {
+            format!("`{}` has no priority to change: use fifo or rr for the probe `priority`", cell.scheduling)
+        })?;
+        let other = self.other.unwrap_or(own.saturating_sub(1));
+        ensure!(
+            other >= 1 && other != own,
+            "the other level must differ from the thread's own priority {own}, and there is none below 1: set `other`"
+        );
+        Ok((policy, own, other))
+    }
+}
+
+impl Probe for Priority {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn measurand(&self) -> Measurand {
+        let time = |name, title| Quantity::time(name, title).each("call");
+        Measurand {
+            title: "Priority changes".into(),
+            quantities: match self.timing {
+                Timing::Each => vec![
+                    time("setschedparam", "Priority: setschedparam"),
+                    time("setschedprio", "Priority: setschedprio"),
+                    time("empty", "Priority: empty").beside(),
+                ],
+                Timing::Batch => vec![
+                    time("setschedparam_batch", "Priority: setschedparam in batches").in_unit("ps").beside(),
+                    time("setschedprio_batch", "Priority: setschedprio in batches").in_unit("ps").beside(),
+                ],
+            },
+            counts: vec!["calls".into()],
+            counts_samples: self.calls > 0,
+            ..Measurand::default()
+        }
+    }
+
+    fn check(&self, cell: &Cell) -> Result<()> {
+        self.levels(cell)?;
+        rounds::check("priority", self.timing, cell)
+    }
+
+    fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
+        rounds::last_cpu(allowed, self.calls > 0)
+    }
+
+    fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
+        let (policy, own, other) = self.levels(&stage.cell)?;
+        let task = rounds::task(&stage.cell, self.calls);
+        let thread = move || Alternating::new(Thread { own: Own::thread(), policy }, own, other);
+        let mut jobs = Vec::new();
+        for (index, cpu) in (0u32..).zip(stage.cpus()) {
+            let name = Name { cpu: Some(cpu), thread: index, ..Name::default() };
+            let stop = Arc::clone(&stage.stop);
+            let (taps, rehearse) = match self.timing {
+                Timing::Each => each(stage, &name, thread, task, stop)?,
+                Timing::Batch => batch(stage, &name, thread, (self.batch, rounds::cost_ps(stage)), task, stop)?,
+            };
+            jobs.push(Job { cpu: Some(cpu), scheduling: Some(stage.cell.scheduling), taps, rehearse });
+        }
+        stage.run(jobs, self.measurand().counts_samples)
+    }
+}
+
+type Prepared = (Vec<Tap>, Box<dyn FnOnce() -> Loop + Send>);
+
+fn each(
+    stage: &Stage<'_>,
+    name: &Name,
+    thread: impl Fn() -> Alternating + Send + 'static,
+    task: Task,
+    stop: Arc<AtomicBool>,
+) -> Result<Prepared> {
+    let names = ["setschedparam", "setschedprio", "empty"];
+    let quantities = Quantities { names, unit: None, stops: [true; 3], facts: no_facts };
+    let (mut channel, taps) = rounds::channel(stage, &quantities, name, MANY)?;
+    let rehearse = move || -> Loop {
+        as_before(|| Each::new(thread()).rehearse(&mut channel));
+        Box::new(move || rounds::done(Each::new(thread()).run(&task, &stop, &mut channel)))
+    };
+    Ok((taps, Box::new(rehearse)))
+}
+
+fn batch(
+    stage: &Stage<'_>,
+    name: &Name,
+    thread: impl Fn() -> Alternating + Send + 'static,
+    (count, cost_ps): (u64, u64),
+    task: Task,
+    stop: Arc<AtomicBool>,
+) -> Result<Prepared> {
+    let names = ["setschedparam_batch", "setschedprio_batch"];
+    let quantities = Quantities { names, unit: Some("ps"), stops: [false; 2], facts: no_facts };
+    let (mut channel, taps) = rounds::channel(stage, &quantities, name, 1)?;
+    let rehearse = move || -> Loop {
+        as_before(|| Batch::new(thread(), count, cost_ps).rehearse(&mut channel));
+        Box::new(move || rounds::done(Batch::new(thread(), count, cost_ps).run(&task, &stop, &mut channel)))
+    };
+    Ok((taps, Box::new(rehearse)))
+}
+
+/// Does something that changes the thread's policy, and gives it its own one back: the stage sets the policy of the
+/// measurement when all threads are ready.
+pub fn as_before(work: impl FnOnce()) {
+    let before = sched::policy(0);
+    work();
+    if let Ok(before) = before {
+        // It had this policy a moment ago; what cannot be set back is overwritten by the stage.
+        let _refused = sched::set_policy(0, before, false);
+    }
+}

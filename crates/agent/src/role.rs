@@ -1,0 +1,44 @@
+//! The processes of a cell: which of them this one is.
+//!
+//! The supervisor holds everything that must be put back (tunings, loads, lock, journal) in a process that survives the
+//! measuring one; the measuring process holds everything real-time and forks nothing, but for the one partner of a
+//! handoff between processes, before anything is prepared.
+
+use crate::{measuring, probe, supervise};
+use anyhow::Result;
+
+/// What this process is within a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Tunings, loads, journal: `latido agent`.
+    Supervisor,
+    /// The real-time process: `latido agent --measure`.
+    Measuring,
+    /// The other process of a handoff, started by the measuring one: `latido agent --partner`.
+    Partner,
+}
+
+impl Role {
+    /// Plays the role until the cell is over; the exit status.
+    ///
+    /// # Errors
+    /// The peer is gone.
+    pub fn run(self) -> Result<u8> {
+        match self {
+            Self::Supervisor => supervise::run(),
+            Self::Measuring => measuring::run(),
+            Self::Partner => probe::partner(),
+        }
+    }
+}
+
+/// The role that exactly these arguments give a process, if they do.
+pub fn role() -> Option<Role> {
+    let words: Vec<_> = std::env::args_os().skip(1).take(3).collect();
+    match words.as_slice() {
+        [agent] if agent == "agent" => Some(Role::Supervisor),
+        [agent, measure] if agent == "agent" && measure == "--measure" => Some(Role::Measuring),
+        [agent, partner] if agent == "agent" && partner == "--partner" => Some(Role::Partner),
+        _ => None,
+    }
+}

@@ -1,0 +1,281 @@
+//! From what a tuning wants to a machine that has it: each change journalled, made, read back; all undone if one fails.
+
+use super::{Applied, Guard, Hold, Pursuit, Tuning, Wanted};
+use crate::{
+    journal::{Borrowed, Journal, Owner, urgent::Urgent},
+    machine::Root,
+    step::{Step, refusal},
+};
+use anyhow::{Result, bail, ensure};
+use latido_model::{cell::Item, record::TuningRecord};
+
+/// After so many rounds something makes new work faster than it is done.
+const ROUNDS: u32 = 50;
+
+/// What a tuning wants, as far as reading tells that it can be had: better than to begin and turn back.
+///
+/// # Errors
+/// What is missing or refused, where, and the remedy.
+pub fn possible(tuning: &dyn Tuning, root: &Root) -> Result<Wanted> {
+    let wanted = tuning.wanted(root)?;
+    match wanted.steps.iter().filter_map(Step::file).find_map(|path| refusal::beforehand(root, path)) {
+        Some(refused) => Err(refused),
+        None => Ok(wanted),
+    }
+}
+
+/// Applies a tuning.
+///
+/// # Errors
+/// What was refused, where, and the remedy, or [`crate::journal::pulse::Stopped`]; what had been changed for it is put back.
+pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal: &mut Journal) -> Result<Applied> {
+    let Wanted { steps, pursuit, holds, note } = possible(tuning, root)?;
+    let _urgent = root.is_live().then(Urgent::take);
+    ensure!(
+        owner == Owner::Run || holds.is_empty(),
+        "it lasts only as long as a process holds it: give it to a run with --tune"
+    );
+    let record = TuningRecord {
+        item: Item { name: name.into(), options: tuning.options() },
+        changes: Vec::new(),
+        in_force: true,
+        note,
+    };
+    let crowd = pursuit.is_some();
+    let mut work = Work { root, owner, journal, record, done: Vec::new(), halfway: false, crowd };
+    let made = steps.into_iter().try_for_each(|step| work.make(step)).and_then(|()| match pursuit {
+        Some(pursuit) => work.pursue(pursuit),
+        None => Ok(()),
+    });
+    let Work { mut record, done, halfway, journal, .. } = work;
+    match made.and_then(|()| in_force(tuning, root, &mut record, holds)) {
+        Ok(guards) => Ok(Applied { record, guard: Box::new(guards) }),
+        Err(error) => {
+            // Half a tuning is none. The journal still has it: what will not go back now is tried again later.
+            let mut back = done.iter().rev();
+            if halfway {
+                let _ = back.next().map(|step| step.revert(root));
+            }
+            for step in back {
+                journal.pulse.beat("undoing");
+                let _ = step.undo(root);
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Takes hold of what is held besides, and looks at what came of it all: in force, or an error.
+fn in_force(tuning: &dyn Tuning, root: &Root, record: &mut TuningRecord, holds: Vec<Hold>) -> Result<Vec<Guard>> {
+    let mut guards = Vec::new();
+    for hold in holds {
+        let (change, guard) = hold(root)?;
+        record.changes.push(change);
+        guards.push(guard);
+    }
+    tuning.confirm(root, record);
+    if !record.in_force {
+        let says = record.changes.iter().map(|change| format!("{} {}", change.knob, change.new));
+        bail!(
+            "all that it changes was changed, and yet it is not in force: something else on this machine decides, find              and stop that first ({})",
+            says.take(3).chain(record.note.take()).collect::<Vec<_>>().join("; ")
+        );
+    }
+    Ok(guards)
+}
+
+/// A tuning that is being applied.
+struct Work<'a> {
+    root: &'a Root,
+    owner: Owner,
+    journal: &'a mut Journal,
+    record: TuningRecord,
+    done: Vec<Step>,
+    /// Whether the last of them was refused, or did not read back as set.
+    halfway: bool,
+    /// Tasks are moved by the hundred: they are the journal's business, the record keeps what the note says of them.
+    crowd: bool,
+}
+
+impl Work<'_> {
+    fn make(&mut self, step: Step) -> Result<()> {
+        self.note(&step)?;
+        self.change(step)
+    }
+
+    /// Writes it into the journal, unless somebody asks to stop.
+    fn note(&mut self, step: &Step) -> Result<()> {
+        self.journal.pulse.go_on()?;
+        self.journal.pulse.beat("tuning");
+        let root = (!self.root.is_live()).then(|| self.root.path(""));
+        let tuning = self.record.item.name.clone();
+        self.journal.write_for(self.owner, Borrowed::Setting { tuning, root, change: step.clone() })
+    }
+
+    fn change(&mut self, step: Step) -> Result<()> {
+        let made = step.apply(self.root).and_then(|()| step.verify(self.root));
+        if made.is_ok() && !(self.crowd && matches!(step, Step::Task { .. })) {
+            self.record.changes.push(step.change());
+        }
+        self.done.push(step);
+        self.halfway = made.is_err();
+        crate::fault::point("agent");
+        made
+    }
+
+    fn pursue(&mut self, mut pursuit: Box<dyn Pursuit>) -> Result<()> {
+        let mut round = 0;
+        loop {
+            let left = pursuit.left(self.root)?;
+            if left.is_empty() {
+                break;
+            }
+            ensure!(
+                round < ROUNDS,
+                "after {ROUNDS} rounds there are still {} things to change, the next is {}: something makes them \
+                 faster than they are changed; stop it first",
+                left.len(),
+                left.first().map(|step| step.change().knob).unwrap_or_default()
+            );
+            for step in left {
+                // What cannot be noted must not be changed, and is no answer of the kernel's.
+                self.note(&step)?;
+                if let Err(error) = self.change(step.clone()) {
+                    // What was half done must not stay so.
+                    let _ = step.revert(self.root);
+                    self.halfway = false;
+                    pursuit.refused(self.root, &step, error)?;
+                }
+            }
+            round += 1;
+        }
+        let told = self.record.note.take().into_iter().chain(pursuit.told(self.root));
+        self.record.note = Some(told.collect::<Vec<_>>().join("; ")).filter(|note| !note.is_empty());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fixture::{
+            trees::{self, Tree, by_hand},
+            trial::{applied, refusal, same, snapshot},
+        },
+        journal::pulse::{Pulse, Stopped},
+        step::Form,
+    };
+    use std::{cell::Cell, rc::Rc};
+
+    /// The first change was made when the second is refused: half a tuning is none.
+    #[test]
+    fn a_refusal_on_the_way_puts_back_what_was_changed() {
+        let server = "sys/kernel/debug/sched/fair_server/cpu5/runtime";
+        let tree = trees::server();
+        std::fs::remove_file(tree.root.path(server)).unwrap();
+        std::os::unix::fs::symlink("/dev/full", tree.root.path(server)).unwrap();
+        let before = snapshot(&tree.root);
+        let error = refusal("throttle", "", &tree);
+        assert!(error.contains("cpu5/runtime cannot be set to `0`: No space left"), "{error}");
+        same(&snapshot(&tree.root), &before, "after the refusal");
+    }
+
+    /// A tuning by one step that comes to nothing.
+    struct Overruled;
+
+    impl Tuning for Overruled {
+        fn options(&self) -> toml::Table {
+            toml::Table::new()
+        }
+
+        fn wanted(&self, root: &Root) -> Result<Wanted> {
+            let steps = Step::value(root, "knob", "2", Form::Plain)?.into_iter().collect();
+            Ok(Wanted { steps, ..Wanted::default() })
+        }
+
+        fn confirm(&self, _root: &Root, record: &mut TuningRecord) {
+            record.in_force = false;
+        }
+    }
+
+    #[test]
+    fn what_is_not_in_force_is_an_error_and_does_not_stay() {
+        let tree = by_hand(&[("knob", "1\n")]);
+        let before = snapshot(&tree.root);
+        let (_dir, mut journal) = Journal::scratch();
+        let Err(error) = apply(&Overruled, "overruled", &tree.root, Owner::Run, &mut journal) else {
+            panic!("it counts as applied")
+        };
+        assert!(error.to_string().contains("not in force") && error.to_string().contains("knob 2"), "{error}");
+        same(&snapshot(&tree.root), &before, "after the refusal");
+    }
+
+    /// A value of which the kernel makes another one.
+    struct Rounded;
+
+    impl Tuning for Rounded {
+        fn options(&self) -> toml::Table {
+            toml::Table::new()
+        }
+
+        fn wanted(&self, root: &Root) -> Result<Wanted> {
+            let steps = Step::value(root, "knob", "0", Form::Plain)?.into_iter().collect();
+            Ok(Wanted { steps, ..Wanted::default() })
+        }
+    }
+
+    /// Asked for no timer slack, the kernel gives its default (proc_pid_timerslack_ns(5)): not what was asked, and nobody
+    /// else's doing.
+    #[test]
+    fn what_the_kernel_makes_of_a_refused_value_does_not_stay() {
+        const SLACK: &str = "/proc/self/timerslack_ns";
+        let own = std::fs::read_to_string(SLACK).unwrap();
+        std::fs::write(SLACK, "61000").unwrap();
+        let tree = by_hand(&[]);
+        std::os::unix::fs::symlink(SLACK, tree.root.path("knob")).unwrap();
+        let (_dir, mut journal) = Journal::scratch();
+        let Err(error) = apply(&Rounded, "rounded", &tree.root, Owner::Run, &mut journal) else { panic!("in force") };
+        let found = tree.root.read("knob");
+        let told = journal.settle().unwrap();
+        std::fs::write(SLACK, own.trim()).unwrap();
+        assert!(error.to_string().contains("was set to `0` and says"), "{error}");
+        assert_eq!((found.as_deref(), told), (Some("61000"), Vec::new()));
+    }
+
+    /// A machine with many interrupts, which are moved by a pursuit that notes refusals of single ones.
+    fn many() -> Tree {
+        let lines: Vec<String> = (1..40).map(|line| format!("proc/irq/{line}/smp_affinity_list")).collect();
+        by_hand(&lines.iter().map(|line| (line.as_str(), "0-3\n")).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_pursuit_gives_signs_of_life_and_ends_when_asked_to() {
+        let tree = many();
+        let before = snapshot(&tree.root);
+        let (_dir, mut journal) = Journal::scratch();
+        let heard = Rc::new(Cell::new((0, 0)));
+        let (hears, asks) = (Rc::clone(&heard), Rc::clone(&heard));
+        let tell = move |phase: &str| {
+            let (tuning, undoing) = hears.get();
+            hears.set((tuning + u32::from(phase == "tuning"), undoing + u32::from(phase == "undoing")));
+        };
+        journal.pulse = Pulse::new(move || asks.get().0 == 5, tell).always();
+        let error = applied("irqs", "away = '1'", &tree.root, &mut journal).expect_err("it was asked to stop");
+        assert!(error.is::<Stopped>(), "{error:#}");
+        assert_eq!(heard.get(), (5, 5), "one for each change, one for each undoing");
+        same(&snapshot(&tree.root), &before, "after the refusal");
+    }
+
+    /// What is changed without being noted is changed for good after a crash.
+    #[test]
+    fn a_journal_that_cannot_be_written_ends_a_pursuit() {
+        let tree = many();
+        let before = snapshot(&tree.root);
+        let (_dir, mut journal) = Journal::scratch();
+        journal.fill();
+        let error = applied("irqs", "away = '1'", &tree.root, &mut journal).expect_err("nothing can be noted");
+        assert!(format!("{error:#}").contains("cannot write the journal"), "{error:#}");
+        same(&snapshot(&tree.root), &before, "after the refusal");
+    }
+}

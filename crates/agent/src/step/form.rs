@@ -1,0 +1,151 @@
+//! How files print a value: to compare what was written with what is read, and to print it on a fake machine.
+
+use latido_model::cpus::CpuSet;
+use serde::{Deserialize, Serialize};
+
+/// How a file prints its value, to compare what was written with what is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// As it is written.
+    #[default]
+    Plain,
+    /// All choices, the one in force in brackets: `always [madvise] never`.
+    Choice,
+    /// A list of CPUs: `0-3,5`.
+    Cpus,
+    /// A mask of CPUs in hexadecimal words: `0000000f`, `ff,ffffffff`.
+    Mask,
+    /// A mask that the kernel narrows further: what was asked for stands in the file beside it, `NAME_requested`, where
+    /// there is one (workqueues since Linux 6.7).
+    Requested,
+    /// The line of the cache of level 3 among others, a mask for each cache: `L3:0=ffff;1=00ff`.
+    L3,
+}
+
+impl Form {
+    /// The value alone.
+    pub fn value(self, text: &str) -> String {
+        let text = text.trim();
+        match self {
+            Self::Plain => text.to_string(),
+            Self::Choice => {
+                let marked = text
+                    .split_whitespace()
+                    .find_map(|word| word.strip_prefix(['[', '(']).and_then(|word| word.strip_suffix([']', ')'])));
+                marked.unwrap_or(text).to_string()
+            }
+            Self::Cpus => text.parse::<CpuSet>().map_or_else(|_| text.to_string(), |cpus| cpus.to_string()),
+            Self::Mask | Self::Requested => {
+                let digits = text.replace(',', "").to_lowercase();
+                let short = digits.trim_start_matches('0');
+                if short.is_empty() { "0".into() } else { short.into() }
+            }
+            Self::L3 => {
+                let line = text.lines().find_map(|line| line.trim().strip_prefix("L3:")).unwrap_or_default();
+                let caches = line.split(';').filter_map(|cache| cache.trim().split_once('='));
+                let masks: Vec<String> =
+                    caches.map(|(id, mask)| format!("{}={}", id.trim(), Self::Mask.value(mask))).collect();
+                format!("L3:{}", masks.join(";"))
+            }
+        }
+    }
+
+    /// As a value is written: masks in words of 32 bits, of which the kernel takes no longer ones (bitmap_parse).
+    pub fn written(self, value: &str) -> String {
+        match self {
+            Self::Mask | Self::Requested => {
+                let digits: Vec<char> = value.chars().filter(|c| *c != ',').collect();
+                let words: Vec<String> = digits.rchunks(8).rev().map(|word| word.iter().collect()).collect();
+                words.join(",")
+            }
+            Self::Plain | Self::Choice | Self::Cpus | Self::L3 => value.into(),
+        }
+    }
+
+    /// What a file that says `old` says after a value was written to it.
+    pub fn printed(self, old: &str, value: &str) -> String {
+        let (body, end) = match old.strip_suffix('\n') {
+            Some(body) => (body, "\n"),
+            None => (old, ""),
+        };
+        let new = match self {
+            Self::Choice => choice(body, value),
+            Self::Mask | Self::Requested => mask(body, value),
+            Self::L3 => body.lines().map(|line| l3(line, value)).collect::<Vec<_>>().join("\n"),
+            Self::Cpus => value.parse().map_or_else(|_| value.into(), |cpus| list(&cpus)),
+            Self::Plain => value.into(),
+        };
+        new + end
+    }
+}
+
+/// `always [madvise] never` with another word marked.
+fn choice(old: &str, value: &str) -> String {
+    let brackets = if old.contains('(') { ('(', ')') } else { ('[', ']') };
+    let mark = |word: &str| {
+        let plain = word.trim_matches(['[', ']', '(', ')']);
+        if plain == value { format!("{}{plain}{}", brackets.0, brackets.1) } else { plain.into() }
+    };
+    old.split(' ').map(mark).collect::<Vec<_>>().join(" ")
+}
+
+/// A mask in as many digits, with commas at the same places.
+fn mask(old: &str, value: &str) -> String {
+    let digits = value.replace(',', "");
+    let mut rest = digits.chars().rev();
+    let turned: String = old.chars().rev().map(|c| if c == ',' { ',' } else { rest.next().unwrap_or('0') }).collect();
+    turned.chars().rev().collect()
+}
+
+/// The line of level 3 with other masks; other lines as they are.
+fn l3(line: &str, value: &str) -> String {
+    let indent = line.len() - line.trim_start().len();
+    match line.trim().strip_prefix("L3:") {
+        Some(_) => format!("{}{value}", " ".repeat(indent)),
+        None => line.into(),
+    }
+}
+
+/// CPUs as a kernel lists them, two neighbours joined as well.
+pub fn list(cpus: &CpuSet) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus.iter() {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => runs.push((cpu, cpu)),
+        }
+    }
+    let run = |(first, last): (u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    runs.into_iter().map(run).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_compared_as_the_kernel_means_them() {
+        for (form, a, b) in [
+            (Form::Plain, "1\n", "1"),
+            (Form::Choice, "always [madvise] never\n", "madvise"),
+            (Form::Choice, "none voluntary (full) lazy", "full"),
+            (Form::Cpus, "0,1,2,3\n", "0-3"),
+            (Form::Mask, "00000000,0000000f\n", "f"),
+            (Form::Mask, "0", "00000000"),
+            (Form::Mask, "FF", "0ff"),
+        ] {
+            assert_eq!(form.value(a), form.value(b), "{form:?} {a}");
+        }
+        assert_ne!(Form::Mask.value("10"), Form::Mask.value("1"));
+    }
+
+    /// The kernel refuses more than eight digits without a comma.
+    #[test]
+    fn masks_are_written_in_words() {
+        for (value, written) in [("f", "f"), ("ffffffffffffff", "ffffff,ffffffff"), ("1,00000000", "1,00000000")] {
+            assert_eq!(Form::Mask.written(value), written);
+            assert_eq!(Form::Mask.value(&Form::Mask.written(value)), Form::Mask.value(value));
+        }
+    }
+}

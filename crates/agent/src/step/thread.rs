@@ -1,0 +1,150 @@
+//! Threads of the kernel: found by name, moved and given another policy.
+
+use super::{Step, fake, group};
+use crate::machine::Root;
+use anyhow::{Context, Result, anyhow, bail};
+use latido_model::{
+    cell::{NiceBy, Scheduling},
+    cpus::CpuSet,
+    units::Ns,
+};
+use latido_sys::{
+    Errno,
+    sched::{self, Policy},
+};
+
+/// Flags of a task in /proc/TID/stat (include/linux/sched.h): a kernel thread; one whose affinity may not be set.
+const PF_KTHREAD: u64 = 0x0020_0000;
+const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
+
+/// What /proc/TID/stat says of a task, read at once: proc_pid_stat(5).
+#[derive(Clone, Debug)]
+pub struct Stat {
+    /// Its name; that of a kernel thread is its own, any other task may call itself as it likes.
+    pub comm: String,
+    /// Whether it ends.
+    pub ending: bool,
+    /// When it started, in clock ticks since boot.
+    pub start: u64,
+    /// Of the kernel.
+    pub kernel: bool,
+    /// Nobody may set its affinity.
+    pub bound: bool,
+}
+
+/// The state of a task; `None` where there is none.
+pub fn stat(root: &Root, tid: i32) -> Option<Stat> {
+    let stat = root.read(&format!("proc/{tid}/stat"))?;
+    let (begin, rest) = stat.rsplit_once(')')?;
+    let (_, comm) = begin.split_once('(')?;
+    // Field 3 is the state, 9 the flags, 22 the start.
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let flags: u64 = fields.get(6)?.parse().ok()?;
+    Some(Stat {
+        comm: comm.to_owned(),
+        ending: matches!(*fields.first()?, "Z" | "X" | "x"),
+        start: fields.get(19)?.parse().ok()?,
+        kernel: flags & PF_KTHREAD != 0,
+        bound: flags & PF_NO_SETAFFINITY != 0,
+    })
+}
+
+/// A thread of the kernel.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    tid: i32,
+    start: u64,
+    /// Its name.
+    pub comm: String,
+}
+
+/// The threads of the kernel with such names, in order of their ids. (Each is a process of its own; any other process may
+/// have such a name too.)
+pub fn named(root: &Root, wanted: impl Fn(&str) -> bool) -> Vec<Thread> {
+    let ids = root.list("proc").into_iter().filter_map(|name| name.parse::<i32>().ok());
+    let threads = ids.filter_map(|tid| {
+        let Stat { comm, start, .. } = stat(root, tid).filter(|stat| stat.kernel && wanted(&stat.comm))?;
+        Some(Thread { tid, start, comm })
+    });
+    threads.collect()
+}
+
+impl Thread {
+    /// The step to FIFO of this priority; `None` where it has it.
+    ///
+    /// # Errors
+    /// Its policy cannot be read, or cannot be put back.
+    pub fn fifo(&self, root: &Root, prio: u8) -> Result<Option<Step>> {
+        let (original, new) = (policy(root, self.tid)?, Scheduling::Fifo { prio });
+        let Self { tid, start, comm } = self.clone();
+        Ok((original != new).then_some(Step::Policy { tid, start, comm, original, new }))
+    }
+
+    /// The step to other CPUs; `None` where it is on them.
+    ///
+    /// # Errors
+    /// Its affinity cannot be read.
+    pub fn on(&self, root: &Root, cpus: &CpuSet) -> Result<Option<Step>> {
+        let before = affinity(root, self.tid)?;
+        let Self { tid, start, comm } = self.clone();
+        let affinity = (before != *cpus).then(|| (before, cpus.clone()));
+        Ok(affinity.map(|affinity| Step::Task { tid, start, comm, from: None, to: None, affinity: Some(affinity) }))
+    }
+}
+
+/// Where the interrupt goes that a thread of this name handles. The kernel takes the thread there by itself when the
+/// interrupt comes the next time after it was moved (irq_thread_check_affinity in kernel/irq/manage.c).
+pub fn follows(root: &Root, comm: &str) -> Option<CpuSet> {
+    let (line, _) = comm.strip_prefix("irq/")?.split_once('-')?;
+    let line: u32 = line.parse().ok()?;
+    // The second since Linux 4.15, where the interrupt controller tells.
+    ["effective_affinity_list", "smp_affinity_list"]
+        .iter()
+        .find_map(|file| root.value(&format!("proc/irq/{line}/{file}")))
+}
+
+/// The policy of a thread.
+///
+/// # Errors
+/// There is no such thread, or it has a policy that cannot be set.
+pub fn policy(root: &Root, tid: i32) -> Result<Scheduling> {
+    if !root.is_live() {
+        return fake::policy(root, tid);
+    }
+    Ok(match sched::policy(tid).map_err(|error| anyhow!("the policy of task {tid} cannot be read: {error}"))? {
+        Policy::Other { nice } => Scheduling::Other { nice, by: NiceBy::default() },
+        Policy::Batch { nice } => Scheduling::Batch { nice },
+        Policy::Idle => Scheduling::Idle,
+        Policy::Fifo { prio } => Scheduling::Fifo { prio },
+        Policy::Rr { prio } => Scheduling::Rr { prio },
+        Policy::Deadline { runtime_ns, deadline_ns, period_ns } => {
+            Scheduling::Deadline { runtime: Ns(runtime_ns), deadline: Ns(deadline_ns), period: Ns(period_ns) }
+        }
+        Policy::Unknown { number } => bail!("task {tid} has policy {number}, which could not be put back"),
+    })
+}
+
+/// Gives a thread a policy; one that ended meanwhile needs none.
+///
+/// # Errors
+/// What the kernel answered, and the remedy.
+pub fn set_policy(root: &Root, tid: i32, new: Scheduling) -> Result<()> {
+    if !root.is_live() {
+        return fake::set_policy(root, tid, new);
+    }
+    match sched::set_policy(tid, crate::machine::policy(new), false) {
+        Ok(()) | Err(Errno::ESRCH) => Ok(()),
+        Err(error @ (Errno::EPERM | Errno::EACCES)) => {
+            bail!("task {tid} may not be made {new}: {error}; run the same command with sudo (CAP_SYS_NICE)")
+        }
+        Err(error) => bail!("task {tid} cannot be made {new}: {error}"),
+    }
+}
+
+/// The CPUs that a thread may run on, those that are offline included: sched_getaffinity(2) leaves these out.
+///
+/// # Errors
+/// There is no such thread.
+pub fn affinity(root: &Root, tid: i32) -> Result<CpuSet> {
+    group::affinity(root, tid).with_context(|| format!("proc/{tid}/status names no CPUs"))
+}

@@ -1,0 +1,72 @@
+//! Whether the kernel would grant a policy, asked before anything starts, on threads that end at once.
+
+use crate::machine;
+use crate::measure::{permission, threads};
+use latido_model::{
+    cell::{Cell, NiceBy, Scheduling},
+    plan::scheduling::DEFAULT,
+};
+use latido_sys::{Errno, sched};
+use std::sync::{Arc, Barrier};
+
+/// What the kernel says to the schedulings that these cells name, one sentence for each that it refuses, with the
+/// limit and the remedy. The default is not asked for: a run that names none goes on without it, under a banner.
+pub fn refusals(cells: &[Cell]) -> Vec<String> {
+    let mut asked = Vec::new();
+    let mut refused = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.scheduling != DEFAULT && cell.probe.name != "null") {
+        let threads = cell.conditions.cpus.as_ref().map_or(machine::allowed_cpus().len(), |cpus| cpus.len()).max(1);
+        if asked.contains(&(cell.scheduling, threads)) {
+            continue;
+        }
+        asked.push((cell.scheduling, threads));
+        refused
+            .extend(try_out(cell.scheduling, threads).err().map(|error| permission::explain(cell.scheduling, error)));
+    }
+    refused.dedup();
+    refused
+}
+
+/// Asks on as many threads as would measure: the budgets of deadline threads add up.
+fn try_out(scheduling: Scheduling, threads: usize) -> Result<(), Errno> {
+    let count = if matches!(scheduling, Scheduling::Deadline { .. }) { threads } else { 1 };
+    let gate = Arc::new(Barrier::new(count));
+    let ask = move || {
+        let answer = match scheduling {
+            // From outside a process gets it at its start, which is the same right.
+            Scheduling::Other { nice, by: NiceBy::Nice } => sched::set_nice(nice),
+            other => threads::ask(other),
+        };
+        gate.wait();
+        answer
+    };
+    let asked: Vec<_> = (0..count).map(|_| std::thread::spawn(ask.clone())).collect();
+    // A thread that cannot even be asked is the measurement's to report.
+    asked.into_iter().try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::{sample, units::Ns};
+
+    fn cell(scheduling: Scheduling) -> Cell {
+        Cell { scheduling, ..sample::cell() }
+    }
+
+    /// What no kernel grants: a deadline period under 100 us (EINVAL), and more budget than there is (EBUSY).
+    #[test]
+    fn impossible_deadlines_are_refused_with_their_reason() {
+        let deadline = |runtime, period| Scheduling::Deadline { runtime, deadline: period, period };
+        let short = refusals(&[cell(deadline(Ns(10_000), Ns(20_000)))]);
+        assert!(short.len() == 1 && short[0].contains("deadline"), "{short:?}");
+        assert!(refusals(&[cell(DEFAULT)]).is_empty(), "the default goes on under a banner");
+    }
+
+    /// Time-sharing is everybody's.
+    #[test]
+    fn ordinary_policies_are_granted() {
+        let ordinary = [Scheduling::OTHER, Scheduling::Batch { nice: 0 }, Scheduling::Idle];
+        assert_eq!(refusals(&ordinary.map(cell)), Vec::<String>::new());
+    }
+}

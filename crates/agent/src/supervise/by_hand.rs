@@ -1,0 +1,158 @@
+//! Tunings that a person applies and undoes, `latido tune`: the same journal and lock as a run's.
+
+use crate::{
+    journal::{
+        self, Borrowed, Journal, Owner, Recovery, lock,
+        pulse::{Pulse, Stopped},
+    },
+    machine::Root,
+    setting::apply::apply,
+    tuning::TUNINGS,
+};
+use anyhow::{Context, Result, bail};
+use latido_model::{cell::Item, record::TuningRecord, registry};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What `tune apply` did.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The tunings, in the order asked for.
+    pub records: Vec<TuningRecord>,
+    /// What a person should know: what an earlier crash had left.
+    pub told: Vec<String>,
+    /// Somebody asked for the end before all was in force: nothing was kept, and what could not be put back is this.
+    pub stopped: Option<Vec<String>>,
+}
+
+/// Applies all, or none.
+///
+/// # Errors
+/// What was refused and the remedy; what had been changed is put back, and what was not, is named.
+pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse) -> Result<Outcome> {
+    // Between two cells of a run as well nothing may change.
+    let _run = lock::take("run", "tune apply")?;
+    let held = lock::take("lock", "tune apply")?;
+    let (mut journal, told) = Journal::open(&held, directory(root), pulse)?;
+    let mut outcome = Outcome { told, ..Outcome::default() };
+    for item in items {
+        match one(item, root, &mut journal) {
+            Ok(record) => outcome.records.push(record),
+            Err(error) => {
+                let stopped = error.is::<Stopped>();
+                let told = journal.settle().context("what was changed could not be put back")?;
+                if stopped {
+                    return Ok(Outcome { records: Vec::new(), stopped: Some(told), ..outcome });
+                }
+                let error = error.context(format!("tuning `{}`", item.name));
+                if told.is_empty() {
+                    bail!("{error:#} (nothing was changed)");
+                }
+                bail!("{error:#}; not everything could be put back: {}", told.join("; "));
+            }
+        }
+    }
+    journal.keep()?;
+    Ok(outcome)
+}
+
+fn one(item: &Item, root: &Root, journal: &mut Journal) -> Result<TuningRecord> {
+    let tuning = registry::build("tuning", TUNINGS, item)?;
+    let applied = apply(tuning.as_ref(), &item.name, root, Owner::Unsettled, journal)?;
+    // Whoever asks during the last change means it too.
+    journal.pulse.go_on()?;
+    Ok(applied.record)
+}
+
+/// Undoes what was applied by hand on this machine: the tunings named, or all.
+///
+/// # Errors
+/// Another latido is at work, or the journal cannot be read or written.
+pub fn undo(names: &[String], root: &Root) -> Result<Recovery> {
+    let here = directory(root);
+    let wanted = |what: &Borrowed| match what {
+        Borrowed::Setting { tuning, root, .. } => *root == here && (names.is_empty() || names.contains(tuning)),
+        Borrowed::Load { .. } => false,
+    };
+    journal::undo_manual(&wanted, here.as_ref())
+}
+
+/// What the journal says of this machine.
+#[derive(Debug, Default, Serialize)]
+pub struct Status {
+    /// Version of this document.
+    pub schema: u32,
+    /// Applied by hand, oldest first.
+    pub applied: Vec<Line>,
+    /// Changed by a run that is at work or crashed, or by a `tune` that did not come to its end.
+    pub unsettled: Vec<Line>,
+    /// From before the last boot: the machine forgot it.
+    pub void: Vec<Line>,
+    /// Lines of the journal that this version of latido cannot read.
+    pub unreadable: Vec<String>,
+    /// The latido that is at work now.
+    pub at_work: Option<String>,
+}
+
+/// A change and what became of it.
+#[derive(Debug, Serialize)]
+pub struct Line {
+    /// The tuning that wanted it; absent for a load.
+    pub tuning: Option<String>,
+    /// The file or thing that is changed.
+    pub knob: String,
+    /// Before the change.
+    pub original: String,
+    /// What it was set to.
+    pub new: String,
+    /// What it says now; absent where it cannot be read.
+    pub current: Option<String>,
+    /// Whether it still says what it was set to; absent where it cannot be read.
+    pub in_force: Option<bool>,
+}
+
+/// Looks at the journal and at every knob in it; changes nothing.
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn status(root: &Root) -> Result<Status> {
+    let standing = journal::standing()?;
+    let here = directory(root);
+    let lines = |borrowed: Vec<Borrowed>| borrowed.iter().filter_map(|one| line(one, &here, root)).collect();
+    Ok(Status {
+        schema: 1,
+        applied: lines(standing.by_hand),
+        unsettled: lines(standing.unowned),
+        void: lines(standing.void),
+        unreadable: standing.unreadable,
+        at_work: lock::holder("run").or_else(|| lock::holder("lock")),
+    })
+}
+
+fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Line> {
+    match borrowed {
+        Borrowed::Setting { tuning, root: there, change } if there == here => {
+            let current = change.current(root);
+            let in_force = current.is_some().then(|| change.verify(root).is_ok());
+            let latido_model::record::Change { knob, original, new } = change.change();
+            Some(Line { tuning: Some(tuning.clone()), knob, original, new, current, in_force })
+        }
+        Borrowed::Setting { .. } => None,
+        Borrowed::Load { mark, argv } => {
+            let alive = !journal::marked(mark).is_empty();
+            Some(Line {
+                tuning: None,
+                knob: format!("load {}", argv.join(" ")),
+                original: "not running".into(),
+                new: "running".into(),
+                current: Some(if alive { "running" } else { "ended" }.into()),
+                in_force: Some(alive),
+            })
+        }
+    }
+}
+
+/// As the journal names the machine: nothing for the running one.
+fn directory(root: &Root) -> Option<PathBuf> {
+    (!root.is_live()).then(|| root.path(""))
+}

@@ -1,0 +1,47 @@
+//! Programs that move interrupts on their own: told to keep off, or stopped, or nothing is done.
+
+use crate::machine::Root;
+use anyhow::{Result, bail};
+use latido_model::cpus::CpuSet;
+
+/// Looks for them.
+///
+/// # Errors
+/// One runs and is not told to keep off the CPUs: how to tell it or stop it.
+pub fn absent(root: &Root, away: &CpuSet) -> Result<()> {
+    for pid in root.list("proc").into_iter().filter_map(|name| name.parse::<i32>().ok()) {
+        // Only root moves interrupts, and any user may call a process so.
+        if !of_root(root, pid) {
+            continue;
+        }
+        match root.read(&format!("proc/{pid}/comm")).unwrap_or_default().as_str() {
+            "irqbalance" if !keeps_off(root, pid, away) => bail!(
+                "irqbalance runs (pid {pid}) and would move interrupts back: set IRQBALANCE_BANNED_CPULIST={away} in \
+                 its environment (/etc/default/irqbalance or /etc/sysconfig/irqbalance) and restart it, or stop it \
+                 (systemctl stop irqbalance)"
+            ),
+            "tuned" => bail!(
+                "tuned runs (pid {pid}) and may move interrupts back: stop it (systemctl stop tuned), or let it do this \
+                 itself with isolated_cores={away} in its profile realtime or cpu-partitioning, without this tuning"
+            ),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether the process acts as root, as proc_pid_status(5) tells (the second number of `Uid` is the effective one); one
+/// that does not show it counts as such.
+fn of_root(root: &Root, pid: i32) -> bool {
+    let status = root.read(&format!("proc/{pid}/status")).unwrap_or_default();
+    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    ids.and_then(|ids| ids.split_whitespace().nth(1)).is_none_or(|id| id == "0")
+}
+
+/// Whether irqbalance was started with these CPUs banned; see irqbalance(1).
+fn keeps_off(root: &Root, pid: i32, away: &CpuSet) -> bool {
+    let environ = root.read(&format!("proc/{pid}/environ")).unwrap_or_default();
+    let mut variables = environ.split('\0');
+    let list = variables.find_map(|variable| variable.strip_prefix("IRQBALANCE_BANNED_CPULIST="));
+    list.and_then(|list| list.parse::<CpuSet>().ok()).is_some_and(|banned| away.without(&banned).is_empty())
+}

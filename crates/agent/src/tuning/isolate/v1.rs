@@ -1,0 +1,194 @@
+//! Isolation by cpusets of cgroup v1 (Documentation/admin-guide/cgroup-v1/cpusets.rst).
+
+use super::tasks::{self, Tried};
+use crate::{
+    machine::{
+        Root,
+        cpusets::{self, Place},
+        door::ISOLATED,
+    },
+    setting::{Pursuit, Wanted},
+    step::{
+        Form, Step,
+        group::{self, SYSTEM, Setting},
+    },
+};
+use anyhow::{Context, Result, ensure};
+use latido_model::cpus::CpuSet;
+use std::collections::BTreeSet;
+
+/// Two sets below the root: one for the measured threads, one for everything that was in the root. The scheduler
+/// balances over every CPU of a set whose `sched_load_balance` is on, so it is turned off in the root and in the
+/// isolated set; in that of the system it stays on, or the other CPUs would not be balanced among themselves.
+pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Result<Wanted> {
+    let at = |file: &str| format!("{dir}/{file}");
+    let mems = root.read(&at("cpuset.mems")).with_context(|| format!("cannot read {dir}/cpuset.mems"))?;
+    ensure!(
+        !root.exists(&at(SYSTEM)),
+        "{dir}/{SYSTEM} is there already: undo what made it (`latido tune undo isolate`)"
+    );
+    let mut sets = Vec::new();
+    descend(root, dir, &mut sets);
+    let mut steps = bound_elsewhere(root, dir, rest);
+    let mut taken = CpuSet::default();
+    for set in &sets {
+        let file = format!("{set}/cpuset.cpus");
+        let Some(original) = root.read(&file) else { continue };
+        let Ok(cpus) = original.parse::<CpuSet>() else { continue };
+        let left = cpus.without(isolated);
+        ensure!(
+            !left.is_empty(),
+            "the cpuset {set} has no CPU but {cpus}: give it another (echo {rest} > {file}), or isolate another one"
+        );
+        if left != cpus {
+            steps.push(Step::Value { path: file, original, new: left.to_string(), form: Form::Cpus });
+        }
+        // Only sets beside those that are made can exclude them.
+        if set.rsplit_once('/').is_some_and(|(above, _)| above == dir)
+            && root.flag(&at_of(set, "cpu_exclusive")) == Some(true)
+        {
+            taken = taken.iter().chain(left.iter()).collect();
+        }
+    }
+    let system = rest.without(&taken);
+    ensure!(
+        !system.is_empty(),
+        "the exclusive cpusets below {dir} hold all the other CPUs ({rest}): none is left for the rest of the system"
+    );
+    let set = |name: &str, settings: Vec<Setting>| {
+        let (tasks, leave) = ("tasks".to_owned(), at("tasks"));
+        Step::Set { path: at(name), settings, tasks, leave }
+    };
+    steps.push(set(
+        SYSTEM,
+        vec![
+            Setting::new("cpuset.cpus", &system, Form::Cpus),
+            Setting::new("cpuset.mems", &mems, Form::Cpus),
+            Setting::new("cpuset.sched_load_balance", 1, Form::Plain),
+        ],
+    ));
+    steps.push(set(
+        ISOLATED,
+        vec![
+            Setting::new("cpuset.cpus", isolated, Form::Cpus),
+            Setting::new("cpuset.mems", &mems, Form::Cpus),
+            Setting::new("cpuset.cpu_exclusive", 1, Form::Plain),
+            Setting::new("cpuset.sched_load_balance", 0, Form::Plain),
+        ],
+    ));
+    steps.extend(Step::value(root, &at("cpuset.sched_load_balance"), "0", Form::Plain)?);
+    let pursuit = Movers {
+        from: at("tasks"),
+        to: at(&format!("{SYSTEM}/tasks")),
+        isolated: isolated.clone(),
+        rest: system,
+        tried: Tried::default(),
+        stuck: BTreeSet::new(),
+        moved: BTreeSet::new(),
+    };
+    Ok(Wanted { steps, pursuit: Some(Box::new(pursuit)), ..Wanted::default() })
+}
+
+/// Every set below the root of the hierarchy, those inside others first; none where it is another version's.
+pub fn sets(root: &Root) -> Vec<String> {
+    let mut sets = Vec::new();
+    if let Ok(Place::V1 { dir }) = cpusets::find(root) {
+        descend(root, &dir, &mut sets);
+    }
+    sets
+}
+
+/// The sets below a set, those inside others first: a set must have all CPUs of those inside it.
+fn descend(root: &Root, dir: &str, sets: &mut Vec<String>) {
+    for name in root.list(dir) {
+        let below = format!("{dir}/{name}");
+        if root.path(&below).is_dir() {
+            descend(root, &below, sets);
+            sets.push(below);
+        }
+    }
+}
+
+fn at_of(set: &str, file: &str) -> String {
+    format!("{set}/cpuset.{file}")
+}
+
+/// Threads in sets of their own that chose among the set's CPUs: older kernels forget that when the set shrinks.
+fn bound_elsewhere(root: &Root, dir: &str, rest: &CpuSet) -> Vec<Step> {
+    let mut sets = Vec::new();
+    descend(root, dir, &mut sets);
+    let mut steps = Vec::new();
+    for set in sets {
+        let Some(cpus) = root.value::<CpuSet>(&format!("{set}/cpuset.cpus")) else { continue };
+        let threads = listed(root, &format!("{set}/tasks"));
+        let chosen = threads.into_iter().filter(|thread| !thread.bound && group::lacks(root, &thread.affinity, &cpus));
+        let left: CpuSet = cpus.iter().filter(|cpu| rest.contains(*cpu)).collect();
+        steps.extend(chosen.map(|thread| thread.bind(if left.is_empty() { rest } else { &left })));
+    }
+    steps
+}
+
+fn listed(root: &Root, file: &str) -> Vec<tasks::Thread> {
+    let list = root.read(file).unwrap_or_default();
+    list.split_whitespace().filter_map(|tid| tasks::read(root, tid.parse().ok()?)).collect()
+}
+
+/// The tasks of the root set on their way to that of the system.
+struct Movers {
+    from: String,
+    to: String,
+    isolated: CpuSet,
+    rest: CpuSet,
+    tried: Tried,
+    /// Kernel threads that may not change their group, but perhaps their CPUs (kthreadd is one).
+    stuck: BTreeSet<(i32, u64)>,
+    moved: BTreeSet<(i32, u64)>,
+}
+
+impl Pursuit for Movers {
+    fn left(&mut self, root: &Root) -> Result<Vec<Step>> {
+        let mut steps = Vec::new();
+        let mut threads = listed(root, &self.from);
+        // Each move waits for RCU, and everybody crowds on the CPUs that are left: RCU's threads and this process stay out
+        // of the crowd until the end, and, since undoing goes backwards, are out of it again from the beginning. On a
+        // busy machine that is the difference between a second and a minute.
+        let own = std::process::id().cast_signed();
+        let of_own = |thread: &tasks::Thread| root.is_live() && root.exists(&format!("proc/{own}/task/{}", thread.tid));
+        threads.sort_by_key(|thread| (of_own(thread), thread.comm.starts_with("rcu"), thread.kernel));
+        for thread in threads {
+            if thread.bound {
+                continue;
+            }
+            let id = (thread.tid, thread.start);
+            if self.stuck.contains(&id) {
+                if thread.may_run_on(&self.isolated) && self.tried.again(&thread) {
+                    steps.push(thread.bind(&self.rest));
+                }
+            } else if self.tried.again(&thread) {
+                self.moved.insert(id);
+                steps.push(thread.shift(&self.from, &self.to, &self.rest));
+            }
+        }
+        Ok(steps)
+    }
+
+    fn refused(&mut self, root: &Root, step: &Step, error: anyhow::Error) -> Result<()> {
+        let Step::Task { tid, start, comm, to, .. } = step else { return Err(error) };
+        // What ended, or was bound to its CPU meanwhile, is nobody's fault.
+        let Some(thread) = tasks::read(root, *tid).filter(|thread| thread.start == *start) else { return Ok(()) };
+        if !thread.kernel {
+            return Err(error.context(format!("task {tid} ({comm}) cannot leave the isolated CPUs")));
+        }
+        self.moved.remove(&(*tid, *start));
+        match to {
+            Some(_) => drop(self.stuck.insert((*tid, *start))),
+            None => self.tried.give_up(*tid, *start),
+        }
+        Ok(())
+    }
+
+    fn told(&self, root: &Root) -> Option<String> {
+        let moved = format!("{} threads moved to CPU {}", self.moved.len(), self.rest);
+        Some(std::iter::once(moved).chain(tasks::staying(root, &self.isolated)).collect::<Vec<_>>().join("; "))
+    }
+}

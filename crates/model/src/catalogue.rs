@@ -1,0 +1,154 @@
+//! What there is to measure with: the names, options and quantities of probes, loads and tunings, as plans and words
+//! ask for them. The items themselves run on the target; here they are only known.
+
+use crate::{
+    cell::{Cell, Item},
+    quantity::Measurand,
+    registry::{Def, Objection},
+};
+use anyhow::Result;
+use toml::{Table, Value};
+
+/// Which list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Measuring procedures.
+    Probe,
+    /// What disturbs the machine meanwhile.
+    Load,
+    /// Reversible changes of the machine's settings.
+    Tuning,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Probe, Self::Load, Self::Tuning];
+
+    /// As complaints call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Probe => "probe",
+            Self::Load => "load",
+            Self::Tuning => "tuning",
+        }
+    }
+
+    /// A complaint about an item: "probe `wakeup` has no option...", "probe `wakeup`: `cycles` must be...".
+    pub fn complaint(self, name: &str, error: &anyhow::Error) -> String {
+        let colon = if is_unknown(error) { "" } else { ":" };
+        format!("{} `{name}`{colon} {}", self.word(), format!("{error:#}").trim().replace('\n', " "))
+    }
+}
+
+/// What a list says of an item.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// The whole help text.
+    #[serde(skip)]
+    pub help: &'static str,
+    /// The option that a leading bare word sets.
+    pub main_option: Option<&'static str>,
+}
+
+impl<T: ?Sized> From<&Def<T>> for Entry {
+    fn from(def: &Def<T>) -> Self {
+        Self { name: def.name, about: def.about, help: def.help, main_option: def.main_option }
+    }
+}
+
+/// The three lists, and what their items say of themselves.
+pub trait Catalogue {
+    /// Everything in a list.
+    fn entries(&self, kind: Kind) -> Vec<Entry>;
+
+    /// Has the item read its options; returns them after defaults.
+    ///
+    /// # Errors
+    /// What the item objects to.
+    fn read(&self, kind: Kind, item: &Item) -> Result<Table>;
+
+    /// What a probe with these options measures.
+    ///
+    /// # Errors
+    /// As [`Catalogue::read`].
+    fn measurand(&self, probe: &Item) -> Result<Measurand>;
+
+    /// Refuses a cell that its probe cannot measure on any machine, with the reason and the remedy.
+    ///
+    /// # Errors
+    /// The reason.
+    fn check(&self, cell: &Cell) -> Result<()>;
+}
+
+impl<'a> dyn Catalogue + 'a {
+    /// One of the lists.
+    pub fn list(&'a self, kind: Kind) -> List<'a> {
+        List { kind, catalogue: self }
+    }
+}
+
+/// One list of a catalogue.
+#[derive(Clone, Copy)]
+pub struct List<'a> {
+    /// Which.
+    pub kind: Kind,
+    catalogue: &'a dyn Catalogue,
+}
+
+impl List<'_> {
+    /// Everything in the list.
+    pub fn entries(self) -> Vec<Entry> {
+        self.catalogue.entries(self.kind)
+    }
+
+    /// The entry of a name.
+    pub fn entry(self, name: &str) -> Option<Entry> {
+        self.entries().into_iter().find(|entry| entry.name == name)
+    }
+
+    /// Has the item read its options; returns them after defaults.
+    ///
+    /// # Errors
+    /// What the item objects to.
+    pub fn read(self, item: &Item) -> Result<Table> {
+        self.catalogue.read(self.kind, item)
+    }
+
+    /// A word as the value that the option takes: a number or truth value where it takes one, else a string.
+    pub fn value(self, name: &str, key: &str, word: &str) -> Value {
+        let text = Value::String(word.into());
+        let scalar = match (word.parse(), word.parse(), word.parse()) {
+            (Ok(number), _, _) => Value::Integer(number),
+            (_, Ok(truth), _) => Value::Boolean(truth),
+            (_, _, Ok(number)) if word.starts_with(|c: char| c.is_ascii_digit() || c == '-') => Value::Float(number),
+            _ => return text,
+        };
+        let refused = |value| self.objection(name, key, value).is_some();
+        if refused(&scalar) && !refused(&text) { text } else { scalar }
+    }
+
+    /// What the item says against one option alone, whatever else it may need.
+    pub fn objection(self, name: &str, key: &str, value: &Value) -> Option<anyhow::Error> {
+        let item = Item { name: name.into(), options: Table::from_iter([(key.to_string(), value.clone())]) };
+        self.read(&item).err().filter(|error| !matches!(error.downcast_ref(), Some(Objection::Missing(_))))
+    }
+
+    /// The names of an item's options; none where it takes any.
+    pub fn options(self, name: &str) -> Vec<String> {
+        // No option has an empty name, so an item that knows its options tells them.
+        let objection = self.objection(name, "", &Value::Boolean(true));
+        match objection.as_ref().and_then(|error| error.downcast_ref()) {
+            Some(Objection::Unknown { known, .. }) => known.clone(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Whether an item objects to an option because it has none of that name.
+pub fn is_unknown(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Objection::Unknown { .. }))
+}

@@ -1,0 +1,23 @@
+//! The words of latido as types: units and CPU sets, plans and cells, records and what is stored of them, the protocol
+//! between host and agent. Pure: nothing here asks a machine anything.
+#![forbid(unsafe_code)]
+
+pub mod catalogue;
+pub mod cell;
+pub mod check;
+pub mod consistency;
+pub mod cpus;
+pub mod machine;
+pub mod plan;
+pub mod protocol;
+pub mod published;
+pub mod quantity;
+pub mod record;
+pub mod registry;
+pub mod run;
+#[cfg(any(test, feature = "sample"))]
+pub mod sample;
+pub mod suggest;
+pub mod summary;
+pub mod units;
+pub mod verdict;

@@ -1,0 +1,83 @@
+//! The processors: which, how many, how they share, and which are kept free.
+
+use crate::cpus::CpuSet;
+use serde::{Deserialize, Serialize};
+
+/// The processors.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cpu {
+    /// As /proc/cpuinfo or the device tree names it.
+    pub model: Option<String>,
+    /// The CPUs that run now.
+    pub online: Option<CpuSet>,
+    /// The CPUs the kernel could ever bring up.
+    pub possible: Option<CpuSet>,
+    /// Whether two threads share a core now.
+    pub smt: Option<bool>,
+    /// Revision of the microcode, as the kernel prints it.
+    pub microcode: Option<String>,
+    /// Level 2 cache that CPU 0 uses, in KiB.
+    pub l2_kib: Option<u64>,
+    /// Level 3 cache that CPU 0 uses, in KiB.
+    pub l3_kib: Option<u64>,
+    /// Memory nodes.
+    pub numa_nodes: Option<usize>,
+}
+
+/// The CPUs that the kernel keeps free of some work. Empty means none; absent means not readable.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Isolation {
+    /// Out of the scheduler's load balancing (`isolcpus=`), from /sys/devices/system/cpu/isolated.
+    #[serde(with = "none_or_list")]
+    pub isolated: Option<CpuSet>,
+    /// Isolated by control-group partitions, from /sys/fs/cgroup/cpuset.cpus.isolated.
+    #[serde(with = "none_or_list")]
+    pub partitions: Option<CpuSet>,
+    /// Without a tick while one task runs (`nohz_full=`).
+    #[serde(with = "none_or_list")]
+    pub nohz_full: Option<CpuSet>,
+    /// Whose RCU callbacks run elsewhere (`rcu_nocbs=`), as written at boot: it may say `all`.
+    pub rcu_nocbs: Option<String>,
+    /// Where interrupts go by default (`irqaffinity=`), as written at boot.
+    pub irqaffinity: Option<String>,
+}
+
+impl Isolation {
+    /// Every CPU that is isolated, at boot or by a partition.
+    pub fn cpus(&self) -> CpuSet {
+        self.isolated.iter().chain(&self.partitions).flat_map(CpuSet::iter).collect()
+    }
+}
+
+/// CPU lists in which "no CPU" is a valid answer: sysfs prints an empty line or `(null)` for it.
+pub mod none_or_list {
+    use crate::cpus::CpuSet;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+    /// Reads what sysfs prints; `None` for what is no list.
+    pub fn parse(text: &str) -> Option<CpuSet> {
+        match text {
+            "" | "(null)" => Some(CpuSet::default()),
+            list => list.parse().ok(),
+        }
+    }
+
+    /// As a string, or null.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn serialize<S: Serializer>(list: &Option<CpuSet>, s: S) -> Result<S::Ok, S::Error> {
+        list.as_ref().map(CpuSet::to_string).serialize(s)
+    }
+
+    /// From a string, or null.
+    ///
+    /// # Errors
+    /// No list of CPUs.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<CpuSet>, D::Error> {
+        let Some(text) = Option::<String>::deserialize(d)? else { return Ok(None) };
+        parse(&text).map(Some).ok_or_else(|| D::Error::custom(format!("`{text}` is not a list of CPUs")))
+    }
+}

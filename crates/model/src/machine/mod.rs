@@ -1,0 +1,84 @@
+//! What machine this is: the snapshot that every record carries.
+
+mod config;
+mod cpu;
+mod power;
+mod preemption;
+mod realtime;
+mod rows;
+mod surroundings;
+
+pub use config::{Cost, DEBUGGING, KernelConfig};
+pub use cpu::{Cpu, Isolation, none_or_list};
+pub use power::{Frequency, FrequencyPolicy, Idle, IdleState};
+pub use preemption::{Model, Preemption};
+pub use realtime::{FairBudget, FairServer, GroupBudget, RealTime, at_least};
+pub use surroundings::Layer;
+
+use serde::{Deserialize, Serialize};
+
+/// The machine at the start of a cell. `None` means that it could not be read here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Machine {
+    /// Name in the network; empty when it could not be read.
+    pub hostname: String,
+    /// `uname -r`; empty when it could not be read.
+    pub kernel: String,
+    /// `uname -v`: build number, preemption and date.
+    pub kernel_version: Option<String>,
+    /// `uname -m` of the kernel.
+    pub architecture: Option<String>,
+    /// PRETTY_NAME of os-release.
+    pub distribution: Option<String>,
+    /// Maker and product, from the device tree or DMI.
+    pub board: Option<String>,
+    /// The preemption model in force.
+    pub preemption: Option<Preemption>,
+    /// The kernel's command line.
+    pub command_line: Option<String>,
+    /// The kernel's configuration.
+    pub config: Option<KernelConfig>,
+    /// The processors.
+    pub cpu: Cpu,
+    /// The CPUs that are kept free.
+    pub isolation: Isolation,
+    /// Frequency scaling.
+    pub frequency: Frequency,
+    /// Idle states.
+    pub idle: Idle,
+    /// Memory.
+    pub memory: Memory,
+    /// The kernel's clock source.
+    pub clock: ClockSource,
+    /// What real-time tasks are granted.
+    pub realtime: RealTime,
+    /// The hypervisor below.
+    pub hypervisor: Option<Layer>,
+    /// The container about.
+    pub container: Option<Layer>,
+    /// The C library of this binary and how it is linked, for example `glibc, static`.
+    pub libc: String,
+}
+
+/// Memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Memory {
+    /// Total, in KiB.
+    pub total_kib: Option<u64>,
+    /// Swap space, in KiB; 0 is none.
+    pub swap_kib: Option<u64>,
+    /// When the kernel makes huge pages by itself: `always`, `madvise`, `never`.
+    pub transparent_hugepages: Option<String>,
+}
+
+/// The kernel's clock source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClockSource {
+    /// In use.
+    pub current: Option<String>,
+    /// To choose from, best first.
+    pub available: Vec<String>,
+}

@@ -1,0 +1,248 @@
+//! What a `[[group]]` may say, or the command line in its place; what is not said gets its default at the end.
+
+use super::{
+    CELLS_MAX, Group, Probed, expand, items,
+    node::{Keys, Node},
+    print, scheduling,
+    source::{At, Place, Problem},
+};
+use crate::{
+    catalogue::{Catalogue, Kind, is_unknown},
+    cell::{Conditions, Item, LOCAL, Level, RUNNING, Scheduling},
+    cpus::CpuSet,
+    suggest::{closest, nearest},
+    units::Ns,
+};
+use std::collections::HashSet;
+
+/// The keys of a group.
+const KEYS: &[&str] = &[
+    "target",
+    "probe",
+    "load",
+    "tuning",
+    "scheduling",
+    "kernel",
+    "cpus",
+    "duration",
+    "warmup",
+    "limit",
+    "stop_on",
+    "max_temp",
+    "repeat",
+];
+
+/// How long a cell measures where nothing is said.
+const DURATION: Ns = Ns::from_secs(60);
+
+/// The axes and common values of a group as far as they were said.
+#[derive(Clone, Debug, Default)]
+pub struct Axes {
+    target: Option<Vec<String>>,
+    kernel: Option<Vec<String>>,
+    pub(super) tuning: Option<Vec<At<Level>>>,
+    pub(super) load: Option<Vec<At<Level>>>,
+    scheduling: Option<Vec<Scheduling>>,
+    probe: Option<Vec<At<Item>>>,
+    cpus: Option<CpuSet>,
+    duration: Option<Ns>,
+    warmup: Option<Ns>,
+    limit: Option<Ns>,
+    stop_on: Option<Ns>,
+    max_temp: Option<i32>,
+    repeat: Option<u32>,
+}
+
+/// An option for every probe of a plan that has it, from the command line.
+#[derive(Clone, Debug)]
+pub struct ProbeOption {
+    /// The option.
+    pub key: String,
+    /// Its value as typed.
+    pub word: String,
+    /// The word of the command line.
+    pub place: Place,
+}
+
+impl Axes {
+    /// Reads the keys of a group.
+    pub fn read(keys: Keys, catalogue: &dyn Catalogue) -> Result<Self, Problem> {
+        keys.only("a group", KEYS)?;
+        let time = |key: &str| keys.get(key).map(|node| node.positive_time(key)).transpose();
+        Ok(Self {
+            probe: keys.get("probe").map(|node| items::probes(node, catalogue.list(Kind::Probe))).transpose()?,
+            load: keys.get("load").map(|node| items::levels(node, catalogue.list(Kind::Load))).transpose()?,
+            tuning: keys.get("tuning").map(|node| items::levels(node, catalogue.list(Kind::Tuning))).transpose()?,
+            scheduling: keys.get("scheduling").map(scheduling::levels).transpose()?,
+            target: keys.get("target").map(targets).transpose()?,
+            kernel: keys.get("kernel").map(kernels).transpose()?,
+            cpus: keys.get("cpus").map(cpus).transpose()?,
+            duration: time("duration")?,
+            warmup: keys.get("warmup").map(|node| node.time("warmup")).transpose()?,
+            limit: time("limit")?,
+            stop_on: time("stop_on")?,
+            max_temp: match keys.get("max_temp") {
+                Some(node) => Some(node.number("max_temp", 1..=200)? as i32),
+                None => None,
+            },
+            repeat: match keys.get("repeat") {
+                Some(node) => Some(node.number("repeat", 1..=CELLS_MAX as i64)? as u32),
+                None => None,
+            },
+        })
+    }
+
+    /// These axes, except where the other says something.
+    pub fn overlaid(&self, over: &Self) -> Self {
+        fn pick<T: Clone>(over: &Option<T>, base: &Option<T>) -> Option<T> {
+            over.as_ref().or(base.as_ref()).cloned()
+        }
+        Self {
+            target: pick(&over.target, &self.target),
+            kernel: pick(&over.kernel, &self.kernel),
+            tuning: pick(&over.tuning, &self.tuning),
+            load: pick(&over.load, &self.load),
+            scheduling: pick(&over.scheduling, &self.scheduling),
+            probe: pick(&over.probe, &self.probe),
+            cpus: pick(&over.cpus, &self.cpus),
+            duration: pick(&over.duration, &self.duration),
+            warmup: pick(&over.warmup, &self.warmup),
+            limit: pick(&over.limit, &self.limit),
+            stop_on: pick(&over.stop_on, &self.stop_on),
+            max_temp: pick(&over.max_temp, &self.max_temp),
+            repeat: pick(&over.repeat, &self.repeat),
+        }
+    }
+
+    /// The levels of load and tuning with their places.
+    pub fn levels(&self) -> impl Iterator<Item = (Kind, &At<Level>)> {
+        let load = self.load.iter().flatten().map(|level| (Kind::Load, level));
+        load.chain(self.tuning.iter().flatten().map(|level| (Kind::Tuning, level)))
+    }
+
+    /// Sets an option in every probe that has it; says whether any has.
+    pub fn set(&mut self, option: &ProbeOption, catalogue: &dyn Catalogue) -> Result<bool, Problem> {
+        let list = catalogue.list(Kind::Probe);
+        let mut known = false;
+        for probe in self.probe.iter_mut().flatten() {
+            let value = list.value(&probe.it.name, &option.key, &option.word);
+            match list.objection(&probe.it.name, &option.key, &value) {
+                Some(error) if is_unknown(&error) => continue,
+                Some(error) => return Err(option.place.problem(Kind::Probe.complaint(&probe.it.name, &error))),
+                None => probe.it.options.insert(option.key.clone(), value),
+            };
+            known = true;
+            if let Err(error) = list.read(&probe.it) {
+                return Err(option.place.problem(Kind::Probe.complaint(&probe.it.name, &error)));
+            }
+        }
+        // Levels that differed in this option alone are now one.
+        let mut seen = HashSet::new();
+        if let Some(probes) = &mut self.probe {
+            probes.retain(|probe| seen.insert(print::item(&probe.it)));
+        }
+        Ok(known)
+    }
+
+    /// The options that the probes have, for "did you mean".
+    pub fn probe_options(&self, catalogue: &dyn Catalogue) -> Vec<String> {
+        let list = catalogue.list(Kind::Probe);
+        self.probe.iter().flatten().flat_map(|probe| list.options(&probe.it.name)).collect()
+    }
+
+    /// Fills in the defaults and asks each probe whether it can measure such cells.
+    pub fn finish(self, place: &Place, catalogue: &dyn Catalogue) -> Result<Group, Problem> {
+        let Some(probes) = self.probe else {
+            return Err(place.problem("a group needs the key `probe`, for example probe = [\"wakeup\"]"));
+        };
+        let levels = |levels: Option<Vec<At<Level>>>, kind| match levels {
+            Some(levels) => levels.into_iter().map(|level| level.it).collect(),
+            None => vec![Level { id: items::nothing(kind).into(), items: Vec::new() }],
+        };
+        let duration = self.duration.unwrap_or(DURATION);
+        let mut probe = Vec::new();
+        let mut places = Vec::new();
+        for At { it: item, place } in probes {
+            // Read before, so that nothing is objected now.
+            let measurand =
+                catalogue.measurand(&item).map_err(|error| place.problem(Kind::Probe.complaint(&item.name, &error)))?;
+            probe.push(Probed { item, measurand });
+            places.push(place);
+        }
+        let group = Group {
+            target: self.target.unwrap_or_else(|| vec![LOCAL.into()]),
+            kernel: self.kernel.unwrap_or_else(|| vec![RUNNING.into()]),
+            tuning: levels(self.tuning, Kind::Tuning),
+            load: levels(self.load, Kind::Load),
+            scheduling: self.scheduling.unwrap_or_else(|| vec![scheduling::DEFAULT]),
+            probe,
+            conditions: Conditions {
+                cpus: self.cpus,
+                duration,
+                warmup: self.warmup.unwrap_or_else(|| usual_warmup(duration)),
+                limit: self.limit,
+                stop_on: self.stop_on,
+                max_temp: self.max_temp,
+            },
+            repeat: self.repeat.unwrap_or(1),
+        };
+        if group.cells().is_none_or(|cells| cells > CELLS_MAX) {
+            return Err(place.problem(format!("the group has more than {CELLS_MAX} cells")));
+        }
+        for (Probed { item, .. }, place) in group.probe.iter().zip(&places) {
+            for scheduling in &group.scheduling {
+                let cell = expand::sample(&group, item, *scheduling);
+                catalogue.check(&cell).map_err(|error| {
+                    place.problem(format!("probe `{}` with scheduling {scheduling}: {error:#}", item.name))
+                })?;
+            }
+        }
+        Ok(group)
+    }
+}
+
+/// The warm-up where nothing is said of it: a second, or a tenth of a short duration.
+pub fn usual_warmup(duration: Ns) -> Ns {
+    if duration < Ns::from_secs(10) { Ns(duration.0 / 10) } else { Ns::from_secs(1) }
+}
+
+fn targets(node: Node) -> Result<Vec<String>, Problem> {
+    let mut targets: Vec<String> = Vec::new();
+    for element in node.levels("target")? {
+        let name = element.text("target")?;
+        // Which kinds there are is the host's to know; a name holds nothing that a terminal or a shell could mistake.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@[]%".contains(c);
+        if name.is_empty() || name.len() > 256 || !name.chars().all(plain) {
+            return Err(element.problem("a target is `local`, or KIND:PLACE such as `ssh:root@board`"));
+        }
+        if targets.iter().any(|known| known == name) {
+            return Err(element.problem(format!("the target `{name}` is named twice")));
+        }
+        targets.push(name.into());
+    }
+    Ok(targets)
+}
+
+fn kernels(node: Node) -> Result<Vec<String>, Problem> {
+    let mut kernels: Vec<String> = Vec::new();
+    for element in node.levels("kernel")? {
+        let name = element.text("kernel")?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
+        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+            return Err(element.problem("a kernel's name is 1 to 64 letters, digits, `-`, `_`, `.` or `+`"));
+        }
+        // Any other name is a kernel to come, so that a misspelling would go unmeasured.
+        if name != RUNNING && closest(name, [RUNNING]).is_some() {
+            return Err(element.problem(format!("there is no kernel `{name}`{}", nearest(name, [RUNNING]))));
+        }
+        if kernels.iter().any(|known| known == name) {
+            return Err(element.problem(format!("the kernel `{name}` is named twice")));
+        }
+        kernels.push(name.into());
+    }
+    Ok(kernels)
+}
+
+fn cpus(node: Node) -> Result<CpuSet, Problem> {
+    node.text("cpus")?.parse().map_err(|error| node.problem(format!("cpus: {error}")))
+}

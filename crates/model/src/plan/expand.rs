@@ -1,0 +1,151 @@
+//! From a plan to its cells, in the order in which they run: the same plan always gives the same cells.
+
+use super::{Group, Order, Plan, Probed};
+use crate::cell::{Cell, Item, LOCAL, Level, RUNNING, SCHEMA, Scheduling};
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{RngCore, SeedableRng},
+};
+
+/// The cells of a plan in the order in which they run: block by block of one boot of a kernel on a target, and within a
+/// block repeat by repeat, so that a drift of the machine hits every level alike.
+pub fn expand(plan: &Plan) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for boot in 1..=plan.boots {
+        let mut blocks = blocks(plan);
+        if plan.order == Order::Interleaved {
+            shuffle(&mut blocks, &mut stream(plan.seed, u64::MAX, 0, u64::from(boot)));
+        }
+        for (number, target, kernel) in blocks {
+            cells.extend(block(plan, number, Boot { target, kernel, boot }));
+        }
+    }
+    cells
+}
+
+/// One boot of a kernel on a target.
+#[derive(Clone, Copy)]
+struct Boot<'a> {
+    target: &'a str,
+    kernel: &'a str,
+    boot: u32,
+}
+
+/// Target and kernel of each block, numbered as the plan names them first.
+fn blocks(plan: &Plan) -> Vec<(u64, &str, &str)> {
+    let mut blocks: Vec<(u64, &str, &str)> = Vec::new();
+    for group in &plan.groups {
+        for (target, kernel) in group.target.iter().flat_map(|target| group.kernel.iter().map(move |k| (target, k))) {
+            if !blocks.iter().any(|(_, t, k)| (*t, *k) == (target.as_str(), kernel.as_str())) {
+                blocks.push((blocks.len() as u64, target, kernel));
+            }
+        }
+    }
+    blocks
+}
+
+/// The cells of one block in the order in which they run.
+fn block(plan: &Plan, block: u64, boot: Boot<'_>) -> Vec<Cell> {
+    let there = |group: &&Group| {
+        group.target.iter().any(|target| target == boot.target) && group.kernel.iter().any(|k| k == boot.kernel)
+    };
+    let groups = || plan.groups.iter().enumerate().filter(|(_, group)| there(group));
+    if plan.order == Order::AsWritten {
+        let of = |(number, group): (usize, &Group)| -> Vec<Cell> {
+            (1..=group.repeat).flat_map(|repeat| product(plan, number, group, boot, repeat)).collect()
+        };
+        return groups().flat_map(of).collect();
+    }
+    let repeats = groups().map(|(_, group)| group.repeat).max().unwrap_or(0);
+    let round = |repeat| {
+        let alive = groups().filter(|(_, group)| repeat <= group.repeat);
+        let mut cells: Vec<Cell> =
+            alive.flat_map(|(number, group)| product(plan, number, group, boot, repeat)).collect();
+        shuffle(&mut cells, &mut stream(plan.seed, u64::MAX, u64::MAX - block, round_of(boot, repeat)));
+        cells
+    };
+    (1..=repeats).flat_map(round).collect()
+}
+
+/// A repeat within a boot as one number.
+fn round_of(boot: Boot<'_>, repeat: u32) -> u64 {
+    u64::from(boot.boot - 1) << 32 | u64::from(repeat)
+}
+
+/// One repeat of a group in one boot, the probe varying fastest.
+fn product(plan: &Plan, number: usize, group: &Group, boot: Boot<'_>, repeat: u32) -> Vec<Cell> {
+    let blocks = || group.target.iter().flat_map(|target| group.kernel.iter().map(move |kernel| (target, kernel)));
+    let each = [group.tuning.len(), group.load.len(), group.scheduling.len(), group.probe.len()];
+    let each = each.into_iter().product::<usize>() as u64;
+    let index = blocks().position(|(target, kernel)| (target.as_str(), kernel.as_str()) == (boot.target, boot.kernel));
+    // A cell's seed goes by its place in the whole group, whatever is measured in which block.
+    let before = index.unwrap_or(0) as u64 * each;
+    let mut cells = Vec::new();
+    for tuning in &group.tuning {
+        for load in &group.load {
+            for scheduling in &group.scheduling {
+                for Probed { item: probe, .. } in &group.probe {
+                    let position = before + cells.len() as u64;
+                    // 53 bits: a reader whose numbers are all floating-point keeps it exactly.
+                    let seed = stream(plan.seed, number as u64, position, round_of(boot, repeat)).next_u64() >> 11;
+                    let axes = Axes { boot, tuning, load, scheduling: *scheduling, probe };
+                    cells.push(Cell { plan: plan.name.clone(), repeat, seed, ..cell(group, axes) });
+                }
+            }
+        }
+    }
+    cells
+}
+
+struct Axes<'a> {
+    boot: Boot<'a>,
+    tuning: &'a Level,
+    load: &'a Level,
+    scheduling: Scheduling,
+    probe: &'a Item,
+}
+
+fn cell(group: &Group, axes: Axes) -> Cell {
+    Cell {
+        schema: SCHEMA,
+        plan: String::new(),
+        target: axes.boot.target.into(),
+        kernel: axes.boot.kernel.into(),
+        boot: axes.boot.boot,
+        tuning: axes.tuning.clone(),
+        load: axes.load.clone(),
+        scheduling: axes.scheduling,
+        probe: axes.probe.clone(),
+        conditions: group.conditions.clone(),
+        repeat: 1,
+        seed: 0,
+    }
+}
+
+/// A cell such as the group has, for asking a probe whether it can measure it.
+pub fn sample(group: &Group, probe: &Item, scheduling: Scheduling) -> Cell {
+    let none = Level::default();
+    let tuning = group.tuning.first().unwrap_or(&none);
+    let load = group.load.first().unwrap_or(&none);
+    let boot = Boot { target: LOCAL, kernel: RUNNING, boot: 1 };
+    cell(group, Axes { boot, tuning, load, scheduling, probe })
+}
+
+/// Random numbers that belong to one place of the plan: the cipher's key is the place, so that neither the order nor
+/// another group changes them.
+fn stream(seed: u64, group: u64, position: u64, round: u64) -> ChaCha8Rng {
+    let mut key = [0; 32];
+    for (part, number) in key.chunks_exact_mut(8).zip([seed, group, position, round]) {
+        part.copy_from_slice(&number.to_le_bytes());
+    }
+    ChaCha8Rng::from_seed(key)
+}
+
+/// Fisher and Yates, written out: a library may change its way of drawing, a recorded seed must not change its order.
+fn shuffle<T>(list: &mut [T], random: &mut ChaCha8Rng) {
+    for last in (1..list.len()).rev() {
+        // Multiply and shift (Lemire); its bias for lists this short is below 2^-47.
+        let drawn = (u128::from(random.next_u64()) * (last as u128 + 1)) >> 64;
+        list.swap(last, drawn as usize);
+    }
+}

@@ -1,0 +1,180 @@
+//! Expectations: `[[expect]]` tables, checked against the groups that must yield what they look at.
+
+mod metric;
+mod reach;
+
+pub use metric::{NS, quantity, statistic};
+pub use reach::{has_label, is_level, level_names, picked, reachable, reads, yields};
+
+use super::{
+    Against, Expect, Filter, Group, Op, Than,
+    node::{Keys, Node},
+    parse::TABLES_MAX,
+    source::Problem,
+};
+use crate::{
+    cell::{Axis, Cell},
+    quantity::Measurand,
+    suggest::nearest,
+};
+use metric::{Metric, OPS};
+use std::fmt;
+
+/// The axes that `where` can name besides the labels of the probe's series.
+fn axes() -> impl Iterator<Item = Axis> {
+    // Boots are repeats of everything: no two of them differ in what is asked.
+    Axis::ALL.into_iter().filter(|axis| *axis != Axis::Boot)
+}
+
+/// The one of them that is about a series, not about its cell.
+const CPU: &str = "cpu";
+
+/// Every `[[expect]]`.
+pub fn read(node: Node, groups: &[Group]) -> Result<Vec<Expect>, Problem> {
+    node.tables("expect", TABLES_MAX)?.into_iter().map(|keys| one(keys, groups)).collect()
+}
+
+fn one(keys: Keys, groups: &[Group]) -> Result<Expect, Problem> {
+    let what = "an expectation";
+    keys.only(what, &["claim", "where", "metric", "op", "value", "than", "by", "times"])?;
+    let claim = keys.get("claim").map(|node| node.sentence("claim")).transpose()?;
+    let metric = metric::read(keys.need(what, "metric")?, groups)?;
+    let filter = keys.get("where").map(|node| filter(node, "where", &metric.probe, groups)).transpose()?;
+    let op_node = keys.need(what, "op")?;
+    let op_text = op_node.text("op")?;
+    let Some((_, op)) = OPS.iter().find(|(text, _)| *text == op_text) else {
+        return Err(op_node.problem(format!("there is no comparison `{op_text}`: <, <=, > or >=")));
+    };
+    let against = against(keys, &metric, groups)?;
+    let Metric { probe, quantity, statistic, unit } = metric;
+    let (filter, text, line) = (filter.unwrap_or_default(), String::new(), keys.line());
+    let mut expect = Expect { claim, filter, probe, quantity, statistic, unit, op: *op, against, text, line };
+    expect.text = expect.to_string();
+    if !reachable(&expect, groups) {
+        let none = match &expect.against {
+            Against::Than(_) if reach::covered(&expect, &expect.filter, groups) => {
+                "no two cells of the plan are compared by"
+            }
+            _ => "no cell of the plan is covered by",
+        };
+        return Err(keys.problem(format!("{none} `{expect}`")));
+    }
+    Ok(expect)
+}
+
+/// `value`, or `than` with what belongs to it.
+fn against(keys: Keys, metric: &Metric, groups: &[Group]) -> Result<Against, Problem> {
+    let Some(than) = keys.get("than") else {
+        if let Some(entry) = keys.entries().iter().find(|entry| matches!(entry.key, "by" | "times")) {
+            return Err(entry.key_problem(format!("`{}` goes with `than`, not with `value`", entry.key)));
+        }
+        let Some(value) = keys.get("value") else {
+            return Err(keys.problem("an expectation needs the key `value`, or `than` to compare with other cells"));
+        };
+        return Ok(Against::Value(metric::amount(value, "value", metric, true)?));
+    };
+    if let Some(value) = keys.get("value") {
+        return Err(value.problem("`value` and `than` exclude each other: one figure, or other cells"));
+    }
+    let levels = filter(than, "than", &metric.probe, groups)?;
+    if levels.is_empty() {
+        return Err(than.problem("`than` names no level: write for example than = { tuning = \"stock\" }"));
+    }
+    if levels.iter().any(|(axis, _)| axis == "probe") {
+        return Err(than.problem("`than` compares one metric with itself elsewhere: another probe has another metric"));
+    }
+    let by = keys.get("by").map(|node| metric::amount(node, "by", metric, false)).transpose()?.unwrap_or(0.0);
+    let times = keys.get("times").map(|node| node.real("times", 1e-6..=1e6)).transpose()?.unwrap_or(1.0);
+    Ok(Against::Than(Than { levels, by, times }))
+}
+
+/// A table of axes and labels with a level each.
+pub fn filter(node: Node, what: &str, probe: &str, groups: &[Group]) -> Result<Filter, Problem> {
+    let keys = node.table(what)?;
+    let labels = reach::labels(groups, probe);
+    let mut known: Vec<&str> = axes().map(Axis::name).collect();
+    known.extend([CPU].into_iter().chain(labels.iter().map(|(label, _)| label.as_str())));
+    keys.only(what, &known)?;
+    let mut filter = Filter::new();
+    for entry in keys.entries() {
+        let level = entry.value.text(entry.key)?;
+        if entry.key == CPU {
+            if level.parse::<u32>().is_err() {
+                return Err(entry.value.problem(format!("`{level}` is not the number of a CPU, for example \"2\"")));
+            }
+        } else if let Some((label, values)) = labels.iter().find(|(label, _)| *label == entry.key) {
+            if !values.iter().any(|value| value == level) {
+                let hint = nearest(level, values.iter().map(String::as_str));
+                let all = values.join(", ");
+                let message = format!("the probe `{probe}` has no {label} `{level}`{hint}; it has {all}");
+                return Err(entry.value.problem(message));
+            }
+        } else {
+            let names: Vec<String> = groups.iter().flat_map(|group| reach::level_names(group, entry.key)).collect();
+            if !names.iter().any(|name| is_level(name, level)) {
+                let hint = nearest(level, names.iter().map(String::as_str));
+                return Err(entry.value.problem(format!("no level of {} is called `{level}`{hint}", entry.key)));
+            }
+        }
+        filter.push((entry.key.to_string(), level.to_string()));
+    }
+    Ok(filter)
+}
+
+/// Whether a key of a filter is about the series of a cell, not about the cell: `cpu` or a label.
+pub fn is_of_series(key: &str) -> bool {
+    key == CPU || Axis::named(key).is_none()
+}
+
+/// The level of an axis that a cell has; `None` for what is about its series.
+pub fn level_of(cell: &Cell, axis: &str) -> Option<String> {
+    Axis::named(axis).map(|axis| cell.level(axis))
+}
+
+impl Expect {
+    /// Whether the expectation is about this cell. `ramp` also means the levels `ramp sleep=4`, `ramp sleep=8` that an
+    /// array made of it, and `fifo` every priority of it.
+    pub fn covers(&self, cell: &Cell, measurand: &Measurand) -> bool {
+        let is = |(axis, level): &(String, String)| level_of(cell, axis).is_none_or(|name| is_level(&name, level));
+        cell.probe.name == self.probe
+            && self.filter.iter().all(is)
+            && reads(self, &self.filter, &cell.probe.name, measurand)
+    }
+
+    /// The metric as the plan names it.
+    pub fn metric(&self) -> String {
+        format!("{}.{}.{}", self.probe, self.quantity, self.statistic)
+    }
+
+    /// An amount of its unit as the plan writes it: times with their unit, all else as bare numbers.
+    pub fn amount(&self, amount: f64) -> String {
+        metric::written(amount, &self.unit)
+    }
+}
+
+impl fmt::Display for Expect {
+    /// `wakeup.latency.p99.9 < 100us where load = ramp`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (metric, op) = (self.metric(), self.op);
+        match &self.against {
+            Against::Value(value) => write!(f, "{metric} {op} {}", self.amount(*value))?,
+            Against::Than(than) => {
+                let grown = |text: &str| {
+                    let times = if than.times == 1.0 { String::new() } else { format!("{} x ", than.times) };
+                    let by = if than.by == 0.0 { String::new() } else { format!(" + {}", self.amount(than.by)) };
+                    format!("{times}{text}{by}")
+                };
+                let with = format!("that with {}", listed(&than.levels));
+                match op {
+                    Op::Less | Op::AtMost => write!(f, "{} {op} {with}", grown(&metric))?,
+                    Op::Greater | Op::AtLeast => write!(f, "{metric} {op} {}", grown(&with))?,
+                }
+            }
+        }
+        if self.filter.is_empty() { Ok(()) } else { write!(f, " where {}", listed(&self.filter)) }
+    }
+}
+
+fn listed(filter: &Filter) -> String {
+    filter.iter().map(|(axis, level)| format!("{axis} = {level}")).collect::<Vec<_>>().join(", ")
+}

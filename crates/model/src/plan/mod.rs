@@ -1,0 +1,283 @@
+//! Plans: a list of groups, each the product of its own axes, and what is expected of the result.
+
+pub mod axes;
+pub mod expand;
+pub mod expect;
+pub mod items;
+pub mod node;
+pub mod parse;
+pub mod print;
+pub mod ramp;
+pub mod scale;
+pub mod scheduling;
+pub mod shipped;
+pub mod source;
+pub mod study;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use expand::expand;
+pub use parse::{load, parse};
+
+use crate::{
+    cell::{Conditions, Item, Level, RUNNING, Scheduling},
+    quantity::Measurand,
+    units::Ns,
+};
+use serde::{Deserialize, Serialize};
+
+/// The most cells that a plan may have.
+pub const CELLS_MAX: usize = 100_000;
+
+/// A plan after reading and checking: every name exists, every option was accepted by its probe, load or tuning.
+/// A stored run keeps it so, with its groups expanded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Short name; becomes part of the run's id.
+    pub name: String,
+    /// What it is for, for the report.
+    pub about: Option<String>,
+    /// The publication that it repeats, for the report's citation; its expectations are then conclusions.
+    pub source: Option<Citation>,
+    /// How far everything was shortened against the sizes as written, above 0 and at most 1; absent where nothing was.
+    pub scaled: Option<f64>,
+    /// Seed of the order and of everything random in the cells.
+    pub seed: u64,
+    /// In which order the cells run.
+    pub order: Order,
+    /// How often each kernel is booted; everything is measured in each boot.
+    #[serde(default = "once")]
+    pub boots: u32,
+    /// The groups, each the product of its axes. Of a stored run empty: it has the cells.
+    #[serde(skip)]
+    pub groups: Vec<Group>,
+    /// What is expected of the result.
+    pub expect: Vec<Expect>,
+    /// Which printed numbers can be set beside.
+    pub published: Option<Published>,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            about: None,
+            source: None,
+            scaled: None,
+            seed: 0,
+            order: Order::default(),
+            boots: once(),
+            groups: Vec::new(),
+            expect: Vec::new(),
+            published: None,
+        }
+    }
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// A publication.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Citation {
+    /// Its title.
+    pub title: String,
+    /// Who wrote it.
+    pub author: String,
+    /// When it appeared.
+    pub year: u16,
+    /// Where it appeared: the university, the conference.
+    pub place: Option<String>,
+}
+
+impl std::fmt::Display for Citation {
+    /// `Author: Title. Place, year`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let place = self.place.as_ref().map(|place| format!("{place}, ")).unwrap_or_default();
+        write!(f, "{}: {}. {place}{}", self.author, self.title, self.year)
+    }
+}
+
+/// Axes and labels with the level wanted of each: `load` to `ramp`, `kind` to `inherit`.
+pub type Filter = Vec<(String, String)>;
+
+/// Which cells of a plan a study's printed numbers belong to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Published {
+    /// The study, as [`crate::published::study`] knows it.
+    pub study: String,
+    /// The study's name of each system and the axes that are it here; empty where the plan has no cells for it.
+    pub systems: Vec<(String, Filter)>,
+    /// The study's name of each quantity, the plan's metric (`mutex.lock`), and the axes and labels that narrow it.
+    pub quantities: Vec<(String, String, Filter)>,
+}
+
+/// In which order the cells of a plan run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// All cells of repeat 1 in random order, then all of repeat 2: a drift of the machine hits every level alike.
+    #[default]
+    Interleaved,
+    /// As the file says.
+    AsWritten,
+}
+
+/// A product of axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Levels of the target axis.
+    pub target: Vec<String>,
+    /// Levels of the kernel axis.
+    pub kernel: Vec<String>,
+    /// Levels of the tuning axis.
+    pub tuning: Vec<Level>,
+    /// Levels of the load axis.
+    pub load: Vec<Level>,
+    /// Levels of the scheduling axis.
+    pub scheduling: Vec<Scheduling>,
+    /// Levels of the probe axis.
+    pub probe: Vec<Probed>,
+    /// Of every cell.
+    pub conditions: Conditions,
+    /// How often the product is repeated.
+    pub repeat: u32,
+}
+
+/// A level of the probe axis: the probe, and what it measures with these options.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probed {
+    /// Name and options.
+    pub item: Item,
+    /// What it measures.
+    pub measurand: Measurand,
+}
+
+impl Group {
+    /// How many cells, or `None` if their number has no end.
+    pub fn cells(&self) -> Option<usize> {
+        let axes = [&self.target, &self.kernel].map(Vec::len).into_iter();
+        let axes = axes.chain([self.tuning.len(), self.load.len(), self.scheduling.len(), self.probe.len()]);
+        axes.into_iter().try_fold(self.repeat as usize, usize::checked_mul)
+    }
+
+    /// How many of its cells this version measures, and for how long.
+    pub fn extent(&self) -> Extent {
+        let kernels = self.kernel.iter().filter(|kernel| *kernel == RUNNING).count();
+        let axes = [self.target.len(), kernels, self.tuning.len(), self.load.len(), self.scheduling.len()];
+        let each = axes.into_iter().fold(self.repeat as usize, usize::saturating_mul);
+        let mut extent = Extent { all: self.cells().unwrap_or(usize::MAX), ..Extent::default() };
+        for Probed { measurand, .. } in &self.probe {
+            extent.cells = extent.cells.saturating_add(each);
+            match if measurand.counts_samples { measurand.expected } else { Some(self.conditions.duration) } {
+                Some(one) => {
+                    let cell = one.0.saturating_add(self.conditions.warmup.0);
+                    extent.time = Ns(extent.time.0.saturating_add(cell.saturating_mul(each as u64)));
+                }
+                // It counts its own samples, and nothing says how long each takes.
+                None => extent.open = extent.open.saturating_add(each),
+            }
+        }
+        extent
+    }
+}
+
+/// The size of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// All its cells.
+    pub all: usize,
+    /// Those that this version measures.
+    pub cells: usize,
+    /// Those of them that end after their probe's own number of samples, of which nobody knows how long they take.
+    pub open: usize,
+    /// Warm-up and measuring of the others: the least time that the group takes.
+    pub time: Ns,
+}
+
+/// One expectation: it must hold for every matching series, or pair of configurations; no match is inconclusive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Expect {
+    /// The sentence that it stands for: the conclusion of a study.
+    pub claim: Option<String>,
+    /// Axes and labels with their level: `load = "ramp"`, `scheduling = "fifo 80"`, `kind = "inherit"`.
+    pub filter: Filter,
+    /// Probe name.
+    pub probe: String,
+    /// Quantity name.
+    pub quantity: String,
+    /// Which figure of the headline distribution.
+    pub statistic: Statistic,
+    /// In which its amounts are: `ns`, empty for counts and shares, or the quantity's own where that is no time.
+    pub unit: String,
+    /// The comparison that must hold.
+    pub op: Op,
+    /// With what the figure is compared.
+    pub against: Against,
+    /// The expectation as its author wrote it, for the report.
+    pub text: String,
+    /// The line of the plan file, from 1.
+    pub line: usize,
+}
+
+/// With what the figure of an expectation is compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Against {
+    /// A value in the expectation's unit.
+    Value(f64),
+    /// The same figure of other cells.
+    Than(Than),
+}
+
+/// The other side of a comparison: the cells that have these levels and agree in everything else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Than {
+    /// The axes and labels that differ, with their level on the other side.
+    pub levels: Filter,
+    /// The smaller figure may come no nearer than this, in the expectation's unit.
+    pub by: f64,
+    /// The smaller figure counts so many times.
+    pub times: f64,
+}
+
+/// A figure of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    /// Number of samples.
+    Count,
+    /// Smallest.
+    Min,
+    /// Mean.
+    Mean,
+    /// Standard deviation.
+    Sd,
+    /// Largest.
+    Max,
+    /// Quantile, 0 to 1: written p50, p99.9.
+    Quantile(f64),
+    /// Slots that were missed.
+    Missed,
+    /// Slots that were late.
+    Late,
+    /// Number of samples above a band edge, in ns: written above100us.
+    Above(i64),
+    /// Share of the samples at or below a band edge, in ns, 0 to 1: written share1us.
+    Share(i64),
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Op {
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+}

@@ -1,0 +1,264 @@
+//! Reads a plan from TOML and checks all of it before anything starts.
+
+use super::{
+    CELLS_MAX, Order, Plan,
+    axes::{Axes, ProbeOption},
+    expect,
+    node::{Keys, Node},
+    scale::SCALED_MIN,
+    source::{Place, Problem, Source},
+    study,
+};
+use crate::{catalogue::Catalogue, cell::Item, suggest::nearest};
+use anyhow::{Context, Result as Anyhow};
+use std::{collections::HashMap, io::Read, path::Path};
+use toml::de::DeTable;
+
+/// The version of the plan's TOML; raised when a key changes its meaning.
+pub const SCHEMA: i64 = 1;
+
+/// The largest plan file.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// The most groups and the most expectations of a plan.
+pub const TABLES_MAX: usize = 1000;
+
+/// The most boots of each kernel.
+const BOOTS_MAX: i64 = 1000;
+
+const KEYS: &[&str] =
+    &["schema", "name", "about", "source", "scaled", "seed", "order", "boots", "group", "expect", "published"];
+
+/// What the command line changes in a plan.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// In every group.
+    pub axes: Axes,
+    /// In every probe that has the option.
+    pub options: Vec<ProbeOption>,
+    /// The seed asked for.
+    pub seed: Option<u64>,
+    /// The seed of a plan that names none.
+    pub fallback_seed: u64,
+    /// The flags that `axes` come from, as typed.
+    pub flags: Vec<String>,
+}
+
+impl Overrides {
+    /// Everything typed that changes the plan.
+    fn place(&self) -> Option<Place> {
+        let options = self.options.iter().map(|option| option.place.shown());
+        let words: Vec<&str> = self.flags.iter().map(String::as_str).chain(options).collect();
+        (!words.is_empty()).then(|| Place::word(&words.join(" ")))
+    }
+}
+
+/// Reads a plan as it is written; a plan that names no seed has seed 0.
+///
+/// # Errors
+/// The first thing that is wrong, as `NAME:LINE: message`.
+pub fn parse(name: &str, text: &str, catalogue: &dyn Catalogue) -> Result<Plan, Problem> {
+    read(name, text, &Overrides::default(), catalogue).map(|(plan, _)| plan)
+}
+
+/// Reads a plan and changes it; also returns the expectations that the changes leave without a cell.
+///
+/// # Errors
+/// The first thing that is wrong, as `NAME:LINE: message` or `WORD: message`.
+pub fn read(
+    name: &str,
+    text: &str,
+    over: &Overrides,
+    catalogue: &dyn Catalogue,
+) -> Result<(Plan, Vec<String>), Problem> {
+    if text.len() as u64 > BYTES_MAX {
+        return Err(Place::whole(name).problem(too_large()));
+    }
+    let source = Source::file(name, text);
+    let document = document(name, &source)?;
+    let keys = Keys::document(&source, document.get_ref());
+    schema(keys)?;
+    keys.only("a plan", KEYS)?;
+    let plan_name = self::name(keys.need("a plan", "name")?)?;
+    let about = keys.get("about").map(|node| node.text("about")).transpose()?;
+    let source_of = keys.get("source").map(study::citation).transpose()?;
+    let scaled = keys.get("scaled").map(scaled).transpose()?;
+    let seed = keys.get("seed").map(|node| node.number("seed", 0..=i64::MAX)).transpose()?;
+    let boots = keys.get("boots").map(|node| node.number("boots", 1..=BOOTS_MAX)).transpose()?.unwrap_or(1);
+    let order = keys.get("order").map(order).transpose()?.unwrap_or_default();
+
+    let mut axes = Vec::new();
+    let groups = keys.get("group").map(|node| node.tables("group", TABLES_MAX)).transpose()?.unwrap_or_default();
+    if groups.is_empty() {
+        return Err(keys.problem("a plan needs at least one [[group]]"));
+    }
+    for keys in groups {
+        axes.push((Axes::read(keys, catalogue)?, keys.place()));
+    }
+    one_meaning_per_id(&axes)?;
+    let mut plan = Plan {
+        name: plan_name,
+        about: about.map(String::from),
+        source: source_of,
+        scaled,
+        seed: over.seed.or(seed.map(i64::unsigned_abs)).unwrap_or(over.fallback_seed),
+        order,
+        boots: boots as u32,
+        groups: axes.iter().map(|(axes, place)| axes.clone().finish(place, catalogue)).collect::<Result<_, _>>()?,
+        ..Plan::default()
+    };
+    count(&plan, &Place::whole(name))?;
+    if let Some(node) = keys.get("expect") {
+        plan.expect = expect::read(node, &plan.groups)?;
+    }
+    plan.published = keys.get("published").map(|node| study::published(node, &plan.groups)).transpose()?;
+    let dropped = override_with(&mut plan, axes, over, &Place::whole(name), catalogue)?;
+    Ok((plan, dropped))
+}
+
+/// A plan of one group that the command line wrote.
+///
+/// # Errors
+/// As [`read`].
+pub fn from_axes(name: &str, axes: Axes, seed: u64, place: &Place, catalogue: &dyn Catalogue) -> Result<Plan, Problem> {
+    let groups = vec![axes.finish(place, catalogue)?];
+    let plan = Plan { name: name.into(), seed, groups, ..Plan::default() };
+    count(&plan, place)?;
+    Ok(plan)
+}
+
+/// Reads a plan's text, refusing what cannot be one before it fills the memory.
+///
+/// # Errors
+/// The file cannot be read, is too large or is not text.
+pub fn load(path: &Path) -> Anyhow<String> {
+    let shown = path.display();
+    let file = std::fs::File::open(path).with_context(|| format!("cannot open the plan {shown}"))?;
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read the plan {shown}"))?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(Place::whole(&shown.to_string()).problem(too_large()).into());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = error.as_bytes().iter().take(good).filter(|byte| **byte == b'\n').count() + 1;
+        Place::whole(&format!("{shown}:{line}")).problem("this is not text (UTF-8), so it is not a plan").into()
+    })
+}
+
+/// Parses TOML, with the complaint in one line.
+pub fn document<'a>(name: &str, source: &Source<'a>) -> Result<toml::Spanned<DeTable<'a>>, Problem> {
+    DeTable::parse(source.text()).map_err(|error| {
+        let message = format!("this is not TOML: {}", error.message().replace('\n', " "));
+        match error.span() {
+            Some(span) => source.problem(span, message),
+            None => Place::whole(name).problem(message),
+        }
+    })
+}
+
+fn schema(keys: Keys) -> Result<(), Problem> {
+    let Some(node) = keys.get("schema") else {
+        return Err(keys.problem(format!("a plan begins with the line `schema = {SCHEMA}`; it is missing")));
+    };
+    let schema = node.number("schema", 1..=i64::MAX)?;
+    if schema > SCHEMA {
+        let message = format!("this plan has schema {schema}, but this latido reads schema {SCHEMA}: use a newer one");
+        return Err(node.problem(message));
+    }
+    Ok(())
+}
+
+fn name(node: Node) -> Result<String, Problem> {
+    let name = node.text("name")?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let first = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if !first || name.len() > 40 || !name.chars().all(plain) {
+        let rule = "1 to 40 letters, digits, `-`, `_` or `.`, the first a letter or digit";
+        return Err(node.problem(format!("the name becomes part of the run's id: {rule}")));
+    }
+    Ok(name.into())
+}
+
+fn order(node: Node) -> Result<Order, Problem> {
+    match node.text("order")? {
+        "interleaved" => Ok(Order::Interleaved),
+        "as-written" => Ok(Order::AsWritten),
+        other => {
+            let hint = nearest(other, ["interleaved", "as-written"]);
+            Err(node.problem(format!("there is no order `{other}`{hint}: interleaved or as-written")))
+        }
+    }
+}
+
+fn scaled(node: Node) -> Result<f64, Problem> {
+    match node.real("scaled", 0.0..=1.0)? {
+        factor if factor < SCALED_MIN => Err(node.problem("scaled must be above 0 and at most 1: 0.01 is a hundredth")),
+        factor => Ok(factor),
+    }
+}
+
+/// Results are grouped by the ids of their levels, so an id means the same in every group.
+pub(super) fn one_meaning_per_id(axes: &[(Axes, Place)]) -> Result<(), Problem> {
+    let mut meanings: HashMap<(&str, &str), &[Item]> = HashMap::new();
+    for (kind, level) in axes.iter().flat_map(|(axes, _)| axes.levels()) {
+        let meaning = meanings.entry((kind.word(), &level.it.id)).or_insert(&level.it.items);
+        if *meaning != level.it.items {
+            let message = format!("the {} level `{}` is something else in an earlier group", kind.word(), level.it.id);
+            return Err(level.place.problem(message));
+        }
+    }
+    Ok(())
+}
+
+fn count(plan: &Plan, place: &Place) -> Result<(), Problem> {
+    match plan
+        .groups
+        .iter()
+        .try_fold(0usize, |sum, group| sum.checked_add(group.cells()?.checked_mul(plan.boots as usize)?))
+    {
+        Some(cells) if cells <= CELLS_MAX => Ok(()),
+        _ => Err(place.problem(format!("the plan has more than {CELLS_MAX} cells"))),
+    }
+}
+
+fn override_with(
+    plan: &mut Plan,
+    mut axes: Vec<(Axes, Place)>,
+    over: &Overrides,
+    place: &Place,
+    catalogue: &dyn Catalogue,
+) -> Result<Vec<String>, Problem> {
+    for (axes, _) in &mut axes {
+        *axes = axes.overlaid(&over.axes);
+    }
+    for option in &over.options {
+        let mut known = false;
+        for (axes, _) in &mut axes {
+            known |= axes.set(option, catalogue)?;
+        }
+        if !known {
+            let known: Vec<String> = axes.iter().flat_map(|(axes, _)| axes.probe_options(catalogue)).collect();
+            let hint = nearest(&option.key, known.iter().map(String::as_str));
+            return Err(option.place.problem(format!("no probe of the plan has an option `{}`{hint}", option.key)));
+        }
+    }
+    // The plan by itself was sound: what is wrong now, the flags made so.
+    let flags = over.place();
+    let place = flags.as_ref().unwrap_or(place);
+    let finish = |(axes, _): (Axes, Place)| axes.finish(place, catalogue).map_err(|problem| problem.elsewhere(place));
+    plan.groups = axes.into_iter().map(finish).collect::<Result<_, _>>()?;
+    count(plan, place)?;
+    let (kept, dropped) =
+        std::mem::take(&mut plan.expect).into_iter().partition(|expect| expect::reachable(expect, &plan.groups));
+    plan.expect = kept;
+    if let Some(published) = &mut plan.published {
+        study::keep_what_is_left(published, &plan.groups);
+    }
+    let dropped: Vec<super::Expect> = dropped;
+    Ok(dropped.into_iter().map(|expect| expect.text).collect())
+}
+
+fn too_large() -> String {
+    "larger than 1 MiB, so it is not a plan".into()
+}

@@ -1,0 +1,235 @@
+//! A plan as TOML: what `--print-plan` shows and what a run stores; reading it gives the same plan.
+
+use super::{
+    Against, Citation, Expect, Extent, Filter, Group, Order, Plan, Published, expect::NS, items::nothing, parse::SCHEMA,
+};
+use crate::{
+    catalogue::Kind,
+    cell::{Item, LOCAL, Level, NiceBy, Scheduling},
+    units::{self, Ns},
+};
+use std::fmt::Write;
+use toml::Value;
+
+/// The whole plan.
+pub fn plan(plan: &Plan) -> String {
+    let mut out = String::new();
+    line(&mut out, format_args!("# {}", extent(plan)));
+    line(&mut out, format_args!("schema = {SCHEMA}"));
+    line(&mut out, format_args!("name = {}", quote(&plan.name)));
+    if let Some(about) = &plan.about {
+        line(&mut out, format_args!("about = {}", quote(about)));
+    }
+    if let Some(scaled) = plan.scaled {
+        line(&mut out, format_args!("scaled = {scaled}"));
+    }
+    line(&mut out, format_args!("seed = {}", plan.seed));
+    let order = match plan.order {
+        Order::Interleaved => "interleaved",
+        Order::AsWritten => "as-written",
+    };
+    line(&mut out, format_args!("order = \"{order}\""));
+    if plan.boots != 1 {
+        line(&mut out, format_args!("boots = {}", plan.boots));
+    }
+    if let Some(source) = &plan.source {
+        citation(&mut out, source);
+    }
+    for one in &plan.groups {
+        group(&mut out, one);
+    }
+    for one in &plan.expect {
+        expect(&mut out, one);
+    }
+    if let Some(printed) = &plan.published {
+        published(&mut out, printed);
+    }
+    out
+}
+
+fn citation(out: &mut String, source: &Citation) {
+    line(out, format_args!("\n[source]"));
+    line(out, format_args!("title = {}", quote(&source.title)));
+    line(out, format_args!("author = {}", quote(&source.author)));
+    line(out, format_args!("year = {}", source.year));
+    if let Some(place) = &source.place {
+        line(out, format_args!("where = {}", quote(place)));
+    }
+}
+
+fn published(out: &mut String, published: &Published) {
+    line(out, format_args!("\n[published]"));
+    line(out, format_args!("study = {}", quote(&published.study)));
+    // What is empty stays a key: the table needs both.
+    for (key, empty) in [("system", published.systems.is_empty()), ("quantity", published.quantities.is_empty())] {
+        if empty {
+            line(out, format_args!("{key} = []"));
+        }
+    }
+    for (name, filter) in &published.systems {
+        line(out, format_args!("\n[[published.system]]\nname = {}", quote(name)));
+        table(out, "where", filter);
+    }
+    for (name, metric, filter) in &published.quantities {
+        line(out, format_args!("\n[[published.quantity]]\nname = {}\nmetric = {}", quote(name), quote(metric)));
+        table(out, "where", filter);
+    }
+}
+
+/// How many cells are measured and how long they take: `66 cells, about 12 min with warm-up`; those that this version
+/// skips take no time.
+pub fn extent(plan: &Plan) -> String {
+    let extents: Vec<Extent> = plan.groups.iter().map(Group::extent).collect();
+    let sum = |part: fn(&Extent) -> usize| extents.iter().map(part).fold(0, usize::saturating_add);
+    let (cells, open) = (sum(|extent| extent.cells), sum(|extent| extent.open));
+    let time = units::about(Ns(extents.iter().map(|extent| extent.time.0).fold(0, u64::saturating_add)));
+    let many = |number: usize| if number == 1 { "1 cell".into() } else { format!("{number} cells") };
+    let until = "until the probe has its number of samples";
+    let text = match (cells - open.min(cells), open) {
+        (_, 0) => format!("{}, {time} with warm-up", many(cells)),
+        (0, _) => format!("{}, {until}", many(cells)),
+        (timed, _) => format!("{}, {time} with warm-up for {timed} of them, the others {until}", many(cells)),
+    };
+    match sum(|extent| extent.all) - cells {
+        0 => text,
+        skipped => format!("{text}; {skipped} more are skipped"),
+    }
+}
+
+fn group(out: &mut String, group: &Group) {
+    line(out, format_args!("\n[[group]]"));
+    axis(out, "probe", group.probe.iter().map(|probe| item(&probe.item)));
+    axis(out, "load", group.load.iter().map(|one| level(one, Kind::Load)));
+    axis(out, "tuning", group.tuning.iter().map(|one| level(one, Kind::Tuning)));
+    axis(out, "scheduling", group.scheduling.iter().map(|one| scheduling(*one)));
+    if group.target != [LOCAL] {
+        axis(out, "target", group.target.iter().map(|one| quote(one)));
+    }
+    axis(out, "kernel", group.kernel.iter().map(|one| quote(one)));
+    if let Some(cpus) = &group.conditions.cpus {
+        line(out, format_args!("cpus = \"{cpus}\""));
+    }
+    line(out, format_args!("duration = \"{}\"", group.conditions.duration));
+    line(out, format_args!("warmup = \"{}\"", group.conditions.warmup));
+    if let Some(limit) = group.conditions.limit {
+        line(out, format_args!("limit = \"{limit}\""));
+    }
+    if let Some(stop_on) = group.conditions.stop_on {
+        line(out, format_args!("stop_on = \"{stop_on}\""));
+    }
+    if let Some(degrees) = group.conditions.max_temp {
+        line(out, format_args!("max_temp = {degrees}"));
+    }
+    line(out, format_args!("repeat = {}", group.repeat));
+}
+
+fn expect(out: &mut String, expect: &Expect) {
+    line(out, format_args!("\n[[expect]]"));
+    if let Some(claim) = &expect.claim {
+        line(out, format_args!("claim = {}", quote(claim)));
+    }
+    table(out, "where", &expect.filter);
+    line(out, format_args!("metric = {}", quote(&expect.metric())));
+    line(out, format_args!("op = \"{}\"", expect.op));
+    let amount = |amount: f64| match expect.unit.as_str() {
+        NS => quote(&expect.amount(amount)),
+        _ => expect.amount(amount),
+    };
+    match &expect.against {
+        Against::Value(value) => line(out, format_args!("value = {}", amount(*value))),
+        Against::Than(than) => {
+            table(out, "than", &than.levels);
+            if than.by != 0.0 {
+                line(out, format_args!("by = {}", amount(than.by)));
+            }
+            if than.times != 1.0 {
+                line(out, format_args!("times = {}", than.times));
+            }
+        }
+    }
+}
+
+/// `where = { load = "ramp" }`; nothing where it says nothing.
+fn table(out: &mut String, key: &str, filter: &Filter) {
+    if filter.is_empty() {
+        return;
+    }
+    let pairs: Vec<String> = filter.iter().map(|(axis, level)| format!("{} = {}", bare(axis), quote(level))).collect();
+    line(out, format_args!("{key} = {{ {} }}", pairs.join(", ")));
+}
+
+fn axis(out: &mut String, key: &str, levels: impl Iterator<Item = String>) {
+    let levels: Vec<String> = levels.collect();
+    let one_line = format!("{key} = [{}]", levels.join(", "));
+    if one_line.chars().count() <= 100 {
+        return line(out, format_args!("{one_line}"));
+    }
+    line(out, format_args!("{key} = [\n  {},\n]", levels.join(",\n  ")));
+}
+
+fn level(level: &Level, kind: Kind) -> String {
+    let id = level.id.as_str();
+    match level.items.as_slice() {
+        [] if id == nothing(kind) => quote(id),
+        [only] if only.options.is_empty() && only.name == id && id != nothing(kind) => quote(id),
+        items => {
+            let items: Vec<String> = items.iter().map(item).collect();
+            format!("{{ id = {}, use = [{}] }}", quote(id), items.join(", "))
+        }
+    }
+}
+
+/// `{ name = "wakeup", period = "1ms" }`
+pub fn item(item: &Item) -> String {
+    let options = item.options.iter().map(|(key, one)| format!(", {} = {}", bare(key), value(one)));
+    format!("{{ name = {}{} }}", quote(&item.name), options.collect::<String>())
+}
+
+/// `{ policy = "fifo", prio = 80 }`
+pub fn scheduling(scheduling: Scheduling) -> String {
+    match scheduling {
+        Scheduling::Other { nice: 0, .. } => "{ policy = \"other\" }".into(),
+        Scheduling::Other { nice, by: NiceBy::Nice } => format!("{{ policy = \"other\", nice = {nice} }}"),
+        Scheduling::Other { nice, by: NiceBy::Setpriority } => {
+            format!("{{ policy = \"other\", nice = {nice}, by = \"setpriority\" }}")
+        }
+        Scheduling::Batch { nice: 0 } => "{ policy = \"batch\" }".into(),
+        Scheduling::Batch { nice } => format!("{{ policy = \"batch\", nice = {nice} }}"),
+        Scheduling::Idle => "{ policy = \"idle\" }".into(),
+        Scheduling::Fifo { prio } => format!("{{ policy = \"fifo\", prio = {prio} }}"),
+        Scheduling::Rr { prio } => format!("{{ policy = \"rr\", prio = {prio} }}"),
+        Scheduling::Deadline { runtime, deadline, period } => format!(
+            "{{ policy = \"deadline\", runtime = \"{runtime}\", deadline = \"{deadline}\", period = \"{period}\" }}"
+        ),
+    }
+}
+
+/// A value in one line.
+pub fn value(one: &Value) -> String {
+    match one {
+        Value::String(text) => quote(text),
+        Value::Array(values) => format!("[{}]", values.iter().map(value).collect::<Vec<_>>().join(", ")),
+        Value::Table(table) => {
+            let pairs: Vec<String> = table.iter().map(|(key, one)| format!("{} = {}", bare(key), value(one))).collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A string in one line, whatever is in it. JSON's escapes are TOML's, but for the one control character that JSON
+/// lets stand.
+pub fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
+}
+
+/// A key, in quotes where it must be.
+pub fn bare(key: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if !key.is_empty() && key.chars().all(plain) { key.into() } else { quote(key) }
+}
+
+fn line(out: &mut String, text: std::fmt::Arguments) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{text}");
+}

@@ -1,0 +1,100 @@
+//! What makes a plan a study: `[source]`, the publication that it repeats, and `[published]`, its printed numbers.
+
+use super::{
+    Citation, Filter, Group, Published,
+    expect::{self, is_level},
+    node::{Keys, Node},
+    parse::TABLES_MAX,
+    source::Problem,
+};
+use crate::{published, suggest::nearest};
+
+/// `[source]`
+pub fn citation(node: Node) -> Result<Citation, Problem> {
+    let what = "a source";
+    let keys = node.table(what)?;
+    keys.only(what, &["title", "author", "year", "where"])?;
+    Ok(Citation {
+        title: keys.need(what, "title")?.sentence("title")?,
+        author: keys.need(what, "author")?.sentence("author")?,
+        year: keys.need(what, "year")?.number("year", 1900..=9999)? as u16,
+        place: keys.get("where").map(|node| node.sentence("where")).transpose()?,
+    })
+}
+
+/// `[published]`
+pub fn published(node: Node, groups: &[Group]) -> Result<Published, Problem> {
+    let what = "[published]";
+    let keys = node.table(what)?;
+    keys.only(what, &["study", "system", "quantity"])?;
+    let study_node = keys.need(what, "study")?;
+    let study = study_node.text("study")?;
+    let figures = published::study(study);
+    if figures.is_empty() {
+        let known = published::studies();
+        let hint = nearest(study, known.iter().copied());
+        return Err(
+            study_node.problem(format!("no numbers of a study `{study}`{hint}; there are {}", known.join(", ")))
+        );
+    }
+    let systems = named(keys, "system", figures.iter().map(|figure| figure.system.as_str()).collect())?;
+    let quantities = named(keys, "quantity", figures.iter().map(|figure| figure.quantity.as_str()).collect())?;
+    let mut read = Published { study: study.into(), ..Published::default() };
+    for (name, keys) in systems {
+        keys.only("a system", &["name", "where"])?;
+        read.systems.push((name, filter(keys, "", groups)?));
+    }
+    for (name, keys) in quantities {
+        keys.only("a quantity", &["name", "metric", "where"])?;
+        let metric_node = keys.need("a quantity", "metric")?;
+        let metric = metric_node.text("metric")?;
+        let (probe, _, _) = expect::quantity(metric_node, metric, groups)?;
+        read.quantities.push((name, metric.into(), filter(keys, &probe, groups)?));
+    }
+    Ok(read)
+}
+
+/// The tables of one kind with the name of each, which the study must have printed.
+fn named<'a>(keys: Keys<'a>, key: &str, mut known: Vec<&str>) -> Result<Vec<(String, Keys<'a>)>, Problem> {
+    known.sort_unstable();
+    known.dedup();
+    let node = keys.need("[published]", key)?;
+    let mut all: Vec<(String, Keys)> = Vec::new();
+    for keys in node.tables(&format!("published.{key}"), TABLES_MAX)? {
+        let name_node = keys.need(&format!("a {key}"), "name")?;
+        let name = name_node.text("name")?;
+        if !known.contains(&name) {
+            let hint = nearest(name, known.iter().copied());
+            let message = format!("the study printed no {key} `{name}`{hint}; it has {}", known.join(", "));
+            return Err(name_node.problem(message));
+        }
+        if all.iter().any(|(other, _)| other == name) {
+            return Err(name_node.problem(format!("the {key} `{name}` is named twice")));
+        }
+        all.push((name.into(), keys));
+    }
+    Ok(all)
+}
+
+fn filter(keys: Keys, probe: &str, groups: &[Group]) -> Result<Filter, Problem> {
+    let read = |node| expect::filter(node, "where", probe, groups);
+    Ok(keys.get("where").map(read).transpose()?.unwrap_or_default())
+}
+
+/// Leaves out what changed groups no longer have, so that the plan can be read again as it is printed.
+pub fn keep_what_is_left(published: &mut Published, groups: &[Group]) {
+    let has =
+        |probe: &str, filter: &Filter| filter.iter().all(|(key, level)| named_somewhere(groups, probe, key, level));
+    published.systems.retain(|(_, filter)| has("", filter));
+    published.quantities.retain(|(_, metric, filter)| {
+        let (probe, quantity) = metric.split_once('.').unwrap_or((metric, ""));
+        expect::yields(groups, probe, quantity) && has(probe, filter)
+    });
+}
+
+fn named_somewhere(groups: &[Group], probe: &str, key: &str, level: &str) -> bool {
+    if expect::is_of_series(key) {
+        return key == "cpu" || expect::has_label(groups, probe, key, level);
+    }
+    groups.iter().any(|group| expect::level_names(group, key).iter().any(|name| is_level(name, level)))
+}

@@ -1,0 +1,291 @@
+//! What makes a plan a study: reserved names, comparisons, sources, printed numbers, and the scale.
+
+use super::*;
+use crate::published;
+use std::collections::BTreeSet;
+
+const STUDY: &str = r#"schema = 1
+name = "study"
+[source]
+title = "Of latencies"
+author = "A. Author"
+year = 2019
+where = "Somewhere"
+[[group]]
+probe = ["null"]
+load = ["none", "udp-flood"]
+tuning = [{ id = "stock", use = [] }, { id = "isolated", use = [{ name = "isolate", cpus = ["1", "2"] }] }]
+scheduling = [{ policy = "other" }, { policy = "other", nice = -20 }]
+kernel = ["running", "rt+rcu"]
+duration = "100s"
+[[expect]]
+claim = "Isolation lowers the maximum"
+where = { tuning = "isolated", kernel = "running" }
+metric = "null.latency.max"
+op = "<="
+than = { tuning = "stock" }
+by = "10us"
+times = 2.5
+[[expect]]
+metric = "null.latency.share1us"
+op = ">"
+value = 0.5
+[published]
+study = "scheduling-latency"
+[[published.system]]
+name = "stock"
+where = { kernel = "running", tuning = "stock" }
+[[published.system]]
+name = "android"
+[[published.quantity]]
+name = "gap_1e9"
+metric = "null.latency"
+where = { load = "none" }
+"#;
+
+#[test]
+fn a_study_means_what_it_says_and_is_printed_whole() {
+    let plan = parse("study.toml", STUDY).unwrap();
+    let source = plan.source.as_ref().unwrap();
+    assert_eq!((source.author.as_str(), source.year, source.place.as_deref()), ("A. Author", 2019, Some("Somewhere")));
+    let Against::Than(than) = &plan.expect[0].against else { panic!("{:?}", plan.expect) };
+    assert_eq!((than.by, than.times), (10_000.0, 2.5));
+    let text = "2.5 x null.latency.max + 10us <= that with tuning = stock where tuning = isolated, kernel = running";
+    assert_eq!(plan.expect[0].text, text);
+    assert_eq!((&plan.expect[1].against, plan.expect[1].unit.as_str()), (&Against::Value(0.5), ""));
+    let again = parse("printed.toml", &print::plan(&plan)).unwrap();
+    assert_eq!(without_lines(again), without_lines(plan));
+}
+
+/// What this version does not have is expanded and skipped with its reason.
+#[test]
+fn reserved_names_are_cells_that_are_skipped() {
+    let plan = parse("study.toml", STUDY).unwrap();
+    let cells = expand(&plan);
+    let reasons: BTreeSet<Option<String>> = cells.iter().map(reserved::reason).collect();
+    let told = |reason: &str| Some(reason.to_string());
+    let expected = [None, told("kernel `rt+rcu`: this version measures the running kernel alone")];
+    assert_eq!(reasons, expected.into_iter().collect());
+    assert_eq!((cells.len(), cells.iter().filter(|cell| reserved::reason(cell).is_none()).count()), (24, 12));
+    assert_eq!(print::extent(&plan), "12 cells, until the probe has its number of samples; 12 more are skipped");
+}
+
+#[test]
+fn no_reserved_name_is_one_that_is_there() {
+    for (kind, name) in [(kind::Kind::Tuning, "cstates"), (kind::Kind::Load, "none"), (kind::Kind::Probe, "isolate")] {
+        assert!(!reserved::is_to_come(kind, name), "{name}");
+    }
+}
+
+/// The printed plan is what a run stores: it must be readable whatever the flags took away.
+#[test]
+fn flags_leave_a_study_that_can_be_read_again() {
+    for flags in ["load = [\"none\"]", "kernel = [\"running\"]", "tuning = [\"default\"]", "limit = \"1us\""] {
+        let source = Source::file("flags", flags);
+        let document = parse::document("flags", &source).unwrap();
+        let axes = axes::Axes::read(Keys::document(&source, document.get_ref())).unwrap();
+        let (plan, dropped) = parse::read("study.toml", STUDY, &Overrides { axes, ..Overrides::default() }).unwrap();
+        let again = parse("printed.toml", &print::plan(&plan)).unwrap_or_else(|problem| panic!("{flags}: {problem}"));
+        assert_eq!(without_lines(again), without_lines(plan.clone()), "{flags}");
+        let published = plan.published.unwrap();
+        let stock = published.systems.iter().any(|(name, _)| name == "stock");
+        assert_eq!((dropped.is_empty(), stock), (!flags.contains("default"), !flags.contains("default")), "{flags}");
+    }
+}
+
+#[test]
+fn a_limit_is_an_edge_to_count_at() {
+    let plan = |limit: &str| {
+        format!(
+            "schema = 1\nname = \"x\"\n[[group]]\nprobe = [\"null\"]\n{limit}\n[[expect]]\nmetric = \
+             \"null.latency.above70us\"\nop = \"<\"\nvalue = 3\n"
+        )
+    };
+    assert!(parse("x", &plan("limit = \"70us\"")).is_ok());
+    let answer = parse("x", &plan("")).unwrap_err().to_string();
+    assert!(answer.contains("only at 1us, 5us, 8us, 10us, 50us, 100us, 150us, 200us and the limit"), "{answer}");
+}
+
+/// The studies name what they published: each printed number of a system that is a cell has its place, and the
+/// conclusions are those of the study.
+#[test]
+fn shipped_studies_place_the_printed_numbers() {
+    let of = |name: &str| parse(name, shipped::text(name).unwrap()).unwrap();
+    for name in ["scheduling-latency", "embedded-properties", "execution-times"] {
+        let plan = of(name);
+        assert!(plan.source.is_some() && plan.expect.iter().all(|one| one.claim.is_some()), "{name}");
+        let printed: BTreeSet<_> =
+            published::study(name).into_iter().map(|figure| (figure.system, figure.quantity)).collect();
+        let placed = published::columns(&plan);
+        for (system, quantity) in &printed {
+            let told = |one: &&published::Column| one.quantity == *quantity && one.system.ends_with(system.as_str());
+            assert!(placed.iter().any(|one| told(&one)), "{name}: {system}, {quantity} has no place");
+        }
+    }
+    let columns = published::columns(&of("scheduling-latency"));
+    let of_system = |system: &str, quantity: &str| {
+        let found = |one: &&published::Column| one.system == system && one.quantity == quantity;
+        columns.iter().find(found).unwrap_or_else(|| panic!("{system}, {quantity}"))
+    };
+    let timers = of_system("rt+isolated", "sleep_relative_1000us");
+    assert_eq!((timers.min, timers.mean, timers.max), (Some(1_069_300.0), Some(1_348_700.0), Some(1_226_500.0)));
+    assert_eq!(timers.impossible.as_deref(), Some("mean 1348700 outside 1069300 to 1226500"));
+    assert_eq!(columns.iter().filter(|one| one.impossible.is_some()).count(), 1);
+    let pairs = [("kernel", "rt"), ("tuning", "isolated"), ("mode", "relative"), ("scheduling", "other")];
+    let mut filter = timers.filter.clone().unwrap();
+    let mut expected: Filter = pairs.map(|(a, b)| (a.to_string(), b.to_string())).into();
+    filter.sort();
+    expected.sort();
+    assert_eq!((timers.metric.as_str(), filter), ("sleep.length", expected));
+    assert_eq!(of_system("android", "mutex_lock").filter, None, "there are no such cells");
+    let gaps = of_system("stock", "gap_1e9");
+    assert!(gaps.other.contains(&("count_above_100000ns".into(), 264.0, "samples".into())), "{gaps:?}");
+    // Two boards printed the same quantity of the same system.
+    let boards = published::columns(&of("embedded-properties"));
+    let names: Vec<&str> = boards.iter().map(|one| one.system.as_str()).filter(|name| name.ends_with("-rt")).collect();
+    assert_eq!(names[..2], ["beaglebone-black, preempt-rt", "helio, preempt-rt"]);
+    assert_eq!(boards.len(), 12);
+}
+
+/// What of the studies is measured on any machine is what the running kernel can have, and each has some.
+#[test]
+fn shipped_studies_have_cells_for_the_running_kernel() {
+    for (name, first) in [
+        ("scheduling-latency", "30 cells, about 15 min with warm-up for 8 of them"),
+        ("embedded-properties", "12 cells, about 8 min with warm-up; 18 more are skipped"),
+        ("execution-times", "5 cells, until the probe has its number of samples; 15 more are skipped"),
+    ] {
+        let mut plan = parse(name, shipped::text(name).unwrap()).unwrap();
+        assert!(print::extent(&plan).starts_with(first), "{}", print::extent(&plan));
+        let here = |plan: &Plan| expand(plan).iter().filter(|cell| reserved::reason(cell).is_none()).count();
+        let full = here(&plan);
+        scale::scale(&mut plan, 0.01).unwrap();
+        assert_eq!(here(&plan), full, "{name}");
+        let again = parse("printed", &print::plan(&plan)).unwrap();
+        assert_eq!(without_lines(again), without_lines(plan), "{name}");
+    }
+}
+
+/// `where` and `than` take the labels of the probe's series, and no others.
+#[test]
+fn labels_are_axes_of_expectations() {
+    let plan = |lines: &str| {
+        format!(
+            "schema = 1\nname = \"x\"\n[[group]]\nprobe = [{{ name = \"mutex\", calls = 5 }}, {{ name = \"mutex\", \
+             timing = \"batch\" }}]\n[[expect]]\n{lines}"
+        )
+    };
+    let compared = |lines: &str| plan(&format!("metric = \"mutex.lock.max\"\nop = \">\"\n{lines}\n"));
+    let sound =
+        parse("x", &compared("where = { kind = \"inherit\" }\nthan = { kind = \"normal\" }\nby = \"10ns\"")).unwrap();
+    assert_eq!(sound.expect[0].text, "mutex.lock.max > that with kind = normal + 10ns where kind = inherit");
+    let batch = parse("x", &plan("metric = \"mutex.lock_batch.mean\"\nop = \"<\"\nvalue = \"10ns\"\n")).unwrap();
+    assert_eq!((batch.expect[0].unit.as_str(), &batch.expect[0].against), ("ns", &Against::Value(10.0)));
+    // Only the cell that yields the metric is covered.
+    assert_eq!(expand(&batch).iter().filter(|cell| batch.expect[0].covers(cell)).count(), 1);
+    for (lines, answer) in [
+        (compared("value = \"1us\"\nwhere = { knd = \"inherit\" }"), "has no key `knd` (did you mean `kind`?)"),
+        (
+            compared("value = \"1us\"\nwhere = { kind = \"inherited\" }"),
+            "no kind `inherited` (did you mean `inherit`?); it has",
+        ),
+        (compared("than = { kind = \"reentrant\" }"), "the probe `mutex` has no kind `reentrant`"),
+        (
+            compared("where = { kind = \"normal\" }\nthan = { kind = \"normal\" }"),
+            "no two cells of the plan are compared",
+        ),
+        (
+            plan("metric = \"mutex.lok.max\"\nop = \"<\"\nvalue = \"1us\"\n"),
+            "does not yield `lok` (did you mean `lock`?)",
+        ),
+        (
+            plan("metric = \"mutex.lock_batch.above1us\"\nop = \"<\"\nvalue = 1\n"),
+            "the bands are times, but `lock_batch` is in ps",
+        ),
+    ] {
+        let problem = parse("x", &lines).unwrap_err().to_string();
+        assert!(problem.contains(answer), "{problem}");
+    }
+}
+
+/// What is no time takes plain numbers.
+#[test]
+fn an_angle_is_a_plain_number() {
+    let plan = |value: &str| {
+        format!(
+            "schema = 1\nname = \"x\"\n[[group]]\nprobe = [\"pendulum\"]\n[[expect]]\nmetric = \
+             \"pendulum.angle.max\"\nop = \"<\"\nvalue = {value}\n"
+        )
+    };
+    let sound = parse("x", &plan("0.5")).unwrap();
+    assert_eq!((sound.expect[0].unit.as_str(), sound.expect[0].text.as_str()), ("urad", "pendulum.angle.max < 0.5"));
+    let again = parse("printed", &print::plan(&sound)).unwrap();
+    assert_eq!(without_lines(again), without_lines(sound));
+    let problem = parse("x", &plan("\"1us\"")).unwrap_err().to_string();
+    assert!(problem.contains("a quantity in urad must be a number"), "{problem}");
+}
+
+fn scaled(text: &str, factor: f64) -> Plan {
+    let mut plan = parse("x", text).unwrap();
+    scale::scale(&mut plan, factor).unwrap();
+    plan
+}
+
+#[test]
+fn a_scale_shortens_every_measurement_alike() {
+    let text = "schema = 1\nname = \"x\"\n[[group]]\nprobe = [{ name = \"null\", samples = [10, 20, 100000] }, \"null\", \
+                { name = \"wakeup\", cycles = [0, 200000], deadline = \"3ms\" }]\nduration = \"200s\"\nlimit = \"1ms\"\n\
+                [[group]]\nprobe = [\"null\"]\nduration = \"10ns\"\nwarmup = \"1ms\"\n";
+    let plan = scaled(text, 0.01);
+    assert_eq!(plan.scaled, Some(0.01));
+    let group = &plan.groups[0];
+    assert_eq!(
+        (group.conditions.duration, group.conditions.warmup, group.conditions.limit),
+        (Ns::from_secs(2), Ns::from_millis(200), Some(Ns::from_millis(1)))
+    );
+    let counts: Vec<_> = group
+        .probe
+        .iter()
+        .map(|item| {
+            let option = |key: &str| item.options.get(key).and_then(toml::Value::as_integer);
+            option("samples").or(option("cycles"))
+        })
+        .collect();
+    // 10 and 20 both become 1, which is one level; the default of 1000 is written out; 0 is without end and stays.
+    assert_eq!(counts, [Some(1), Some(1000), Some(10), Some(0), Some(2000)]);
+    assert_eq!(group.probe[4].options["deadline"].as_str(), Some("3ms"));
+    assert_eq!((plan.groups[1].duration, plan.groups[1].warmup), (Ns(1), Ns(0)));
+    let again = parse("printed.toml", &print::plan(&plan)).unwrap();
+    assert_eq!(again, plan);
+    // A scaled plan that is scaled again says how far it is from the sizes as written.
+    let mut twice = again;
+    scale::scale(&mut twice, 0.5).unwrap();
+    assert_eq!((twice.scaled, twice.groups[0].duration), (Some(0.005), Ns::from_secs(1)));
+}
+
+#[test]
+fn a_scale_of_one_changes_nothing_and_others_are_refused() {
+    let text = "schema = 1\nname = \"x\"\n[[group]]\nprobe = [\"null\"]\n";
+    assert_eq!(scaled(text, 1.0), parse("x", text).unwrap());
+    let mut plan = parse("x", text).unwrap();
+    for factor in [0.0, -1.0, 1.1, f64::NAN, f64::INFINITY] {
+        assert!(scale::scale(&mut plan, factor).is_err(), "{factor}");
+    }
+}
+
+proptest::proptest! {
+    /// Whatever is scaled can be printed and read, and nothing gets longer.
+    #[test]
+    fn scaled_plans_survive_printing(factor in 1e-9f64..=1.0, samples in 0i64..100_000_000, seconds in 1u64..100_000) {
+        let text = format!(
+            "schema = 1\nname = \"x\"\n[[group]]\nprobe = [{{ name = \"null\", samples = {samples} }}]\nduration = \"{seconds}s\"\n"
+        );
+        let plan = parse("x", &text).unwrap();
+        let small = scaled(&text, factor);
+        let (before, after) = (&plan.groups[0], &small.groups[0]);
+        proptest::prop_assert!(after.duration <= before.duration && after.warmup <= before.warmup && after.duration > Ns(0));
+        let count = after.probe[0].options["samples"].as_integer().unwrap();
+        proptest::prop_assert!(count <= samples && (count > 0) == (samples > 0));
+        proptest::prop_assert_eq!(parse("printed", &print::plan(&small)).unwrap(), small);
+    }
+}

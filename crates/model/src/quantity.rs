@@ -1,0 +1,108 @@
+//! What is measured: the quantities that a probe declares. A stored run carries them, so that whoever reads it needs no
+//! probe.
+
+use crate::units::Ns;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// Text that is written in the source, or read from a stored run.
+pub type Text = Cow<'static, str>;
+
+/// A measured quantity, as its probe declares it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// The name in records, plans and tables: `latency`.
+    pub name: Text,
+    /// `ns`, `ps` (also a time), or one that is no time, such as `urad`.
+    pub unit: Text,
+    /// For headings: `Wake-up latency`.
+    pub title: Text,
+    /// What one sample is: `wake-up`, `call`.
+    pub noun: Text,
+    /// Whether limits and headlines look at it: how long a sleep was asked to be, or what the clock costs, is nobody's
+    /// failure.
+    pub judged: bool,
+    /// Whether it is measured slot by slot of a schedule, each met, late or missed.
+    pub periodic: bool,
+    /// What the live view calls its latest value: `now`, `last gap`.
+    pub latest: Text,
+    /// The value beyond which there is nothing to measure any more, such as the angle of a fallen pendulum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<i64>,
+}
+
+impl Quantity {
+    /// A time in ns that limits look at.
+    pub const fn time(name: &'static str, title: &'static str) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            unit: Cow::Borrowed("ns"),
+            title: Cow::Borrowed(title),
+            noun: Cow::Borrowed("sample"),
+            judged: true,
+            periodic: false,
+            latest: Cow::Borrowed("now"),
+            bound: None,
+        }
+    }
+
+    /// With slots that are met, late or missed.
+    pub fn periodic(self) -> Self {
+        Self { periodic: true, ..self }
+    }
+
+    /// Nothing that limits look at.
+    pub fn beside(self) -> Self {
+        Self { judged: false, ..self }
+    }
+
+    /// In another unit.
+    pub fn in_unit(self, unit: &'static str) -> Self {
+        Self { unit: Cow::Borrowed(unit), ..self }
+    }
+
+    /// With a word of its own for a sample.
+    pub fn each(self, noun: &'static str) -> Self {
+        Self { noun: Cow::Borrowed(noun), ..self }
+    }
+
+    /// With words of its own for the latest value.
+    pub fn latest(self, words: &'static str) -> Self {
+        Self { latest: Cow::Borrowed(words), ..self }
+    }
+
+    /// With a value at which it ends.
+    pub fn up_to(self, bound: i64) -> Self {
+        Self { bound: Some(bound), ..self }
+    }
+}
+
+/// What a probe with its options measures.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measurand {
+    /// The heading above all of its quantities: `Mutex calls`.
+    pub title: Text,
+    /// The quantities.
+    pub quantities: Vec<Quantity>,
+    /// What tells its series of one quantity apart, with the values possible: `kind` of a mutex, `size` of a matrix.
+    pub labels: Vec<(String, Vec<String>)>,
+    /// Its options that count samples (`cycles`, `iterations`): what `--scale` shortens besides the duration. 0 means
+    /// without end there and stays.
+    pub counts: Vec<String>,
+    /// Whether the cell ends after a number of samples of the probe's own instead of after the cell's duration.
+    pub counts_samples: bool,
+    /// How long it takes to have its own number of samples, as far as its options say: for the time that a plan needs.
+    pub expected: Option<Ns>,
+}
+
+impl Measurand {
+    /// The quantity of this name.
+    pub fn quantity(&self, name: &str) -> Option<&Quantity> {
+        self.quantities.iter().find(|quantity| quantity.name == name)
+    }
+
+    /// Whether it has a quantity of this name.
+    pub fn yields(&self, name: &str) -> bool {
+        self.quantity(name).is_some()
+    }
+}

@@ -1,0 +1,283 @@
+//! What a probe measured in one cell: typed, versioned, written by the target and never changed afterwards.
+
+mod conditions;
+mod evidence;
+
+pub use conditions::{Change, LoadRecord, Rate, Skip, TuningRecord};
+pub use evidence::*;
+
+use crate::{
+    cell::{Axis, Cell, Conditions},
+    machine::Machine,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of `record.json`; raised when a key changes its meaning, not when one is added.
+pub const SCHEMA: u32 = 2;
+
+/// The quantiles every summary states, as keys and as numbers.
+pub const QUANTILES: &[(&str, f64)] =
+    &[("0.5", 0.5), ("0.9", 0.9), ("0.99", 0.99), ("0.999", 0.999), ("0.9999", 0.9999), ("0.99999", 0.99999)];
+
+/// The band edges of the studies in ns; a cell's limit is added to them.
+pub const BAND_EDGES: &[i64] = &[1_000, 5_000, 8_000, 10_000, 50_000, 100_000, 150_000, 200_000];
+
+/// One cell's result. Holds only what the target measured; host times are in [`HostFacts`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of this structure, [`SCHEMA`].
+    pub schema: u32,
+    /// The version of latido that measured.
+    pub latido: String,
+    /// The probe's name.
+    pub probe: String,
+    /// The cell with its CPUs known and every option after defaults (those that an item leaves to the machine, such as
+    /// `one worker a CPU`, stay absent; the argv of a load has them).
+    pub cell: Cell,
+    /// How the cell ended.
+    pub outcome: Outcome,
+    /// How long samples were counted, in ns.
+    pub elapsed_ns: u64,
+    /// How long the loop ran before, in ns.
+    pub warmup_ns: u64,
+    /// The first slot on every clock.
+    pub anchors: Anchors,
+    /// The machine as it was at the start of the cell.
+    pub machine: Machine,
+    /// The measured facts that the trust checks judge.
+    pub quality: Evidence,
+    /// The loads that ran.
+    pub load: Vec<LoadRecord>,
+    /// The settings that were in force.
+    pub tunings: Vec<TuningRecord>,
+    /// The measured quantities, one entry per quantity, labels and thread.
+    pub series: Vec<Series>,
+    /// What could not be had here, with the reason.
+    pub skipped: Vec<Skip>,
+}
+
+impl Record {
+    /// In what it contradicts the cell that was asked for. Options after defaults and the CPUs chosen are no
+    /// contradiction.
+    pub fn strays_from(&self, asked: &Cell) -> Option<String> {
+        let own = &self.cell;
+        let axis = Axis::ALL.into_iter().find(|axis| own.level(*axis) != asked.level(*axis));
+        if let Some(axis) = axis {
+            let (asked, own) = (asked.level(axis), own.level(axis));
+            return Some(format!(
+                "the record is of another cell: {} `{asked}` was asked for, not `{own}`",
+                axis.name()
+            ));
+        }
+        let chosen = Conditions { cpus: asked.conditions.cpus.clone(), ..own.conditions.clone() };
+        let cpus = asked.conditions.cpus.as_ref().is_some_and(|cpus| own.conditions.cpus.as_ref() != Some(cpus));
+        let same = (&asked.conditions, asked.repeat, asked.seed) == (&chosen, own.repeat, own.seed);
+        (cpus || !same).then(|| "the record is of another cell: its conditions, repeat or seed differ".into())
+    }
+}
+
+/// How a cell ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The whole duration was measured.
+    Complete,
+    /// A person, a signal or heat ended it early; what was measured until then is whole.
+    Interrupted,
+    /// A checkpoint of a cell that was never finished (power cut, crash).
+    Checkpoint,
+    /// The first sample above `stop_on` ended it.
+    Stopped {
+        /// The sample.
+        value_ns: i64,
+        /// Where.
+        cpu: Option<u32>,
+        /// When, since the first slot.
+        at_ns: u64,
+    },
+}
+
+/// The same instant, the first slot, on all clocks, in ns; absent where the machine lacks the clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchors {
+    /// CLOCK_MONOTONIC.
+    pub monotonic_ns: u64,
+    /// CLOCK_REALTIME.
+    pub realtime_ns: u64,
+    /// CLOCK_BOOTTIME.
+    pub boottime_ns: u64,
+    /// CLOCK_TAI.
+    pub tai_ns: u64,
+    /// The time-stamp counter, in ticks.
+    pub tsc: Option<u64>,
+}
+
+/// One quantity of one thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What was measured: `latency`, `gap`.
+    pub quantity: String,
+    /// What tells this series from others of the same quantity.
+    pub labels: BTreeMap<String, String>,
+    /// The CPU the thread was pinned to; absent when it was free to move.
+    pub cpu: Option<u32>,
+    /// The thread's index within the cell, from 0.
+    pub thread: u32,
+    /// `ns` or another named unit.
+    pub unit: String,
+    /// Number of samples.
+    pub count: u64,
+    /// Smallest sample; absent without samples.
+    pub min: Option<i64>,
+    /// Largest sample.
+    pub max: Option<i64>,
+    /// Arithmetic mean of the exact sum.
+    pub mean: Option<f64>,
+    /// Standard deviation (n - 1).
+    pub sd: Option<f64>,
+    /// Order statistics ceil(n p); null where fewer than 1/(1-p) samples support them.
+    pub quantiles: BTreeMap<String, Option<i64>>,
+    /// Exact counts between the band edges.
+    pub bands: Vec<Band>,
+    /// Samples beyond the histogram's range (60 s); they are in every other figure.
+    pub overflow: u64,
+    /// Samples below zero: on a kernel clock a sign of a broken clock.
+    pub negative: u64,
+    /// Slots of a periodic probe.
+    pub slots: Option<Slots>,
+    /// The distribution with the delay of each missed slot added; headline figures and limits use it.
+    pub corrected: Option<Summary>,
+    /// Whole-numbered facts of the probe's own (`own_ns`, `preempted`, ...), documented by the probe.
+    pub facts: BTreeMap<String, i64>,
+    /// The data stored beside the record.
+    pub files: SeriesFiles,
+}
+
+/// The figures of one distribution.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Number of samples.
+    pub count: u64,
+    /// Smallest sample.
+    pub min: Option<i64>,
+    /// Largest sample.
+    pub max: Option<i64>,
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Standard deviation (n - 1).
+    pub sd: Option<f64>,
+    /// As in [`Series::quantiles`].
+    pub quantiles: BTreeMap<String, Option<i64>>,
+    /// As in [`Series::bands`].
+    pub bands: Vec<Band>,
+}
+
+impl Series {
+    /// The distribution as woken, without the missed slots.
+    pub fn plain(&self) -> Summary {
+        Summary {
+            count: self.count,
+            min: self.min,
+            max: self.max,
+            mean: self.mean,
+            sd: self.sd,
+            quantiles: self.quantiles.clone(),
+            bands: self.bands.clone(),
+        }
+    }
+
+    /// The distribution that limits, expectations and headlines look at.
+    pub fn headline(&self) -> Summary {
+        self.corrected.clone().unwrap_or_else(|| self.plain())
+    }
+}
+
+/// How many samples are above one edge and at or below the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Band {
+    /// Samples are at most this; absent for the last band.
+    pub upto: Option<i64>,
+    /// How many.
+    pub count: u64,
+}
+
+/// What became of the periods of a periodic probe. The three add up to the slots elapsed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slots {
+    /// The thread ran for the slot within the period (or the deadline given).
+    pub met: u64,
+    /// It ran for the slot, later than that.
+    pub late: u64,
+    /// The slot passed without being armed.
+    pub missed: u64,
+}
+
+/// Names of the files beside the record, in the cell's directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesFiles {
+    /// Samples as an HdrHistogram V2 (compressed) file.
+    pub histogram: Option<String>,
+    /// Delays of the missed slots, in the same format; corrected = histogram + missed.
+    pub missed: Option<String>,
+    /// CSV of [`Block`]s.
+    pub blocks: Option<String>,
+    /// CSV of [`Sample`]s: the largest, in descending order.
+    pub largest: Option<String>,
+    /// Gzipped CSV of [`Point`]s: the first million samples in the order of time, where a figure needs them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<String>,
+}
+
+/// The samples of about one second (or of a merged power of two of them).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Start since the first slot, in ns.
+    pub start_ns: u64,
+    /// Length in ns.
+    pub length_ns: u64,
+    /// Number of samples.
+    pub count: u64,
+    /// Sum of the samples.
+    pub sum: i128,
+    /// Sum of their squares.
+    pub sum_squares: u128,
+    /// The up to four largest, in descending order; the first is the maximum.
+    pub largest: Vec<Sample>,
+}
+
+/// One sample that was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// The value.
+    pub value: i64,
+    /// When, since the first slot, in ns.
+    pub at_ns: u64,
+    /// What the probe knows about its cause (`preempted`, `in-place`), or empty.
+    pub class: String,
+}
+
+/// One sample of those kept in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Point {
+    /// The value.
+    pub value: i64,
+    /// When, since the first slot, in ns.
+    pub at_ns: u64,
+}
+
+/// The most samples of one series that are kept in order.
+pub const ORDERED_MAX: usize = 1_000_000;
+
+/// What the host knows of a cell: kept apart so that equal measurements give equal records.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// When the cell started, RFC 3339.
+    pub started: String,
+    /// When its record was stored.
+    pub stored: String,
+    /// The run's id.
+    pub run: String,
+    /// From the start of the host process to the first armed timer, in ns; only for this machine.
+    pub start_to_armed_ns: Option<u64>,
+}

@@ -1,0 +1,175 @@
+//! Reading JSON that a newer version may have written: unknown keys are named and left out, a higher schema is refused.
+
+use anyhow::{Result, bail, ensure};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+/// The keys of a cell and of its parts, whose own reader refuses any other: a target must not measure half of what was
+/// asked for, but what was measured may be read.
+const CELL: &[&str] = &[
+    "schema",
+    "plan",
+    "target",
+    "kernel",
+    "boot",
+    "tuning",
+    "load",
+    "scheduling",
+    "probe",
+    "conditions",
+    "repeat",
+    "seed",
+];
+const CONDITIONS: &[&str] = &["cpus", "duration", "warmup", "limit", "stop_on", "max_temp"];
+const LEVEL: &[&str] = &["id", "use"];
+const ITEM: &[&str] = &["name", "options"];
+
+/// Parses, and tells the keys that were left out, as paths (`quality.novelty`).
+///
+/// # Errors
+/// No JSON, another shape, a higher schema than `schema`.
+pub fn parse<T: Serialize + DeserializeOwned>(bytes: &[u8], schema: u32) -> Result<(T, Vec<String>)> {
+    self::schema(bytes, schema)?;
+    let mut value: Value = serde_json::from_slice(bytes)?;
+    let mut unknown = Vec::new();
+    if let Some(cell) = value.get_mut("cell") {
+        strip_cell(cell, "cell.", &mut unknown);
+    }
+    for planned in value.get_mut("cells").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(cell) = planned.get_mut("cell") {
+            strip_cell(cell, "cells.cell.", &mut unknown);
+        }
+    }
+    let parsed: T = T::deserialize(&value)?;
+    unmatched(&value, &serde_json::to_value(&parsed)?, "", &mut unknown);
+    Ok((parsed, unknown))
+}
+
+/// Refuses what a newer version wrote with another meaning; a file without a schema has none to check.
+pub fn schema(bytes: &[u8], highest: u32) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Schema {
+        schema: Option<u32>,
+    }
+    ensure!(!bytes.is_empty(), "the file is empty");
+    match serde_json::from_slice::<Schema>(bytes)?.schema {
+        Some(found) if found > highest => {
+            bail!("written by a newer latido (schema {found}, this version reads {highest}); update latido")
+        }
+        Some(found) if found < highest => {
+            bail!("written by an older latido (schema {found}, this version reads {highest}): read it with that one")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn strip_cell(cell: &mut Value, path: &str, unknown: &mut Vec<String>) {
+    strip(cell, CELL, path, unknown);
+    for axis in ["tuning", "load"] {
+        let Some(level) = cell.get_mut(axis) else { continue };
+        let path = format!("{path}{axis}.");
+        strip(level, LEVEL, &path, unknown);
+        for item in level.get_mut("use").and_then(Value::as_array_mut).into_iter().flatten() {
+            strip(item, ITEM, &format!("{path}use."), unknown);
+        }
+    }
+    if let Some(conditions) = cell.get_mut("conditions") {
+        strip(conditions, CONDITIONS, &format!("{path}conditions."), unknown);
+    }
+    if let Some(probe) = cell.get_mut("probe") {
+        strip(probe, ITEM, &format!("{path}probe."), unknown);
+    }
+}
+
+fn strip(value: &mut Value, known: &[&str], path: &str, unknown: &mut Vec<String>) {
+    if let Value::Object(map) = value {
+        let kept: Map<String, Value> = std::mem::take(map)
+            .into_iter()
+            .filter(|(key, _)| {
+                let keep = known.contains(&key.as_str());
+                if !keep {
+                    add(unknown, format!("{path}{key}"));
+                }
+                keep
+            })
+            .collect();
+        *map = kept;
+    }
+}
+
+/// Keys that did not survive being read and written again: serde leaves out what it does not know without a word.
+fn unmatched(found: &Value, kept: &Value, path: &str, unknown: &mut Vec<String>) {
+    match (found, kept) {
+        (Value::Object(found), Value::Object(kept)) => {
+            for (key, value) in found {
+                match kept.get(key) {
+                    Some(kept) => unmatched(value, kept, &format!("{path}{key}."), unknown),
+                    None => add(unknown, format!("{path}{key}")),
+                }
+            }
+        }
+        (Value::Array(found), Value::Array(kept)) => {
+            for (found, kept) in found.iter().zip(kept) {
+                unmatched(found, kept, path, unknown);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn add(unknown: &mut Vec<String>, key: String) {
+    if !unknown.contains(&key) {
+        unknown.push(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{cell::Cell, record::Record, sample};
+
+    /// The lists above name exactly the keys that the types have.
+    #[test]
+    fn the_keys_of_a_cell_are_complete() {
+        let keys =
+            |value: &Value| value.as_object().unwrap().keys().cloned().collect::<std::collections::BTreeSet<_>>();
+        let list = |list: &[&str]| list.iter().map(|s| s.to_string()).collect();
+        let cell = serde_json::to_value(sample::cell()).unwrap();
+        assert_eq!(keys(&cell), list(CELL));
+        assert_eq!(keys(&cell["conditions"]), list(CONDITIONS));
+        assert_eq!(keys(&cell["load"]), list(LEVEL));
+        assert_eq!(keys(&cell["probe"]), list(ITEM));
+    }
+
+    #[test]
+    fn unknown_keys_are_named_and_left_out() {
+        let record = sample::record();
+        let mut value = serde_json::to_value(&record).unwrap();
+        value["novelty"] = 1.into();
+        value["quality"]["clock"]["jitter"] = 2.into();
+        value["series"][0]["mood"] = "fine".into();
+        value["cell"]["colour"] = "red".into();
+        value["cell"]["probe"]["version"] = 3.into();
+        let (parsed, unknown) = parse::<Record>(value.to_string().as_bytes(), 1).unwrap();
+        assert_eq!(parsed, record);
+        assert_eq!(unknown, ["cell.colour", "cell.probe.version", "novelty", "quality.clock.jitter", "series.mood"]);
+        let whole = serde_json::to_vec(&record).unwrap();
+        assert_eq!(parse::<Record>(&whole, 1).unwrap(), (record, Vec::new()));
+    }
+
+    #[test]
+    fn a_higher_schema_is_refused_and_says_so() {
+        let mut value = serde_json::to_value(sample::record()).unwrap();
+        value["schema"] = 2.into();
+        let error = parse::<Record>(value.to_string().as_bytes(), 1).unwrap_err().to_string();
+        assert!(error.contains("schema 2") && error.contains("update"), "{error}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn junk_never_panics(bytes: Vec<u8>, text in "[{}\\[\\]\",:a-z0-9]*") {
+            let _ = parse::<Record>(&bytes, 1);
+            let _ = parse::<Record>(text.as_bytes(), 1);
+        }
+    }
+}

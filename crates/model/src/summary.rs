@@ -1,0 +1,245 @@
+//! Figures of a distribution: quantiles as order statistics with their doubt, exact moments, bands, pooling.
+
+use crate::record::{Band, QUANTILES, Summary};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+
+/// What is known exactly of the samples beside their histogram. Integers as in the record: ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exact {
+    /// Number of samples, those outside the histogram's range included.
+    pub count: u64,
+    /// Smallest sample.
+    pub min: Option<i64>,
+    /// Largest sample.
+    pub max: Option<i64>,
+    /// Sum of the samples.
+    pub sum: i128,
+    /// Sum of their squares.
+    pub sum_squares: u128,
+    /// Samples above the histogram's range, which it does not hold.
+    pub overflow: u64,
+}
+
+/// The figures of one distribution from its exact sums, its histogram and its exact bands.
+pub fn summarise(exact: &Exact, histogram: &Histogram<u64>, bands: Vec<Band>) -> Summary {
+    Summary {
+        count: exact.count,
+        min: exact.min,
+        max: exact.max,
+        mean: (exact.count > 0).then(|| exact.sum as f64 / exact.count as f64),
+        sd: sd(exact),
+        quantiles: quantiles(exact, histogram),
+        bands,
+    }
+}
+
+/// Standard deviation (n - 1) from the exact sums; the difference is taken in integers, where nothing cancels.
+fn sd(exact: &Exact) -> Option<f64> {
+    if exact.count < 2 {
+        return None;
+    }
+    let n = u128::from(exact.count);
+    let square = exact.sum.unsigned_abs().checked_mul(exact.sum.unsigned_abs());
+    let scatter = match (n.checked_mul(exact.sum_squares), square) {
+        (Some(a), Some(b)) => a.saturating_sub(b) as f64 / n as f64,
+        // Beyond 128 bits: 64-bit samples by the billion. Doubles are then the best there is.
+        _ => exact.sum_squares as f64 - (exact.sum as f64).powi(2) / n as f64,
+    };
+    Some((scatter.max(0.0) / (exact.count - 1) as f64).sqrt())
+}
+
+/// The quantiles that every summary states; null where fewer than 1/(1-p) samples support them.
+pub fn quantiles(exact: &Exact, histogram: &Histogram<u64>) -> BTreeMap<String, Option<i64>> {
+    QUANTILES.iter().map(|&(key, p)| (key.to_string(), quantile(exact, histogram, p))).collect()
+}
+
+/// The order statistic ceil(n p); `None` where fewer than 1/(1-p) samples support it.
+pub fn quantile(exact: &Exact, histogram: &Histogram<u64>, p: f64) -> Option<i64> {
+    if supported(exact.count, p) { at_rank(exact, histogram, rank(exact.count, p)) } else { None }
+}
+
+/// The sample of this rank, from 1, to the histogram's resolution (its bucket's upper end) within the exact extremes.
+pub fn at_rank(exact: &Exact, histogram: &Histogram<u64>, rank: u64) -> Option<i64> {
+    let (min, max) = (exact.min?, exact.max?);
+    // What the histogram lacks besides the overflow lies below it: negative samples.
+    let below = exact.count.saturating_sub(exact.overflow).saturating_sub(histogram.len());
+    if rank <= below {
+        return Some(min);
+    }
+    let value = value_at_rank(histogram, rank - below).map_or(max, |value| i64::try_from(value).unwrap_or(i64::MAX));
+    Some(value.clamp(min, max))
+}
+
+/// The value of the sample with this rank, from 1; `None` beyond the last.
+fn value_at_rank(histogram: &Histogram<u64>, rank: u64) -> Option<u64> {
+    if rank > histogram.len() {
+        return None;
+    }
+    let mut seen = 0;
+    for step in histogram.iter_recorded() {
+        seen += step.count_since_last_iteration();
+        if seen >= rank {
+            return Some(step.value_iterated_to());
+        }
+    }
+    None
+}
+
+/// Whether n samples say anything of the quantile: n >= 1/(1-p).
+fn supported(n: u64, p: f64) -> bool {
+    // 1 - 0.99999 is a little more than 1e-5 in doubles: without the margin 100000 samples would not do.
+    n as f64 * (1.0 - p) >= 1.0 - 1e-6
+}
+
+/// ceil(n p) with the same care for the last digit of the product.
+pub(super) fn rank(n: u64, p: f64) -> u64 {
+    let exact = n as f64 * p;
+    let near = exact.round();
+    let rank = if (exact - near).abs() <= near * 1e-12 { near } else { exact.ceil() };
+    (rank as u64).clamp(1, n)
+}
+
+/// Pools summaries: counts and bands add, extremes are the extremes', moments combine (Chan, Golub, LeVeque 1983), and
+/// quantiles come from the pooled histogram. Bands survive where all have the same edges. `negative` samples are below
+/// zero; what else the histogram lacks is above its range.
+pub fn pool(parts: &[Summary], histogram: &Histogram<u64>, negative: u64) -> Summary {
+    let count: u64 = parts.iter().map(|part| part.count).fold(0, u64::saturating_add);
+    let overflow = count.saturating_sub(histogram.len()).saturating_sub(negative);
+    let min = parts.iter().filter_map(|part| part.min).min();
+    let max = parts.iter().filter_map(|part| part.max).max();
+    let (mean, sd) = moments(parts);
+    let exact = Exact { count, min, max, overflow, ..Exact::default() };
+    let quantiles = quantiles(&exact, histogram);
+    Summary { count, min, max, mean, sd, quantiles, bands: pool_bands(parts) }
+}
+
+fn moments(parts: &[Summary]) -> (Option<f64>, Option<f64>) {
+    let (mut n, mut mean, mut scatter) = (0.0, 0.0, 0.0);
+    for part in parts {
+        let (Some(part_mean), true) = (part.mean, part.count > 0) else { continue };
+        let m = part.count as f64;
+        let delta = part_mean - mean;
+        scatter += part.sd.unwrap_or(0.0).powi(2) * (m - 1.0) + delta * delta * n * m / (n + m);
+        mean += delta * m / (n + m);
+        n += m;
+    }
+    ((n > 0.0).then_some(mean), (n > 1.0).then(|| (scatter / (n - 1.0)).sqrt()))
+}
+
+fn pool_bands(parts: &[Summary]) -> Vec<Band> {
+    let Some(first) = parts.first() else { return Vec::new() };
+    let mut bands = first.bands.clone();
+    for part in &parts[1..] {
+        let same = part.bands.len() == bands.len() && part.bands.iter().zip(&bands).all(|(a, b)| a.upto == b.upto);
+        if !same {
+            return Vec::new();
+        }
+        for (sum, band) in bands.iter_mut().zip(&part.bands) {
+            sum.count += band.count;
+        }
+    }
+    bands
+}
+
+/// How many samples lie above an edge of the bands, exactly; `None` where it is no edge.
+pub fn above(bands: &[Band], edge: i64) -> Option<u64> {
+    let at = bands.iter().position(|band| band.upto == Some(edge))?;
+    Some(bands[at + 1..].iter().map(|band| band.count).fold(0, u64::saturating_add))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::codec;
+    use proptest::prelude::*;
+
+    fn of(values: &[i64]) -> (Exact, Histogram<u64>) {
+        let mut histogram = codec::histogram().unwrap();
+        let mut exact = Exact::default();
+        for &value in values {
+            exact.count += 1;
+            exact.min = Some(exact.min.map_or(value, |m| m.min(value)));
+            exact.max = Some(exact.max.map_or(value, |m| m.max(value)));
+            exact.sum += i128::from(value);
+            exact.sum_squares += u128::from(value.unsigned_abs()).pow(2);
+            if let Ok(value) = u64::try_from(value) {
+                histogram.record(value).unwrap();
+            }
+        }
+        (exact, histogram)
+    }
+
+    proptest! {
+        /// Against sorted samples: the order statistic to 1 part in 1000, the moments to rounding.
+        #[test]
+        fn figures_agree_with_the_sorted_samples(mut values in prop::collection::vec(-50i64..50_000_000, 1..400)) {
+            let (exact, histogram) = of(&values);
+            let summary = summarise(&exact, &histogram, Vec::new());
+            values.sort_unstable();
+            let n = values.len();
+            for &(key, p) in QUANTILES {
+                let Some(found) = summary.quantiles[key] else {
+                    prop_assert!((n as f64) * (1.0 - p) < 1.0);
+                    continue;
+                };
+                let naive = values[(n as f64 * p).ceil() as usize - 1];
+                // A negative sample is known to lie between the smallest and zero, no nearer.
+                if naive >= 0 {
+                    prop_assert!(found >= naive && found as f64 <= naive as f64 * 1.001 + 1.0, "{} {} {}", key, found, naive);
+                } else {
+                    prop_assert_eq!(Some(found), exact.min);
+                }
+            }
+            let mean = values.iter().sum::<i64>() as f64 / n as f64;
+            prop_assert!((summary.mean.unwrap() - mean).abs() <= 1e-9 * mean.abs().max(1.0));
+            if n > 1 {
+                let sd = (values.iter().map(|&v| (v as f64 - mean).powi(2)).sum::<f64>() / (n - 1) as f64).sqrt();
+                prop_assert!((summary.sd.unwrap() - sd).abs() <= 1e-6 * sd.max(1.0));
+            } else {
+                prop_assert_eq!(summary.sd, None);
+            }
+        }
+
+        #[test]
+        fn pooling_equals_measuring_together(
+            parts in prop::collection::vec(prop::collection::vec(0i64..1_000_000, 0..60), 1..6),
+        ) {
+            let all: Vec<i64> = parts.concat();
+            let (exact, histogram) = of(&all);
+            let whole = summarise(&exact, &histogram, Vec::new());
+            let summaries: Vec<Summary> = parts.iter().map(|part| { let (e, h) = of(part); summarise(&e, &h, Vec::new()) }).collect();
+            let pooled = pool(&summaries, &histogram, 0);
+            prop_assert_eq!((pooled.count, pooled.min, pooled.max), (whole.count, whole.min, whole.max));
+            prop_assert_eq!(&pooled.quantiles, &whole.quantiles);
+            let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
+                (Some(a), Some(b)) => (a - b).abs() <= 1e-6 * b.abs().max(1.0),
+                (a, b) => a == b,
+            };
+            prop_assert!(near(pooled.mean, whole.mean) && near(pooled.sd, whole.sd), "{:?} {:?}", pooled, whole);
+        }
+    }
+
+    #[test]
+    fn samples_beyond_the_histogram_count_as_the_largest() {
+        let (mut exact, histogram) = of(&[1, 2, 3]);
+        (exact.count, exact.max, exact.overflow) = (4, Some(70_000_000_000), 1);
+        assert_eq!(quantile(&exact, &histogram, 0.5), Some(2));
+        assert_eq!(at_rank(&exact, &histogram, 4), Some(70_000_000_000));
+    }
+
+    #[test]
+    fn round_products_keep_their_rank() {
+        assert_eq!(rank(100_000, 0.99999), 99_999);
+        assert_eq!(rank(1000, 0.999), 999);
+        assert!(supported(100_000, 0.99999) && !supported(99_999, 0.99999));
+    }
+
+    #[test]
+    fn a_limit_that_is_an_edge_is_counted_exactly() {
+        let bands = [(Some(10), 5), (Some(100), 3), (None, 2)].map(|(upto, count)| Band { upto, count });
+        assert_eq!(above(&bands, 10), Some(5));
+        assert_eq!(above(&bands, 100), Some(2));
+        assert_eq!(above(&bands, 50), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! Verdicts: of a cell, of an expectation, of a run; and the exit status that follows.
+
+use serde::{Deserialize, Serialize};
+
+/// The verdict of a cell, an expectation or a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Within its limits.
+    Pass,
+    /// A limit or expectation failed.
+    Fail,
+    /// Nothing can be said: not real-time, no match, too few samples.
+    Inconclusive,
+    /// Something foreign decided the result.
+    Contaminated,
+    /// The infrastructure failed, not the machine under test.
+    Infra,
+    /// Of a cell: it cannot be had here and was not tried. Never a pass, and no failure.
+    Skipped,
+}
+
+impl Verdict {
+    /// The exit status that it means; 130 (interrupted) is the caller's to know.
+    pub fn exit(self) -> u8 {
+        match self {
+            Self::Pass => 0,
+            Self::Infra => 1,
+            Self::Fail => 2,
+            Self::Inconclusive | Self::Contaminated | Self::Skipped => 3,
+        }
+    }
+
+    /// Its weight where several speak of one thing: what failed has failed, whatever the others could not decide.
+    pub fn in_one(self) -> u8 {
+        match self {
+            Self::Pass => 0,
+            Self::Inconclusive | Self::Infra | Self::Skipped => 1,
+            Self::Contaminated => 2,
+            Self::Fail => 3,
+        }
+    }
+
+    /// The heavier of two in a run: infra, then contaminated, inconclusive, fail, pass (exit 1 > 3 > 2 > 0). What was
+    /// skipped weighs as a pass does; whoever joins a run's cells leaves it out.
+    pub fn and(self, other: Self) -> Self {
+        let weight = |verdict| match verdict {
+            Self::Pass | Self::Skipped => 0,
+            Self::Fail => 1,
+            Self::Inconclusive => 2,
+            Self::Contaminated => 3,
+            Self::Infra => 4,
+        };
+        if weight(self) >= weight(other) { self } else { other }
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Inconclusive => "inconclusive",
+            Self::Contaminated => "contaminated",
+            Self::Infra => "infra",
+            Self::Skipped => "skipped",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::*;
+
+    #[test]
+    fn the_exit_status_follows_the_precedence() {
+        let run = |verdicts: &[Verdict]| verdicts.iter().copied().fold(Pass, Verdict::and).exit();
+        assert_eq!(run(&[]), 0);
+        assert_eq!(run(&[Pass, Fail, Pass]), 2);
+        assert_eq!(run(&[Fail, Inconclusive]), 3);
+        assert_eq!(run(&[Contaminated, Fail]), 3);
+        assert_eq!(run(&[Contaminated, Infra, Fail]), 1);
+    }
+}

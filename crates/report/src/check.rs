@@ -1,0 +1,202 @@
+//! The points as a table for people and as one JSON document for programs.
+
+pub mod process;
+
+use crate::terminal::Style;
+use latido_model::{
+    check::{Fitness, Point, Process, Remedy, Severity},
+    machine::Machine,
+};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// The version of the JSON document.
+const SCHEMA: u32 = 1;
+
+/// Lines of words are no longer than this even where there is more room; commands are never broken.
+const WIDTH: usize = 100;
+
+/// What the points are about.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Subject<'a> {
+    /// A machine.
+    Machine(&'a Machine),
+    /// A program at work.
+    Process(&'a Process),
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    verdict: Fitness,
+    exit: u8,
+    points: &'a [Point],
+    #[serde(flatten)]
+    subject: Subject<'a>,
+}
+
+/// One JSON document.
+pub fn json(subject: Subject<'_>, points: &[Point]) -> String {
+    let verdict = Fitness::of(points);
+    let document = Document { schema: SCHEMA, verdict, exit: verdict.exit_code(), points, subject };
+    // Strings, numbers and maps with string keys always fit.
+    serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
+}
+
+/// A table for people.
+pub fn table(machine: &Machine, points: &[Point], style: Style) -> String {
+    headline(machine, points, style.color) + &list(points, style) + &together(points)
+}
+
+/// All tunings and all boot parameters once more, each in one line to copy.
+fn together(points: &[Point]) -> String {
+    let (mut tunings, mut parameters): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for remedy in points.iter().filter(|point| point.severity != Severity::Ok).flat_map(|point| &point.remedies) {
+        let (words, all) = match remedy {
+            Remedy::Tune(word) => (vec![word.as_str()], &mut tunings),
+            Remedy::Boot(text) => (text.split_whitespace().collect(), &mut parameters),
+            _ => continue,
+        };
+        for word in words {
+            if !all.contains(&word) {
+                all.push(word);
+            }
+        }
+    }
+    let mut text = String::new();
+    if !tunings.is_empty() {
+        let tunings = tunings.join(" ");
+        let _ =
+            write!(text, "\nall tunings together, until `latido tune undo` or a reboot (for one run: --tune each):\n");
+        let _ = writeln!(text, "{:DETAIL$}$ sudo latido tune apply {tunings}", "");
+    }
+    if !parameters.is_empty() {
+        let _ = write!(text, "\nall boot parameters together:\n{:DETAIL$}{}\n", "", parameters.join(" "));
+    }
+    text
+}
+
+/// The points, those to be changed first.
+pub fn list(points: &[Point], style: Style) -> String {
+    let width = style.width.min(WIDTH);
+    let mut text = String::new();
+    let name_width = points.iter().map(|point| point.check.len()).max().unwrap_or(0);
+    let indent = DETAIL + name_width + 2;
+    let mut sorted: Vec<&Point> = points.iter().collect();
+    // What must be changed first; within a severity the order of the checks.
+    sorted.sort_by_key(|point| std::cmp::Reverse(point.severity));
+    let mut previous = None;
+    for point in sorted {
+        let brief = point.severity == Severity::Ok;
+        // A blank line before each point that explains itself, and one before the list of those in order.
+        if !brief || previous != Some(Severity::Ok) {
+            text.push('\n');
+        }
+        previous = Some(point.severity);
+        let mark = paint(point.severity, &format!("{:MARK_WIDTH$}", mark(point.severity)), style.color);
+        let _ = write!(text, "{mark} {:name_width$}  ", point.check);
+        wrap(&mut text, indent, width, "", &point.state);
+        if brief {
+            continue;
+        }
+        let _ = write!(text, "{:DETAIL$}", "");
+        wrap(&mut text, DETAIL, width, "", &point.why);
+        for remedy in &point.remedies {
+            match remedy {
+                Remedy::Tune(word) => {
+                    let _ = writeln!(text, "{:DETAIL$}$ sudo latido tune apply {word}", "");
+                }
+                Remedy::Run(command) => {
+                    let _ = writeln!(text, "{:DETAIL$}$ {command}", "");
+                }
+                Remedy::Boot(parameter) => {
+                    let _ = writeln!(text, "{:DETAIL$}boot with {parameter}", "");
+                }
+                Remedy::Do(what) => {
+                    let _ = write!(text, "{:DETAIL$}", "");
+                    wrap(&mut text, DETAIL, width, "- ", what);
+                }
+            }
+        }
+    }
+    text
+}
+
+fn headline(machine: &Machine, points: &[Point], colour: bool) -> String {
+    let mut what = vec![if machine.hostname.is_empty() { "this machine" } else { &machine.hostname }.to_owned()];
+    if !machine.kernel.is_empty() {
+        what.push(format!("Linux {}", machine.kernel));
+    }
+    what.extend(machine.architecture.clone());
+    what.extend(machine.cpu.online.as_ref().map(|cpus| format!("{} CPUs", cpus.len())));
+    format!("{}\n{}", what.join(", "), verdict(points, "measurement", colour))
+}
+
+/// The verdict and how many points weigh how much: two lines.
+pub fn verdict(points: &[Point], purpose: &str, colour: bool) -> String {
+    let (severity, verdict) = match Fitness::of(points) {
+        Fitness::Fit => (Severity::Ok, format!("fit for real-time {purpose}")),
+        Fitness::Unfit => (Severity::Unfit, format!("NOT fit for real-time {purpose}")),
+        Fitness::Unknown => (Severity::Unknown, format!("cannot tell whether it is fit for real-time {purpose}")),
+    };
+    let counts: Vec<String> = [Severity::Unfit, Severity::Warning, Severity::Unknown, Severity::Advice, Severity::Ok]
+        .into_iter()
+        .map(|severity| (severity, points.iter().filter(|point| point.severity == severity).count()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(severity, count)| match (severity, count) {
+            (Severity::Warning, 2..) => format!("{count} warnings"),
+            (Severity::Advice, 2..) => format!("{count} pieces of advice"),
+            _ => format!("{count} {}", mark(severity)),
+        })
+        .collect();
+    format!("{}\n{}\n", paint(severity, &verdict, colour), counts.join(", "))
+}
+
+/// As wide as the longest mark.
+const MARK_WIDTH: usize = 7;
+
+/// Where reasons and remedies begin: under the name, so that most fit on one line.
+const DETAIL: usize = MARK_WIDTH + 1;
+
+fn mark(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Ok => "ok",
+        Severity::Advice => "advice",
+        Severity::Unknown => "unknown",
+        Severity::Warning => "warning",
+        Severity::Unfit => "UNFIT",
+    }
+}
+
+fn paint(severity: Severity, text: &str, colour: bool) -> String {
+    let code = match severity {
+        _ if !colour => return text.to_owned(),
+        Severity::Ok => "32",
+        Severity::Advice => "36",
+        Severity::Unknown => "35",
+        Severity::Warning => "33",
+        Severity::Unfit => "1;31",
+    };
+    format!("\x1b[{code}m{text}\x1b[0m")
+}
+
+/// Appends words from the current column, which is `indent`, and breaks lines between them.
+fn wrap(text: &mut String, indent: usize, width: usize, bullet: &str, words: &str) {
+    text.push_str(bullet);
+    let start = indent + bullet.len();
+    let mut column = start;
+    for word in words.split_whitespace() {
+        let length = word.chars().count();
+        if column > start && column + 1 + length > width {
+            let _ = write!(text, "\n{:start$}", "");
+            column = start;
+        } else if column > start {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text.push('\n');
+}

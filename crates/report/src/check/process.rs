@@ -1,0 +1,130 @@
+//! A program at work as text and as JSON: its threads in a table, then the points.
+
+use super::{list, verdict};
+use crate::terminal::Style;
+use latido_model::check::{Point, Process, Thread};
+
+/// The columns of the table of threads.
+const COLUMNS: [&str; 9] = ["thread", "name", "policy", "CPUs", "on", "faults", "slept", "preempted", "slack us"];
+
+/// A program at work: its threads, then the points.
+pub fn table(process: &Process, points: &[Point], style: Style) -> String {
+    let mut what = format!("{} ({})", process.name, process.pid);
+    match process.threads.len() {
+        1 => what.push_str(", 1 thread"),
+        count => what.push_str(&format!(", {count} threads")),
+    }
+    let kib = |name: &str, kib: Option<u64>| kib.map_or(String::new(), |kib| format!(", {kib} KiB {name}"));
+    what.push_str(&kib("present", process.resident_kib));
+    what.push_str(&kib("locked", process.locked_kib));
+    let mut text = format!("{what}\n{}\n", verdict(points, "work", style.color));
+    let mut rows = vec![COLUMNS.map(String::from)];
+    rows.extend(process.threads.iter().map(row));
+    for row in &rows {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let width = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+            let padding = width.unwrap_or(0).saturating_sub(cell.chars().count());
+            line.push_str(cell);
+            line.push_str(&" ".repeat(padding + 2));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text + &groups(process) + &list(points, style)
+}
+
+/// The control groups of the threads, those of one group together.
+fn groups(process: &Process) -> String {
+    let mut all: Vec<(String, Vec<u32>)> = Vec::new();
+    for thread in &process.threads {
+        let group = thread.cgroup.as_deref().map_or_else(|| "?".into(), group);
+        match all.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, threads)) => threads.push(thread.tid),
+            None => all.push((group, vec![thread.tid])),
+        }
+    }
+    let mut text = String::from("\n");
+    let several = all.len() > 1;
+    for (group, threads) in all {
+        let whose: Vec<String> = threads.iter().take(8).map(ToString::to_string).collect();
+        let more = if threads.len() > whose.len() { ", ..." } else { "" };
+        let whose = if several { format!(" of {}{more}", whose.join(", ")) } else { String::new() };
+        text.push_str(&format!("control group{whose}: {group}\n"));
+    }
+    text
+}
+
+/// `0::/a` is `/a`; of version 1 the controllers stand before their path, except where all have the same.
+fn group(text: &str) -> String {
+    let mut lines: Vec<(&str, &str)> = Vec::new();
+    for line in text.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        if let (Some(controllers), Some(path)) = (parts.next(), parts.next()) {
+            lines.push((controllers, path));
+        }
+    }
+    let shown = match lines.as_slice() {
+        [(_, first), rest @ ..] if rest.iter().all(|(_, path)| path == first) => (*first).to_string(),
+        _ => {
+            let told = lines.iter().filter(|(_, path)| *path != "/");
+            let one = |(controllers, path): &(&str, &str)| match *controllers {
+                "" => (*path).to_string(),
+                controllers => format!("{controllers}:{path}"),
+            };
+            told.map(one).collect::<Vec<_>>().join(" ")
+        }
+    };
+    shown.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+fn row(thread: &Thread) -> [String; 9] {
+    fn or<T: ToString>(value: Option<T>) -> String {
+        value.map_or_else(|| "?".into(), |value| value.to_string())
+    }
+    let faults = thread.minor_faults.zip(thread.major_faults).map(|(minor, major)| format!("{minor}+{major}"));
+    // A name with control characters must not move the cursor.
+    let name = thread.name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    [
+        thread.tid.to_string(),
+        name,
+        or(thread.policy.as_ref()),
+        or(thread.cpus.as_ref()),
+        or(thread.last_cpu),
+        or(faults),
+        or(thread.voluntary_switches),
+        or(thread.involuntary_switches),
+        or(thread.timer_slack_ns.map(|ns| ns as f64 / 1e3)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_agent::{
+        check::{process::tests::write, run_process},
+        fixture::machine as fixture,
+    };
+
+    #[test]
+    fn groups_of_both_versions_are_short() {
+        assert_eq!(group("0::/user.slice/x\n"), "/user.slice/x");
+        assert_eq!(group("3:cpu,cpuacct:/\n0::/\n"), "/");
+        assert_eq!(group("3:cpu,cpuacct:/fast\n2:cpuset:/\n1:name=systemd:/y\n"), "cpu,cpuacct:/fast name=systemd:/y");
+        assert_eq!(group("junk\n"), "");
+    }
+
+    #[test]
+    fn a_program_is_shown_thread_by_thread() {
+        let tree = fixture::board();
+        write(&tree, 77, "motor", 0, 0, "0-2");
+        write(&tree, 78, "loop", 1, 80, "3");
+        let (text, exit) = run_process(&tree.root, "motor", false, Style { width: 100, color: false }).unwrap();
+        assert_eq!(exit, 0);
+        insta::assert_snapshot!(text);
+        let (text, _) = run_process(&tree.root, "77", true, Style { width: 100, color: false }).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["process"]["threads"][1]["policy"], "fifo 80");
+        assert_eq!(document["verdict"], "fit");
+    }
+}

@@ -1,0 +1,250 @@
+//! The studies' bar chart: how many samples fall between fixed edges, counts above the bars; linear for one system, on a
+//! log scale where systems are compared.
+
+use super::{
+    Figure,
+    axis::{Scale, short_count, value_label},
+    frame::{Frame, WIDTH, count_scale},
+    svg::{Anchor, Drawing, Svg, fit, text_width},
+};
+use crate::{
+    section::{Section, Series},
+    sheet::{Datum, Sheet, percent},
+    words::{self, Unit},
+};
+use std::collections::BTreeSet;
+
+/// The list entry.
+pub const FIGURE: Figure = Figure {
+    name: "bands",
+    title: "Bands",
+    fits: |section| section.unit == "ns" && section.has_samples(),
+    about: |section| {
+        let scale = if section.shown().len() == 1 { "a linear" } else { "a log" };
+        format!(
+            "Exact counts between fixed edges, above the bars, on {scale} scale; below, the share in the first band."
+        )
+    },
+    draw: |section| vec![draw(section)],
+    table,
+};
+
+/// Height of a line of text below the plot.
+const LINE: f64 = 16.0;
+
+/// The bands that all series have: upper edge and the count of each series, none where a series has no samples.
+fn common(series: &[Series]) -> Vec<(Option<i64>, Vec<u64>)> {
+    let edges = |s: &Series| s.pooled.summary.bands.iter().filter_map(|b| b.upto).collect::<BTreeSet<i64>>();
+    let with_bands = || series.iter().filter(|s| !s.pooled.summary.bands.is_empty());
+    let Some(shared) = with_bands().map(edges).reduce(|a, b| &a & &b) else { return Vec::new() };
+    let edges: Vec<Option<i64>> = shared.into_iter().map(Some).chain([None]).collect();
+    let mut below = None;
+    let mut bands = Vec::new();
+    for upto in edges {
+        let belongs = |edge: Option<i64>| match (edge, below, upto) {
+            (None, _, upto) => upto.is_none(),
+            (Some(e), below, upto) => below.is_none_or(|b| e > b) && upto.is_none_or(|u| e <= u),
+        };
+        let count = |s: &Series| {
+            s.pooled.summary.bands.iter().filter(|b| belongs(b.upto)).map(|b| b.count).fold(0, u64::saturating_add)
+        };
+        bands.push((upto, series.iter().map(count).collect()));
+        below = upto;
+    }
+    bands
+}
+
+/// `≤ 1 µs`, `1–5 µs`, `> 200 µs`.
+fn names(bands: &[(Option<i64>, Vec<u64>)], unit: &str) -> Vec<String> {
+    let label = |v: i64| value_label(v as f64, unit);
+    let mut below: Option<i64> = None;
+    let mut names = Vec::new();
+    for (upto, _) in bands {
+        names.push(match (below, *upto) {
+            (None, Some(to)) => format!("≤ {}", label(to)),
+            (Some(from), Some(to)) => match (label(from).split_once(' '), label(to).split_once(' ')) {
+                (Some((number, a)), Some((_, b))) if a == b => format!("{number}–{}", label(to)),
+                _ => format!("{}–{}", label(from), label(to)),
+            },
+            (Some(from), None) => format!("> {}", label(from)),
+            (None, None) => "all".into(),
+        });
+        below = *upto;
+    }
+    names
+}
+
+fn draw(section: &Section) -> Drawing {
+    let shown = section.shown();
+    let bands = common(shown);
+    let names = names(&bands, section.unit);
+    let per_band = (WIDTH - 80.0) / bands.len().max(1) as f64;
+    let bar = (per_band * 0.84 / shown.len().max(1) as f64).min(64.0);
+    let upright = bar < 27.0;
+    let frame = Frame { left: 62.0, right: WIDTH - 18.0, top: if upright { 44.0 } else { 24.0 }, bottom: 274.0 };
+    let mut svg = Svg::new(WIDTH, frame.bottom + 44.0 + LINE * shown.len() as f64);
+    let most = bands.iter().flat_map(|b| &b.1).copied().max().unwrap_or(0);
+    // Of one system the shares are to be seen, of several the rare samples that tell them apart.
+    let y = match shown {
+        [_] => Scale::linear(0.0, most.max(1) as f64 * 1.05, frame.bottom, frame.top),
+        _ => count_scale(most, frame.bottom, frame.top),
+    };
+
+    if let [limit] = section.limits()[..] {
+        let first = bands.iter().position(|b| b.0.is_some_and(|upto| upto as f64 >= limit)).map(|i| i + 1);
+        if let Some(first) = first.filter(|i| *i < bands.len()) {
+            let x = frame.left + per_band * first as f64;
+            svg.rect("over", (x, frame.top), (frame.right - x, frame.bottom - frame.top), "above the limit");
+            let text = format!("above the limit of {}", value_label(limit, section.unit));
+            let fits = x + 5.0 + text_width(&text, 11.0) < frame.right;
+            let (x, anchor) = if fits { (x + 5.0, Anchor::Start) } else { (frame.right, Anchor::End) };
+            svg.text("limit-name", (x, frame.top - if upright { 32.0 } else { 12.0 }), anchor, &text);
+        }
+    }
+    let noun = format!("{}s", section.noun());
+    match shown {
+        [_] => frame.linear_count_y_axis(&mut svg, &y, &noun),
+        _ => frame.count_y_axis(&mut svg, &y, &noun),
+    }
+    if bands.is_empty() {
+        frame.nothing(&mut svg, "no samples");
+    }
+    for (i, name) in names.iter().enumerate() {
+        let middle = frame.left + per_band * (i as f64 + 0.5);
+        if empty(&bands, i) {
+            svg.text("small", (middle, frame.bottom - 5.0), Anchor::Middle, "0");
+        }
+        let class = if text_width(name, 11.0) > per_band - 4.0 { "small" } else { "tick" };
+        svg.text(class, (middle, frame.bottom + 16.0), Anchor::Middle, name);
+    }
+    for (slot, series) in shown.iter().enumerate() {
+        svg.open_series(slot);
+        for (i, ((_, counts), name)) in bands.iter().zip(&names).enumerate() {
+            let n = counts.get(slot).copied().unwrap_or(0);
+            let start = frame.left + per_band * (i as f64 + 0.5) - bar * shown.len() as f64 / 2.0;
+            let x = start + bar * slot as f64;
+            let top = if n == 0 { frame.bottom } else { y.at(n as f64) };
+            if n > 0 {
+                let tip = format!("{}, {name}: {}", series.name, words::many(n, section.noun()));
+                svg.rect("bar", (x + 1.0, top), (bar - 2.0, frame.bottom - top), &tip);
+            }
+            if n == 0 && empty(&bands, i) {
+                // One zero for all systems, below.
+                continue;
+            }
+            if upright {
+                svg.upright("small", (x + bar / 2.0 + 3.5, top - 4.0), Anchor::Start, &short_count(n));
+            } else {
+                svg.text("small", (x + bar / 2.0, top - 5.0), Anchor::Middle, &short_count(n));
+            }
+        }
+        svg.close();
+    }
+    svg.text("label", ((frame.left + frame.right) / 2.0, frame.bottom + 36.0), Anchor::Middle, section.quantity);
+    let mut said = Vec::new();
+    for (slot, series) in shown.iter().enumerate() {
+        let line = line(section, series, slot, &bands, &names);
+        let y = frame.bottom + 56.0 + LINE * slot as f64;
+        svg.open_series(slot);
+        svg.marker(slot, (frame.left + 6.0, y - 4.0), "");
+        svg.close();
+        let name = fit(&series.name, 11.0, 420.0);
+        svg.text("tick", (frame.left + 16.0, y), Anchor::Start, &format!("{name}: {line}"));
+        said.push(format!("{}: {line}", series.name));
+    }
+    svg.finish(None, &format!("{}: counts per band", section.title()), &format!("{}.", said.join("; ")))
+}
+
+/// Whether no system has a sample in a band.
+fn empty(bands: &[(Option<i64>, Vec<u64>)], band: usize) -> bool {
+    bands.get(band).is_none_or(|(_, counts)| counts.iter().all(|n| *n == 0))
+}
+
+/// The study's two figures of a system: `maximum 294 µs, 99.9 % ≤ 1 µs, 8 readings > 200 µs`.
+fn line(
+    section: &Section,
+    series: &Series,
+    slot: usize,
+    bands: &[(Option<i64>, Vec<u64>)],
+    names: &[String],
+) -> String {
+    let Some(max) = series.max() else { return words::NOT_MEASURED.into() };
+    let total = series.pooled.summary.count.max(1) as f64;
+    let of = |band: Option<&(Option<i64>, Vec<u64>)>| band.and_then(|b| b.1.get(slot)).copied().unwrap_or(0);
+    let mut text = format!("maximum {}", section.value(max));
+    if let [first, .., last] = names {
+        let share = percent(of(bands.first()) as f64 / total);
+        let rare = words::many(of(bands.last()), section.noun());
+        text.push_str(&format!(", {share} {first}, {rare} {last}"));
+    }
+    text
+}
+
+fn table(section: &Section) -> Sheet {
+    let shown = section.shown();
+    let bands = common(shown);
+    let names = names(&bands, section.unit);
+    let mut head = vec!["band".to_owned()];
+    for series in shown {
+        head.extend([series.name.clone(), "share".to_owned()]);
+    }
+    let row = |((_, counts), name): (&(Option<i64>, Vec<u64>), &String)| {
+        let mut row = vec![Datum::Text(name.clone())];
+        for (n, series) in counts.iter().zip(shown) {
+            let total = series.pooled.summary.count;
+            let share = if total == 0 { Datum::Absent } else { Datum::Share(*n as f64 / total as f64) };
+            row.extend([Datum::Count(*n), share]);
+        }
+        row
+    };
+    Sheet {
+        caption: format!("{}, counts per band", section.title()),
+        head,
+        rows: bands.iter().zip(&names).map(row).collect(),
+        unit: Unit::stored(section.unit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, section::sections};
+    use latido_model::record::Band;
+
+    #[test]
+    fn series_with_different_edges_share_the_common_ones_and_lose_no_sample() {
+        let band = |upto, count| Band { upto, count };
+        let mut a = sample::of("a", &[500, 7_000, 90_000], None);
+        a.quantities[0].summary.bands = vec![band(Some(1_000), 1), band(Some(8_000), 1), band(None, 1)];
+        let mut b = sample::of("b", &[500, 7_000, 90_000], None);
+        b.quantities[0].summary.bands = vec![band(Some(1_000), 1), band(Some(50_000), 1), band(None, 1)];
+        let all = [a, b];
+        let sections = sections(&all);
+        assert_eq!(common(&sections[0].series), [(Some(1_000), vec![1, 1]), (None, vec![2, 2])]);
+    }
+
+    /// As the study draws them: shares of one system, rare samples of several, and beside both what decides.
+    #[test]
+    fn one_system_is_linear_and_says_maximum_and_share() {
+        let mut values = vec![500; 999];
+        values.push(294_000);
+        let all = [sample::of("stock", &values, None), sample::of("isolated", &[500; 1_000], None)];
+        let (one, two) = (sections(&all[..1]), sections(&all));
+        let heights = |svg: &str| -> Vec<f64> {
+            let bars = svg.split("class=\"bar\"").skip(1);
+            bars.map(|b| b.split("height=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()).collect()
+        };
+        let linear = heights(&draw(&one[0]).inline());
+        assert!(linear[0] > 400.0 * linear[1], "{linear:?}");
+        let log = heights(&draw(&two[0]).inline());
+        assert!(log[0] < 20.0 * log[1], "{log:?}");
+        let text = draw(&one[0]).body.replace('\u{a0}', " ");
+        assert!(text.contains("stock: maximum 294 µs, 99.9000 % ≤ 1 µs, 1 wake-up &gt; 200 µs"), "{text}");
+    }
+
+    #[test]
+    fn bands_read_as_ranges() {
+        let bands = [Some(900), Some(5_000), Some(8_000), Some(1_000_000), None].map(|upto| (upto, vec![]));
+        assert_eq!(names(&bands, "ns"), ["≤ 900 ns", "900 ns–5 µs", "5–8 µs", "8 µs–1 ms", "> 1 ms"]);
+    }
+}

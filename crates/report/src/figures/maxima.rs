@@ -1,0 +1,201 @@
+//! The maxima of calls as grouped bars, a bar for each system, on a log scale.
+
+use super::{
+    Overview,
+    axis::Scale,
+    frame::{Frame, WIDTH},
+    svg::{Anchor, Drawing, Svg, fit, text_width},
+};
+use crate::{
+    chapter::{Chapter, Row},
+    section::{SHOWN, Section, Series},
+    sheet::{Datum, Sheet},
+    words::{self, Unit},
+};
+
+/// The list entry.
+pub const FIGURE: Overview = Overview {
+    name: "maxima",
+    title: "Maxima",
+    fits: |chapter| rows(chapter).nth(1).is_some(),
+    about: |chapter| {
+        format!(
+            "Log scale. Each bar is the largest sample of {}: a single maximum is chance and does not rank systems, \
+             repeats do.",
+            runs(chapter)
+        )
+    },
+    draw: |chapter| vec![draw(chapter)],
+    table,
+};
+
+/// The narrowest bar that is still told from its neighbours, and the widest.
+const NARROWEST: f64 = 7.0;
+const WIDEST: f64 = 40.0;
+
+/// The rows with maxima of single calls: those of means over batches are no maxima of a call.
+fn rows<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> impl Iterator<Item = (&'c Row<'s, 'a>, &'s Section<'a>)> {
+    let timed = |row: &'c Row<'s, 'a>| {
+        let section = chapter.section(row).filter(|section| section.unit == "ns")?;
+        row.series.iter().flatten().any(|series| series.max().is_some()).then_some((row, section))
+    };
+    chapter.rows.iter().filter_map(timed)
+}
+
+/// The series that bars show.
+fn shown<'r, 's, 'a>(row: &'r Row<'s, 'a>) -> impl Iterator<Item = (usize, &'s Series<'a>)> + 'r {
+    row.series.iter().take(SHOWN).enumerate().filter_map(|(slot, series)| Some((slot, (*series)?)))
+}
+
+/// `one run`, `3 runs`, `1 to 10 runs`.
+fn runs(chapter: &Chapter) -> String {
+    let counts = || rows(chapter).flat_map(|(row, _)| shown(row)).map(|(_, series)| series.configuration.members.len());
+    match (counts().min(), counts().max()) {
+        (Some(1), Some(1)) | (None, _) | (_, None) => "one run".into(),
+        (Some(low), Some(high)) if low == high => format!("{low} runs"),
+        (Some(low), Some(high)) => format!("{low} to {high} runs (see the table)"),
+    }
+}
+
+/// A name in lines as wide as its group: broken at commas, then cut.
+fn lines(name: &str, width: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in name.split(", ") {
+        match lines.last_mut() {
+            Some(line) if text_width(&format!("{line}, {part}"), 11.0) <= width => line.push_str(&format!(", {part}")),
+            _ => lines.push(part.to_owned()),
+        }
+    }
+    lines.iter().map(|line| fit(line, 11.0, width)).collect()
+}
+
+fn draw(chapter: &Chapter) -> Drawing {
+    let rows: Vec<_> = rows(chapter).collect();
+    let systems = chapter.systems.len().clamp(1, SHOWN);
+    let (left, right) = (76.0, WIDTH - 10.0);
+    // As many groups in a strip as leave bars wide enough, and as evenly spread over the strips as can be.
+    let most = (((right - left) / (systems as f64 * NARROWEST + 14.0).max(58.0)) as usize).max(1);
+    let strips = rows.len().div_ceil(most).max(1);
+    let per_strip = rows.len().div_ceil(strips).max(1);
+    let pitch = (right - left) / per_strip as f64;
+    let bar = ((pitch - 12.0) / systems as f64).min(WIDEST);
+    let names: Vec<Vec<String>> = rows.iter().map(|(row, _)| lines(&row.name, pitch - 6.0)).collect();
+    let below = 14.0 * names.iter().map(Vec::len).max().unwrap_or(1) as f64 + 14.0;
+    let upright = bar < 34.0;
+    let (above, height) = (if upright { 52.0 } else { 22.0 }, if strips > 1 { 150.0 } else { 210.0 });
+    let mut svg = Svg::new(WIDTH, (above + height + below) * strips as f64);
+    let maxima = rows.iter().flat_map(|(row, _)| shown(row)).filter_map(|(_, series)| series.max());
+    let low_high = Scale::log_over(maxima, 0.0, 1.0);
+    for strip in 0..strips {
+        let top = (above + height + below) * strip as f64 + above;
+        let frame = Frame { left, right, top, bottom: top + height };
+        // The smallest maximum too is a bar, not a line on the ground.
+        let y = Scale::log(low_high.low / 2.0, low_high.high, frame.bottom, frame.top);
+        if let Some((_, section)) = rows.first() {
+            frame.value_y_axis(&mut svg, &y, section, "largest sample", 7);
+        }
+        for (i, (row, section)) in rows.iter().skip(strip * per_strip).take(per_strip).enumerate() {
+            let middle = left + pitch * (i as f64 + 0.5);
+            let name = names.get(strip * per_strip + i).into_iter().flatten();
+            for (k, line) in name.enumerate() {
+                svg.text("tick", (middle, frame.bottom + 16.0 + 14.0 * k as f64), Anchor::Middle, line);
+            }
+            for (slot, series) in shown(row) {
+                let Some(max) = series.max() else { continue };
+                let x = middle - bar * systems as f64 / 2.0 + bar * slot as f64;
+                let (height, said) = (y.at(max), section.value(max));
+                let members = words::many(series.configuration.members.len() as u64, "run");
+                let samples = words::many(series.pooled.summary.count, section.noun());
+                let system = chapter.systems.get(slot).map_or("", String::as_str);
+                let tip = format!("{}, {system}: {said}, largest of {samples} in {members}", row.name);
+                svg.open_series(slot);
+                svg.rect("bar", (x + 0.5, height), (bar - 1.0, frame.bottom - height), &tip);
+                if upright {
+                    svg.upright("small", (x + bar / 2.0 + 3.5, height - 4.0), Anchor::Start, &said);
+                } else {
+                    svg.text("small", (x + bar / 2.0, height - 5.0), Anchor::Middle, &said);
+                }
+                svg.close();
+            }
+        }
+    }
+    let worst = |slot: usize| {
+        let of = rows.iter().filter_map(|(row, section)| {
+            let series = (*row.series.get(slot)?)?;
+            Some((series.max()?, row, section))
+        });
+        let (max, row, section) = of.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(format!("{}: largest {} in {}", chapter.systems.get(slot)?, section.value(max), row.name))
+    };
+    let said: Vec<String> = (0..systems).filter_map(worst).collect();
+    svg.finish(None, &format!("{}: maxima", chapter.title()), &format!("{}.", said.join("; ")))
+}
+
+fn table(chapter: &Chapter) -> Sheet {
+    let mut head = vec!["call".to_owned()];
+    for system in &chapter.systems {
+        head.extend([format!("{system}: max"), "runs".into()]);
+    }
+    let row = |(row, _): (&Row, &Section)| {
+        let mut cells = vec![Datum::Text(row.name.clone())];
+        for series in &row.series {
+            cells.push(Datum::value(series.and_then(Series::max)));
+            cells.push(series.map_or(Datum::Absent, |s| Datum::Count(s.configuration.members.len() as u64)));
+        }
+        cells
+    };
+    let maxima = rows(chapter).flat_map(|(row, _)| row.series.iter().flatten()).filter_map(|s| s.max());
+    let unit = Unit::fitting("ns", maxima);
+    Sheet {
+        caption: format!("{}, maxima {}", chapter.title(), unit.about()),
+        head,
+        rows: rows(chapter).map(row).collect(),
+        unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{chapter::chapters, sample_calls, section::sections};
+
+    #[test]
+    fn every_call_of_every_system_has_its_bar() {
+        let mut all = sample_calls::mutex(&["idle", "busy"]);
+        all.extend(sample_calls::mutex_batch(&["idle"]));
+        let sections = sections(&all);
+        let chapters = chapters(&sections);
+        let svg = draw(&chapters[0]).inline();
+        assert_eq!(svg.matches("class=\"bar\"").count(), 13 * 2, "batches have no maxima of calls");
+        assert_eq!(table(&chapters[0]).rows.len(), 13);
+    }
+
+    #[test]
+    fn many_bars_are_spread_over_strips_and_stay_wide_enough() {
+        let loads: Vec<String> = (0..8).map(|i| format!("system {i}")).collect();
+        let loads: Vec<&str> = loads.iter().map(String::as_str).collect();
+        let all = sample_calls::mutex(&loads);
+        let sections = sections(&all);
+        let drawing = draw(&chapters(&sections)[0]);
+        assert_eq!(drawing.body.matches("class=\"bar\"").count(), 13 * 8);
+        assert_eq!(drawing.body.matches("largest sample<").count(), 1);
+    }
+
+    #[test]
+    fn names_break_at_commas() {
+        assert_eq!(lines("lock, normal, shared", 60.0), ["lock", "normal", "shared"]);
+        assert_eq!(lines("lock, normal", 200.0), ["lock, normal"]);
+    }
+
+    #[test]
+    fn the_number_of_runs_is_said() {
+        let mut all = sample_calls::mutex(&["idle", "busy"]);
+        let said = |all: &[crate::judge::configuration::Configuration]| {
+            let sections = sections(all);
+            runs(&chapters(&sections)[0])
+        };
+        assert_eq!(said(&all), "one run");
+        all[1].members.push(("again".into(), 1));
+        assert_eq!(said(&all), "1 to 2 runs (see the table)");
+    }
+}

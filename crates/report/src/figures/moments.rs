@@ -1,0 +1,231 @@
+//! The running mean and the running variance of each instance and all before it, systems over each other.
+
+use super::{
+    Overview,
+    axis::{Scale, trimmed},
+    frame::Frame,
+    ordered::{Grid, any, drawn, forms, instance_axis, longest, shown, values},
+    svg::{Anchor, Drawing, Pen, Svg},
+    thin::{line_scale, range},
+};
+use crate::{
+    chapter::{Chapter, Row},
+    section::{Section, Series},
+    sheet::{Datum, Sheet},
+    unit,
+    words::{self, Unit},
+};
+
+/// The list entry.
+pub const FIGURE: Overview = Overview {
+    name: "moments",
+    title: "Running mean and variance",
+    fits: any,
+    about: |_| {
+        "Of each instance and all before it; above the mean, below the variance (1/n). Steps are rare giants.".into()
+    },
+    draw,
+    table,
+};
+
+/// Points of all lines together, and rows of the table.
+const ALL_POINTS: usize = 7_000;
+const ALL_ROWS: usize = 300;
+
+/// Mean and population variance (1/n) of the samples so far, after Welford (Technometrics 4, 1962). Values are taken
+/// relative to the first, in integers, so that a large offset costs no digits.
+#[derive(Debug, Default)]
+struct Moments {
+    first: i64,
+    n: u64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    fn push(&mut self, value: i64) {
+        if self.n == 0 {
+            self.first = value;
+        }
+        let value = (i128::from(value) - i128::from(self.first)) as f64;
+        self.n += 1;
+        let before = value - self.mean;
+        self.mean += before / self.n as f64;
+        self.squares += before * (value - self.mean);
+    }
+
+    fn mean(&self) -> f64 {
+        self.first as f64 + self.mean
+    }
+
+    fn variance(&self) -> f64 {
+        self.squares / self.n.max(1) as f64
+    }
+}
+
+/// Instance, running mean and running variance, at most so many and the last one always.
+fn running(series: &Series, most: usize) -> Vec<(usize, f64, f64)> {
+    let length = values(series).count();
+    let step = length.div_ceil(most.max(1)).max(1);
+    let mut moments = Moments::default();
+    let mut found = Vec::new();
+    for (value, i) in values(series).zip(1usize..) {
+        moments.push(value);
+        if i == 1 || i % step == 0 || i == length {
+            found.push((i, moments.mean(), moments.variance()));
+        }
+    }
+    found
+}
+
+fn draw(chapter: &Chapter) -> Vec<Drawing> {
+    forms(chapter).into_iter().map(|(quantity, rows)| form(chapter, quantity, &rows)).collect()
+}
+
+fn form(chapter: &Chapter, quantity: &str, rows: &[&Row]) -> Drawing {
+    let grid = Grid::new(rows.len(), if rows.len() > 2 { 210.0 } else { 300.0 });
+    let mut svg = grid.svg(rows.len());
+    let last = longest(rows);
+    let most = (ALL_POINTS / (2 * drawn(chapter))).clamp(30, 400);
+    let mut said = Vec::new();
+    for (panel, row) in rows.iter().enumerate() {
+        let Some(section) = chapter.section(row) else { continue };
+        let frame = grid.frame(panel);
+        grid.name(&mut svg, &frame, &row.name);
+        let middle = (frame.top + frame.bottom) / 2.0;
+        let (above, below) = (Frame { bottom: middle - 8.0, ..frame }, Frame { top: middle + 8.0, ..frame });
+        let lines: Vec<_> = shown(row).map(|(slot, series)| (slot, running(series, most))).collect();
+        let all = || lines.iter().flat_map(|(_, line)| line);
+        let mean = line_scale(range(all().map(|p| p.1)), above.bottom, above.top);
+        // The variance of the first instance is 0 by definition: it says nothing and has no place on a log scale.
+        let variance = line_scale(range(all().filter(|p| p.0 > 1).map(|p| p.2)), below.bottom, below.top);
+        let x = instance_axis(&mut svg, &below, last, if panel + 2 >= rows.len() { "instance" } else { "" });
+        let ticks: Vec<_> = x.ticks(8).into_iter().map(|v| (x.at(v), String::new())).collect();
+        above.x_axis(&mut svg, &ticks, "");
+        above.value_y_axis(&mut svg, &mean, section, "", 5);
+        variance_axis(&mut svg, &below, &variance, section);
+        svg.text("tick", (above.right, above.top - 5.0), Anchor::End, "mean");
+        svg.text("tick", (below.right, below.top - 4.0), Anchor::End, "variance");
+        for (slot, line) in &lines {
+            svg.open_series(*slot);
+            curve(&mut svg, line.iter().map(|p| (x.at(p.0 as f64), mean.at(p.1))));
+            curve(&mut svg, line.iter().filter(|p| p.0 > 1).map(|p| (x.at(p.0 as f64), variance.at(p.2))));
+            svg.close();
+            if let (Some((_, mean, variance)), Some(system)) = (line.last(), chapter.systems.get(*slot)) {
+                let sd = section.value(variance.sqrt());
+                said.push(format!("{}, {system}: mean {}, standard deviation {sd}", row.name, section.value(*mean)));
+            }
+        }
+    }
+    let title = format!("{}: running mean and variance of {}", chapter.title(), words::quantity(quantity));
+    svg.finish(Some(&words::quantity(quantity)), &title, &format!("{}.", said.join("; ")))
+}
+
+fn curve(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
+    let mut pen = Pen::default();
+    for (i, (x, y)) in points.enumerate() {
+        if i == 0 { pen.go(x, y) } else { pen.line(x, y) }
+    }
+    svg.path("curve", &pen);
+}
+
+/// The axis of squares: `0.5 µs²`, in the square of the unit that suits the upper end, or each tick in that of its own
+/// where they are far apart.
+fn variance_axis(svg: &mut Svg, frame: &Frame, scale: &Scale, section: &Section) {
+    let apart = scale.low > 0.0 && scale.high > scale.low * 1e3;
+    let label = |v: f64| {
+        let (name, per) = unit::of_tick(if apart { v } else { scale.high }.max(0.0).sqrt(), section.unit);
+        if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", trimmed(v / per / per)) }
+    };
+    let ticks: Vec<_> = scale.ticks(5).into_iter().map(|v| (scale.at(v), label(v))).collect();
+    frame.ticks_y_axis(svg, &ticks);
+}
+
+fn table(chapter: &Chapter) -> Sheet {
+    let most = (ALL_ROWS / drawn(chapter)).clamp(4, 48);
+    let mut rows = Vec::new();
+    let (mut typical, mut stored) = (Vec::new(), "ns");
+    for row in forms(chapter).iter().flat_map(|(_, rows)| rows) {
+        stored = chapter.section(row).map_or(stored, |section| section.unit);
+        for (slot, series) in shown(row) {
+            typical.extend(series.pooled.summary.mean);
+            for (i, mean, variance) in running(series, most) {
+                let system = chapter.systems.get(slot).cloned().unwrap_or_default();
+                rows.push(vec![
+                    Datum::Text(row.name.clone()),
+                    Datum::Text(system),
+                    Datum::Count(i as u64),
+                    Datum::value(Some(mean)),
+                    Datum::value(Some(variance.sqrt())),
+                ]);
+            }
+        }
+    }
+    let unit = Unit::fitting(stored, typical.into_iter());
+    Sheet {
+        caption: format!("{}, running mean and root of the running variance {}", chapter.title(), unit.about()),
+        head: ["call", "system", "instance", "mean", "sd (1/n)"].map(String::from).into(),
+        rows,
+        unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{chapter::chapters, sample_calls, section::sections};
+    use proptest::prelude::*;
+
+    /// Mean and variance from exact integer sums.
+    fn exact(values: &[i64]) -> (f64, f64) {
+        let n = values.len() as i128;
+        // Sums of differences from the first: exact in i128 for any i64.
+        let d: Vec<i128> = values.iter().map(|v| i128::from(*v) - i128::from(values[0])).collect();
+        let (sum, squares): (i128, i128) = (d.iter().sum(), d.iter().map(|d| d * d).sum());
+        let variance = (n * squares - sum * sum) as f64 / (n * n) as f64;
+        (values[0] as f64 + sum as f64 / n as f64, variance)
+    }
+
+    proptest! {
+        /// Also under an offset that leaves a naive sum of squares no digit.
+        #[test]
+        fn running_moments_are_exact(offset in 0i64..1_000_000_000_000_000, small in proptest::collection::vec(0i64..100_000, 1..300)) {
+            let mut moments = Moments::default();
+            let mut so_far = Vec::new();
+            for value in small.iter().map(|v| v + offset) {
+                moments.push(value);
+                so_far.push(value);
+                let (mean, variance) = exact(&so_far);
+                prop_assert!((moments.mean() - mean).abs() <= mean.abs() * 1e-15 + 1e-9);
+                prop_assert!((moments.variance() - variance).abs() <= variance * 1e-10 + 1e-9, "{} {variance}", moments.variance());
+            }
+        }
+    }
+
+    #[test]
+    fn the_variance_divides_by_n() {
+        let mut moments = Moments::default();
+        [1_000_000_000_002, 1_000_000_000_004, 1_000_000_000_006].into_iter().for_each(|v| moments.push(v));
+        assert_eq!((moments.mean(), moments.variance()), (1_000_000_000_004.0, 8.0 / 3.0));
+    }
+
+    #[test]
+    fn the_last_instance_is_always_there_and_the_points_are_few() {
+        let all = sample_calls::compute(&[4], 1_003);
+        let sections = sections(&all);
+        let line = running(&sections[0].series[0], 50);
+        assert!(line.len() <= 52, "{}", line.len());
+        assert_eq!((line[0].0, line.last().unwrap().0), (1, 1_003));
+        let summary = &sections[0].series[0].pooled.summary;
+        assert!((line.last().unwrap().1 - summary.mean.unwrap()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn two_plots_a_panel_and_two_lines_a_system() {
+        let all = sample_calls::compute(&[2, 64], 200);
+        let sections = sections(&all);
+        let drawings = draw(&chapters(&sections)[0]);
+        assert_eq!(drawings[0].body.matches("class=\"curve\"").count(), 2 * 2 * 5);
+        assert!(drawings[0].body.contains("²"));
+    }
+}

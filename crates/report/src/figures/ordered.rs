@@ -1,0 +1,95 @@
+//! Samples in the order of their instances: which rows of a chapter have them, and the grid of panels they are drawn in.
+
+use super::{
+    axis::{Scale, count_label},
+    frame::{Frame, WIDTH},
+    svg::{Anchor, Svg, fit},
+};
+use crate::{
+    chapter::{Chapter, Row},
+    section::{SHOWN, Series},
+};
+
+/// Whether anything of a chapter was kept in order, other than the pendulum's motion, which has a figure of its own.
+pub fn any(chapter: &Chapter) -> bool {
+    !super::pendulum::fits(chapter) && !forms(chapter).is_empty()
+}
+
+/// The quantities with ordered samples, each with its rows: a figure has a form for each and a panel for each row.
+pub fn forms<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<(&'a str, Vec<&'c Row<'s, 'a>>)> {
+    let mut forms: Vec<(&str, Vec<&Row>)> = Vec::new();
+    for row in &chapter.rows {
+        let Some(section) = chapter.section(row) else { continue };
+        if !row.series.iter().flatten().any(|series| values(series).next().is_some()) {
+            continue;
+        }
+        match forms.iter_mut().find(|(quantity, _)| *quantity == section.quantity) {
+            Some((_, rows)) => rows.push(row),
+            None => forms.push((section.quantity, vec![row])),
+        }
+    }
+    forms.iter_mut().for_each(|(_, rows)| rows.truncate(SHOWN));
+    forms
+}
+
+/// How many series are drawn over all forms and panels.
+pub fn drawn(chapter: &Chapter) -> usize {
+    forms(chapter).iter().flat_map(|(_, rows)| rows).map(|row| shown(row).count()).sum::<usize>().max(1)
+}
+
+/// The series of a row that figures show, by the number of their system.
+pub fn shown<'r, 's, 'a>(row: &'r Row<'s, 'a>) -> impl Iterator<Item = (usize, &'s Series<'a>)> + 'r {
+    row.series.iter().take(SHOWN).enumerate().filter_map(|(slot, series)| Some((slot, (*series)?)))
+}
+
+/// The samples of a series, thread by thread and repeat after repeat.
+pub fn values<'s>(series: &'s Series) -> impl Iterator<Item = i64> + 's {
+    series.pooled.tracks.iter().flat_map(|track| &track.samples).map(|point| point.value)
+}
+
+/// The most samples that a series of these rows has.
+pub fn longest(rows: &[&Row]) -> usize {
+    let length = |series: &Series| series.pooled.tracks.iter().map(|track| track.samples.len()).sum();
+    rows.iter().flat_map(|row| shown(row)).map(|(_, series)| length(series)).max().unwrap_or(0)
+}
+
+/// A grid of panels, two beside each other where there are more than one.
+pub struct Grid {
+    across: usize,
+    height: f64,
+    pitch: f64,
+}
+
+impl Grid {
+    /// For so many panels, each with so many pixels between its name and its axis labels.
+    pub fn new(panels: usize, height: f64) -> Self {
+        Self { across: if panels > 1 { 2 } else { 1 }, height, pitch: height + 58.0 }
+    }
+
+    /// An empty picture that holds the panels.
+    pub fn svg(&self, panels: usize) -> Svg {
+        Svg::new(WIDTH, self.pitch * panels.div_ceil(self.across).max(1) as f64 + 14.0)
+    }
+
+    /// The plot area of a panel; the values' labels are to its left.
+    pub fn frame(&self, panel: usize) -> Frame {
+        let gap = 18.0;
+        let width = (WIDTH - gap * (self.across as f64 - 1.0)) / self.across as f64;
+        let left = (panel % self.across) as f64 * (width + gap) + 74.0;
+        let top = (panel / self.across) as f64 * self.pitch + 24.0;
+        Frame { left, right: left + width - 74.0 - 14.0, top, bottom: top + self.height }
+    }
+
+    /// The name over a panel.
+    pub fn name(&self, svg: &mut Svg, frame: &Frame, name: &str) {
+        svg.text("head", (frame.left, frame.top - 8.0), Anchor::Start, &fit(name, 12.0, frame.right - frame.left));
+    }
+}
+
+/// The axis of instances from 1 to the last.
+pub fn instance_axis(svg: &mut Svg, frame: &Frame, last: usize, name: &str) -> Scale {
+    let x = Scale::linear(0.0, last.max(1) as f64, frame.left, frame.right);
+    let ticks: Vec<_> = x.ticks(8).into_iter().map(|v| (x.at(v), count_label(v))).collect();
+    frame.x_axis(svg, &ticks, name);
+    x
+}

@@ -1,0 +1,222 @@
+//! Block maxima and means over time, one panel a configuration on the same scales; rings mark the spikes.
+
+use super::{
+    Figure,
+    axis::{Scale, time_axis},
+    frame::{Frame, WIDTH},
+    svg::{Anchor, Drawing, Pen, Svg, fit, text_width},
+    timeline::{Timeline, end, timeline, usual},
+};
+use crate::{
+    section::{Section, Series},
+    sheet::{Datum, Sheet},
+    words::{self, Unit},
+};
+
+/// The list entry.
+pub const FIGURE: Figure = Figure {
+    name: "over-time",
+    title: "Over time",
+    fits: |section| section.is_over_time(),
+    about: |section| {
+        let spikes = match section.limits().is_empty() {
+            true => "the largest samples",
+            false => "samples above the limit, the red dashes",
+        };
+        format!(
+            "Samples as woken; delays of missed slots are in the tables. Line: largest of each block; dashed: its mean; all threads and repeats over each other. Rings: {spikes}. \
+             Hatched: a stretch without a sample."
+        )
+    },
+    draw: |section| vec![draw(section)],
+    table,
+};
+
+/// Most points of one panel, and of all panels together: more would only make the file large.
+const MOST_POINTS: usize = 600;
+const ALL_POINTS: usize = 1_600;
+/// Most rings of a panel, and of all panels together.
+const RINGS: usize = 40;
+const ALL_RINGS: usize = 120;
+/// Rings where there is no limit.
+const RINGS_WITHOUT_LIMIT: usize = 8;
+/// Rows of the table behind the figure; the data file has them all.
+const ROWS: usize = 48;
+
+/// How many points a panel has.
+pub fn points(panels: usize) -> usize {
+    (ALL_POINTS / panels.max(1)).clamp(120, MOST_POINTS)
+}
+
+fn draw(section: &Section) -> Drawing {
+    let shown = section.shown();
+    let (end, usual) = (end(shown), usual(shown));
+    let lines: Vec<Timeline> = shown.iter().map(|s| timeline(s, end, usual, points(shown.len()))).collect();
+    let height = match shown.len() {
+        0..=2 => 180.0,
+        3..=4 => 130.0,
+        _ => 92.0,
+    };
+    let pitch = height + 26.0;
+    let mut svg = Svg::new(WIDTH, pitch * shown.len() as f64 + 46.0);
+    let (left, right) = (62.0, WIDTH - 18.0);
+    let x = Scale::linear(0.0, end, left, right);
+    let values = || lines.iter().flat_map(|l| &l.columns).flatten().flat_map(|c| [c.mean, c.max]);
+    let ticks = time_axis(&x);
+    for (slot, (series, line)) in shown.iter().zip(&lines).enumerate() {
+        let top = pitch * slot as f64 + 22.0;
+        let frame = Frame { left, right, top, bottom: top + height };
+        let y = Scale::log_over(values().chain(section.limits()), frame.bottom, frame.top);
+        let last = slot + 1 == shown.len();
+        let named: Vec<_> = ticks.iter().map(|(at, t)| (*at, if last { t.clone() } else { String::new() })).collect();
+        frame.x_axis(&mut svg, &named, if last { "time since the first sample" } else { "" });
+        frame.value_y_axis(&mut svg, &y, section, "", if height > 120.0 { 7 } else { 5 });
+        frame.limits_across(&mut svg, &y, section, false);
+        svg.open_series(slot);
+        svg.marker(slot, (left + 6.0, top - 10.0), "");
+        svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, &fit(&series.name, 12.0, 600.0));
+        panel(&mut svg, line, &x, &y);
+        svg.close();
+        gaps(&mut svg, line, &x, &frame);
+        rings(&mut svg, section, series, &x, &y);
+        if line.columns.iter().all(Option::is_none) {
+            frame.nothing(&mut svg, "no samples");
+        }
+        if let Some(max) = series.max() {
+            let said = format!("max {}", section.value(max));
+            svg.text("tick", (right, top - 6.0), Anchor::End, &said);
+        }
+    }
+    let said: Vec<_> = shown
+        .iter()
+        .filter_map(|s| {
+            let sample = s.kept().first()?.sample;
+            let at = words::clock(sample.at_ns);
+            Some(format!("{}: largest {} at {at}", s.name, section.value(sample.value as f64)))
+        })
+        .collect();
+    svg.finish(None, &format!("{} over time", section.title()), &format!("{}.", said.join("; ")))
+}
+
+/// The line of the maxima over a wash, and the dashed line of the means.
+fn panel(svg: &mut Svg, line: &Timeline, x: &Scale, y: &Scale) {
+    let mut maxima = Pen::default();
+    let ground = y.at(0.0).round();
+    for (first, past) in line.stretches(false) {
+        maxima.go(line.edge(x, first), ground);
+        for (i, column) in line.columns.iter().enumerate().take(past).skip(first) {
+            let height = column.as_ref().map_or(ground, |c| y.at(c.max).round());
+            maxima.line(line.edge(x, i), height);
+            maxima.line(line.edge(x, i + 1), height);
+        }
+        maxima.line(line.edge(x, past), ground);
+    }
+    svg.path("area", &maxima);
+    svg.path("mean", &line.steps(x, |c| Some(y.at(c.mean).round())));
+}
+
+/// Hatches the stretches without a sample: an empty one would look like a fault of the drawing.
+fn gaps(svg: &mut Svg, line: &Timeline, x: &Scale, frame: &Frame) {
+    const TEXT: &str = "no sample";
+    const PITCH: f64 = 9.0;
+    let mut pen = Pen::default();
+    let mut named = Vec::new();
+    for (first, past) in line.stretches(true) {
+        let (from, to) = (line.edge(x, first), line.edge(x, past));
+        let height = frame.bottom - frame.top;
+        let mut foot = from - height + PITCH;
+        while foot < to {
+            // A line at 45 degrees from the foot up, cut at both sides.
+            let (left, right) = (foot.max(from), (foot + height).min(to));
+            pen.go(left, frame.bottom - (left - foot));
+            pen.line(right, frame.bottom - (right - foot));
+            foot += PITCH;
+        }
+        if to - from > text_width(TEXT, 12.0) {
+            named.push((from + to) / 2.0);
+        }
+    }
+    svg.path("hatch", &pen);
+    for middle in named {
+        svg.text("gap-name", (middle, (frame.top + frame.bottom) / 2.0 + 4.0), Anchor::Middle, TEXT);
+    }
+}
+
+fn rings(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &Scale) {
+    let most = match series.limit() {
+        None => RINGS_WITHOUT_LIMIT,
+        Some(_) => (ALL_RINGS / section.shown().len().max(1)).min(RINGS),
+    };
+    let least = series.limit().unwrap_or(f64::MIN);
+    for kept in series.kept().iter().take(most).take_while(|k| k.sample.value as f64 > least) {
+        let cpu = kept.cpu.map_or(String::new(), |cpu| format!(", CPU {cpu}"));
+        let (value, seconds) = (kept.sample.value as f64, kept.sample.at_ns as f64 / 1e9);
+        let tip = format!("{} at {}{cpu}", section.value(value), words::clock(kept.sample.at_ns));
+        svg.symbol("ring", (x.at(seconds), y.at(value)), &tip);
+    }
+}
+
+fn table(section: &Section) -> Sheet {
+    let shown = section.shown();
+    let (end, usual) = (end(shown), usual(shown));
+    let lines: Vec<Timeline> = shown.iter().map(|s| timeline(s, end, usual, ROWS)).collect();
+    let mut head = vec!["from".to_owned()];
+    for series in shown {
+        head.extend([format!("{}: mean", series.name), "max".to_owned()]);
+    }
+    let columns = lines.iter().map(|l| l.columns.len()).max().unwrap_or(0);
+    let row = |i: usize| {
+        let start = lines.first().map_or(0.0, |l| l.step * i as f64);
+        let mut row = vec![Datum::Text(words::clock((start * 1e9) as u64))];
+        for line in &lines {
+            let column = line.columns.get(i).copied().flatten();
+            row.extend([Datum::value(column.map(|c| c.mean.round())), Datum::value(column.map(|c| c.max))]);
+        }
+        row
+    };
+    let unit = Unit::fitting(section.unit, shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
+    Sheet {
+        caption: format!("{} over time {}", section.title(), unit.about()),
+        head,
+        rows: (0..columns).map(row).collect(),
+        unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, section::sections};
+    use latido_model::record::Block;
+
+    /// Thirteen seconds are thirteen blocks: steps from edge to edge, nothing between them.
+    #[test]
+    fn few_blocks_are_drawn_without_holes() {
+        let mut all = sample::configurations(1);
+        let track = &mut all[0].quantities[0].tracks[0];
+        track.blocks.truncate(13);
+        track.blocks[12].length_ns = 130_000_000;
+        all[0].quantities[0].tracks.truncate(1);
+        let sections = sections(&all);
+        let svg = draw(&sections[0]).inline();
+        assert!(!svg.contains("hatch") && !svg.contains("no sample"), "{svg}");
+        assert_eq!(svg.split("class=\"area\" d=\"").nth(1).unwrap().split('"').next().unwrap().matches('m').count(), 1);
+    }
+
+    #[test]
+    fn a_block_without_samples_is_hatched_and_named() {
+        let mut all = sample::configurations(1);
+        let pooled = &mut all[0].quantities[0];
+        pooled.tracks.truncate(1);
+        pooled.tracks[0].blocks.truncate(10);
+        pooled.tracks[0].blocks[4] = Block { start_ns: 4_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
+        let sections = sections(&all);
+        let svg = draw(&sections[0]).inline();
+        assert!(svg.contains("class=\"hatch\"") && svg.contains(">no sample<"), "{svg}");
+    }
+
+    #[test]
+    fn many_panels_share_the_points() {
+        assert_eq!([points(1), points(8), points(100)], [600, 200, 120]);
+    }
+}

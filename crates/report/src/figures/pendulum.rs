@@ -1,0 +1,212 @@
+//! The pendulum's angle and how late it was pushed, on one time axis, with and without load; a fall is marked.
+
+use super::{
+    Overview,
+    axis::{Scale, time_axis},
+    frame::{Frame, WIDTH},
+    svg::{Anchor, Drawing, Svg, fit, text_width},
+    thin::{Envelope, range},
+};
+use crate::{
+    chapter::Chapter,
+    judge::configuration::Track,
+    section::{SHOWN, Section, Series},
+    sheet::{Datum, Sheet},
+    words::{self, Unit},
+};
+
+/// The list entry.
+pub const FIGURE: Overview = Overview {
+    name: "pendulum",
+    title: "Angle and lateness",
+    fits,
+    about: |_| {
+        "Above, the angle from upright; below, how late the motor was set, on a log scale. Bands reach from the smallest to the \
+         largest sample of each pixel. A vertical line marks a fall."
+            .into()
+    },
+    draw: |chapter| vec![draw(chapter)],
+    table,
+};
+
+/// Columns of all bands together, and rows of the table.
+const ALL_COLUMNS: usize = 4_000;
+const ALL_ROWS: usize = 200;
+
+/// A system: its angle and its lateness.
+struct Motion<'s, 'a> {
+    slot: usize,
+    system: &'s str,
+    angle: (&'s Section<'a>, &'s Series<'a>),
+    lateness: (&'s Section<'a>, &'s Series<'a>),
+}
+
+/// Whether angle and lateness of one system were kept in order.
+pub fn fits(chapter: &Chapter) -> bool {
+    !motions(chapter).is_empty()
+}
+
+fn motions<'c, 's: 'c, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<Motion<'c, 'a>> {
+    // Options of the probe make rows of their own: those of the first row are drawn.
+    let row = |quantity: &str| chapter.rows_of(quantity).next();
+    let (Some(angles), Some(late)) = (row("angle"), row("lateness")) else { return Vec::new() };
+    let (Some(angle), Some(lateness)) = (chapter.section(angles), chapter.section(late)) else { return Vec::new() };
+    let ordered = |series: &&Series| series.pooled.tracks.iter().any(|track| !track.samples.is_empty());
+    let motion = |(slot, system): (usize, &'c String)| {
+        let of = |series: &[Option<&'s Series<'a>>]| series.get(slot).copied().flatten().filter(ordered);
+        Some(Motion { slot, system, angle: (angle, of(&angles.series)?), lateness: (lateness, of(&late.series)?) })
+    };
+    chapter.systems.iter().take(SHOWN).enumerate().filter_map(motion).collect()
+}
+
+/// Seconds since the first slot and value, of all threads and repeats over each other.
+fn points<'s>(series: &'s Series) -> impl Iterator<Item = (f64, f64)> + 's {
+    let of = |track: &'s Track| track.samples.iter().map(|p| (p.at_ns as f64 / 1e9, p.value as f64));
+    series.pooled.tracks.iter().flat_map(of)
+}
+
+impl Motion<'_, '_> {
+    /// When it fell, in seconds since the first slot, once for each repeat, ascending.
+    fn falls(&self) -> Vec<f64> {
+        let fell = |track: &Track| {
+            let fell = track.facts.get("fell").is_some_and(|fell| *fell > 0);
+            track.facts.get("fell_at_ns").filter(|_| fell).map(|at| *at as f64 / 1e9)
+        };
+        let of = |series: &Series| series.pooled.tracks.iter().filter_map(fell).collect::<Vec<_>>();
+        let mut falls = of(self.angle.1);
+        if falls.is_empty() {
+            falls = of(self.lateness.1);
+        }
+        falls.sort_by(f64::total_cmp);
+        falls
+    }
+
+    /// What became of it in words.
+    fn outcome(&self) -> String {
+        let falls = self.falls();
+        let repeats = self.angle.1.configuration.members.len().max(falls.len());
+        match (falls.first(), repeats) {
+            (None, _) => "kept upright".into(),
+            (Some(at), 1) => format!("fell at {}", words::clock((*at * 1e9) as u64)),
+            (Some(at), n) => {
+                format!("fell in {} of {n} runs, first at {}", falls.len(), words::clock((*at * 1e9) as u64))
+            }
+        }
+    }
+}
+
+fn draw(chapter: &Chapter) -> Drawing {
+    let motions = motions(chapter);
+    let (left, right) = (92.0, WIDTH - 18.0);
+    let names = 16.0 * motions.len() as f64;
+    let above = Frame { left, right, top: names + 12.0, bottom: names + 182.0 };
+    let below = Frame { left, right, top: above.bottom + 16.0, bottom: above.bottom + 186.0 };
+    let mut svg = Svg::new(WIDTH, below.bottom + 44.0);
+    let columns = (ALL_COLUMNS / (2 * motions.len().max(1))).clamp(60, 900);
+    let ends = motions.iter().flat_map(|m| points(m.angle.1).chain(points(m.lateness.1)).map(|p| p.0).chain(m.falls()));
+    let end = ends.fold(0.0, f64::max);
+    let x = Scale::linear(0.0, end, left, right);
+    let reach = range(motions.iter().flat_map(|m| points(m.angle.1)).map(|p| p.1));
+    let reach = reach.map_or(1e3, |(low, high)| low.abs().max(high.abs()).max(1e3)) * 1.05;
+    let angle = Scale::linear(-reach, reach, above.bottom, above.top);
+    let lateness =
+        Scale::log_over(motions.iter().flat_map(|m| points(m.lateness.1)).map(|p| p.1), below.bottom, below.top);
+    let ticks = time_axis(&x);
+    above.x_axis(&mut svg, &ticks.iter().map(|(at, _)| (*at, String::new())).collect::<Vec<_>>(), "");
+    below.x_axis(&mut svg, &ticks, "time since the first slot");
+    if let Some(first) = motions.first() {
+        above.value_y_axis(&mut svg, &angle, first.angle.0, "angle", 7);
+        below.value_y_axis(&mut svg, &lateness, first.lateness.0, "lateness", 7);
+    }
+    for (row, motion) in motions.iter().enumerate() {
+        svg.open_series(motion.slot);
+        Envelope::of(points(motion.angle.1), 0.0, end, columns).draw(&mut svg, &x, &angle);
+        Envelope::of(points(motion.lateness.1), 0.0, end, columns).draw(&mut svg, &x, &lateness);
+        for at in motion.falls() {
+            svg.line("fall", (x.at(at), above.top), (x.at(at), below.bottom));
+        }
+        let said = motion.outcome();
+        let name = fit(motion.system, 12.0, right - left - text_width(&said, 12.0) - 40.0);
+        let y = 12.0 + 16.0 * row as f64;
+        svg.marker(motion.slot, (left + 5.0, y - 4.0), "");
+        svg.text("name", (left + 16.0, y), Anchor::Start, &format!("{name}: {said}"));
+        svg.close();
+    }
+    let said = motions.iter().map(|m| {
+        let value = |(section, series): (&Section, &Series)| series.max().map(|v| section.value(v)).unwrap_or_default();
+        format!("{}: {}, largest angle {}, latest {}", m.system, m.outcome(), value(m.angle), value(m.lateness))
+    });
+    let description = format!("{}.", said.collect::<Vec<_>>().join("; "));
+    svg.finish(None, &format!("{}: angle and lateness over time", chapter.title()), &description)
+}
+
+fn table(chapter: &Chapter) -> Sheet {
+    let motions = motions(chapter);
+    let most = (ALL_ROWS / motions.len().max(1)).clamp(4, 60);
+    let end = motions.iter().flat_map(|m| points(m.angle.1)).map(|p| p.0).fold(0.0, f64::max);
+    let step = (end / most as f64).max(1e-9);
+    let mut rows = Vec::new();
+    for motion in &motions {
+        let angles = Envelope::of(points(motion.angle.1), 0.0, end, most);
+        let late = Envelope::of(points(motion.lateness.1), 0.0, end, most);
+        for (i, (angle, late)) in angles.columns().iter().zip(late.columns()).enumerate() {
+            // The sheet's unit is that of the lateness; an angle is written in its own.
+            let said = |v: Option<f64>| v.map_or(Datum::Absent, |v| Datum::Text(words::value(v, "urad")));
+            rows.push(vec![
+                Datum::Text(motion.system.to_owned()),
+                Datum::Text(words::clock((step * i as f64 * 1e9) as u64)),
+                said(angle.map(|r| r.0)),
+                said(angle.map(|r| r.1)),
+                Datum::value(late.map(|r| r.0)),
+                Datum::value(late.map(|r| r.1)),
+            ]);
+        }
+    }
+    let unit = Unit::fitting("ns", motions.iter().filter_map(|m| m.lateness.1.pooled.summary.mean));
+    Sheet {
+        caption: format!("{} over time, lateness {}", chapter.title(), unit.about()),
+        head: ["system", "from", "least angle", "largest angle", "least lateness", "largest lateness"]
+            .map(String::from)
+            .into(),
+        rows,
+        unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{chapter::chapters, sample_calls, section::sections};
+
+    #[test]
+    fn a_fall_is_marked_and_said() {
+        let all = sample_calls::pendulum();
+        let sections = sections(&all);
+        let chapters = chapters(&sections);
+        let motions = motions(&chapters[0]);
+        assert_eq!(motions[0].outcome(), "kept upright");
+        assert_eq!(motions[1].outcome(), "fell at 12.000 s");
+        let drawing = draw(&chapters[0]);
+        assert_eq!(drawing.body.matches("class=\"fall\"").count(), 1);
+        assert_eq!(drawing.body.matches("class=\"band\"").count(), 4, "two series in two plots");
+        assert!(drawing.inline().len() < 80_000, "{}", drawing.inline().len());
+    }
+
+    /// The sign of the angle is in the ordered samples only.
+    #[test]
+    fn angles_have_both_signs() {
+        let all = sample_calls::pendulum();
+        let sections = sections(&all);
+        let chapters = chapters(&sections);
+        let (low, high) = range(points(motions(&chapters[0])[0].angle.1).map(|p| p.1)).unwrap();
+        assert!(low < 0.0 && high > 0.0, "{low} {high}");
+        assert!(table(&chapters[0]).rows.iter().any(|row| row[2].raw().starts_with('−')));
+    }
+
+    #[test]
+    fn other_probes_have_no_such_figure() {
+        let all = sample_calls::compute(&[4], 10);
+        let sections = sections(&all);
+        assert!(!fits(&chapters(&sections)[0]));
+    }
+}

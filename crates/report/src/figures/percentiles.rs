@@ -1,0 +1,166 @@
+//! The latency that a share of the samples stays under: each step to the right is ten times rarer.
+
+use super::{
+    Figure,
+    axis::Scale,
+    frame::{Frame, WIDTH, spread},
+    svg::{Anchor, Drawing, Pen, Svg, fit, text_width},
+};
+use crate::{
+    section::{Section, Series},
+    sheet::{Datum, Sheet},
+    summary::quantile_name,
+    words::Unit,
+};
+use latido_model::record::QUANTILES;
+
+/// The list entry.
+pub const FIGURE: Figure = Figure {
+    name: "percentiles",
+    title: "Percentiles",
+    fits: |section| section.has_samples(),
+    about: |_| "Read up from a percentile to the value it stays under. Curves end at their maximum.".into(),
+    draw: |section| vec![draw(section)],
+    table,
+};
+
+const POINTS_PER_DECADE: f64 = 14.0;
+
+/// The quantiles of a series as (decades of rarity, value), each an order statistic, the last the exact maximum.
+fn curve(series: &Series) -> Vec<(f64, f64)> {
+    let total: u64 = series.buckets.iter().map(|b| b.1).fold(0, u64::saturating_add);
+    let (Some(min), Some(max)) = (series.min(), series.max()) else { return Vec::new() };
+    let n = total.max(1) as f64;
+    let end = n.log10();
+    let mut points = vec![(0.0, min)];
+    let (mut below, mut step) = (0u64, 1.0);
+    for (value, count) in &series.buckets {
+        below = below.saturating_add(*count);
+        // Every wanted quantile whose rank this bucket holds.
+        while step / POINTS_PER_DECADE < end {
+            let rarity = step / POINTS_PER_DECADE;
+            if (n * (1.0 - 10f64.powf(-rarity))).ceil() > below as f64 {
+                break;
+            }
+            points.push((rarity, value.clamp(min, max)));
+            step += 1.0;
+        }
+    }
+    points.push((end, max));
+    points
+}
+
+/// `50 %`, `90`, `99`, `99.9`: the percentile at this many decades.
+fn percent(decades: usize) -> String {
+    match decades {
+        0 => "0".into(),
+        1 => "90".into(),
+        2 => "99".into(),
+        d => format!("99.{}", "9".repeat(d - 2)),
+    }
+}
+
+fn draw(section: &Section) -> Drawing {
+    let shown = section.shown();
+    let curves: Vec<_> = shown.iter().map(curve).collect();
+    let decades = curves.iter().filter_map(|c| c.last()).map(|p| p.0).fold(2.0, f64::max);
+    let names: Vec<String> = shown.iter().map(|s| fit(&s.name, 12.0, 190.0)).collect();
+    let margin = names.iter().map(|n| text_width(n, 12.0)).fold(0.0, f64::max) + 34.0;
+    let frame = Frame { left: 76.0, right: WIDTH - margin, top: 12.0, bottom: 292.0 };
+    let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
+    let x = Scale::linear(0.0, decades, frame.left, frame.right);
+    let y = Scale::log_over(curves.iter().flatten().map(|p| p.1), frame.bottom, frame.top);
+
+    let mut ticks: Vec<_> = (0..=decades.floor() as usize).map(|d| (x.at(d as f64), percent(d))).collect();
+    ticks.insert(1, (x.at(2f64.log10()), "50".into()));
+    frame.x_axis(&mut svg, &ticks, &format!("percentile of the {}s (%)", section.noun()));
+    frame.value_y_axis(&mut svg, &y, section, section.quantity, 12);
+    frame.limits_across(&mut svg, &y, section, true);
+    if curves.iter().all(Vec::is_empty) {
+        frame.nothing(&mut svg, "no samples");
+    }
+    let ends: Vec<(f64, f64)> = curves.iter().filter_map(|c| c.last()).map(|(d, v)| (x.at(*d), y.at(*v))).collect();
+    let mut labels =
+        spread(&ends.iter().map(|e| e.1).collect::<Vec<_>>(), 15.0, frame.top + 2.0, frame.bottom).into_iter();
+    for (slot, (curve, name)) in curves.iter().zip(&names).enumerate() {
+        let Some(&(rarest, largest)) = curve.last() else { continue };
+        svg.open_series(slot);
+        let mut pen = Pen::default();
+        for (i, (d, v)) in curve.iter().enumerate() {
+            let at = (x.at(*d), y.at(*v));
+            if i == 0 { pen.go(at.0, at.1) } else { pen.line(at.0, at.1) }
+        }
+        svg.path("curve", &pen);
+        let end = (x.at(rarest), y.at(largest));
+        let label = labels.next().unwrap_or(end.1);
+        let beside = frame.right + 16.0;
+        svg.line("lead", end, (beside - 2.0, label));
+        svg.marker(
+            slot,
+            end,
+            &format!("{}: maximum {}", shown.get(slot).map_or("", |s| &s.name), section.value(largest)),
+        );
+        svg.text("name", (beside, label + 4.0), Anchor::Start, name);
+        svg.close();
+    }
+    let said = shown.iter().map(|s| {
+        let said = |key: &str| s.quantile(key).map_or("not supported by so few samples".into(), |v| section.value(v));
+        format!("{}: median {}, 99.9 % below {}", s.name, said("0.5"), said("0.999"))
+    });
+    let description = said.collect::<Vec<_>>().join("; ");
+    svg.finish(None, &format!("{}: percentiles", section.title()), &format!("{description}."))
+}
+
+fn table(section: &Section) -> Sheet {
+    let shown = section.shown();
+    let cell = |series: &Series, key: &str| match series.quantile(key) {
+        Some(v) => Datum::Value(v),
+        None if series.pooled.summary.count > 0 => Datum::TooFew,
+        None => Datum::Absent,
+    };
+    let mut rows: Vec<Vec<Datum>> = QUANTILES
+        .iter()
+        .map(|(key, _)| {
+            let name = Datum::Text(quantile_name(key));
+            std::iter::once(name).chain(shown.iter().map(|s| cell(s, key))).collect()
+        })
+        .collect();
+    let whole = |name: &str, figure: fn(&Series) -> Option<f64>| {
+        let name = Datum::Text(name.into());
+        std::iter::once(name).chain(shown.iter().map(|s| Datum::value(figure(s)))).collect::<Vec<_>>()
+    };
+    rows.insert(0, whole("min", |s| s.min()));
+    rows.push(whole("max", |s| s.max()));
+    let unit = Unit::fitting(section.unit, shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
+    Sheet {
+        caption: format!("{}, percentiles {}", section.title(), unit.about()),
+        head: std::iter::once("percentile".to_owned()).chain(shown.iter().map(|s| s.name.clone())).collect(),
+        rows,
+        unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, section::sections};
+
+    #[test]
+    fn the_curve_rises_from_minimum_to_maximum() {
+        let all = [sample::of("x", &(1..=1_000).map(|i| i * 1_000).collect::<Vec<_>>(), None)];
+        let sections = sections(&all);
+        let curve = curve(&sections[0].series[0]);
+        assert_eq!((curve[0], *curve.last().unwrap()), ((0.0, 1_000.0), (3.0, 1e6)));
+        assert!(curve.windows(2).all(|p| p[0].0 <= p[1].0 && p[0].1 <= p[1].1));
+        let p90 = curve.iter().find(|p| (p.0 - 1.0).abs() < 1e-9).unwrap();
+        assert!((p90.1 / 900_000.0 - 1.0).abs() < 1e-3, "{p90:?}");
+    }
+
+    #[test]
+    fn one_sample_is_a_point_and_none_is_nothing() {
+        let all = [sample::of("x", &[5_000], None), sample::empty("y")];
+        let sections = sections(&all);
+        assert_eq!(curve(&sections[0].series[0]), [(0.0, 5_000.0), (0.0, 5_000.0)]);
+        assert!(curve(&sections[0].series[1]).is_empty());
+    }
+}

@@ -1,0 +1,59 @@
+//! The small bar of the summary table: from the smallest to the largest, the body marked, the limit dashed.
+
+use super::{
+    axis::{Scale, value_label},
+    svg::{Drawing, Svg},
+};
+use crate::section::{Section, Series};
+
+const WIDTH: f64 = 176.0;
+const HEIGHT: f64 = 18.0;
+
+/// The scale of all the bars of a section.
+pub fn scale(section: &Section) -> Scale {
+    let values = section.series.iter().flat_map(|s| [s.min(), s.max()]).flatten();
+    Scale::log_over(values, 3.0, WIDTH - 5.0)
+}
+
+/// `1 µs–10 ms, log`: the heading over the bars.
+pub fn heading(section: &Section) -> String {
+    let scale = scale(section);
+    format!("{}–{}, log", value_label(scale.low, section.unit), value_label(scale.high, section.unit))
+}
+
+/// The bar: line from minimum to maximum, box from the median to p99.99 or the rarest quantile known, dot at the maximum.
+pub fn draw(section: &Section, series: &Series, slot: usize) -> Option<Drawing> {
+    let (min, max) = (series.min()?, series.max()?);
+    let x = scale(section);
+    let middle = HEIGHT / 2.0;
+    let mut svg = Svg::new(WIDTH, HEIGHT);
+    svg.line("grid", (3.0, middle), (WIDTH - 5.0, middle));
+    if let Some(limit) = series.limit().filter(|l| (x.low..=x.high).contains(l)) {
+        svg.line("limit", (x.at(limit), 1.0), (x.at(limit), HEIGHT - 1.0));
+    }
+    svg.open_series(slot);
+    svg.line("solid", (x.at(min), middle), (x.at(max), middle));
+    let rare = ["0.9999", "0.999", "0.99", "0.9"].iter().find_map(|key| series.quantile(key));
+    if let (Some(median), Some(rare)) = (series.quantile("0.5"), rare) {
+        svg.rect("body", (x.at(median), 4.0), ((x.at(rare) - x.at(median)).max(1.0), 10.0), "");
+        svg.line("solid", (x.at(median), 2.0), (x.at(median), HEIGHT - 2.0));
+    }
+    svg.marker(slot, (x.at(max), middle), "");
+    svg.close();
+    let said = format!("{} to {}", section.value(min), section.value(max));
+    Some(svg.finish(None, &format!("{}: range", series.name), &said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, section::sections};
+
+    #[test]
+    fn nothing_measured_is_no_bar() {
+        let all = [sample::empty("x"), sample::of("y", &[1_000], None)];
+        let sections = sections(&all);
+        assert!(draw(&sections[0], &sections[0].series[0], 0).is_none());
+        assert!(draw(&sections[0], &sections[0].series[1], 1).is_some());
+    }
+}

@@ -1,0 +1,236 @@
+//! The scatter form of the interrupt-latency studies: a panel a configuration, one linear scale, mean and spread below.
+
+use super::{
+    Figure,
+    axis::{Scale, round_up, time_axis, value_label},
+    frame::{Frame, WIDTH},
+    svg::{Anchor, Drawing, Pen, Svg, fit},
+    timeline::{end, timeline, usual},
+};
+use crate::{
+    section::{Kept, Section, Series},
+    sheet::{Datum, Sheet},
+    words::{self, Unit},
+};
+
+/// The list entry.
+pub const FIGURE: Figure = Figure {
+    name: "scatter",
+    title: "Scatter",
+    fits: |section| section.is_over_time() && section.labels.is_empty() && !section.is_ordered(),
+    about: |section| {
+        format!(
+            "Dots: the largest samples, smaller ones are not drawn; dashed: block means; red dashes: the limit. One linear \
+             scale for all, from 0 to {}; triangles at its upper edge are the largest above it.",
+            value_label(scale_end(section), section.unit)
+        )
+    },
+    draw: |section| vec![draw(section)],
+    table,
+};
+
+/// Most dots of all panels together, so that the file stays small.
+const ALL_DOTS: usize = 2_600;
+const MOST_DOTS: usize = 900;
+/// Most triangles of a panel, and of all panels together.
+const TRIANGLES: usize = 30;
+const ALL_TRIANGLES: usize = 120;
+
+/// Shares of a panel's dots that may stay on the scale, most first, and how high the scale may then be over the middle
+/// dot: rare giants become triangles before they press the others to the ground.
+const SHARES: [f64; 5] = [1.0, 0.999, 0.99, 0.95, 0.9];
+const HEADROOM: f64 = 8.0;
+
+/// The end of the common scale: over all dots if their middle one stays visible, else over fewer of them.
+fn scale_end(section: &Section) -> f64 {
+    // The dot of each series that this share of its dots does not exceed; the largest of all series.
+    let dot = |share: f64| {
+        let of = |series: &Series| {
+            let kept = series.kept();
+            let above = ((1.0 - share) * kept.len() as f64).round() as usize;
+            kept.get(above.min(kept.len().saturating_sub(1))).map(|k| k.sample.value as f64)
+        };
+        section.shown().iter().filter_map(of).fold(0.0, f64::max)
+    };
+    let most = dot(0.5) * HEADROOM;
+    let end = SHARES.into_iter().map(dot).find(|end| *end <= most).unwrap_or(most);
+    if end <= 0.0 {
+        return 10_000.0;
+    }
+    let step = round_up(end.max(1.0) / 10.0);
+    (end.max(1.0) * 1.05 / step).ceil() * step
+}
+
+/// Samples above the scale, as exactly as the histogram knows.
+fn off_scale(series: &Series, high: f64) -> u64 {
+    series.buckets.iter().rev().take_while(|(value, _)| *value > high).map(|(_, count)| count).sum()
+}
+
+/// Mean, standard deviation, minimum and maximum of the whole run in µs, as the study has them under each panel.
+fn caption(section: &Section, series: &Series, high: f64) -> String {
+    let summary = &series.pooled.summary;
+    let (unit, name) =
+        match Unit::fitting(section.unit, [series.min(), summary.mean, series.max()].into_iter().flatten()) {
+            Unit::Common { .. } if section.unit == "ns" => {
+                (Unit::Common { name: "µs".into(), per: 1e3 }, "\u{a0}µs".to_owned())
+            }
+            unit @ Unit::Common { .. } => (unit, format!("\u{a0}{}", section.unit)),
+            Unit::Each => (Unit::Each, String::new()),
+        };
+    let said = |v: Option<f64>| v.map_or(words::NOT_MEASURED.into(), |v| format!("{}{name}", unit.text(v)));
+    let off = match off_scale(series, high) {
+        0 => String::new(),
+        n => format!(" · {} off the scale", words::count(n)),
+    };
+    format!(
+        "mean {} · sd {} · min {} · max {}{off}",
+        said(summary.mean),
+        said(summary.sd),
+        said(series.min()),
+        said(series.max())
+    )
+}
+
+fn draw(section: &Section) -> Drawing {
+    let shown = section.shown();
+    let (end, usual, high) = (end(shown), usual(shown), scale_end(section));
+    let across = if shown.len() > 1 { 2.0 } else { 1.0 };
+    let (width, height) = ((WIDTH - 24.0 * (across - 1.0)) / across, if shown.len() > 4 { 108.0 } else { 150.0 });
+    let pitch = height + 74.0;
+    let down = (shown.len() as f64 / across).ceil();
+    let mut svg = Svg::new(WIDTH, pitch * down);
+    let most = (ALL_DOTS / shown.len().max(1)).min(MOST_DOTS);
+    for (slot, series) in shown.iter().enumerate() {
+        let (column, row) = ((slot as f64) % across, (slot as f64 / across).floor());
+        let left = column * (width + 24.0) + 62.0;
+        let top = row * pitch + 22.0;
+        let frame = Frame { left, right: left + width - 62.0 - 12.0, top, bottom: top + height };
+        let x = Scale::linear(0.0, end, frame.left, frame.right);
+        let y = Scale::linear(0.0, high, frame.bottom, frame.top);
+        let ticks = time_axis(&x);
+        frame.x_axis(&mut svg, &ticks, "");
+        frame.value_y_axis(&mut svg, &y, section, "", if height > 120.0 { 6 } else { 5 });
+        frame.limits_across(&mut svg, &y, section, false);
+        svg.open_series(slot);
+        svg.marker(slot, (left + 6.0, top - 10.0), "");
+        svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, &fit(&series.name, 12.0, width - 130.0));
+        svg.path("dots", &dots(series, &x, &y, most));
+        let line = timeline(series, end, usual, 120);
+        svg.path("mean over-dots", &line.steps(&x, |c| (c.mean <= high).then(|| y.at(c.mean))));
+        svg.close();
+        triangles(&mut svg, section, series, &x, &y);
+        if series.pooled.tracks.iter().all(|t| t.blocks.is_empty() && t.largest.is_empty()) {
+            frame.nothing(&mut svg, "no samples");
+        }
+        let middle = (frame.left + frame.right) / 2.0;
+        svg.text("label", (middle, frame.bottom + 33.0), Anchor::Middle, &caption(section, series, high));
+    }
+    let said: Vec<_> = shown.iter().map(|s| format!("{}: {}", s.name, caption(section, s, high))).collect();
+    let description = format!("Vertical scale to {}. {}.", value_label(high, section.unit), said.join("; "));
+    svg.finish(None, &format!("{}: scatter over time", section.title()), &description)
+}
+
+/// The kept samples on the scale, one dot for those that would cover each other; coarser until there are few enough.
+fn dots(series: &Series, x: &Scale, y: &Scale, most: usize) -> Pen {
+    let place = |kept: &Kept| (x.at(kept.sample.at_ns as f64 / 1e9), y.at(kept.sample.value as f64));
+    let inside: Vec<(f64, f64)> =
+        series.kept().iter().filter(|k| !y.is_over(k.sample.value as f64)).map(place).collect();
+    let mut cell = 1.5;
+    loop {
+        // Of each cell any sample, where it is: centres or largest would look like a pattern of the machine's.
+        let number = |(x, y): &(f64, f64)| ((x / cell).floor() as i64, (y / cell).floor() as i64);
+        let mut cells: Vec<((i64, i64), u32, usize)> =
+            inside.iter().enumerate().map(|(i, at)| (number(at), scattered(i), i)).collect();
+        cells.sort_unstable();
+        cells.dedup_by_key(|(cell, ..)| *cell);
+        if cells.len() <= most || cell > 200.0 {
+            let mut pen = Pen::default();
+            for (x, y) in cells.iter().filter_map(|(.., i)| inside.get(*i)) {
+                pen.dot(*x, *y);
+            }
+            return pen;
+        }
+        cell *= 1.5;
+    }
+}
+
+/// A number in an order of its own, always the same (Knuth's multiplicative hash).
+fn scattered(i: usize) -> u32 {
+    (i as u32).wrapping_mul(2_654_435_761)
+}
+
+fn triangles(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &Scale) {
+    let most = (ALL_TRIANGLES / section.shown().len().max(1)).min(TRIANGLES);
+    for kept in series.kept().iter().take(most).take_while(|k| y.is_over(k.sample.value as f64)) {
+        let tip = format!("{} at {}", section.value(kept.sample.value as f64), words::clock(kept.sample.at_ns));
+        svg.symbol("off", (x.at(kept.sample.at_ns as f64 / 1e9), y.at(y.high) + 5.0), &tip);
+    }
+}
+
+fn table(section: &Section) -> Sheet {
+    let high = scale_end(section);
+    let unit = Unit::fitting(section.unit, section.series.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
+    let row = |series: &Series| {
+        let summary = &series.pooled.summary;
+        vec![
+            Datum::Text(series.name.clone()),
+            Datum::value(summary.mean),
+            Datum::value(summary.sd),
+            Datum::value(series.min()),
+            Datum::value(series.max()),
+            Datum::Count(off_scale(series, high)),
+        ]
+    };
+    Sheet {
+        caption: format!("{} {}; scale to {}", section.title(), unit.about(), value_label(high, section.unit)),
+        head: ["configuration", "mean", "sd", "min", "max", "off the scale"].map(String::from).into(),
+        rows: section.series.iter().map(row).collect(),
+        unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, section::sections};
+
+    #[test]
+    fn few_dots_stay_and_many_are_thinned() {
+        let values: Vec<i64> = (1..=4_000).map(|i| i * 7 % 9_973).collect();
+        let all = [sample::of("x", &values, None), sample::of("y", &[10, 5_000], None)];
+        let sections = sections(&all);
+        let (x, y) = (Scale::linear(0.0, 1.0, 0.0, 1_000.0), Scale::linear(0.0, 1e4, 200.0, 0.0));
+        let count = |i: usize| dots(&sections[0].series[i], &x, &y, 300).data().matches("h0").count();
+        assert!((100..=300).contains(&count(0)), "{}", count(0));
+        assert_eq!(count(1), 2);
+    }
+
+    #[test]
+    fn the_caption_is_in_microseconds_and_counts_what_is_off_the_scale() {
+        let mut values = vec![5_000; 2_000];
+        values.extend([80_000; 3]);
+        let all = [sample::of("x", &values, None)];
+        let sections = sections(&all);
+        let text = caption(&sections[0], &sections[0].series[0], 40_000.0).replace(['\u{a0}', '\u{202f}'], " ");
+        assert_eq!(text, "mean 5.11 µs · sd 2.90 µs · min 5.00 µs · max 80.0 µs · 3 off the scale");
+    }
+
+    #[test]
+    fn without_giants_all_dots_are_on_the_scale() {
+        let values: Vec<i64> = (1..=1_000).map(|i| 2_000 + i * 10).collect();
+        let all = [sample::of("x", &values, None), sample::of("y", &values, None)];
+        let sections = sections(&all);
+        let end = scale_end(&sections[0]);
+        assert!((12_000.0..15_000.0).contains(&end), "{end}");
+    }
+
+    #[test]
+    fn one_outlier_does_not_press_the_rest_to_the_ground() {
+        let mut values = vec![5_000; 20_000];
+        values.push(80_000_000);
+        let all = [sample::of("x", &values, None)];
+        let sections = sections(&all);
+        let end = scale_end(&sections[0]);
+        assert!((5_000.0..100_000.0).contains(&end), "{end}");
+    }
+}

@@ -1,0 +1,188 @@
+//! The tracks of a series laid over each other and thinned to what a figure can show.
+
+use super::{axis::Scale, svg::Pen};
+use crate::section::Series;
+use latido_model::record::Block;
+
+/// What happened in one column of a figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Column {
+    /// Number of samples in the blocks that reach into it.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// A series over time, its threads and repeats laid over each other from their first slots on.
+#[derive(Debug)]
+pub struct Timeline {
+    /// Length of a column in seconds.
+    pub step: f64,
+    /// The columns from the first slot on to the last block of any series; `None` where there is no sample.
+    pub columns: Vec<Option<Column>>,
+    /// How many of the columns this series was measured in: a `None` before is a gap, one after is not.
+    pub own: usize,
+}
+
+/// When the last block of these series ends, in seconds; 0 without blocks.
+pub fn end(series: &[Series]) -> f64 {
+    let ends = blocks_of(series).map(|b| b.start_ns.saturating_add(b.length_ns));
+    ends.max().unwrap_or(0) as f64 / 1e9
+}
+
+/// The usual length of a block of these series in seconds, their median: columns need not be finer. The shortest would
+/// not do: the last block of a thread may be a stump.
+pub fn usual(series: &[Series]) -> f64 {
+    let mut lengths: Vec<u64> = blocks_of(series).map(|b| b.length_ns.max(1)).collect();
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 2).copied().unwrap_or(1_000_000_000) as f64 / 1e9
+}
+
+fn blocks_of<'a>(series: &'a [Series]) -> impl Iterator<Item = &'a Block> {
+    series.iter().flat_map(|s| &s.pooled.tracks).flat_map(|t| &t.blocks)
+}
+
+/// The timeline in at most `most` columns over `end` seconds, none shorter than the usual block. A block counts in every
+/// column that it fills: a longer one leaves no hole behind it.
+pub fn timeline(series: &Series, end: f64, usual: f64, most: usize) -> Timeline {
+    let step = usual.max(end / most.max(1) as f64).max(1e-9);
+    // A stump of the last block, shorter than half a column, stands with the one before.
+    let columns = ((end / step).round() as usize).max(1);
+    let mut sums = vec![(0u64, 0i128, f64::NEG_INFINITY); columns];
+    let mut own = 0;
+    for block in series.pooled.tracks.iter().flat_map(|t| &t.blocks) {
+        let (start, length) = (block.start_ns as f64 / 1e9, block.length_ns as f64 / 1e9);
+        // Edges are rounded alike, so that blocks without a gap between them fill columns without a gap between them.
+        let (first, past) = ((start / step).round() as usize, ((start + length) / step).round() as usize);
+        let inside = ((start + length / 2.0) / step) as usize;
+        let (first, past) = if past > first { (first, past) } else { (inside, inside + 1) };
+        let (first, past) = (first.min(columns - 1), past.min(columns));
+        own = own.max(past);
+        for (count, sum, max) in sums.get_mut(first..past).into_iter().flatten() {
+            *count = count.saturating_add(block.count);
+            *sum = sum.saturating_add(block.sum);
+            *max = block.largest.first().map_or(*max, |s| max.max(s.value as f64));
+        }
+    }
+    let column = |(count, sum, max): (u64, i128, f64)| {
+        let mean = sum as f64 / count.max(1) as f64;
+        (count > 0).then_some(Column { count, mean, max: if max.is_finite() { max } else { mean } })
+    };
+    Timeline { step, columns: sums.into_iter().map(column).collect(), own }
+}
+
+impl Timeline {
+    /// The stretches with samples or, if `gaps`, those without: from which column up to which.
+    pub fn stretches(&self, gaps: bool) -> Vec<(usize, usize)> {
+        let mut found: Vec<(usize, usize)> = Vec::new();
+        for i in (0..self.own).filter(|i| self.columns.get(*i).is_some_and(|c| c.is_none() == gaps)) {
+            match found.last_mut() {
+                Some((_, past)) if *past == i => *past = i + 1,
+                _ => found.push((i, i + 1)),
+            }
+        }
+        found
+    }
+
+    /// A line in steps as long as the columns, broken where there is no sample or the figure is `None`.
+    pub fn steps(&self, x: &Scale, y: impl Fn(&Column) -> Option<f64>) -> Pen {
+        let mut pen = Pen::default();
+        let mut open = false;
+        for (i, column) in self.columns.iter().enumerate() {
+            let height = column.as_ref().and_then(&y);
+            if let Some(height) = height {
+                let from = self.edge(x, i);
+                if open {
+                    pen.line(from, height)
+                } else {
+                    pen.go(from, height)
+                }
+                pen.line(self.edge(x, i + 1), height);
+            }
+            open = height.is_some();
+        }
+        pen
+    }
+
+    /// Where a column begins, in whole pixels: the file stays small. The last one ends with the axis, stump and all.
+    pub fn edge(&self, x: &Scale, column: usize) -> f64 {
+        let seconds = if column < self.columns.len() { column as f64 * self.step } else { x.high };
+        x.at(seconds).round()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{judge::configuration::Configuration, sample, section::sections};
+
+    #[test]
+    fn thinning_keeps_maxima_and_counts() {
+        let all = sample::configurations(3);
+        for section in sections(&all) {
+            let (end, usual) = (end(&section.series), usual(&section.series));
+            for series in &section.series {
+                let line = timeline(series, end, usual, 7);
+                let columns: Vec<_> = line.columns.iter().flatten().collect();
+                let max = columns.iter().map(|c| c.max).fold(0.0, f64::max);
+                assert!(columns.len() <= 7 && Some(max) == series.max());
+                let counted: u64 = series.pooled.tracks.iter().flat_map(|t| &t.blocks).map(|b| b.count).sum();
+                assert_eq!(columns.iter().map(|c| c.count).sum::<u64>(), counted);
+            }
+        }
+    }
+
+    /// One thread with blocks of these starts, lengths (in ms) and counts.
+    fn blocks(list: &[(u64, u64, u64)]) -> Configuration {
+        let mut configuration = sample::of("x", &[1_000], None);
+        let block = |&(start, length, count): &(u64, u64, u64)| Block {
+            start_ns: start * 1_000_000,
+            length_ns: length * 1_000_000,
+            count,
+            ..Block::default()
+        };
+        configuration.quantities[0].tracks[0].blocks = list.iter().map(block).collect();
+        configuration
+    }
+
+    fn drawn(configuration: Configuration, most: usize) -> Timeline {
+        let all = [configuration];
+        let sections = sections(&all);
+        let series = &sections[0].series;
+        timeline(&series[0], end(series), usual(series), most)
+    }
+
+    #[test]
+    fn blocks_of_uneven_length_leave_no_gap() {
+        let mut list: Vec<(u64, u64, u64)> = (0..5).map(|i| (i * 1_000, 1_000, 10)).collect();
+        // A starved thread ends its block late; the last one is a stump.
+        list.extend([(5_000, 2_600, 3), (7_600, 1_000, 10), (8_600, 1_000, 10), (9_600, 130, 1)]);
+        let line = drawn(blocks(&list), 600);
+        assert_eq!((line.step, line.columns.len(), line.own), (1.0, 10, 10));
+        assert_eq!(line.stretches(true), []);
+        assert_eq!(line.stretches(false), [(0, 10)]);
+        for most in [1, 3, 4, 7, 9] {
+            let line = drawn(blocks(&list), most);
+            assert!(line.step >= 1.0 && line.columns.len() <= most && line.stretches(true).is_empty(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_missing_block_and_one_without_samples_are_gaps() {
+        let list = [(0, 1_000, 10), (1_000, 1_000, 0), (2_000, 1_000, 10), (4_000, 1_000, 10)];
+        let line = drawn(blocks(&list), 600);
+        assert_eq!(line.stretches(true), [(1, 2), (3, 4)]);
+        assert_eq!(line.stretches(false), [(0, 1), (2, 3), (4, 5)]);
+    }
+
+    #[test]
+    fn what_ended_early_has_no_gap_after_its_end() {
+        let all = [blocks(&[(0, 1_000, 10)]), blocks(&[(0, 1_000, 10), (1_000, 1_000, 10)])];
+        let sections = sections(&all);
+        let series = &sections[0].series;
+        let short = timeline(&series[0], end(series), usual(series), 600);
+        assert_eq!((short.columns.len(), short.own, short.stretches(true)), (2, 1, vec![]));
+    }
+}

@@ -1,0 +1,192 @@
+//! The report: one HTML file that needs nothing else, from a pure function.
+
+mod cards;
+mod chapter;
+mod data;
+mod environment;
+mod parts;
+mod settings;
+mod trust;
+
+use crate::{
+    ReportInput,
+    chapter::{Chapter, chapters},
+    figures::{FIGURES, range_bar, style},
+    latex, markdown,
+    section::{SHOWN, Section, sections},
+    study::{NotMeasured, StudyPart},
+    summary, words,
+};
+use anyhow::{Context, Result};
+use askama::Template;
+use cards::{Card, Cards};
+use chapter::ChapterView;
+use environment::Environment;
+use parts::{Picture, SectionView, Table};
+use settings::{Beside, Setting};
+use trust::Group;
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    title: &'a str,
+    css: String,
+    symbols: String,
+    script: &'static str,
+    headlines: Vec<Headline>,
+    runs: Vec<RunView<'a>>,
+    problems: Vec<String>,
+    cards: Vec<Card>,
+    rest: Vec<Card>,
+    trust: Vec<Group>,
+    expectations: Vec<ExpectView<'a>>,
+    chapters: Vec<ChapterView>,
+    study: Option<&'a StudyPart>,
+    scaled: String,
+    not_measured: &'a [NotMeasured],
+    environment: Environment,
+    settings: Vec<Setting>,
+    beside: Vec<Beside>,
+    data: String,
+}
+
+/// The sentence of a run, its verdict first.
+struct Headline {
+    sign: &'static str,
+    class: &'static str,
+    verdict: String,
+    text: String,
+}
+
+struct RunView<'a> {
+    id: &'a str,
+    machine: &'a str,
+    plan: &'a str,
+    latido: &'a str,
+    when: String,
+    command: String,
+    plan_toml: &'a str,
+    year: &'a str,
+}
+
+struct ExpectView<'a> {
+    claim: Option<&'a str>,
+    text: &'a str,
+    sign: &'static str,
+    class: &'static str,
+    word: &'static str,
+    detail: String,
+}
+
+const STYLE: &str = include_str!("../templates/report.css");
+const SCRIPT: &str = include_str!("../templates/report.js");
+
+/// The whole report as the text of one file.
+///
+/// # Errors
+/// The template or the embedded data cannot be written; no input is known that causes it.
+pub fn render(input: &ReportInput) -> Result<String> {
+    let sections = sections(input.configurations);
+    let chapters = chapters(&sections);
+    let Cards { shown, rest } = cards::cards(input, &chapters);
+    let page = Page {
+        title: &input.title,
+        css: format!("{}{STYLE}{}", style::page_variables(), style::page_rules()),
+        symbols: style::symbols(),
+        script: SCRIPT,
+        headlines: input.runs.iter().map(headline).collect(),
+        runs: input.runs.iter().map(run).collect(),
+        problems: trust::problems(input),
+        cards: shown,
+        rest,
+        trust: trust::groups(input),
+        // A study's conclusions have a table of their own.
+        expectations: input
+            .runs
+            .iter()
+            .flat_map(|r| &r.judgement.expectations)
+            .filter(|one| !one.of_study)
+            .map(expectation)
+            .collect(),
+        chapters: chapters.iter().enumerate().map(|(i, chapter)| chapter_view(i, chapter, input)).collect(),
+        study: input.study.as_ref(),
+        scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
+        not_measured: &input.not_measured,
+        environment: Environment::of(input.configurations),
+        settings: settings::settings(input.configurations),
+        beside: settings::beside(input.configurations),
+        data: data::json(input, &sections)?,
+    };
+    page.render().context("writing the report")
+}
+
+/// The colour of a table's row. Colours repeat beyond the eighth: no more can be told apart.
+fn slot(row: usize) -> usize {
+    row % SHOWN
+}
+
+fn headline(part: &crate::RunPart<'_>) -> Headline {
+    let (sign, class, _) = cards::said(part.judgement.verdict);
+    Headline { sign, class, verdict: part.word.to_string(), text: words::micro(&part.judgement.headline) }
+}
+
+fn run<'a>(part: &crate::RunPart<'a>) -> RunView<'a> {
+    let meta = part.meta;
+    RunView {
+        id: &meta.id,
+        machine: &meta.machine,
+        plan: &meta.plan,
+        latido: &meta.latido,
+        when: words::between(&meta.started, meta.finished.as_deref()),
+        command: words::shell(&meta.command),
+        plan_toml: part.plan_toml,
+        year: meta.started.get(..4).unwrap_or_default(),
+    }
+}
+
+fn expectation(expectation: &crate::judge::judgement::ExpectJudgement) -> ExpectView<'_> {
+    let (sign, class, word) = cards::said(expectation.verdict);
+    ExpectView {
+        claim: expectation.claim.as_deref(),
+        text: &expectation.text,
+        sign,
+        class,
+        word,
+        detail: words::micro(&expectation.detail),
+    }
+}
+
+fn chapter_view(index: usize, chapter: &Chapter, input: &ReportInput) -> ChapterView {
+    let sections = chapter.sections.iter().enumerate().map(|(i, section)| view(chapter.first + i, section)).collect();
+    ChapterView::of(index, chapter, input, sections)
+}
+
+fn view(index: usize, section: &Section) -> SectionView {
+    let sheet = summary::sheet(section);
+    let bars = section.series.iter().enumerate().map(|(row, series)| {
+        range_bar::draw(section, series, slot(row)).map(|d| d.inline().replace("class=\"figure\"", "class=\"range\""))
+    });
+    SectionView {
+        index,
+        title: section.title(),
+        short: section.short_title(),
+        told: chapter::told(section),
+        key: section.key(),
+        about: parts::about(section),
+        unit: sheet.unit.about(),
+        unsupported: summary::unsupported(section),
+        summary: Table::of(&sheet),
+        latex: latex::table(&sheet),
+        markdown: markdown::table(&sheet),
+        range_heading: range_bar::heading(section),
+        ranges: bars.map(Option::unwrap_or_default).collect(),
+        legend: parts::legend(section),
+        hidden: section.series.len().saturating_sub(SHOWN),
+        figures: FIGURES.iter().filter(|f| (f.fits)(section)).map(|f| Picture::of(section, f)).collect(),
+        spikes: parts::spikes(section),
+        slots: parts::slots(section),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,319 @@
+//! The verdict cards: one per configuration and judged quantity, with the sentence that decides.
+
+use crate::{
+    ReportInput,
+    chapter::Chapter,
+    figures::axis::value_label,
+    judge::{
+        configuration::Configuration,
+        judgement::{CellJudgement, SeriesJudgement},
+        trust::Level,
+    },
+    section::{Section, Series},
+    sentence, words,
+};
+use latido_model::verdict::Verdict;
+
+/// What one card says.
+#[derive(Debug)]
+pub struct Card {
+    /// `Wake-up latency, limit 100 µs`.
+    pub question: String,
+    /// The configuration.
+    pub name: String,
+    /// A sign for those who do not see colours.
+    pub sign: &'static str,
+    /// `good`, `bad`, `warn` or `plain`.
+    pub class: &'static str,
+    /// `Holds`.
+    pub word: &'static str,
+    /// The sentence that decides.
+    pub why: String,
+    /// Sign, class and text of each expectation of it, the gravest first.
+    pub expected: Vec<(&'static str, &'static str, String)>,
+    /// What else must be known, most important first.
+    pub reasons: Vec<String>,
+}
+
+/// The cards and, where there are more than one takes in at a glance, the table of the others.
+pub struct Cards {
+    /// The gravest, or all in the order of tables.
+    pub shown: Vec<Card>,
+    /// The others, the gravest first.
+    pub rest: Vec<Card>,
+}
+
+/// More cards than these are not read.
+const MOST: usize = 12;
+
+/// Sign, colour class and word of a verdict.
+pub fn said(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
+    match verdict {
+        Verdict::Pass => ("✓", "good", "Holds"),
+        Verdict::Fail => ("✗", "bad", "Fails"),
+        Verdict::Inconclusive => ("?", "warn", "Undecided"),
+        Verdict::Contaminated => ("!", "warn", "Contaminated"),
+        Verdict::Infra | Verdict::Skipped => ("!", "warn", "Not measured"),
+    }
+}
+
+/// The judgements of the cells that a configuration pools.
+pub fn of_members<'a>(input: &ReportInput<'a>, members: &[(String, usize)]) -> Vec<&'a CellJudgement> {
+    let find = |(run, number): &(String, usize)| {
+        let part = input.runs.iter().find(|part| part.meta.id == *run)?;
+        part.judgement.cells.iter().find(|cell| cell.number == *number)
+    };
+    members.iter().filter_map(find).collect()
+}
+
+/// The verdict that weighs most, as exit statuses do: nothing can be concluded from a repeat that failed to measure.
+fn heaviest(cells: &[&CellJudgement]) -> Option<Verdict> {
+    let weight = |verdict: &Verdict| match verdict {
+        Verdict::Pass => 0,
+        Verdict::Fail => 1,
+        Verdict::Contaminated => 2,
+        Verdict::Inconclusive => 3,
+        Verdict::Infra | Verdict::Skipped => 4,
+    };
+    cells.iter().map(|cell| cell.verdict).max_by_key(weight)
+}
+
+/// One card for each series that a limit or an expectation judges, or for each if nothing is judged.
+pub fn cards(input: &ReportInput, chapters: &[Chapter]) -> Cards {
+    let mut all: Vec<(u8, Card, bool)> = Vec::new();
+    for chapter in chapters {
+        let before = all.len();
+        let each = chapter.sections.iter().flat_map(|section| section.series.iter().map(move |one| (section, one)));
+        all.extend(each.map(|(section, series)| card(input, section, series)));
+        // A card for each of many calls that nobody judged would say the same dozens of times.
+        if chapter.is_many() {
+            let each = all.split_off(before);
+            all.extend(together(input, chapter, each));
+        }
+    }
+    if all.iter().any(|(_, _, judged)| *judged) {
+        all.retain(|(_, _, judged)| *judged);
+    }
+    if all.len() > MOST {
+        // Stable: within a weight the order stays that of tables.
+        all.sort_by_key(|(weight, ..)| std::cmp::Reverse(*weight));
+    }
+    let mut shown: Vec<Card> = all.into_iter().map(|(_, card, _)| card).collect();
+    let rest = shown.split_off(shown.len().min(MOST));
+    Cards { shown, rest }
+}
+
+/// The cards of a chapter with many calls: those that a limit or an expectation judges, one for each configuration that
+/// is in doubt, and one for all where there is neither.
+fn together(input: &ReportInput, chapter: &Chapter, each: Vec<(u8, Card, bool)>) -> Vec<(u8, Card, bool)> {
+    let judged = |card: &Card| !card.expected.is_empty() || matches!(card.word, "Holds" | "Fails");
+    let mut kept: Vec<(u8, Card, bool)> = each.into_iter().filter(|(_, card, _)| judged(card)).collect();
+    let mut doubted: Vec<&Configuration> = Vec::new();
+    for series in chapter.sections.iter().flat_map(|section| &section.series) {
+        let known = doubted.iter().any(|one| std::ptr::eq(*one, series.configuration));
+        let doubt = doubt(&of_members(input, &series.configuration.members));
+        let (Some(doubt), false) = (doubt, known) else { continue };
+        doubted.push(series.configuration);
+        let Some(mut card) = measured(chapter, Some(series.configuration)) else { continue };
+        (card.sign, card.class, card.word) = said(doubt);
+        card.reasons = reasons(&of_members(input, &series.configuration.members));
+        kept.push((2, card, true));
+    }
+    if kept.is_empty() {
+        kept.extend(measured(chapter, None).map(|card| (1, card, false)));
+    }
+    kept
+}
+
+/// The card of a chapter, or of one configuration of it, of which nothing else is to be said than its largest sample.
+fn measured(chapter: &Chapter, only: Option<&Configuration>) -> Option<Card> {
+    let all = chapter.sections.iter().flat_map(|section| section.series.iter().map(move |one| (section, one)));
+    let all = all.filter(|(_, series)| only.is_none_or(|only| std::ptr::eq(only, series.configuration)));
+    let timed = all.filter(|(section, _)| section.unit == "ns").filter_map(|(a, b)| Some((b.max()?, a, b)));
+    let (max, section, series) = timed.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let why = format!(
+        "Largest: {} in {} ({}). No limit was set and nothing was expected of it, so nothing is decided.",
+        section.value(max),
+        section.short_title(),
+        series.name
+    );
+    let rows = words::many(chapter.rows.len() as u64, "row");
+    let systems = words::many(chapter.systems.len() as u64, "system");
+    Some(Card {
+        question: chapter.title(),
+        name: only.map_or_else(|| format!("{rows} on {systems}"), |only| only.label.clone()),
+        sign: "·",
+        class: "plain",
+        word: "Measured",
+        why,
+        expected: Vec::new(),
+        reasons: Vec::new(),
+    })
+}
+
+/// What makes the measurement itself doubtful.
+fn doubt(cells: &[&CellJudgement]) -> Option<Verdict> {
+    heaviest(cells).filter(|verdict| !matches!(verdict, Verdict::Pass | Verdict::Fail))
+}
+
+/// Why the measurement of these cells is doubtful, each reason once.
+fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    for cell in cells.iter().filter(|cell| !matches!(cell.verdict, Verdict::Pass | Verdict::Fail)) {
+        let weighty = cell.findings.iter().filter(|finding| finding.level >= Level::Contaminated);
+        let mut own: Vec<String> = weighty.map(|finding| finding.sentence()).collect();
+        if own.is_empty() {
+            own.clone_from(&cell.reasons);
+        }
+        for reason in own.iter().map(|reason| words::micro(reason)) {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+    }
+    reasons
+}
+
+/// A card with its weight and whether anything judges its series.
+fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, bool) {
+    let cells = of_members(input, &series.configuration.members);
+    let doubt = doubt(&cells);
+    let expected = expected(input, section, series);
+    // The cell's verdict may come from another quantity: this card speaks of its own.
+    let by_limit = series.pooled.above_limit.map(|n| if n == 0 { Verdict::Pass } else { Verdict::Fail });
+    let judged = by_limit.into_iter().chain(expected.iter().map(|e| e.0)).max_by_key(|verdict| verdict.in_one());
+    let empty = series.pooled.summary.count == 0;
+    let (sign, class, word) = match (doubt, judged) {
+        (Some(doubt), _) => said(doubt),
+        _ if empty => ("?", "warn", "Not measured"),
+        (None, Some(verdict)) => said(verdict),
+        (None, None) => ("·", "plain", "Measured"),
+    };
+    let mut why = sentence::deciding(section, series);
+    if judged.is_none() && !empty {
+        why.push_str(" No limit was set and nothing was expected of it, so nothing is decided.");
+    }
+    let limit = series.limit().map_or(String::new(), |l| format!(", limit {}", value_label(l, section.unit)));
+    let card = Card {
+        question: format!("{}{limit}", section.title()),
+        name: series.full_name.clone(),
+        sign,
+        class,
+        word,
+        why,
+        expected: expected
+            .into_iter()
+            .map(|(verdict, text)| {
+                let (sign, class, _) = said(verdict);
+                (sign, class, text)
+            })
+            .collect(),
+        reasons: reasons(&cells),
+    };
+    let weight = match class {
+        "bad" => 3,
+        "warn" => 2,
+        "plain" => 1,
+        _ => 0,
+    };
+    (weight, card, judged.is_some() || doubt.is_some() || empty)
+}
+
+/// What the expectations came to in one series, a line each, the gravest first.
+fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Verdict, String)> {
+    let mut lines = Vec::new();
+    for part in &input.runs {
+        let here = |cell: usize| {
+            series.configuration.members.iter().any(|(run, number)| (run, *number) == (&part.meta.id, cell))
+        };
+        for expectation in &part.judgement.expectations {
+            let own = |one: &&SeriesJudgement| {
+                one.quantity == section.quantity && one.labels == series.pooled.labels && here(one.cell)
+            };
+            // The heaviest comes first.
+            let mut outcomes = expectation.each.iter().filter(own);
+            let Some(worst) = outcomes.next() else { continue };
+            let alike = outcomes.filter(|other| other.verdict == worst.verdict).count();
+            let more = if alike > 0 { format!(" (and {alike} more)") } else { String::new() };
+            // Quantity and configuration stand above.
+            let text = expectation.text.strip_prefix(&format!("{}.", section.key())).unwrap_or(&expectation.text);
+            let text = text.split(" where ").next().unwrap_or(text);
+            lines.push((worst.verdict, format!("{text}: {}{more}", words::micro(&worst.measured))));
+        }
+    }
+    lines.sort_by_key(|(verdict, _)| std::cmp::Reverse(verdict.in_one()));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        chapter::chapters,
+        sample::{self, Judged},
+        sample_calls,
+        section::sections,
+    };
+
+    fn of(configurations: &[crate::judge::configuration::Configuration], change: impl Fn(&mut ReportInput)) -> Cards {
+        let judged = Judged::of(configurations);
+        let mut input = judged.input(configurations);
+        change(&mut input);
+        cards(&input, &chapters(&sections(configurations)))
+    }
+
+    #[test]
+    fn a_failed_expectation_fails_the_card_although_the_limit_holds() {
+        let all = [sample::of("x", &[5_000, 60_000], Some(100_000))];
+        let cards = of(&all, |_| ()).shown;
+        assert_eq!((cards[0].word, cards[0].class), ("Fails", "bad"));
+        let (sign, _, text) = &cards[0].expected[0];
+        assert_eq!((*sign, text.as_str()), ("✗", "max < 50us: CPU 2: 60.0\u{a0}µs"));
+        assert_eq!(cards[0].expected[1].0, "✓");
+    }
+
+    #[test]
+    fn measured_is_what_nothing_judges() {
+        let all = [sample::gaps("idle", 1)];
+        let cards = of(&all, |_| ()).shown;
+        assert_eq!(cards[0].word, "Measured");
+        assert!(cards[0].why.contains("No limit was set and nothing was expected"), "{}", cards[0].why);
+        let free = [sample::of("x", &[5_000], None)];
+        let card = &of(&free, |_| ()).shown[0];
+        assert_eq!(card.word, "Holds");
+        assert!(!card.why.contains("No limit"), "{}", card.why);
+    }
+
+    #[test]
+    fn of_many_the_gravest_are_cards() {
+        let mut all: Vec<_> = (0..40).map(|i| sample::of(&format!("c{i}"), &[5_000], Some(100_000))).collect();
+        all[30] = sample::of("bad", &[500_000], Some(100_000));
+        let cards = of(&all, |_| ());
+        assert_eq!((cards.shown.len(), cards.rest.len()), (MOST, 40 - MOST));
+        assert!(cards.shown.iter().any(|c| c.name.contains("bad")), "{:?}", cards.shown);
+    }
+
+    /// The doubt about a configuration is said once, not for each of its calls.
+    #[test]
+    fn a_doubted_configuration_of_many_calls_is_one_card() {
+        let shown = of(&sample_calls::compute(&[2, 4], 20), |_| ()).shown;
+        let [card] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!((card.name.as_str(), card.word, card.class), ("rr 95", "Contaminated", "warn"));
+        assert_eq!(card.reasons.len(), 1);
+    }
+
+    /// Sixteen calls that nobody judged are one card, not sixteen.
+    #[test]
+    fn many_unjudged_calls_share_a_card() {
+        let shown = of(&sample_calls::mutex(&["idle", "busy"]), |_| ()).shown;
+        let [card] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!(
+            (card.question.as_str(), card.name.as_str(), card.word),
+            ("Mutex calls", "13 rows on 2 systems", "Measured")
+        );
+        assert!(card.why.starts_with("Largest: "), "{}", card.why);
+        let mut both = sample_calls::mutex(&["idle"]);
+        both.push(sample::of("x", &[5_000], Some(100_000)));
+        assert_eq!(of(&both, |_| ()).shown.len(), 1, "beside a judged one they have none");
+    }
+}

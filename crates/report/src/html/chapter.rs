@@ -1,0 +1,150 @@
+//! A chapter as the template reads it: the characterisation table, the figures over all calls, the details below.
+
+use super::parts::{LegendEntry, Picture, SectionView};
+use crate::{
+    ReportInput,
+    chapter::Chapter,
+    characterisation::{Characterisation, Entry, Line, characterisation},
+    figures::OVERVIEWS,
+    latex, markdown,
+    section::SHOWN,
+    words,
+};
+
+/// A chapter.
+pub struct ChapterView {
+    pub index: usize,
+    pub title: String,
+    pub probe: String,
+    /// How it was measured, where all agree.
+    pub about: String,
+    /// Whether it has a heading of its own, above those of its sections.
+    pub headed: bool,
+    /// Whether its sections are folded away below the table.
+    pub folded: bool,
+    pub table: Option<TableView>,
+    pub legend: Vec<LegendEntry>,
+    pub overviews: Vec<Picture>,
+    pub sections: Vec<SectionView>,
+}
+
+/// The characterisation table.
+pub struct TableView {
+    pub caption: String,
+    /// How many columns are measured here and how many are published.
+    pub spans: (usize, usize),
+    pub head: Vec<(String, &'static str)>,
+    pub rows: Vec<RowView>,
+    pub notes: Vec<(&'static str, String)>,
+    /// Systems without a column, as one text.
+    pub missing: String,
+    pub latex: String,
+    pub markdown: String,
+}
+
+/// A call.
+pub struct RowView {
+    pub name: String,
+    /// The number of the section with its details.
+    pub section: usize,
+    pub unit: String,
+    pub cells: Vec<CellView>,
+}
+
+/// A cell: `56 / 61 / `, `812`, and the line below it.
+pub struct CellView {
+    pub class: &'static str,
+    pub lead: String,
+    pub max: String,
+    pub tail: String,
+    /// The note on it.
+    pub note: String,
+}
+
+impl ChapterView {
+    /// The view of a chapter whose sections are ready.
+    pub fn of(index: usize, chapter: &Chapter, input: &ReportInput, sections: Vec<SectionView>) -> Self {
+        let table = characterisation(chapter, input).map(|table| TableView::of(chapter, &table));
+        let fitting = OVERVIEWS.iter().filter(|figure| (figure.fits)(chapter));
+        let overviews: Vec<Picture> = fitting.map(|figure| Picture::over(chapter, figure)).collect();
+        let legend = chapter.systems.iter().take(SHOWN).enumerate();
+        Self {
+            index,
+            title: chapter.title(),
+            probe: chapter.probe.to_owned(),
+            about: chapter.sections.first().map(super::parts::about).unwrap_or_default(),
+            headed: table.is_some() || !overviews.is_empty(),
+            folded: chapter.is_folded(),
+            table,
+            legend: legend.map(|(slot, name)| LegendEntry { slot, name: name.clone() }).collect(),
+            overviews,
+            sections,
+        }
+    }
+}
+
+impl TableView {
+    fn of(chapter: &Chapter, table: &Characterisation) -> Self {
+        let sheet = table.sheet();
+        let class = |i: usize| match table.columns.get(i) {
+            Some(column) if column.published && (i == 0 || table.columns.get(i - 1).is_some_and(|c| !c.published)) => {
+                "published first"
+            }
+            Some(column) if column.published => "published",
+            _ => "",
+        };
+        let published = table.columns.iter().filter(|column| column.published).count();
+        let cell = |line: &Line, (i, entry): (usize, &Entry)| {
+            let text = entry.text(&line.unit);
+            let (lead, max) = match (entry, text.rsplit_once(" / ")) {
+                (Entry::Measured { .. }, Some((lead, max))) => (format!("{lead} / "), max.to_owned()),
+                _ => (text, String::new()),
+            };
+            let note = match entry {
+                Entry::Published { sign: Some(sign), .. } => {
+                    table.notes.iter().find(|(known, _)| known == sign).map(|(_, text)| text.clone())
+                }
+                _ => None,
+            };
+            let absent = matches!(entry, Entry::Absent | Entry::Unpublished);
+            CellView {
+                class: match (absent, class(i)) {
+                    (true, "") => "missing",
+                    (true, "published first") => "missing published first",
+                    (true, _) => "missing published",
+                    (false, class) => class,
+                },
+                lead,
+                max,
+                tail: entry.tail(&line.unit).map(|tail| format!("p99.9 {tail}")).unwrap_or_default(),
+                note: note.unwrap_or_default(),
+            }
+        };
+        let row = |line: &Line| RowView {
+            name: line.name.clone(),
+            section: chapter.first + line.section,
+            unit: line.unit.name().to_owned(),
+            cells: line.entries.iter().enumerate().map(|entry| cell(line, entry)).collect(),
+        };
+        Self {
+            caption: table.caption.clone(),
+            spans: (table.columns.len() - published, published),
+            head: table.columns.iter().enumerate().map(|(i, column)| (column.name.clone(), class(i))).collect(),
+            rows: table.rows.iter().map(row).collect(),
+            notes: table.notes.clone(),
+            missing: table.missing.join(", "),
+            latex: latex::table(&sheet),
+            markdown: markdown::table(&sheet),
+        }
+    }
+}
+
+/// What a folded section says of itself: `2 systems, largest 88.0 µs (busy)`.
+pub fn told(section: &crate::section::Section) -> String {
+    let largest = section.series.iter().filter_map(|s| Some((s.max()?, s))).max_by(|a, b| a.0.total_cmp(&b.0));
+    match (largest, section.series.len()) {
+        (None, _) => words::NOT_MEASURED.into(),
+        (Some((max, _)), 1) => format!("largest {}", section.value(max)),
+        (Some((max, series)), n) => format!("{n} systems, largest {} ({})", section.value(max), series.name),
+    }
+}

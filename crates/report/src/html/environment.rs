@@ -1,0 +1,178 @@
+//! The environment: what all configurations share, and what tells them apart.
+
+use crate::{judge::configuration::Configuration, rate, words::NOT_MEASURED};
+use latido_model::cell::{Item, Level};
+
+/// The rows of the environment.
+pub struct Environment {
+    /// Name and value of what is the same everywhere.
+    pub shared: Vec<(String, String)>,
+    /// How many configurations there are.
+    pub configurations: usize,
+    /// The columns of what differs.
+    pub head: Vec<String>,
+    /// Name of the row, and each value with whether it is not the commonest.
+    pub rows: Vec<(String, Vec<(String, bool)>)>,
+}
+
+impl Environment {
+    /// Compares the configurations row by row.
+    pub fn of(configurations: &[Configuration]) -> Self {
+        let all: Vec<Vec<(String, String)>> = configurations.iter().map(|c| rows(c, configurations)).collect();
+        let mut names: Vec<&String> = Vec::new();
+        for (name, _) in all.iter().flatten() {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let (mut shared, mut differing) = (agreed_options(configurations), Vec::new());
+        for name in names {
+            let value = |rows: &Vec<(String, String)>| {
+                rows.iter().find(|(n, _)| n == name).map_or(NOT_MEASURED.to_owned(), |(_, v)| v.clone())
+            };
+            let values: Vec<String> = all.iter().map(value).collect();
+            match &values[..] {
+                [first, rest @ ..] if rest.iter().all(|v| v == first) => shared.push((name.clone(), first.clone())),
+                _ => differing.push((name.clone(), marked(&values))),
+            }
+        }
+        let labels = configurations.iter().map(|c| c.label.clone()).collect();
+        let (head, rows) = upright(labels, differing);
+        Self { shared, configurations: configurations.len(), head, rows }
+    }
+}
+
+type Rows = Vec<(String, Vec<(String, bool)>)>;
+
+/// Turns a table that is wider than high: configurations are its rows then.
+fn upright(labels: Vec<String>, differing: Rows) -> (Vec<String>, Rows) {
+    if labels.len() <= differing.len() {
+        return (labels, differing);
+    }
+    let of = |i: usize| differing.iter().filter_map(|(_, values)| values.get(i).cloned()).collect();
+    let rows = labels.into_iter().enumerate().map(|(i, label)| (label, of(i))).collect();
+    (differing.iter().map(|(name, _)| name.clone()).collect(), rows)
+}
+
+/// Whether configurations of this probe have different values of an option.
+fn varies(all: &[Configuration], probe: &Item, key: &str) -> bool {
+    let others = all.iter().map(|c| &c.cell.probe).filter(|other| other.name == probe.name);
+    others.into_iter().any(|other| other.options.get(key) != probe.options.get(key))
+}
+
+/// The probe with those of its options that vary, or with the others.
+fn part(probe: &Item, all: &[Configuration], varying: bool) -> Item {
+    let options = probe.options.iter().filter(|(key, _)| varies(all, probe, key) == varying);
+    Item { name: probe.name.clone(), options: options.map(|(key, value)| (key.clone(), value.clone())).collect() }
+}
+
+/// For each probe the options on which its configurations agree.
+fn agreed_options(all: &[Configuration]) -> Vec<(String, String)> {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for configuration in all {
+        let agreed = part(&configuration.cell.probe, all, false);
+        let row = (format!("options of {}", agreed.name), options(&agreed, ", "));
+        if !row.1.is_empty() && !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// Each value with whether it is another than the commonest; where all differ there is none.
+fn marked(values: &[String]) -> Vec<(String, bool)> {
+    let often = |v: &String| values.iter().filter(|other| *other == v).count();
+    let most = values.iter().map(often).max().unwrap_or(0);
+    let common = values.iter().find(|v| often(v) == most);
+    let differs = |v: &String| most > 1 && common != Some(v);
+    values.iter().map(|v| (v.clone(), differs(v))).collect()
+}
+
+/// Everything known of a configuration: how it was measured, then the machine.
+fn rows(configuration: &Configuration, all: &[Configuration]) -> Vec<(String, String)> {
+    let cell = &configuration.cell;
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".into());
+    let mut rows: Vec<(String, String)> = vec![
+        ("probe".into(), item(&part(&cell.probe, all, true))),
+        ("scheduling".into(), cell.scheduling.to_string()),
+        (
+            "CPUs measured".into(),
+            cell.conditions.cpus.as_ref().map_or("the probe's default".into(), ToString::to_string),
+        ),
+        ("duration".into(), cell.conditions.duration.to_string()),
+        ("warm-up".into(), cell.conditions.warmup.to_string()),
+        ("limit".into(), or_none(cell.conditions.limit.map(|l| l.to_string()))),
+        ("stops on".into(), or_none(cell.conditions.stop_on.map(|l| l.to_string()))),
+        ("ends above".into(), or_none(cell.conditions.max_temp.map(|degrees| format!("{degrees} degrees")))),
+        ("load".into(), level(&cell.load)),
+        ("tuning".into(), level(&cell.tuning)),
+        ("kernel axis".into(), cell.kernel.clone()),
+        ("repeats pooled".into(), configuration.members.len().to_string()),
+    ];
+    if all.iter().any(|one| !one.loads.is_empty()) {
+        rows.push(("loads achieved".into(), rate::pooled(&configuration.loads)));
+    }
+    rows.extend(configuration.machine.rows().into_iter().map(|(name, value)| (name.to_owned(), value)));
+    rows
+}
+
+fn level(level: &Level) -> String {
+    let items: Vec<String> = level.items.iter().map(item).collect();
+    match (level.id.as_str(), items.join(" + ")) {
+        (id, items) if items.is_empty() || items == id => id.to_owned(),
+        ("", items) => items,
+        (id, items) => format!("{id}: {items}"),
+    }
+}
+
+/// As the command line names it: `stress-ng:sleep=16`.
+pub(super) fn item(item: &Item) -> String {
+    let separator = if item.options.is_empty() { "" } else { ":" };
+    format!("{}{separator}{}", item.name, options(item, ","))
+}
+
+fn options(item: &Item, separator: &str) -> String {
+    let value = |v: &toml::Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
+    item.options.iter().map(|(key, v)| format!("{key}={}", value(v))).collect::<Vec<_>>().join(separator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn tells_the_shared_from_the_different() {
+        let mut all = sample::configurations(3);
+        all[1].machine.kernel = "6.12.48-rt".into();
+        let environment = Environment::of(&all);
+        assert!(environment.shared.contains(&("scheduling".into(), "fifo 80".into())));
+        let at = environment.head.iter().position(|name| name == "kernel").unwrap();
+        let kernels: Vec<bool> = environment.rows.iter().map(|(_, values)| values[at].1).collect();
+        assert_eq!(kernels, [false, true, false]);
+    }
+
+    #[test]
+    fn only_the_options_that_vary_stand_beside_the_probe() {
+        let mut all = sample::configurations(2);
+        for (configuration, period) in all.iter_mut().zip(["1ms", "5ms"]) {
+            configuration.cell.probe.options = toml::toml! { clock = "monotonic" };
+            configuration.cell.probe.options.insert("period".into(), period.into());
+        }
+        all.push(sample::gaps("idle", 3));
+        let environment = Environment::of(&all);
+        assert!(environment.shared.contains(&("options of wakeup".into(), "clock=monotonic".into())));
+        let (_, values) = environment.rows.iter().find(|(name, _)| name == "probe").unwrap();
+        let probes: Vec<&str> = values.iter().map(|(value, _)| value.as_str()).collect();
+        assert_eq!(probes, ["wakeup:period=1ms", "wakeup:period=5ms", "gap"]);
+    }
+
+    #[test]
+    fn the_table_of_differences_is_upright() {
+        let cell = |text: &str| (text.to_owned(), false);
+        let wide = vec![("load".to_owned(), vec![cell("none"), cell("busy")])];
+        let (head, rows) = upright(vec!["a".into(), "b".into()], wide);
+        assert_eq!(head, ["load"]);
+        assert_eq!(rows, [("a".to_owned(), vec![cell("none")]), ("b".into(), vec![cell("busy")])]);
+    }
+}

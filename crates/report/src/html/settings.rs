@@ -1,0 +1,171 @@
+//! The settings that were changed, knob by knob, and what else ran on the measured CPUs under each.
+
+use super::environment::item;
+use crate::{
+    judge::configuration::Configuration,
+    words::{self, NOT_MEASURED},
+};
+use latido_model::record::{Foreign, Interrupt, TuningRecord};
+
+/// A level of the axis `tuning` as it was in force.
+pub struct Setting {
+    /// The level's name.
+    pub level: String,
+    /// Its tunings.
+    pub tunings: Vec<Tuned>,
+}
+
+/// One tuning and what it changed.
+pub struct Tuned {
+    /// As the command line names it.
+    pub item: String,
+    /// Knob, value before, value while measured.
+    pub changes: Vec<[String; 3]>,
+    /// What it said besides.
+    pub note: String,
+}
+
+/// The levels, each as its first configuration had it.
+pub fn settings(configurations: &[Configuration]) -> Vec<Setting> {
+    let mut found: Vec<Setting> = Vec::new();
+    for configuration in configurations {
+        let level = &configuration.cell.tuning.id;
+        if !found.iter().any(|known| known.level == *level) {
+            let tunings = configuration.tunings.iter().map(tuned).collect();
+            found.push(Setting { level: level.clone(), tunings });
+        }
+    }
+    found.retain(|setting| !setting.tunings.is_empty());
+    found
+}
+
+fn tuned(record: &TuningRecord) -> Tuned {
+    let change =
+        |change: &latido_model::record::Change| [change.knob.clone(), change.original.clone(), change.new.clone()];
+    Tuned {
+        item: item(&record.item),
+        changes: record.changes.iter().map(change).collect(),
+        note: record.note.clone().unwrap_or_default(),
+    }
+}
+
+/// What else ran on the measured CPUs under one configuration, all its repeats together.
+pub struct Beside {
+    /// The configuration.
+    pub label: String,
+    /// Interrupts of devices a second.
+    pub devices: String,
+    /// The CPU's own interrupts a second: timers, calls of other CPUs.
+    pub own: String,
+    /// The most frequent of both.
+    pub most: String,
+    /// The share of the time that others of at least the probe's priority ran.
+    pub foreign: String,
+    /// Times a measuring thread was preempted, a second.
+    pub preempted: String,
+}
+
+/// One row for each configuration whose interrupts were counted; none at all where nobody's were.
+pub fn beside(configurations: &[Configuration]) -> Vec<Beside> {
+    let counted = |c: &&Configuration| c.evidence.iter().any(|(seen, _)| seen.interrupts.is_some());
+    configurations.iter().filter(counted).map(row).collect()
+}
+
+fn row(configuration: &Configuration) -> Beside {
+    let all: Vec<_> = configuration.evidence.iter().filter(|(seen, _)| seen.interrupts.is_some()).collect();
+    let seconds = all.iter().map(|(_, ns)| *ns as f64).sum::<f64>() / 1e9;
+    let rate = |count: u64| match seconds > 0.0 {
+        true => words::plain(count as f64 / seconds),
+        false => NOT_MEASURED.into(),
+    };
+    let mut lines: Vec<Interrupt> = Vec::new();
+    for one in all.iter().flat_map(|(seen, _)| seen.interrupts.iter().flatten()) {
+        match lines.iter_mut().find(|line| (&line.line, &line.action) == (&one.line, &one.action)) {
+            Some(line) => line.count = line.count.saturating_add(one.count),
+            None => lines.push(one.clone()),
+        }
+    }
+    lines.sort_by_key(|line| std::cmp::Reverse(line.count));
+    let sum = |device: bool| lines.iter().filter(|line| line.of_device() == device).map(|line| line.count).sum();
+    let most: Vec<String> = lines.iter().take(3).map(|line| format!("{} {}", name(line), rate(line.count))).collect();
+    let foreign: Vec<&Foreign> = all.iter().flat_map(|(seen, _)| &seen.foreign).collect();
+    let threads = || all.iter().flat_map(|(seen, _)| &seen.threads).filter(|thread| !thread.helper);
+    Beside {
+        label: configuration.label.clone(),
+        devices: rate(sum(true)),
+        own: rate(sum(false)),
+        most: if most.is_empty() { "none".into() } else { most.join(", ") },
+        foreign: share(&foreign, seconds),
+        preempted: rate(threads().map(|thread| thread.involuntary_switches).sum()),
+    }
+}
+
+/// `LOC` speaks for itself; of a device's line the handler says more than the number.
+fn name(line: &Interrupt) -> String {
+    match line.action.split_whitespace().last().filter(|_| line.of_device()) {
+        Some(handler) => format!("{} {handler}", line.line),
+        None => line.line.clone(),
+    }
+}
+
+fn share(foreign: &[&Foreign], seconds: f64) -> String {
+    let ran: u64 = foreign.iter().map(|task| task.ran_ns).sum();
+    match foreign.iter().max_by_key(|task| task.ran_ns) {
+        None => "none seen".into(),
+        Some(most) if seconds > 0.0 => format!("{} %, most {}", words::plain(ran as f64 / seconds / 1e7), most.comm),
+        Some(most) => most.comm.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use latido_model::{
+        cell::{Item, Level},
+        record::{Change, Evidence, ThreadEvidence},
+    };
+
+    fn line(line: &str, action: &str, count: u64) -> Interrupt {
+        Interrupt { line: line.into(), action: action.into(), count }
+    }
+
+    /// Two repeats of 2 s are one row; a level is told once, with what its first configuration found.
+    #[test]
+    fn repeats_are_summed_and_levels_told_once() {
+        let seen = |count| Evidence {
+            interrupts: Some(vec![line("LOC", "Local timer interrupts", count), line("36", "edge virtio1-req.0", 6)]),
+            foreign: vec![Foreign {
+                comm: "migration/1".into(),
+                tid: 20,
+                policy: "fifo 99".into(),
+                cpu: 1,
+                ran_ns: 2_000_000,
+            }],
+            threads: vec![ThreadEvidence { involuntary_switches: 4, ..ThreadEvidence::default() }],
+            ..Evidence::default()
+        };
+        let mut all = sample::configurations(2);
+        let one = &mut all[0];
+        one.evidence = vec![(seen(400), 2_000_000_000), (seen(600), 2_000_000_000)];
+        let rows = beside(&all);
+        assert_eq!(rows.len(), 1, "what was not counted has no row");
+        assert_eq!((rows[0].devices.as_str(), rows[0].own.as_str()), ("3.00", "250"));
+        assert_eq!(rows[0].most, "LOC 250, 36 virtio1-req.0 3.00");
+        assert_eq!((rows[0].foreign.as_str(), rows[0].preempted.as_str()), ("0.100 %, most migration/1", "2.00"));
+
+        let record = |new: &str| TuningRecord {
+            item: Item { name: "thp".into(), options: toml::Table::new() },
+            changes: vec![Change { knob: "enabled".into(), original: "madvise".into(), new: new.into() }],
+            in_force: true,
+            note: None,
+        };
+        for (configuration, new) in all.iter_mut().zip(["never", "always"]) {
+            configuration.cell.tuning = Level { id: "quiet".into(), items: Vec::new() };
+            configuration.tunings = vec![record(new)];
+        }
+        let told = settings(&all[..2]);
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].tunings[0].changes, [["enabled", "madvise", "never"].map(String::from)]);
+    }
+}

@@ -1,0 +1,222 @@
+//! What holds of every report.
+
+use super::*;
+use crate::{
+    judge::configuration::Configuration,
+    sample::{self, Judged},
+    sample_calls,
+    study::{Claim, PublishedColumn, PublishedRow},
+};
+
+fn report(configurations: &[Configuration]) -> String {
+    render(&Judged::of(configurations).input(configurations)).unwrap()
+}
+
+/// A report of a study: scaled, with every outcome of a claim, gaps and printed numbers, some of them impossible.
+fn study_report(configurations: &[Configuration]) -> String {
+    let judged = Judged::of(configurations);
+    let mut input = judged.input(configurations);
+    study(&mut input);
+    render(&input).unwrap()
+}
+
+fn study(input: &mut ReportInput) {
+    let claim = |text: &str, word: &str, detail: &str, class| Claim {
+        text: text.into(),
+        word: word.into(),
+        detail: detail.into(),
+        class,
+    };
+    input.title = "Strategies to lower scheduling latency".into();
+    input.study = Some(StudyPart {
+        citation: "A. Author, \"Strategies to lower scheduling latency\", degree thesis, University, 2019".into(),
+        scaled: Some(0.01),
+        claims: vec![
+            claim("Isolation lowers the maxima of mutex calls", "reproduced", "max 3.9 µs against 88 µs", "good"),
+            claim("RCU options make the priority calls slower", "not measured", "needs another kernel", "warn"),
+            claim("Round robin is the lowest", "not reproduced", "1.21 ms against 1.19 ms", "bad"),
+        ],
+    });
+    let gap = |label: &str| NotMeasured { label: label.into(), reason: "needs another kernel".into(), cells: 12 };
+    input.not_measured = ["isolated", "rcu", "isolated + rcu", "rt", "rt + isolated", "rt + rcu"].map(gap).into();
+    let row = |quantity: &str, [min, mean, max]: [f64; 3]| PublishedRow {
+        probe: "mutex".into(),
+        quantity: quantity.into(),
+        labels: [("kind".to_owned(), "normal".to_owned()), ("shared".to_owned(), "no".to_owned())].into(),
+        min: Some(min),
+        mean: Some(mean),
+        max: Some(max),
+        ..PublishedRow::default()
+    };
+    let column = |system: &str, factor: f64| PublishedColumn {
+        system: format!("{system}, published (Raspberry Pi 3B, 2019)"),
+        rows: vec![
+            row("lock", [156.0, 230.0, 437_389.0 / factor]),
+            row("trylock", [104.0, 181.0, 562_230.0 / factor]),
+            row("unlock", [156.0, 247.0, 245.0 * factor]),
+        ],
+    };
+    input.published = vec![column("stock", 1.0), column("isolated", 12.0)];
+}
+
+/// The reports that the browser check opens; also what a person looks at after a change of the templates.
+fn samples() -> Vec<(&'static str, Vec<Configuration>)> {
+    let mut quick = sample::configurations(2);
+    quick.extend([sample::gaps("idle", 3), sample::gaps("busy", 4)]);
+    vec![
+        ("one", sample::configurations(1)),
+        ("three", sample::configurations(3)),
+        ("eight", sample::full_size(8)),
+        ("ten", sample::configurations(10)),
+        ("quick", quick),
+        ("sparse", vec![sample::empty("nothing"), sample::of("one sample", &[24_900], Some(100_000))]),
+        ("none", Vec::new()),
+        ("mutex", mutex()),
+        ("compute", sample_calls::compute(&[2, 4, 8, 16, 32, 64, 128], 1_000)),
+        ("switch", sample_calls::switch(&["idle", "busy"], &["semaphore", "futex", "pipe", "eventfd"])),
+        ("pendulum", sample_calls::pendulum()),
+    ]
+}
+
+/// Everything that the mutex probe measures, call by call and in batches.
+fn mutex() -> Vec<Configuration> {
+    let mut all = sample_calls::mutex(&["idle", "busy"]);
+    all.extend(sample_calls::mutex_batch(&["idle", "busy"]));
+    all
+}
+
+#[test]
+fn every_report_is_whole_offline_and_small() {
+    // Beside the test binary, where build products go: a browser can open them after the tests.
+    let dir = std::env::current_exe().unwrap().parent().unwrap().join("sample-reports");
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("study.html"), study_report(&mutex())).unwrap();
+    for (name, configurations) in samples() {
+        let html = report(&configurations);
+        std::fs::write(dir.join(name).with_extension("html"), &html).unwrap();
+        let most = if configurations.iter().flat_map(|c| &c.quantities).count() > 20 { 900 } else { 250 };
+        assert!(html.len() < most * 1024, "{name}: {} bytes", html.len());
+        for external in ["http://", "https://", "url(", "@import", "src="] {
+            assert!(!html.contains(external), "{name} is offline: no {external}");
+        }
+        for (i, section) in sections(&configurations).iter().enumerate() {
+            for figure in FIGURES {
+                let there = html.contains(&format!("id=\"s{i}-{}\"", figure.name));
+                assert_eq!(there, (figure.fits)(section), "{name}: {} of {}", figure.name, section.stem());
+            }
+        }
+        assert!(!html.contains("NaN") && !html.contains(">inf"), "{name}");
+    }
+}
+
+#[test]
+fn hostile_names_stay_text_everywhere() {
+    let hostile = "</script><script>alert(1)</script>&\"'";
+    let mut configuration = sample::of(hostile, &[1_000, 200_000_000], Some(1_500));
+    configuration.machine.hostname = hostile.into();
+    configuration.quantities[0].labels = [(hostile.to_owned(), hostile.to_owned())].into();
+    configuration.quantities[0].tracks[0].largest[0].class = hostile.into();
+    let all = [configuration];
+    let judged = Judged::of(&all);
+    let mut input = judged.input(&all);
+    input.title = hostile.into();
+    input.problems = vec![hostile.into()];
+    input.runs[0].plan_toml = hostile;
+    study(&mut input);
+    let study = input.study.as_mut().unwrap();
+    study.citation = hostile.into();
+    (study.claims[0].text, study.claims[0].word, study.claims[0].detail) =
+        (hostile.into(), hostile.into(), hostile.into());
+    input.not_measured[0].label = hostile.into();
+    input.not_measured[1].reason = hostile.into();
+    input.published[0].system = hostile.into();
+    let label = input.configurations[0].quantities[0].labels.clone();
+    let note = Some(hostile.to_owned());
+    let row = PublishedRow {
+        probe: "wakeup".into(),
+        quantity: "latency".into(),
+        labels: label,
+        min: Some(1.0),
+        note,
+        ..PublishedRow::default()
+    };
+    input.published[0].rows = vec![row];
+    let html = render(&input).unwrap();
+    assert!(html.contains("class=\"published first\""), "the published column is there");
+    assert_eq!(html.matches("<script").count(), 2, "the data and the page's own script");
+    assert_eq!(html.matches("</script").count(), 2);
+}
+
+#[test]
+fn the_embedded_data_is_json_and_loses_no_sample() {
+    let all = sample::configurations(3);
+    let html = report(&all);
+    let start = html.find("id=\"data\">").unwrap() + "id=\"data\">".len();
+    let end = start + html[start..].find("</script>").unwrap();
+    let data: serde_json::Value = serde_json::from_str(&html[start..end]).unwrap();
+    let series = &data["sections"][0]["series"];
+    for (i, configuration) in all.iter().enumerate() {
+        let histogram = series[i]["histogram"].as_array().unwrap();
+        let sum: u64 = histogram.iter().map(|bin| bin[1].as_u64().unwrap()).sum();
+        assert_eq!(sum, configuration.quantities[0].summary.count);
+    }
+}
+
+#[test]
+fn the_gravest_finding_comes_first_and_decides_the_card() {
+    let all = sample::configurations(8);
+    let html = report(&all);
+    let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(at("class=\"invalid\"") < at("class=\"contaminated\""));
+    assert!(at("class=\"contaminated\"") < at("class=\"ok\""));
+    assert!(html.contains("</span> Contaminated</div>") && html.contains("</span> Undecided</div>"));
+}
+
+#[test]
+fn figures_say_when_they_do_not_show_all() {
+    assert!(report(&sample::configurations(10)).contains("Figures show the first 8 of 10 configurations"));
+    assert!(!report(&sample::configurations(8)).contains("Figures show the first"));
+}
+
+#[test]
+fn cells_without_a_record_are_named() {
+    let all = sample::configurations(2);
+    let judged = Judged::of(&all);
+    let html = render(&judged.input(&all[..1])).unwrap();
+    assert!(html.contains("cell 2 of 20261121T200000Z-sample-k3f9 was not measured"));
+}
+
+#[test]
+fn a_study_says_its_source_its_size_its_conclusions_and_its_gaps() {
+    let html = study_report(&mutex());
+    for text in [
+        "After A. Author",
+        "Measured at 1\u{a0}% of the published size.",
+        "<td class=\"good outcome\">reproduced",
+        "<td class=\"bad outcome\">not reproduced",
+        "<td class=\"warn outcome\">not measured",
+        "<b>Not measured:</b> isolated, rcu, isolated + rcu, rt, rt + isolated, rt + rcu.",
+        "† mean above maximum, as printed",
+        "title=\"mean above maximum, as printed\"",
+    ] {
+        assert!(html.contains(text), "{text}");
+    }
+    let plain = report(&mutex());
+    for text in ["id=\"study\"", "id=\"not-measured\"", "published size", "class=\"published"] {
+        assert!(!plain.contains(text), "{text}");
+    }
+}
+
+/// A report with dozens of series stays readable: one table, then everything folded, each row with a link into it.
+#[test]
+fn many_calls_are_one_table_and_folded_details() {
+    let html = report(&mutex());
+    assert_eq!(html.matches("<table class=\"calls\">").count(), 1);
+    assert_eq!(html.matches("<details class=\"fold\">").count(), 15);
+    for section in 0..15 {
+        assert!(html.contains(&format!("<a href=\"#s{section}\">")) && html.contains(&format!("id=\"s{section}\"")));
+    }
+    assert!(html.contains("id=\"c0-maxima\""));
+    let one = report(&sample::configurations(3));
+    assert!(!one.contains("class=\"calls\"") && !one.contains("class=\"fold\""), "one call needs neither");
+}

@@ -1,0 +1,123 @@
+//! "Can these numbers be trusted?": the findings of all cells, grouped, the gravest first.
+
+use super::cards;
+use crate::{
+    ReportInput,
+    judge::trust::{Finding, Level},
+    words,
+};
+use latido_model::verdict::Verdict;
+use std::collections::BTreeSet;
+
+/// Findings of one check and level.
+pub struct Group {
+    /// `ok`, `unknown`, `note`, `contaminated` or `invalid`.
+    pub class: &'static str,
+    /// A sign for those who do not see colours.
+    pub sign: &'static str,
+    /// The check's name.
+    pub check: String,
+    /// The finding, of the first cell if they differ.
+    pub text: String,
+    /// Which configurations it is about; empty for all.
+    pub about: String,
+    /// Each configuration's own text, where they differ.
+    pub each: Vec<(String, String)>,
+}
+
+fn said(level: Level) -> (&'static str, &'static str) {
+    match level {
+        Level::Ok => ("ok", "✓"),
+        Level::Unknown => ("unknown", "?"),
+        Level::Note => ("note", "!"),
+        Level::Contaminated => ("contaminated", "!! contaminated:"),
+        Level::Invalid => ("invalid", "✗ invalid:"),
+    }
+}
+
+/// One group per check and level.
+pub fn groups(input: &ReportInput) -> Vec<Group> {
+    let mut found: Vec<(&Finding, Vec<(String, String)>)> = Vec::new();
+    for configuration in input.configurations {
+        for cell in cards::of_members(input, &configuration.members) {
+            for finding in &cell.findings {
+                let entry = (configuration.label.clone(), finding.text.clone());
+                match found.iter_mut().find(|(f, _)| (&f.check, f.level) == (&finding.check, finding.level)) {
+                    Some((_, entries)) => entries.push(entry),
+                    None => found.push((finding, vec![entry])),
+                }
+            }
+        }
+    }
+    // Stable: within a level the order is that of the table of checks. Notes weigh more than what was not readable.
+    found.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.level));
+    found.into_iter().map(|(finding, entries)| group(finding, entries, input.configurations.len())).collect()
+}
+
+fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: usize) -> Group {
+    let (class, sign) = said(finding.level);
+    let labels: BTreeSet<&String> = entries.iter().map(|(label, _)| label).collect();
+    let mut texts: Vec<&String> = entries.iter().map(|(_, text)| text).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    let differ = texts.len() > 1;
+    let alternatives = differ && texts.iter().map(|text| text.len()).sum::<usize>() < 50;
+    let about = match (labels.len(), entries.first()) {
+        (n, Some((first, _))) if differ && !alternatives && n > 1 => format!("{first}; similar in {} more", n - 1),
+        (n, _) if n == configurations => String::new(),
+        (1 | 2, _) => labels.iter().map(|l| l.as_str()).collect::<Vec<_>>().join("; "),
+        (n, _) => format!("{n} of {configurations} configurations"),
+    };
+    let text = match alternatives {
+        true => texts.iter().map(|text| words::micro(text)).collect::<Vec<_>>().join(" or "),
+        false => words::micro(&finding.text),
+    };
+    let more_than_shown = about.ends_with("configurations") && finding.level > Level::Unknown;
+    entries.dedup();
+    let each = if differ || more_than_shown { entries } else { Vec::new() };
+    let each = each.into_iter().map(|(label, text)| (label, words::micro(&text))).collect();
+    Group { class, sign, check: name(&finding.check), text, about, each }
+}
+
+/// The check's name as prose has it.
+fn name(check: &str) -> String {
+    if check == "smi" { "SMI".into() } else { check.to_owned() }
+}
+
+/// What could not be read, and the cells that no configuration holds because nothing was measured.
+pub fn problems(input: &ReportInput) -> Vec<String> {
+    let mut problems = input.problems.clone();
+    for part in &input.runs {
+        let members = || input.configurations.iter().flat_map(|c| &c.members);
+        // What was skipped is told by its reason, not cell by cell.
+        for cell in part.judgement.cells.iter().filter(|cell| cell.verdict != Verdict::Skipped) {
+            if !members().any(|(run, number)| (run, *number) == (&part.meta.id, cell.number)) {
+                let reasons = cell.reasons.join("; ");
+                problems.push(format!("cell {} of {} was not measured: {reasons}", cell.number, part.meta.id));
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(texts: &[&str]) -> (String, String, usize) {
+        let entries: Vec<_> = (1..).zip(texts).map(|(i, text)| (format!("c{i}"), text.to_string())).collect();
+        let finding = Finding { check: "smi".into(), level: Level::Note, text: texts[0].into() };
+        let group = group(&finding, entries, texts.len());
+        (format!("{}: {}", group.check, group.text), group.about, group.each.len())
+    }
+
+    #[test]
+    fn a_finding_stands_with_its_check_and_says_where_others_differ() {
+        assert_eq!(said(&["not measured", "not measured"]), ("SMI: not measured".into(), String::new(), 0));
+        assert_eq!(said(&["none", "alive", "none"]), ("SMI: alive or none".into(), String::new(), 3));
+        let long = ["117 us in all for the task of the kernel", "2.03 ms in all for the task of the kernel"];
+        let (text, about, each) = said(&long);
+        assert_eq!(text, "SMI: 117\u{a0}µs in all for the task of the kernel");
+        assert_eq!((about.as_str(), each), ("c1; similar in 1 more", 2));
+    }
+}

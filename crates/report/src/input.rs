@@ -1,0 +1,37 @@
+//! What a report is made from.
+
+use crate::judge::{configuration::Configuration, judgement::Judgement};
+use crate::study::{NotMeasured, PublishedColumn, StudyPart};
+use latido_model::run::Meta;
+
+/// Everything that a report says, already read and judged: a report computes nothing about the machine it is made on.
+#[derive(Debug)]
+pub struct ReportInput<'a> {
+    /// The heading, for example the plan's name or its one-line description.
+    pub title: String,
+    /// The runs, oldest first.
+    pub runs: Vec<RunPart<'a>>,
+    /// The configurations of all runs, as tables order them.
+    pub configurations: &'a [Configuration],
+    /// What could not be read from the store, one sentence each.
+    pub problems: Vec<String>,
+    /// The published study that the runs repeat.
+    pub study: Option<StudyPart>,
+    /// What the plan has and nobody measured, one entry for each system and reason.
+    pub not_measured: Vec<NotMeasured>,
+    /// Printed numbers of the study, to be set beside the measured ones.
+    pub published: Vec<PublishedColumn>,
+}
+
+/// One run of a report.
+#[derive(Clone, Copy, Debug)]
+pub struct RunPart<'a> {
+    /// `run.json`; a configuration's members name its `id`, and its `command` is the "run it again" line.
+    pub meta: &'a Meta,
+    /// The judgement of the run.
+    pub judgement: &'a Judgement,
+    /// The verdict's word for people, see `analyze::headline::word`.
+    pub word: &'a str,
+    /// The plan as stored.
+    pub plan_toml: &'a str,
+}

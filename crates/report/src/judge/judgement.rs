@@ -1,0 +1,94 @@
+//! What a run is judged to be: cell by cell, expectation by expectation.
+
+use super::trust::{Finding, Level};
+use latido_model::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The judgement of a whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The run's verdict.
+    pub verdict: Verdict,
+    /// 0, 1, 2 or 3 (see `latido help exit-status`).
+    pub exit: u8,
+    /// One sentence with the number that decides.
+    pub headline: String,
+    /// One entry per cell, in order.
+    pub cells: Vec<CellJudgement>,
+    /// One entry per expectation, in order.
+    pub expectations: Vec<ExpectJudgement>,
+}
+
+/// The judgement of one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellJudgement {
+    /// The cell's number in the run.
+    pub number: usize,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Why, most important first.
+    pub reasons: Vec<String>,
+    /// Every trust check, also those in order.
+    pub findings: Vec<Finding>,
+}
+
+/// The judgement of one expectation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExpectJudgement {
+    /// As its author wrote it.
+    pub text: String,
+    /// The sentence that it stands for, where the plan has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
+    /// Whether it is a conclusion of the publication that the plan repeats.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_study: bool,
+    /// Whether it held.
+    pub verdict: Verdict,
+    /// The measured figures, or why there are none.
+    pub detail: String,
+    /// Every series that it was looked at in, what weighs most first.
+    #[serde(default)]
+    pub each: Vec<SeriesJudgement>,
+}
+
+/// What an expectation came to in one series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeriesJudgement {
+    /// Number of the cell in the run.
+    pub cell: usize,
+    /// The quantity.
+    pub quantity: String,
+    /// What tells the series from others of the quantity.
+    pub labels: BTreeMap<String, String>,
+    /// Whether it held.
+    pub verdict: Verdict,
+    /// Where and what was measured: `CPU 1: 4.36 ms`.
+    pub measured: String,
+}
+
+impl ExpectJudgement {
+    /// Its verdict in a word; of a study's conclusion `reproduced`, `not reproduced` or `not measured`.
+    pub fn word(&self) -> String {
+        match self.verdict {
+            verdict if !self.of_study => verdict.to_string(),
+            Verdict::Pass => "reproduced".into(),
+            Verdict::Fail => "not reproduced".into(),
+            // What cannot be trusted says nothing of the conclusion; the detail says why.
+            _ => "not measured".into(),
+        }
+    }
+
+    /// What it says: its claim, else its condition.
+    pub fn sentence(&self) -> &str {
+        self.claim.as_deref().unwrap_or(&self.text)
+    }
+}
+
+impl CellJudgement {
+    /// Whether the measurement was not what was asked for.
+    pub fn is_invalid(&self) -> bool {
+        self.findings.iter().any(|finding| finding.level == Level::Invalid)
+    }
+}
