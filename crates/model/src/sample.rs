@@ -1,11 +1,12 @@
 //! Synthetic records for tests: the samples are given, everything else follows from them.
 
 use crate::{
-    cell::{self, Cell, Item, Level, Scheduling},
+    cell::{self, Cell, Conditions, Item, Level, Scheduling},
     machine::Machine,
     plan::{Order, Plan},
+    quantity::{Measurand, Quantity},
     record::*,
-    run::{self, CellState, Meta, Run, SeriesData, StoredCell, codec},
+    run::{CellState, Meta, Run, SeriesData, SeriesSource, StoredCell, codec},
     summary::{self, Exact},
     units::Ns,
 };
@@ -17,17 +18,21 @@ pub fn cell() -> Cell {
     Cell {
         schema: cell::SCHEMA,
         plan: "quick".into(),
-        kernel: "running".into(),
+        target: cell::LOCAL.into(),
+        kernel: cell::RUNNING.into(),
+        boot: 1,
         tuning: Level { id: "stock".into(), items: Vec::new() },
         load: level("idle", &[]),
         scheduling: Scheduling::Fifo { prio: 80 },
         probe: Item { name: "wakeup".into(), options: toml::toml! { period = "1ms" } },
-        cpus: Some([0, 1].into_iter().collect()),
-        duration: Ns::from_secs(10),
-        warmup: Ns::from_millis(500),
-        limit: Some(Ns::from_micros(100)),
-        stop_on: None,
-        max_temp: None,
+        conditions: Conditions {
+            cpus: Some([0, 1].into_iter().collect()),
+            duration: Ns::from_secs(10),
+            warmup: Ns::from_millis(500),
+            limit: Some(Ns::from_micros(100)),
+            stop_on: None,
+            max_temp: None,
+        },
         repeat: 1,
         seed: 42,
     }
@@ -46,7 +51,17 @@ pub fn under(load: &str) -> Cell {
 
 /// The cell with another probe and no limit.
 pub fn probing(probe: &str) -> Cell {
-    Cell { probe: Item { name: probe.into(), options: toml::Table::new() }, limit: None, ..cell() }
+    let conditions = Conditions { limit: None, ..cell().conditions };
+    Cell { probe: Item { name: probe.into(), options: toml::Table::new() }, conditions, ..cell() }
+}
+
+/// What the probe of a cell measures: wake-ups with slots, of others one quantity named as they are.
+pub fn measurand(cell: &Cell) -> Measurand {
+    let quantity = match cell.probe.name.as_str() {
+        "wakeup" => Quantity::time("latency", "Wake-up latency").each("wake-up").periodic(),
+        name => Quantity { name: name.to_owned().into(), title: name.to_owned().into(), ..Quantity::time("", "") },
+    };
+    Measurand { title: quantity.title.clone(), quantities: vec![quantity], ..Measurand::default() }
 }
 
 /// Evidence that raises nothing.
@@ -235,11 +250,11 @@ impl Fixture {
         let mut stored = Vec::new();
         for (number, (cell, threads)) in (1..).zip(cells) {
             let state = CellState::Measured(Box::new(measured(cell.clone(), &threads)));
-            stored.push(StoredCell { number, dir: PathBuf::from("/nowhere"), cell, state, host: None });
+            let (measurand, written, dir) = (measurand(&cell), number - 1, PathBuf::from("/nowhere"));
+            stored.push(StoredCell { number, dir, cell, measurand, written, state, host: None });
             samples.extend((0..).zip(threads).map(|(thread, values)| ((number, thread), values)));
         }
         let meta = Meta {
-            schema: store::SCHEMA,
             id: "20261121T200000Z-quick-k3f9".into(),
             plan: "quick".into(),
             latido: "0.1.0".into(),
@@ -263,9 +278,10 @@ impl Fixture {
             other => panic!("cell {number} is {other:?}"),
         }
     }
+}
 
-    /// Stands in for [`store::series_data`].
-    pub fn load(&self, cell: &StoredCell, series: &Series) -> Result<SeriesData> {
+impl SeriesSource for Fixture {
+    fn series(&self, cell: &StoredCell, series: &Series) -> Result<SeriesData> {
         self.samples.get(&(cell.number, series.thread)).map(|values| data(values)).context("no such series")
     }
 }

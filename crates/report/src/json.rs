@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn the_document_has_its_parts_and_gives_the_records_back() {
         let fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (under("busy"), vec![quiet(1)])]);
-        let judgement = judge::judge(&fixture.run, &|c, s| fixture.load(c, s));
+        let judgement = judge::judge(&fixture.run, &fixture);
         let value: serde_json::Value = serde_json::from_str(&document(&fixture.run, &judgement).unwrap()).unwrap();
         let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["judgement", "problems", "records", "run", "schema", "verdict"]);

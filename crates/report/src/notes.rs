@@ -119,7 +119,7 @@ mod tests {
         quality.dma_latency_held = false;
         quality.housekeeping = None;
         (quality.smi, quality.frequency_khz, quality.temperature_mc) = (None, None, None);
-        let judgement = judge::judge(&fixture.run, &|c, s| fixture.load(c, s));
+        let judgement = judge::judge(&fixture.run, &fixture);
         let lines = notes(&fixture.run, &judgement, Style { width: 80, color: false });
         assert!(lines.len() <= 4, "{lines:#?}");
         insta::assert_snapshot!(lines.join("\n"), @r#"

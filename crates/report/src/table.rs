@@ -220,7 +220,7 @@ mod tests {
     use latido_model::sample::{Fixture, cell, probing, quiet, under, with_spike};
 
     fn table(fixture: &Fixture, width: usize) -> String {
-        let found = configuration::configurations([&fixture.run], &|c, s| fixture.load(c, s)).unwrap();
+        let found = configuration::configurations([&fixture.run], &fixture).unwrap();
         configurations(&found.all, Style { width, color: false }).join("\n")
     }
 

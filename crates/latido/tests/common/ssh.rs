@@ -29,10 +29,13 @@ const USER: &str = "latido-board";
 /// Without root, or where mounting is not allowed (some containers), `board` is the account as it is, with its real home.
 ///
 /// What stays: the empty directory /run/sshd, which an sshd of root demands, and which other boards may need at any time.
+/// And whatever a test started there that does not end with its input: as over any ssh, nobody sends it a signal. A
+/// variable like `LATIDO_STATE` in every session lets `World::nothing_left` find it.
 pub struct Board {
     // Before the directory: fields are dropped in order, and it must end before its files go.
     sshd: Sshd,
     port: u16,
+    own_accounts: bool,
     user: Result<(), String>,
     dir: TempDir,
 }
@@ -55,8 +58,9 @@ impl Board {
             let own = if root { accounts(dir.path(), port) } else { Err("needs root".into()) };
             let user = own.and_then(|()| allowed_to_mount());
             write_files(dir.path(), port, environment)?;
-            let sshd = Sshd::spawn(&program, dir.path(), user.is_ok())?;
-            let mut board = Self { sshd, port, user, dir };
+            let own_accounts = user.is_ok();
+            let sshd = Sshd::spawn(&program, dir.path(), own_accounts)?;
+            let mut board = Self { sshd, port, own_accounts, user, dir };
             match board.wait() {
                 Ok(()) => {}
                 Err(why) if why.contains("Address already in use") => continue,
@@ -83,7 +87,7 @@ impl Board {
 
     /// The home of `board` or `board-user`, if it is one of this board's own.
     pub fn home(&self, host: &str) -> Option<PathBuf> {
-        self.user.is_ok().then(|| self.dir.path().join(host))
+        self.own_accounts.then(|| self.dir.path().join(host))
     }
 
     pub fn port(&self) -> u16 {
@@ -146,7 +150,8 @@ impl Sshd {
         // Ends with the thread that starts it, so that a test which is killed leaves nothing.
         let mut words = vec!["setpriv", "--pdeathsig", "TERM"];
         if accounts {
-            let mount = "mount --bind \"$0/passwd\" /etc/passwd && mount --bind \"$0/shadow\" /etc/shadow && exec \"$@\"";
+            let mount =
+                "mount --bind \"$0/passwd\" /etc/passwd && mount --bind \"$0/shadow\" /etc/shadow && exec \"$@\"";
             words.splice(0..0, ["unshare", "--mount", "--propagation", "slave", "sh", "-c", mount]);
             words.insert(7, dir.to_str().ok_or("a path that is not UTF-8")?);
         }
@@ -269,7 +274,7 @@ fn write_files(dir: &Path, port: u16, environment: &[(&str, &Path)]) -> Result<(
         format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey \"{place}/host_key\"\nPidFile none\nUsePAM no\n\
              PermitRootLogin prohibit-password\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n\
-             AuthorizedKeysFile {place}/key.pub\nStrictModes no\nUseDNS no\nPrintMotd no\nPrintLastLog no\n\
+             AuthorizedKeysFile \"{place}/key.pub\"\nStrictModes no\nUseDNS no\nPrintMotd no\nPrintLastLog no\n\
              AllowTcpForwarding no\nX11Forwarding no\n{variables}"
         ),
     )?;

@@ -165,7 +165,7 @@ mod tests {
     };
 
     fn judged(fixture: &Fixture) -> Judgement {
-        judge(&fixture.run, &|c, s| fixture.load(c, s))
+        judge(&fixture.run, &fixture)
     }
 
     fn said(fixture: &Fixture) -> String {
