@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use latido_model::protocol::{Chunks, EndStatus, HELLO_WITHIN, Hello, Message, PING_EVERY, Reply, Request, Writer};
 use std::{
+    any::Any,
     io::{BufRead, BufReader, Read, Write},
     process::{Child, Command, Stdio},
     sync::{
@@ -37,6 +38,8 @@ pub struct Session {
     complaint: Arc<Mutex<Vec<u8>>>,
     /// A stream that broke: nothing more is asked.
     broken: bool,
+    /// What must be there as long as the session.
+    held: Option<Box<dyn Any + Send>>,
 }
 
 impl Session {
@@ -76,7 +79,8 @@ impl Session {
         let input: Input = Arc::new(Mutex::new(Some(Writer::new(input))));
         let pinged = Arc::clone(&input);
         thread::spawn(move || ping(&pinged));
-        let mut session = Self { hello: Hello::default(), input, messages, child, complaint, broken: false };
+        let mut session =
+            Self { hello: Hello::default(), input, messages, child, complaint, broken: false, held: None };
         let hello = match greeting.recv_timeout(OPENING) {
             Ok(Ok(hello)) => hello.accept(),
             Ok(Err(error)) => Err(error),
@@ -93,6 +97,12 @@ impl Session {
                 Err(error.context(format!("{what} did not answer as a latido agent{said}")))
             }
         }
+    }
+
+    /// The session, with something that it needs and that goes with it.
+    pub fn holding(mut self, held: Box<dyn Any + Send>) -> Self {
+        self.held = Some(held);
+        self
     }
 
     /// Asks for something.
