@@ -147,12 +147,22 @@ impl Session {
         self.ask(request)?;
         let mut asked = false;
         let mut complaint = None;
+        let silence = latido_agent::fault::silence();
+        let mut heard = Instant::now();
         loop {
             if stopped() && !asked {
                 self.stop(false);
                 asked = true;
             }
-            match self.receive(Duration::from_millis(100))? {
+            let message = self.receive(Duration::from_millis(100))?;
+            if message.is_some() {
+                heard = Instant::now();
+            }
+            match message {
+                None if heard.elapsed() > silence => {
+                    self.broken = true;
+                    bail!("the agent said nothing for {} s", silence.as_secs_f64());
+                }
                 None => {}
                 Some(Message::Reply(Reply::Error { message })) => complaint = Some(message),
                 Some(Message::Reply(Reply::End { status: EndStatus::Done })) => return Ok(()),
@@ -160,7 +170,10 @@ impl Session {
                     bail!(complaint.unwrap_or_else(|| "the agent failed and gave no reason".into()))
                 }
                 Some(Message::Reply(reply)) => hear(reply),
-                Some(Message::Bytes(_)) => bail!("the agent sent a file that nobody asked for"),
+                Some(Message::Bytes(_)) => {
+                    self.broken = true;
+                    bail!("the agent sent a file that nobody asked for");
+                }
             }
         }
     }
