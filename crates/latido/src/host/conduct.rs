@@ -88,6 +88,11 @@ pub fn cell(
         // Left open: without a record it counts as not measured, and --resume measures it again.
         _ if asked > 0 => Ok(Ended::Interrupted),
         Ok(_) => infra(draft, number, said.unwrap_or_else(|| "the agent gave no record and no reason".into())),
+        // The record is whole and came after everything was put back: what broke then cost nothing.
+        Err(error) if stored => {
+            screen.warn(&format!("after its record was stored: {error:#}"));
+            Ok(Ended::Measured)
+        }
         Err(error) => {
             let reason: Vec<String> = said.into_iter().chain([format!("{error:#}")]).collect();
             infra(draft, number, reason.join("; "))
