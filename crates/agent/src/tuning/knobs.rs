@@ -169,7 +169,7 @@ impl Knob {
             Values::Seconds { usual } => {
                 let given: Ns = self.typed(table)?.unwrap_or(Ns::from_secs(usual));
                 let seconds = given.0 / SECOND;
-                if seconds == 0 || given.0 % SECOND != 0 {
+                if seconds == 0 || !given.0.is_multiple_of(SECOND) {
                     let sentence = format!("`{}` is whole seconds from 1s, not {given}", self.option);
                     return Err(Objection::Value(sentence).into());
                 }
