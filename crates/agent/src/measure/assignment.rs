@@ -12,7 +12,8 @@ pub struct Assignment {
     pub cell: Cell,
     /// The CPUs for everything that is not measuring; absent when all are measured.
     pub housekeeping: Option<CpuSet>,
-    /// The CPUs that a tuning takes from everything else.
+    /// The CPUs that a tuning takes from everything else; mostly none.
+    #[serde(default, skip_serializing_if = "CpuSet::is_empty")]
     pub isolated: CpuSet,
     /// The doors to isolated CPUs, known once the tunings are in force.
     pub entries: Vec<Entry>,
