@@ -3,15 +3,12 @@
 //! It inherits the shared memory and the descriptors by their numbers, says whether it got its policy, waits for the
 //! start, posts until the waiting task has ended, says what the kernel counted, and ends. It dies with its parent.
 
-use super::options::By;
+use super::options::HandoffBy;
 use crate::{
     machine::door::Entry,
-    measure::{
-        stage::{Done, StandIns},
-        threads,
-    },
+    measure::{Span, stage::StandIns, threads},
 };
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use latido_model::{cell::Scheduling, record::ThreadEvidence};
 use latido_rt::switch::{self, End, Pace};
 use latido_sys::{
@@ -35,7 +32,7 @@ use std::{
 #[serde(deny_unknown_fields)]
 pub struct Orders {
     /// What the handoff goes through.
-    pub by: By,
+    pub by: HandoffBy,
     /// The descriptors inherited.
     pub numbers: Numbers,
     /// Its index among the threads of the cell.
@@ -142,7 +139,7 @@ impl Partner {
 
     /// Stands for it on a thread of its own: lets it start, hears what it has to say at its end. Should it end before
     /// the waiting task does, the measurement has failed, and `stop` ends it.
-    pub fn attend(mut self, thread: u32, stop: &AtomicBool, stand_ins: &StandIns) -> Done {
+    pub fn attend(mut self, thread: u32, stop: &AtomicBool, stand_ins: &StandIns) -> Result<Span> {
         // A partner that is gone is noticed by its silence.
         let _ = self.input.write_all(b"go\n");
         let failed = match hear::<Over>(&mut self.output) {
@@ -160,6 +157,9 @@ impl Partner {
             stop.store(true, Ordering::Relaxed);
         }
         let _ = self.child.wait();
-        Done { failed, ..Done::default() }
+        match failed {
+            Some(why) => bail!(why),
+            None => Ok(Span::default()),
+        }
     }
 }
