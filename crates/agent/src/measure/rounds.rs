@@ -8,7 +8,7 @@ use latido_model::{
 };
 use latido_rt::{
     Config,
-    rounds::{Channel, Outcome, Task},
+    rounds::{Channel, Quota, Rounds},
 };
 use latido_sys::priority::Realtime;
 use serde::{Deserialize, Serialize};
@@ -54,8 +54,8 @@ pub fn cost_ps(stage: &Stage<'_>) -> u64 {
 }
 
 /// By a number of rounds or, where that is 0, by the cell's duration.
-pub fn task(cell: &Cell, rounds: u64) -> Task {
-    Task {
+pub fn quota(cell: &Cell, rounds: u64) -> Quota {
+    Quota {
         rounds: if rounds > 0 { rounds } else { u64::MAX },
         duration_ns: if rounds > 0 { u64::MAX } else { cell.conditions.duration.0 },
         warmup_ns: cell.conditions.warmup.0,
@@ -66,7 +66,7 @@ pub fn task(cell: &Cell, rounds: u64) -> Task {
 ///
 /// # Errors
 /// A call failed.
-pub fn span(outcome: Outcome) -> Result<Span> {
+pub fn span(outcome: Rounds) -> Result<Span> {
     match outcome.end.failure() {
         Some(refusal) => Err(anyhow!("{refusal}")),
         None => Ok(Span { first_slot_ns: outcome.first_ns, ended_ns: outcome.ended_ns }),

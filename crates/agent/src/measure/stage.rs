@@ -1,6 +1,6 @@
 //! What a probe finds in the measuring process: its cell, its measuring threads, and where its series go.
 
-mod watch;
+mod lookout;
 
 use super::{assignment::Assignment, clocks::Clocks, reporter::Reporter, series::OpenSeries, threads};
 use crate::machine::door::Entry;
@@ -12,6 +12,7 @@ use latido_model::{
 };
 use latido_rt::{Config, Recorder, recorder};
 use latido_sys::{clock::Clock, sched, signal, tsc};
+use lookout::Lookout;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
@@ -21,7 +22,6 @@ use std::{
     },
     thread,
 };
-use watch::Watch;
 
 /// What a measuring thread says when its loop is over: from when to when it measured.
 #[derive(Clone, Copy, Debug, Default)]
@@ -237,10 +237,10 @@ impl<'a> Stage<'a> {
         drop(sender);
         gate.wait();
         crate::fault::point("measure");
-        let mut watch = Watch::since(Clock::Monotonic.now());
+        let mut lookout = Lookout::since(Clock::Monotonic.now());
         let mut results: Vec<Option<Finished>> = series.iter().map(|_| None).collect();
         while results.iter().any(Option::is_none) {
-            match finished.recv_timeout(watch.patience(&self.cell)) {
+            match finished.recv_timeout(lookout.patience(&self.cell)) {
                 Ok(result) => {
                     if let Some(slot) = results.get_mut(result.thread) {
                         *slot = Some(result);
@@ -259,7 +259,7 @@ impl<'a> Stage<'a> {
                     let _ = signal::send_to_thread(tid.load(Ordering::Relaxed), INTERRUPT);
                 }
             }
-            self.look(&mut watch, &mut series)?;
+            self.look(&mut lookout, &mut series)?;
         }
         self.conclude(series, results.into_iter().flatten().collect())
     }

@@ -11,7 +11,7 @@ use latido_model::{
 };
 use latido_rt::{
     Config, Snapshot,
-    compute::{self, DIFFERING, Plan, RESIDUAL, Size, Workspace, Wrong},
+    compute::{self, DIFFERING, RESIDUAL, Repetition, Size, Workspace, Wrong},
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -59,18 +59,18 @@ const WARM_UP: u64 = 10;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Compute {
+struct ComputeProbe {
     size: Sizes,
     instances: u64,
     seed: u64,
 }
 
-fn read(table: toml::Table) -> Result<Compute> {
+fn read(table: toml::Table) -> Result<ComputeProbe> {
     let sizes = Sizes((1..=7).map(|power| 1 << power).collect());
-    with_defaults(table, Compute { size: sizes, instances: 1000, seed: 1 })
+    with_defaults(table, ComputeProbe { size: sizes, instances: 1000, seed: 1 })
 }
 
-impl Probe for Compute {
+impl Probe for ComputeProbe {
     fn measurand(&self) -> Measurand {
         let elapsed = Quantity::time("elapsed", "Compute: elapsed").each("instance");
         let cpu = Quantity::time("cpu", "Compute: cpu").each("instance").beside();
@@ -93,8 +93,11 @@ impl Probe for Compute {
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
-        let plan =
-            Plan { instances: self.instances, warmup_ns: stage.cell.conditions.warmup.0, warmup_instances: WARM_UP };
+        let repetition = Repetition {
+            instances: self.instances,
+            warmup_ns: stage.cell.conditions.warmup.0,
+            warmup_instances: WARM_UP,
+        };
         let ordered = usize::try_from(self.instances).unwrap_or(ORDERED_MAX).min(ORDERED_MAX);
         for cpu in stage.cpus() {
             let (mut sizes, mut series) = (Vec::new(), Vec::new());
@@ -109,7 +112,7 @@ impl Probe for Compute {
             stage.thread(cpu, series, move || {
                 compute::rehearse(&mut sizes);
                 move || {
-                    let outcome = compute::run(&mut sizes, &plan, &stop);
+                    let outcome = compute::run(&mut sizes, &repetition, &stop);
                     if let Some(wrong) = outcome.end.failure() {
                         bail!(sentence(wrong));
                     }
@@ -164,7 +167,7 @@ mod tests {
     use super::*;
     use latido_model::registry::Options;
 
-    fn sizes(text: &str) -> Result<Compute> {
+    fn sizes(text: &str) -> Result<ComputeProbe> {
         read(text.parse().unwrap())
     }
 

@@ -10,7 +10,7 @@ use latido_model::{
 };
 use latido_rt::{
     Class, Config, Snapshot,
-    gap::{self, Duty, Source, Task},
+    gap::{self, BusyLoop, Duty, TickSource},
 };
 use latido_sys::{
     clock::{self, Clock::Monotonic},
@@ -43,7 +43,7 @@ own bookkeeping, which is in no gap), slept_ns (duty), preempted, in_place, thro
 The measurement of the scheduling-latency study (2019); comparable with oslat(8).",
     main_option: None,
     new: |table| {
-        let probe = with_defaults(table, Gap { clock: GapClock::Auto, iterations: 0, duty: None })?;
+        let probe = with_defaults(table, GapProbe { clock: GapClock::Auto, iterations: 0, duty: None })?;
         probe.duty()?;
         Ok(Box::new(probe))
     },
@@ -51,7 +51,7 @@ The measurement of the scheduling-latency study (2019); comparable with oslat(8)
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Gap {
+struct GapProbe {
     clock: GapClock,
     iterations: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +66,7 @@ enum GapClock {
     Monotonic,
 }
 
-impl Gap {
+impl GapProbe {
     /// Busy time and period.
     fn duty(&self) -> Result<Option<(Ns, Ns)>> {
         let Some(text) = &self.duty else { return Ok(None) };
@@ -82,7 +82,7 @@ impl Gap {
     }
 }
 
-impl Probe for Gap {
+impl Probe for GapProbe {
     fn measurand(&self) -> Measurand {
         let gap = Quantity::time("gap", "Gaps in a busy loop").each("reading").latest("last gap");
         Measurand::new("Gaps in a busy loop", [gap]).counted_by("iterations", self.iterations)
@@ -108,7 +108,7 @@ impl Probe for Gap {
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         let (source, scale) = self.source(stage)?;
         let duty = self.duty()?.map(|(busy, period)| Duty { busy_ns: busy.0, period_ns: period.0 });
-        let task = Task {
+        let task = BusyLoop {
             iterations: if self.iterations > 0 { self.iterations } else { u64::MAX },
             duration_ns: if self.iterations > 0 { u64::MAX } else { stage.cell.conditions.duration.0 },
             warmup_ns: stage.cell.conditions.warmup.0,
@@ -131,9 +131,9 @@ impl Probe for Gap {
     }
 }
 
-impl Gap {
+impl GapProbe {
     /// The counter to read, and what its ticks are worth.
-    fn source(&self, stage: &mut Stage<'_>) -> Result<(Source, Scale)> {
+    fn source(&self, stage: &mut Stage<'_>) -> Result<(TickSource, Scale)> {
         let unfit = tsc::unfit();
         match (self.clock, unfit) {
             (GapClock::Tsc, Some(why)) => bail!("clock=tsc: {why}; use clock=monotonic"),
@@ -141,7 +141,7 @@ impl Gap {
                 if let Some(why) = unfit.filter(|_| self.clock == GapClock::Auto) {
                     stage.skipped.push(Skip { what: "the time-stamp counter as clock".into(), why: why.into() });
                 }
-                Ok((Source::Monotonic, Scale::NS))
+                Ok((TickSource::Monotonic, Scale::NS))
             }
             (GapClock::Auto | GapClock::Tsc, None) => {
                 let scale = tsc::calibrate().context("the time-stamp counter could not be calibrated")?;
@@ -150,7 +150,7 @@ impl Gap {
                 stage.evidence.clock.cost_ns = grain.cost_ns;
                 stage.evidence.clock.step_ns = grain.step_ns;
                 stage.stamp_by(tsc::instant(), scale);
-                Ok((Source::Tsc, scale))
+                Ok((TickSource::Tsc, scale))
             }
         }
     }

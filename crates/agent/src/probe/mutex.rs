@@ -74,7 +74,7 @@ pthread_mutexattr_setprotocol(3p).",
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MutexProbe {
-    form: Form,
+    form: MutexForm,
     kind: MutexKind,
     timing: Timing,
     calls: u64,
@@ -88,7 +88,7 @@ struct MutexProbe {
 }
 
 const DEFAULTS: MutexProbe = MutexProbe {
-    form: Form::Calls,
+    form: MutexForm::Calls,
     kind: MutexKind::All,
     timing: Timing::Each,
     calls: 0,
@@ -102,7 +102,7 @@ const DEFAULTS: MutexProbe = MutexProbe {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Form {
+enum MutexForm {
     Calls,
     Inversion,
 }
@@ -119,10 +119,10 @@ enum MutexKind {
 
 impl MutexKind {
     /// The kinds of a form that take turns.
-    fn each(self, form: Form) -> Vec<Self> {
+    fn each(self, form: MutexForm) -> Vec<Self> {
         let all = match form {
-            Form::Calls => vec![Self::Normal, Self::Inherit, Self::Ceiling, Self::Shared],
-            Form::Inversion => vec![Self::Normal, Self::Inherit],
+            MutexForm::Calls => vec![Self::Normal, Self::Inherit, Self::Ceiling, Self::Shared],
+            MutexForm::Inversion => vec![Self::Normal, Self::Inherit],
         };
         if self == Self::All { all } else { vec![self] }
     }
@@ -168,8 +168,8 @@ impl MutexProbe {
         let second = Ns::from_secs(1);
         ensure!(self.busy <= second && self.hold <= second, "`busy` and `hold` over 1s are refused");
         match self.form {
-            Form::Calls => ensure!(self.rounds == 0, "`rounds` belongs to form=inversion; form=calls has `calls`"),
-            Form::Inversion => {
+            MutexForm::Calls => ensure!(self.rounds == 0, "`rounds` belongs to form=inversion; form=calls has `calls`"),
+            MutexForm::Inversion => {
                 ensure!(self.calls == 0, "`calls` belongs to form=calls; form=inversion has `rounds`");
                 ensure!(self.timing == Timing::Each, "form=inversion times each round: timing=batch is for form=calls");
                 ensure!(
@@ -185,8 +185,8 @@ impl MutexProbe {
 impl Probe for MutexProbe {
     fn measurand(&self) -> Measurand {
         let quantities = match self.form {
-            Form::Inversion => vec![Quantity::time("inversion", "Mutex: inversion").each("call")],
-            Form::Calls => calls::quantities(self.timing),
+            MutexForm::Inversion => vec![Quantity::time("inversion", "Mutex: inversion").each("call")],
+            MutexForm::Calls => calls::quantities(self.timing),
         };
         let measurand = Measurand { labels: self.labels(), ..Measurand::new("Mutex calls", quantities) };
         measurand.counted_by("calls", self.calls).counted_by("rounds", self.rounds)
@@ -194,25 +194,25 @@ impl Probe for MutexProbe {
 
     fn check(&self, cell: &Cell) -> Result<()> {
         match self.form {
-            Form::Calls => {
+            MutexForm::Calls => {
                 rounds::check("mutex", self.timing, cell)?;
                 self.check_ceiling(cell)
             }
-            Form::Inversion => inversion::check(cell),
+            MutexForm::Inversion => inversion::check(cell),
         }
     }
 
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
         match self.form {
-            Form::Calls => rounds::last_cpu(allowed, self.calls > 0),
-            Form::Inversion => allowed.iter().last().into_iter().collect(),
+            MutexForm::Calls => rounds::last_cpu(allowed, self.calls > 0),
+            MutexForm::Inversion => allowed.iter().last().into_iter().collect(),
         }
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         match self.form {
-            Form::Calls => calls::measure(self, stage),
-            Form::Inversion => inversion::measure(self, stage),
+            MutexForm::Calls => calls::measure(self, stage),
+            MutexForm::Inversion => inversion::measure(self, stage),
         }
     }
 }

@@ -28,7 +28,7 @@ Options:
 Quantity: latency (ns). Nothing is measured.",
     main_option: Some("samples"),
     new: |table| {
-        let probe = with_defaults(table, Null { samples: 1000, value: Ns::from_micros(10), hold: Ns(0) })?;
+        let probe = with_defaults(table, NullProbe { samples: 1000, value: Ns::from_micros(10), hold: Ns(0) })?;
         ensure!(probe.samples <= 100_000_000, "more than 100000000 made-up samples are refused");
         Ok(Box::new(probe))
     },
@@ -39,13 +39,13 @@ const STEP: u64 = 1_000_000;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Null {
+struct NullProbe {
     samples: u64,
     value: Ns,
     hold: Ns,
 }
 
-impl Probe for Null {
+impl Probe for NullProbe {
     fn measurand(&self) -> Measurand {
         let measurand = Measurand::new("Null", [Quantity::time("latency", "Null latency")]);
         // None at all are a number of samples too.

@@ -39,7 +39,7 @@ Facts: fell (0 or 1) and fell_at_ns (since the first slot), with the angle.
 The demonstration of the embedded-properties study (2014); asked for by the scheduling-latency study (2019).",
     main_option: Some("period"),
     new: |table| {
-        let probe = with_defaults(table, Balance { period: Ns::from_millis(1), cycles: 0, seed: 1 })?;
+        let probe = with_defaults(table, PendulumProbe { period: Ns::from_millis(1), cycles: 0, seed: 1 })?;
         ensure!(
             (Ns::from_micros(50)..=Ns::from_millis(10)).contains(&probe.period),
             "`period` is 50us to 10ms: slower, nobody balances this pendulum"
@@ -50,13 +50,13 @@ The demonstration of the embedded-properties study (2014); asked for by the sche
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Balance {
+struct PendulumProbe {
     period: Ns,
     cycles: u64,
     seed: u64,
 }
 
-impl Probe for Balance {
+impl Probe for PendulumProbe {
     fn measurand(&self) -> Measurand {
         let lateness = Quantity::time("lateness", "Pendulum: lateness").periodic();
         let angle = Quantity::time("angle", "Pendulum: angle").in_unit("urad").beside().up_to(FALLEN_URAD);

@@ -8,7 +8,7 @@ use crate::measure::{
 use anyhow::{Context, Result, ensure};
 use latido_model::{cell::Cell, cpus::CpuSet};
 use latido_rt::{
-    priority::{Alternating, Batch, Each, Thread},
+    priority::{Alternating, ChangeBatch, Changes, OwnThread},
     rounds::MANY,
 };
 use latido_sys::{
@@ -46,7 +46,7 @@ The priority calls of the scheduling-latency study (2019), which timed them call
 pthread_setschedprio(3).",
     main_option: None,
     new: |table| {
-        let probe = with_defaults(table, Priority { timing: Timing::Each, other: None, calls: 0, batch: 1000 })?;
+        let probe = with_defaults(table, PriorityProbe { timing: Timing::Each, other: None, calls: 0, batch: 1000 })?;
         ensure!(probe.other.is_none_or(|other| (1..=99).contains(&other)), "`other` must be a priority, 1 to 99");
         ensure!((1..=1_000_000).contains(&probe.batch), "`batch` must be 1 to 1000000 calls");
         Ok(Box::new(probe))
@@ -55,7 +55,7 @@ pthread_setschedprio(3).",
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Priority {
+struct PriorityProbe {
     timing: Timing,
     #[serde(skip_serializing_if = "Option::is_none")]
     other: Option<u8>,
@@ -63,7 +63,7 @@ struct Priority {
     batch: u64,
 }
 
-impl Priority {
+impl PriorityProbe {
     /// Policy, own level and the other one.
     fn levels(&self, cell: &Cell) -> Result<(Realtime, u8, u8)> {
         let (policy, own) = rounds::realtime(cell.scheduling).with_context(|| {
@@ -78,7 +78,7 @@ impl Priority {
     }
 }
 
-impl Probe for Priority {
+impl Probe for PriorityProbe {
     fn measurand(&self) -> Measurand {
         let call = |name, title| Quantity::time(name, title).each("call");
         let batch = |name, title| call(name, title).in_unit("ps").beside();
@@ -107,9 +107,9 @@ impl Probe for Priority {
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         let (policy, own, other) = self.levels(&stage.cell)?;
-        let task = rounds::task(&stage.cell, self.calls);
+        let quota = rounds::quota(&stage.cell, self.calls);
         let (count, cost_ps) = (self.batch, rounds::cost_ps(stage));
-        let thread = move || Alternating::new(Thread { own: Own::thread(), policy }, own, other);
+        let thread = move || Alternating::new(OwnThread { own: Own::thread(), policy }, own, other);
         for cpu in stage.cpus() {
             let stop = stage.stop();
             match self.timing {
@@ -117,17 +117,17 @@ impl Probe for Priority {
                     let names = ["setschedparam", "setschedprio", "empty"];
                     let (mut channel, series) = rounds::channel(stage, names, &[], MANY)?;
                     stage.thread(cpu, series, move || {
-                        as_before(|| Each::new(thread()).rehearse(&mut channel));
-                        move || rounds::span(Each::new(thread()).run(&task, &stop, &mut channel))
+                        as_before(|| Changes::new(thread()).rehearse(&mut channel));
+                        move || rounds::span(Changes::new(thread()).run(&quota, &stop, &mut channel))
                     });
                 }
                 Timing::Batch => {
                     let names = ["setschedparam_batch", "setschedprio_batch"];
                     let (mut channel, series) = rounds::channel(stage, names, &[], 1)?;
-                    let batch = move || Batch::new(thread(), count, cost_ps);
+                    let batch = move || ChangeBatch::new(thread(), count, cost_ps);
                     stage.thread(cpu, series, move || {
                         as_before(|| batch().rehearse(&mut channel));
-                        move || rounds::span(batch().run(&task, &stop, &mut channel))
+                        move || rounds::span(batch().run(&quota, &stop, &mut channel))
                     });
                 }
             }

@@ -35,7 +35,8 @@ The timers of the scheduling-latency study (2019). Comparable with cyclictest(8)
 which sleep along a schedule (see the probe `wakeup`).",
     main_option: Some("length"),
     new: |table| {
-        let probe = with_defaults(table, Sleep { length: Ns::from_micros(1000), mode: Modes::Both, sleeps: 0 })?;
+        let probe =
+            with_defaults(table, SleepProbe { length: Ns::from_micros(1000), mode: SleepModes::Both, sleeps: 0 })?;
         ensure!(probe.length >= Ns::from_micros(1), "`length` under 1us is no sleep: the call alone takes longer");
         ensure!(probe.length <= Ns::from_secs(3600), "`length` over 1h is refused");
         Ok(Box::new(probe))
@@ -44,25 +45,27 @@ which sleep along a schedule (see the probe `wakeup`).",
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sleep {
+struct SleepProbe {
     length: Ns,
-    mode: Modes,
+    mode: SleepModes,
     sleeps: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Modes {
+enum SleepModes {
     Both,
     Relative,
     Absolute,
 }
 
-impl Modes {
+impl SleepModes {
     /// The modes that take turns, with their labels.
-    fn each(self) -> Vec<(&'static str, sleep::Mode)> {
-        let all =
-            [(Self::Relative, "relative", sleep::Mode::Relative), (Self::Absolute, "absolute", sleep::Mode::Absolute)];
+    fn each(self) -> Vec<(&'static str, sleep::SleepMode)> {
+        let all = [
+            (Self::Relative, "relative", sleep::SleepMode::Relative),
+            (Self::Absolute, "absolute", sleep::SleepMode::Absolute),
+        ];
         all.into_iter()
             .filter(|(one, ..)| self == Self::Both || self == *one)
             .map(|(_, name, mode)| (name, mode))
@@ -70,7 +73,7 @@ impl Modes {
     }
 }
 
-impl Probe for Sleep {
+impl Probe for SleepProbe {
     fn measurand(&self) -> Measurand {
         let modes = self.mode.each();
         let length = Quantity::time("length", "Sleep: length").each("sleep").beside();
@@ -82,7 +85,7 @@ impl Probe for Sleep {
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
-        let task = rounds::task(&stage.cell, self.sleeps);
+        let quota = rounds::quota(&stage.cell, self.sleeps);
         for cpu in stage.cpus() {
             let (mut modes, mut channels, mut series) = (Vec::new(), Vec::new(), Vec::new());
             for (label, mode) in self.mode.each() {
@@ -95,7 +98,7 @@ impl Probe for Sleep {
             let stop = stage.stop();
             stage.thread(cpu, series, move || {
                 sleep::rehearse(&mut channels);
-                move || rounds::span(sleep::run(&mut modes, &task, &stop, &mut channels))
+                move || rounds::span(sleep::run(&mut modes, &quota, &stop, &mut channels))
             });
         }
         stage.run()

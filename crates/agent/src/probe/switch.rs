@@ -59,7 +59,7 @@ svsematest(8), which print whole microseconds.",
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Switch {
+struct SwitchProbe {
     by: HandoffBy,
     between: Between,
     across: Across,
@@ -68,7 +68,7 @@ struct Switch {
     pause: Ns,
 }
 
-const DEFAULTS: Switch = Switch {
+const DEFAULTS: SwitchProbe = SwitchProbe {
     by: HandoffBy::Semaphore,
     between: Between::Threads,
     across: Across::Same,
@@ -77,7 +77,7 @@ const DEFAULTS: Switch = Switch {
     pause: Ns::from_micros(20),
 };
 
-impl Probe for Switch {
+impl Probe for SwitchProbe {
     fn measurand(&self) -> Measurand {
         let measurand = Measurand::new("Task switches", [Quantity::time("switch", "Switch")]);
         // With no rest between two rounds the system alone decides.
@@ -129,7 +129,7 @@ impl Probe for Switch {
 /// The posting task is the second thread.
 const POSTER: u32 = 1;
 
-impl Switch {
+impl SwitchProbe {
     fn enough(&self, cpus: usize) -> Result<()> {
         let wanted = self.across.cpus();
         match self.across {
@@ -153,12 +153,12 @@ impl Switch {
     /// The waiting task.
     fn wait(&self, stage: &mut Stage<'_>, cpu: u32, handoff: Arc<Handoff>) -> Result<()> {
         let (mut recorder, series) = stage.series("switch")?;
-        let (task, stop) = (rounds::task(&stage.cell, self.switches), stage.stop());
+        let (quota, stop) = (rounds::quota(&stage.cell, self.switches), stage.stop());
         stage.thread(cpu, [series.facts(facts)], move || {
             let scratch = Handoff::create(handoff.way(), handoff.processes());
             let rehearsed = scratch.map(|scratch| switch::rehearse_wait(&scratch, &mut recorder));
             move || {
-                let outcome = switch::wait(&handoff, &task, &stop, &mut recorder);
+                let outcome = switch::wait(&handoff, &quota, &stop, &mut recorder);
                 if let Some(error) = outcome.end.failure() {
                     bail!("the kernel refused the waiting task: {error}");
                 }

@@ -6,7 +6,7 @@ use latido_model::{
     cell::{Cell, Scheduling},
     units::Ns,
 };
-use latido_rt::wakeup::{self, Outcome, Schedule};
+use latido_rt::wakeup::{self, Schedule, Wakeups};
 use latido_sys::{
     clock::{self, Clock::Monotonic},
     signal,
@@ -51,7 +51,7 @@ Comparable with cyclictest(8) `-m -a -t -h`, without its silently skipped period
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wakeup {
+struct WakeupProbe {
     period: Ns,
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline: Option<Ns>,
@@ -61,7 +61,7 @@ struct Wakeup {
     cycles: u64,
 }
 
-const DEFAULTS: Wakeup = Wakeup {
+const DEFAULTS: WakeupProbe = WakeupProbe {
     period: Ns::from_millis(1),
     deadline: None,
     clock: SleepClock::Monotonic,
@@ -97,7 +97,7 @@ impl SleepClock {
     }
 }
 
-impl Probe for Wakeup {
+impl Probe for WakeupProbe {
     fn measurand(&self) -> Measurand {
         let latency = Quantity::time("latency", "Wake-up latency").each("wake-up").periodic();
         let after_overrun = Quantity::time("latency_after_overrun", "After a budget overrun").each("wake-up");
@@ -165,7 +165,7 @@ impl Probe for Wakeup {
 }
 
 /// What the stage wants to know of a periodic loop that is over.
-pub fn span(outcome: &Outcome) -> Result<Span> {
+pub fn span(outcome: &Wakeups) -> Result<Span> {
     match outcome.end.failure() {
         Some(error) => bail!("the kernel refused to sleep: {error}"),
         None => Ok(Span { first_slot_ns: outcome.first_slot_ns, ended_ns: outcome.ended_ns }),

@@ -1,6 +1,6 @@
 //! The largest samples of a measurement: a min-heap of fixed size, exact.
 
-use crate::{block::Sample, word::Word};
+use crate::{block::Sample, word::WordCell};
 use alloc::{boxed::Box, vec::Vec};
 
 /// How many samples are kept.
@@ -8,7 +8,7 @@ pub const CAPACITY: usize = 4096;
 
 /// Value and stamp.
 #[derive(Debug, Default)]
-struct Node(Word, Word);
+struct Node(WordCell, WordCell);
 
 impl Node {
     fn value(&self) -> i64 {
@@ -30,12 +30,12 @@ impl Node {
 #[derive(Debug)]
 pub(super) struct Largest {
     pairs: Box<[[Node; 2]]>,
-    held: Word,
+    held: WordCell,
 }
 
 impl Largest {
     pub fn new() -> Self {
-        Self { pairs: (0..=CAPACITY / 2).map(|_| Default::default()).collect(), held: Word::default() }
+        Self { pairs: (0..=CAPACITY / 2).map(|_| Default::default()).collect(), held: WordCell::default() }
     }
 
     /// The value that a sample must exceed to be kept; every sample is kept until there are [`CAPACITY`].

@@ -11,7 +11,7 @@ use crate::{
 use anyhow::{Result, bail};
 use latido_model::record::Skip;
 use latido_rt::{
-    mutex::{self, Batch, Each, QUANTITIES},
+    mutex::{self, CallBatch, Calls, QUANTITIES},
     rounds::{MANY, Monotonic},
 };
 use latido_sys::{
@@ -33,7 +33,7 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
     let kinds = possible(probe.kind, realtime, ceiling, stage)?;
     // Only a thread that has the policy can rehearse a ceiling.
     let realtime = realtime.filter(|_| kinds.contains(&MutexKind::Ceiling));
-    let task = rounds::task(&stage.cell, probe.calls);
+    let quota = rounds::quota(&stage.cell, probe.calls);
     let (count, cost_ps) = (probe.batch, rounds::cost_ps(stage));
     for cpu in stage.cpus() {
         let (mut channels, mut series) = (Vec::new(), Vec::new());
@@ -50,22 +50,22 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
         let of = |kind: &MutexKind| (kind.protocol(ceiling), *kind == MutexKind::Shared);
         match probe.timing {
             Timing::Each => {
-                let each = |(protocol, shared)| Ok(Each { mutex: Mutex::new(protocol, shared)?, time: Monotonic });
-                let mut kinds: Vec<Each> = kinds.iter().map(of).map(each).collect::<Result<_>>()?;
+                let each = |(protocol, shared)| Ok(Calls { mutex: Mutex::new(protocol, shared)?, time: Monotonic });
+                let mut kinds: Vec<Calls> = kinds.iter().map(of).map(each).collect::<Result<_>>()?;
                 stage.thread(cpu, series, move || {
                     rehearse(realtime, || mutex::rehearse_each(&mut kinds, &mut channels));
-                    move || rounds::span(mutex::run_each(&mut kinds, &task, &stop, &mut channels))
+                    move || rounds::span(mutex::run_each(&mut kinds, &quota, &stop, &mut channels))
                 });
             }
             Timing::Batch => {
                 let batch = |(protocol, shared)| {
                     let all = Mutexes::new(usize::try_from(count)?, protocol, shared)?;
-                    Ok(Batch { all, one: Mutex::new(protocol, shared)?, count, cost_ps, time: Monotonic })
+                    Ok(CallBatch { all, one: Mutex::new(protocol, shared)?, count, cost_ps, time: Monotonic })
                 };
-                let mut kinds: Vec<Batch> = kinds.iter().map(of).map(batch).collect::<Result<_>>()?;
+                let mut kinds: Vec<CallBatch> = kinds.iter().map(of).map(batch).collect::<Result<_>>()?;
                 stage.thread(cpu, series, move || {
                     rehearse(realtime, || mutex::rehearse_batch(&mut kinds, &mut channels));
-                    move || rounds::span(mutex::run_batch(&mut kinds, &task, &stop, &mut channels))
+                    move || rounds::span(mutex::run_batch(&mut kinds, &quota, &stop, &mut channels))
                 });
             }
         }
@@ -80,7 +80,7 @@ fn possible(
     ceiling: u8,
     stage: &mut Stage<'_>,
 ) -> Result<Vec<MutexKind>> {
-    let mut kinds = asked.each(super::Form::Calls);
+    let mut kinds = asked.each(super::MutexForm::Calls);
     if !kinds.contains(&MutexKind::Ceiling) {
         return Ok(kinds);
     }

@@ -1,13 +1,13 @@
 //! form=inversion: three threads, one CPU, one mutex.
 
-use super::{Form, MutexProbe};
+use super::{MutexForm, MutexProbe};
 use crate::measure::{Fact, Stage, rounds};
 use anyhow::{Result, bail, ensure};
 use latido_model::cell::{Cell, Scheduling};
 use latido_rt::{
     Snapshot,
-    inversion::{self, INVERTED, Scene, Script, UNCONFIRMED},
-    rounds::Task,
+    inversion::{self, INVERTED, InversionTimes, Scene, UNCONFIRMED},
+    rounds::Quota,
 };
 use latido_sys::{
     mutex::{Mutex, Protocol},
@@ -36,10 +36,10 @@ pub fn check(cell: &Cell) -> Result<()> {
 /// Measures on the cell's CPU.
 pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
     let [cpu] = stage.cpus()[..] else { bail!("form=inversion is about one CPU, not {}", stage.cpus().len()) };
-    let kinds = probe.kind.each(Form::Inversion);
+    let kinds = probe.kind.each(MutexForm::Inversion);
     let protocols: Vec<Protocol> = kinds.iter().map(|kind| kind.protocol(1)).collect();
-    let script = Script {
-        task: rounds::task(&stage.cell, probe.rounds),
+    let times = InversionTimes {
+        quota: rounds::quota(&stage.cell, probe.rounds),
         interval_ns: probe.interval.0,
         hold_ns: probe.hold.0,
         busy_ns: probe.busy.0,
@@ -68,14 +68,14 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
         let (scene, stop) = middle;
         move || {
             look(&scene);
-            rounds::span(inversion::middle(&scene, &stop, &script))
+            rounds::span(inversion::middle(&scene, &stop, &times))
         }
     });
     stage.thread_under(Some(lower(scheduling, 2)), cpu, [], move || {
         let (scene, stop) = low;
         move || {
             look(&scene);
-            rounds::span(inversion::low(&scene, &stop, &script))
+            rounds::span(inversion::low(&scene, &stop, &times))
         }
     });
     stage.run()
@@ -99,8 +99,8 @@ fn lower(scheduling: Scheduling, by: u8) -> Scheduling {
 /// resident. The order of its rounds does not matter.
 fn rehearse(protocols: &[Protocol]) -> Result<()> {
     let scene = scene(protocols)?;
-    let task = Task { rounds: 5, duration_ns: u64::MAX, warmup_ns: 100_000 };
-    let script = Script { task, interval_ns: 100_000, hold_ns: 100_000, busy_ns: 10_000 };
+    let quota = Quota { rounds: 5, duration_ns: u64::MAX, warmup_ns: 100_000 };
+    let times = InversionTimes { quota, interval_ns: 100_000, hold_ns: 100_000, busy_ns: 10_000 };
     let stop = AtomicBool::new(false);
     let mut recorders = Vec::new();
     for _ in protocols {
@@ -108,8 +108,8 @@ fn rehearse(protocols: &[Protocol]) -> Result<()> {
     }
     thread::scope(|scope| {
         scope.spawn(|| inversion::high(&scene, &stop, &mut recorders));
-        scope.spawn(|| inversion::middle(&scene, &stop, &script));
-        inversion::low(&scene, &stop, &script);
+        scope.spawn(|| inversion::middle(&scene, &stop, &times));
+        inversion::low(&scene, &stop, &times);
     });
     Ok(())
 }

@@ -10,8 +10,12 @@ use crate::{
 };
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{cell::Scheduling, record::ThreadEvidence};
-use latido_rt::switch::{self, End, Pace};
+use latido_rt::{
+    end::End,
+    switch::{self, Pace},
+};
 use latido_sys::{
+    Errno,
     handoff::{Handoff, Numbers, Way},
     memory,
     process::{self, Child as Manners},
@@ -51,7 +55,7 @@ pub struct Orders {
 
 /// The first line of its output.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Ready {
+struct PartnerReady {
     /// Why it did not get what it was to have.
     refused: Option<String>,
 }
@@ -80,7 +84,7 @@ pub fn run() -> Result<u8> {
     switch::rehearse_post(&scratch);
     let mut refused = None;
     prepared.go(Some(orders.scheduling), |why| refused = Some(format!("the posting process: {why}")));
-    say(&Ready { refused })?;
+    say(&PartnerReady { refused })?;
     ensure!(input.read_line(&mut String::new())? > 0, "the measuring process is gone");
     prepared.count();
     let pace = Pace { pause_ns: orders.pause_ns, interval_ns: orders.interval_ns };
@@ -90,7 +94,7 @@ pub fn run() -> Result<u8> {
 }
 
 /// Why the posting loop could not go on, if so.
-pub fn failure(end: End) -> Option<String> {
+pub fn failure(end: End<Errno>) -> Option<String> {
     end.failure().map(|error| format!("the kernel refused the posting task: {error}"))
 }
 
@@ -133,7 +137,7 @@ impl Partner {
         let mut partner = Self { child, input, output };
         serde_json::to_writer(&mut partner.input, orders)?;
         partner.input.write_all(b"\n")?;
-        let ready: Ready = hear(&mut partner.output).context("the posting process did not get ready")?;
+        let ready: PartnerReady = hear(&mut partner.output).context("the posting process did not get ready")?;
         Ok((partner, ready.refused))
     }
 

@@ -22,13 +22,13 @@ use std::{
 const LOOK: Duration = Duration::from_millis(200);
 
 /// What the main thread remembers between two looks.
-pub struct Watch {
+pub struct Lookout {
     armed_at: u64,
     checkpoint: Instant,
     phase: &'static str,
 }
 
-impl Watch {
+impl Lookout {
     /// Of threads that were let go then, on CLOCK_MONOTONIC in ns.
     pub fn since(armed_at: u64) -> Self {
         Self { armed_at, checkpoint: Instant::now(), phase: "" }
@@ -46,18 +46,18 @@ impl Watch {
 
 impl Stage<'_> {
     /// Progress, and once a minute a checkpoint.
-    pub(super) fn look(&mut self, watch: &mut Watch, series: &mut [Vec<OpenSeries>]) -> Result<()> {
+    pub(super) fn look(&mut self, lookout: &mut Lookout, series: &mut [Vec<OpenSeries>]) -> Result<()> {
         let elapsed =
-            Clock::Monotonic.now().saturating_sub(watch.armed_at).saturating_sub(self.cell.conditions.warmup.0);
-        watch.phase = if elapsed == 0 { "warm-up" } else { "measuring" };
+            Clock::Monotonic.now().saturating_sub(lookout.armed_at).saturating_sub(self.cell.conditions.warmup.0);
+        lookout.phase = if elapsed == 0 { "warm-up" } else { "measuring" };
         let mut progress = Progress {
-            phase: watch.phase.into(),
+            phase: lookout.phase.into(),
             elapsed_ns: elapsed,
             total_ns: if self.measurand.counts_samples { 0 } else { self.cell.conditions.duration.0 },
-            armed_at_ns: watch.armed_at,
+            armed_at_ns: lookout.armed_at,
             threads: Vec::new(),
         };
-        let mut due = watch.checkpoint.elapsed() >= crate::fault::checkpoint_every();
+        let mut due = lookout.checkpoint.elapsed() >= crate::fault::checkpoint_every();
         let mut parts = Vec::new();
         for (index, series) in series.iter_mut().flatten().enumerate() {
             let Some(snapshot) = series.reader.snapshot() else {
@@ -73,9 +73,9 @@ impl Stage<'_> {
         }
         self.reporter.progress(progress)?;
         if due && elapsed > 0 {
-            watch.checkpoint = Instant::now();
+            lookout.checkpoint = Instant::now();
             self.evidence.policy_refused = lock(&self.refused).clone();
-            let anchors = self.clocks.anchors(watch.armed_at + self.cell.conditions.warmup.0);
+            let anchors = self.clocks.anchors(lookout.armed_at + self.cell.conditions.warmup.0);
             self.reporter.record(self.record(Outcome::Checkpoint, elapsed, anchors), parts)?;
         }
         crate::fault::point("measure");
