@@ -13,7 +13,7 @@ mod stamps;
 use crate::{
     end::End,
     recorder::{Phase, Recorder},
-    rounds::{Quota, Refusal, Rounds},
+    rounds::{Course, Refusal, Rounds},
 };
 use alloc::boxed::Box;
 use conductor::Conductor;
@@ -33,7 +33,7 @@ pub const INVERTED: usize = 1;
 #[derive(Clone, Copy, Debug)]
 pub struct InversionTimes {
     /// How many rounds with each mutex, and for how long.
-    pub quota: Quota,
+    pub course: Course,
     /// From one round to the next, in ns; more when a round takes longer.
     pub interval_ns: u64,
     /// How long low stays in its critical section after waking middle, in ns.

@@ -1,7 +1,7 @@
 //! What mutex calls cost when nobody else wants the mutex: each call timed by itself, or many together.
 
 use crate::rounds::{
-    self, Channel, Monotonic, Pass, Passed, Quota, Refusal, Round, Rounds, Taken, Time, mean_ps, span,
+    self, Channel, Course, Monotonic, Pass, Passed, Refusal, Round, Rounds, Taken, Time, mean_ps, span,
 };
 use core::sync::atomic::AtomicBool;
 use latido_sys::{
@@ -18,7 +18,7 @@ const REHEARSED: u64 = (rounds::MANY as u64).saturating_mul(2);
 /// Something to lock: a mutex, or a row of them.
 pub trait Lockable {
     /// Proof that it is locked.
-    type Held<'a>
+    type Proof<'a>
     where
         Self: 'a;
 
@@ -26,38 +26,38 @@ pub trait Lockable {
     ///
     /// # Errors
     /// What the C library answers.
-    fn lock(&self) -> Result<Self::Held<'_>, Errno>;
+    fn lock(&self) -> Result<Self::Proof<'_>, Errno>;
 
     /// Locks it unless it is locked.
     ///
     /// # Errors
     /// What the C library answers.
-    fn try_lock(&self) -> Result<Self::Held<'_>, Errno>;
+    fn try_lock(&self) -> Result<Self::Proof<'_>, Errno>;
 
     /// Unlocks it.
     ///
     /// # Errors
     /// What the C library answers.
-    fn unlock(held: Self::Held<'_>) -> Result<(), Errno>;
+    fn unlock(held: Self::Proof<'_>) -> Result<(), Errno>;
 }
 
 macro_rules! of_the_c_library {
     ($($lock:ty, $held:ident);*) => {$(
         impl Lockable for $lock {
-            type Held<'a> = mutex::$held<'a>;
+            type Proof<'a> = mutex::$held<'a>;
 
             #[inline(always)]
-            fn lock(&self) -> Result<Self::Held<'_>, Errno> {
+            fn lock(&self) -> Result<Self::Proof<'_>, Errno> {
                 <$lock>::lock(self)
             }
 
             #[inline(always)]
-            fn try_lock(&self) -> Result<Self::Held<'_>, Errno> {
+            fn try_lock(&self) -> Result<Self::Proof<'_>, Errno> {
                 <$lock>::try_lock(self)
             }
 
             #[inline(always)]
-            fn unlock(held: Self::Held<'_>) -> Result<(), Errno> {
+            fn unlock(held: Self::Proof<'_>) -> Result<(), Errno> {
                 held.unlock()
             }
         }
@@ -131,18 +131,23 @@ impl<A: Lockable, L: Lockable, T: Time> Round<QUANTITIES> for CallBatch<A, L, T>
 }
 
 /// Runs the loop over the kinds, one channel each, call by call, until its end.
-pub fn run_each(kinds: &mut [Calls], quota: &Quota, stop: &AtomicBool, channels: &mut [Channel<QUANTITIES>]) -> Rounds {
-    rounds::drive(quota, channels, &Monotonic, |pass, channels| each(kinds, channels, pass, stop))
+pub fn run_each(
+    kinds: &mut [Calls],
+    course: &Course,
+    stop: &AtomicBool,
+    channels: &mut [Channel<QUANTITIES>],
+) -> Rounds {
+    rounds::drive(course, channels, &Monotonic, |pass, channels| each(kinds, channels, pass, stop))
 }
 
 /// Runs the loop over the kinds, one channel each, many calls together, until its end.
 pub fn run_batch(
     kinds: &mut [CallBatch],
-    quota: &Quota,
+    course: &Course,
     stop: &AtomicBool,
     channels: &mut [Channel<QUANTITIES>],
 ) -> Rounds {
-    rounds::drive(quota, channels, &Monotonic, |pass, channels| batch(kinds, channels, pass, stop))
+    rounds::drive(course, channels, &Monotonic, |pass, channels| batch(kinds, channels, pass, stop))
 }
 
 /// Runs every cold path of [`run_each`] once, then forgets what was recorded.

@@ -5,7 +5,7 @@
 
 use crate::{
     end::End,
-    rounds::{self, Channel, Monotonic, Pass, Passed, Quota, Refusal, Round, Rounds, Taken, Time, mean_ps, span},
+    rounds::{self, Channel, Course, Monotonic, Pass, Passed, Refusal, Round, Rounds, Taken, Time, mean_ps, span},
 };
 use core::sync::atomic::AtomicBool;
 use latido_sys::{
@@ -172,8 +172,8 @@ impl Changes {
     }
 
     /// Runs the loop until its end, and goes back to its own level.
-    pub fn run(&mut self, quota: &Quota, stop: &AtomicBool, channel: &mut Channel<3>) -> Rounds {
-        let outcome = rounds::drive(quota, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
+    pub fn run(&mut self, course: &Course, stop: &AtomicBool, channel: &mut Channel<3>) -> Rounds {
+        let outcome = rounds::drive(course, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
             each(core::slice::from_mut(self), channels, pass, stop)
         });
         restored(outcome, self.thread.restore())
@@ -195,8 +195,8 @@ impl ChangeBatch {
     }
 
     /// As [`Changes::run`].
-    pub fn run(&mut self, quota: &Quota, stop: &AtomicBool, channel: &mut Channel<2>) -> Rounds {
-        let outcome = rounds::drive(quota, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
+    pub fn run(&mut self, course: &Course, stop: &AtomicBool, channel: &mut Channel<2>) -> Rounds {
+        let outcome = rounds::drive(course, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
             batch(core::slice::from_mut(self), channels, pass, stop)
         });
         restored(outcome, self.thread.restore())

@@ -31,7 +31,7 @@ impl Time for Monotonic {
 
 /// What the loop is to do.
 #[derive(Clone, Copy, Debug)]
-pub struct Quota {
+pub struct Course {
     /// Rounds of each kind; `u64::MAX` for no such end.
     pub rounds: u64,
     /// How long to go on, in ns; `u64::MAX` for no such end. The rounds under way are finished.
@@ -217,14 +217,14 @@ pub(crate) fn sweep<const Q: usize>(
 
 /// Warm-up, a fresh start, and the rounds that count.
 pub(crate) fn drive<const Q: usize>(
-    quota: &Quota,
+    course: &Course,
     channels: &mut [Channel<Q>],
     time: &impl Time,
     mut run: impl FnMut(&Pass, &mut [Channel<Q>]) -> Passed,
 ) -> Rounds {
     enter(channels, Phase::WarmUp);
-    let rounds = if quota.warmup_ns > 0 { u64::MAX } else { 0 };
-    let warmup = Pass { rounds, until: time.now().saturating_add(quota.warmup_ns), heed_sample: false };
+    let rounds = if course.warmup_ns > 0 { u64::MAX } else { 0 };
+    let warmup = Pass { rounds, until: time.now().saturating_add(course.warmup_ns), heed_sample: false };
     let mut passed = run(&warmup, channels);
     for recorder in recorders(channels) {
         recorder.reset();
@@ -235,8 +235,8 @@ pub(crate) fn drive<const Q: usize>(
         recorder.enter(Phase::Counting);
     }
     if passed.end == End::Complete {
-        let until = first_ns.saturating_add(quota.duration_ns);
-        passed = run(&Pass { rounds: quota.rounds, until, heed_sample: true }, channels);
+        let until = first_ns.saturating_add(course.duration_ns);
+        passed = run(&Pass { rounds: course.rounds, until, heed_sample: true }, channels);
     } else {
         passed.rounds = 0;
     }

@@ -1,6 +1,6 @@
 //! How long a sleep of a given length is: clock_nanosleep for a time, and until a time.
 
-use crate::rounds::{self, Channel, Monotonic, Pass, Passed, Quota, Refusal, Round, Rounds, Taken, Time, span};
+use crate::rounds::{self, Channel, Course, Monotonic, Pass, Passed, Refusal, Round, Rounds, Taken, Time, span};
 use core::sync::atomic::AtomicBool;
 use latido_sys::{Errno, clock::Clock};
 
@@ -74,8 +74,8 @@ impl<S: Sleeper> Round<2> for Sleeps<S> {
 
 /// Runs the loop over the modes, one channel each, until its end. A sleep that a signal interrupts gives no sample and
 /// is counted ([`rounds::LEFT_OUT`]); then the stop flag is looked at.
-pub fn run(modes: &mut [Sleeps], quota: &Quota, stop: &AtomicBool, channels: &mut [Channel<2>]) -> Rounds {
-    rounds::drive(quota, channels, &Monotonic, |pass, channels| sleeping(modes, channels, pass, stop))
+pub fn run(modes: &mut [Sleeps], course: &Course, stop: &AtomicBool, channels: &mut [Channel<2>]) -> Rounds {
+    rounds::drive(course, channels, &Monotonic, |pass, channels| sleeping(modes, channels, pass, stop))
 }
 
 /// Runs every cold path once (some ms), then forgets what was recorded.

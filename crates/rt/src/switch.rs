@@ -10,7 +10,7 @@ mod machine;
 use crate::{
     end::End,
     recorder::{Phase, Recorder},
-    rounds::{Pass, Passed, Quota, Rounds},
+    rounds::{Course, Pass, Passed, Rounds},
 };
 use core::sync::atomic::{
     AtomicBool,
@@ -46,10 +46,10 @@ pub struct Pace {
 ///
 /// The stop flag is looked at before each wait and after each interruption by a signal. Rounds counted are samples,
 /// rounds not slept in and rounds interrupted together.
-pub fn wait(handoff: &Handoff, quota: &Quota, stop: &AtomicBool, recorder: &mut Recorder) -> Rounds<Errno> {
+pub fn wait(handoff: &Handoff, course: &Course, stop: &AtomicBool, recorder: &mut Recorder) -> Rounds<Errno> {
     drive(
         handoff.words(),
-        quota,
+        course,
         recorder,
         || Monotonic.now(),
         |pass, recorder| wait_by_way(handoff, pass, stop, recorder),
@@ -90,15 +90,15 @@ pub fn rehearse_post(scratch: &Handoff) {
 /// Warm-up, a fresh start, and the rounds that count.
 fn drive(
     words: &Words,
-    quota: &Quota,
+    course: &Course,
     recorder: &mut Recorder,
     now: impl Fn() -> u64,
     mut run: impl FnMut(&Pass, &mut Recorder) -> Passed<Errno>,
 ) -> Rounds<Errno> {
     recorder.enter(Phase::WarmUp);
     let mut passed = Passed { end: End::Complete, rounds: 0 };
-    if quota.warmup_ns > 0 {
-        let until = now().saturating_add(quota.warmup_ns);
+    if course.warmup_ns > 0 {
+        let until = now().saturating_add(course.warmup_ns);
         passed = run(&Pass { rounds: u64::MAX, until, heed_sample: false }, recorder);
         recorder.reset();
     }
@@ -106,8 +106,8 @@ fn drive(
     recorder.start_at(first_ns);
     recorder.enter(Phase::Counting);
     if passed.end == End::Complete {
-        let until = first_ns.saturating_add(quota.duration_ns);
-        passed = run(&Pass { rounds: quota.rounds, until, heed_sample: true }, recorder);
+        let until = first_ns.saturating_add(course.duration_ns);
+        passed = run(&Pass { rounds: course.rounds, until, heed_sample: true }, recorder);
     } else {
         passed.rounds = 0;
     }

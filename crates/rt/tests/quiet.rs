@@ -7,7 +7,7 @@ use latido_rt::{
     Reader, Recorder,
     end::End,
     gap, inversion, mutex, pendulum, priority, recorder,
-    rounds::{Channel, MANY, Monotonic, Quota},
+    rounds::{Channel, Course, MANY, Monotonic},
     sleep, wakeup,
 };
 use latido_sys::{
@@ -106,8 +106,8 @@ fn counts(readers: &mut [Reader]) -> Vec<u64> {
     readers.iter_mut().map(|reader| reader.snapshot().unwrap().plain.count).collect()
 }
 
-fn rounds(rounds: u64) -> Quota {
-    Quota { rounds, duration_ns: u64::MAX, warmup_ns: 100_000 }
+fn rounds(rounds: u64) -> Course {
+    Course { rounds, duration_ns: u64::MAX, warmup_ns: 100_000 }
 }
 
 const KINDS: [(Protocol, bool); 3] = [(Protocol::Normal, false), (Protocol::Inherit, false), (Protocol::Normal, true)];
@@ -190,8 +190,8 @@ fn the_loops_of_real_time_threads_are_quiet() {
 fn the_three_parts_of_an_inversion_are_quiet() {
     prepare();
     let times = |rounds| {
-        let quota = Quota { rounds, duration_ns: u64::MAX, warmup_ns: 5_000_000 };
-        inversion::InversionTimes { quota, interval_ns: 400_000, hold_ns: 20_000, busy_ns: 50_000 }
+        let course = Course { rounds, duration_ns: u64::MAX, warmup_ns: 5_000_000 };
+        inversion::InversionTimes { course, interval_ns: 400_000, hold_ns: 20_000, busy_ns: 50_000 }
     };
     // What one scene has made resident of the C library serves the next.
     play(times(5));

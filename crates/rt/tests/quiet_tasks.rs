@@ -7,7 +7,7 @@ use latido_rt::{
     compute::{self, Workspace},
     end::End,
     recorder,
-    rounds::Quota,
+    rounds::Course,
     switch::{self, Pace},
 };
 use latido_sys::handoff::{Handoff, Way};
@@ -43,10 +43,10 @@ fn both_ends_of_a_handoff_are_quiet() {
             let (mut recorder, reader) = recorder::new(&config()).unwrap();
             switch::rehearse_wait(&Handoff::create(way, processes).unwrap(), &mut recorder);
             gate.wait();
-            let quota = Quota { rounds: 500, duration_ns: u64::MAX, warmup_ns: 2_000_000 };
+            let course = Course { rounds: 500, duration_ns: u64::MAX, warmup_ns: 2_000_000 };
             let mut outcome = None;
             let cost = cost(|| {
-                outcome = Some(switch::wait(&handoff, &quota, &AtomicBool::new(false), &mut recorder));
+                outcome = Some(switch::wait(&handoff, &course, &AtomicBool::new(false), &mut recorder));
             });
             assert_eq!(cost, (0, 0), "allocations and page faults of the waiting task, {way:?}");
             assert_eq!(poster.join().unwrap(), ((0, 0), Some(End::Complete)), "of the posting task, {way:?}");

@@ -8,7 +8,7 @@ use latido_model::{
 };
 use latido_rt::{
     Config,
-    rounds::{Channel, Quota, Rounds},
+    rounds::{Channel, Course, Rounds},
 };
 use latido_sys::priority::Realtime;
 use serde::{Deserialize, Serialize};
@@ -54,8 +54,8 @@ pub fn cost_ps(stage: &Stage<'_>) -> u64 {
 }
 
 /// By a number of rounds or, where that is 0, by the cell's duration.
-pub fn quota(cell: &Cell, rounds: u64) -> Quota {
-    Quota {
+pub fn course(cell: &Cell, rounds: u64) -> Course {
+    Course {
         rounds: if rounds > 0 { rounds } else { u64::MAX },
         duration_ns: if rounds > 0 { u64::MAX } else { cell.conditions.duration.0 },
         warmup_ns: cell.conditions.warmup.0,

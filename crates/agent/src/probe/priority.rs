@@ -107,7 +107,7 @@ impl Probe for PriorityProbe {
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         let (policy, own, other) = self.levels(&stage.cell)?;
-        let quota = rounds::quota(&stage.cell, self.calls);
+        let course = rounds::course(&stage.cell, self.calls);
         let (count, cost_ps) = (self.batch, rounds::cost_ps(stage));
         let thread = move || Alternating::new(OwnThread { own: Own::thread(), policy }, own, other);
         for cpu in stage.cpus() {
@@ -118,7 +118,7 @@ impl Probe for PriorityProbe {
                     let (mut channel, series) = rounds::channel(stage, names, &[], MANY)?;
                     stage.thread(cpu, series, move || {
                         as_before(|| Changes::new(thread()).rehearse(&mut channel));
-                        move || rounds::span(Changes::new(thread()).run(&quota, &stop, &mut channel))
+                        move || rounds::span(Changes::new(thread()).run(&course, &stop, &mut channel))
                     });
                 }
                 Timing::Batch => {
@@ -127,7 +127,7 @@ impl Probe for PriorityProbe {
                     let batch = move || ChangeBatch::new(thread(), count, cost_ps);
                     stage.thread(cpu, series, move || {
                         as_before(|| batch().rehearse(&mut channel));
-                        move || rounds::span(batch().run(&quota, &stop, &mut channel))
+                        move || rounds::span(batch().run(&course, &stop, &mut channel))
                     });
                 }
             }

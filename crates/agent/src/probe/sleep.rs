@@ -85,7 +85,7 @@ impl Probe for SleepProbe {
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
-        let quota = rounds::quota(&stage.cell, self.sleeps);
+        let course = rounds::course(&stage.cell, self.sleeps);
         for cpu in stage.cpus() {
             let (mut modes, mut channels, mut series) = (Vec::new(), Vec::new(), Vec::new());
             for (label, mode) in self.mode.each() {
@@ -98,7 +98,7 @@ impl Probe for SleepProbe {
             let stop = stage.stop();
             stage.thread(cpu, series, move || {
                 sleep::rehearse(&mut channels);
-                move || rounds::span(sleep::run(&mut modes, &quota, &stop, &mut channels))
+                move || rounds::span(sleep::run(&mut modes, &course, &stop, &mut channels))
             });
         }
         stage.run()

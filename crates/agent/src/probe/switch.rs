@@ -153,12 +153,12 @@ impl SwitchProbe {
     /// The waiting task.
     fn wait(&self, stage: &mut Stage<'_>, cpu: u32, handoff: Arc<Handoff>) -> Result<()> {
         let (mut recorder, series) = stage.series("switch")?;
-        let (quota, stop) = (rounds::quota(&stage.cell, self.switches), stage.stop());
+        let (course, stop) = (rounds::course(&stage.cell, self.switches), stage.stop());
         stage.thread(cpu, [series.facts(facts)], move || {
             let scratch = Handoff::create(handoff.way(), handoff.processes());
             let rehearsed = scratch.map(|scratch| switch::rehearse_wait(&scratch, &mut recorder));
             move || {
-                let outcome = switch::wait(&handoff, &quota, &stop, &mut recorder);
+                let outcome = switch::wait(&handoff, &course, &stop, &mut recorder);
                 if let Some(error) = outcome.end.failure() {
                     bail!("the kernel refused the waiting task: {error}");
                 }

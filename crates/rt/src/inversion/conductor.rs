@@ -22,15 +22,15 @@ pub(super) struct Conductor<'a> {
 impl Conductor<'_> {
     #[inline(always)]
     pub fn conduct(&mut self) -> Result<End<Refusal>, Refusal> {
-        let (scene, quota) = (self.scene, &self.times.quota);
+        let (scene, course) = (self.scene, &self.times.course);
         while scene.ready.load(Acquire) < 2 {
             if !self.sleep(Monotonic.now().saturating_add(self.times.interval_ns))? {
                 return Ok(End::Stopped);
             }
         }
         self.due = Monotonic.now();
-        let warmup = if quota.warmup_ns > 0 { u64::MAX } else { 0 };
-        if !self.repeat(warmup, quota.warmup_ns)? {
+        let warmup = if course.warmup_ns > 0 { u64::MAX } else { 0 };
+        if !self.repeat(warmup, course.warmup_ns)? {
             return Ok(End::Stopped);
         }
         self.begin(FORGET);
@@ -39,7 +39,7 @@ impl Conductor<'_> {
             return Ok(End::Stopped);
         }
         self.rounds = 0;
-        let complete = self.repeat(quota.rounds, quota.duration_ns)?;
+        let complete = self.repeat(course.rounds, course.duration_ns)?;
         Ok(if complete { End::Complete } else { End::Stopped })
     }
 

@@ -80,8 +80,8 @@ struct Played {
 }
 
 fn times(rounds: u64) -> InversionTimes {
-    let quota = Quota { rounds, duration_ns: u64::MAX, warmup_ns: 3_000_000 };
-    InversionTimes { quota, interval_ns: 1_000_000, hold_ns: 50_000, busy_ns: 200_000 }
+    let course = Course { rounds, duration_ns: u64::MAX, warmup_ns: 3_000_000 };
+    InversionTimes { course, interval_ns: 1_000_000, hold_ns: 50_000, busy_ns: 200_000 }
 }
 
 /// Three threads on one CPU with these policies: high, middle, low.

@@ -43,7 +43,7 @@ impl Time for Fake {
 }
 
 impl Lockable for Fake {
-    type Held<'a> = Fake;
+    type Proof<'a> = Fake;
 
     fn lock(&self) -> Result<Fake, Errno> {
         self.spend(self.lock, true)
@@ -122,7 +122,7 @@ const KINDS: [(Protocol, bool); 3] = [(Protocol::Normal, false), (Protocol::Inhe
 /// The C library's mutexes, for real: every kind has as many samples as rounds, and none is negative.
 #[test]
 fn both_ways_of_timing_run_for_real() {
-    let task = Quota { rounds: 2_500, duration_ns: u64::MAX, warmup_ns: 200_000 };
+    let task = Course { rounds: 2_500, duration_ns: u64::MAX, warmup_ns: 200_000 };
     let stop = AtomicBool::new(false);
     let (mut channels, mut readers): (Vec<_>, Vec<_>) = KINDS.iter().map(|_| channel(MANY)).unzip();
     let mut kinds = KINDS.map(|(p, shared)| Calls { mutex: Mutex::new(p, shared).unwrap(), time: Monotonic });
@@ -135,7 +135,7 @@ fn both_ways_of_timing_run_for_real() {
         assert_eq!(snapshot.tallies[LEFT_OUT], 0);
     }
 
-    let task = Quota { rounds: 20, ..task };
+    let task = Course { rounds: 20, ..task };
     let (mut channels, mut readers): (Vec<_>, Vec<_>) = KINDS.iter().map(|_| channel(1)).unzip();
     let mut kinds = KINDS.map(|(p, shared)| CallBatch {
         all: Mutexes::new(50, p, shared).unwrap(),
@@ -160,7 +160,7 @@ fn a_busy_mutex_ends_the_loop() {
     let fake = fake(3, [5, 5, 5], 4 * 10 + 3);
     let (channel, mut readers) = channel(7);
     let mut channels = [channel];
-    let task = Quota { rounds: 100, duration_ns: u64::MAX, warmup_ns: 0 };
+    let task = Course { rounds: 100, duration_ns: u64::MAX, warmup_ns: 0 };
     let mut kinds = [Calls { mutex: fake.clone(), time: fake.clone() }];
     let outcome = rounds::drive(&task, &mut channels, &fake, |pass, channels| {
         rounds::sweep(&mut kinds, channels, pass, &AtomicBool::new(false))
@@ -180,7 +180,7 @@ fn a_reader_beside_the_loop_finds_it_at_rest() {
     let stop = AtomicBool::new(false);
     let (mut found, mut whole) = (0, true);
     std::thread::scope(|scope| {
-        let task = Quota { rounds: u64::MAX, duration_ns: 20_000_000_000, warmup_ns: 0 };
+        let task = Course { rounds: u64::MAX, duration_ns: 20_000_000_000, warmup_ns: 0 };
         let (kinds, channels, stop) = (&mut kinds, &mut channels, &stop);
         let looping = scope.spawn(move || run_each(kinds, &task, stop, channels));
         while found < 20 && !looping.is_finished() {

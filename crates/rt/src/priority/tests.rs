@@ -121,7 +121,7 @@ fn channel<const Q: usize>(capacity: usize) -> (Channel<Q>, Vec<crate::Reader>) 
 fn the_thread_has_its_own_priority_again_afterwards() {
     std::thread::spawn(|| {
         let thread = || Alternating::new(OwnThread { own: Own::thread(), policy: Realtime::Fifo }, 3, 2);
-        let task = Quota { rounds: 200, duration_ns: u64::MAX, warmup_ns: 100_000 };
+        let task = Course { rounds: 200, duration_ns: u64::MAX, warmup_ns: 100_000 };
         let stop = AtomicBool::new(false);
         let (mut channel, mut readers) = self::channel(16);
         let mut each = super::Changes::new(thread());
@@ -142,7 +142,7 @@ fn the_thread_has_its_own_priority_again_afterwards() {
         let (mut channel, mut readers) = self::channel(1);
         let mut batch = super::ChangeBatch::new(thread(), 7, 0);
         batch.rehearse(&mut channel);
-        let outcome = batch.run(&Quota { rounds: 21, ..task }, &stop, &mut channel);
+        let outcome = batch.run(&Course { rounds: 21, ..task }, &stop, &mut channel);
         assert_eq!((outcome.end, counts(&mut readers)), (End::Complete, [21; 2].to_vec()));
         assert_eq!(latido_sys::sched::policy(0), Ok(fifo));
     })

@@ -8,9 +8,9 @@ pub const CAPACITY: usize = 4096;
 
 /// Value and stamp.
 #[derive(Debug, Default)]
-struct Node(WordCell, WordCell);
+struct HeapNode(WordCell, WordCell);
 
-impl Node {
+impl HeapNode {
     fn value(&self) -> i64 {
         self.0.get() as i64
     }
@@ -29,7 +29,7 @@ impl Node {
 /// one bounds check serves both. Node 0 is not used, and the last node's absent sibling is larger than everything.
 #[derive(Debug)]
 pub(super) struct Largest {
-    pairs: Box<[[Node; 2]]>,
+    pairs: Box<[[HeapNode; 2]]>,
     held: WordCell,
 }
 
@@ -58,7 +58,7 @@ impl Largest {
         }
     }
 
-    fn node(&self, number: usize) -> Option<&Node> {
+    fn node(&self, number: usize) -> Option<&HeapNode> {
         let [left, right] = self.pairs.get(number / 2)?;
         Some(if number & 1 == 0 { left } else { right })
     }

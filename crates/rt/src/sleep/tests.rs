@@ -96,7 +96,7 @@ proptest! {
         let sleeping = |mode| Sleeps { sleeper: clock.clone(), mode, length_ns: LENGTH };
         let mut modes = [sleeping(SleepMode::Relative), sleeping(SleepMode::Absolute)];
         let (mut channels, mut readers): (Vec<_>, Vec<_>) = (0..2).map(|_| channel()).unzip();
-        let task = Quota { rounds: sleeps, duration_ns: u64::MAX, warmup_ns: 0 };
+        let task = Course { rounds: sleeps, duration_ns: u64::MAX, warmup_ns: 0 };
         let outcome = rounds::drive(&task, &mut channels, &clock, |pass, channels| {
             rounds::sweep(&mut modes, channels, pass, &clock.0.stop)
         });
@@ -144,7 +144,7 @@ fn both_modes_sleep_for_real() {
     rehearse(&mut channels);
     let mut modes =
         [SleepMode::Relative, SleepMode::Absolute].map(|mode| Sleeps { sleeper: Monotonic, mode, length_ns: 200_000 });
-    let task = Quota { rounds: 20, duration_ns: u64::MAX, warmup_ns: 1_000_000 };
+    let task = Course { rounds: 20, duration_ns: u64::MAX, warmup_ns: 1_000_000 };
     let outcome = run(&mut modes, &task, &AtomicBool::new(false), &mut channels);
     assert_eq!((outcome.end, outcome.rounds), (End::Complete, 20));
     for pair in &mut readers {

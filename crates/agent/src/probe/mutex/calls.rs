@@ -33,7 +33,7 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
     let kinds = possible(probe.kind, realtime, ceiling, stage)?;
     // Only a thread that has the policy can rehearse a ceiling.
     let realtime = realtime.filter(|_| kinds.contains(&MutexKind::Ceiling));
-    let quota = rounds::quota(&stage.cell, probe.calls);
+    let course = rounds::course(&stage.cell, probe.calls);
     let (count, cost_ps) = (probe.batch, rounds::cost_ps(stage));
     for cpu in stage.cpus() {
         let (mut channels, mut series) = (Vec::new(), Vec::new());
@@ -54,7 +54,7 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
                 let mut kinds: Vec<Calls> = kinds.iter().map(of).map(each).collect::<Result<_>>()?;
                 stage.thread(cpu, series, move || {
                     rehearse(realtime, || mutex::rehearse_each(&mut kinds, &mut channels));
-                    move || rounds::span(mutex::run_each(&mut kinds, &quota, &stop, &mut channels))
+                    move || rounds::span(mutex::run_each(&mut kinds, &course, &stop, &mut channels))
                 });
             }
             Timing::Batch => {
@@ -65,7 +65,7 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
                 let mut kinds: Vec<CallBatch> = kinds.iter().map(of).map(batch).collect::<Result<_>>()?;
                 stage.thread(cpu, series, move || {
                     rehearse(realtime, || mutex::rehearse_batch(&mut kinds, &mut channels));
-                    move || rounds::span(mutex::run_batch(&mut kinds, &quota, &stop, &mut channels))
+                    move || rounds::span(mutex::run_batch(&mut kinds, &course, &stop, &mut channels))
                 });
             }
         }

@@ -7,7 +7,7 @@ use latido_model::cell::{Cell, Scheduling};
 use latido_rt::{
     Snapshot,
     inversion::{self, INVERTED, InversionTimes, Scene, UNCONFIRMED},
-    rounds::Quota,
+    rounds::Course,
 };
 use latido_sys::{
     mutex::{Mutex, Protocol},
@@ -39,7 +39,7 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
     let kinds = probe.kind.each(MutexForm::Inversion);
     let protocols: Vec<Protocol> = kinds.iter().map(|kind| kind.protocol(1)).collect();
     let times = InversionTimes {
-        quota: rounds::quota(&stage.cell, probe.rounds),
+        course: rounds::course(&stage.cell, probe.rounds),
         interval_ns: probe.interval.0,
         hold_ns: probe.hold.0,
         busy_ns: probe.busy.0,
@@ -99,8 +99,8 @@ fn lower(scheduling: Scheduling, by: u8) -> Scheduling {
 /// resident. The order of its rounds does not matter.
 fn rehearse(protocols: &[Protocol]) -> Result<()> {
     let scene = scene(protocols)?;
-    let quota = Quota { rounds: 5, duration_ns: u64::MAX, warmup_ns: 100_000 };
-    let times = InversionTimes { quota, interval_ns: 100_000, hold_ns: 100_000, busy_ns: 10_000 };
+    let course = Course { rounds: 5, duration_ns: u64::MAX, warmup_ns: 100_000 };
+    let times = InversionTimes { course, interval_ns: 100_000, hold_ns: 100_000, busy_ns: 10_000 };
     let stop = AtomicBool::new(false);
     let mut recorders = Vec::new();
     for _ in protocols {
