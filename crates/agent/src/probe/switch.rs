@@ -43,7 +43,7 @@ Options:
   pause      across=other: how long the posting task lets the waiting one fall asleep after its announcement, before it
              posts; default 20us
 
-HandoffBy default the last allowed CPU is measured, with across=other the last two. fifo and rr need a priority of 2 at least.
+By default the last allowed CPU is measured, with across=other the last two. fifo and rr need a priority of 2 at least.
 Quantity: switch (ns). Facts: rounds, not_slept, interrupted.
 The measurement of the embedded-properties study (2014), there with switches=100000; comparable with ptsematest(8) and
 svsematest(8), which print whole microseconds.",
