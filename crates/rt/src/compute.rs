@@ -10,7 +10,7 @@ pub use inversion::{Singular, Workspace};
 
 use crate::{
     end::End,
-    recorder::{Phase, Recorder},
+    recorder::{Recorder, RecorderPhase},
 };
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use latido_sys::clock::{self, Clock::Monotonic};
@@ -133,8 +133,8 @@ fn drive(
     mut instances: impl FnMut(&mut Size) -> End<Wrong>,
 ) -> Instances {
     for size in sizes.iter_mut() {
-        size.elapsed.enter(Phase::WarmUp);
-        size.cpu.enter(Phase::WarmUp);
+        size.elapsed.enter(RecorderPhase::WarmUp);
+        size.cpu.enter(RecorderPhase::WarmUp);
     }
     if let Some(size) = sizes.first_mut() {
         let until = clocks.now().saturating_add(repetition.warmup_ns);
@@ -151,7 +151,7 @@ fn drive(
         let origin = *first_ns.get_or_insert(start);
         for recorder in [&mut size.elapsed, &mut size.cpu] {
             recorder.start_late(origin, start);
-            recorder.enter(Phase::Counting);
+            recorder.enter(RecorderPhase::Counting);
         }
         if end == End::Complete {
             end = instances(size);
@@ -159,7 +159,7 @@ fn drive(
         let now = clocks.now();
         for recorder in [&mut size.elapsed, &mut size.cpu] {
             recorder.finish(now);
-            recorder.enter(Phase::Ended);
+            recorder.enter(RecorderPhase::Ended);
         }
     }
     if matches!(end, End::Sample | End::Failed(_)) {

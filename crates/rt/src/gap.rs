@@ -7,7 +7,7 @@
 use crate::{
     block::Class,
     end::End,
-    recorder::{Phase, Recorder, SpinCounts},
+    recorder::{Recorder, RecorderPhase, SpinCounts},
     word::WordCell,
 };
 use core::{
@@ -124,12 +124,12 @@ fn warm_up_and_count(
     let warmup = BusyLoop { iterations: u64::MAX, duration_ns: task.warmup_ns, ..*task };
     let limits = Limits { classified_ns: CLASSIFIED_NS, heed_sample: false };
     let mut cycle = None;
-    recorder.enter(Phase::WarmUp);
+    recorder.enter(RecorderPhase::WarmUp);
     sweep(&warmup, limits, &mut cycle, recorder);
     recorder.reset();
-    recorder.enter(Phase::Counting);
+    recorder.enter(RecorderPhase::Counting);
     let outcome = sweep(task, Limits { heed_sample: true, ..limits }, &mut cycle, recorder);
-    recorder.enter(Phase::Ended);
+    recorder.enter(RecorderPhase::Ended);
     outcome
 }
 

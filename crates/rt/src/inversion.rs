@@ -12,7 +12,7 @@ mod stamps;
 
 use crate::{
     end::End,
-    recorder::{Phase, Recorder},
+    recorder::{Recorder, RecorderPhase},
     rounds::{Course, Refusal, Rounds},
 };
 use alloc::boxed::Box;
@@ -156,7 +156,7 @@ pub fn rehearse(recorders: &mut [Recorder]) {
 #[inline(never)]
 pub fn high(scene: &Scene, stop: &AtomicBool, recorders: &mut [Recorder]) -> Rounds {
     for recorder in recorders.iter_mut() {
-        recorder.enter(Phase::WarmUp);
+        recorder.enter(RecorderPhase::WarmUp);
     }
     let ended = waits(scene, stop, recorders);
     if ended.is_err() {
@@ -165,7 +165,7 @@ pub fn high(scene: &Scene, stop: &AtomicBool, recorders: &mut [Recorder]) -> Rou
     let outcome = scene.outcome(ended, scene.number.load(Relaxed));
     for recorder in recorders.iter_mut() {
         recorder.finish(outcome.ended_ns);
-        recorder.enter(Phase::Ended);
+        recorder.enter(RecorderPhase::Ended);
     }
     outcome
 }
@@ -217,7 +217,7 @@ fn forget(scene: &Scene, recorders: &mut [Recorder]) {
     let first = Monotonic.now();
     for recorder in recorders.iter_mut() {
         recorder.start_at(first);
-        recorder.enter(Phase::Counting);
+        recorder.enter(RecorderPhase::Counting);
     }
     scene.first_ns.store(first, Release);
 }

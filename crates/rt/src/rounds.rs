@@ -6,7 +6,7 @@
 
 use crate::{
     end::End,
-    recorder::{Phase, Recorder},
+    recorder::{Recorder, RecorderPhase},
 };
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -222,7 +222,7 @@ pub(crate) fn drive<const Q: usize>(
     time: &impl Time,
     mut run: impl FnMut(&Pass, &mut [Channel<Q>]) -> Passed,
 ) -> Rounds {
-    enter(channels, Phase::WarmUp);
+    enter(channels, RecorderPhase::WarmUp);
     let rounds = if course.warmup_ns > 0 { u64::MAX } else { 0 };
     let warmup = Pass { rounds, until: time.now().saturating_add(course.warmup_ns), heed_sample: false };
     let mut passed = run(&warmup, channels);
@@ -232,7 +232,7 @@ pub(crate) fn drive<const Q: usize>(
     let first_ns = time.now();
     for recorder in recorders(channels) {
         recorder.start_at(first_ns);
-        recorder.enter(Phase::Counting);
+        recorder.enter(RecorderPhase::Counting);
     }
     if passed.end == End::Complete {
         let until = first_ns.saturating_add(course.duration_ns);
@@ -243,7 +243,7 @@ pub(crate) fn drive<const Q: usize>(
     let ended_ns = time.now();
     for recorder in recorders(channels) {
         recorder.finish(ended_ns);
-        recorder.enter(Phase::Ended);
+        recorder.enter(RecorderPhase::Ended);
     }
     Rounds { end: passed.end, rounds: passed.rounds, first_ns, ended_ns }
 }
@@ -275,7 +275,7 @@ fn recorders<const Q: usize>(channels: &mut [Channel<Q>]) -> impl Iterator<Item 
     channels.iter_mut().flat_map(|channel| channel.recorders.iter_mut())
 }
 
-fn enter<const Q: usize>(channels: &mut [Channel<Q>], phase: Phase) {
+fn enter<const Q: usize>(channels: &mut [Channel<Q>], phase: RecorderPhase) {
     for recorder in recorders(channels) {
         recorder.enter(phase);
     }

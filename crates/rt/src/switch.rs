@@ -9,7 +9,7 @@ mod machine;
 
 use crate::{
     end::End,
-    recorder::{Phase, Recorder},
+    recorder::{Recorder, RecorderPhase},
     rounds::{Course, Pass, Passed, Rounds},
 };
 use core::sync::atomic::{
@@ -95,7 +95,7 @@ fn drive(
     now: impl Fn() -> u64,
     mut run: impl FnMut(&Pass, &mut Recorder) -> Passed<Errno>,
 ) -> Rounds<Errno> {
-    recorder.enter(Phase::WarmUp);
+    recorder.enter(RecorderPhase::WarmUp);
     let mut passed = Passed { end: End::Complete, rounds: 0 };
     if course.warmup_ns > 0 {
         let until = now().saturating_add(course.warmup_ns);
@@ -104,7 +104,7 @@ fn drive(
     }
     let first_ns = now();
     recorder.start_at(first_ns);
-    recorder.enter(Phase::Counting);
+    recorder.enter(RecorderPhase::Counting);
     if passed.end == End::Complete {
         let until = first_ns.saturating_add(course.duration_ns);
         passed = run(&Pass { rounds: course.rounds, until, heed_sample: true }, recorder);
@@ -114,7 +114,7 @@ fn drive(
     words.ended.0.store(1, Release);
     let ended_ns = now();
     recorder.finish(ended_ns);
-    recorder.enter(Phase::Ended);
+    recorder.enter(RecorderPhase::Ended);
     Rounds { end: passed.end, first_ns, ended_ns, rounds: passed.rounds }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::{
     end::End,
-    recorder::{Phase, Recorder, SlotCounts},
+    recorder::{Recorder, RecorderPhase, SlotCounts},
 };
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use latido_sys::{Errno, clock::Clock, signal};
@@ -180,7 +180,7 @@ pub(crate) fn drive(
         overruns: 0,
         heed_sample: false,
     };
-    recorder.enter(Phase::WarmUp);
+    recorder.enter(RecorderPhase::WarmUp);
     let mut passed = run(&warmup, recorder, overrun.as_deref_mut());
     for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
         recorder.reset();
@@ -191,7 +191,7 @@ pub(crate) fn drive(
     for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
         recorder.start_at(first);
     }
-    recorder.enter(Phase::Counting);
+    recorder.enter(RecorderPhase::Counting);
     let counted = Stretch { first, slots: schedule.slots, overruns: passed.overruns, heed_sample: true, ..warmup };
     if passed.end == End::Complete {
         passed = run(&counted, recorder, overrun.as_deref_mut());
@@ -201,7 +201,7 @@ pub(crate) fn drive(
     let ended_ns = now();
     for recorder in [Some(&mut *recorder), overrun].into_iter().flatten() {
         recorder.finish(ended_ns);
-        recorder.enter(Phase::Ended);
+        recorder.enter(RecorderPhase::Ended);
     }
     Wakeups { end: passed.end, first_slot_ns: first, ended_ns, elapsed: passed.elapsed, slots: recorder.slots() }
 }

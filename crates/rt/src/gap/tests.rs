@@ -232,7 +232,7 @@ fn a_snapshot_beside_the_busy_loop_adds_up() {
         while whole_ones < 40 {
             std::thread::sleep(std::time::Duration::from_millis(1));
             let Some(snapshot) = reader.snapshot() else { continue };
-            if snapshot.phase != Phase::Counting || snapshot.plain.count == before {
+            if snapshot.phase != RecorderPhase::Counting || snapshot.plain.count == before {
                 continue;
             }
             before = snapshot.plain.count;

@@ -28,7 +28,7 @@ pub struct SpinCounts {
 
 /// How far a measurement has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub enum RecorderPhase {
     /// Not started, or being rehearsed.
     #[default]
     Idle,
@@ -40,7 +40,7 @@ pub enum Phase {
     Ended,
 }
 
-impl Phase {
+impl RecorderPhase {
     pub(super) const fn of(number: u64) -> Self {
         match number {
             1 => Self::WarmUp,

@@ -22,7 +22,7 @@ mod tests;
 
 pub use config::{Config, ConfigError};
 pub use distribution::Distribution;
-pub use facts::{Phase, SlotCounts, SpinCounts};
+pub use facts::{RecorderPhase, SlotCounts, SpinCounts};
 pub use largest::CAPACITY as LARGEST;
 pub use reader::{Reader, Snapshot};
 pub use ring::SLOTS as RING;
@@ -121,7 +121,7 @@ impl Recorder {
     }
 
     /// Says how far the measurement has come; a reset goes back to idle.
-    pub(crate) fn enter(&mut self, phase: Phase) {
+    pub(crate) fn enter(&mut self, phase: RecorderPhase) {
         self.shared.phase.set(phase as u64);
     }
 

@@ -1,7 +1,7 @@
 //! The reading end: drains finished blocks and copies the state of one moment, while the measuring thread goes on.
 
 use super::{
-    Distribution, Phase, Recorder, SlotCounts, SpinCounts, TALLIES,
+    Distribution, Recorder, RecorderPhase, SlotCounts, SpinCounts, TALLIES,
     ring::RawBlock,
     shared::{Live, NO_MAX, NO_MIN, SharedMemory},
 };
@@ -15,8 +15,8 @@ use core::sync::atomic::{
 /// The state of a recorder at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// How far the measurement has come: before [`Phase::Counting`] nothing here counts.
-    pub phase: Phase,
+    /// How far the measurement has come: before [`RecorderPhase::Counting`] nothing here counts.
+    pub phase: RecorderPhase,
     /// The clock's reading that times are relative to: of a periodic loop its first slot. 0 for the busy loop.
     pub origin: u64,
     /// Raised by every reset.
@@ -100,8 +100,8 @@ impl Reader {
     }
 
     /// How far the measurement has come, without a copy of the rest.
-    pub fn phase(&self) -> Phase {
-        Phase::of(self.shared.phase.get())
+    pub fn phase(&self) -> RecorderPhase {
+        RecorderPhase::of(self.shared.phase.get())
     }
 
     /// The first samples in the order of time, as many as were asked for; `None` where none were. Whole once the loop
@@ -168,7 +168,7 @@ impl Reader {
             table.expand(&mut plain, &mut current);
         }
         Snapshot {
-            phase: Phase::of(shared.phase.get()),
+            phase: RecorderPhase::of(shared.phase.get()),
             origin: shared.origin.get(),
             generation: shared.generation.get(),
             plain,

@@ -73,7 +73,7 @@ pub(super) struct SharedMemory {
     pub preempted: WordCell,
     pub in_place: WordCell,
     pub backwards: WordCell,
-    /// The [`Phase`].
+    /// The [`RecorderPhase`].
     pub phase: WordCell,
     /// The clock's reading that times are relative to.
     pub origin: WordCell,

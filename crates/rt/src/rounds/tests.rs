@@ -131,7 +131,7 @@ proptest! {
         let outcome = world.outcome;
         for (((samples, left_out, made), read), blocks) in world.kinds.iter().zip(&world.read).zip(&world.blocks) {
             // A failed call, or a stop, in the warm-up leaves nothing that counts.
-            let counted = read[0].origin == outcome.first_ns && read[0].phase == Phase::Ended;
+            let counted = read[0].origin == outcome.first_ns && read[0].phase == RecorderPhase::Ended;
             prop_assert!(counted);
             let in_warmup = warmup && outcome.rounds == 0 && read[0].plain.count == 0 && read[0].tallies[LEFT_OUT] == 0;
             if !in_warmup {

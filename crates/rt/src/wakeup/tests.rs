@@ -247,7 +247,7 @@ fn every_clock_runs_the_loop() {
         assert_eq!(outcome.end, End::Complete);
         assert_eq!(outcome.slots.met + outcome.slots.late + outcome.slots.missed, 20);
         assert_eq!(snapshot.plain.count, outcome.slots.met + outcome.slots.late);
-        assert_eq!((snapshot.phase, snapshot.origin), (Phase::Ended, outcome.first_slot_ns));
+        assert_eq!((snapshot.phase, snapshot.origin), (RecorderPhase::Ended, outcome.first_slot_ns));
         if clock == Clock::Monotonic {
             assert!(snapshot.plain.min.unwrap() >= 0);
         }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use latido_model::{
     cell::Cell,
     machine::Machine,
-    protocol::{Progress, ThreadProgress},
+    protocol::{Phase, Progress, ThreadProgress},
     record::{self, Anchors, Outcome, Record},
     units::Ns,
 };
@@ -25,18 +25,18 @@ const LOOK: Duration = Duration::from_millis(200);
 pub struct Lookout {
     armed_at: u64,
     checkpoint: Instant,
-    phase: &'static str,
+    phase: Phase,
 }
 
 impl Lookout {
     /// Of threads that were let go then, on CLOCK_MONOTONIC in ns.
     pub fn since(armed_at: u64) -> Self {
-        Self { armed_at, checkpoint: Instant::now(), phase: "" }
+        Self { armed_at, checkpoint: Instant::now(), phase: Phase::WarmUp }
     }
 
     /// How long to wait: a look's time, shorter when the warm-up ends before, so that others learn of it.
     pub fn patience(&self, cell: &Cell) -> Duration {
-        if self.phase == "measuring" {
+        if self.phase == Phase::Measuring {
             return LOOK;
         }
         let until = self.armed_at.saturating_add(cell.conditions.warmup.0).saturating_add(1_000_000);
@@ -49,9 +49,9 @@ impl Stage<'_> {
     pub(super) fn look(&mut self, lookout: &mut Lookout, series: &mut [Vec<OpenSeries>]) -> Result<()> {
         let elapsed =
             Clock::Monotonic.now().saturating_sub(lookout.armed_at).saturating_sub(self.cell.conditions.warmup.0);
-        lookout.phase = if elapsed == 0 { "warm-up" } else { "measuring" };
+        lookout.phase = if elapsed == 0 { Phase::WarmUp } else { Phase::Measuring };
         let mut progress = Progress {
-            phase: lookout.phase.into(),
+            phase: lookout.phase,
             elapsed_ns: elapsed,
             total_ns: if self.measurand.counts_samples { 0 } else { self.cell.conditions.duration.0 },
             armed_at_ns: lookout.armed_at,
@@ -84,7 +84,7 @@ impl Stage<'_> {
 
     /// The record of a measurement that is over.
     pub(super) fn conclude(&mut self, series: Vec<Vec<OpenSeries>>, results: Vec<Finished>) -> Result<()> {
-        self.reporter.progress(Progress { phase: "finishing".into(), ..Progress::default() })?;
+        self.reporter.progress(Progress { phase: Phase::Finishing, ..Progress::default() })?;
         crate::fault::point("measure");
         self.evidence.policy_refused = lock(&self.refused).take();
         // A helper's times are of no interest: it was there before the first sample.
