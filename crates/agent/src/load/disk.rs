@@ -1,9 +1,11 @@
 //! `disk`: a file that has no name is written, synced and read again and again, or a device is read raw.
 
-use crate::loading::{
-    Launch, Load, Surroundings,
+use crate::{
+    loading::{
+        Launch, Load, Surroundings,
+        work::{self, Work},
+    },
     scratch::{filesystem, room},
-    work::{self, Work},
 };
 use anyhow::{Context, Result, ensure};
 use latido_model::{

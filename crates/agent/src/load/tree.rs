@@ -1,10 +1,11 @@
 //! `tree`: find and grep through a tree of C source, or through a directory that is there.
 
-use crate::loading::{
-    Launch, Load, Surroundings,
+use crate::{
+    loading::{
+        Launch, Load, Surroundings, source,
+        work::{self, Work, program},
+    },
     scratch::{Scratch, filesystem},
-    source,
-    work::{self, Work, program},
 };
 use anyhow::{Context, Result, ensure};
 use latido_model::registry::{self, Def};

@@ -1,6 +1,9 @@
 //! What a load says it did: cumulative counts, printed now and then, of which the record keeps the measured part.
 
-use super::{metrics, rates::Seconds};
+use super::{
+    metrics,
+    rates::{Counts, Seconds},
+};
 use latido_model::record::Rate;
 use latido_sys::clock::Clock::Monotonic;
 use std::{
@@ -9,9 +12,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
-
-/// Cumulative counts since the start of the load, by name. `elapsed_ns` is the load's own clock, for rates.
-pub type Counts = BTreeMap<String, i64>;
 
 /// How a line of counts begins; everything else that the program prints is its own business.
 const MARK: &str = "latido-load ";

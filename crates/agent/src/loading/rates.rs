@@ -1,8 +1,10 @@
 //! From what a load tells of itself to rates: their means, and the slowest and fastest of their seconds.
 
-use super::account::Counts;
 use latido_model::record::Rate;
 use std::collections::BTreeMap;
+
+/// Cumulative counts since the start of a load, by name. `elapsed_ns` is the load's own clock, for rates.
+pub type Counts = BTreeMap<String, i64>;
 
 /// The count that is the load's own clock, in ns.
 pub const ELAPSED: &str = "elapsed_ns";

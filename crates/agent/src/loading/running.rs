@@ -2,10 +2,14 @@
 
 use super::{
     Launch, Load, Surroundings,
-    account::{self, Account, Counts, Manner},
-    orphans, scratch,
+    account::{self, Account, Manner},
+    orphans,
+    rates::Counts,
 };
-use crate::journal::{self, Borrowed, Journal, MARK};
+use crate::{
+    journal::{self, Borrowed, Journal, MARK},
+    scratch,
+};
 use anyhow::{Context, Result};
 use latido_model::{
     cell::Item,

@@ -13,7 +13,7 @@ use crate::machine::door;
 use crate::{
     journal::{Journal, lock, pulse::Pulse},
     load::LOADS,
-    loading::{Surroundings, orphans, running::Running, scratch},
+    loading::{Surroundings, orphans, running::Running},
     machine::heat::{Heat, TooHot},
     measure::assignment::{Assignment, stay_on},
     supervise::{assign::assign, borrowed::Borrowed, child::Measuring, voice::Voice, watch::Watch},
@@ -133,7 +133,7 @@ impl Supervisor {
     fn cell(&mut self, cell: Cell, out: &Voice) -> Result<()> {
         let lock = lock::take("lock", &format!("cell of `{}`", cell.plan))?;
         let (mut journal, told) = Journal::open(&lock, None, self.pulse(out))?;
-        scratch::sweep();
+        crate::scratch::sweep();
         for message in told {
             out.send(Body::Error { message: format!("after an earlier crash: {message}") })?;
         }

@@ -16,13 +16,13 @@ use latido_model::{
         items::nothing,
         node::Keys,
         parse::{self, Overrides},
-        print::{bare, quote, value},
         scale,
         scheduling::POLICIES,
         shipped,
         source::{Place, Problem, Source},
     },
     suggest::nearest,
+    written::{bare, quote, value},
 };
 use std::{
     hash::{BuildHasher, Hasher},

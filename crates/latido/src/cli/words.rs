@@ -2,10 +2,8 @@
 
 use latido_model::{
     catalogue::List,
-    plan::{
-        print::{bare, quote, value},
-        ramp,
-    },
+    plan::ramp,
+    written::{bare, quote, value},
 };
 use toml::Value;
 

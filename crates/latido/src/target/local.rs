@@ -97,7 +97,7 @@ impl Session {
         }
         // The lock is free once the kernel has torn the agent down, which wait() has just told us.
         let told = journal::recover_now();
-        latido_agent::loading::scratch::sweep();
+        latido_agent::scratch::sweep();
         told.unwrap_or_else(|error| vec![format!("could not look for what was left: {error:#}")])
     }
 }

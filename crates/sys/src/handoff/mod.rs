@@ -1,12 +1,12 @@
 //! One task waits, another wakes it: through a semaphore, a futex, a pipe or an eventfd, within a process or between
 //! two.
 
-pub mod fd;
+mod fd;
 mod futex;
 mod semaphore;
 
 use crate::{
-    Errno,
+    Errno, descriptor,
     shared::{Shareable, Shared},
 };
 use fd::Descriptors;
@@ -106,10 +106,10 @@ impl Handoff {
     /// # Errors
     /// None that a correct kernel gives.
     pub fn inherit(&self) -> Result<Numbers, Errno> {
-        let memory = Some(fd::inherit(self.area.file())?);
+        let memory = Some(descriptor::inherit(self.area.file())?);
         let Some(descriptors) = &self.descriptors else { return Ok([memory, None, None]) };
         let [reading, writing] = descriptors.ends();
-        Ok([memory, Some(fd::inherit(reading)?), Some(fd::inherit(writing)?)])
+        Ok([memory, Some(descriptor::inherit(reading)?), Some(descriptor::inherit(writing)?)])
     }
 
     /// What the waiting task sleeps on.
