@@ -8,7 +8,7 @@ const CSV: &str = include_str!("../../../plans/studies/published.csv");
 
 /// One printed number.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Figure {
+pub struct PrintedNumber {
     /// The table, figure or board it stands in: tells apart what is printed twice of one system and quantity.
     pub table: String,
     /// The system, as the study calls it.
@@ -27,7 +27,7 @@ pub struct Figure {
     pub note: String,
 }
 
-impl Figure {
+impl PrintedNumber {
     /// The number in ns where it is a span of time.
     pub fn ns(&self) -> Option<f64> {
         let scale = match self.unit.as_str() {
@@ -42,7 +42,7 @@ impl Figure {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct CsvLine {
     study: String,
     table: String,
     system: String,
@@ -55,10 +55,10 @@ struct Line {
 }
 
 /// Every row with its study. A row that cannot be read is left out; a test reads them all.
-pub(crate) static ROWS: LazyLock<Vec<(String, Figure)>> = LazyLock::new(|| {
-    let rows = csv::Reader::from_reader(CSV.as_bytes()).into_deserialize::<Line>().flatten();
-    let split = |Line { study, table, system, load, quantity, stat, value, unit, note }| {
-        (study, Figure { table, system, load, quantity, stat, value, unit, note })
+pub(crate) static ROWS: LazyLock<Vec<(String, PrintedNumber)>> = LazyLock::new(|| {
+    let rows = csv::Reader::from_reader(CSV.as_bytes()).into_deserialize::<CsvLine>().flatten();
+    let split = |CsvLine { study, table, system, load, quantity, stat, value, unit, note }| {
+        (study, PrintedNumber { table, system, load, quantity, stat, value, unit, note })
     };
     rows.map(split).collect()
 });
@@ -75,7 +75,7 @@ pub fn studies() -> Vec<&'static str> {
 }
 
 /// The numbers of one study in the order in which it prints them; none for a name that is no study.
-pub fn study(name: &str) -> Vec<Figure> {
+pub fn study(name: &str) -> Vec<PrintedNumber> {
     ROWS.iter().filter(|(study, _)| study == name).map(|(_, figure)| figure.clone()).collect()
 }
 
@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn times_come_in_ns() {
-        let of = |unit: &str| Figure { unit: unit.into(), value: 2.5, ..study("scheduling-latency")[0].clone() }.ns();
+        let of =
+            |unit: &str| PrintedNumber { unit: unit.into(), value: 2.5, ..study("scheduling-latency")[0].clone() }.ns();
         assert_eq!([of("ns"), of("us"), of("ms")], [Some(2.5), Some(2_500.0), Some(2_500_000.0)]);
         assert_eq!([of("%"), of("samples")], [None, None]);
     }

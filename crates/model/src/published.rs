@@ -3,7 +3,7 @@
 use crate::{
     consistency,
     plan::{Filter, Plan},
-    printed::{Figure, study},
+    printed::{PrintedNumber, study},
 };
 
 /// What a study printed of one system and quantity, beside the measurements that it can be compared with.
@@ -40,7 +40,7 @@ pub fn columns(plan: &Plan) -> Vec<Column> {
     let mut columns = Vec::new();
     for (quantity, metric, of_quantity) in &published.quantities {
         for (system, of_system) in &published.systems {
-            let own: Vec<&Figure> =
+            let own: Vec<&PrintedNumber> =
                 figures.iter().filter(|figure| figure.system == *system && figure.quantity == *quantity).collect();
             for (name, figures) in tables(system, &own) {
                 // The quantity says more than the system: it may name another load, or another scheduling.
@@ -57,15 +57,15 @@ pub fn columns(plan: &Plan) -> Vec<Column> {
 }
 
 /// The figures of one system by table where a number of it is printed in several; together where not.
-fn tables<'a>(system: &str, figures: &[&'a Figure]) -> Vec<(String, Vec<&'a Figure>)> {
+fn tables<'a>(system: &str, figures: &[&'a PrintedNumber]) -> Vec<(String, Vec<&'a PrintedNumber>)> {
     if figures.is_empty() {
         return Vec::new();
     }
-    let twice = |one: &&&Figure| figures.iter().filter(|other| other.stat == one.stat).count() > 1;
+    let twice = |one: &&&PrintedNumber| figures.iter().filter(|other| other.stat == one.stat).count() > 1;
     if !figures.iter().any(|figure| twice(&figure)) {
         return vec![(system.into(), figures.to_vec())];
     }
-    let mut split: Vec<(String, Vec<&Figure>)> = Vec::new();
+    let mut split: Vec<(String, Vec<&PrintedNumber>)> = Vec::new();
     for figure in figures {
         let name = format!("{}, {system}", figure.table);
         match split.iter_mut().find(|(known, _)| *known == name) {
@@ -76,9 +76,10 @@ fn tables<'a>(system: &str, figures: &[&'a Figure]) -> Vec<(String, Vec<&'a Figu
     split
 }
 
-fn column(system: String, quantity: &str, metric: &str, figures: &[&Figure]) -> Column {
+fn column(system: String, quantity: &str, metric: &str, figures: &[&PrintedNumber]) -> Column {
     let of = |stat: &str| figures.iter().find(|figure| figure.stat == stat).and_then(|figure| figure.ns());
-    let known = |figure: &Figure| matches!(figure.stat.as_str(), "min" | "mean" | "max") && figure.ns().is_some();
+    let known =
+        |figure: &PrintedNumber| matches!(figure.stat.as_str(), "min" | "mean" | "max") && figure.ns().is_some();
     let others = figures.iter().filter(|figure| !known(figure));
     let mut notes: Vec<&str> =
         figures.iter().map(|figure| figure.note.as_str()).filter(|note| !note.is_empty()).collect();
@@ -124,7 +125,7 @@ mod tests {
         let mut found = Vec::new();
         for name in studies() {
             let figures = study(name);
-            let same = |a: &Figure, b: &Figure| {
+            let same = |a: &PrintedNumber, b: &PrintedNumber| {
                 (&a.table, &a.system, &a.load, &a.quantity) == (&b.table, &b.system, &b.load, &b.quantity)
             };
             for (at, first) in figures.iter().enumerate() {
@@ -132,10 +133,10 @@ mod tests {
                     continue;
                 }
                 let of = |stat: &str| {
-                    figures.iter().find(|figure| same(figure, first) && figure.stat == stat).and_then(Figure::ns)
+                    figures.iter().find(|figure| same(figure, first) && figure.stat == stat).and_then(PrintedNumber::ns)
                 };
                 if let Some(why) = consistency::disorder(of("min"), of("mean"), of("max")) {
-                    let Figure { table, system, load, quantity, .. } = first.clone();
+                    let PrintedNumber { table, system, load, quantity, .. } = first.clone();
                     found.push(Impossible { study: name.into(), table, system, load, quantity, why });
                 }
             }

@@ -169,20 +169,20 @@ mod tests {
     #[derive(Debug, Default, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     #[allow(dead_code, reason = "only ever read from TOML")]
-    struct Trial {
+    struct Everything {
         cpu: Option<u32>,
         samples: u64,
         share: f64,
         fork: bool,
         text: String,
         argv: Vec<String>,
-        mode: Mode,
+        mode: HoldOrAsIs,
         period: crate::units::Ns,
     }
 
     #[derive(Debug, Default, Deserialize)]
     #[serde(rename_all = "kebab-case")]
-    enum Mode {
+    enum HoldOrAsIs {
         #[default]
         Hold,
         AsIs,
@@ -215,7 +215,7 @@ mod tests {
                 "has no option `cpus` (did you mean `cpu`?); it has cpu, samples, share, fork, text, argv, mode, period",
             ),
         ] {
-            let error = options::<Trial>(text.parse().unwrap()).unwrap_err();
+            let error = options::<Everything>(text.parse().unwrap()).unwrap_err();
             assert_eq!(error.to_string(), sentence, "{text}");
             assert!(error.is::<Objection>());
         }

@@ -111,13 +111,13 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-    struct Words<const N: usize>([AtomicU64; N]);
+    struct Atomics<const N: usize>([AtomicU64; N]);
 
-    type Two = Words<2>;
-    type Three = Words<3>;
+    type Two = Atomics<2>;
+    type Three = Atomics<3>;
 
     // SAFETY: atomics, for which all bytes are valid.
-    unsafe impl<const N: usize> Shareable for Words<N> {}
+    unsafe impl<const N: usize> Shareable for Atomics<N> {}
 
     #[test]
     fn both_mappings_are_the_same_memory() {
