@@ -146,6 +146,31 @@ fn wanted(expected: &str, too_large: bool) -> Option<String> {
     Some(if too_large { format!("a whole number from 0 to {most}") } else { "a whole number from 0".into() })
 }
 
+/// As [`options`], with what the item has where nothing is given.
+///
+/// # Errors
+/// As [`options`].
+pub fn with_defaults<T>(table: toml::Table, defaults: T) -> Result<T>
+where
+    T: serde::Serialize + serde::de::DeserializeOwned,
+{
+    let mut whole = resolved(&defaults);
+    whole.extend(table);
+    options(whole)
+}
+
+/// An item that knows its options, as whatever can be written back to where it was read from does.
+pub trait Options {
+    /// Every option after defaults, for the record.
+    fn options(&self) -> toml::Table;
+}
+
+impl<T: serde::Serialize> Options for T {
+    fn options(&self) -> toml::Table {
+        resolved(self)
+    }
+}
+
 /// The options of a resolved item, after defaults, for the record.
 pub fn resolved<T: serde::Serialize>(options: &T) -> toml::Table {
     // Options are plain structs of strings, numbers and booleans: they always fit a table.
