@@ -334,7 +334,7 @@ mod tests {
     fn level(words: &[&str]) -> Result<String, String> {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         let mut script = Script::default();
-        script.level(words::tests::trial(), "load", "--load", &words).map_err(|usage| usage.to_string())?;
+        script.level(latido_model::catalogue::trial(), "load", "--load", &words).map_err(|usage| usage.to_string())?;
         Ok(script.toml.trim_end().into())
     }
 
