@@ -23,7 +23,7 @@ use std::{
 };
 
 fn parse(name: &str, text: &str) -> Result<Plan, Problem> {
-    plan::parse(name, text, CATALOGUE)
+    plan::parse::parse(name, text, CATALOGUE)
 }
 
 fn document(name: &str) -> String {
