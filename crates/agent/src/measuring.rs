@@ -37,22 +37,22 @@ pub fn run() -> Result<u8> {
         told.store(true, Ordering::Relaxed);
     });
     crate::fault::point("measure");
-    let mut reporter = Reporter::default();
-    let error = measure(&line, interrupted, &mut reporter).err().map(|error| format!("{error:#}"));
+    let assignment: Assignment = serde_json::from_str(&line).context("the assignment of the supervisor")?;
+    let mut reporter = Reporter::new(&assignment.spool);
+    let error = measure(assignment, interrupted, &mut reporter).err().map(|error| format!("{error:#}"));
     let failed = error.is_some();
     reporter.end(error)?;
     Ok(u8::from(failed))
 }
 
-fn measure(line: &str, interrupted: Arc<AtomicBool>, reporter: &mut Reporter) -> Result<()> {
-    let assignment: Assignment = serde_json::from_str(line).context("the assignment of the supervisor")?;
+fn measure(assignment: Assignment, interrupted: Arc<AtomicBool>, reporter: &mut Reporter) -> Result<()> {
     // Refused, its threads cannot enter either, and say so.
     if let Some(entry) = assignment.entries.first() {
         let _ = entry.approach();
     }
     stay_on(assignment.housekeeping.as_ref());
     let probe = registry::build("probe", probe::PROBES, &assignment.cell.probe)?;
-    let mut stage = Stage::new(assignment, interrupted, reporter);
+    let mut stage = Stage::new(assignment, probe.measurand(), interrupted, reporter);
     // A handler that does nothing: the signal interrupts a sleep, so that the loop looks at its stop flag.
     signal::interrupt_only(signal_hook::consts::SIGUSR1).context("cannot take over SIGUSR1")?;
     stage.evidence.memory_unlocked = memory::lock_on_fault().err().map(|error| error.to_string());
