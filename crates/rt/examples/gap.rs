@@ -1,4 +1,5 @@
 //! The busy loop alone, for callgrind and the benchmark: `gap ITERATIONS CPU PRIO` (priority 0: other).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 use latido_rt::{gap, recorder};
 use latido_sys::{memory, procfs::SchedStatFile, sched, tsc, usage};

@@ -56,10 +56,9 @@ fn timers(view: &MachineView) -> Answer {
     let off = |state: String| Answer::new(Severity::Unfit, state);
     if view.root.is_live() {
         // The kernel reports the tick as resolution while timers wait for it (hrtimer_get_res).
-        let resolution = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
-        return match (resolution.tv_sec, resolution.tv_nsec) {
-            (0, 1) => Answer::ok("on, resolution 1 ns"),
-            (s, ns) => off(format!("off: the clock's resolution is {} ns", s * 1_000_000_000 + ns))
+        return match Clock::Monotonic.resolution_ns() {
+            1 => Answer::ok("on, resolution 1 ns"),
+            ns => off(format!("off: the clock's resolution is {ns} ns"))
                 .advise("use a kernel built with CONFIG_HIGH_RES_TIMERS=y, booted without highres=off"),
         };
     }

@@ -1,4 +1,5 @@
 //! Plans as a whole: good ones mean what they say, bad ones are refused at the right line, printing loses nothing.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 use latido_agent::catalogue::Installed;
 use latido_model::{
