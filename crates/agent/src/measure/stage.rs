@@ -31,7 +31,7 @@ use std::{
 
 /// What a measuring thread says when its loop is over: from when to when it measured.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Span {
+pub struct Interval {
     /// The first counted slot, or the start of the loop, on CLOCK_MONOTONIC.
     pub first_slot_ns: u64,
     /// When the loop ended, on the same clock.
@@ -39,7 +39,7 @@ pub struct Span {
 }
 
 /// A loop that is ready to run on its thread.
-type Loop = Box<dyn FnOnce() -> Result<Span>>;
+type Loop = Box<dyn FnOnce() -> Result<Interval>>;
 
 /// A thread to be: what it does, and what can be read of it meanwhile.
 struct MeasuringThread {
@@ -56,7 +56,7 @@ pub type StandIns = Arc<Mutex<BTreeMap<u32, ThreadEvidence>>>;
 /// What a thread sends when it is over.
 struct Finished {
     thread: usize,
-    span: Result<Span>,
+    interval: Result<Interval>,
     evidence: ThreadEvidence,
 }
 
@@ -186,7 +186,7 @@ impl<'a> Stage<'a> {
     ///
     /// `rehearse` runs on the thread before its policy is set: it touches everything that the loop will touch, and
     /// returns the loop. What it allocates is the last that this thread may.
-    pub fn thread<L: FnOnce() -> Result<Span> + 'static>(
+    pub fn thread<L: FnOnce() -> Result<Interval> + 'static>(
         &mut self,
         cpu: impl Into<Option<u32>>,
         series: impl IntoIterator<Item = OpenSeries>,
@@ -196,7 +196,7 @@ impl<'a> Stage<'a> {
     }
 
     /// As [`Stage::thread`], under a policy of its own; `None` asks for none. Without series it is a helper.
-    pub fn thread_under<L: FnOnce() -> Result<Span> + 'static>(
+    pub fn thread_under<L: FnOnce() -> Result<Interval> + 'static>(
         &mut self,
         scheduling: Option<Scheduling>,
         cpu: impl Into<Option<u32>>,
@@ -239,10 +239,10 @@ impl<'a> Stage<'a> {
                 prepared.go(scheduling, |why| {
                     lock(&refused).get_or_insert(why);
                 });
-                let span = body();
+                let interval = body();
                 let evidence = prepared.finish();
                 // The main thread listens until all have sent.
-                let _ = sender.send(Finished { thread, span, evidence });
+                let _ = sender.send(Finished { thread, interval, evidence });
             };
             let name = cpu.map_or_else(|| format!("latido-{thread}"), |cpu| format!("latido/{cpu}"));
             let builder = thread::Builder::new().name(name).stack_size(threads::STACK);

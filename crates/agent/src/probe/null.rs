@@ -1,6 +1,6 @@
 //! `null`: made-up samples from the cell's seed. Needs no hardware, no permission and no time.
 
-use crate::measure::{Def, Measurand, Probe, Quantity, Span, Stage, with_defaults};
+use crate::measure::{Def, Interval, Measurand, Probe, Quantity, Stage, with_defaults};
 use anyhow::{Result, ensure};
 use latido_model::units::Ns;
 use latido_sys::clock::Clock::Monotonic;
@@ -82,7 +82,7 @@ impl Probe for NullProbe {
             recorder.close(probe.samples * STEP);
             hold(probe.hold.as_duration(), &stop);
             // As long as the made-up samples took: equal cells give equal records.
-            Ok(Span { first_slot_ns, ended_ns: first_slot_ns + probe.samples * STEP })
+            Ok(Interval { first_slot_ns, ended_ns: first_slot_ns + probe.samples * STEP })
         };
         stage.thread_under(None, None, [series], || body);
         stage.run()
