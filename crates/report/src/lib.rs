@@ -5,7 +5,6 @@
 pub mod chapter;
 pub mod characterisation;
 pub mod check;
-pub mod confidence;
 pub mod csv;
 pub mod figures;
 pub mod html;
@@ -25,6 +24,8 @@ pub mod scale;
 pub mod section;
 pub mod sentence;
 pub mod sheet;
+pub mod span;
+pub mod statistics;
 pub mod study;
 pub mod summary;
 pub mod table;

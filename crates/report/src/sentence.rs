@@ -1,10 +1,10 @@
 //! The sentence that decides: the worst sample, the limit, and what the number of samples supports.
 
 use crate::{
-    confidence,
     figures::axis::value_label,
     section::{Section, Series},
     sheet::percent,
+    statistics::confidence,
     words,
 };
 

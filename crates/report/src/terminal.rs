@@ -1,13 +1,13 @@
 //! A run as text: what to doubt first, then the table, the expectations and the verdict.
 
 use crate::{
-    confidence::exceedance,
     judge::{
         configuration::{Configurations, Pooled},
         headline::{is_judged, word},
         judgement::Judgement,
     },
     notes::{alarms, notes},
+    statistics::confidence::exceedance,
     table,
 };
 use latido_model::{
@@ -199,7 +199,7 @@ pub fn rescue(records: &[&Record], style: Style) -> String {
         lines.push(crate::judge::label::title(&record.cell));
         lines.extend(crate::terminal_show::threads(record, style));
         for series in &record.series {
-            let bands = series.headline().bands;
+            let bands = series.decisive().bands;
             let text = bands.iter().filter(|band| band.count > 0).map(|band| match band.upto {
                 Some(upto) => format!("to {}: {}", latido_model::units::human(upto), band.count),
                 None => format!("above: {}", band.count),

@@ -129,8 +129,8 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
 /// The figures of every thread, slots included: a table for each quantity, then what else the probe counted.
 pub(super) fn threads(record: &Record, style: Style) -> Vec<String> {
     let mut groups: Vec<Vec<&Series>> = Vec::new();
-    let sampled = |quantity: &str| record.series.iter().any(|one| one.quantity == quantity && one.headline().count > 0);
-    let nothing = record.series.iter().all(|one| one.headline().count == 0);
+    let sampled = |quantity: &str| record.series.iter().any(|one| one.quantity == quantity && one.decisive().count > 0);
+    let nothing = record.series.iter().all(|one| one.decisive().count == 0);
     // A thread without samples is told beside others that have some, a quantity without any is not.
     for one in record.series.iter().filter(|one| nothing || sampled(&one.quantity)) {
         let alike = |other: &&Series| (&other.quantity, &other.unit) == (&one.quantity, &one.unit);
@@ -145,7 +145,7 @@ pub(super) fn threads(record: &Record, style: Style) -> Vec<String> {
 
 fn quantity(series: &[&Series], style: Style) -> Vec<String> {
     let Some(first) = series.first() else { return Vec::new() };
-    let rows: Vec<Summary> = series.iter().map(|one| one.headline()).collect();
+    let rows: Vec<Summary> = series.iter().map(|one| one.decisive()).collect();
     let figures = table::figures(&rows, &first.unit);
     let name = first.quantity.replace('_', " ");
     let heading = figures.unit.map_or_else(|| name.clone(), |unit| format!("{name} ({unit})"));
