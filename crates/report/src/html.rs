@@ -12,8 +12,10 @@ use crate::{
     ReportInput,
     chapter::{Chapter, chapters},
     figures::{FIGURES, range_bar, style},
+    judge::phrase,
     latex, markdown,
     section::{SHOWN, Section, sections},
+    span::plain,
     study::{NotMeasured, StudyPart},
     summary, words,
 };
@@ -127,7 +129,7 @@ fn slot(row: usize) -> usize {
 
 fn headline(part: &crate::RunPart<'_>) -> Headline {
     let (sign, class, _) = cards::said(part.judgement.verdict);
-    Headline { sign, class, verdict: part.word.to_string(), text: words::micro(&part.judgement.headline) }
+    Headline { sign, class, verdict: part.word.to_string(), text: words::micro(&part.judgement.headline.sentence()) }
 }
 
 fn run<'a>(part: &crate::RunPart<'a>) -> RunView<'a> {
@@ -152,7 +154,7 @@ fn expectation(expectation: &crate::judge::judgement::ExpectJudgement) -> Expect
         sign,
         class,
         word,
-        detail: words::micro(&expectation.detail),
+        detail: words::micro(&plain(&phrase::decision(expectation.decision.as_ref()))),
     }
 }
 

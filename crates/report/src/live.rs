@@ -291,7 +291,15 @@ mod tests {
     static GAPS: LazyLock<Measurand> = LazyLock::new(|| sample::measurand(&GAP));
 
     fn view(progress: &Progress) -> View<'_> {
-        View { number: 2, cells: 4, label: "wakeup, busy", cell: &CELL, measurand: &LATENCY, after_ns: 30_000_000_000, progress }
+        View {
+            number: 2,
+            cells: 4,
+            label: "wakeup, busy",
+            cell: &CELL,
+            measurand: &LATENCY,
+            after_ns: 30_000_000_000,
+            progress,
+        }
     }
 
     fn gap(progress: &Progress) -> View<'_> {

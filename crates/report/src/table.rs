@@ -1,7 +1,7 @@
 //! Tables of text: columns that align and leave when the terminal is too narrow, a table for each quantity.
 
 use crate::{
-    judge::configuration::{Configuration, Pooled},
+    judge::{configuration::Configuration, repeat::Pooled},
     scale::{self, Unit},
     terminal::{Paint, Style, fit, paint},
     words,

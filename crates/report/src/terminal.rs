@@ -2,11 +2,14 @@
 
 use crate::{
     judge::{
-        configuration::{Configurations, Pooled},
-        headline::{is_judged, word},
+        configuration::Configurations,
+        decide::{is_judged, word},
         judgement::Judgement,
+        phrase,
+        repeat::Pooled,
     },
     notes::{alarms, notes},
+    span,
     statistics::confidence::exceedance,
     table,
 };
@@ -139,14 +142,19 @@ fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
     let mut lines = vec![paint(title, Paint::Dim, style)];
     for one in all {
         let label = format!("  {:<width$} ", one.word());
-        lines.extend(hang(&label, tone(one.verdict), &format!("{}: {}", one.sentence(), one.detail), style));
+        lines.extend(hang(
+            &label,
+            tone(one.verdict),
+            &format!("{}: {}", one.sentence(), span::plain(&phrase::decision(one.decision.as_ref()))),
+            style,
+        ));
     }
     lines
 }
 
 /// The last word: the verdict, the number that decides, and how much it supports.
 fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> Vec<String> {
-    let mut parts = vec![judgement.headline.clone()];
+    let mut parts = vec![judgement.headline.sentence()];
     if judgement.verdict == Verdict::Pass {
         parts.extend(support(found));
         parts.extend(match judgement.expectations.len() {
@@ -214,7 +222,12 @@ pub fn rescue(records: &[&Record], style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::{configuration, judge, judgement::ExpectJudgement};
+    use crate::judge::{
+        configuration,
+        judgement::ExpectJudgement,
+        measured::{Amount, Decision, Measured, Scale, Whose},
+        verdict::of_run,
+    };
     use latido_model::{
         record::Skip,
         sample::{Fixture, cell, probing, quiet, record, under, with_spike},
@@ -224,19 +237,17 @@ mod tests {
 
     fn printed(fixture: &Fixture) -> String {
         let found = configuration::configurations([&fixture.run], fixture).unwrap();
-        let mut judgement = judge::judge(&fixture.run, fixture);
-        for (text, verdict, detail) in [
-            ("wakeup.latency.p99.9 < 100us", Verdict::Pass, "wakeup, idle, CPU 1: 4.10 us (and 3 more)"),
-            ("gap.gap.max < 100us", Verdict::Inconclusive, "no series matches"),
+        let mut judgement = of_run(&fixture.run, fixture);
+        let amount = Ok(Amount { value: 4_100.0, scale: Scale::Time });
+        let measured = Measured::Single { whose: Whose::Cpu(1), amount, but: None };
+        let held = Decision { place: "wakeup, idle".into(), measured, alike: 3 };
+        for (text, verdict, decision) in [
+            ("wakeup.latency.p99.9 < 100us", Verdict::Pass, Some(held)),
+            ("gap.gap.max < 100us", Verdict::Inconclusive, None),
         ] {
-            judgement.expectations.push(ExpectJudgement {
-                text: text.into(),
-                claim: None,
-                of_study: false,
-                verdict,
-                detail: detail.into(),
-                each: Vec::new(),
-            });
+            let (claim, of_study, each) = (None, false, Vec::new());
+            let (text, condition) = (text.into(), text.into());
+            judgement.expectations.push(ExpectJudgement { text, condition, claim, of_study, verdict, decision, each });
         }
         summary(&fixture.run, &judgement, &found, PLAIN)
     }
@@ -279,9 +290,8 @@ mod tests {
     #[test]
     fn a_pass_says_what_it_supports() {
         let told = |fixture: &Fixture| {
-                let found = configuration::configurations([&fixture.run], fixture).unwrap();
-            verdict(&fixture.run, &judge::judge(&fixture.run, fixture), &found, Style { width: 400, color: false })
-                .join("\n")
+            let found = configuration::configurations([&fixture.run], fixture).unwrap();
+            verdict(&fixture.run, &of_run(&fixture.run, fixture), &found, Style { width: 400, color: false }).join("\n")
         };
         insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit of 100 us; 0 of 20000 above it: with 95 % confidence fewer than 1 in 6676");
         insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 us of 20 samples (latency, CPU 0), 98.0 us inside the limit of 100 us; none above it, but so few cannot say how rare one is: measure longer");

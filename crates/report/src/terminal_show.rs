@@ -3,9 +3,9 @@
 use crate::{
     judge::{
         configuration::Configurations,
+        finding::Grade,
         judgement::{CellJudgement, Judgement},
         label::title,
-        trust::Level,
     },
     rate,
     table::{self, Column},
@@ -51,7 +51,7 @@ fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<Stri
     let verdict = judged.verdict.to_string();
     let mut label = verdict.as_str();
     for reason in &judged.reasons {
-        lines.extend(hang(&format!("  {label}"), terminal::tone(judged.verdict), reason, style));
+        lines.extend(hang(&format!("  {label}"), terminal::tone(judged.verdict), &reason.sentence(), style));
         label = "and";
     }
     let Some(record) = cell.record() else { return lines };
@@ -59,11 +59,11 @@ fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<Stri
     lines.push(String::new());
     lines.extend(threads(record, style).into_iter().map(|line| format!("  {line}")));
     lines.push(String::new());
-    let wide = judged.findings.iter().map(|finding| mark(finding.level).0.len()).max().unwrap_or(0);
+    let wide = judged.findings.iter().map(|finding| mark(finding.grade).0.len()).max().unwrap_or(0);
     let name = judged.findings.iter().map(|finding| finding.check.len()).max().unwrap_or(0);
     for finding in &judged.findings {
-        let (mark, tone) = mark(finding.level);
-        lines.extend(hang(&format!("  {mark:<wide$}  {:<name$} ", finding.check), tone, &finding.text, style));
+        let (mark, tone) = mark(finding.grade);
+        lines.extend(hang(&format!("  {mark:<wide$}  {:<name$} ", finding.check), tone, &finding.text(), style));
     }
     for skip in &record.skipped {
         lines.extend(hang("  skipped", Paint::Warn, &format!("{}: {}", skip.what, skip.why), style));
@@ -71,13 +71,13 @@ fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<Stri
     lines
 }
 
-fn mark(level: Level) -> (&'static str, Paint) {
-    match level {
-        Level::Ok => ("ok", Paint::Good),
-        Level::Unknown => ("?", Paint::Dim),
-        Level::Note => ("note", Paint::Warn),
-        Level::Contaminated => ("CONTAMINATED", Paint::Bad),
-        Level::Invalid => ("INVALID", Paint::Bad),
+fn mark(grade: Grade) -> (&'static str, Paint) {
+    match grade {
+        Grade::Ok => ("ok", Paint::Good),
+        Grade::Unknown => ("?", Paint::Dim),
+        Grade::Note => ("note", Paint::Warn),
+        Grade::Contaminated => ("CONTAMINATED", Paint::Bad),
+        Grade::Invalid => ("INVALID", Paint::Bad),
     }
 }
 
@@ -217,7 +217,7 @@ fn item(item: &Item) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::{configuration, judge};
+    use crate::judge::{configuration, verdict};
     use latido_model::{
         record::{Change, LoadRecord, Skip, Slots, TuningRecord},
         run::CellState,
@@ -253,7 +253,7 @@ mod tests {
         record.series[0].facts.insert("own_ns".into(), 1_200);
         record.skipped.push(Skip { what: "deadline".into(), why: "pinned threads cannot have it".into() });
         let found = configuration::configurations([&fixture.run], &fixture).unwrap();
-        let judgement = judge::judge(&fixture.run, &fixture);
+        let judgement = verdict::of_run(&fixture.run, &fixture);
         let text = show(&fixture.run, &judgement, &found, Style { width: 80, color: false });
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         // The rows of the machine are the snapshot's own business: that each is there is enough.

@@ -102,7 +102,7 @@ pub(super) fn pinning(record: &Record, _: &Deciding) -> Judged {
         Some((times, cpu)) if times > 0 => {
             let cpu = Span::Where(format!("CPU {cpu}"));
             (Invalid, spans!["the thread of ", cpu, " left it ", Span::Count(times), " times"])
-        },
+        }
         Some(_) if pinned.iter().all(|thread| thread.migrations.is_some()) => ok("each thread stayed on its CPU"),
         _ => unknown(),
     }
@@ -188,9 +188,7 @@ pub(super) fn outcome(record: &Record, _: &Deciding) -> Judged {
     match &record.outcome {
         Outcome::Complete => (Ok, spans!["complete, ", measured]),
         Outcome::Interrupted => (Note, spans!["interrupted after ", measured]),
-        Outcome::Checkpoint => {
-            (Note, spans!["a checkpoint after ", measured, ": the cell was never finished"])
-        }
+        Outcome::Checkpoint => (Note, spans!["a checkpoint after ", measured, ": the cell was never finished"]),
         Outcome::Stopped { value_ns, at_ns, .. } => {
             (Note, spans!["stopped on a sample of ", Span::Time(*value_ns), " after ", Span::time(*at_ns)])
         }

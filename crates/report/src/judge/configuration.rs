@@ -8,6 +8,7 @@ use anyhow::Result;
 use latido_model::{
     cell::{Axis, Cell},
     machine::Machine,
+    quantity::Measurand,
     record::{LoadRecord, Record, TuningRecord},
     run::{Run, SeriesSource, StoredCell},
 };
@@ -19,6 +20,8 @@ pub struct Configuration {
     pub label: String,
     /// A cell of it; all agree but for boot, repeat and seed.
     pub cell: Cell,
+    /// What its probe measures.
+    pub measurand: Measurand,
     /// The machine of the first repeat.
     pub machine: Machine,
     /// The tunings of the first repeat as they were in force.
@@ -30,10 +33,11 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    fn new(record: &Record) -> Self {
+    fn new(record: &Record, measurand: &Measurand) -> Self {
         Self {
             label: String::new(),
             cell: record.cell.clone(),
+            measurand: measurand.clone(),
             machine: record.machine.clone(),
             tunings: record.tunings.clone(),
             repeats: Vec::new(),
@@ -82,7 +86,11 @@ impl Configuration {
     pub fn tracks(&self, pooled: &Pooled) -> impl Iterator<Item = (&Repeat, &Track)> {
         let alike = |one: &&RepeatQuantity| one.pooled.key() == pooled.key();
         self.repeats.iter().flat_map(move |repeat| {
-            repeat.quantities.iter().filter(alike).flat_map(move |one| one.tracks.iter().map(move |track| (repeat, track)))
+            repeat
+                .quantities
+                .iter()
+                .filter(alike)
+                .flat_map(move |one| one.tracks.iter().map(move |track| (repeat, track)))
         })
     }
 }
@@ -119,7 +127,7 @@ pub fn configurations<'a>(
         for cell in as_written(run) {
             let Some(record) = cell.record() else { continue };
             let at = found.all.iter().position(|known| same(known, record)).unwrap_or_else(|| {
-                found.all.push(Configuration::new(record));
+                found.all.push(Configuration::new(record, &cell.measurand));
                 found.all.len() - 1
             });
             let repeat = Repeat::of(&run.meta.id, cell, record, source, &mut found.problems)?;
@@ -156,6 +164,7 @@ fn same(known: &Configuration, record: &Record) -> bool {
 mod tests {
     use super::*;
     use latido_model::{
+        record::{Series, Slots},
         sample::{self, Fixture, cell, probing, quiet, under, with_spike},
     };
 

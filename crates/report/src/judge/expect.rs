@@ -13,7 +13,10 @@ use super::{
     reason::Reason,
 };
 use latido_model::{
-    plan::{Against, Expect, Filter, Op, Statistic, expect::{NS, is_of_series}},
+    plan::{
+        Against, Expect, Filter, Op, Statistic,
+        expect::{NS, is_of_series},
+    },
     record::{Record, Series},
     run::{CellState, Run, SeriesSource, StoredCell},
     verdict::Verdict,

@@ -53,7 +53,8 @@ pub(super) fn labels<T: Subject>(all: &[T]) -> Vec<String> {
         let Conditions { cpus, limit, .. } = &one.cell().conditions;
         // Different probes may measure different CPUs or have a limit each: that is no difference of its own.
         let cpus = if shared(all, |other| other.conditions.cpus.as_ref()) { String::new() } else { said_cpus(cpus) };
-        let limit = if shared(all, |other| other.conditions.limit.as_ref()) { String::new() } else { said_limit(limit) };
+        let limit =
+            if shared(all, |other| other.conditions.limit.as_ref()) { String::new() } else { said_limit(limit) };
         [vec![probe(one.cell(), all)], place(one, &every), vec![cpus, limit]].concat()
     };
     named(all.iter().map(|one| (row(one), first(one))).collect())

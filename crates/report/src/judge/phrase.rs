@@ -1,7 +1,7 @@
 //! Where verdicts become sentences: what decides a cell, an expectation or a run is phrased here and nowhere else.
 
 use super::{
-    headline::{DecidingCell, Conclusions, Ground, Expected, Headline, Standing},
+    headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Standing},
     measured::{Amount, But, Compared, Decision, Measured, Missing, Scale},
     reason::{Reason, Worst},
 };
@@ -33,7 +33,8 @@ impl Reason {
                     Some(above) => spans![Span::Count(*above), " of ", Span::Count(*count), " samples"],
                     None => spans!["samples"],
                 };
-                let limit = spans![" above the limit of ", Span::Time(*limit_ns), ", worst ", Span::Time(worst.value_ns)];
+                let limit =
+                    spans![" above the limit of ", Span::Time(*limit_ns), ", worst ", Span::Time(worst.value_ns)];
                 [many, limit, spans![" ("], whose(worst), spans![")"]].concat()
             }
             Self::Unread(why) => spans!["the largest samples could not be read: ", why.as_str()],
@@ -159,11 +160,8 @@ impl Headline {
 }
 
 fn conclusions(of: &Conclusions) -> Vec<Span> {
-    let counts = [
-        (of.reproduced, "reproduced"),
-        (of.not_reproduced, "not reproduced"),
-        (of.not_measured, "not measured"),
-    ];
+    let counts =
+        [(of.reproduced, "reproduced"), (of.not_reproduced, "not reproduced"), (of.not_measured, "not measured")];
     let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
     spans![format!("of {} conclusions {}", of.all, told.join(", "))]
 }

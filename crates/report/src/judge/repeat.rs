@@ -130,6 +130,14 @@ impl Repeat {
     }
 }
 
+#[cfg(test)]
+impl Repeat {
+    /// All threads of all quantities, to be changed.
+    pub(crate) fn tracks_mut(&mut self) -> impl Iterator<Item = &mut Track> {
+        self.quantities.iter_mut().flat_map(|one| &mut one.tracks)
+    }
+}
+
 /// One quantity's series before they are pooled.
 struct Part<'a> {
     first: &'a Series,

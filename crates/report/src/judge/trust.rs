@@ -289,7 +289,7 @@ mod tests {
             ("autogroup", |r| r.quality.autogroup = None),
         ] {
             let found = finding(name, change);
-            assert_eq!((found.grade, found.text.as_str()), (Unknown, "not measured"), "{name}");
+            assert_eq!((found.grade, found.text().as_str()), (Unknown, "not measured"), "{name}");
         }
     }
 

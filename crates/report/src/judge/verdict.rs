@@ -36,12 +36,8 @@ pub fn of_run(run: &Run, source: &dyn SeriesSource) -> Judgement {
 
 /// Judges one cell: can its record be true, is it what was asked for, does it keep its limit.
 pub fn of_cell(cell: &StoredCell, source: &dyn SeriesSource) -> CellJudgement {
-    let without = |verdict, reason| CellJudgement {
-        number: cell.number,
-        verdict,
-        reasons: vec![reason],
-        findings: Vec::new(),
-    };
+    let without =
+        |verdict, reason| CellJudgement { number: cell.number, verdict, reasons: vec![reason], findings: Vec::new() };
     match &cell.state {
         CellState::Pending => without(Verdict::Inconclusive, Reason::NotStarted),
         CellState::Open => without(Verdict::Inconclusive, Reason::NeverFinished),
