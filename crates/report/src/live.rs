@@ -5,7 +5,7 @@ mod pendulum;
 use crate::terminal::{Paint, Style, fit, paint};
 use latido_model::{
     cell::Cell,
-    protocol::{Progress, ThreadProgress},
+    protocol::{Phase, Progress, ThreadProgress},
     quantity::Measurand,
     units::{self, human},
 };
@@ -43,10 +43,10 @@ impl View<'_> {
     /// Time left of the whole run, in ns, as far as it is spent measuring; none where samples are counted instead.
     fn left(&self) -> Option<u64> {
         let (progress, cell) = (self.progress, self.cell);
-        let own = match progress.phase.as_str() {
-            "measuring" if progress.total_ns == 0 => return None,
-            "measuring" => progress.total_ns.saturating_sub(progress.elapsed_ns),
-            "finishing" => 0,
+        let own = match progress.phase {
+            Phase::Measuring if progress.total_ns == 0 => return None,
+            Phase::Measuring => progress.total_ns.saturating_sub(progress.elapsed_ns),
+            Phase::Finishing | Phase::Undoing | Phase::Sending => 0,
             _ => cell.conditions.duration.0.saturating_add(cell.conditions.warmup.0),
         };
         Some(own.saturating_add(self.after_ns))
@@ -63,7 +63,7 @@ pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
     let progress = view.progress;
     let mut lines = vec![paint(&fit(&head(view, style.width), style.width), Paint::Bold, style)];
     // What is shown during the warm-up is forgotten: figures of it would only seem to be results.
-    if progress.phase == "measuring" && !progress.threads.is_empty() {
+    if progress.phase == Phase::Measuring && !progress.threads.is_empty() {
         let all = progress.threads.len();
         // Beside the threads: head, header and spike, and a line on those that are not shown.
         let room = if all + 3 <= height { all } else { height.saturating_sub(4).max(1) };
@@ -118,8 +118,8 @@ pub fn start(view: View<'_>) -> String {
 fn head(view: View<'_>, width: usize) -> String {
     let progress = view.progress;
     let place = place(view);
-    let mut state = format!(", {}", progress.phase);
-    if progress.phase == "measuring" {
+    let mut state = format!(", {}", progress.phase.word());
+    if progress.phase == Phase::Measuring {
         state = format!("{state} {}", clock(progress.elapsed_ns));
         if progress.total_ns > 0 {
             state = format!("{state} of {}", clock(progress.total_ns));
@@ -280,7 +280,7 @@ mod tests {
 
     fn progress(threads: Vec<ThreadProgress>) -> Progress {
         let (elapsed_ns, total_ns) = (7_000_000_000, 15_000_000_000);
-        Progress { phase: "measuring".into(), elapsed_ns, total_ns, armed_at_ns: 1, threads }
+        Progress { phase: Phase::Measuring, elapsed_ns, total_ns, armed_at_ns: 1, threads }
     }
 
     /// `wakeup`, 10 s with a limit of 100 us.
@@ -331,10 +331,10 @@ mod tests {
 
     #[test]
     fn what_comes_before_measuring_is_shown_without_figures() {
-        let settling = Progress { phase: "settling".into(), ..Progress::default() };
+        let settling = Progress { phase: Phase::Settling, ..Progress::default() };
         insta::assert_snapshot!(frame(view(&settling), 24, PLAIN).join("\n"), @"cell 2 of 4: wakeup, busy, settling, 0:41 left in all");
         let mut warming = progress(vec![thread(0, 24_900)]);
-        (warming.phase, warming.elapsed_ns) = ("warm-up".into(), 0);
+        (warming.phase, warming.elapsed_ns) = (Phase::WarmUp, 0);
         insta::assert_snapshot!(frame(gap(&warming), 24, PLAIN).join("\n"), @"cell 4 of 4: gap, none, warm-up, 0:11 left");
     }
 
@@ -354,7 +354,7 @@ mod tests {
         let mut progress = progress(vec![thread(0, 24_900)]);
         progress.elapsed_ns = progress.total_ns + 1;
         assert!(head(gap(&progress), 80).ends_with(", 0:00 left"), "{}", head(gap(&progress), 80));
-        (progress.total_ns, progress.phase) = (0, "measuring".into());
+        (progress.total_ns, progress.phase) = (0, Phase::Measuring);
         assert!(!head(gap(&progress), 80).contains("left"), "samples are counted: nobody knows");
     }
 
