@@ -8,15 +8,7 @@ mod parts;
 mod settings;
 mod trust;
 
-use crate::{
-    ReportInput,
-    chapter::{Chapter, chapters},
-    figures::{FIGURES, range_bar, style},
-    latex, markdown,
-    section::{SHOWN, Section, sections},
-    study::{NotMeasured, StudyPart},
-    summary, words,
-};
+use crate::{ReportInput, figures::{FIGURES, range_bar, style}, formats::{latex, markdown}, study::{NotMeasured, StudyPart}, tables::summary, tree::{Chapter, SHOWN, Section, chapters, sections}, words};
 use anyhow::{Context, Result};
 use askama::Template;
 use cards::{Card, Cards};

@@ -6,11 +6,7 @@ use super::{
     svg::Drawing,
     thin::{Envelope, line_scale, range},
 };
-use crate::{
-    chapter::{Chapter, Row},
-    sheet::{Datum, Sheet},
-    words::{self, Unit},
-};
+use crate::tree::{Chapter, Datum, Head, Row, Sheet};
 
 /// The list entry.
 pub const FIGURE: Overview = Overview {
@@ -38,7 +34,7 @@ fn columns(chapter: &Chapter) -> usize {
 }
 
 /// Instance, from 1, and value.
-fn points<'s>(series: &'s crate::section::Series) -> impl Iterator<Item = (f64, f64)> + 's {
+fn points<'s>(series: &'s crate::tree::Series) -> impl Iterator<Item = (f64, f64)> + 's {
     values(series).zip(1u32..).map(|(value, i)| (f64::from(i), value as f64))
 }
 
@@ -97,19 +93,14 @@ fn table(chapter: &Chapter) -> Sheet {
             }
         }
     }
-    let unit = Unit::fitting(stored, typical.into_iter());
-    Sheet {
-        caption: format!("{} against instance {}", chapter.title(), unit.about()),
-        head: ["call", "system", "from instance", "to", "min", "max"].map(String::from).into(),
-        rows,
-        unit,
-    }
+    let head = ["call", "system", "from instance", "to", "min", "max"].map(Head::from).into();
+    Sheet::new(format!("{} against instance", chapter.title()), head, rows, stored, &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chapter::chapters, sample_calls, section::sections};
+    use crate::{sample::calls, tree::{chapters, sections}};
 
     #[test]
     fn a_panel_a_size_and_a_line_a_way_of_scheduling() {

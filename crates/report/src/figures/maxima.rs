@@ -6,12 +6,7 @@ use super::{
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Svg, fit, text_width},
 };
-use crate::{
-    chapter::{Chapter, Row},
-    section::{SHOWN, Section, Series},
-    sheet::{Datum, Sheet},
-    words::{self, Unit},
-};
+use crate::{tree::{Chapter, Datum, Head, Row, SHOWN, Section, Series, Sheet}, words};
 
 /// The list entry.
 pub const FIGURE: Overview = Overview {
@@ -132,9 +127,9 @@ fn draw(chapter: &Chapter) -> Drawing {
 }
 
 fn table(chapter: &Chapter) -> Sheet {
-    let mut head = vec!["call".to_owned()];
+    let mut head = vec![Head::from("call")];
     for system in &chapter.systems {
-        head.extend([format!("{system}: max"), "runs".into()]);
+        head.extend([format!("{system}: max").into(), "runs".into()]);
     }
     let row = |(row, _): (&Row, &Section)| {
         let mut cells = vec![Datum::Text(row.name.clone())];
@@ -145,19 +140,14 @@ fn table(chapter: &Chapter) -> Sheet {
         cells
     };
     let maxima = rows(chapter).flat_map(|(row, _)| row.series.iter().flatten()).filter_map(|s| s.max());
-    let unit = Unit::fitting("ns", maxima);
-    Sheet {
-        caption: format!("{}, maxima {}", chapter.title(), unit.about()),
-        head,
-        rows: rows(chapter).map(row).collect(),
-        unit,
-    }
+    let (typical, rows): (Vec<f64>, _) = (maxima.collect(), rows(chapter).map(row).collect());
+    Sheet::new(format!("{}, maxima", chapter.title()), head, rows, "ns", &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chapter::chapters, sample_calls, section::sections};
+    use crate::{sample::calls, tree::{chapters, sections}};
 
     #[test]
     fn every_call_of_every_system_has_its_bar() {

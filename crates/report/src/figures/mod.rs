@@ -18,14 +18,7 @@ pub mod svg;
 mod thin;
 pub mod timeline;
 
-use crate::{
-    ReportInput,
-    chapter::{Chapter, chapters},
-    characterisation::characterisation,
-    csv, latex, markdown,
-    section::{SHOWN, Section, sections},
-    sheet::Sheet,
-};
+use crate::{ReportInput, formats::{csv, latex, markdown}, tables::characterisation::characterisation, tree::{Chapter, SHOWN, Section, Sheet, chapters, sections}};
 use anyhow::{Context, Result};
 use std::{
     fs,

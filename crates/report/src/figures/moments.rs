@@ -2,19 +2,13 @@
 
 use super::{
     Overview,
-    axis::{Scale, trimmed},
+    axis::Scale,
     frame::Frame,
     ordered::{Grid, any, drawn, forms, instance_axis, longest, shown, values},
     svg::{Anchor, Drawing, Pen, Svg},
     thin::{line_scale, range},
 };
-use crate::{
-    chapter::{Chapter, Row},
-    section::{Section, Series},
-    sheet::{Datum, Sheet},
-    unit,
-    words::{self, Unit},
-};
+use crate::{tree::{Chapter, Datum, Head, Row, Section, Series, Sheet}, words::{self, Unit}};
 
 /// The list entry.
 pub const FIGURE: Overview = Overview {
@@ -129,14 +123,11 @@ fn curve(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
     svg.path("curve", &pen);
 }
 
-/// The axis of squares: `0.5 µs²`, in the square of the unit that suits the upper end, or each tick in that of its own
-/// where they are far apart.
+/// The axis of squares: `0.5 µs²`, in the square of the unit that suits its middle.
 fn variance_axis(svg: &mut Svg, frame: &Frame, scale: &Scale, section: &Section) {
-    let apart = scale.low > 0.0 && scale.high > scale.low * 1e3;
-    let label = |v: f64| {
-        let (name, per) = unit::of_tick(if apart { v } else { scale.high }.max(0.0).sqrt(), section.unit);
-        if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", trimmed(v / per / per)) }
-    };
+    let Unit { name, per } = Unit::at(scale.middle().max(0.0).sqrt(), section.unit);
+    let label =
+        |v: f64| if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", words::trimmed(v / per / per)) };
     let ticks: Vec<_> = scale.ticks(5).into_iter().map(|v| (scale.at(v), label(v))).collect();
     frame.ticks_y_axis(svg, &ticks);
 }
@@ -161,19 +152,15 @@ fn table(chapter: &Chapter) -> Sheet {
             }
         }
     }
-    let unit = Unit::fitting(stored, typical.into_iter());
-    Sheet {
-        caption: format!("{}, running mean and root of the running variance {}", chapter.title(), unit.about()),
-        head: ["call", "system", "instance", "mean", "sd (1/n)"].map(String::from).into(),
-        rows,
-        unit,
-    }
+    let title = format!("{}, running mean and root of the running variance", chapter.title());
+    let head = ["call", "system", "instance", "mean", "sd (1/n)"].map(Head::from).into();
+    Sheet::new(title, head, rows, stored, &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chapter::chapters, sample_calls, section::sections};
+    use crate::{sample::calls, tree::{chapters, sections}};
     use proptest::prelude::*;
 
     /// Mean and variance from exact integer sums.

@@ -5,10 +5,7 @@ use super::{
     frame::{Frame, WIDTH},
     svg::{Anchor, Svg, fit},
 };
-use crate::{
-    chapter::{Chapter, Row},
-    section::{SHOWN, Series},
-};
+use crate::tree::{Chapter, Row, SHOWN, Series};
 
 /// Whether anything of a chapter was kept in order, other than the pendulum's motion, which has a figure of its own.
 pub fn any(chapter: &Chapter) -> bool {

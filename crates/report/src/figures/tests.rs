@@ -1,7 +1,7 @@
 //! What holds of every figure, whatever was measured.
 
 use super::*;
-use crate::{sample, sample_calls};
+use crate::sample::{self, calls};
 use latido_model::record::Point;
 use proptest::prelude::*;
 

@@ -1,17 +1,6 @@
 //! The verdict cards: one per configuration and judged quantity, with the sentence that decides.
 
-use crate::{
-    ReportInput,
-    chapter::Chapter,
-    figures::axis::value_label,
-    judge::{
-        configuration::Configuration,
-        judgement::{CellJudgement, SeriesJudgement},
-        trust::Level,
-    },
-    section::{Section, Series},
-    sentence, words,
-};
+use crate::{ReportInput, html::sentence, judge::{configuration::Configuration, judgement::{CellJudgement, SeriesJudgement}, trust::Level}, tree::{Chapter, Section, Series}, words::{self, round_value}};
 use latido_model::verdict::Verdict;
 
 /// What one card says.
@@ -193,7 +182,7 @@ fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, b
     if judged.is_none() && !empty {
         why.push_str(" No limit was set and nothing was expected of it, so nothing is decided.");
     }
-    let limit = series.limit().map_or(String::new(), |l| format!(", limit {}", value_label(l, section.unit)));
+    let limit = series.limit().map_or(String::new(), |l| format!(", limit {}", round_value(l, section.unit)));
     let card = Card {
         question: format!("{}{limit}", section.title()),
         name: series.full_name.clone(),
@@ -248,12 +237,7 @@ fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Ver
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        chapter::chapters,
-        sample::{self, Judged},
-        sample_calls,
-        section::sections,
-    };
+    use crate::{sample::{self, Judged, calls}, tree::{chapters, sections}};
 
     fn of(configurations: &[crate::judge::configuration::Configuration], change: impl Fn(&mut ReportInput)) -> Cards {
         let judged = Judged::of(configurations);

@@ -1,15 +1,7 @@
 //! A chapter as the template reads it: the characterisation table, the figures over all calls, the details below.
 
 use super::parts::{LegendEntry, Picture, SectionView};
-use crate::{
-    ReportInput,
-    chapter::Chapter,
-    characterisation::{Characterisation, Entry, Line, characterisation},
-    figures::OVERVIEWS,
-    latex, markdown,
-    section::SHOWN,
-    words,
-};
+use crate::{ReportInput, figures::OVERVIEWS, formats::{latex, markdown}, tables::characterisation::{Characterisation, Entry, Line, characterisation}, tree::{Chapter, SHOWN}, words};
 
 /// A chapter.
 pub struct ChapterView {
@@ -140,7 +132,7 @@ impl TableView {
 }
 
 /// What a folded section says of itself: `2 systems, largest 88.0 µs (busy)`.
-pub fn told(section: &crate::section::Section) -> String {
+pub fn told(section: &crate::tree::Section) -> String {
     let largest = section.series.iter().filter_map(|s| Some((s.max()?, s))).max_by(|a, b| a.0.total_cmp(&b.0));
     match (largest, section.series.len()) {
         (None, _) => words::NOT_MEASURED.into(),

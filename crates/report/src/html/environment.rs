@@ -1,6 +1,6 @@
 //! The environment: what all configurations share, and what tells them apart.
 
-use crate::{judge::configuration::Configuration, rate, words::NOT_MEASURED};
+use crate::{judge::configuration::Configuration, words::{self, NOT_MEASURED}};
 use latido_model::cell::{Item, Level};
 
 /// The rows of the environment.

@@ -1,12 +1,6 @@
 //! The pieces of a section: tables, figures with their forms, the legend, spikes and slots.
 
-use crate::{
-    chapter::Chapter,
-    figures::{Figure, Overview, svg::Drawing},
-    section::{Section, Series},
-    sheet::{Datum, Sheet, percent},
-    words::{self, NOT_MEASURED},
-};
+use crate::{figures::{Figure, Overview, svg::Drawing}, tree::{Chapter, Datum, Section, Series, Sheet, percent}, words::{self, NOT_MEASURED}};
 
 /// A section as the template reads it.
 pub struct SectionView {

@@ -1,12 +1,7 @@
 //! What holds of every report.
 
 use super::*;
-use crate::{
-    judge::configuration::Configuration,
-    sample::{self, Judged},
-    sample_calls,
-    study::{Claim, PublishedColumn, PublishedRow},
-};
+use crate::{judge::configuration::Configuration, sample::{self, Judged, calls}, study::{Claim, PublishedColumn, PublishedRow}};
 
 fn report(configurations: &[Configuration]) -> String {
     render(&Judged::of(configurations).input(configurations)).unwrap()

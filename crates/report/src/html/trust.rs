@@ -1,11 +1,7 @@
 //! "Can these numbers be trusted?": the findings of all cells, grouped, the gravest first.
 
 use super::cards;
-use crate::{
-    ReportInput,
-    judge::trust::{Finding, Level},
-    words,
-};
+use crate::{ReportInput, judge::trust::{Finding, Level}, words};
 use latido_model::verdict::Verdict;
 use std::collections::BTreeSet;
 

@@ -1,9 +1,6 @@
 //! Made-up configurations of the probes with many quantities: calls timed one by one, series kept in order, a pendulum.
 
-use crate::{
-    judge::configuration::{Configuration, Pooled},
-    sample::{RUN, Recorder, cell, machine},
-};
+use crate::{judge::configuration::{Configuration, Pooled}, sample::{RUN, Recorder, cell, machine}};
 use latido_model::{
     cell::{Item, Scheduling},
     record::Point,

@@ -1,11 +1,6 @@
 //! Tables in LaTeX (with the booktabs package).
 
-use crate::{
-    judge::configuration::Configuration,
-    section,
-    sheet::{Datum, Sheet},
-    summary,
-};
+use crate::{judge::configuration::Configuration, section, tables::summary, tree::{Datum, Sheet}};
 
 /// The summary table of every quantity.
 pub fn summary(configurations: &[Configuration]) -> String {

@@ -1,6 +1,6 @@
 //! Tables in GitHub's Markdown.
 
-use crate::{judge::configuration::Configuration, section, sheet::Sheet, summary};
+use crate::{judge::configuration::Configuration, section, tables::summary, tree::Sheet};
 
 /// The summary table of every quantity.
 pub fn summary(configurations: &[Configuration]) -> String {

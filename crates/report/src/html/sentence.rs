@@ -1,12 +1,6 @@
 //! The sentence that decides: the worst sample, the limit, and what the number of samples supports.
 
-use crate::{
-    confidence,
-    figures::axis::value_label,
-    section::{Section, Series},
-    sheet::percent,
-    words,
-};
+use crate::{confidence, tree::{Section, Series, percent}, words::{self, round_value}};
 
 /// From this share on "one in" says too little: a half and a third would read alike.
 const OFTEN: f64 = 0.02;
@@ -22,7 +16,7 @@ pub fn deciding(section: &Section, series: &Series) -> String {
     let (Some(limit), Some(above)) = (series.limit(), series.pooled.above_limit) else {
         return format!("Worst of {samples}: {worst}.");
     };
-    let limit_text = value_label(limit, section.unit).replace(' ', "\u{a0}");
+    let limit_text = round_value(limit, section.unit).replace(' ', "\u{a0}");
     let Some((lower, upper)) = confidence::exceedance(above, n) else {
         return format!("Worst of {samples}: {worst}; {} above {limit_text}.", words::count(above));
     };
@@ -84,7 +78,7 @@ fn one_in(probability: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
 
     fn say(configuration: crate::judge::configuration::Configuration) -> String {
         let all = [configuration];

@@ -1,10 +1,7 @@
 //! Chapters: all that one probe measured, as rows of calls and columns of systems.
 
-use crate::{
-    judge::{configuration::Configuration, label},
-    section::{Section, Series},
-    words,
-};
+use super::section::{Section, Series};
+use crate::judge::{configuration::Configuration, label};
 use latido_model::cell::Cell;
 
 /// All sections of a probe.
@@ -49,7 +46,8 @@ pub fn chapters<'s, 'a>(sections: &'s [Section<'a>]) -> Vec<Chapter<'s, 'a>> {
 impl<'s, 'a> Chapter<'s, 'a> {
     /// The heading.
     pub fn title(&self) -> String {
-        words::chapter(self.probe)
+        let declared = self.sections.iter().flat_map(|section| &section.series).map(|s| &s.configuration.measurand.title);
+        declared.into_iter().find(|title| !title.is_empty()).map_or_else(|| self.probe.to_owned(), ToString::to_string)
     }
 
     /// Whether there is more than one call to compare: then a table opens the chapter.
@@ -67,10 +65,6 @@ impl<'s, 'a> Chapter<'s, 'a> {
         self.sections.get(row.section)
     }
 
-    /// The rows of a quantity.
-    pub fn rows_of(&self, quantity: &str) -> impl Iterator<Item = &Row<'s, 'a>> {
-        self.rows.iter().filter(move |row| self.section(row).is_some_and(|section| section.quantity == quantity))
-    }
 }
 
 /// How rows and columns are told apart, from the simplest on: the first that puts no two series into one place is taken.
@@ -136,7 +130,7 @@ fn place<'s, 'a>(sections: &'s [Section<'a>], way: Way) -> Option<(Vec<String>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample_calls, section::sections};
+    use crate::{sample::calls, tree::sections};
 
     fn names<'c>(chapter: &'c Chapter) -> Vec<&'c str> {
         chapter.rows.iter().map(|row| row.name.as_str()).collect()

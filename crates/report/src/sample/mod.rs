@@ -1,13 +1,6 @@
 //! Made-up configurations, seeded, for tests and for looking at a report without measuring.
 
-use crate::{
-    ReportInput, RunPart,
-    judge::{
-        configuration::{Configuration, Pooled, Track},
-        judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement},
-        trust::{Finding, Level as Trust},
-    },
-};
+use crate::{ReportInput, RunPart, judge::{configuration::{Configuration, Pooled, Track}, judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement}, trust::{Finding, Level as Trust}}};
 use hdrhistogram::Histogram;
 use latido_model::{
     cell::{Cell, Item, Level, Scheduling},

@@ -1,11 +1,6 @@
 //! The summary table of a section: one row per configuration.
 
-use crate::{
-    figures::axis::value_label,
-    section::{Section, Series},
-    sheet::{Datum, Sheet},
-    words::Unit,
-};
+use crate::{tree::{Datum, Section, Series, Sheet}, words::{Unit, round_value}};
 use latido_model::record::QUANTILES;
 
 /// The quantiles of the table: those of every summary without p90, which says little of a tail.
@@ -55,7 +50,7 @@ pub fn sheet(section: &Section) -> Sheet {
     if limits {
         head.push(match section.limits()[..] {
             [one] if section.series.iter().filter_map(Series::limit).all(|l| l == one) => {
-                format!("> {}", value_label(one, section.unit))
+                format!("> {}", round_value(one, section.unit))
             }
             _ => "> limit".into(),
         });
@@ -110,7 +105,7 @@ fn spread(sd: Option<f64>, count: u64) -> Datum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
 
     #[test]
     fn quantiles_read_as_percentiles() {

@@ -1,13 +1,6 @@
 //! The data embedded in a report: what the figures show, as compact JSON to download.
 
-use crate::{
-    ReportInput,
-    figures::{
-        points,
-        timeline::{end, timeline, usual},
-    },
-    section::{Section, Series},
-};
+use crate::{ReportInput, figures::{points, timeline::{end, timeline, usual}}, tree::{Section, Series}};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 

@@ -1,6 +1,13 @@
-//! Numbers and names as people read them in reports.
+//! How reports say things: numbers, units, names, rates and verdicts.
 
-pub use crate::unit::{Unit, value};
+mod rate;
+mod unit;
+mod verdict;
+
+pub use rate::{of_load, pooled};
+pub use unit::{Unit, Units, in_ns, round_value, value};
+pub use verdict::{Said, Tone, finding, verdict};
+
 use std::collections::BTreeMap;
 
 /// What is said of a figure that does not exist.
@@ -28,21 +35,6 @@ pub fn many(n: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", count(n))
 }
 
-/// A sentence written for terminals, in ASCII, with the sign for micro: `117 us` becomes `117 µs`.
-pub fn micro(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 4);
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once(" us") {
-        let number = before.ends_with(|c: char| c.is_ascii_digit());
-        let whole = !after.starts_with(|c: char| c.is_alphanumeric());
-        out.push_str(before);
-        out.push_str(if number && whole { "\u{a0}µs" } else { " us" });
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
 /// Four significant digits at most, grouped: `0.02`, `24.9`, `2 228`.
 pub fn plain(v: f64) -> String {
     let magnitude = v.abs();
@@ -57,6 +49,19 @@ pub fn plain(v: f64) -> String {
     let sign = if v < 0.0 && text.bytes().any(|b| matches!(b, b'1'..=b'9')) { "−" } else { "" };
     let point = if fraction.is_empty() { "" } else { "." };
     format!("{sign}{}{point}{fraction}", grouped(whole))
+}
+
+/// A round number without needless zeros: `0.001`, `20`, `10 000`.
+pub fn trimmed(v: f64) -> String {
+    let digits = if v == 0.0 { 0 } else { (1.0 - v.abs().log10().floor()).clamp(3.0, 12.0) as usize };
+    let text = format!("{v:.digits$}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    match text {
+        "-0" | "" => "0".into(),
+        _ if v >= 1e4 => count(v as u64),
+        _ if v < 0.0 => text.replacen('-', "−", 1),
+        _ => text.to_owned(),
+    }
 }
 
 /// A time since the start: `4.2 s`, `1:30.250`, `2:04:32.118`.
@@ -101,41 +106,6 @@ pub fn between(started: &str, finished: Option<&str>) -> String {
     }
 }
 
-/// The heading over all quantities of a probe.
-pub fn chapter(probe: &str) -> String {
-    match probe {
-        "wakeup" => "Wake-up latency".into(),
-        "gap" => "Gaps in a busy loop".into(),
-        "mutex" => "Mutex calls".into(),
-        "priority" => "Priority changes".into(),
-        "sleep" => "Sleeps".into(),
-        "switch" => "Task switches".into(),
-        "compute" => "Matrix inversion".into(),
-        "pendulum" => "Inverted pendulum".into(),
-        _ => capitalised(probe),
-    }
-}
-
-/// The heading over a quantity.
-pub fn title(probe: &str, quantity: &str) -> String {
-    match (probe, quantity) {
-        ("wakeup", "latency") => "Wake-up latency".into(),
-        ("wakeup", "latency_after_overrun") => "After a budget overrun".into(),
-        ("gap", "gap") => "Gaps in a busy loop".into(),
-        (_, "latency") => capitalised(&format!("{probe} latency")),
-        (a, b) if a == b => capitalised(a),
-        _ => capitalised(&format!("{probe}: {}", self::quantity(quantity))),
-    }
-}
-
-/// A quantity's name in a sentence: `lock`, `lock in batches`.
-pub fn quantity(name: &str) -> String {
-    match name.strip_suffix("_batch") {
-        Some(call) => format!("{} in batches", call.replace('_', " ")),
-        None => name.replace('_', " "),
-    }
-}
-
 /// What labels say: a word alone where it speaks for itself, else with its key; what is not so is left out: `normal,
 /// shared`, `size 64`.
 pub fn labels(labels: &BTreeMap<String, String>) -> String {
@@ -146,23 +116,6 @@ pub fn labels(labels: &BTreeMap<String, String>) -> String {
         (key, value) => Some(format!("{key} {value}")),
     };
     labels.iter().filter_map(say).collect::<Vec<_>>().join(", ")
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// What one sample of a probe is called; with an "s" it is many.
-pub fn noun(probe: &str) -> &'static str {
-    match probe {
-        "wakeup" => "wake-up",
-        "gap" => "reading",
-        "mutex" | "priority" => "call",
-        "sleep" => "sleep",
-        "compute" => "instance",
-        _ => "sample",
-    }
 }
 
 /// Words of a command as a shell reads them back.
@@ -189,17 +142,7 @@ mod tests {
         assert_eq!(plain(-2.345), "−2.35");
         assert_eq!(clock(272_118_000_000), "4:32.118");
         assert_eq!(roughly(1_200.0), "20\u{a0}min");
-        assert_eq!(title("switch", "latency"), "Switch latency");
-        assert_eq!(title("mutex", "lock_batch"), "Mutex: lock in batches");
-    }
-
-    #[test]
-    fn only_units_become_micro() {
-        assert_eq!(
-            micro("117 us of 1000000 us, it let us go 5 users"),
-            "117\u{a0}µs of 1000000\u{a0}µs, it let us go 5 users"
-        );
-        assert_eq!(micro("4 us"), "4\u{a0}µs");
+        assert_eq!([trimmed(0.001), trimmed(0.000_02), trimmed(20.0), trimmed(-1.5)], ["0.001", "0.00002", "20", "−1.5"]);
     }
 
     #[test]

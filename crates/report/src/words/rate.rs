@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// All rates of a load in words, or why there are none; nothing for a load that is nothing.
 pub fn of_load(load: &LoadRecord) -> String {
     match &load.unaccounted {
-        Some(why) => format!("{}: {why}", crate::words::NOT_MEASURED),
+        Some(why) => format!("{}: {why}", super::NOT_MEASURED),
         None => load.rates.iter().map(|(name, rate)| one(name, *rate)).collect::<Vec<_>>().join(", "),
     }
 }
@@ -32,14 +32,14 @@ pub fn pooled(loads: &[LoadRecord]) -> String {
             one(what, Rate { mean, slowest, fastest: None, over_ns: 0, whole_life })
         };
         let told: Vec<String> = match (rates.is_empty(), alike.iter().find_map(|load| load.unaccounted.as_ref())) {
-            (true, Some(why)) => vec![format!("{}, {why}", crate::words::NOT_MEASURED)],
+            (true, Some(why)) => vec![format!("{}, {why}", super::NOT_MEASURED)],
             _ => rates.iter().map(pool).collect(),
         };
         let missing = alike.iter().filter(|load| load.rates.is_empty()).count();
         let part = match missing {
             0 => String::new(),
             _ if missing == alike.len() => String::new(),
-            some => format!("; {some} of {} {}", alike.len(), crate::words::NOT_MEASURED),
+            some => format!("; {some} of {} {}", alike.len(), super::NOT_MEASURED),
         };
         format!("{name}: {}{part}", told.join(", "))
     };

@@ -1,14 +1,6 @@
 //! The characterisation table of a probe: rows are calls, columns systems, cells minimum, mean and maximum.
 
-use crate::{
-    ReportInput,
-    chapter::{Chapter, Row},
-    judge::label,
-    section::{Section, Series},
-    sheet::{Datum, Sheet},
-    unit::{Unit, in_ns},
-    words::{self, NOT_MEASURED},
-};
+use crate::{ReportInput, judge::label, tree::{Chapter, Datum, Row, Section, Series, Sheet}, words::{self, NOT_MEASURED, Unit, in_ns}};
 
 /// The table, the one source of its HTML, LaTeX, Markdown and CSV.
 #[derive(Debug)]

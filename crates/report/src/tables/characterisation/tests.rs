@@ -1,16 +1,7 @@
 //! The table in every format, and that nothing unmeasured looks measured.
 
 use super::*;
-use crate::{
-    chapter::chapters,
-    csv,
-    judge::configuration::Configuration,
-    latex, markdown,
-    sample::Judged,
-    sample_calls,
-    section::sections,
-    study::{NotMeasured, PublishedColumn, PublishedRow},
-};
+use crate::{formats::{csv, latex, markdown}, judge::configuration::Configuration, sample::{Judged, calls}, study::{NotMeasured, PublishedColumn, PublishedRow}, tree::{chapters, sections}};
 
 /// The table of the first chapter of these configurations.
 fn table(all: &[Configuration], change: impl Fn(&mut ReportInput)) -> Option<Characterisation> {

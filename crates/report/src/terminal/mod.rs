@@ -1,15 +1,6 @@
 //! A run as text: what to doubt first, then the table, the expectations and the verdict.
 
-use crate::{
-    confidence::exceedance,
-    judge::{
-        configuration::{Configurations, Pooled},
-        headline::{is_judged, word},
-        judgement::Judgement,
-    },
-    notes::{alarms, notes},
-    table,
-};
+use crate::{confidence::exceedance, judge::{configuration::{Configurations, Pooled}, headline::{is_judged, word}, judgement::Judgement}, terminal::{notes::{alarms, notes}, table}};
 use latido_model::{
     record::Record,
     run::{Run, StoredCell},
@@ -197,7 +188,7 @@ pub fn rescue(records: &[&Record], style: Style) -> String {
     let mut lines = Vec::new();
     for record in records {
         lines.push(crate::judge::label::title(&record.cell));
-        lines.extend(crate::terminal_show::threads(record, style));
+        lines.extend(crate::terminal::show::threads(record, style));
         for series in &record.series {
             let bands = series.headline().bands;
             let text = bands.iter().filter(|band| band.count > 0).map(|band| match band.upto {

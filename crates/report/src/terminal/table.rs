@@ -1,11 +1,6 @@
 //! Tables of text: columns that align and leave when the terminal is too narrow, a table for each quantity.
 
-use crate::{
-    judge::configuration::{Configuration, Pooled},
-    scale::{self, Unit},
-    terminal::{Paint, Style, fit, paint},
-    words,
-};
+use crate::{judge::configuration::{Configuration, Pooled}, scale::{self, Unit}, terminal::{Paint, Style, fit, paint}, words};
 use latido_model::record::Summary;
 use std::collections::BTreeSet;
 

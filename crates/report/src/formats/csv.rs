@@ -1,6 +1,6 @@
 //! Summaries and figures as CSV (RFC 4180): integer ns, no grouping, empty where nothing was measured.
 
-use crate::{judge::configuration::Configuration, section, sheet::Sheet};
+use crate::{judge::configuration::Configuration, section, tree::Sheet};
 use anyhow::{Context, Result};
 use latido_model::record::QUANTILES;
 
@@ -10,7 +10,7 @@ use latido_model::record::QUANTILES;
 /// None that these inputs can cause; the writer's own are passed on.
 pub fn summary(configurations: &[Configuration]) -> Result<String> {
     let mut head = vec!["configuration", "probe", "quantity", "labels", "unit", "count", "min"];
-    let names: Vec<String> = QUANTILES.iter().map(|(key, _)| crate::summary::quantile_name(key)).collect();
+    let names: Vec<String> = QUANTILES.iter().map(|(key, _)| crate::tables::summary::quantile_name(key)).collect();
     head.extend(names.iter().map(String::as_str));
     head.extend(["max", "mean", "sd", "limit", "above_limit", "met", "late", "missed", "elapsed_ns"]);
     head.extend(["plain_count", "plain_max"]);
@@ -46,7 +46,7 @@ pub fn summary(configurations: &[Configuration]) -> Result<String> {
 /// # Errors
 /// As [`summary`].
 pub fn sheet(sheet: &Sheet) -> Result<String> {
-    let rows = sheet.rows.iter().map(|row| row.iter().map(crate::sheet::Datum::raw).collect());
+    let rows = sheet.rows.iter().map(|row| row.iter().map(crate::tree::Datum::raw).collect());
     write(&sheet.head.iter().map(String::as_str).collect::<Vec<_>>(), rows)
 }
 

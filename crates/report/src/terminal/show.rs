@@ -1,16 +1,6 @@
 //! `latido show`: everything about a stored run, as text.
 
-use crate::{
-    judge::{
-        configuration::Configurations,
-        judgement::{CellJudgement, Judgement},
-        label::title,
-        trust::Level,
-    },
-    rate,
-    table::{self, Column},
-    terminal::{self, Paint, Style, hang, paint},
-};
+use crate::{judge::{configuration::Configurations, judgement::{CellJudgement, Judgement}, label::title, trust::Level}, terminal::{self, Paint, Style, hang, paint, table::{self, Column}}, words};
 use latido_model::{
     cell::Item,
     record::{Record, Series, Summary},

@@ -1,10 +1,7 @@
 //! Sections: one per quantity of a probe and set of labels, with one series per configuration.
 
-use crate::{
-    judge::configuration::{Configuration, Pooled},
-    words,
-};
-use latido_model::record::Sample;
+use crate::{judge::configuration::{Configuration, Pooled}, words};
+use latido_model::{quantity::Quantity, record::Sample};
 use std::{cell::OnceCell, collections::BTreeMap};
 
 /// How many series a figure can tell apart; tables show all.
@@ -17,6 +14,8 @@ pub struct Section<'a> {
     pub probe: &'a str,
     /// The quantity's name.
     pub quantity: &'a str,
+    /// What its probe declares of it; nothing where the run does not say.
+    pub declared: Option<&'a Quantity>,
     /// The stored unit, `ns` or another named one.
     pub unit: &'a str,
     /// What tells it from other sections of the quantity: `kind` of a mutex, `size` of a matrix.
@@ -65,7 +64,10 @@ pub fn sections(configurations: &[Configuration]) -> Vec<Section<'_>> {
             };
             match sections.iter_mut().find(known) {
                 Some(section) => section.series.push(series),
-                None => sections.push(Section { probe, quantity, unit, labels, series: vec![series] }),
+                None => {
+                    let declared = configuration.measurand.quantity(quantity);
+                    sections.push(Section { probe, quantity, declared, unit, labels, series: vec![series] });
+                }
             }
         }
     }
@@ -93,12 +95,22 @@ impl<'a> Section<'a> {
 
     /// The heading.
     pub fn title(&self) -> String {
-        self.with_labels(words::title(self.probe, self.quantity))
+        self.with_labels(self.name())
+    }
+
+    /// What all sections of the quantity are called: `Mutex: lock`.
+    pub fn name(&self) -> String {
+        self.declared.map_or_else(|| self.key(), |quantity| quantity.title.to_string())
     }
 
     /// The heading under that of its probe: `lock, inherit`.
     pub fn short_title(&self) -> String {
-        self.with_labels(words::quantity(self.quantity))
+        self.with_labels(self.short_name())
+    }
+
+    /// The quantity under the heading of its probe: `lock in batches`.
+    pub fn short_name(&self) -> String {
+        self.declared.map_or_else(|| self.quantity.replace('_', " "), Quantity::short)
     }
 
     fn with_labels(&self, name: String) -> String {
@@ -115,8 +127,8 @@ impl<'a> Section<'a> {
     }
 
     /// What one sample is called.
-    pub fn noun(&self) -> &'static str {
-        words::noun(self.probe)
+    pub fn noun(&self) -> &'a str {
+        self.declared.map_or("sample", |quantity| &quantity.noun)
     }
 
     /// The series that figures show.
@@ -247,9 +259,7 @@ mod tests {
             one.quantities[0].labels = [("kind".to_owned(), kind.to_owned())].into();
             one
         };
-        let mut other = sample::of("idle", &[20], None);
-        other.cell.probe.name = "gap".into();
-        other.quantities[0].quantity = "gap".into();
+        let other = sample::gaps("idle", 1);
         let all = [kind("idle", "inherit"), other, kind("busy", "inherit"), kind("busy", "normal")];
         let named: Vec<(String, String, Vec<String>)> = sections(&all)
             .into_iter()
