@@ -287,13 +287,15 @@ mod tests {
     static CELL: LazyLock<Cell> = LazyLock::new(sample::cell);
     /// `gap`, without one.
     static GAP: LazyLock<Cell> = LazyLock::new(|| sample::probing("gap"));
+    static LATENCY: LazyLock<Measurand> = LazyLock::new(|| sample::measurand(&CELL));
+    static GAPS: LazyLock<Measurand> = LazyLock::new(|| sample::measurand(&GAP));
 
     fn view(progress: &Progress) -> View<'_> {
-        View { number: 2, cells: 4, label: "wakeup, busy", cell: &CELL, after_ns: 30_000_000_000, progress }
+        View { number: 2, cells: 4, label: "wakeup, busy", cell: &CELL, measurand: &LATENCY, after_ns: 30_000_000_000, progress }
     }
 
     fn gap(progress: &Progress) -> View<'_> {
-        View { number: 4, cells: 4, label: "gap, none", cell: &GAP, after_ns: 0, progress }
+        View { number: 4, cells: 4, label: "gap, none", cell: &GAP, measurand: &GAPS, after_ns: 0, progress }
     }
 
     #[test]

@@ -101,10 +101,6 @@ fn row(thread: &Thread) -> [String; 9] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_agent::{
-        check::{process::tests::write, run_process},
-        fixture::machine as fixture,
-    };
 
     #[test]
     fn groups_of_both_versions_are_short() {
@@ -112,19 +108,5 @@ mod tests {
         assert_eq!(group("3:cpu,cpuacct:/\n0::/\n"), "/");
         assert_eq!(group("3:cpu,cpuacct:/fast\n2:cpuset:/\n1:name=systemd:/y\n"), "cpu,cpuacct:/fast name=systemd:/y");
         assert_eq!(group("junk\n"), "");
-    }
-
-    #[test]
-    fn a_program_is_shown_thread_by_thread() {
-        let tree = fixture::board();
-        write(&tree, 77, "motor", 0, 0, "0-2");
-        write(&tree, 78, "loop", 1, 80, "3");
-        let (text, exit) = run_process(&tree.root, "motor", false, Style { width: 100, color: false }).unwrap();
-        assert_eq!(exit, 0);
-        insta::assert_snapshot!(text);
-        let (text, _) = run_process(&tree.root, "77", true, Style { width: 100, color: false }).unwrap();
-        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(document["process"]["threads"][1]["policy"], "fifo 80");
-        assert_eq!(document["verdict"], "fit");
     }
 }

@@ -281,8 +281,7 @@ pub(super) fn sum<'a>(histograms: impl IntoIterator<Item = &'a Histogram<u64>>) 
 mod tests {
     use super::*;
     use latido_model::{
-        cell::Level,
-        sample::{self, Fixture, cell, quiet, under, with_spike},
+        sample::{self, Fixture, cell, probing, quiet, under, with_spike},
     };
 
     #[test]
@@ -293,7 +292,7 @@ mod tests {
             (under("busy"), vec![quiet(2)]),
             (again, vec![with_spike(0, 4_000, 150_000), quiet(1)]),
         ]);
-        let found = configurations([&fixture.run], &|c, s| fixture.source.series(c, s)).unwrap();
+        let found = configurations([&fixture.run], &fixture).unwrap();
         assert_eq!(found.problems, Vec::<String>::new());
         let [idle, busy] = &found.all[..] else { panic!("{found:?}") };
         assert_eq!((idle.label.as_str(), busy.label.as_str()), ("idle", "busy"));
@@ -314,7 +313,7 @@ mod tests {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
         fixture.record(1).series[0].unit = "urad".into();
         fixture.record(1).series[0].facts = [("fell".to_owned(), 1)].into();
-        let found = configurations([&fixture.run], &|c, s| fixture.source.series(c, s)).unwrap();
+        let found = configurations([&fixture.run], &fixture).unwrap();
         let pooled = &found.all[0].quantities[0];
         assert!(found.all[0].cell.conditions.limit.is_some() && pooled.above_limit.is_none());
         assert_eq!(pooled.tracks[0].facts.get("fell"), Some(&1));
@@ -348,7 +347,7 @@ mod tests {
         let fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
         let load = |c: &StoredCell, s: &Series| {
             anyhow::ensure!(s.thread == 0, "histogram-1.hdr is gone");
-            fixture.source.series(c, s)
+            fixture.series(c, s)
         };
         let found = configurations([&fixture.run], &load).unwrap();
         assert_eq!(found.all[0].quantities[0].summary.count, 10_000);
@@ -358,18 +357,16 @@ mod tests {
     /// Interleaved plans run their cells in random order: tables must not.
     #[test]
     fn configurations_stand_in_the_order_of_the_plan() {
-        let text = "schema = 1\nname = \"order\"\n[[group]]\nprobe = [\"wakeup\", \"gap\"]\n\
-                    load = [\"none\", { id = \"busy\", use = [\"spin\"] }]\nduration = \"10s\"\nrepeat = 2\n";
-        let plan = plan::parse("order.toml", text).unwrap();
-        let mut written = plan::expand(&Plan { order: Order::AsWritten, ..plan.clone() });
-        let stray = Cell { seed: 1, source: Level { id: "stray".into(), items: Vec::new() }, ..written[0].clone() };
-        written.insert(0, stray);
-        written.reverse();
+        let gap = || probing("gap");
+        let on = |cell: Cell, repeat| Cell { repeat, ..cell };
+        let busy = |cell: Cell| Cell { load: under("busy").load, ..cell };
+        let each = |repeat| [cell(), gap(), busy(cell()), busy(gap())].map(|cell| on(cell, repeat));
+        let written: Vec<Cell> = [each(1), each(2)].concat();
         let mut fixture = Fixture::new(written.into_iter().map(|cell| (cell, vec![quiet(0)])).collect());
-        fixture.run.plan = plan;
-        let found = configurations([&fixture.run], &|c, s| fixture.source.series(c, s)).unwrap();
+        fixture.run.cells.reverse();
+        let found = configurations([&fixture.run], &fixture).unwrap();
         let labels: Vec<&str> = found.all.iter().map(|c| c.label.as_str()).collect();
-        assert_eq!(labels, ["wakeup, none", "gap, none", "wakeup, busy", "gap, busy", "wakeup, stray"]);
+        assert_eq!(labels, ["wakeup, idle", "gap, idle", "wakeup, busy", "gap, busy"]);
     }
 
     #[test]
@@ -377,7 +374,7 @@ mod tests {
         let a = Fixture::new(vec![(cell(), vec![quiet(0)])]);
         let mut b = Fixture::new(vec![(cell(), vec![quiet(0)])]);
         b.record(1).machine.kernel = "6.12.48-rt".into();
-        let found = configurations([&a.run, &b.run], &|c, s| a.source.series(c, s)).unwrap();
+        let found = configurations([&a.run, &b.run], &a).unwrap();
         let labels: Vec<&str> = found.all.iter().map(|c| c.label.as_str()).collect();
         assert_eq!(labels, ["6.12.48", "6.12.48-rt"]);
     }

@@ -165,7 +165,7 @@ mod tests {
     };
 
     fn judged(fixture: &Fixture) -> Judgement {
-        judge(&fixture.run, &fixture)
+        judge(&fixture.run, fixture)
     }
 
     fn said(fixture: &Fixture) -> String {
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_pass_is_about_what_was_judged() {
         let mut free = cell();
-        free.limit = None;
+        free.conditions.limit = None;
         let gap = vec![with_spike(0, 5, 44_000_000)];
         let mut fixture = Fixture::new(vec![(free, vec![quiet(0)]), (probing("gap"), gap.clone())]);
         fixture.run.plan.expect.push(expect(Statistic::Mean, 50_000.0, "wakeup.latency.mean < 50us"));

@@ -146,7 +146,7 @@ mod tests {
     };
 
     fn judged(fixture: &Fixture) -> Judgement {
-        judge(&fixture.run, &|c, s| fixture.source.series(c, s))
+        judge(&fixture.run, fixture)
     }
 
     fn spiky() -> Fixture {

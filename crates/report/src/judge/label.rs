@@ -204,7 +204,8 @@ mod tests {
             ..sample::cell()
         };
         assert_eq!(labelled(vec![sample::cell(), fast]), ["wakeup period=1ms", "wakeup period=250us"]);
-        let other = Cell { scheduling: Scheduling::OTHER, limit: Some(Ns(5)), ..sample::cell() };
+        let mut other = Cell { scheduling: Scheduling::OTHER, ..sample::cell() };
+        other.conditions.limit = Some(Ns(5));
         assert_eq!(labelled(vec![sample::cell(), other]), ["fifo 80, limit 100us", "other, limit 5ns"]);
     }
 
@@ -233,8 +234,12 @@ mod tests {
         let found = systems_of(vec![on("idle", "a"), on("idle", "b"), on("busy", "a")], false);
         assert_eq!((found.labels, found.of), (vec!["idle".to_owned(), "busy".to_owned()], vec![0, 0, 1]));
         assert_eq!(systems_of(vec![on("none", "a"), on("none", "b")], false).labels, ["host"]);
-        let elsewhere = Cell { cpus: Some([1].into_iter().collect()), ..on("idle", "a") };
-        let cells = || vec![Cell { cpus: Some([0].into_iter().collect()), ..on("idle", "a") }, elsewhere.clone()];
+        let at = |cpu: u32| {
+            let mut cell = on("idle", "a");
+            cell.conditions.cpus = Some([cpu].into_iter().collect());
+            cell
+        };
+        let cells = || vec![at(0), at(1)];
         assert_eq!(systems_of(cells(), false).of, [0, 0]);
         assert_eq!(systems_of(cells(), true).labels, ["CPUs 0", "CPUs 1"]);
     }

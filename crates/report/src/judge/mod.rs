@@ -8,5 +8,4 @@ pub mod headline;
 pub mod judge;
 pub mod judgement;
 pub mod label;
-pub mod ranks;
 pub mod trust;

@@ -3,7 +3,7 @@
 use crate::{ReportInput, RunPart, judge::{configuration::{Configuration, Pooled, Track}, judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement}, trust::{Finding, Level as Trust}}};
 use hdrhistogram::Histogram;
 use latido_model::{
-    cell::{Cell, Item, Level, Scheduling},
+    cell::{Cell, Conditions, Item, Level, Scheduling},
     machine::Machine,
     record::{BAND_EDGES, Band, Block, QUANTILES, Sample, Slots, Summary},
     run::Meta,
@@ -22,17 +22,21 @@ pub(super) fn cell(label: &str, limit: Option<u64>) -> Cell {
     Cell {
         schema: latido_model::cell::SCHEMA,
         plan: "sample".into(),
-        kernel: "running".into(),
+        target: latido_model::cell::LOCAL.into(),
+        kernel: latido_model::cell::RUNNING.into(),
+        boot: 1,
         tuning: Level { id: "stock".into(), items: Vec::new() },
         load: Level { id: label.into(), items: Vec::new() },
         scheduling: Scheduling::Fifo { prio: 80 },
         probe: Item { name: "wakeup".into(), options },
-        cpus: Some([2, 3].into_iter().collect()),
-        duration: Ns::from_secs(60),
-        warmup: Ns::from_millis(500),
-        limit: limit.map(Ns),
-        stop_on: None,
-        max_temp: None,
+        conditions: Conditions {
+            cpus: Some([2, 3].into_iter().collect()),
+            duration: Ns::from_secs(60),
+            warmup: Ns::from_millis(500),
+            limit: limit.map(Ns),
+            stop_on: None,
+            max_temp: None,
+        },
         repeat: 1,
         seed: 7,
     }
@@ -320,7 +324,6 @@ impl Judged {
             ],
         };
         let meta = Meta {
-            schema: latido_model::run::SCHEMA,
             id: RUN.into(),
             plan: "sample".into(),
             latido: "0.1.0".into(),

@@ -214,9 +214,8 @@ mod tests {
     const PLAIN: Style = Style { width: 80, color: false };
 
     fn printed(fixture: &Fixture) -> String {
-        let load = |c: &StoredCell, s: &latido_model::record::Series| fixture.load(c, s);
-        let found = configuration::configurations([&fixture.run], &load).unwrap();
-        let mut judgement = judge::judge(&fixture.run, &load);
+        let found = configuration::configurations([&fixture.run], fixture).unwrap();
+        let mut judgement = judge::judge(&fixture.run, fixture);
         for (text, verdict, detail) in [
             ("wakeup.latency.p99.9 < 100us", Verdict::Pass, "wakeup, idle, CPU 1: 4.10 us (and 3 more)"),
             ("gap.gap.max < 100us", Verdict::Inconclusive, "no series matches"),
@@ -271,9 +270,8 @@ mod tests {
     #[test]
     fn a_pass_says_what_it_supports() {
         let told = |fixture: &Fixture| {
-            let load = |c: &StoredCell, s: &latido_model::record::Series| fixture.load(c, s);
-            let found = configuration::configurations([&fixture.run], &load).unwrap();
-            verdict(&fixture.run, &judge::judge(&fixture.run, &load), &found, Style { width: 400, color: false })
+                let found = configuration::configurations([&fixture.run], fixture).unwrap();
+            verdict(&fixture.run, &judge::judge(&fixture.run, fixture), &found, Style { width: 400, color: false })
                 .join("\n")
         };
         insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit of 100 us; 0 of 20000 above it: with 95 % confidence fewer than 1 in 6676");

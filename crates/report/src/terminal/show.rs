@@ -242,9 +242,8 @@ mod tests {
         record.series[1].slots = Some(Slots { met: 10_001, late: 1, missed: 2 });
         record.series[0].facts.insert("own_ns".into(), 1_200);
         record.skipped.push(Skip { what: "deadline".into(), why: "pinned threads cannot have it".into() });
-        let load = |c: &StoredCell, s: &latido_model::record::Series| fixture.load(c, s);
-        let found = configuration::configurations([&fixture.run], &load).unwrap();
-        let judgement = judge::judge(&fixture.run, &load);
+        let found = configuration::configurations([&fixture.run], &fixture).unwrap();
+        let judgement = judge::judge(&fixture.run, &fixture);
         let text = show(&fixture.run, &judgement, &found, Style { width: 80, color: false });
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         // The rows of the machine are the snapshot's own business: that each is there is enough.

@@ -215,7 +215,7 @@ mod tests {
     use latido_model::sample::{Fixture, cell, probing, quiet, under, with_spike};
 
     fn table(fixture: &Fixture, width: usize) -> String {
-        let found = configuration::configurations([&fixture.run], &fixture).unwrap();
+        let found = configuration::configurations([&fixture.run], fixture).unwrap();
         configurations(&found.all, Style { width, color: false }).join("\n")
     }
 
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn bad_news_is_painted_without_moving_anything() {
-        let found = configuration::configurations([&four().run], &|c, s| four().load(c, s)).unwrap();
+        let found = configuration::configurations([&four().run], &four()).unwrap();
         let plain = configurations(&found.all, Style { width: 80, color: false });
         let painted = configurations(&found.all, Style { width: 80, color: true });
         assert!(painted.iter().any(|line| line.contains("\x1b[31m")));

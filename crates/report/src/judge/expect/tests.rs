@@ -35,9 +35,8 @@ fn expect(filter: &[(&str, &str)], statistic: Statistic, op: Op, value: f64) -> 
 }
 
 fn judged(fixture: &Fixture, expect: &Expect) -> (Verdict, String) {
-    let load = |c: &StoredCell, s: &Series| fixture.load(c, s);
-    let cells = fixture.run.cells.iter().map(|cell| judge::cell(cell, &load)).collect::<Vec<_>>();
-    let judged = super::judge(expect, &fixture.run, &cells, &load);
+    let cells = fixture.run.cells.iter().map(|cell| judge::cell(cell, fixture)).collect::<Vec<_>>();
+    let judged = super::judge(expect, &fixture.run, &cells, fixture);
     (judged.verdict, judged.detail)
 }
 
@@ -56,10 +55,9 @@ fn it_must_hold_for_every_matching_series() {
 #[test]
 fn every_series_that_it_looks_at_is_told() {
     let fixture = fixture();
-    let load = |c: &StoredCell, s: &Series| fixture.load(c, s);
-    let cells = fixture.run.cells.iter().map(|cell| judge::cell(cell, &load)).collect::<Vec<_>>();
+    let cells = fixture.run.cells.iter().map(|cell| judge::cell(cell, &fixture)).collect::<Vec<_>>();
     let max = expect(&[], Statistic::Max, Op::Less, 100_000.0);
-    let each = super::judge(&max, &fixture.run, &cells, &load).each;
+    let each = super::judge(&max, &fixture.run, &cells, &fixture).each;
     // The heaviest first.
     let told: Vec<_> = each.iter().map(|one| (one.cell, one.verdict, one.measured.as_str())).collect();
     assert_eq!(told.len(), 4);
@@ -125,7 +123,7 @@ fn an_invalid_cell_gives_no_pass_and_foreign_time_no_fail() {
 fn tuned() -> Fixture {
     let tuned = |tuning: &str, load: &str, repeat, max| {
         let own = if load == "idle" { cell() } else { under(load) };
-        let cell = Cell { tuning: level(tuning, &[]), repeat, limit: None, ..own };
+        let cell = Cell { tuning: level(tuning, &[]), repeat, conditions: latido_model::cell::Conditions { limit: None, ..own.conditions.clone() }, ..own };
         (cell, vec![quiet(0), with_spike(1, 3_000, max)])
     };
     Fixture::new(vec![
@@ -331,9 +329,8 @@ fn a_studys_conclusions_have_words_of_their_own() {
     let mut one = than(LOWER, Statistic::Max, Op::Less, STOCK);
     one.claim = Some("Isolation lowers the maximum".into());
     let word = |fixture: &Fixture, one: &Expect| {
-        let load = |c: &StoredCell, s: &Series| fixture.load(c, s);
-        let cells = fixture.run.cells.iter().map(|cell| judge::cell(cell, &load)).collect::<Vec<_>>();
-        super::judge(one, &fixture.run, &cells, &load).word()
+        let cells = fixture.run.cells.iter().map(|cell| judge::cell(cell, fixture)).collect::<Vec<_>>();
+        super::judge(one, &fixture.run, &cells, fixture).word()
     };
     assert_eq!(word(&fixture, &one), "pass");
     let (title, author) = ("A study".into(), "Somebody".into());
