@@ -21,7 +21,8 @@ use latido_model::{
     run::{Run, codec},
 };
 use latido_report::{
-    ReportInput, RunPart, html, json,
+    ReportInput, RunPart,
+    formats::{self, files, json},
     judge::{
         configuration::{Configurations, configurations},
         headline, judge,
@@ -121,7 +122,7 @@ pub(super) fn report_path(how: &How) -> Option<PathBuf> {
 /// # Errors
 /// The file cannot be written.
 pub fn write_report(all: &[Judged], found: &Configurations, path: &Path) -> Result<()> {
-    let text = html::render(&input(all, found)?)?;
+    let text = formats::render("html", &input(all, found)?)?;
     fs::write(path, text).with_context(|| format!("cannot write the report {}", path.display()))
 }
 
@@ -130,7 +131,7 @@ pub fn write_report(all: &[Judged], found: &Configurations, path: &Path) -> Resu
 /// # Errors
 /// The directory cannot be written.
 pub fn write_figures(all: &[Judged], found: &Configurations, dir: &Path) -> Result<Vec<PathBuf>> {
-    latido_report::figures::write(&input(all, found)?, dir)
+    files::write(&input(all, found)?, dir)
 }
 
 fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput<'a>> {

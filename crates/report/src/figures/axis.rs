@@ -229,10 +229,13 @@ mod tests {
 
     #[test]
     fn labels_are_human() {
-        let label = |v| round_value(v, "ns");
-        assert_eq!([0.0, 500.0, 2e4, 1e6, 5e9].map(label), ["0", "500 ns", "20 µs", "1 ms", "5 s"]);
-        assert_eq!([round_value(500.0, "ps"), round_value(2e6, "ps")], ["0.5 ns", "2 µs"]);
-        assert_eq!([round_value(-2e4, "urad"), round_value(5e5, "urad")], ["−20 mrad", "500 mrad"]);
+        let labels = |low, high, unit| {
+            let scale = Scale::log(low, high, 0.0, 100.0);
+            value_axis(&scale, 4, unit).into_iter().map(|(_, label)| label).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(100.0, 1e5, "ns"), ["0.1 µs", "1 µs", "10 µs", "100 µs"]);
+        assert_eq!(labels(1e5, 1e7, "ps"), ["0.1 µs", "1 µs", "10 µs"]);
+        assert_eq!(labels(10.0, 1e6, "urad"), ["0.01 mrad", "1 mrad", "100 mrad"]);
         assert_eq!([1.0, 2e4, 5e6].map(count_label), ["1", "20 k", "5 M"]);
         assert_eq!([7, 1_234, 39_000, 999_700].map(short_count), ["7", "1.2k", "39k", "1.0M"]);
         let times = |end| time_axis(&Scale::linear(0.0, end, 0.0, 100.0)).into_iter().nth(1).unwrap().1;

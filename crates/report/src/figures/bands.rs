@@ -7,7 +7,10 @@ use super::{
     frame::{Frame, WIDTH, count_scale},
     svg::{Anchor, Drawing, Svg, fit, text_width},
 };
-use crate::{tree::{Datum, Head, Section, Series, Sheet, percent}, words};
+use crate::{
+    tree::{Datum, Head, Section, Series, Sheet, percent},
+    words,
+};
 use std::collections::BTreeSet;
 
 /// The list entry.
@@ -193,11 +196,7 @@ fn table(section: &Section) -> Sheet {
         }
         row
     };
-    Sheet::plain(
-        format!("{}, counts per band", section.title()),
-        head,
-        bands.iter().zip(&names).map(row).collect(),
-    )
+    Sheet::plain(format!("{}, counts per band", section.title()), head, bands.iter().zip(&names).map(row).collect())
 }
 
 #[cfg(test)]

@@ -6,7 +6,10 @@ use super::{
     frame::{Extent, Frame, WIDTH, count_scale, inside, limit_name, rows},
     svg::{Anchor, Drawing, Pen, Svg, text_width},
 };
-use crate::{tree::{Datum, Head, Section, Series, Sheet}, words};
+use crate::{
+    tree::{Datum, Head, Section, Series, Sheet},
+    words,
+};
 
 /// The list entry.
 pub const FIGURE: Figure = Figure {

@@ -6,7 +6,10 @@ use super::{
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Svg, fit, text_width},
 };
-use crate::{tree::{Chapter, Datum, Head, Row, SHOWN, Section, Series, Sheet}, words};
+use crate::{
+    tree::{Chapter, Datum, Head, Row, SHOWN, Section, Series, Sheet},
+    words,
+};
 
 /// The list entry.
 pub const FIGURE: Overview = Overview {
@@ -147,12 +150,15 @@ fn table(chapter: &Chapter) -> Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample::calls, tree::{chapters, sections}};
+    use crate::{
+        sample::calls,
+        tree::{chapters, sections},
+    };
 
     #[test]
     fn every_call_of_every_system_has_its_bar() {
-        let mut all = sample_calls::mutex(&["idle", "busy"]);
-        all.extend(sample_calls::mutex_batch(&["idle"]));
+        let mut all = calls::mutex(&["idle", "busy"]);
+        all.extend(calls::mutex_batch(&["idle"]));
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let svg = draw(&chapters[0]).inline();
@@ -164,7 +170,7 @@ mod tests {
     fn many_bars_are_spread_over_strips_and_stay_wide_enough() {
         let loads: Vec<String> = (0..8).map(|i| format!("system {i}")).collect();
         let loads: Vec<&str> = loads.iter().map(String::as_str).collect();
-        let all = sample_calls::mutex(&loads);
+        let all = calls::mutex(&loads);
         let sections = sections(&all);
         let drawing = draw(&chapters(&sections)[0]);
         assert_eq!(drawing.body.matches("class=\"bar\"").count(), 13 * 8);
@@ -179,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_number_of_runs_is_said() {
-        let mut all = sample_calls::mutex(&["idle", "busy"]);
+        let mut all = calls::mutex(&["idle", "busy"]);
         let said = |all: &[crate::judge::configuration::Configuration]| {
             let sections = sections(all);
             runs(&chapters(&sections)[0])

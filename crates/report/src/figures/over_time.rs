@@ -7,7 +7,10 @@ use super::{
     svg::{Anchor, Drawing, Pen, Svg, fit, text_width},
     timeline::{Timeline, end, timeline, usual},
 };
-use crate::{tree::{Datum, Head, Section, Series, Sheet}, words};
+use crate::{
+    tree::{Datum, Head, Section, Series, Sheet},
+    words,
+};
 
 /// The list entry.
 pub const FIGURE: Figure = Figure {

@@ -7,7 +7,11 @@ use super::{
     svg::{Anchor, Drawing, Svg, fit, text_width},
     thin::{Envelope, range},
 };
-use crate::{judge::configuration::Track, tree::{Chapter, Datum, Head, SHOWN, Section, Series, Sheet}, words::{self, Unit, Units}};
+use crate::{
+    judge::configuration::Track,
+    tree::{Chapter, Datum, Head, SHOWN, Section, Series, Sheet},
+    words::{self, Unit, Units},
+};
 use latido_model::quantity::Quantity;
 
 /// The list entry.
@@ -174,11 +178,14 @@ fn table(chapter: &Chapter) -> Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample::calls, tree::{chapters, sections}};
+    use crate::{
+        sample::calls,
+        tree::{chapters, sections},
+    };
 
     #[test]
     fn a_fall_is_marked_and_said() {
-        let all = sample_calls::pendulum();
+        let all = calls::pendulum();
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let motions = motions(&chapters[0]);
@@ -193,7 +200,7 @@ mod tests {
     /// The sign of the angle is in the ordered samples only.
     #[test]
     fn angles_have_both_signs() {
-        let all = sample_calls::pendulum();
+        let all = calls::pendulum();
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let (low, high) = range(points(motions(&chapters[0])[0].angle.1).map(|p| p.1)).unwrap();
@@ -203,7 +210,7 @@ mod tests {
 
     #[test]
     fn other_probes_have_no_such_figure() {
-        let all = sample_calls::compute(&[4], 10);
+        let all = calls::compute(&[4], 10);
         let sections = sections(&all);
         assert!(!fits(&chapters(&sections)[0]));
     }

@@ -6,7 +6,10 @@ use super::{
     frame::{Frame, WIDTH, spread},
     svg::{Anchor, Drawing, Pen, Svg, fit, text_width},
 };
-use crate::{tables::summary::quantile_name, tree::{Datum, Head, Section, Series, Sheet}};
+use crate::{
+    tables::summary::quantile_name,
+    tree::{Datum, Section, Series, Sheet},
+};
 use latido_model::record::QUANTILES;
 
 /// The list entry.

@@ -4,7 +4,10 @@ use super::{
     axis::Scale,
     svg::{Drawing, Svg},
 };
-use crate::{tree::{Section, Series}, words};
+use crate::{
+    tree::{Section, Series},
+    words,
+};
 
 const WIDTH: f64 = 176.0;
 const HEIGHT: f64 = 18.0;

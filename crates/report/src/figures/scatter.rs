@@ -7,7 +7,10 @@ use super::{
     svg::{Anchor, Drawing, Pen, Svg, fit},
     timeline::{end, timeline, usual},
 };
-use crate::{tree::{Datum, Head, Kept, Section, Series, Sheet}, words::{self, Unit}};
+use crate::{
+    tree::{Datum, Head, Kept, Section, Series, Sheet},
+    words::{self, Unit},
+};
 
 /// The list entry.
 pub const FIGURE: Figure = Figure {

@@ -1,22 +1,32 @@
 //! Summaries and figures as CSV (RFC 4180): integer ns, no grouping, empty where nothing was measured.
 
-use crate::{judge::configuration::Configuration, section, tree::Sheet};
+use crate::{
+    tables::summary::quantile_name,
+    tree::{Datum, Format, Report, Section, Sheet, TableForm},
+};
 use anyhow::{Context, Result};
 use latido_model::record::QUANTILES;
 
+/// The list entry.
+pub const FORMAT: Format = Format {
+    name: "csv",
+    title: "CSV",
+    ending: "csv",
+    about: "one row for each configuration and quantity, in the stored units, for programs",
+    report: |report: &Report| summary(&report.sections),
+    table: Some(TableForm::Data(sheet)),
+};
+
 /// One row per configuration and quantity.
-///
-/// # Errors
-/// None that these inputs can cause; the writer's own are passed on.
-pub fn summary(configurations: &[Configuration]) -> Result<String> {
+fn summary(sections: &[Section]) -> Result<String> {
     let mut head = vec!["configuration", "probe", "quantity", "labels", "unit", "count", "min"];
-    let names: Vec<String> = QUANTILES.iter().map(|(key, _)| crate::tables::summary::quantile_name(key)).collect();
+    let names: Vec<String> = QUANTILES.iter().map(|(key, _)| quantile_name(key)).collect();
     head.extend(names.iter().map(String::as_str));
     head.extend(["max", "mean", "sd", "limit", "above_limit", "met", "late", "missed", "elapsed_ns"]);
     head.extend(["plain_count", "plain_max"]);
 
     let mut rows = Vec::new();
-    for section in &section::sections(configurations) {
+    for section in sections {
         for series in &section.series {
             let (pooled, summary) = (series.pooled, &series.pooled.summary);
             let labels: Vec<String> = pooled.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -42,12 +52,9 @@ pub fn summary(configurations: &[Configuration]) -> Result<String> {
 }
 
 /// The data of a figure or table.
-///
-/// # Errors
-/// As [`summary`].
-pub fn sheet(sheet: &Sheet) -> Result<String> {
-    let rows = sheet.rows.iter().map(|row| row.iter().map(crate::tree::Datum::raw).collect());
-    write(&sheet.head.iter().map(String::as_str).collect::<Vec<_>>(), rows)
+fn sheet(sheet: &Sheet) -> Result<String> {
+    let rows = sheet.rows.iter().map(|row| row.iter().map(Datum::raw).collect());
+    write(&sheet.head.iter().map(|head| head.name.as_str()).collect::<Vec<_>>(), rows)
 }
 
 fn text<T: ToString>(value: Option<T>) -> String {
@@ -67,16 +74,16 @@ fn write(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Result<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::{sample, tree::sections};
 
     #[test]
     fn the_summary_is_one_row_per_configuration() {
-        insta::assert_snapshot!(summary(&sample::configurations(3)).unwrap());
+        insta::assert_snapshot!(summary(&sections(&sample::configurations(3))).unwrap());
     }
 
     #[test]
     fn what_was_not_measured_is_empty_and_quotes_survive() {
-        let text = summary(&[sample::empty("a \"b\", c")]).unwrap();
+        let text = summary(&sections(&[sample::empty("a \"b\", c")])).unwrap();
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
         let row = reader.records().next().unwrap().unwrap();
         assert_eq!((&row[0], &row[5], &row[6]), ("a \"b\", c", "0", ""));

@@ -1,14 +1,30 @@
-//! The data embedded in a report: what the figures show, as compact JSON to download.
+//! The data of a report: what its figures show, as compact JSON. A page has it inside, to download.
 
-use crate::{ReportInput, figures::{points, timeline::{end, timeline, usual}}, tree::{Section, Series}};
+use crate::{
+    figures::{
+        points,
+        timeline::{self, end, timeline, usual},
+    },
+    tree::{Format, Report, Section, Series},
+};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 /// The version of this document; raised when a key changes its meaning.
 const SCHEMA: u32 = 1;
 
-/// The document, safe inside a script element.
-pub fn json(input: &ReportInput, sections: &[Section]) -> Result<String> {
+/// The list entry.
+pub const FORMAT: Format = Format {
+    name: "json",
+    title: "JSON",
+    ending: "json",
+    about: "the data behind the tables and figures of the page",
+    report: json,
+    table: None,
+};
+
+fn json(report: &Report) -> Result<String> {
+    let input = report.input;
     let document = json!({
         "schema": SCHEMA,
         "title": input.title,
@@ -23,11 +39,9 @@ pub fn json(input: &ReportInput, sections: &[Section]) -> Result<String> {
             "claims": study.claims.iter().map(|c| json!([c.text, c.word, c.detail])).collect::<Vec<_>>(),
         })),
         "not_measured": input.not_measured.iter().map(|n| json!([n.label, n.reason, n.cells])).collect::<Vec<_>>(),
-        "sections": sections.iter().map(section).collect::<Vec<_>>(),
+        "sections": report.sections.iter().map(section).collect::<Vec<_>>(),
     });
-    let text = serde_json::to_string(&document).context("writing the report's data")?;
-    // "</script>" or "<!--" in a name would end the element: JSON allows the escape everywhere "<" can stand.
-    Ok(text.replace('<', "\\u003c"))
+    serde_json::to_string(&document).context("writing the report's data")
 }
 
 fn section(section: &Section) -> Value {
@@ -43,7 +57,7 @@ fn section(section: &Section) -> Value {
 fn series(series: &Series, end: f64, usual: f64, of: usize) -> Value {
     let pooled = series.pooled;
     let line = timeline(series, end, usual, points(of));
-    let columns = |figure: fn(&crate::figures::timeline::Column) -> f64| {
+    let columns = |figure: fn(&timeline::Column) -> f64| {
         line.columns.iter().map(|c| c.as_ref().map(|c| figure(c).round() as i64)).collect::<Vec<_>>()
     };
     json!({

@@ -1,31 +1,48 @@
 //! Tables in LaTeX (with the booktabs package).
 
-use crate::{judge::configuration::Configuration, section, tables::summary, tree::{Datum, Sheet}};
+use crate::{
+    tables::{characterisation::characterisation, summary},
+    tree::{Datum, Format, Report, Sheet, TableForm},
+};
 
-/// The summary table of every quantity.
-pub fn summary(configurations: &[Configuration]) -> String {
-    let tables = section::sections(configurations);
-    tables.iter().map(|s| table(&summary::sheet(s))).collect::<Vec<_>>().join("\n")
+/// The list entry.
+pub const FORMAT: Format = Format {
+    name: "latex",
+    title: "LaTeX",
+    ending: "tex",
+    about: "every table, to be set with the package booktabs",
+    report: |report| Ok(tables(report)),
+    table: Some(TableForm::Print(table)),
+};
+
+/// The tables of every chapter and of every section.
+fn tables(report: &Report) -> String {
+    let mut sheets: Vec<Sheet> = Vec::new();
+    for chapter in report.chapters() {
+        sheets.extend(characterisation(&chapter, report.input).map(|table| table.sheet()));
+        sheets.extend(chapter.sections.iter().map(summary::sheet));
+    }
+    sheets.iter().map(table).collect::<Vec<_>>().join("\n")
 }
 
 /// One table, its caption as a comment: where it floats and what it is called is the paper's business.
-pub fn table(sheet: &Sheet) -> String {
+fn table(sheet: &Sheet) -> String {
     let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
     let columns = "r".repeat(sheet.head.len().saturating_sub(1));
-    let caption = sheet.caption.replace(['\n', '\r'], " ");
+    let caption = sheet.caption().replace(['\n', '\r'], " ");
     let mut out = format!("% {caption}; needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{l{columns}}}\n\\toprule\n");
-    out.push_str(&line(sheet.head.iter().map(|h| escape(h)).collect()));
+    out.push_str(&line(sheet.headings().iter().map(|h| escape(h)).collect()));
     out.push_str("\\midrule\n");
     for row in &sheet.rows {
-        out.push_str(&line(row.iter().map(|d| cell(d, sheet)).collect()));
+        out.push_str(&line(row.iter().zip(sheet.texts(row)).map(cell).collect()));
     }
     out.push_str("\\bottomrule\n\\end{tabular}\n");
     out
 }
 
-fn cell(datum: &Datum, sheet: &Sheet) -> String {
+fn cell((datum, text): (&Datum, String)) -> String {
     // A phrase in every other column would make the table wider than the page.
-    if datum.is_missing() { "--".into() } else { escape(&datum.text(&sheet.unit)) }
+    if datum.is_missing() { "--".into() } else { escape(&text) }
 }
 
 /// Text that TeX sets as it is.
@@ -59,7 +76,15 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::{
+        formats::FORMATS,
+        judge::configuration::Configuration,
+        sample::{self, Judged},
+    };
+
+    fn summary(all: &[Configuration]) -> String {
+        tables(&Report::new(&Judged::of(all).input(all), FORMATS))
+    }
 
     #[test]
     fn the_summary_is_a_tabular() {

@@ -1,22 +1,39 @@
 //! Tables in GitHub's Markdown.
 
-use crate::{judge::configuration::Configuration, section, tables::summary, tree::Sheet};
+use crate::{
+    tables::{characterisation::characterisation, summary},
+    tree::{Format, Report, Sheet, TableForm},
+};
 
-/// The summary table of every quantity.
-pub fn summary(configurations: &[Configuration]) -> String {
-    let tables = section::sections(configurations);
-    tables.iter().map(|s| table(&summary::sheet(s))).collect::<Vec<_>>().join("\n")
+/// The list entry.
+pub const FORMAT: Format = Format {
+    name: "markdown",
+    title: "Markdown",
+    ending: "md",
+    about: "every table as GitHub's Markdown has them",
+    report: |report| Ok(tables(report)),
+    table: Some(TableForm::Print(table)),
+};
+
+/// The tables of every chapter and of every section.
+fn tables(report: &Report) -> String {
+    let mut sheets: Vec<Sheet> = Vec::new();
+    for chapter in report.chapters() {
+        sheets.extend(characterisation(&chapter, report.input).map(|table| table.sheet()));
+        sheets.extend(chapter.sections.iter().map(summary::sheet));
+    }
+    sheets.iter().map(table).collect::<Vec<_>>().join("\n")
 }
 
 /// One table with its caption above it.
-pub fn table(sheet: &Sheet) -> String {
+fn table(sheet: &Sheet) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut out = format!("**{}**\n\n", escape(&sheet.caption));
-    out.push_str(&line(sheet.head.iter().map(|h| escape(h)).collect()));
+    let mut out = format!("**{}**\n\n", escape(&sheet.caption()));
+    out.push_str(&line(sheet.headings().iter().map(|h| escape(h)).collect()));
     let rule = |i: usize| if i == 0 { ":--" } else { "--:" };
     out.push_str(&line((0..sheet.head.len()).map(|i| rule(i).to_owned()).collect()));
     for row in &sheet.rows {
-        out.push_str(&line(row.iter().map(|d| escape(&d.text(&sheet.unit))).collect()));
+        out.push_str(&line(sheet.texts(row).iter().map(|text| escape(text)).collect()));
     }
     out
 }
@@ -37,7 +54,15 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::{
+        formats::FORMATS,
+        judge::configuration::Configuration,
+        sample::{self, Judged},
+    };
+
+    fn summary(all: &[Configuration]) -> String {
+        tables(&Report::new(&Judged::of(all).input(all), FORMATS))
+    }
 
     #[test]
     fn the_summary_is_a_table() {

@@ -1,6 +1,10 @@
 //! The sentence that decides: the worst sample, the limit, and what the number of samples supports.
 
-use crate::{confidence, tree::{Section, Series, percent}, words::{self, round_value}};
+use crate::{
+    confidence,
+    tree::{Section, Series, percent},
+    words::{self, round_value},
+};
 
 /// From this share on "one in" says too little: a half and a third would read alike.
 const OFTEN: f64 = 0.02;

@@ -1,7 +1,11 @@
 //! "Can these numbers be trusted?": the findings of all cells, grouped, the gravest first.
 
 use super::cards;
-use crate::{ReportInput, judge::trust::{Finding, Level}, words};
+use crate::{
+    input::ReportInput,
+    judge::trust::{Finding, Level},
+    words,
+};
 use latido_model::verdict::Verdict;
 use std::collections::BTreeSet;
 
@@ -21,13 +25,14 @@ pub struct Group {
     pub each: Vec<(String, String)>,
 }
 
-fn said(level: Level) -> (&'static str, &'static str) {
+/// The class of a finding's line.
+fn class(level: Level) -> &'static str {
     match level {
-        Level::Ok => ("ok", "✓"),
-        Level::Unknown => ("unknown", "?"),
-        Level::Note => ("note", "!"),
-        Level::Contaminated => ("contaminated", "!! contaminated:"),
-        Level::Invalid => ("invalid", "✗ invalid:"),
+        Level::Ok => "ok",
+        Level::Unknown => "unknown",
+        Level::Note => "note",
+        Level::Contaminated => "contaminated",
+        Level::Invalid => "invalid",
     }
 }
 
@@ -51,7 +56,7 @@ pub fn groups(input: &ReportInput) -> Vec<Group> {
 }
 
 fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: usize) -> Group {
-    let (class, sign) = said(finding.level);
+    let (class, sign) = (class(finding.level), words::finding(finding.level).sign);
     let labels: BTreeSet<&String> = entries.iter().map(|(label, _)| label).collect();
     let mut texts: Vec<&String> = entries.iter().map(|(_, text)| text).collect();
     texts.sort_unstable();
@@ -65,13 +70,12 @@ fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: 
         (n, _) => format!("{n} of {configurations} configurations"),
     };
     let text = match alternatives {
-        true => texts.iter().map(|text| words::micro(text)).collect::<Vec<_>>().join(" or "),
-        false => words::micro(&finding.text),
+        true => texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(" or "),
+        false => finding.text.clone(),
     };
     let more_than_shown = about.ends_with("configurations") && finding.level > Level::Unknown;
     entries.dedup();
     let each = if differ || more_than_shown { entries } else { Vec::new() };
-    let each = each.into_iter().map(|(label, text)| (label, words::micro(&text))).collect();
     Group { class, sign, check: name(&finding.check), text, about, each }
 }
 

@@ -5,6 +5,7 @@ use hdrhistogram::Histogram;
 use latido_model::{
     cell::{Axis, Cell},
     machine::Machine,
+    quantity::Measurand,
     record::{Block, Evidence, LoadRecord, Point, Record, Sample, Series, Slots, Summary, TuningRecord},
     run::{Run, SeriesData, SeriesSource, StoredCell, codec},
     summary,
@@ -19,6 +20,8 @@ pub struct Configuration {
     pub label: String,
     /// A cell of it; all agree but for repeat and seed.
     pub cell: Cell,
+    /// What its probe measures.
+    pub measurand: Measurand,
     /// The machine of the first repeat.
     pub machine: Machine,
     /// The tunings of the first repeat as they were in force.
@@ -116,6 +119,7 @@ pub fn configurations<'a>(
                     found.all.push(Configuration {
                         label: String::new(),
                         cell: record.cell.clone(),
+                        measurand: cell.measurand.clone(),
                         machine: record.machine.clone(),
                         tunings: record.tunings.clone(),
                         evidence: Vec::new(),
@@ -280,9 +284,7 @@ pub(super) fn sum<'a>(histograms: impl IntoIterator<Item = &'a Histogram<u64>>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::{
-        sample::{self, Fixture, cell, probing, quiet, under, with_spike},
-    };
+    use latido_model::sample::{self, Fixture, cell, probing, quiet, under, with_spike};
 
     #[test]
     fn repeats_are_pooled_and_stay_countable() {

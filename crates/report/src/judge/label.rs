@@ -170,6 +170,7 @@ mod tests {
             .map(|cell| Configuration {
                 label: String::new(),
                 cell,
+                measurand: latido_model::quantity::Measurand::default(),
                 machine: Machine::default(),
                 tunings: Vec::new(),
                 evidence: Vec::new(),
@@ -213,6 +214,7 @@ mod tests {
         let configuration = |cell| Configuration {
             label: String::new(),
             cell,
+            measurand: latido_model::quantity::Measurand::default(),
             machine: Machine { hostname: "host".into(), ..Machine::default() },
             tunings: Vec::new(),
             evidence: Vec::new(),

@@ -1,20 +1,23 @@
 //! Made-up configurations of the probes with many quantities: calls timed one by one, series kept in order, a pendulum.
 
-use crate::{judge::configuration::{Configuration, Pooled}, sample::{RUN, Recorder, cell, machine}};
+use super::{RUN, Recorder, cell, machine, measurand};
+use crate::judge::configuration::{Configuration, Pooled};
 use latido_model::{
     cell::{Item, Scheduling},
+    quantity::{Measurand, Quantity},
     record::Point,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// A configuration of a probe under a load, still without quantities.
-fn bare(probe: &str, load: &str, number: usize) -> Configuration {
+fn bare(probe: &str, load: &str, number: usize, measurand: Measurand) -> Configuration {
     let mut cell = cell(load, None);
     cell.probe = Item { name: probe.into(), options: toml::Table::new() };
     Configuration {
         label: load.into(),
         cell,
+        measurand,
         machine: machine("6.12.48-amd64"),
         tunings: Vec::new(),
         evidence: Vec::new(),
@@ -22,6 +25,20 @@ fn bare(probe: &str, load: &str, number: usize) -> Configuration {
         loads: Vec::new(),
         quantities: Vec::new(),
     }
+}
+
+fn mutex_calls() -> Measurand {
+    let call = |name, title| Quantity::time(name, title).each("call");
+    let batch = |name, title| call(name, title).in_unit("ps").beside();
+    let quantities = vec![
+        call("lock", "Mutex: lock"),
+        call("unlock", "Mutex: unlock"),
+        call("trylock", "Mutex: trylock"),
+        call("empty", "Mutex: empty").beside(),
+        batch("lock_batch", "Mutex: lock in batches"),
+        batch("unlock_batch", "Mutex: unlock in batches"),
+    ];
+    measurand("Mutex calls", quantities)
 }
 
 /// A quantity with these samples, 10 us apart, without slots.
@@ -65,7 +82,7 @@ const KINDS: [[(&str, &str); 2]; 4] = [
 /// Mutex calls of four kinds, each call timed, and the empty pair; one configuration for each load.
 pub fn mutex(loads: &[&str]) -> Vec<Configuration> {
     let of = |(i, load): (usize, &&str)| {
-        let mut one = bare("mutex", load, i + 1);
+        let mut one = bare("mutex", load, i + 1, mutex_calls());
         one.cell.probe.options.insert("timing".into(), "each".into());
         let giant = if i == 0 { 4_000.0 } else { 90_000.0 * i as f64 };
         for (k, labels) in KINDS.iter().enumerate() {
@@ -84,7 +101,7 @@ pub fn mutex(loads: &[&str]) -> Vec<Configuration> {
 /// Means of batches of mutex calls, in picoseconds.
 pub fn mutex_batch(loads: &[&str]) -> Vec<Configuration> {
     let of = |(i, load): (usize, &&str)| {
-        let mut one = bare("mutex", load, i + 30);
+        let mut one = bare("mutex", load, i + 30, mutex_calls());
         one.cell.probe.options.insert("timing".into(), "batch".into());
         for (c, call) in ["lock_batch", "unlock_batch"].into_iter().enumerate() {
             let values = values(500 + c as u64, 300, 6_340.0 + 700.0 * c as f64, 0.03, 4_000.0);
@@ -100,7 +117,12 @@ pub fn switch(loads: &[&str], ways: &[&str]) -> Vec<Configuration> {
     let mut all = Vec::new();
     for (w, way) in ways.iter().enumerate() {
         for (l, load) in loads.iter().enumerate() {
-            let mut one = bare("switch", load, all.len() + 1);
+            let mut one = bare(
+                "switch",
+                load,
+                all.len() + 1,
+                measurand("Task switches", vec![Quantity::time("switch", "Switch")]),
+            );
             one.cell.probe.options.insert("by".into(), (*way).into());
             one.label = format!("switch by={way}, {load}");
             let body = 2_900.0 + 1_100.0 * w as f64;
@@ -121,8 +143,12 @@ pub fn compute(sizes: &[u32], instances: usize) -> Vec<Configuration> {
         Scheduling::Fifo { prio: 95 },
         Scheduling::Rr { prio: 95 },
     ];
+    let time = |name, title| Quantity::time(name, title).each("instance");
+    let measured = || {
+        measurand("Matrix inversion", vec![time("elapsed", "Compute: elapsed"), time("cpu", "Compute: cpu").beside()])
+    };
     let of = |(i, way): (usize, &Scheduling)| {
-        let mut one = bare("compute", "idle", i + 1);
+        let mut one = bare("compute", "idle", i + 1, measured());
         one.cell.scheduling = *way;
         one.label = way.to_string();
         for (q, name) in ["elapsed", "cpu"].into_iter().enumerate() {
@@ -141,8 +167,11 @@ pub fn compute(sizes: &[u32], instances: usize) -> Vec<Configuration> {
 
 /// A pendulum at 1 kHz for 20 s: kept upright on a quiet machine, fallen at 12 s on one under load.
 pub fn pendulum() -> Vec<Configuration> {
+    let angle = Quantity::time("angle", "Pendulum: angle").in_unit("urad").beside().up_to(1_047_198);
+    let quantities = vec![Quantity::time("lateness", "Pendulum: lateness").periodic(), angle];
+    let measured = || measurand("Inverted pendulum", quantities.clone());
     let of = |(i, load): (usize, &str)| {
-        let mut one = bare("pendulum", load, i + 1);
+        let mut one = bare("pendulum", load, i + 1, measured());
         let mut random = ChaCha8Rng::seed_from_u64(i as u64 + 3);
         let fallen = |k: u64| i == 1 && k >= 12_000;
         let mut push = |name: &str, unit: &str, value: &mut dyn FnMut(u64) -> i64| {

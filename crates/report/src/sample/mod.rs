@@ -1,10 +1,20 @@
 //! Made-up configurations, seeded, for tests and for looking at a report without measuring.
 
-use crate::{ReportInput, RunPart, judge::{configuration::{Configuration, Pooled, Track}, judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement}, trust::{Finding, Level as Trust}}};
+pub mod calls;
+
+use crate::{
+    ReportInput, RunPart,
+    judge::{
+        configuration::{Configuration, Pooled, Track},
+        judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement},
+        trust::{Finding, Level as Trust},
+    },
+};
 use hdrhistogram::Histogram;
 use latido_model::{
     cell::{Cell, Conditions, Item, Level, Scheduling},
     machine::Machine,
+    quantity::{Measurand, Quantity},
     record::{BAND_EDGES, Band, Block, QUANTILES, Sample, Slots, Summary},
     run::Meta,
     units::Ns,
@@ -13,7 +23,7 @@ use latido_model::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-pub(super) const RUN: &str = "20261121T200000Z-sample-k3f9";
+pub(crate) const RUN: &str = "20261121T200000Z-sample-k3f9";
 const PERIOD: u64 = 1_000_000;
 
 pub(super) fn cell(label: &str, limit: Option<u64>) -> Cell {
@@ -40,6 +50,14 @@ pub(super) fn cell(label: &str, limit: Option<u64>) -> Cell {
         repeat: 1,
         seed: 7,
     }
+}
+
+fn latency() -> Quantity {
+    Quantity::time("latency", "Wake-up latency").each("wake-up").periodic()
+}
+
+pub(super) fn measurand(title: &'static str, quantities: Vec<Quantity>) -> Measurand {
+    Measurand { title: title.into(), quantities, ..Measurand::default() }
 }
 
 pub(super) fn machine(kernel: &str) -> Machine {
@@ -154,6 +172,7 @@ fn configuration(label: &str, number: usize, limit: Option<u64>, recorder: Recor
     Configuration {
         label: label.into(),
         cell: cell(label, limit),
+        measurand: measurand("Wake-up latency", vec![latency()]),
         machine: machine("6.12.48-amd64"),
         tunings: Vec::new(),
         evidence: Vec::new(),
@@ -250,6 +269,8 @@ pub fn gaps(label: &str, number: usize) -> Configuration {
     recorder.add(54_000_000, 17_300_000_000, 1);
     let mut configuration = configuration(label, number, None, recorder);
     configuration.cell.probe = Item { name: "gap".into(), options: toml::Table::new() };
+    configuration.measurand =
+        measurand("Gaps in a busy loop", vec![Quantity::time("gap", "Gaps in a busy loop").each("reading")]);
     let pooled = &mut configuration.quantities[0];
     pooled.quantity = "gap".into();
     pooled.slots = None;

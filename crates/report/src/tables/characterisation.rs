@@ -1,6 +1,11 @@
 //! The characterisation table of a probe: rows are calls, columns systems, cells minimum, mean and maximum.
 
-use crate::{ReportInput, judge::label, tree::{Chapter, Datum, Row, Section, Series, Sheet}, words::{self, NOT_MEASURED, Unit, in_ns}};
+use crate::{
+    ReportInput,
+    judge::label,
+    tree::{Chapter, Datum, Head, Row, Section, Series, Sheet},
+    words::{self, NOT_MEASURED, Unit, in_ns},
+};
 
 /// The table, the one source of its HTML, LaTeX, Markdown and CSV.
 #[derive(Debug)]
@@ -245,15 +250,15 @@ impl Characterisation {
         let mut rows = Vec::new();
         for line in &self.rows {
             let text = |text: &str| Datum::Text(text.to_owned());
-            let mut first = vec![text(&line.name), text(line.unit.name())];
-            let mut second = vec![text("– p99.9"), text(line.unit.name())];
+            let mut first = vec![text(&line.name), text(&line.unit.name)];
+            let mut second = vec![text("– p99.9"), text(&line.unit.name)];
             for entry in &line.entries {
                 first.push(Datum::Text(entry.text(&line.unit)));
                 second.push(Datum::Text(entry.tail(&line.unit).unwrap_or_else(|| "–".into())));
             }
             rows.extend([first, second]);
         }
-        Sheet { caption, head: head.collect(), rows, unit: Unit::Each }
+        Sheet::plain(caption, head.map(Head::from).collect(), rows)
     }
 
     /// The table for programs: a row for each call of each system, values in the stored unit.
@@ -283,7 +288,7 @@ impl Characterisation {
                 rows.push(names.into_iter().chain([count]).chain(figures).chain([Datum::Text(note)]).collect());
             }
         }
-        Sheet { caption: self.caption.clone(), head: head.map(String::from).into(), rows, unit: Unit::Each }
+        Sheet::plain(self.caption.clone(), head.map(Head::from).into(), rows)
     }
 }
 

@@ -1,81 +1,31 @@
-//! A run as text: what to doubt first, then the table, the expectations and the verdict.
+//! Text for terminals: what to doubt first, then the tables, the expectations and the verdict.
 
-use crate::{confidence::exceedance, judge::{configuration::{Configurations, Pooled}, headline::{is_judged, word}, judgement::Judgement}, terminal::{notes::{alarms, notes}, table}};
+mod notes;
+mod show;
+mod style;
+pub mod table;
+
+pub use show::show;
+pub use style::{Paint, Style, fit, hang, paint};
+
+use crate::{
+    confidence::exceedance,
+    judge::{
+        configuration::{Configurations, Pooled},
+        headline::{is_judged, word},
+        judgement::Judgement,
+    },
+    tables::summary::of_quantity,
+    tree::{Report, Section, sections},
+    words,
+};
 use latido_model::{
+    quantity::Measurand,
     record::Record,
     run::{Run, StoredCell},
     verdict::Verdict,
 };
-
-/// How text is laid out.
-#[derive(Clone, Copy, Debug)]
-pub struct Style {
-    /// Columns of the terminal.
-    pub width: usize,
-    /// Whether colours are wanted (a terminal, and no NO_COLOR).
-    pub color: bool,
-}
-
-/// What a piece of text means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paint {
-    /// Nothing special.
-    Plain,
-    /// In order.
-    Good,
-    /// Worth a look.
-    Warn,
-    /// Bad news.
-    Bad,
-    /// Less important.
-    Dim,
-    /// More important.
-    Bold,
-}
-
-/// Wraps a text in its colour (ECMA-48, SGR), where colours are wanted.
-pub fn paint(text: &str, tone: Paint, style: Style) -> String {
-    let code = match tone {
-        _ if !style.color => return text.into(),
-        Paint::Plain => return text.into(),
-        Paint::Good => 32,
-        Paint::Warn => 33,
-        Paint::Bad => 31,
-        Paint::Dim => 2,
-        Paint::Bold => 1,
-    };
-    format!("\x1b[{code}m{text}\x1b[0m")
-}
-
-/// Cuts a text to a width, marked with `~`.
-pub fn fit(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.into();
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['~']).collect()
-}
-
-/// A label and a text that hangs below itself where it is longer than a line.
-pub fn hang(label: &str, tone: Paint, text: &str, style: Style) -> Vec<String> {
-    let indent = label.chars().count() + 1;
-    let room = style.width.saturating_sub(indent).max(20);
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().map(|line| line.chars().count()).unwrap_or(0);
-        match lines.last_mut() {
-            Some(line) if last == 0 => line.push_str(word),
-            Some(line) if last + 1 + word.chars().count() <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.into()),
-        }
-    }
-    let label = paint(label, tone, style);
-    let first =
-        |(k, line): (usize, String)| if k == 0 { format!("{label} {line}") } else { " ".repeat(indent) + &line };
-    lines.into_iter().enumerate().map(first).map(|line| line.trim_end().to_string()).collect()
-}
+use notes::{alarms, notes};
 
 /// The result of a run as it is printed at its end.
 pub fn summary(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> String {
@@ -83,13 +33,7 @@ pub fn summary(run: &Run, judgement: &Judgement, found: &Configurations, style: 
 }
 
 /// The same with notes of the caller's choice.
-pub(super) fn result(
-    run: &Run,
-    judgement: &Judgement,
-    found: &Configurations,
-    notes: Vec<String>,
-    style: Style,
-) -> String {
+fn result(run: &Run, judgement: &Judgement, found: &Configurations, notes: Vec<String>, style: Style) -> String {
     let mut lines = alarms(judgement, style);
     lines.push(paint(&title(run), Paint::Bold, style));
     for problem in run.problems.iter().chain(&found.problems) {
@@ -101,7 +45,7 @@ pub(super) fn result(
         lines.extend(hang("skipped:", Paint::Dim, &format!("{many}: {reason}"), style));
     }
     lines.push(String::new());
-    let tables = table::configurations(&found.all, style);
+    let tables = quantities(&sections(&found.all), style);
     if !tables.is_empty() {
         lines.extend(tables);
         lines.push(String::new());
@@ -111,6 +55,33 @@ pub(super) fn result(
         lines.push(String::new());
     }
     lines.extend(verdict(run, judgement, found, style));
+    lines.join("\n") + "\n"
+}
+
+/// The summary tables, one for each quantity.
+fn quantities(sections: &[Section], style: Style) -> Vec<String> {
+    let alike = |a: &Section, b: &Section| (a.probe, a.quantity, a.unit) == (b.probe, b.quantity, b.unit);
+    let tables = sections.chunk_by(alike).filter_map(of_quantity);
+    tables.map(|sheet| table::titled(&sheet, style)).collect::<Vec<_>>().join(&String::new())
+}
+
+/// A report as text: what was judged, then the tables.
+pub fn report(report: &Report, style: Style) -> String {
+    let mut lines = vec![paint(&report.input.title, Paint::Bold, style), String::new()];
+    for problem in &report.input.problems {
+        lines.extend(hang("warning:", Paint::Warn, problem, style));
+    }
+    lines.extend(quantities(&report.sections, style));
+    for part in &report.input.runs {
+        lines.push(String::new());
+        if !part.judgement.expectations.is_empty() {
+            lines.extend(expectations(part.judgement, style));
+            lines.push(String::new());
+        }
+        let tone = words::verdict(part.judgement.verdict).tone.into();
+        lines.push(format!("run {}", part.meta.id));
+        lines.extend(hang(&format!("{}:", part.word), tone, &part.judgement.headline, style));
+    }
     lines.join("\n") + "\n"
 }
 
@@ -130,7 +101,12 @@ fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
     let mut lines = vec![paint(title, Paint::Dim, style)];
     for one in all {
         let label = format!("  {:<width$} ", one.word());
-        lines.extend(hang(&label, tone(one.verdict), &format!("{}: {}", one.sentence(), one.detail), style));
+        lines.extend(hang(
+            &label,
+            words::verdict(one.verdict).tone.into(),
+            &format!("{}: {}", one.sentence(), one.detail),
+            style,
+        ));
     }
     lines
 }
@@ -149,7 +125,7 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
     }
     let tone = match judgement.verdict {
         Verdict::Pass if !is_judged(run) => Paint::Plain,
-        verdict => tone(verdict),
+        verdict => words::verdict(verdict).tone.into(),
     };
     hang(&format!("{}:", word(run, judgement)), tone, &parts.join("; "), style)
 }
@@ -173,22 +149,12 @@ fn support(found: &Configurations) -> Option<String> {
     })
 }
 
-/// The colour of a verdict.
-pub(super) fn tone(verdict: Verdict) -> Paint {
-    match verdict {
-        Verdict::Pass => Paint::Good,
-        Verdict::Fail | Verdict::Infra => Paint::Bad,
-        Verdict::Inconclusive | Verdict::Contaminated => Paint::Warn,
-        Verdict::Skipped => Paint::Dim,
-    }
-}
-
 /// The figures of records that could not be stored: nothing measured is lost without having been seen.
 pub fn rescue(records: &[&Record], style: Style) -> String {
     let mut lines = Vec::new();
     for record in records {
         lines.push(crate::judge::label::title(&record.cell));
-        lines.extend(crate::terminal::show::threads(record, style));
+        lines.extend(show::threads(record, &Measurand::default(), style));
         for series in &record.series {
             let bands = series.headline().bands;
             let text = bands.iter().filter(|band| band.count > 0).map(|band| match band.upto {
@@ -203,136 +169,4 @@ pub fn rescue(records: &[&Record], style: Style) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::judge::{configuration, judge, judgement::ExpectJudgement};
-    use latido_model::{
-        record::Skip,
-        sample::{Fixture, cell, probing, quiet, record, under, with_spike},
-    };
-
-    const PLAIN: Style = Style { width: 80, color: false };
-
-    fn printed(fixture: &Fixture) -> String {
-        let found = configuration::configurations([&fixture.run], fixture).unwrap();
-        let mut judgement = judge::judge(&fixture.run, fixture);
-        for (text, verdict, detail) in [
-            ("wakeup.latency.p99.9 < 100us", Verdict::Pass, "wakeup, idle, CPU 1: 4.10 us (and 3 more)"),
-            ("gap.gap.max < 100us", Verdict::Inconclusive, "no series matches"),
-        ] {
-            judgement.expectations.push(ExpectJudgement {
-                text: text.into(),
-                claim: None,
-                of_study: false,
-                verdict,
-                detail: detail.into(),
-                each: Vec::new(),
-            });
-        }
-        summary(&fixture.run, &judgement, &found, PLAIN)
-    }
-
-    fn busy() -> Fixture {
-        Fixture::new(vec![
-            (cell(), vec![quiet(0), quiet(1)]),
-            (under("busy"), vec![quiet(0), with_spike(1, 3_000, 228_000)]),
-        ])
-    }
-
-    #[test]
-    fn a_failed_run() {
-        let mut fixture = busy();
-        fixture.record(1).quality.smi = None;
-        fixture.record(2).quality.dma_latency_held = false;
-        fixture.record(2).skipped.push(Skip { what: "frequency pinning".into(), why: "no cpufreq here".into() });
-        insta::assert_snapshot!(printed(&fixture), @r#"
-        20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
-        note: idle states: not held off: wake-ups may wait for the processor to leave
-              them (cell 2)
-        note: also frequency pinning (skipped); not measured: smi, hypervisor (see
-              `latido show`)
-
-        Wake-up latency (us)
-        configuration  samples   min  mean   p50   p99  p99.9    max  >100us  missed
-        idle             20000  2.00  2.64  2.62  3.24   3.25   24.8       0       0
-        busy             20000  2.00  2.65  2.62  3.24   3.25  228.0       1       0
-
-        expected
-          pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 us (and
-                        3 more)
-          inconclusive  gap.gap.max < 100us: no series matches
-
-        FAIL: wakeup, busy: 1 of 20000 samples above the limit of 100 us, worst 228 us
-              (latency, CPU 1)
-        "#);
-    }
-
-    #[test]
-    fn a_pass_says_what_it_supports() {
-        let told = |fixture: &Fixture| {
-                let found = configuration::configurations([&fixture.run], fixture).unwrap();
-            verdict(&fixture.run, &judge::judge(&fixture.run, fixture), &found, Style { width: 400, color: false })
-                .join("\n")
-        };
-        insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit of 100 us; 0 of 20000 above it: with 95 % confidence fewer than 1 in 6676");
-        insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 us of 20 samples (latency, CPU 0), 98.0 us inside the limit of 100 us; none above it, but so few cannot say how rare one is: measure longer");
-        insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"MEASURED: gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given: nothing to judge");
-    }
-
-    /// Whoever reads one line only must not miss it.
-    #[test]
-    fn doubt_is_in_the_first_line() {
-        let mut fixture = busy();
-        for number in [1, 2] {
-            let quality = &mut fixture.record(number).quality;
-            quality.policy_refused =
-                Some("fifo 80 was refused: Operation not permitted; allow it with `sudo prlimit --rtprio=99 --pid $$` in this shell".into());
-            quality.threads[0].minor_faults = number as u64;
-            quality.housekeeping = None;
-        }
-        let text = printed(&fixture);
-        assert!(text.starts_with("INVALID: policy: fifo 80 was refused"), "{text}");
-        insta::assert_snapshot!(text, @r#"
-        INVALID: policy: fifo 80 was refused: Operation not permitted
-        20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
-        note: page faults: 1 minor, 0 major while measuring (cell 1; similar in 2)
-        note: housekeeping: every CPU is measured: latido itself runs on them too
-        note: not measured: hypervisor (see `latido show`)
-
-        Wake-up latency (us)
-        configuration  samples   min  mean   p50   p99  p99.9    max  >100us  missed
-        idle             20000  2.00  2.64  2.62  3.24   3.25   24.8       0       0
-        busy             20000  2.00  2.65  2.62  3.24   3.25  228.0       1       0
-
-        expected
-          pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 us (and
-                        3 more)
-          inconclusive  gap.gap.max < 100us: no series matches
-
-        INCONCLUSIVE: wakeup, busy: policy: fifo 80 was refused: Operation not
-                      permitted; 1 of 20000 samples above the limit of 100 us, worst 228
-                      us (latency, CPU 1) (2 of 2 cells)
-        "#);
-    }
-
-    #[test]
-    fn what_could_not_be_stored_is_still_seen() {
-        insta::assert_snapshot!(rescue(&[&record()], PLAIN), @r#"
-        wakeup, idle
-        latency (us)  samples   min  mean   p50   p99  p99.9   max  late  missed
-        CPU 0           10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
-        CPU 1           10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
-        CPU 0 to 5.00 us: 9991, to 8.00 us: 1, to 10.0 us: 1, to 50.0 us: 7
-        CPU 1 to 5.00 us: 9991, to 8.00 us: 1, to 10.0 us: 1, to 50.0 us: 7
-        "#);
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn hanging_lines_keep_every_word(text in "[a-z ]{0,200}", width in 30usize..100) {
-            let lines = hang("note:", Paint::Plain, &text, Style { width, color: false });
-            let words: Vec<String> = lines.join(" ").split_whitespace().skip(1).map(String::from).collect();
-            proptest::prop_assert_eq!(words, text.split_whitespace().map(String::from).collect::<Vec<_>>());
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! What to doubt in a result: alarms in full, then the notes, so few that they do not hide the table.
 
-use crate::{judge::{judgement::Judgement, trust::Level}, terminal::{Paint, Style, hang}};
+use super::style::{Paint, Style, hang};
+use crate::judge::{judgement::Judgement, trust::Level};
 use latido_model::{
     cpus::CpuSet,
     run::{Run, StoredCell},

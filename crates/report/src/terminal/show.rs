@@ -1,9 +1,23 @@
 //! `latido show`: everything about a stored run, as text.
 
-use crate::{judge::{configuration::Configurations, judgement::{CellJudgement, Judgement}, label::title, trust::Level}, terminal::{self, Paint, Style, hang, paint, table::{self, Column}}, words};
+use super::{
+    result,
+    style::{Paint, Style, hang, paint},
+    table,
+};
+use crate::{
+    judge::{
+        configuration::Configurations,
+        judgement::{CellJudgement, Judgement},
+        label::title,
+    },
+    tables::summary,
+    words,
+};
 use latido_model::{
     cell::Item,
-    record::{Record, Series, Summary},
+    quantity::Measurand,
+    record::{Record, Series},
     run::{Run, StoredCell},
     units::human,
 };
@@ -32,7 +46,7 @@ pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, style: Sty
     lines.push(paint("run", Paint::Bold, style));
     lines.extend(pairs(&facts, style));
     // No notes above: each cell tells all of its own.
-    terminal::result(run, judgement, found, Vec::new(), style) + &lines.join("\n") + "\n"
+    result(run, judgement, found, Vec::new(), style) + &lines.join("\n") + "\n"
 }
 
 fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<String> {
@@ -41,34 +55,25 @@ fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<Stri
     let verdict = judged.verdict.to_string();
     let mut label = verdict.as_str();
     for reason in &judged.reasons {
-        lines.extend(hang(&format!("  {label}"), terminal::tone(judged.verdict), reason, style));
+        lines.extend(hang(&format!("  {label}"), words::verdict(judged.verdict).tone.into(), reason, style));
         label = "and";
     }
     let Some(record) = cell.record() else { return lines };
     lines.extend(settings(record, style));
     lines.push(String::new());
-    lines.extend(threads(record, style).into_iter().map(|line| format!("  {line}")));
+    lines.extend(threads(record, &cell.measurand, style).into_iter().map(|line| format!("  {line}")));
     lines.push(String::new());
-    let wide = judged.findings.iter().map(|finding| mark(finding.level).0.len()).max().unwrap_or(0);
+    let wide = judged.findings.iter().map(|finding| words::finding(finding.level).word.len()).max().unwrap_or(0);
     let name = judged.findings.iter().map(|finding| finding.check.len()).max().unwrap_or(0);
     for finding in &judged.findings {
-        let (mark, tone) = mark(finding.level);
-        lines.extend(hang(&format!("  {mark:<wide$}  {:<name$} ", finding.check), tone, &finding.text, style));
+        let said = words::finding(finding.level);
+        let label = format!("  {:<wide$}  {:<name$} ", said.word, finding.check);
+        lines.extend(hang(&label, said.tone.into(), &finding.text, style));
     }
     for skip in &record.skipped {
         lines.extend(hang("  skipped", Paint::Warn, &format!("{}: {}", skip.what, skip.why), style));
     }
     lines
-}
-
-fn mark(level: Level) -> (&'static str, Paint) {
-    match level {
-        Level::Ok => ("ok", Paint::Good),
-        Level::Unknown => ("?", Paint::Dim),
-        Level::Note => ("note", Paint::Warn),
-        Level::Contaminated => ("CONTAMINATED", Paint::Bad),
-        Level::Invalid => ("INVALID", Paint::Bad),
-    }
 }
 
 fn span(ns: u64) -> String {
@@ -100,7 +105,7 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
         let command = if commands.is_empty() { String::new() } else { format!(": {}", commands.join("; ")) };
         let version = load.version.as_deref().map(|version| format!(" ({version})")).unwrap_or_default();
         facts.push(("load", format!("{}{version}{command}", item(&load.item))));
-        let rates = rate::of_load(load);
+        let rates = words::of_load(load);
         if !rates.is_empty() {
             facts.push(("its rate", rates));
         }
@@ -117,7 +122,7 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
 }
 
 /// The figures of every thread, slots included: a table for each quantity, then what else the probe counted.
-pub(super) fn threads(record: &Record, style: Style) -> Vec<String> {
+pub(super) fn threads(record: &Record, measurand: &Measurand, style: Style) -> Vec<String> {
     let mut groups: Vec<Vec<&Series>> = Vec::new();
     let sampled = |quantity: &str| record.series.iter().any(|one| one.quantity == quantity && one.headline().count > 0);
     let nothing = record.series.iter().all(|one| one.headline().count == 0);
@@ -130,26 +135,15 @@ pub(super) fn threads(record: &Record, style: Style) -> Vec<String> {
         }
     }
     let style = Style { width: style.width.saturating_sub(2), ..style };
-    groups.iter().flat_map(|group| quantity(group, style)).collect()
+    groups.iter().flat_map(|group| quantity(group, measurand, style)).collect()
 }
 
-fn quantity(series: &[&Series], style: Style) -> Vec<String> {
+fn quantity(series: &[&Series], measurand: &Measurand, style: Style) -> Vec<String> {
     let Some(first) = series.first() else { return Vec::new() };
-    let rows: Vec<Summary> = series.iter().map(|one| one.headline()).collect();
-    let figures = table::figures(&rows, &first.unit);
-    let name = first.quantity.replace('_', " ");
-    let heading = figures.unit.map_or_else(|| name.clone(), |unit| format!("{name} ({unit})"));
-    let mut columns = vec![Column::text(&heading, series.iter().map(|one| thread(one)).collect())];
-    columns.extend(figures.columns);
-    if series.iter().any(|one| one.slots.is_some()) {
-        columns.push(Column::counts("met", series.iter().map(|one| one.slots.map(|s| s.met))).spare(5));
-        columns.push(Column::counts("late", series.iter().map(|one| one.slots.map(|s| s.late))).alarm());
-        columns.push(Column::counts("missed", series.iter().map(|one| one.slots.map(|s| s.missed))).alarm());
-    }
-    if series.iter().any(|one| one.overflow > 0) {
-        columns.push(Column::counts(">60s", series.iter().map(|one| Some(one.overflow))).alarm());
-    }
-    let mut lines = table::render(columns, style);
+    let noun = measurand.quantity(&first.quantity).map_or("sample", |quantity| &quantity.noun);
+    let named: Vec<(String, &Series)> = series.iter().map(|one| (thread(one), *one)).collect();
+    let sheet = summary::threads(&first.quantity.replace('_', " "), noun, &first.unit, &named);
+    let mut lines = table::untitled(&sheet, style);
     for one in series.iter().filter(|one| !one.facts.is_empty()) {
         let facts: Vec<String> = one.facts.iter().map(|(key, value)| fact(key, *value)).collect();
         lines.extend(hang(&format!("{}:", thread(one)), Paint::Dim, &facts.join(", "), style));
@@ -158,9 +152,11 @@ fn quantity(series: &[&Series], style: Style) -> Vec<String> {
 }
 
 fn thread(one: &Series) -> String {
-    let labels = one.labels.iter().map(|(key, value)| format!(" {key}={value}")).collect::<String>();
     let thread = one.cpu.map_or_else(|| format!("thread {}", one.thread), |cpu| format!("CPU {cpu}"));
-    format!("{thread}{labels}")
+    match words::labels(&one.labels) {
+        labels if labels.is_empty() => thread,
+        labels => format!("{thread}, {labels}"),
+    }
 }
 
 /// A probe's own fact in words: `own_ns 9336261` is `own 9.34 ms`.

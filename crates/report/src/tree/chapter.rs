@@ -46,7 +46,8 @@ pub fn chapters<'s, 'a>(sections: &'s [Section<'a>]) -> Vec<Chapter<'s, 'a>> {
 impl<'s, 'a> Chapter<'s, 'a> {
     /// The heading.
     pub fn title(&self) -> String {
-        let declared = self.sections.iter().flat_map(|section| &section.series).map(|s| &s.configuration.measurand.title);
+        let declared =
+            self.sections.iter().flat_map(|section| &section.series).map(|s| &s.configuration.measurand.title);
         declared.into_iter().find(|title| !title.is_empty()).map_or_else(|| self.probe.to_owned(), ToString::to_string)
     }
 
@@ -64,7 +65,6 @@ impl<'s, 'a> Chapter<'s, 'a> {
     pub fn section(&self, row: &Row) -> Option<&'s Section<'a>> {
         self.sections.get(row.section)
     }
-
 }
 
 /// How rows and columns are told apart, from the simplest on: the first that puts no two series into one place is taken.
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn calls_are_rows_and_systems_are_columns() {
-        let all = sample_calls::mutex(&["idle", "busy"]);
+        let all = calls::mutex(&["idle", "busy"]);
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let [mutex] = &chapters[..] else { panic!("{chapters:?}") };
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn options_are_rows_and_what_was_not_measured_is_a_gap() {
-        let mut all = sample_calls::switch(&["idle", "busy"], &["semaphore", "futex"]);
+        let mut all = calls::switch(&["idle", "busy"], &["semaphore", "futex"]);
         all.retain(|one| one.cell.load.id == "idle" || one.cell.probe.options["by"].as_str() == Some("futex"));
         let sections = sections(&all);
         let chapters = chapters(&sections);
@@ -163,7 +163,7 @@ mod tests {
     /// An option may decide the CPUs; only where nothing else tells two apart are they another system.
     #[test]
     fn cpus_are_columns_only_where_nothing_else_differs() {
-        let mut all = sample_calls::switch(&["idle"], &["semaphore", "futex"]);
+        let mut all = calls::switch(&["idle"], &["semaphore", "futex"]);
         all[1].cell.conditions.cpus = Some([7].into_iter().collect());
         let systems = |all: &[Configuration]| chapters(&sections(all))[0].systems.clone();
         assert_eq!(systems(&all), ["idle"]);

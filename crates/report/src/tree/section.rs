@@ -1,6 +1,9 @@
 //! Sections: one per quantity of a probe and set of labels, with one series per configuration.
 
-use crate::{judge::configuration::{Configuration, Pooled}, words};
+use crate::{
+    judge::configuration::{Configuration, Pooled},
+    words,
+};
 use latido_model::{quantity::Quantity, record::Sample};
 use std::{cell::OnceCell, collections::BTreeMap};
 

@@ -142,7 +142,10 @@ mod tests {
         assert_eq!(plain(-2.345), "−2.35");
         assert_eq!(clock(272_118_000_000), "4:32.118");
         assert_eq!(roughly(1_200.0), "20\u{a0}min");
-        assert_eq!([trimmed(0.001), trimmed(0.000_02), trimmed(20.0), trimmed(-1.5)], ["0.001", "0.00002", "20", "−1.5"]);
+        assert_eq!(
+            [trimmed(0.001), trimmed(0.000_02), trimmed(20.0), trimmed(-1.5)],
+            ["0.001", "0.00002", "20", "−1.5"]
+        );
     }
 
     #[test]

@@ -171,6 +171,14 @@ mod tests {
     }
 
     #[test]
+    fn round_values_have_no_needless_digits() {
+        let label = |v| round_value(v, "ns");
+        assert_eq!([0.0, 500.0, 2e4, 1e6, 5e9].map(label), ["0", "500 ns", "20 µs", "1 ms", "5 s"]);
+        assert_eq!([round_value(500.0, "ps"), round_value(2e6, "ps")], ["0.5 ns", "2 µs"]);
+        assert_eq!([round_value(-2e4, "urad"), round_value(5e5, "urad")], ["−20 mrad", "500 mrad"]);
+    }
+
+    #[test]
     fn the_unit_suits_the_values() {
         let about = |unit: &str, values: &[f64]| Unit::fitting(unit, values.iter().copied()).about();
         assert_eq!(about("ns", &[20.0, 30.0]), "in ns");

@@ -123,7 +123,12 @@ fn an_invalid_cell_gives_no_pass_and_foreign_time_no_fail() {
 fn tuned() -> Fixture {
     let tuned = |tuning: &str, load: &str, repeat, max| {
         let own = if load == "idle" { cell() } else { under(load) };
-        let cell = Cell { tuning: level(tuning, &[]), repeat, conditions: latido_model::cell::Conditions { limit: None, ..own.conditions.clone() }, ..own };
+        let cell = Cell {
+            tuning: level(tuning, &[]),
+            repeat,
+            conditions: latido_model::cell::Conditions { limit: None, ..own.conditions.clone() },
+            ..own
+        };
         (cell, vec![quiet(0), with_spike(1, 3_000, max)])
     };
     Fixture::new(vec![

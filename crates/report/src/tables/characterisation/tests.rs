@@ -1,7 +1,14 @@
 //! The table in every format, and that nothing unmeasured looks measured.
 
 use super::*;
-use crate::{formats::{csv, latex, markdown}, judge::configuration::Configuration, sample::{Judged, calls}, study::{NotMeasured, PublishedColumn, PublishedRow}, tree::{chapters, sections}};
+use crate::{
+    formats::FORMATS,
+    input::ReportInput,
+    judge::configuration::Configuration,
+    sample::{Judged, calls},
+    study::{NotMeasured, PublishedColumn, PublishedRow},
+    tree::{TableForm, chapters, sections},
+};
 
 /// The table of the first chapter of these configurations.
 fn table(all: &[Configuration], change: impl Fn(&mut ReportInput)) -> Option<Characterisation> {
@@ -14,9 +21,9 @@ fn table(all: &[Configuration], change: impl Fn(&mut ReportInput)) -> Option<Cha
 
 /// A mutex table with a gap, a system that could not be measured, and the study's numbers, one of them impossible.
 fn full() -> Characterisation {
-    let mut all = sample_calls::mutex(&["idle", "busy"]);
+    let mut all = calls::mutex(&["idle", "busy"]);
     all[1].quantities.retain(|pooled| pooled.quantity != "unlock");
-    all.extend(sample_calls::mutex_batch(&["idle"]));
+    all.extend(calls::mutex_batch(&["idle"]));
     table(&all, |input| {
         input.not_measured =
             vec![NotMeasured { label: "rt & isolated".into(), reason: "needs another kernel".into(), cells: 3 }];
@@ -38,19 +45,28 @@ fn full() -> Characterisation {
     .unwrap()
 }
 
+/// The table in the format of this name.
+fn written(name: &str, table: &Characterisation) -> String {
+    match FORMATS.iter().find(|format| format.name == name).and_then(|format| format.table) {
+        Some(TableForm::Print(write)) => write(&table.sheet()),
+        Some(TableForm::Data(write)) => write(&table.data()).unwrap(),
+        None => panic!("{name} has no tables"),
+    }
+}
+
 #[test]
 fn as_latex() {
-    insta::assert_snapshot!(latex::table(&full().sheet()));
+    insta::assert_snapshot!(written("latex", &full()));
 }
 
 #[test]
 fn as_markdown() {
-    insta::assert_snapshot!(markdown::table(&full().sheet()));
+    insta::assert_snapshot!(written("markdown", &full()));
 }
 
 #[test]
 fn as_csv() {
-    insta::assert_snapshot!(csv::sheet(&full().data()).unwrap());
+    insta::assert_snapshot!(written("csv", &full()));
 }
 
 #[test]
@@ -73,7 +89,7 @@ fn no_cell_is_blank_or_zero() {
 fn batches_are_rows_in_nanoseconds() {
     let table = full();
     let batch = table.rows.iter().find(|line| line.name.starts_with("lock in batches")).unwrap();
-    assert_eq!((batch.stored.as_str(), batch.unit.name()), ("ps", "ns"));
+    assert_eq!((batch.stored.as_str(), batch.unit.name.as_str()), ("ps", "ns"));
     let Entry::Measured { mean, .. } = batch.entries[0] else { panic!("{batch:?}") };
     assert!((5.0..9.0).contains(&batch.unit.text(mean).parse::<f64>().unwrap()));
 }
@@ -91,7 +107,7 @@ fn an_impossible_published_row_is_flagged() {
 
 #[test]
 fn many_systems_that_were_not_measured_are_named_in_one_line() {
-    let all = sample_calls::mutex(&["idle"]);
+    let all = calls::mutex(&["idle"]);
     let table = table(&all, |input| {
         let one = |i: usize| NotMeasured { label: format!("kernel {i}"), reason: "none here".into(), cells: 1 };
         input.not_measured = (0..7).map(one).collect();
@@ -101,7 +117,7 @@ fn many_systems_that_were_not_measured_are_named_in_one_line() {
     assert!(
         table
             .sheet()
-            .caption
+            .caption()
             .ends_with("not measured: kernel 0, kernel 1, kernel 2, kernel 3, kernel 4, kernel 5, kernel 6")
     );
 }
