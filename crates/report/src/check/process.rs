@@ -154,7 +154,24 @@ mod tests {
             point("priority", Severity::Ok, "at most 80", Vec::new()),
             point("page faults", Severity::Advice, "120 minor, 2 major so far", remedies),
         ];
-        insta::assert_snapshot!(table(&process, &points, Style { width: 100, color: false }), @"");
+        insta::assert_snapshot!(table(&process, &points, Style { width: 100, color: false }), @r#"
+        motor (77), 2 threads, 5000 KiB present, 4096 KiB locked
+        fit for real-time work
+        1 advice, 1 ok
+
+        thread  name   policy   CPUs  on  faults  slept  preempted  slack µs
+        77      motor  other    0-2   1   120+2   900    3          50
+        78      loop   fifo 80  3     1   120+2   900    3          50
+
+        control group: /
+
+        advice  page faults  120 minor, 2 major so far
+                Each one is a delay in the midst of the work.
+                $ ps -eLo rtprio
+                - ask again while it works
+
+        ok      priority     at most 80
+        "#);
         let document: serde_json::Value = serde_json::from_str(&json(Subject::Process(&process), &points)).unwrap();
         assert_eq!(document["process"]["threads"][1]["policy"], "fifo 80");
         assert_eq!(document["verdict"], "fit");

@@ -235,7 +235,7 @@ mod tests {
         };
         assert_eq!(labels(100.0, 1e5, "ns"), ["0.1 µs", "1 µs", "10 µs", "100 µs"]);
         assert_eq!(labels(1e5, 1e7, "ps"), ["0.1 µs", "1 µs", "10 µs"]);
-        assert_eq!(labels(10.0, 1e6, "urad"), ["0.01 mrad", "1 mrad", "100 mrad"]);
+        assert_eq!(labels(10.0, 1e6, "urad"), ["0.1 mrad", "10 mrad", "1000 mrad"]);
         assert_eq!([1.0, 2e4, 5e6].map(count_label), ["1", "20 k", "5 M"]);
         assert_eq!([7, 1_234, 39_000, 999_700].map(short_count), ["7", "1.2k", "39k", "1.0M"]);
         let times = |end| time_axis(&Scale::linear(0.0, end, 0.0, 100.0)).into_iter().nth(1).unwrap().1;

@@ -251,15 +251,15 @@ mod tests {
         insta::assert_snapshot!(format!("{cells}\nrun\n{rest}"), @r#"
         20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
 
-        Wake-up latency (us)
-        configuration  samples   min  mean   p50   p99  p99.9   max  >100us  missed
-        idle             20000  2.00  2.64  2.62  3.24   3.25  24.8       0       2
+        Wake-up latency (µs)
+        configuration  wake-ups   min   p50  mean   p99  p99.9   max  > 100 µs  missed
+        idle              20000  2.00  2.62  2.64  3.24   3.25  24.8         0       2
 
         INFRA: wakeup, busy: the agent vanished
 
         cell 1: wakeup, idle
-          pass worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit
-               of 100 us
+          pass worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit
+               of 100 µs
           probe       wakeup:period=1ms
           scheduling  fifo 80
           cpus        0,1
@@ -268,10 +268,10 @@ mod tests {
           load        stress-ng:sleep=16 (0.18.06): stress-ng --sleep 16
           tuning      governor: scaling_governor powersave -> performance
 
-          latency (us)  samples   min  mean   p50   p99  p99.9   max  late  missed
-          CPU 0           10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
-          CPU 1           10000  2.00  2.64  2.62  3.24   3.25  24.8     1       2
-          CPU 0: own 1.20 us
+          latency (µs)  wake-ups   min   p50  mean   p99  p99.9   max  late  missed
+          CPU 0            10000  2.00  2.62  2.64  3.24   3.25  24.8     0       0
+          CPU 1            10000  2.00  2.62  2.64  3.24   3.25  24.8     1       2
+          CPU 0: own 1.20 µs
 
           ?   hypervisor         not measured
           ok  policy             fifo 80 granted

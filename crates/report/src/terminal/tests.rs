@@ -48,17 +48,17 @@ fn a_failed_run() {
     note: also frequency pinning (skipped); not measured: smi, hypervisor (see
           `latido show`)
 
-    Wake-up latency (us)
-    configuration  samples   min  mean   p50   p99  p99.9    max  >100us  missed
-    idle             20000  2.00  2.64  2.62  3.24   3.25   24.8       0       0
-    busy             20000  2.00  2.65  2.62  3.24   3.25  228.0       1       0
+    Wake-up latency (µs)
+    configuration  wake-ups   min   p50  mean   p99  p99.9    max  > 100 µs  missed
+    idle              20000  2.00  2.62  2.64  3.24   3.25   24.8         0       0
+    busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
 
     expected
       pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 us (and
                     3 more)
       inconclusive  gap.gap.max < 100us: no series matches
 
-    FAIL: wakeup, busy: 1 of 20000 samples above the limit of 100 us, worst 228 us
+    FAIL: wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs
           (latency, CPU 1)
     "#);
 }
@@ -70,8 +70,8 @@ fn a_pass_says_what_it_supports() {
         verdict(&fixture.run, &judge::judge(&fixture.run, fixture), &found, Style { width: 400, color: false })
             .join("\n")
     };
-    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit of 100 us; 0 of 20000 above it: with 95 % confidence fewer than 1 in 6676");
-    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 us of 20 samples (latency, CPU 0), 98.0 us inside the limit of 100 us; none above it, but so few cannot say how rare one is: measure longer");
+    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs; 0 of 20000 above it: with 95 % confidence fewer than 1 in 6676");
+    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 µs of 20 samples (latency, CPU 0), 98.0 µs inside the limit of 100 µs; none above it, but so few cannot say how rare one is: measure longer");
     insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"MEASURED: gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given: nothing to judge");
 }
 
@@ -95,10 +95,10 @@ fn doubt_is_in_the_first_line() {
     note: housekeeping: every CPU is measured: latido itself runs on them too
     note: not measured: hypervisor (see `latido show`)
 
-    Wake-up latency (us)
-    configuration  samples   min  mean   p50   p99  p99.9    max  >100us  missed
-    idle             20000  2.00  2.64  2.62  3.24   3.25   24.8       0       0
-    busy             20000  2.00  2.65  2.62  3.24   3.25  228.0       1       0
+    Wake-up latency (µs)
+    configuration  wake-ups   min   p50  mean   p99  p99.9    max  > 100 µs  missed
+    idle              20000  2.00  2.62  2.64  3.24   3.25   24.8         0       0
+    busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
 
     expected
       pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 us (and
@@ -106,8 +106,8 @@ fn doubt_is_in_the_first_line() {
       inconclusive  gap.gap.max < 100us: no series matches
 
     INCONCLUSIVE: wakeup, busy: policy: fifo 80 was refused: Operation not
-                  permitted; 1 of 20000 samples above the limit of 100 us, worst 228
-                  us (latency, CPU 1) (2 of 2 cells)
+                  permitted; 1 of 20000 samples above the limit of 100 µs, worst 228
+                  µs (latency, CPU 1) (2 of 2 cells)
     "#);
 }
 
@@ -115,11 +115,11 @@ fn doubt_is_in_the_first_line() {
 fn what_could_not_be_stored_is_still_seen() {
     insta::assert_snapshot!(rescue(&[&record()], PLAIN), @r#"
     wakeup, idle
-    latency (us)  samples   min  mean   p50   p99  p99.9   max  late  missed
-    CPU 0           10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
-    CPU 1           10000  2.00  2.64  2.62  3.24   3.25  24.8     0       0
-    CPU 0 to 5.00 us: 9991, to 8.00 us: 1, to 10.0 us: 1, to 50.0 us: 7
-    CPU 1 to 5.00 us: 9991, to 8.00 us: 1, to 10.0 us: 1, to 50.0 us: 7
+    latency (µs)  samples   min   p50  mean   p99  p99.9   max  late  missed
+    CPU 0           10000  2.00  2.62  2.64  3.24   3.25  24.8     0       0
+    CPU 1           10000  2.00  2.62  2.64  3.24   3.25  24.8     0       0
+    CPU 0 to 5.00 µs: 9991, to 8.00 µs: 1, to 10.0 µs: 1, to 50.0 µs: 7
+    CPU 1 to 5.00 µs: 9991, to 8.00 µs: 1, to 10.0 µs: 1, to 50.0 µs: 7
     "#);
 }
 
@@ -141,18 +141,18 @@ fn four() -> Fixture {
 #[test]
 fn a_table_of_four_configurations() {
     insta::assert_snapshot!(table(&four(), 120), @r#"
-    Wake-up latency (us)
-    configuration   samples   min  mean   p50   p99  p99.9  p99.99     max  >100us  missed
-    idle              20000  2.00  2.64  2.62  3.24   3.25    22.5    24.8       0       0
-    stress-ng ramp    20000  2.00  2.75  2.62  3.24   3.25    24.9  2280.0       1       0
+    Wake-up latency (µs)
+    configuration   wake-ups   min   p50  mean      sd   p99  p99.9  p99.99     max  > 100 µs  late  missed
+    idle               20000  2.00  2.62  2.64   0.555  3.24   3.25    22.5    24.8         0     0       0
+    stress-ng ramp     20000  2.00  2.62  2.75  16.113  3.24   3.25    24.9  2280.0         1     0       0
 
     Gaps in a busy loop (ns)
-    configuration  samples  min  mean  p50  p99  p99.9  p99.99  max
-    idle             10000   20  25.9   26   32     32     224  248
+    configuration  readings  min  p50  mean    sd  p99  p99.9  p99.99  max
+    idle              10000   20   26  25.9  5.55   32     32     224  248
 
-    Compute latency (ns)
-    configuration  samples  min  mean  p50  p99  p99.9  max  missed
-    idle               100   20  25.6   25   32      -   32       0
+    compute latency (ns)
+    configuration  samples  min  p50  mean    sd  p99  max  late  missed
+    idle               100   20   25  25.6  3.68   32   32     0       0
     "#);
 }
 
@@ -175,18 +175,18 @@ fn eighty_columns_hold_what_matters() {
     let text = table(&four(), 80);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text, @r#"
-    Wake-up latency (us)
-    configuration   samples   min  mean   p50   p99  p99.9     max  >100us  missed
-    idle              20000  2.00  2.64  2.62  3.24   3.25    24.8       0       0
-    stress-ng ramp    20000  2.00  2.75  2.62  3.24   3.25  2280.0       1       0
+    Wake-up latency (µs)
+    configuration   wake-ups   min   p50  mean  p99.9     max  > 100 µs  missed
+    idle               20000  2.00  2.62  2.64   3.25    24.8         0       0
+    stress-ng ramp     20000  2.00  2.62  2.75   3.25  2280.0         1       0
 
     Gaps in a busy loop (ns)
-    configuration  samples  min  mean  p50  p99  p99.9  p99.99  max
-    idle             10000   20  25.9   26   32     32     224  248
+    configuration  readings  min  p50  mean    sd  p99  p99.9  p99.99  max
+    idle              10000   20   26  25.9  5.55   32     32     224  248
 
-    Compute latency (ns)
-    configuration  samples  min  mean  p50  p99  p99.9  max  missed
-    idle               100   20  25.6   25   32      -   32       0
+    compute latency (ns)
+    configuration  samples  min  p50  mean    sd  p99  max  late  missed
+    idle               100   20   25  25.6  3.68   32   32     0       0
     "#);
 }
 
@@ -199,10 +199,10 @@ fn long_names_are_cut_before_figures_are() {
     let text = table(&fixture, 60);
     assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
     insta::assert_snapshot!(text, @r#"
-    Wake-up latency (us)
-    configuration     samples   p50  p99.9   max  >100us  missed
-    a very long nam~    10000  2.62   3.25  24.8       0       0
-    b                   10000  2.62   3.25  24.8       0       0
+    Wake-up latency (µs)
+    configuration  wake-ups   p50  p99.9   max  > 100 µs  missed
+    a very long ~     10000  2.62   3.25  24.8         0       0
+    b                 10000  2.62   3.25  24.8         0       0
     "#);
 }
 
