@@ -15,7 +15,7 @@ pub struct Quantity {
     pub name: Text,
     /// `ns`, `ps` (also a time), or one that is no time, such as `urad`.
     pub unit: Text,
-    /// For headings: `Wake-up latency`.
+    /// For headings: `Wake-up latency`; `Mutex: lock` is `lock` under the heading of its probe.
     pub title: Text,
     /// What one sample is: `wake-up`, `call`.
     pub noun: Text,
@@ -44,6 +44,12 @@ impl Quantity {
             latest: Cow::Borrowed("now"),
             bound: None,
         }
+    }
+
+    /// The title under the heading of its probe: what stands behind a colon of the title, else the name in words.
+    pub fn short(&self) -> String {
+        let behind = self.title.split_once(": ").map(|(_, short)| short.to_owned());
+        behind.unwrap_or_else(|| self.name.replace('_', " "))
     }
 
     /// With slots that are met, late or missed.

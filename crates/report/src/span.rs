@@ -9,7 +9,7 @@ use std::fmt;
 pub enum Span {
     /// Words.
     Text(String),
-    /// A span of time, in ns; `150 us` as plain text.
+    /// A span of time, in ns; `150 µs` as plain text.
     Time(i64),
     /// How many.
     Count(u64),
@@ -19,7 +19,7 @@ pub enum Span {
     Quantity {
         /// The value.
         value: f64,
-        /// Its unit as it is stored or printed: `urad`, `us`, `MHz`; empty where there is none.
+        /// Its unit as it is stored or printed: `urad`, `µs`, `MHz`; empty where there is none.
         unit: String,
         /// Digits behind the point.
         decimals: Option<usize>,
@@ -85,6 +85,15 @@ pub fn plain(spans: &[Span]) -> String {
     spans.iter().map(Span::to_string).collect()
 }
 
+/// A sentence for pages: a number and its unit stay on one line.
+pub fn unbroken(spans: &[Span]) -> String {
+    let said = |span: &Span| match span {
+        Span::Text(text) | Span::Where(text) => text.clone(),
+        number => number.to_string().replace(' ', "\u{a0}"),
+    };
+    spans.iter().map(said).collect()
+}
+
 /// Several with something between them.
 pub fn joined(parts: impl IntoIterator<Item = Vec<Span>>, between: &str) -> Vec<Span> {
     let mut all = Vec::new();
@@ -118,7 +127,7 @@ mod tests {
     #[test]
     fn a_sentence_reads_the_same_however_it_was_put_together() {
         let said = spans![Span::Count(3), " samples above ", Span::Time(100_000), ", ", Span::Share(0.999_950)];
-        assert_eq!(plain(&said), "3 samples above 100 us, 0.99995");
+        assert_eq!(plain(&said), "3 samples above 100 µs, 0.99995");
         let fine = Span::Quantity { value: 12.0, unit: "ns".into(), decimals: Some(2) };
         let rest = [spans![fine], spans![Span::exact(12_000.0, "urad")], spans![Span::whole(20.5, "ns")]];
         assert_eq!(plain(&joined(rest, "; ")), "12.00 ns; 12000 urad; 20 ns");

@@ -9,9 +9,9 @@ use latido_model::{
     plan::{parse, shipped},
     run::Meta,
 };
-use latido_report::{
+use latido_report::terminal::{
+    Paint, Style, fit, hang, paint,
     table::{self, Column},
-    terminal::{Paint, Style, fit, hang, paint},
 };
 use std::{
     io::{self, IsTerminal, Write as _},

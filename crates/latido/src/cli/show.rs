@@ -4,7 +4,7 @@ use super::write_out;
 use crate::host::outcome::{self, Judged};
 use crate::store;
 use anyhow::Result;
-use latido_report::json;
+use latido_report::formats::json;
 use std::path::PathBuf;
 
 /// Show a stored run: table, verdict, trust checks.

@@ -15,7 +15,8 @@ use latido_model::{
     run::{Run, codec},
 };
 use latido_report::{
-    ReportInput, RunPart, html, json,
+    ReportInput, RunPart,
+    formats::{self, files, json},
     judge::{
         configuration::{Configurations, configurations},
         headline, judge,
@@ -115,7 +116,7 @@ pub(super) fn report_path(how: &How) -> Option<PathBuf> {
 /// # Errors
 /// The file cannot be written.
 pub fn write_report(all: &[Judged], found: &Configurations, path: &Path) -> Result<()> {
-    let text = html::render(&input(all, found)?)?;
+    let text = formats::render("html", &input(all, found)?)?;
     fs::write(path, text).with_context(|| format!("cannot write the report {}", path.display()))
 }
 
@@ -124,7 +125,7 @@ pub fn write_report(all: &[Judged], found: &Configurations, path: &Path) -> Resu
 /// # Errors
 /// The directory cannot be written.
 pub fn write_figures(all: &[Judged], found: &Configurations, dir: &Path) -> Result<Vec<PathBuf>> {
-    latido_report::figures::write(&input(all, found)?, dir)
+    files::write(&input(all, found)?, dir)
 }
 
 fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput<'a>> {

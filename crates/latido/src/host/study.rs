@@ -6,7 +6,6 @@ use latido_model::{
     plan::{Plan, expect::is_of_series},
     published,
     run::StoredCell,
-    verdict::Verdict,
 };
 use latido_report::study::{Claim, NotMeasured, PublishedColumn, PublishedRow, StudyPart};
 
@@ -20,12 +19,8 @@ pub fn study(all: &[Judged]) -> Option<StudyPart> {
                 1 => expectation.sentence().to_string(),
                 _ => format!("{}: {}", one.run.meta.id, expectation.sentence()),
             };
-            let class = match expectation.verdict {
-                Verdict::Pass => "good",
-                Verdict::Fail => "bad",
-                _ => "warn",
-            };
-            Claim { text, word: expectation.word(), detail: expectation.detail.clone(), class }
+            let (word, verdict) = (expectation.word(), expectation.verdict);
+            Claim { text, word, detail: expectation.detail.clone(), verdict }
         })
     });
     let citation = first.source.as_ref().map(ToString::to_string).unwrap_or_default();

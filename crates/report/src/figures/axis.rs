@@ -1,6 +1,6 @@
 //! Axes: scales from values to pixels, ticks on round numbers, labels in human units.
 
-use crate::{unit, words};
+use crate::words::{Unit, trimmed};
 
 /// How values become positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,6 +62,14 @@ impl Scale {
         self.from + share * (self.to - self.from)
     }
 
+    /// The value that stands for the scale where it has one unit: its middle, or the upper end of a linear one.
+    pub fn middle(&self) -> f64 {
+        match self.kind {
+            Kind::Log => (self.low * self.high).sqrt(),
+            Kind::Linear => self.high.abs().max(self.low.abs()),
+        }
+    }
+
     /// Whether a value lies beyond the upper end.
     pub fn is_over(&self, value: f64) -> bool {
         value > self.high
@@ -120,13 +128,10 @@ fn power_of_ten_below(v: f64) -> f64 {
     10f64.powf(v.max(1e-9).log10().floor())
 }
 
-/// A tick of a value axis: `500 ns`, `20 µs`, `1 ms`, `50 mrad`.
-pub fn value_label(v: f64, unit: &str) -> String {
-    if v == 0.0 {
-        return "0".into();
-    }
-    let (name, per) = unit::of_tick(v, unit);
-    format!("{} {name}", trimmed(v / per))
+/// The ticks of a value axis, at most so many, with their labels, all in one unit: `0.5 µs`, `20 µs`, `1 000 µs`.
+pub fn value_axis(scale: &Scale, most: usize, unit: &str) -> Vec<(f64, String)> {
+    let unit = Unit::at(scale.middle(), unit);
+    scale.ticks(most).into_iter().map(|v| (scale.at(v), unit.round_value(v))).collect()
 }
 
 /// A tick of a count axis: `1`, `500`, `20 k`, `5 M`, `1 G`.
@@ -150,18 +155,6 @@ pub fn short_count(n: u64) -> String {
     };
     let digits = if v / scale < 9.95 { 1 } else { 0 };
     format!("{:.digits$}{unit}", v / scale)
-}
-
-/// A number without needless zeros.
-pub fn trimmed(v: f64) -> String {
-    let text = format!("{v:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    match text {
-        "-0" | "" => "0".into(),
-        _ if v >= 1e4 => words::count(v as u64),
-        _ if v < 0.0 => text.replacen('-', "−", 1),
-        _ => text.to_owned(),
-    }
 }
 
 /// Steps that people use for time, in seconds.
@@ -236,10 +229,13 @@ mod tests {
 
     #[test]
     fn labels_are_human() {
-        let label = |v| value_label(v, "ns");
-        assert_eq!([0.0, 500.0, 2e4, 1e6, 5e9].map(label), ["0", "500 ns", "20 µs", "1 ms", "5 s"]);
-        assert_eq!([value_label(500.0, "ps"), value_label(2e6, "ps")], ["0.5 ns", "2 µs"]);
-        assert_eq!([value_label(-2e4, "urad"), value_label(5e5, "urad")], ["−20 mrad", "500 mrad"]);
+        let labels = |low, high, unit| {
+            let scale = Scale::log(low, high, 0.0, 100.0);
+            value_axis(&scale, 4, unit).into_iter().map(|(_, label)| label).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(100.0, 1e5, "ns"), ["0.1 µs", "1 µs", "10 µs", "100 µs"]);
+        assert_eq!(labels(1e5, 1e7, "ps"), ["0.1 µs", "1 µs", "10 µs"]);
+        assert_eq!(labels(10.0, 1e6, "urad"), ["0.1 mrad", "10 mrad", "1000 mrad"]);
         assert_eq!([1.0, 2e4, 5e6].map(count_label), ["1", "20 k", "5 M"]);
         assert_eq!([7, 1_234, 39_000, 999_700].map(short_count), ["7", "1.2k", "39k", "1.0M"]);
         let times = |end| time_axis(&Scale::linear(0.0, end, 0.0, 100.0)).into_iter().nth(1).unwrap().1;

@@ -3,14 +3,13 @@
 
 use super::{
     Figure,
-    axis::{Scale, short_count, value_label},
+    axis::{Scale, short_count},
     frame::{Frame, WIDTH, count_scale},
     svg::{Anchor, Drawing, Svg, fit, text_width},
 };
 use crate::{
-    section::{Section, Series},
-    sheet::{Datum, Sheet, percent},
-    words::{self, Unit},
+    tree::{Datum, Head, Section, Series, Sheet, percent},
+    words,
 };
 use std::collections::BTreeSet;
 
@@ -56,7 +55,7 @@ fn common(series: &[Series]) -> Vec<(Option<i64>, Vec<u64>)> {
 
 /// `≤ 1 µs`, `1–5 µs`, `> 200 µs`.
 fn names(bands: &[(Option<i64>, Vec<u64>)], unit: &str) -> Vec<String> {
-    let label = |v: i64| value_label(v as f64, unit);
+    let label = |v: i64| words::round_value(v as f64, unit);
     let mut below: Option<i64> = None;
     let mut names = Vec::new();
     for (upto, _) in bands {
@@ -95,7 +94,7 @@ fn draw(section: &Section) -> Drawing {
         if let Some(first) = first.filter(|i| *i < bands.len()) {
             let x = frame.left + per_band * first as f64;
             svg.rect("over", (x, frame.top), (frame.right - x, frame.bottom - frame.top), "above the limit");
-            let text = format!("above the limit of {}", value_label(limit, section.unit));
+            let text = format!("above the limit of {}", words::round_value(limit, section.unit));
             let fits = x + 5.0 + text_width(&text, 11.0) < frame.right;
             let (x, anchor) = if fits { (x + 5.0, Anchor::Start) } else { (frame.right, Anchor::End) };
             svg.text("limit-name", (x, frame.top - if upright { 32.0 } else { 12.0 }), anchor, &text);
@@ -184,9 +183,9 @@ fn table(section: &Section) -> Sheet {
     let shown = section.shown();
     let bands = common(shown);
     let names = names(&bands, section.unit);
-    let mut head = vec!["band".to_owned()];
+    let mut head = vec![Head::from("band")];
     for series in shown {
-        head.extend([series.name.clone(), "share".to_owned()]);
+        head.extend([series.name.clone().into(), "share".into()]);
     }
     let row = |((_, counts), name): (&(Option<i64>, Vec<u64>), &String)| {
         let mut row = vec![Datum::Text(name.clone())];
@@ -197,18 +196,13 @@ fn table(section: &Section) -> Sheet {
         }
         row
     };
-    Sheet {
-        caption: format!("{}, counts per band", section.title()),
-        head,
-        rows: bands.iter().zip(&names).map(row).collect(),
-        unit: Unit::stored(section.unit),
-    }
+    Sheet::plain(format!("{}, counts per band", section.title()), head, bands.iter().zip(&names).map(row).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
     use latido_model::record::Band;
 
     #[test]

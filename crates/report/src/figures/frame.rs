@@ -1,10 +1,10 @@
 //! The plot area of a chart: its axes with grid and labels, limit lines, and labels that keep out of each other's way.
 
 use super::{
-    axis::{Scale, count_label, round_up, value_label},
+    axis::{Scale, count_label, round_up, value_axis},
     svg::{Anchor, Pen, Svg, text_width},
 };
-use crate::section::Section;
+use crate::{tree::Section, words};
 
 /// The width of every figure.
 pub const WIDTH: f64 = 1080.0;
@@ -59,8 +59,7 @@ impl Frame {
 
     /// A horizontal axis of values.
     pub fn value_x_axis(&self, svg: &mut Svg, scale: &Scale, section: &Section, name: &str) {
-        let ticks: Vec<_> = scale.ticks(12).into_iter().map(|v| (scale.at(v), value_label(v, section.unit))).collect();
-        self.x_axis(svg, &ticks, name);
+        self.x_axis(svg, &value_axis(scale, 12, section.unit), name);
     }
 
     fn y_axis(&self, svg: &mut Svg, ticks: impl Iterator<Item = (f64, String)> + Clone, name: &str) {
@@ -75,8 +74,7 @@ impl Frame {
 
     /// A vertical axis of values; `most` is the largest number of ticks.
     pub fn value_y_axis(&self, svg: &mut Svg, scale: &Scale, section: &Section, name: &str, most: usize) {
-        let ticks = scale.ticks(most);
-        self.y_axis(svg, ticks.iter().map(|v| (scale.at(*v), value_label(*v, section.unit))), name);
+        self.y_axis(svg, value_axis(scale, most, section.unit).into_iter(), name);
     }
 
     /// A vertical axis of these ticks.
@@ -122,7 +120,7 @@ pub fn inside(section: &Section, scale: &Scale) -> Vec<f64> {
 
 /// `limit 100 µs`.
 pub fn limit_name(section: &Section, limit: f64) -> String {
-    format!("limit {}", value_label(limit, section.unit))
+    format!("limit {}", words::round_value(limit, section.unit))
 }
 
 /// The scale of counts: from half a sample, so that a single one is seen, to a round number.

@@ -2,14 +2,13 @@
 
 use super::{
     Figure,
-    axis::{Scale, round_up, value_label},
+    axis::{Scale, round_up},
     frame::{Extent, Frame, WIDTH, count_scale, inside, limit_name, rows},
     svg::{Anchor, Drawing, Pen, Svg, text_width},
 };
 use crate::{
-    section::{Section, Series},
-    sheet::{Datum, Sheet},
-    words::Unit,
+    tree::{Datum, Head, Section, Series, Sheet},
+    words,
 };
 
 /// The list entry.
@@ -114,7 +113,7 @@ fn draw(section: &Section, form: Form) -> Drawing {
     let (variant, beyond) = match form {
         Form::Log => ("log x", String::new()),
         Form::Linear => {
-            ("linear x", format!(" Values above {} are beyond the axis.", value_label(x.high, section.unit)))
+            ("linear x", format!(" Values above {} are beyond the axis.", words::round_value(x.high, section.unit)))
         }
     };
     let maxima: Vec<_> =
@@ -235,19 +234,16 @@ fn table(section: &Section) -> Sheet {
         edges.into_iter().chain(counts.iter().map(|c| cell(c, bin))).collect::<Vec<_>>()
     };
     let occupied = |bin: &usize| counts.iter().any(|c| c.get(*bin).is_some_and(|n| *n > 0));
-    let unit = Unit::fitting(section.unit, shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
-    Sheet {
-        caption: format!("{} {}, counts per bin", section.title(), unit.about()),
-        head: ["from", "below"].into_iter().map(String::from).chain(shown.iter().map(|s| s.name.clone())).collect(),
-        rows: (0..last).filter(occupied).map(row).collect(),
-        unit,
-    }
+    let typical: Vec<f64> = shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten().collect();
+    let head = ["from", "below"].map(Head::from).into_iter().chain(shown.iter().map(|s| s.name.clone().into()));
+    let rows = (0..last).filter(occupied).map(row).collect();
+    Sheet::new(section.title(), head.collect(), rows, section.unit, &typical).remark(", counts per bin")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
 
     #[test]
     fn the_table_loses_no_sample() {

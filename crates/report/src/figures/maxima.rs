@@ -7,10 +7,8 @@ use super::{
     svg::{Anchor, Drawing, Svg, fit, text_width},
 };
 use crate::{
-    chapter::{Chapter, Row},
-    section::{SHOWN, Section, Series},
-    sheet::{Datum, Sheet},
-    words::{self, Unit},
+    tree::{Chapter, Datum, Head, Row, SHOWN, Section, Series, Sheet},
+    words,
 };
 
 /// The list entry.
@@ -132,9 +130,9 @@ fn draw(chapter: &Chapter) -> Drawing {
 }
 
 fn table(chapter: &Chapter) -> Sheet {
-    let mut head = vec!["call".to_owned()];
+    let mut head = vec![Head::from("call")];
     for system in &chapter.systems {
-        head.extend([format!("{system}: max"), "runs".into()]);
+        head.extend([format!("{system}: max").into(), "runs".into()]);
     }
     let row = |(row, _): (&Row, &Section)| {
         let mut cells = vec![Datum::Text(row.name.clone())];
@@ -145,24 +143,22 @@ fn table(chapter: &Chapter) -> Sheet {
         cells
     };
     let maxima = rows(chapter).flat_map(|(row, _)| row.series.iter().flatten()).filter_map(|s| s.max());
-    let unit = Unit::fitting("ns", maxima);
-    Sheet {
-        caption: format!("{}, maxima {}", chapter.title(), unit.about()),
-        head,
-        rows: rows(chapter).map(row).collect(),
-        unit,
-    }
+    let (typical, rows): (Vec<f64>, _) = (maxima.collect(), rows(chapter).map(row).collect());
+    Sheet::new(format!("{}, maxima", chapter.title()), head, rows, "ns", &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chapter::chapters, sample_calls, section::sections};
+    use crate::{
+        sample::calls,
+        tree::{chapters, sections},
+    };
 
     #[test]
     fn every_call_of_every_system_has_its_bar() {
-        let mut all = sample_calls::mutex(&["idle", "busy"]);
-        all.extend(sample_calls::mutex_batch(&["idle"]));
+        let mut all = calls::mutex(&["idle", "busy"]);
+        all.extend(calls::mutex_batch(&["idle"]));
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let svg = draw(&chapters[0]).inline();
@@ -174,7 +170,7 @@ mod tests {
     fn many_bars_are_spread_over_strips_and_stay_wide_enough() {
         let loads: Vec<String> = (0..8).map(|i| format!("system {i}")).collect();
         let loads: Vec<&str> = loads.iter().map(String::as_str).collect();
-        let all = sample_calls::mutex(&loads);
+        let all = calls::mutex(&loads);
         let sections = sections(&all);
         let drawing = draw(&chapters(&sections)[0]);
         assert_eq!(drawing.body.matches("class=\"bar\"").count(), 13 * 8);
@@ -189,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_number_of_runs_is_said() {
-        let mut all = sample_calls::mutex(&["idle", "busy"]);
+        let mut all = calls::mutex(&["idle", "busy"]);
         let said = |all: &[crate::judge::configuration::Configuration]| {
             let sections = sections(all);
             runs(&chapters(&sections)[0])

@@ -2,18 +2,15 @@
 
 use super::{
     Overview,
-    axis::{Scale, trimmed},
+    axis::Scale,
     frame::Frame,
-    ordered::{Grid, any, drawn, forms, instance_axis, longest, shown, values},
+    ordered::{Grid, any, drawn, forms, instance_axis, longest, name, shown, values},
     svg::{Anchor, Drawing, Pen, Svg},
     thin::{line_scale, range},
 };
 use crate::{
-    chapter::{Chapter, Row},
-    section::{Section, Series},
-    sheet::{Datum, Sheet},
     statistics::moments::Moments,
-    unit,
+    tree::{Chapter, Datum, Head, Row, Section, Series, Sheet},
     words::{self, Unit},
 };
 
@@ -49,10 +46,10 @@ fn running(series: &Series, most: usize) -> Vec<(usize, f64, f64)> {
 }
 
 fn draw(chapter: &Chapter) -> Vec<Drawing> {
-    forms(chapter).into_iter().map(|(quantity, rows)| form(chapter, quantity, &rows)).collect()
+    forms(chapter).into_iter().map(|(_, rows)| form(chapter, &rows)).collect()
 }
 
-fn form(chapter: &Chapter, quantity: &str, rows: &[&Row]) -> Drawing {
+fn form(chapter: &Chapter, rows: &[&Row]) -> Drawing {
     let grid = Grid::new(rows.len(), if rows.len() > 2 { 210.0 } else { 300.0 });
     let mut svg = grid.svg(rows.len());
     let last = longest(rows);
@@ -87,8 +84,8 @@ fn form(chapter: &Chapter, quantity: &str, rows: &[&Row]) -> Drawing {
             }
         }
     }
-    let title = format!("{}: running mean and variance of {}", chapter.title(), words::quantity(quantity));
-    svg.finish(Some(&words::quantity(quantity)), &title, &format!("{}.", said.join("; ")))
+    let title = format!("{}: running mean and variance of {}", chapter.title(), name(chapter, rows));
+    svg.finish(Some(&name(chapter, rows)), &title, &format!("{}.", said.join("; ")))
 }
 
 fn curve(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
@@ -99,14 +96,10 @@ fn curve(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
     svg.path("curve", &pen);
 }
 
-/// The axis of squares: `0.5 µs²`, in the square of the unit that suits the upper end, or each tick in that of its own
-/// where they are far apart.
+/// The axis of squares: `0.5 µs²`, in the square of the unit that suits its middle.
 fn variance_axis(svg: &mut Svg, frame: &Frame, scale: &Scale, section: &Section) {
-    let apart = scale.low > 0.0 && scale.high > scale.low * 1e3;
-    let label = |v: f64| {
-        let (name, per) = unit::of_tick(if apart { v } else { scale.high }.max(0.0).sqrt(), section.unit);
-        if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", trimmed(v / per / per)) }
-    };
+    let Unit { name, per } = Unit::at(scale.middle().max(0.0).sqrt(), section.unit);
+    let label = |v: f64| if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", words::trimmed(v / per / per)) };
     let ticks: Vec<_> = scale.ticks(5).into_iter().map(|v| (scale.at(v), label(v))).collect();
     frame.ticks_y_axis(svg, &ticks);
 }
@@ -131,23 +124,22 @@ fn table(chapter: &Chapter) -> Sheet {
             }
         }
     }
-    let unit = Unit::fitting(stored, typical.into_iter());
-    Sheet {
-        caption: format!("{}, running mean and root of the running variance {}", chapter.title(), unit.about()),
-        head: ["call", "system", "instance", "mean", "sd (1/n)"].map(String::from).into(),
-        rows,
-        unit,
-    }
+    let title = format!("{}, running mean and root of the running variance", chapter.title());
+    let head = ["call", "system", "instance", "mean", "sd (1/n)"].map(Head::from).into();
+    Sheet::new(title, head, rows, stored, &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chapter::chapters, sample_calls, section::sections};
+    use crate::{
+        sample::calls,
+        tree::{chapters, sections},
+    };
 
     #[test]
     fn the_last_instance_is_always_there_and_the_points_are_few() {
-        let all = sample_calls::compute(&[4], 1_003);
+        let all = calls::compute(&[4], 1_003);
         let sections = sections(&all);
         let line = running(&sections[0].series[0], 50);
         assert!(line.len() <= 52, "{}", line.len());
@@ -158,7 +150,7 @@ mod tests {
 
     #[test]
     fn two_plots_a_panel_and_two_lines_a_system() {
-        let all = sample_calls::compute(&[2, 64], 200);
+        let all = calls::compute(&[2, 64], 200);
         let sections = sections(&all);
         let drawings = draw(&chapters(&sections)[0]);
         assert_eq!(drawings[0].body.matches("class=\"curve\"").count(), 2 * 2 * 5);

@@ -5,10 +5,7 @@ use super::{
     frame::{Frame, WIDTH},
     svg::{Anchor, Svg, fit},
 };
-use crate::{
-    chapter::{Chapter, Row},
-    section::{SHOWN, Series},
-};
+use crate::tree::{Chapter, Row, SHOWN, Section, Series};
 
 /// Whether anything of a chapter was kept in order, other than the pendulum's motion, which has a figure of its own.
 pub fn any(chapter: &Chapter) -> bool {
@@ -30,6 +27,11 @@ pub fn forms<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<(&'a str, Vec<&'c 
     }
     forms.iter_mut().for_each(|(_, rows)| rows.truncate(SHOWN));
     forms
+}
+
+/// What the quantity of these rows is called.
+pub fn name(chapter: &Chapter, rows: &[&Row]) -> String {
+    rows.first().and_then(|row| chapter.section(row)).map(Section::short_name).unwrap_or_default()
 }
 
 /// How many series are drawn over all forms and panels.

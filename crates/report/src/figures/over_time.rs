@@ -8,9 +8,8 @@ use super::{
     timeline::{Timeline, end, timeline, usual},
 };
 use crate::{
-    section::{Section, Series},
-    sheet::{Datum, Sheet},
-    words::{self, Unit},
+    tree::{Datum, Head, Section, Series, Sheet},
+    words,
 };
 
 /// The list entry.
@@ -160,9 +159,9 @@ fn table(section: &Section) -> Sheet {
     let shown = section.shown();
     let (end, usual) = (end(shown), usual(shown));
     let lines: Vec<Timeline> = shown.iter().map(|s| timeline(s, end, usual, ROWS)).collect();
-    let mut head = vec!["from".to_owned()];
+    let mut head = vec![Head::from("from")];
     for series in shown {
-        head.extend([format!("{}: mean", series.name), "max".to_owned()]);
+        head.extend([format!("{}: mean", series.name).into(), "max".into()]);
     }
     let columns = lines.iter().map(|l| l.columns.len()).max().unwrap_or(0);
     let row = |i: usize| {
@@ -174,19 +173,15 @@ fn table(section: &Section) -> Sheet {
         }
         row
     };
-    let unit = Unit::fitting(section.unit, shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
-    Sheet {
-        caption: format!("{} over time {}", section.title(), unit.about()),
-        head,
-        rows: (0..columns).map(row).collect(),
-        unit,
-    }
+    let typical: Vec<f64> = shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten().collect();
+    let rows = (0..columns).map(row).collect();
+    Sheet::new(format!("{} over time", section.title()), head, rows, section.unit, &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
     use latido_model::record::Block;
 
     /// Thirteen seconds are thirteen blocks: steps from edge to edge, nothing between them.

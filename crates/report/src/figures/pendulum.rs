@@ -8,12 +8,11 @@ use super::{
     thin::{Envelope, range},
 };
 use crate::{
-    chapter::Chapter,
     judge::repeat::Track,
-    section::{SHOWN, Section, Series},
-    sheet::{Datum, Sheet},
-    words::{self, Unit},
+    tree::{Chapter, Datum, Head, SHOWN, Section, Series, Sheet},
+    words::{self, Unit, Units},
 };
+use latido_model::quantity::Quantity;
 
 /// The list entry.
 pub const FIGURE: Overview = Overview {
@@ -47,9 +46,12 @@ pub fn fits(chapter: &Chapter) -> bool {
 }
 
 fn motions<'c, 's: 'c, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<Motion<'c, 'a>> {
-    // Options of the probe make rows of their own: those of the first row are drawn.
-    let row = |quantity: &str| chapter.rows_of(quantity).next();
-    let (Some(angles), Some(late)) = (row("angle"), row("lateness")) else { return Vec::new() };
+    // What it is that can fall has a bound, and what holds it up has periods. Options of the probe make rows of their own:
+    // those of the first row are drawn.
+    let row = |of: fn(&Quantity) -> bool| {
+        chapter.rows.iter().find(|row| chapter.section(row).and_then(|section| section.declared).is_some_and(of))
+    };
+    let (Some(angles), Some(late)) = (row(|q| q.bound.is_some()), row(|q| q.periodic)) else { return Vec::new() };
     let (Some(angle), Some(lateness)) = (chapter.section(angles), chapter.section(late)) else { return Vec::new() };
     let ordered = |series: &&Series| series.tracks().any(|track| !track.samples.is_empty());
     let motion = |(slot, system): (usize, &'c String)| {
@@ -150,37 +152,40 @@ fn table(chapter: &Chapter) -> Sheet {
         let angles = Envelope::of(points(motion.angle.1), 0.0, end, most);
         let late = Envelope::of(points(motion.lateness.1), 0.0, end, most);
         for (i, (angle, late)) in angles.columns().iter().zip(late.columns()).enumerate() {
-            // The sheet's unit is that of the lateness; an angle is written in its own.
-            let said = |v: Option<f64>| v.map_or(Datum::Absent, |v| Datum::Text(words::value(v, "urad")));
             rows.push(vec![
                 Datum::Text(motion.system.to_owned()),
                 Datum::Text(words::clock((step * i as f64 * 1e9) as u64)),
-                said(angle.map(|r| r.0)),
-                said(angle.map(|r| r.1)),
+                Datum::value(angle.map(|r| r.0)),
+                Datum::value(angle.map(|r| r.1)),
                 Datum::value(late.map(|r| r.0)),
                 Datum::value(late.map(|r| r.1)),
             ]);
         }
     }
-    let unit = Unit::fitting("ns", motions.iter().filter_map(|m| m.lateness.1.pooled.summary.mean));
+    let head = ["system", "from", "least angle", "largest angle", "least lateness", "largest lateness"];
+    let mean = |(_, series): (&Section, &Series)| series.pooled.summary.mean;
+    let unit = |stored: Option<&str>, typical: Vec<f64>| Some(Unit::fitting(stored?, typical.into_iter()));
+    let first = motions.first();
+    let angle = unit(first.map(|m| m.angle.0.unit), motions.iter().filter_map(|m| mean(m.angle)).collect());
+    let late = unit(first.map(|m| m.lateness.0.unit), motions.iter().filter_map(|m| mean(m.lateness)).collect());
+    let units = vec![None, None, angle.clone(), angle, late.clone(), late];
     Sheet {
-        caption: format!("{} over time, lateness {}", chapter.title(), unit.about()),
-        head: ["system", "from", "least angle", "largest angle", "least lateness", "largest lateness"]
-            .map(String::from)
-            .into(),
-        rows,
-        unit,
+        units: Some(Units::PerColumn(units)),
+        ..Sheet::plain(format!("{} over time", chapter.title()), head.map(Head::from).into(), rows)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chapter::chapters, sample_calls, section::sections};
+    use crate::{
+        sample::calls,
+        tree::{chapters, sections},
+    };
 
     #[test]
     fn a_fall_is_marked_and_said() {
-        let all = sample_calls::pendulum();
+        let all = calls::pendulum();
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let motions = motions(&chapters[0]);
@@ -195,17 +200,17 @@ mod tests {
     /// The sign of the angle is in the ordered samples only.
     #[test]
     fn angles_have_both_signs() {
-        let all = sample_calls::pendulum();
+        let all = calls::pendulum();
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let (low, high) = range(points(motions(&chapters[0])[0].angle.1).map(|p| p.1)).unwrap();
         assert!(low < 0.0 && high > 0.0, "{low} {high}");
-        assert!(table(&chapters[0]).rows.iter().any(|row| row[2].raw().starts_with('−')));
+        assert!(table(&chapters[0]).rows.iter().any(|row| row[2].raw().starts_with('-')));
     }
 
     #[test]
     fn other_probes_have_no_such_figure() {
-        let all = sample_calls::compute(&[4], 10);
+        let all = calls::compute(&[4], 10);
         let sections = sections(&all);
         assert!(!fits(&chapters(&sections)[0]));
     }

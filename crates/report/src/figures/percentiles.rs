@@ -7,10 +7,8 @@ use super::{
     svg::{Anchor, Drawing, Pen, Svg, fit, text_width},
 };
 use crate::{
-    section::{Section, Series},
-    sheet::{Datum, Sheet},
-    summary::quantile_name,
-    words::Unit,
+    tables::summary::quantile_name,
+    tree::{Datum, Section, Series, Sheet},
 };
 use latido_model::record::QUANTILES;
 
@@ -131,19 +129,15 @@ fn table(section: &Section) -> Sheet {
     };
     rows.insert(0, whole("min", |s| s.min()));
     rows.push(whole("max", |s| s.max()));
-    let unit = Unit::fitting(section.unit, shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
-    Sheet {
-        caption: format!("{}, percentiles {}", section.title(), unit.about()),
-        head: std::iter::once("percentile".to_owned()).chain(shown.iter().map(|s| s.name.clone())).collect(),
-        rows,
-        unit,
-    }
+    let typical: Vec<f64> = shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten().collect();
+    let head = std::iter::once("percentile".into()).chain(shown.iter().map(|s| s.name.clone().into()));
+    Sheet::new(format!("{}, percentiles", section.title()), head.collect(), rows, section.unit, &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
 
     #[test]
     fn the_curve_rises_from_minimum_to_maximum() {

@@ -2,14 +2,13 @@
 
 use super::{
     Figure,
-    axis::{Scale, round_up, time_axis, value_label},
+    axis::{Scale, round_up, time_axis},
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Pen, Svg, fit},
     timeline::{end, timeline, usual},
 };
 use crate::{
-    section::{Kept, Section, Series},
-    sheet::{Datum, Sheet},
+    tree::{Datum, Head, Kept, Section, Series, Sheet},
     words::{self, Unit},
 };
 
@@ -22,7 +21,7 @@ pub const FIGURE: Figure = Figure {
         format!(
             "Dots: the largest samples, smaller ones are not drawn; dashed: block means; red dashes: the limit. One linear \
              scale for all, from 0 to {}; triangles at its upper edge are the largest above it.",
-            value_label(scale_end(section), section.unit)
+            words::round_value(scale_end(section), section.unit)
         )
     },
     draw: |section| vec![draw(section)],
@@ -66,18 +65,12 @@ fn off_scale(series: &Series, high: f64) -> u64 {
     series.buckets.iter().rev().take_while(|(value, _)| *value > high).map(|(_, count)| count).sum()
 }
 
-/// Mean, standard deviation, minimum and maximum of the whole run in µs, as the study has them under each panel.
+/// Mean, standard deviation, minimum and maximum of the whole run in one unit, as the study has them under each panel.
 fn caption(section: &Section, series: &Series, high: f64) -> String {
     let summary = &series.pooled.summary;
-    let (unit, name) =
-        match Unit::fitting(section.unit, [series.min(), summary.mean, series.max()].into_iter().flatten()) {
-            Unit::Common { .. } if section.unit == "ns" => {
-                (Unit::Common { name: "µs".into(), per: 1e3 }, "\u{a0}µs".to_owned())
-            }
-            unit @ Unit::Common { .. } => (unit, format!("\u{a0}{}", section.unit)),
-            Unit::Each => (Unit::Each, String::new()),
-        };
-    let said = |v: Option<f64>| v.map_or(words::NOT_MEASURED.into(), |v| format!("{}{name}", unit.text(v)));
+    let unit = Unit::fitting(section.unit, [series.min(), summary.mean, series.max()].into_iter().flatten());
+    let said =
+        |v: Option<f64>| v.map_or(words::NOT_MEASURED.into(), |v| format!("{}\u{a0}{}", unit.text(v), unit.name));
     let off = match off_scale(series, high) {
         0 => String::new(),
         n => format!(" · {} off the scale", words::count(n)),
@@ -126,7 +119,7 @@ fn draw(section: &Section) -> Drawing {
         svg.text("label", (middle, frame.bottom + 33.0), Anchor::Middle, &caption(section, series, high));
     }
     let said: Vec<_> = shown.iter().map(|s| format!("{}: {}", s.name, caption(section, s, high))).collect();
-    let description = format!("Vertical scale to {}. {}.", value_label(high, section.unit), said.join("; "));
+    let description = format!("Vertical scale to {}. {}.", words::round_value(high, section.unit), said.join("; "));
     svg.finish(None, &format!("{}: scatter over time", section.title()), &description)
 }
 
@@ -169,7 +162,7 @@ fn triangles(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &S
 
 fn table(section: &Section) -> Sheet {
     let high = scale_end(section);
-    let unit = Unit::fitting(section.unit, section.series.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
+    let typical: Vec<f64> = section.series.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten().collect();
     let row = |series: &Series| {
         let summary = &series.pooled.summary;
         vec![
@@ -181,18 +174,16 @@ fn table(section: &Section) -> Sheet {
             Datum::Count(off_scale(series, high)),
         ]
     };
-    Sheet {
-        caption: format!("{} {}; scale to {}", section.title(), unit.about(), value_label(high, section.unit)),
-        head: ["configuration", "mean", "sd", "min", "max", "off the scale"].map(String::from).into(),
-        rows: section.series.iter().map(row).collect(),
-        unit,
-    }
+    let head = ["configuration", "mean", "sd", "min", "max", "off the scale"].map(Head::from).into();
+    let rows = section.series.iter().map(row).collect();
+    let scale = format!("; scale to {}", words::round_value(high, section.unit));
+    Sheet::new(section.title(), head, rows, section.unit, &typical).remark(scale)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
 
     #[test]
     fn few_dots_stay_and_many_are_thinned() {

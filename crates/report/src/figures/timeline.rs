@@ -1,7 +1,7 @@
 //! The tracks of a series laid over each other and thinned to what a figure can show.
 
 use super::{axis::Scale, svg::Pen};
-use crate::section::Series;
+use crate::tree::Series;
 use latido_model::record::Block;
 
 /// What happened in one column of a figure.
@@ -116,7 +116,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{judge::configuration::Configuration, sample, section::sections};
+    use crate::{judge::configuration::Configuration, sample, tree::sections};
 
     #[test]
     fn thinning_keeps_maxima_and_counts() {

@@ -2,12 +2,12 @@
 
 use super::cards;
 use crate::{
-    ReportInput,
+    input::ReportInput,
     judge::{
         finding::{Finding, Grade},
         reason::Reason,
     },
-    span::{joined, plain},
+    span::{joined, plain, unbroken},
     words,
 };
 use latido_model::verdict::Verdict;
@@ -29,13 +29,14 @@ pub struct Group {
     pub each: Vec<(String, String)>,
 }
 
-fn said(grade: Grade) -> (&'static str, &'static str) {
+/// The class of a finding's line.
+fn class(grade: Grade) -> &'static str {
     match grade {
-        Grade::Ok => ("ok", "✓"),
-        Grade::Unknown => ("unknown", "?"),
-        Grade::Note => ("note", "!"),
-        Grade::Contaminated => ("contaminated", "!! contaminated:"),
-        Grade::Invalid => ("invalid", "✗ invalid:"),
+        Grade::Ok => "ok",
+        Grade::Unknown => "unknown",
+        Grade::Note => "note",
+        Grade::Contaminated => "contaminated",
+        Grade::Invalid => "invalid",
     }
 }
 
@@ -45,7 +46,7 @@ pub fn groups(input: &ReportInput) -> Vec<Group> {
     for configuration in input.configurations {
         for cell in cards::of_members(input, &configuration.members()) {
             for finding in &cell.findings {
-                let entry = (configuration.label.clone(), finding.text());
+                let entry = (configuration.label.clone(), unbroken(&finding.state));
                 match found.iter_mut().find(|(f, _)| (&f.check, f.grade) == (&finding.check, finding.grade)) {
                     Some((_, entries)) => entries.push(entry),
                     None => found.push((finding, vec![entry])),
@@ -59,7 +60,7 @@ pub fn groups(input: &ReportInput) -> Vec<Group> {
 }
 
 fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: usize) -> Group {
-    let (class, sign) = said(finding.grade);
+    let (class, sign) = (class(finding.grade), words::finding(finding.grade).sign);
     let labels: BTreeSet<&String> = entries.iter().map(|(label, _)| label).collect();
     let mut texts: Vec<&String> = entries.iter().map(|(_, text)| text).collect();
     texts.sort_unstable();
@@ -73,13 +74,12 @@ fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: 
         (n, _) => format!("{n} of {configurations} configurations"),
     };
     let text = match alternatives {
-        true => texts.iter().map(|text| words::micro(text)).collect::<Vec<_>>().join(" or "),
-        false => words::micro(&finding.text()),
+        true => texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(" or "),
+        false => unbroken(&finding.state),
     };
     let more_than_shown = about.ends_with("configurations") && finding.grade > Grade::Unknown;
     entries.dedup();
     let each = if differ || more_than_shown { entries } else { Vec::new() };
-    let each = each.into_iter().map(|(label, text)| (label, words::micro(&text))).collect();
     Group { class, sign, check: name(&finding.check), text, about, each }
 }
 

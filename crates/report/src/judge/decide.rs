@@ -188,7 +188,7 @@ mod tests {
     fn with_nothing_judged_nothing_passes() {
         let fixture = Fixture::new(vec![(probing("gap"), vec![quiet(0)])]);
         assert_eq!(judged(&fixture).exit, 0);
-        insta::assert_snapshot!(said(&fixture), @"MEASURED: gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given: nothing to judge");
+        insta::assert_snapshot!(said(&fixture), @"MEASURED: gap, idle: worst 24.8 µs of 10000 samples (gap, CPU 0), no limit given: nothing to judge");
     }
 
     /// What no limit and no expectation looked at is not what passed.
@@ -200,9 +200,9 @@ mod tests {
         let mut fixture = Fixture::new(vec![(free, vec![quiet(0)]), (probing("gap"), gap.clone())]);
         fixture.run.plan.expect.push(expect(Statistic::Mean, 50_000.0, "wakeup.latency.mean < 50us"));
         fixture.run.plan.expect.push(expect(Statistic::Max, 50_000.0, "wakeup.latency.max < 50us"));
-        insta::assert_snapshot!(said(&fixture), @"PASS: wakeup.latency.max < 50us holds: wakeup, idle, CPU 0: 24.8 us");
+        insta::assert_snapshot!(said(&fixture), @"PASS: wakeup.latency.max < 50us holds: wakeup, idle, CPU 0: 24.8 µs");
         let fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (probing("gap"), gap)]);
-        insta::assert_snapshot!(said(&fixture), @"PASS: wakeup, idle: worst 24.8 us of 10000 samples (latency, CPU 0), 75.2 us inside the limit of 100 us");
+        insta::assert_snapshot!(said(&fixture), @"PASS: wakeup, idle: worst 24.8 µs of 10000 samples (latency, CPU 0), 75.2 µs inside the limit of 100 µs");
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         fixture.record(2).outcome = Outcome::Interrupted;
         fixture.run.cells[2].state = CellState::Pending;
         assert_eq!(judged(&fixture).exit, 3);
-        insta::assert_snapshot!(said(&fixture), @"INTERRUPTED: 1 of 3 cells measured to the end; so far wakeup, idle: worst 24.8 us of 10000 samples (latency, CPU 0), 75.2 us inside the limit of 100 us");
+        insta::assert_snapshot!(said(&fixture), @"INTERRUPTED: 1 of 3 cells measured to the end; so far wakeup, idle: worst 24.8 µs of 10000 samples (latency, CPU 0), 75.2 µs inside the limit of 100 µs");
         fixture.run.plan.expect.push(expect(Statistic::Max, 10_000.0, "wakeup.latency.max < 10us"));
         assert!(said(&fixture).starts_with("INTERRUPTED: 1 of 3"), "{}", said(&fixture));
         for cell in &mut fixture.run.cells {
@@ -244,7 +244,7 @@ mod tests {
             foreign_ns: 40_000,
         });
         fixture.run.plan.expect.push(expect(Statistic::Mean, 2_000.0, "wakeup.latency.mean < 2us"));
-        insta::assert_snapshot!(said(&fixture), @"CONTAMINATED: wakeup, busy: foreign tasks: for 40.0 us, which together with steal explains the samples that fail; 1 of 20000 samples above the limit of 100 us, worst 228 us (latency, CPU 1); failed outright: expected wakeup.latency.mean < 2us: wakeup, busy, CPU 1: 2.66 us (and 2 more)");
+        insta::assert_snapshot!(said(&fixture), @"CONTAMINATED: wakeup, busy: foreign tasks: for 40.0 µs, which together with steal explains the samples that fail; 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1); failed outright: expected wakeup.latency.mean < 2us: wakeup, busy, CPU 1: 2.66 µs (and 2 more)");
     }
 
     #[test]
@@ -252,6 +252,6 @@ mod tests {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
         fixture.run.plan.expect.push(expect(Statistic::Max, 10_000.0, "wakeup.latency.max < 10us"));
         assert_eq!((judged(&fixture).verdict, judged(&fixture).exit), (Verdict::Fail, 2));
-        insta::assert_snapshot!(said(&fixture), @"FAIL: expected wakeup.latency.max < 10us: wakeup, idle, CPU 0: 24.8 us");
+        insta::assert_snapshot!(said(&fixture), @"FAIL: expected wakeup.latency.max < 10us: wakeup, idle, CPU 0: 24.8 µs");
     }
 }

@@ -241,7 +241,7 @@ mod tests {
         };
         assert_eq!(
             finding("foreign tasks", both).text(),
-            "for 40.0 us, which together with steal explains the samples that fail"
+            "for 40.0 µs, which together with steal explains the samples that fail"
         );
         assert_eq!(
             finding("steal", both).text(),

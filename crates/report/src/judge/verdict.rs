@@ -114,7 +114,7 @@ mod tests {
         let fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
         let judgement = judged(&fixture);
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Pass, 0));
-        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, idle: worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit of 100 us");
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs");
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
         let judgement = judged(&spiky());
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Fail, 2));
         assert_eq!(judgement.cells[0].verdict, Verdict::Pass);
-        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: 1 of 20000 samples above the limit of 100 us, worst 228 us (latency, CPU 1)");
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1)");
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
         quality.timeline.push(second);
         let judgement = judged(&fixture);
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Contaminated, 3));
-        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: steal: 10.0 ms of the measured CPUs' time stolen, which explains the samples that fail; 1 of 20000 samples above the limit of 100 us, worst 228 us (latency, CPU 1)");
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: steal: 10.0 ms of the measured CPUs' time stolen, which explains the samples that fail; 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1)");
     }
 
     /// A guest that loses a little in every second still gets its pass.
@@ -240,7 +240,7 @@ mod tests {
         fixture.record(1).series[0].unit = "ps".into();
         let judgement = judged(&fixture);
         assert_eq!(judgement.cells[0].reasons, [Reason::Sampled { count: 10, limited: true }]);
-        assert_eq!(judgement.verdict, Verdict::Pass, "a limit of 100 us says nothing of 12 000 ps");
+        assert_eq!(judgement.verdict, Verdict::Pass, "a limit of 100 µs says nothing of 12 000 ps");
     }
 
     /// What is judged is what the probe declares, whatever it is called.
