@@ -124,7 +124,7 @@ fn place<T: Subject>(one: &T, all: &[&T]) -> Vec<String> {
     let cell = one.cell();
     // Where each host is a target of its own, the target says which.
     let alike = |a: &T, b: &T| a.machine().hostname == b.machine().hostname || a.cell().target != b.cell().target;
-    let told = all.iter().all(|a| all.iter().all(|b| alike(*a, *b)));
+    let told = all.iter().all(|a| all.iter().all(|b| alike(a, b)));
     let host = if told { String::new() } else { one.machine().hostname.clone() };
     let level = |axis| match axis {
         Axis::Kernel if cell.kernel == RUNNING => one.machine().kernel.clone(),
