@@ -11,7 +11,7 @@ mod trust;
 use crate::{
     figures::{FIGURES, range_bar, style},
     input::RunPart,
-    judge::judgement::ExpectJudgement,
+    judge::{judgement::ExpectJudgement, phrase},
     study::{NotMeasured, StudyPart},
     tables::{samples, slots, summary},
     tree::{Chapter, Report, SHOWN, Section},
@@ -127,7 +127,7 @@ fn slot(row: usize) -> usize {
 
 fn headline(part: &RunPart<'_>) -> Headline {
     let said = words::verdict(part.judgement.verdict);
-    let text = part.judgement.headline.clone();
+    let text = words::spans(&part.judgement.headline.spans());
     Headline { sign: said.sign, class: said.tone.class(), verdict: part.word.to_string(), text }
 }
 
@@ -153,7 +153,7 @@ fn expectation(expectation: &ExpectJudgement) -> ExpectView<'_> {
         sign: said.sign,
         class: said.tone.class(),
         word: said.word,
-        detail: expectation.detail.clone(),
+        detail: words::spans(&phrase::decision(expectation.decision.as_ref())),
     }
 }
 

@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
-pub mod confidence;
 pub mod figures;
 pub mod formats;
 pub mod html;
@@ -12,6 +11,8 @@ pub mod judge;
 pub mod live;
 #[cfg(test)]
 pub mod sample;
+pub mod span;
+pub mod statistics;
 pub mod study;
 pub mod tables;
 pub mod terminal;

@@ -122,7 +122,7 @@ mod tests {
     fn a_million_points_stay_a_small_file() {
         let all = calls::compute(&[8], 1_000);
         let mut all: Vec<_> = all.into_iter().take(2).collect();
-        for track in all.iter_mut().flat_map(|one| &mut one.quantities).flat_map(|pooled| &mut pooled.tracks) {
+        for track in all.iter_mut().flat_map(|one| one.repeats[0].tracks_mut()) {
             let few = track.samples.clone();
             track.samples = few.iter().cycle().take(latido_model::record::ORDERED_MAX).copied().collect();
         }

@@ -47,7 +47,7 @@ fn shown<'r, 's, 'a>(row: &'r Row<'s, 'a>) -> impl Iterator<Item = (usize, &'s S
 
 /// `one run`, `3 runs`, `1 to 10 runs`.
 fn runs(chapter: &Chapter) -> String {
-    let counts = || rows(chapter).flat_map(|(row, _)| shown(row)).map(|(_, series)| series.configuration.members.len());
+    let counts = || rows(chapter).flat_map(|(row, _)| shown(row)).map(|(_, series)| series.configuration.repeats.len());
     match (counts().min(), counts().max()) {
         (Some(1), Some(1)) | (None, _) | (_, None) => "one run".into(),
         (Some(low), Some(high)) if low == high => format!("{low} runs"),
@@ -102,7 +102,7 @@ fn draw(chapter: &Chapter) -> Drawing {
                 let Some(max) = series.max() else { continue };
                 let x = middle - bar * systems as f64 / 2.0 + bar * slot as f64;
                 let (height, said) = (y.at(max), section.value(max));
-                let members = words::many(series.configuration.members.len() as u64, "run");
+                let members = words::many(series.configuration.repeats.len() as u64, "run");
                 let samples = words::many(series.pooled.summary.count, section.noun());
                 let system = chapter.systems.get(slot).map_or("", String::as_str);
                 let tip = format!("{}, {system}: {said}, largest of {samples} in {members}", row.name);
@@ -138,7 +138,7 @@ fn table(chapter: &Chapter) -> Sheet {
         let mut cells = vec![Datum::Text(row.name.clone())];
         for series in &row.series {
             cells.push(Datum::value(series.and_then(Series::max)));
-            cells.push(series.map_or(Datum::Absent, |s| Datum::Count(s.configuration.members.len() as u64)));
+            cells.push(series.map_or(Datum::Absent, |s| Datum::Count(s.configuration.repeats.len() as u64)));
         }
         cells
     };
@@ -191,7 +191,7 @@ mod tests {
             runs(&chapters(&sections)[0])
         };
         assert_eq!(said(&all), "one run");
-        all[1].members.push(("again".into(), 1));
+        all[1].repeats.push(crate::sample::repeat(Default::default(), 0));
         assert_eq!(said(&all), "1 to 2 runs (see the table)");
     }
 }

@@ -9,6 +9,7 @@ use super::{
     thin::{line_scale, range},
 };
 use crate::{
+    statistics::moments::Moments,
     tree::{Chapter, Datum, Head, Row, Section, Series, Sheet},
     words::{self, Unit},
 };
@@ -28,37 +29,6 @@ pub const FIGURE: Overview = Overview {
 /// Points of all lines together, and rows of the table.
 const ALL_POINTS: usize = 7_000;
 const ALL_ROWS: usize = 300;
-
-/// Mean and population variance (1/n) of the samples so far, after Welford (Technometrics 4, 1962). Values are taken
-/// relative to the first, in integers, so that a large offset costs no digits.
-#[derive(Debug, Default)]
-struct Moments {
-    first: i64,
-    n: u64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Moments {
-    fn push(&mut self, value: i64) {
-        if self.n == 0 {
-            self.first = value;
-        }
-        let value = (i128::from(value) - i128::from(self.first)) as f64;
-        self.n += 1;
-        let before = value - self.mean;
-        self.mean += before / self.n as f64;
-        self.squares += before * (value - self.mean);
-    }
-
-    fn mean(&self) -> f64 {
-        self.first as f64 + self.mean
-    }
-
-    fn variance(&self) -> f64 {
-        self.squares / self.n.max(1) as f64
-    }
-}
 
 /// Instance, running mean and running variance, at most so many and the last one always.
 fn running(series: &Series, most: usize) -> Vec<(usize, f64, f64)> {
@@ -166,40 +136,6 @@ mod tests {
         sample::calls,
         tree::{chapters, sections},
     };
-    use proptest::prelude::*;
-
-    /// Mean and variance from exact integer sums.
-    fn exact(values: &[i64]) -> (f64, f64) {
-        let n = values.len() as i128;
-        // Sums of differences from the first: exact in i128 for any i64.
-        let d: Vec<i128> = values.iter().map(|v| i128::from(*v) - i128::from(values[0])).collect();
-        let (sum, squares): (i128, i128) = (d.iter().sum(), d.iter().map(|d| d * d).sum());
-        let variance = (n * squares - sum * sum) as f64 / (n * n) as f64;
-        (values[0] as f64 + sum as f64 / n as f64, variance)
-    }
-
-    proptest! {
-        /// Also under an offset that leaves a naive sum of squares no digit.
-        #[test]
-        fn running_moments_are_exact(offset in 0i64..1_000_000_000_000_000, small in proptest::collection::vec(0i64..100_000, 1..300)) {
-            let mut moments = Moments::default();
-            let mut so_far = Vec::new();
-            for value in small.iter().map(|v| v + offset) {
-                moments.push(value);
-                so_far.push(value);
-                let (mean, variance) = exact(&so_far);
-                prop_assert!((moments.mean() - mean).abs() <= mean.abs() * 1e-15 + 1e-9);
-                prop_assert!((moments.variance() - variance).abs() <= variance * 1e-10 + 1e-9, "{} {variance}", moments.variance());
-            }
-        }
-    }
-
-    #[test]
-    fn the_variance_divides_by_n() {
-        let mut moments = Moments::default();
-        [1_000_000_000_002, 1_000_000_000_004, 1_000_000_000_006].into_iter().for_each(|v| moments.push(v));
-        assert_eq!((moments.mean(), moments.variance()), (1_000_000_000_004.0, 8.0 / 3.0));
-    }
 
     #[test]
     fn the_last_instance_is_always_there_and_the_points_are_few() {

@@ -46,12 +46,12 @@ pub fn shown<'r, 's, 'a>(row: &'r Row<'s, 'a>) -> impl Iterator<Item = (usize, &
 
 /// The samples of a series, thread by thread and repeat after repeat.
 pub fn values<'s>(series: &'s Series) -> impl Iterator<Item = i64> + 's {
-    series.pooled.tracks.iter().flat_map(|track| &track.samples).map(|point| point.value)
+    series.tracks().flat_map(|track| &track.samples).map(|point| point.value)
 }
 
 /// The most samples that a series of these rows has.
 pub fn longest(rows: &[&Row]) -> usize {
-    let length = |series: &Series| series.pooled.tracks.iter().map(|track| track.samples.len()).sum();
+    let length = |series: &Series| series.tracks().map(|track| track.samples.len()).sum();
     rows.iter().flat_map(|row| shown(row)).map(|(_, series)| length(series)).max().unwrap_or(0)
 }
 

@@ -188,10 +188,10 @@ mod tests {
     #[test]
     fn few_blocks_are_drawn_without_holes() {
         let mut all = sample::configurations(1);
-        let track = &mut all[0].quantities[0].tracks[0];
+        let track = &mut all[0].repeats[0].quantities[0].tracks[0];
         track.blocks.truncate(13);
         track.blocks[12].length_ns = 130_000_000;
-        all[0].quantities[0].tracks.truncate(1);
+        all[0].repeats[0].quantities[0].tracks.truncate(1);
         let sections = sections(&all);
         let svg = draw(&sections[0]).inline();
         assert!(!svg.contains("hatch") && !svg.contains("no sample"), "{svg}");
@@ -201,10 +201,10 @@ mod tests {
     #[test]
     fn a_block_without_samples_is_hatched_and_named() {
         let mut all = sample::configurations(1);
-        let pooled = &mut all[0].quantities[0];
-        pooled.tracks.truncate(1);
-        pooled.tracks[0].blocks.truncate(10);
-        pooled.tracks[0].blocks[4] = Block { start_ns: 4_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
+        let own = &mut all[0].repeats[0].quantities[0];
+        own.tracks.truncate(1);
+        own.tracks[0].blocks.truncate(10);
+        own.tracks[0].blocks[4] = Block { start_ns: 4_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
         let sections = sections(&all);
         let svg = draw(&sections[0]).inline();
         assert!(svg.contains("class=\"hatch\"") && svg.contains(">no sample<"), "{svg}");

@@ -8,7 +8,7 @@ use super::{
     thin::{Envelope, range},
 };
 use crate::{
-    judge::configuration::Track,
+    judge::repeat::Track,
     tree::{Chapter, Datum, Head, SHOWN, Section, Series, Sheet},
     words::{self, Unit, Units},
 };
@@ -53,7 +53,7 @@ fn motions<'c, 's: 'c, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<Motion<'c, 'a>> 
     };
     let (Some(angles), Some(late)) = (row(|q| q.bound.is_some()), row(|q| q.periodic)) else { return Vec::new() };
     let (Some(angle), Some(lateness)) = (chapter.section(angles), chapter.section(late)) else { return Vec::new() };
-    let ordered = |series: &&Series| series.pooled.tracks.iter().any(|track| !track.samples.is_empty());
+    let ordered = |series: &&Series| series.tracks().any(|track| !track.samples.is_empty());
     let motion = |(slot, system): (usize, &'c String)| {
         let of = |series: &[Option<&'s Series<'a>>]| series.get(slot).copied().flatten().filter(ordered);
         Some(Motion { slot, system, angle: (angle, of(&angles.series)?), lateness: (lateness, of(&late.series)?) })
@@ -64,7 +64,7 @@ fn motions<'c, 's: 'c, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<Motion<'c, 'a>> 
 /// Seconds since the first slot and value, of all threads and repeats over each other.
 fn points<'s>(series: &'s Series) -> impl Iterator<Item = (f64, f64)> + 's {
     let of = |track: &'s Track| track.samples.iter().map(|p| (p.at_ns as f64 / 1e9, p.value as f64));
-    series.pooled.tracks.iter().flat_map(of)
+    series.tracks().flat_map(of)
 }
 
 impl Motion<'_, '_> {
@@ -74,7 +74,7 @@ impl Motion<'_, '_> {
             let fell = track.facts.get("fell").is_some_and(|fell| *fell > 0);
             track.facts.get("fell_at_ns").filter(|_| fell).map(|at| *at as f64 / 1e9)
         };
-        let of = |series: &Series| series.pooled.tracks.iter().filter_map(fell).collect::<Vec<_>>();
+        let of = |series: &Series| series.tracks().filter_map(fell).collect::<Vec<_>>();
         let mut falls = of(self.angle.1);
         if falls.is_empty() {
             falls = of(self.lateness.1);
@@ -86,7 +86,7 @@ impl Motion<'_, '_> {
     /// What became of it in words.
     fn outcome(&self) -> String {
         let falls = self.falls();
-        let repeats = self.angle.1.configuration.members.len().max(falls.len());
+        let repeats = self.angle.1.configuration.repeats.len().max(falls.len());
         match (falls.first(), repeats) {
             (None, _) => "kept upright".into(),
             (Some(at), 1) => format!("fell at {}", words::clock((*at * 1e9) as u64)),

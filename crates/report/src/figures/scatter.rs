@@ -112,7 +112,7 @@ fn draw(section: &Section) -> Drawing {
         svg.path("mean over-dots", &line.steps(&x, |c| (c.mean <= high).then(|| y.at(c.mean))));
         svg.close();
         triangles(&mut svg, section, series, &x, &y);
-        if series.pooled.tracks.iter().all(|t| t.blocks.is_empty() && t.largest.is_empty()) {
+        if series.tracks().all(|t| t.blocks.is_empty() && t.largest.is_empty()) {
             frame.nothing(&mut svg, "no samples");
         }
         let middle = (frame.left + frame.right) / 2.0;

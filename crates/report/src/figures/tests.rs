@@ -69,7 +69,7 @@ proptest! {
     ) {
         for mut configurations in [calls::compute(&[2, 4], 1), calls::pendulum()] {
             for (one, values) in configurations.iter_mut().zip(&all) {
-                for track in one.quantities.iter_mut().flat_map(|pooled| &mut pooled.tracks) {
+                for track in one.repeats[0].tracks_mut() {
                     let point = |(value, i): (&i64, u64)| Point { value: *value, at_ns: i * 1_000_003 };
                     track.samples = values.iter().zip(0..).map(point).collect();
                 }
@@ -89,7 +89,7 @@ fn overviews_of_many_calls_are_sound() {
 fn nothing_at_all_is_drawn_as_nothing() {
     check(&[sample::empty("idle"), sample::empty("busy")]).unwrap();
     let mut bare = sample::empty("bare");
-    bare.quantities[0].tracks.clear();
+    bare.repeats[0].quantities[0].tracks.clear();
     bare.quantities[0].summary = latido_model::record::Summary::default();
     check(&[bare]).unwrap();
 }
@@ -98,12 +98,14 @@ fn nothing_at_all_is_drawn_as_nothing() {
 fn hostile_names_stay_text_in_every_figure() {
     let hostile = "<script>alert(\"1\")</script>&'";
     let mut configuration = sample::of(hostile, &[1_000, 2_000], Some(1_500));
-    configuration.quantities[0].labels = [("kind".to_owned(), "\"><img src=x>".to_owned())].into();
-    configuration.quantities[0].quantity = "<q>".into();
+    sample::change(&mut configuration, 0, |own| {
+        own.labels = [("kind".to_owned(), "\"><img src=x>".to_owned())].into();
+        own.quantity = "<q>".into();
+    });
     let mut all = vec![configuration];
     for mut one in calls::compute(&[2], 9).into_iter().chain(calls::pendulum()) {
         one.cell.load.id = hostile.into();
-        one.quantities[0].labels.insert("\"><img src=x>".into(), hostile.into());
+        sample::change(&mut one, 0, |own| drop(own.labels.insert("\"><img src=x>".into(), hostile.into())));
         all.push(one);
     }
     let all = sections(&all);

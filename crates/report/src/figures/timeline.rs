@@ -41,7 +41,7 @@ pub fn usual(series: &[Series]) -> f64 {
 }
 
 fn blocks_of<'a>(series: &'a [Series]) -> impl Iterator<Item = &'a Block> {
-    series.iter().flat_map(|s| &s.pooled.tracks).flat_map(|t| &t.blocks)
+    series.iter().flat_map(|s| s.tracks()).flat_map(|t| &t.blocks)
 }
 
 /// The timeline in at most `most` columns over `end` seconds, none shorter than the usual block. A block counts in every
@@ -52,7 +52,7 @@ pub fn timeline(series: &Series, end: f64, usual: f64, most: usize) -> Timeline 
     let columns = ((end / step).round() as usize).max(1);
     let mut sums = vec![(0u64, 0i128, f64::NEG_INFINITY); columns];
     let mut own = 0;
-    for block in series.pooled.tracks.iter().flat_map(|t| &t.blocks) {
+    for block in series.tracks().flat_map(|t| &t.blocks) {
         let (start, length) = (block.start_ns as f64 / 1e9, block.length_ns as f64 / 1e9);
         // Edges are rounded alike, so that blocks without a gap between them fill columns without a gap between them.
         let (first, past) = ((start / step).round() as usize, ((start + length) / step).round() as usize);
@@ -128,7 +128,7 @@ mod tests {
                 let columns: Vec<_> = line.columns.iter().flatten().collect();
                 let max = columns.iter().map(|c| c.max).fold(0.0, f64::max);
                 assert!(columns.len() <= 7 && Some(max) == series.max());
-                let counted: u64 = series.pooled.tracks.iter().flat_map(|t| &t.blocks).map(|b| b.count).sum();
+                let counted: u64 = series.tracks().flat_map(|t| &t.blocks).map(|b| b.count).sum();
                 assert_eq!(columns.iter().map(|c| c.count).sum::<u64>(), counted);
             }
         }
@@ -143,7 +143,7 @@ mod tests {
             count,
             ..Block::default()
         };
-        configuration.quantities[0].tracks[0].blocks = list.iter().map(block).collect();
+        configuration.repeats[0].quantities[0].tracks[0].blocks = list.iter().map(block).collect();
         configuration
     }
 

@@ -30,7 +30,7 @@ fn json(report: &Report) -> Result<String> {
         "title": input.title,
         "runs": input.runs.iter().map(|r| json!({"meta": r.meta, "judgement": {
             "verdict": r.judgement.verdict,
-            "headline": r.judgement.headline,
+            "headline": r.judgement.headline.sentence(),
             "expectations": r.judgement.expectations,
         }})).collect::<Vec<_>>(),
         "study": input.study.as_ref().map(|study| json!({
@@ -63,7 +63,7 @@ fn series(series: &Series, end: f64, usual: f64, of: usize) -> Value {
     json!({
         "name": series.full_name,
         "cell": series.configuration.cell,
-        "members": series.configuration.members,
+        "members": series.configuration.members(),
         "labels": pooled.labels,
         "summary": pooled.summary,
         "plain": if pooled.plain == pooled.summary { Value::Null } else { json!(pooled.plain) },

@@ -42,13 +42,13 @@ pub fn document(run: &Run, judgement: &Judgement) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::judge;
+    use crate::judge::verdict::of_run;
     use latido_model::sample::{Fixture, cell, quiet, under};
 
     #[test]
     fn the_document_has_its_parts_and_gives_the_records_back() {
         let fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (under("busy"), vec![quiet(1)])]);
-        let judgement = judge::judge(&fixture.run, &fixture);
+        let judgement = of_run(&fixture.run, &fixture);
         let value: serde_json::Value = serde_json::from_str(&document(&fixture.run, &judgement).unwrap()).unwrap();
         let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["judgement", "problems", "records", "run", "schema", "verdict"]);

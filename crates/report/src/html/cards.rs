@@ -5,8 +5,8 @@ use crate::{
     input::ReportInput,
     judge::{
         configuration::Configuration,
+        finding::Grade,
         judgement::{CellJudgement, SeriesJudgement},
-        trust::Level,
     },
     tree::{Chapter, Section, Series},
     words::{self, Said, Tone, round_value},
@@ -97,12 +97,12 @@ fn together(input: &ReportInput, chapter: &Chapter, each: Vec<(u8, Card, bool)>)
     let mut doubted: Vec<&Configuration> = Vec::new();
     for series in chapter.sections.iter().flat_map(|section| &section.series) {
         let known = doubted.iter().any(|one| std::ptr::eq(*one, series.configuration));
-        let doubt = doubt(&of_members(input, &series.configuration.members));
+        let doubt = doubt(&of_members(input, &series.configuration.members()));
         let (Some(doubt), false) = (doubt, known) else { continue };
         doubted.push(series.configuration);
         let Some(mut card) = measured(chapter, Some(series.configuration)) else { continue };
         card.said = words::verdict(doubt);
-        card.reasons = reasons(&of_members(input, &series.configuration.members));
+        card.reasons = reasons(&of_members(input, &series.configuration.members()));
         kept.push((2, card, true));
     }
     if kept.is_empty() {
@@ -144,10 +144,10 @@ fn doubt(cells: &[&CellJudgement]) -> Option<Verdict> {
 fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !matches!(cell.verdict, Verdict::Pass | Verdict::Fail)) {
-        let weighty = cell.findings.iter().filter(|finding| finding.level >= Level::Contaminated);
-        let mut own: Vec<String> = weighty.map(|finding| finding.sentence()).collect();
+        let weighty = cell.findings.iter().filter(|finding| finding.grade >= Grade::Contaminated);
+        let mut own: Vec<String> = weighty.map(|finding| words::spans(&finding.spans())).collect();
         if own.is_empty() {
-            own.clone_from(&cell.reasons);
+            own = cell.reasons.iter().map(|reason| words::spans(&reason.spans())).collect();
         }
         for reason in own {
             if !reasons.contains(&reason) {
@@ -160,7 +160,7 @@ fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
 
 /// A card with its weight and whether anything judges its series.
 fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, bool) {
-    let cells = of_members(input, &series.configuration.members);
+    let cells = of_members(input, &series.configuration.members());
     let doubt = doubt(&cells);
     let expected = expected(input, section, series);
     // The cell's verdict may come from another quantity: this card speaks of its own.
@@ -200,7 +200,7 @@ fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Ver
     let mut lines = Vec::new();
     for part in &input.runs {
         let here = |cell: usize| {
-            series.configuration.members.iter().any(|(run, number)| (run, *number) == (&part.meta.id, cell))
+            series.configuration.members().iter().any(|(run, number)| (run, *number) == (&part.meta.id, cell))
         };
         for expectation in &part.judgement.expectations {
             let own = |one: &&SeriesJudgement| {
@@ -212,9 +212,9 @@ fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Ver
             let alike = outcomes.filter(|other| other.verdict == worst.verdict).count();
             let more = if alike > 0 { format!(" (and {alike} more)") } else { String::new() };
             // Quantity and configuration stand above.
-            let text = expectation.text.strip_prefix(&format!("{}.", section.key())).unwrap_or(&expectation.text);
-            let text = text.split(" where ").next().unwrap_or(text);
-            lines.push((worst.verdict, format!("{text}: {}{more}", worst.measured)));
+            let whole = &expectation.condition;
+            let text = whole.strip_prefix(&format!("{}.", section.key())).unwrap_or(whole);
+            lines.push((worst.verdict, format!("{text}: {}{more}", words::spans(&worst.measured.spans()))));
         }
     }
     lines.sort_by_key(|(verdict, _)| std::cmp::Reverse(verdict.in_one()));

@@ -1,7 +1,7 @@
 //! The sentence that decides: the worst sample, the limit, and what the number of samples supports.
 
 use crate::{
-    confidence,
+    statistics::confidence,
     tree::{Section, Series, percent},
     words::{self, round_value},
 };

@@ -127,8 +127,9 @@ fn hostile_names_stay_text_everywhere() {
     let hostile = "</script><script>alert(1)</script>&\"'";
     let mut configuration = sample::of(hostile, &[1_000, 200_000_000], Some(1_500));
     configuration.machine.hostname = hostile.into();
-    configuration.quantities[0].labels = [(hostile.to_owned(), hostile.to_owned())].into();
-    configuration.quantities[0].tracks[0].largest[0].class = hostile.into();
+    let labels = [(hostile.to_owned(), hostile.to_owned())];
+    crate::sample::change(&mut configuration, 0, |own| own.labels = labels.clone().into());
+    configuration.repeats[0].quantities[0].tracks[0].largest[0].class = hostile.into();
     let all = [configuration];
     let judged = Judged::of(&all);
     let mut input = judged.input(&all);

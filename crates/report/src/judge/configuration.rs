@@ -1,24 +1,24 @@
-//! Configurations: one per distinct tuple of axes, labelled by what differs, repeats pooled but countable.
+//! Configurations: one per distinct tuple of axes, labelled by what differs, its repeats kept apart and pooled.
 
-use anyhow::{Result, anyhow};
-use hdrhistogram::Histogram;
+use super::{
+    label::{self, Subject},
+    repeat::{Pooled, Repeat, RepeatQuantity, Track},
+};
+use anyhow::Result;
 use latido_model::{
     cell::{Axis, Cell},
     machine::Machine,
     quantity::Measurand,
-    record::{Block, Evidence, LoadRecord, Point, Record, Sample, Series, Slots, Summary, TuningRecord},
-    run::{Run, SeriesData, SeriesSource, StoredCell, codec},
-    summary,
-    units::Ns,
+    record::{LoadRecord, Record, TuningRecord},
+    run::{Run, SeriesSource, StoredCell},
 };
-use std::collections::BTreeMap;
 
-/// The repeats (of one run or several) that share kernel, machine, tuning, source, scheduling and probe.
+/// The repeats (of one run or several) that share target, kernel, machine, tuning, load, scheduling and probe.
 #[derive(Debug)]
 pub struct Configuration {
     /// What tells it from the others, as short as possible: `busy`, `6.12-rt, idle`.
     pub label: String,
-    /// A cell of it; all agree but for repeat and seed.
+    /// A cell of it; all agree but for boot, repeat and seed.
     pub cell: Cell,
     /// What its probe measures.
     pub measurand: Measurand,
@@ -26,68 +26,83 @@ pub struct Configuration {
     pub machine: Machine,
     /// The tunings of the first repeat as they were in force.
     pub tunings: Vec<TuningRecord>,
-    /// What was seen beside each repeat, and for how long, in ns.
-    pub evidence: Vec<(Evidence, u64)>,
-    /// Names of the runs it came from with the cell numbers.
-    pub members: Vec<(String, usize)>,
-    /// Its loads as they ran, repeat after repeat.
-    pub loads: Vec<LoadRecord>,
-    /// Its quantities.
+    /// Each of its measured cells.
+    pub repeats: Vec<Repeat>,
+    /// Its quantities over all repeats, see [`Configuration::pool`].
     pub quantities: Vec<Pooled>,
 }
 
 impl Configuration {
+    fn new(record: &Record, measurand: &Measurand) -> Self {
+        Self {
+            label: String::new(),
+            cell: record.cell.clone(),
+            measurand: measurand.clone(),
+            machine: record.machine.clone(),
+            tunings: record.tunings.clone(),
+            repeats: Vec::new(),
+            quantities: Vec::new(),
+        }
+    }
+
+    /// Pools the repeats, each quantity where it first appears.
+    ///
+    /// # Errors
+    /// None in practice: see [`Pooled::over`].
+    pub fn pool(&mut self) -> Result<()> {
+        let mut groups: Vec<Vec<&RepeatQuantity>> = Vec::new();
+        for one in self.repeats.iter().flat_map(|repeat| &repeat.quantities) {
+            let alike = |group: &&mut Vec<&RepeatQuantity>| {
+                group.first().is_some_and(|first| first.pooled.key() == one.pooled.key())
+            };
+            match groups.iter_mut().find(alike) {
+                Some(group) => group.push(one),
+                None => groups.push(vec![one]),
+            }
+        }
+        let limit = self.cell.conditions.limit;
+        let pooled = groups.iter().filter_map(|group| Pooled::over(group, limit).transpose());
+        self.quantities = pooled.collect::<Result<_>>()?;
+        Ok(())
+    }
+
     /// The quantities that tables show: those with samples, or all where none has any.
     pub fn told(&self) -> impl Iterator<Item = &Pooled> {
         let some = self.quantities.iter().any(|pooled| pooled.summary.count > 0);
         self.quantities.iter().filter(move |pooled| !some || pooled.summary.count > 0)
     }
+
+    /// The runs it came from with the cell numbers.
+    pub fn members(&self) -> Vec<(String, usize)> {
+        self.repeats.iter().map(|repeat| (repeat.run.clone(), repeat.number)).collect()
+    }
+
+    /// Its loads as they ran, repeat after repeat.
+    pub fn loads(&self) -> impl Iterator<Item = &LoadRecord> {
+        self.repeats.iter().flat_map(|repeat| &repeat.loads)
+    }
+
+    /// The threads of one of its quantities, repeat after repeat, each with the repeat that it is of.
+    pub fn tracks(&self, pooled: &Pooled) -> impl Iterator<Item = (&Repeat, &Track)> {
+        let alike = |one: &&RepeatQuantity| one.pooled.key() == pooled.key();
+        self.repeats.iter().flat_map(move |repeat| {
+            repeat
+                .quantities
+                .iter()
+                .filter(alike)
+                .flat_map(move |one| one.tracks.iter().map(move |track| (repeat, track)))
+        })
+    }
 }
 
-/// One quantity of a configuration, all threads and repeats pooled.
-#[derive(Debug)]
-pub struct Pooled {
-    /// `latency`, `gap`.
-    pub quantity: String,
-    /// What tells it from others of the same quantity.
-    pub labels: BTreeMap<String, String>,
-    /// `ns` or another named unit.
-    pub unit: String,
-    /// The headline distribution: slot-corrected where slots are counted.
-    pub summary: Summary,
-    /// The distribution as woken.
-    pub plain: Summary,
-    /// Slots of a periodic probe.
-    pub slots: Option<Slots>,
-    /// Samples above the cell's limit in the headline distribution; absent without a limit.
-    pub above_limit: Option<u64>,
-    /// Headline histogram, ns.
-    pub histogram: Histogram<u64>,
-    /// Time measured by all threads together, ns.
-    pub elapsed_ns: u64,
-    /// One entry per thread of each repeat.
-    pub tracks: Vec<Track>,
-}
+impl Subject for Configuration {
+    fn cell(&self) -> &Cell {
+        &self.cell
+    }
 
-/// One thread of one repeat, over time.
-#[derive(Debug)]
-pub struct Track {
-    /// Name of the run and number of the cell.
-    pub member: (String, usize),
-    /// Repeat number.
-    pub repeat: u32,
-    /// The CPU, where pinned.
-    pub cpu: Option<u32>,
-    /// Largest sample of this thread.
-    pub max: Option<i64>,
-    /// Its blocks.
-    pub blocks: Vec<Block>,
-    /// Its largest samples, in descending order.
-    pub largest: Vec<Sample>,
-    /// Its samples in the order of time, where they were kept.
-    pub samples: Vec<Point>,
-    /// The probe's own facts of it, as [`Series::facts`].
-    pub facts: BTreeMap<String, i64>,
+    fn machine(&self) -> &Machine {
+        &self.machine
+    }
 }
 
 /// What [`configurations`] found.
@@ -99,50 +114,31 @@ pub struct Configurations {
     pub problems: Vec<String>,
 }
 
-/// Pools the measured cells of one or several runs.
+/// Gathers the measured cells of one or several runs and pools what is the same.
 ///
 /// # Errors
-/// None in practice: see [`codec::histogram`].
+/// None in practice: see [`Pooled::over`].
 pub fn configurations<'a>(
     runs: impl IntoIterator<Item = &'a Run>,
     source: &dyn SeriesSource,
 ) -> Result<Configurations> {
     let mut found = Configurations::default();
-    let mut parts: Vec<Vec<Part>> = Vec::new();
     for run in runs {
         for cell in as_written(run) {
             let Some(record) = cell.record() else { continue };
-            let at = match found.all.iter().position(|known| same(known, record)) {
-                Some(at) => at,
-                None => {
-                    parts.push(Vec::new());
-                    found.all.push(Configuration {
-                        label: String::new(),
-                        cell: record.cell.clone(),
-                        measurand: cell.measurand.clone(),
-                        machine: record.machine.clone(),
-                        tunings: record.tunings.clone(),
-                        evidence: Vec::new(),
-                        members: Vec::new(),
-                        loads: Vec::new(),
-                        quantities: Vec::new(),
-                    });
-                    found.all.len() - 1
-                }
-            };
-            let member = (run.meta.id.clone(), cell.number);
-            found.all[at].members.push(member.clone());
-            found.all[at].evidence.push((record.quality.clone(), record.elapsed_ns));
-            found.all[at].loads.extend(record.load.iter().cloned());
-            add(&mut parts[at], cell, record, &member, source, &mut found.problems);
+            let at = found.all.iter().position(|known| same(known, record)).unwrap_or_else(|| {
+                found.all.push(Configuration::new(record, &cell.measurand));
+                found.all.len() - 1
+            });
+            let repeat = Repeat::of(&run.meta.id, cell, record, source, &mut found.problems)?;
+            if let Some(configuration) = found.all.get_mut(at) {
+                configuration.repeats.push(repeat);
+            }
         }
     }
-    for (configuration, parts) in found.all.iter_mut().zip(parts) {
-        let limit = configuration.cell.conditions.limit;
-        configuration.quantities = parts.into_iter().map(|part| part.pool(limit)).collect::<Result<_>>()?;
-    }
-    let labels = super::label::labels(&found.all);
+    let labels = label::labels(&found.all);
     for (configuration, label) in found.all.iter_mut().zip(labels) {
+        configuration.pool()?;
         configuration.label = label;
     }
     Ok(found)
@@ -164,127 +160,13 @@ fn same(known: &Configuration, record: &Record) -> bool {
         && (&a.conditions.cpus, a.conditions.limit) == (&b.conditions.cpus, b.conditions.limit)
 }
 
-/// One quantity's series before they are pooled.
-struct Part {
-    quantity: String,
-    labels: BTreeMap<String, String>,
-    unit: String,
-    headlines: Vec<Summary>,
-    plains: Vec<Summary>,
-    slots: Option<Slots>,
-    negative: u64,
-    elapsed_ns: u64,
-    histograms: Vec<Histogram<u64>>,
-    missed: Vec<Histogram<u64>>,
-    tracks: Vec<Track>,
-}
-
-fn add(
-    parts: &mut Vec<Part>,
-    cell: &StoredCell,
-    record: &Record,
-    member: &(String, usize),
-    source: &dyn SeriesSource,
-    problems: &mut Vec<String>,
-) {
-    for series in &record.series {
-        let data = match source.series(cell, series) {
-            Ok(data) => data,
-            Err(error) => {
-                problems.push(format!("left out: {} of thread {}: {error:#}", series.quantity, series.thread));
-                continue;
-            }
-        };
-        let key = (&series.quantity, &series.labels, &series.unit);
-        let at = parts.iter().position(|p| (&p.quantity, &p.labels, &p.unit) == key).unwrap_or_else(|| {
-            parts.push(Part::new(series));
-            parts.len() - 1
-        });
-        parts[at].take(record, series, data, member);
-    }
-}
-
-impl Part {
-    fn new(series: &Series) -> Self {
-        Self {
-            quantity: series.quantity.clone(),
-            labels: series.labels.clone(),
-            unit: series.unit.clone(),
-            headlines: Vec::new(),
-            plains: Vec::new(),
-            slots: None,
-            negative: 0,
-            elapsed_ns: 0,
-            histograms: Vec::new(),
-            missed: Vec::new(),
-            tracks: Vec::new(),
-        }
-    }
-
-    fn take(&mut self, record: &Record, series: &Series, data: SeriesData, member: &(String, usize)) {
-        self.headlines.push(series.headline());
-        self.plains.push(series.plain());
-        if let Some(slots) = series.slots {
-            let sum = self.slots.get_or_insert_default();
-            sum.met += slots.met;
-            sum.late += slots.late;
-            sum.missed += slots.missed;
-        }
-        self.negative += series.negative;
-        self.elapsed_ns += record.elapsed_ns;
-        self.histograms.push(data.histogram);
-        self.missed.extend(data.missed);
-        self.tracks.push(Track {
-            member: member.clone(),
-            repeat: record.cell.repeat,
-            cpu: series.cpu,
-            max: series.headline().max,
-            blocks: data.blocks,
-            largest: data.largest,
-            samples: data.samples,
-            facts: series.facts.clone(),
-        });
-    }
-
-    fn pool(self, limit: Option<Ns>) -> Result<Pooled> {
-        let plain = sum(&self.histograms)?;
-        let histogram = sum([&plain].into_iter().chain(&self.missed))?;
-        let summary = summary::pool(&self.headlines, &histogram, self.negative);
-        let above = |limit: Ns| {
-            let edge = i64::try_from(limit.0).ok()?;
-            self.headlines
-                .iter()
-                .map(|part| summary::above(&part.bands, edge))
-                .try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
-        };
-        Ok(Pooled {
-            // A limit is a span of time: what is measured in another unit has none.
-            above_limit: limit.filter(|_| self.unit == "ns").and_then(above),
-            plain: summary::pool(&self.plains, &plain, self.negative),
-            summary,
-            quantity: self.quantity,
-            labels: self.labels,
-            unit: self.unit,
-            slots: self.slots,
-            histogram,
-            elapsed_ns: self.elapsed_ns,
-            tracks: self.tracks,
-        })
-    }
-}
-
-pub(super) fn sum<'a>(histograms: impl IntoIterator<Item = &'a Histogram<u64>>) -> Result<Histogram<u64>> {
-    let mut sum = codec::histogram()?;
-    for histogram in histograms {
-        sum.add(histogram).map_err(|e| anyhow!("pooling histograms: {e}"))?;
-    }
-    Ok(sum)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::sample::{self, Fixture, cell, probing, quiet, under, with_spike};
+    use latido_model::{
+        record::{Series, Slots},
+        sample::{self, Fixture, cell, probing, quiet, under, with_spike},
+    };
 
     #[test]
     fn repeats_are_pooled_and_stay_countable() {
@@ -298,13 +180,17 @@ mod tests {
         assert_eq!(found.problems, Vec::<String>::new());
         let [idle, busy] = &found.all[..] else { panic!("{found:?}") };
         assert_eq!((idle.label.as_str(), busy.label.as_str()), ("idle", "busy"));
-        assert_eq!(idle.members.iter().map(|m| m.1).collect::<Vec<_>>(), [1, 3]);
+        assert_eq!(idle.members().iter().map(|m| m.1).collect::<Vec<_>>(), [1, 3]);
         let latency = &idle.quantities[0];
         assert_eq!((latency.summary.count, latency.summary.max), (40_000, Some(150_000)));
         assert_eq!(latency.above_limit, Some(1));
         assert_eq!(latency.slots, Some(Slots { met: 40_000, late: 0, missed: 0 }));
-        assert_eq!(latency.tracks.len(), 4);
-        assert_eq!(latency.tracks[2].repeat, 2);
+        let tracks: Vec<_> = idle.tracks(latency).map(|(repeat, track)| (repeat.repeat, track.cpu)).collect();
+        assert_eq!(tracks, [(1, Some(0)), (1, Some(1)), (2, Some(0)), (2, Some(1))]);
+        let own: Vec<_> = idle.repeats.iter().map(|repeat| &repeat.quantities[0].pooled).collect();
+        assert_eq!(own.iter().map(|one| one.above_limit).collect::<Vec<_>>(), [Some(0), Some(1)]);
+        assert_eq!(own[1].summary.max, Some(150_000));
+        assert_eq!((own[0].histogram.len(), own[0].elapsed_ns), (20_000, 20_000_000_000));
         assert_eq!(latency.histogram.len(), 40_000);
         assert_eq!(latency.elapsed_ns, 40_000_000_000);
     }
@@ -318,7 +204,7 @@ mod tests {
         let found = configurations([&fixture.run], &fixture).unwrap();
         let pooled = &found.all[0].quantities[0];
         assert!(found.all[0].cell.conditions.limit.is_some() && pooled.above_limit.is_none());
-        assert_eq!(pooled.tracks[0].facts.get("fell"), Some(&1));
+        assert_eq!(found.all[0].tracks(pooled).next().unwrap().1.facts.get("fell"), Some(&1));
     }
 
     /// The delay of a missed slot is in the headline, and only there.

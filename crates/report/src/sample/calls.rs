@@ -1,7 +1,7 @@
 //! Made-up configurations of the probes with many quantities: calls timed one by one, series kept in order, a pendulum.
 
-use super::{RUN, Recorder, cell, machine, measurand};
-use crate::judge::configuration::{Configuration, Pooled};
+use super::{Recorder, cell, measurand, once};
+use crate::judge::{configuration::Configuration, repeat::RepeatQuantity};
 use latido_model::{
     cell::{Item, Scheduling},
     quantity::{Measurand, Quantity},
@@ -14,17 +14,13 @@ use rand_chacha::ChaCha8Rng;
 fn bare(probe: &str, load: &str, number: usize, measurand: Measurand) -> Configuration {
     let mut cell = cell(load, None);
     cell.probe = Item { name: probe.into(), options: toml::Table::new() };
-    Configuration {
-        label: load.into(),
-        cell,
-        measurand,
-        machine: machine("6.12.48-amd64"),
-        tunings: Vec::new(),
-        evidence: Vec::new(),
-        members: vec![(RUN.to_owned(), number)],
-        loads: Vec::new(),
-        quantities: Vec::new(),
-    }
+    Configuration { measurand, ..once(cell, number, Vec::new()) }
+}
+
+/// A quantity more, of its only repeat and over all.
+fn add(configuration: &mut Configuration, quantity: RepeatQuantity) {
+    configuration.quantities.push(quantity.pooled.clone());
+    configuration.repeats[0].quantities.push(quantity);
 }
 
 fn mutex_calls() -> Measurand {
@@ -42,7 +38,7 @@ fn mutex_calls() -> Measurand {
 }
 
 /// A quantity with these samples, 10 us apart, without slots.
-fn quantity(name: &str, unit: &str, labels: &[(&str, &str)], values: &[i64], ordered: bool) -> Pooled {
+fn quantity(name: &str, unit: &str, labels: &[(&str, &str)], values: &[i64], ordered: bool) -> RepeatQuantity {
     let mut recorder = Recorder::new(None);
     let at = |i: usize| i as u64 * 10_000;
     recorder.track(2, (at(values.len()) / 1_000_000_000) + 1);
@@ -53,12 +49,12 @@ fn quantity(name: &str, unit: &str, labels: &[(&str, &str)], values: &[i64], ord
         let point = |(i, value): (usize, &i64)| Point { value: *value, at_ns: at(i) };
         recorder.tracks[0].samples = values.iter().enumerate().map(point).collect();
     }
-    let mut pooled = recorder.pooled(None);
-    pooled.quantity = name.into();
-    pooled.unit = unit.into();
-    pooled.labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    pooled.slots = None;
-    pooled
+    let mut one = recorder.pooled(None);
+    one.pooled.quantity = name.into();
+    one.pooled.unit = unit.into();
+    one.pooled.labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    one.pooled.slots = None;
+    one
 }
 
 /// `n` values around `body` with rare giants of up to `giant`.
@@ -89,10 +85,10 @@ pub fn mutex(loads: &[&str]) -> Vec<Configuration> {
             for (c, call) in ["lock", "trylock", "unlock"].into_iter().enumerate() {
                 let seed = (i * 100 + k * 10 + c) as u64;
                 let body = [52.0, 48.0, 60.0][c] * [1.0, 3.1, 8.4, 1.1][k];
-                one.quantities.push(quantity(call, "ns", labels, &values(seed, 4_000, body, 0.08, giant), false));
+                add(&mut one, quantity(call, "ns", labels, &values(seed, 4_000, body, 0.08, giant), false));
             }
         }
-        one.quantities.push(quantity("empty", "ns", &[], &values(9, 4_000, 41.0, 0.05, giant / 3.0), false));
+        add(&mut one, quantity("empty", "ns", &[], &values(9, 4_000, 41.0, 0.05, giant / 3.0), false));
         one
     };
     loads.iter().enumerate().map(of).collect()
@@ -105,7 +101,7 @@ pub fn mutex_batch(loads: &[&str]) -> Vec<Configuration> {
         one.cell.probe.options.insert("timing".into(), "batch".into());
         for (c, call) in ["lock_batch", "unlock_batch"].into_iter().enumerate() {
             let values = values(500 + c as u64, 300, 6_340.0 + 700.0 * c as f64, 0.03, 4_000.0);
-            one.quantities.push(quantity(call, "ps", &KINDS[0], &values, false));
+            add(&mut one, quantity(call, "ps", &KINDS[0], &values, false));
         }
         one
     };
@@ -127,7 +123,7 @@ pub fn switch(loads: &[&str], ways: &[&str]) -> Vec<Configuration> {
             one.label = format!("switch by={way}, {load}");
             let body = 2_900.0 + 1_100.0 * w as f64;
             let values = values((w * 10 + l) as u64, 3_000, body, 0.15, 60_000.0 * l as f64);
-            one.quantities.push(quantity("switch", "ns", &[], &values, false));
+            add(&mut one, quantity("switch", "ns", &[], &values, false));
             all.push(one);
         }
     }
@@ -157,7 +153,7 @@ pub fn compute(sizes: &[u32], instances: usize) -> Vec<Configuration> {
                 let giant = if q == 0 && i < 3 { body * 2.0 + 40_000.0 } else { body * 0.1 };
                 let seed = u64::from(*size) * 10 + i as u64;
                 let values = values(seed, instances, body, if i < 3 { 0.03 } else { 0.012 }, giant);
-                one.quantities.push(quantity(name, "ns", &[("size", &size.to_string())], &values, true));
+                add(&mut one, quantity(name, "ns", &[("size", &size.to_string())], &values, true));
             }
         }
         one
@@ -186,9 +182,9 @@ pub fn pendulum() -> Vec<Configuration> {
             if i == 1 {
                 recorder.tracks[0].facts.insert("fell_at_ns".into(), 12_000_000_000);
             }
-            let mut pooled = recorder.pooled(None);
-            (pooled.quantity, pooled.unit) = (name.into(), unit.into());
-            one.quantities.push(pooled);
+            let mut quantity = recorder.pooled(None);
+            (quantity.pooled.quantity, quantity.pooled.unit) = (name.into(), unit.into());
+            add(&mut one, quantity);
         };
         let scale = [9_000.0, 60_000.0][i];
         push("angle", "urad", &mut |k| {

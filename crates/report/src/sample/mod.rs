@@ -5,9 +5,13 @@ pub mod calls;
 use crate::{
     ReportInput, RunPart,
     judge::{
-        configuration::{Configuration, Pooled, Track},
+        configuration::Configuration,
+        finding::{Finding, Grade},
+        headline::{DecidingCell, Ground, Headline},
         judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement},
-        trust::{Finding, Level as Trust},
+        measured::{Amount, Decision, Measured, Scale, Whose},
+        reason::{Reason, Worst},
+        repeat::{Pooled, Repeat, RepeatQuantity, Track},
     },
 };
 use hdrhistogram::Histogram;
@@ -15,7 +19,7 @@ use latido_model::{
     cell::{Cell, Conditions, Item, Level, Scheduling},
     machine::Machine,
     quantity::{Measurand, Quantity},
-    record::{BAND_EDGES, Band, Block, QUANTILES, Sample, Slots, Summary},
+    record::{BAND_EDGES, Band, Block, Evidence, QUANTILES, Sample, Slots, Summary},
     run::Meta,
     units::Ns,
     verdict::Verdict,
@@ -94,12 +98,10 @@ impl Recorder {
     pub(super) fn track(&mut self, cpu: u32, seconds: u64) {
         let block = |s: u64| Block { start_ns: s * 1_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
         let blocks = (0..seconds).map(block).collect();
-        let member = (RUN.to_owned(), 1);
         self.tracks.push(Track {
-            member,
-            repeat: 1,
             cpu: Some(cpu),
-            max: None,
+            summary: Summary::default(),
+            plain: Summary::default(),
             blocks,
             largest: Vec::new(),
             samples: Vec::new(),
@@ -125,10 +127,10 @@ impl Recorder {
         if track.largest.len() < 4_096 || track.largest.last().is_some_and(|s| s.value < value) {
             keep(&mut track.largest, &sample, 4_096);
         }
-        track.max = track.max.max(Some(value));
+        track.summary.max = track.summary.max.max(Some(value));
     }
 
-    pub(super) fn pooled(self, limit: Option<u64>) -> Pooled {
+    pub(super) fn pooled(self, limit: Option<u64>) -> RepeatQuantity {
         let n = self.count as f64;
         let mean = (self.count > 0).then(|| self.sum / n);
         let variance = mean.filter(|_| self.count > 1).map(|m| ((self.squares - n * m * m) / (n - 1.0)).max(0.0));
@@ -147,7 +149,7 @@ impl Recorder {
         };
         let above =
             |limit: u64| self.bands.iter().rev().take_while(|b| b.upto != Some(limit as i64)).map(|b| b.count).sum();
-        Pooled {
+        let pooled = Pooled {
             quantity: "latency".into(),
             labels: [].into(),
             unit: "ns".into(),
@@ -155,10 +157,12 @@ impl Recorder {
             summary,
             slots: Some(Slots { met: self.count, late: 0, missed: 0 }),
             above_limit: limit.map(above),
+            woken: self.histogram.clone(),
             histogram: self.histogram,
             elapsed_ns: self.count * PERIOD,
-            tracks: self.tracks,
-        }
+            negative: 0,
+        };
+        RepeatQuantity { pooled, tracks: self.tracks }
     }
 }
 
@@ -168,18 +172,33 @@ fn keep(largest: &mut Vec<Sample>, sample: &Sample, most: usize) {
     largest.truncate(most);
 }
 
-fn configuration(label: &str, number: usize, limit: Option<u64>, recorder: Recorder) -> Configuration {
+/// A repeat without quantities.
+pub fn repeat(evidence: Evidence, elapsed_ns: u64) -> Repeat {
+    let (loads, quantities) = (Vec::new(), Vec::new());
+    Repeat { run: RUN.into(), number: 1, boot: 1, repeat: 1, evidence, elapsed_ns, loads, quantities }
+}
+
+/// A configuration of one repeat with these quantities.
+pub(super) fn once(cell: Cell, number: usize, quantities: Vec<RepeatQuantity>) -> Configuration {
     Configuration {
-        label: label.into(),
-        cell: cell(label, limit),
+        label: cell.load.id.clone(),
         measurand: measurand("Wake-up latency", vec![latency()]),
+        cell,
         machine: machine("6.12.48-amd64"),
         tunings: Vec::new(),
-        evidence: Vec::new(),
-        members: vec![(RUN.to_owned(), number)],
-        loads: Vec::new(),
-        quantities: vec![recorder.pooled(limit)],
+        quantities: quantities.iter().map(|one| one.pooled.clone()).collect(),
+        repeats: vec![Repeat { number, quantities, ..repeat(Evidence::default(), 0) }],
     }
+}
+
+/// Changes a quantity of a configuration of one repeat, in the repeat and over all.
+pub fn change(configuration: &mut Configuration, at: usize, change: impl Fn(&mut Pooled)) {
+    change(&mut configuration.quantities[at]);
+    change(&mut configuration.repeats[0].quantities[at].pooled);
+}
+
+fn configuration(label: &str, number: usize, limit: Option<u64>, recorder: Recorder) -> Configuration {
+    once(cell(label, limit), number, vec![recorder.pooled(limit)])
 }
 
 /// A configuration with exactly these samples, one a millisecond.
@@ -195,8 +214,8 @@ pub fn of(label: &str, values: &[i64], limit: Option<u64>) -> Configuration {
 /// A configuration that measured nothing.
 pub fn empty(label: &str) -> Configuration {
     let mut configuration = of(label, &[], Some(100_000));
-    configuration.quantities[0].slots = None;
-    configuration.quantities[0].tracks[0].blocks.clear();
+    change(&mut configuration, 0, |pooled| pooled.slots = None);
+    configuration.repeats[0].quantities[0].tracks[0].blocks.clear();
     configuration
 }
 
@@ -271,11 +290,17 @@ pub fn gaps(label: &str, number: usize) -> Configuration {
     configuration.cell.probe = Item { name: "gap".into(), options: toml::Table::new() };
     configuration.measurand =
         measurand("Gaps in a busy loop", vec![Quantity::time("gap", "Gaps in a busy loop").each("reading")]);
-    let pooled = &mut configuration.quantities[0];
-    pooled.quantity = "gap".into();
-    pooled.slots = None;
-    pooled.elapsed_ns = 30_000_000_000;
+    change(&mut configuration, 0, |pooled| {
+        pooled.quantity = "gap".into();
+        pooled.slots = None;
+        pooled.elapsed_ns = 30_000_000_000;
+    });
     configuration
+}
+
+fn single(ns: i64) -> Measured {
+    let amount = Ok(Amount { value: ns as f64, scale: Scale::Time });
+    Measured::Single { whose: Whose::Cpu(2), amount, but: None }
 }
 
 /// What an expectation came to in the quantities of a configuration; a failure fails where the maximum is above 50 us.
@@ -288,7 +313,7 @@ fn series(text: &str, verdict: Verdict, configuration: &Configuration, cell: usi
             quantity: pooled.quantity.clone(),
             labels: pooled.labels.clone(),
             verdict: if failed { Verdict::Fail } else { Verdict::Pass },
-            measured: format!("CPU 2: {}", latido_model::units::human(max)),
+            measured: single(max),
         })
     };
     configuration.quantities.iter().filter_map(judge).collect()
@@ -303,45 +328,52 @@ pub struct Judged {
 impl Judged {
     /// A judgement with a finding of every level, and an expectation of every outcome.
     pub fn of(configurations: &[Configuration]) -> Self {
-        let finding = |check: &str, level, text: &str| Finding { check: check.into(), level, text: text.into() };
+        let finding = |check: &str, grade, text: &str| Finding { check: check.into(), grade, state: vec![text.into()] };
         let judge = |(i, c): (usize, &Configuration)| {
             let above = c.quantities.iter().any(|q| q.above_limit.is_some_and(|n| n > 0));
             let mut findings = vec![
-                finding("policy", Trust::Ok, "SCHED_FIFO 80, memory locked, pinned"),
-                finding("clock", Trust::Ok, &format!("clocksource tsc; one reading costs {} ns", 20 + i)),
-                finding("throttle", Trust::Ok, "real-time throttling never hit"),
-                finding("frequency", Trust::Note, "turbo is on: minimum and median drift with heat"),
-                finding("smi", Trust::Unknown, "SMI count is not readable (no MSR access)"),
+                finding("policy", Grade::Ok, "SCHED_FIFO 80, memory locked, pinned"),
+                finding("clock", Grade::Ok, &format!("clocksource tsc; one reading costs {} ns", 20 + i)),
+                finding("throttle", Grade::Ok, "real-time throttling never hit"),
+                finding("frequency", Grade::Note, "turbo is on: minimum and median drift with heat"),
+                finding("smi", Grade::Unknown, "SMI count is not readable (no MSR access)"),
             ];
             let mut verdict = if above { Verdict::Fail } else { Verdict::Pass };
             if i == 4 {
                 findings.push(finding(
                     "foreign",
-                    Trust::Contaminated,
+                    Grade::Contaminated,
                     "irq/44 (fifo 90) ran 12.1 ms on CPU 2 at the maximum",
                 ));
                 verdict = Verdict::Contaminated;
             }
             if i == 6 {
-                findings.push(finding("load", Trust::Invalid, "the load died after 12 s: stress-ng exited with 2"));
+                findings.push(finding("load", Grade::Invalid, "the load died after 12 s: stress-ng exited with 2"));
                 verdict = Verdict::Inconclusive;
             }
-            let reasons = findings.iter().filter(|f| f.level >= Trust::Contaminated).map(|f| f.text.clone()).collect();
+            let weighty = findings.iter().filter(|f| f.grade >= Grade::Contaminated);
+            let reasons = weighty.cloned().map(Reason::Doubt).collect();
             CellJudgement { number: i + 1, verdict, reasons, findings }
         };
-        let expect = |text: &str, verdict, detail: &str| {
+        let expect = |text: &str, verdict, max: Option<i64>| {
+            let place = "wakeup, none".to_owned();
+            let decision = max.map(|max| Decision { place, measured: single(max), alike: 0 });
+            let condition = text.split(" where ").next().unwrap_or(text).to_owned();
             let each = configurations.iter().zip(1..).flat_map(|(c, cell)| series(text, verdict, c, cell)).collect();
-            ExpectJudgement { text: text.into(), claim: None, of_study: false, verdict, detail: detail.into(), each }
+            ExpectJudgement { text: text.into(), condition, claim: None, of_study: false, verdict, decision, each }
         };
+        let worst = Worst { value_ns: 812_000, quantity: "latency".into(), cpu: Some(2), at_ns: None };
+        let reason = Some(Reason::Above { above: Some(1), count: 3_600, limit_ns: 100_000, worst });
+        let cause = DecidingCell { cell: "wakeup, none".into(), reason, doubted: None };
         let judgement = Judgement {
             verdict: Verdict::Fail,
             exit: 2,
-            headline: "Worst wake-up 812 µs on 6.12.48, none: above the limit of 100 µs".into(),
+            headline: Headline { conclusions: None, rest: Some(Ground::Cell { cause, alike: None, failed: None }) },
             cells: configurations.iter().enumerate().map(judge).collect(),
             expectations: vec![
-                expect("wakeup.latency.p99.9 < 100us where load = idle", Verdict::Pass, "20.1 µs, 18.3 µs, 9.4 µs"),
-                expect("wakeup.latency.max < 50us", Verdict::Fail, "812 µs in 6.12.48, none"),
-                expect("gap.gap.max < 1ms", Verdict::Inconclusive, "no series matches"),
+                expect("wakeup.latency.p99.9 < 100us where load = idle", Verdict::Pass, Some(20_100)),
+                expect("wakeup.latency.max < 50us", Verdict::Fail, Some(812_000)),
+                expect("gap.gap.max < 1ms", Verdict::Inconclusive, None),
             ],
         };
         let meta = Meta {
@@ -354,7 +386,7 @@ impl Judged {
             finished: Some("2026-11-21T21:04:12Z".into()),
             cells: configurations.len(),
             verdict: Some(judgement.verdict),
-            headline: Some(judgement.headline.clone()),
+            headline: Some(judgement.headline.sentence()),
         };
         Self { meta, judgement }
     }

@@ -85,7 +85,7 @@ pub fn of_quantity(sections: &[Section]) -> Option<Sheet> {
 pub fn threads(name: &str, noun: &str, unit: &str, threads: &[(String, &record::Series)]) -> Sheet {
     let row = |(name, one): &(String, &record::Series)| Summarised {
         name: name.clone(),
-        summary: one.headline(),
+        summary: one.decisive(),
         limit: None,
         slots: one.slots,
         overflow: one.overflow,
@@ -151,7 +151,7 @@ fn write(title: String, first: &str, noun: &str, unit: &str, rows: &[Summarised]
             let counts = counts.map_or([Datum::Absent, Datum::Absent, Datum::Absent], |all| all.map(Datum::Count));
             row.extend(counts.into_iter().skip(if by_thread { 0 } else { 1 }));
         }
-        row.extend(overflow.then(|| Datum::Count(one.overflow)));
+        row.extend(overflow.then_some(Datum::Count(one.overflow)));
         row
     };
     let typical = rows.iter().flat_map(|row| {

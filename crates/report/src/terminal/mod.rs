@@ -9,12 +9,15 @@ pub use show::show;
 pub use style::{Paint, Style, fit, hang, paint};
 
 use crate::{
-    confidence::exceedance,
     judge::{
-        configuration::{Configurations, Pooled},
-        headline::{is_judged, word},
+        configuration::Configurations,
+        decide::{is_judged, word},
         judgement::Judgement,
+        phrase,
+        repeat::Pooled,
     },
+    span,
+    statistics::confidence::exceedance,
     tables::summary::of_quantity,
     tree::{Report, Section, sections},
     words,
@@ -80,7 +83,7 @@ pub fn report(report: &Report, style: Style) -> String {
         }
         let tone = words::verdict(part.judgement.verdict).tone.into();
         lines.push(format!("run {}", part.meta.id));
-        lines.extend(hang(&format!("{}:", part.word), tone, &part.judgement.headline, style));
+        lines.extend(hang(&format!("{}:", part.word), tone, &part.judgement.headline.sentence(), style));
     }
     lines.join("\n") + "\n"
 }
@@ -101,19 +104,16 @@ fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
     let mut lines = vec![paint(title, Paint::Dim, style)];
     for one in all {
         let label = format!("  {:<width$} ", one.word());
-        lines.extend(hang(
-            &label,
-            words::verdict(one.verdict).tone.into(),
-            &format!("{}: {}", one.sentence(), one.detail),
-            style,
-        ));
+        let detail = span::plain(&phrase::decision(one.decision.as_ref()));
+        let text = format!("{}: {detail}", one.sentence());
+        lines.extend(hang(&label, words::verdict(one.verdict).tone.into(), &text, style));
     }
     lines
 }
 
 /// The last word: the verdict, the number that decides, and how much it supports.
 fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> Vec<String> {
-    let mut parts = vec![judgement.headline.clone()];
+    let mut parts = vec![judgement.headline.sentence()];
     if judgement.verdict == Verdict::Pass {
         parts.extend(support(found));
         parts.extend(match judgement.expectations.len() {
@@ -156,7 +156,7 @@ pub fn rescue(records: &[&Record], style: Style) -> String {
         lines.push(crate::judge::label::title(&record.cell));
         lines.extend(show::threads(record, &Measurand::default(), style));
         for series in &record.series {
-            let bands = series.headline().bands;
+            let bands = series.decisive().bands;
             let text = bands.iter().filter(|band| band.count > 0).map(|band| match band.upto {
                 Some(upto) => format!("to {}: {}", latido_model::units::human(upto), band.count),
                 None => format!("above: {}", band.count),

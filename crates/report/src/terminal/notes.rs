@@ -1,7 +1,7 @@
 //! What to doubt in a result: alarms in full, then the notes, so few that they do not hide the table.
 
 use super::style::{Paint, Style, hang};
-use crate::judge::{judgement::Judgement, trust::Level};
+use crate::judge::{finding::Grade, judgement::Judgement};
 use latido_model::{
     cpus::CpuSet,
     run::{Run, StoredCell},
@@ -15,18 +15,18 @@ const FIRST: &[&str] = &["outcome", "load", "tunings", "policy", "memory"];
 
 /// The findings that make a result doubtful: they come before everything else.
 pub(super) fn alarms(judgement: &Judgement, style: Style) -> Vec<String> {
-    let alarm = |level, label: &str| {
-        let grouped = grouped(judgement, level);
+    let alarm = |grade, label: &str| {
+        let grouped = grouped(judgement, grade);
         grouped.into_iter().flat_map(move |(_, text)| hang(label, Paint::Bad, &text, style)).collect::<Vec<_>>()
     };
-    let mut lines = alarm(Level::Invalid, "INVALID:");
-    lines.extend(alarm(Level::Contaminated, "CONTAMINATED:"));
+    let mut lines = alarm(Grade::Invalid, "INVALID:");
+    lines.extend(alarm(Grade::Contaminated, "CONTAMINATED:"));
     lines
 }
 
 /// The rest of the trust checks and what could not be had: in full as far as it fits, then by name.
 pub(super) fn notes(run: &Run, judgement: &Judgement, style: Style) -> Vec<String> {
-    let mut found = grouped(judgement, Level::Note);
+    let mut found = grouped(judgement, Grade::Note);
     found.sort_by_key(|(check, _)| FIRST.iter().position(|first| first == check).unwrap_or(FIRST.len()));
     let mut all: Vec<(&str, String, String)> =
         found.into_iter().map(|(check, text)| ("note:", check.to_string(), text)).collect();
@@ -47,7 +47,7 @@ pub(super) fn notes(run: &Run, judgement: &Judgement, style: Style) -> Vec<Strin
     }
     let mut unknown: Vec<&str> = Vec::new();
     for finding in judgement.cells.iter().flat_map(|cell| &cell.findings) {
-        if finding.level == Level::Unknown && !unknown.contains(&finding.check.as_str()) {
+        if finding.grade == Grade::Unknown && !unknown.contains(&finding.check.as_str()) {
             unknown.push(&finding.check);
         }
     }
@@ -70,10 +70,10 @@ pub(super) fn notes(run: &Run, judgement: &Judgement, style: Style) -> Vec<Strin
 }
 
 /// Findings of a level: one text for each check, with the cells that it concerns.
-fn grouped<'a>(judgement: &'a Judgement, level: Level) -> Vec<(&'a str, String)> {
+fn grouped<'a>(judgement: &'a Judgement, grade: Grade) -> Vec<(&'a str, String)> {
     let mut groups: Vec<(&str, Vec<(usize, String)>)> = Vec::new();
     for cell in &judgement.cells {
-        for finding in cell.findings.iter().filter(|finding| finding.level == level) {
+        for finding in cell.findings.iter().filter(|finding| finding.grade == grade) {
             let entry = (cell.number, finding.sentence());
             match groups.iter_mut().find(|(check, _)| *check == finding.check) {
                 Some((_, entries)) => entries.push(entry),
@@ -100,7 +100,7 @@ fn grouped<'a>(judgement: &'a Judgement, level: Level) -> Vec<(&'a str, String)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::judge;
+    use crate::judge::verdict::of_run;
     use latido_model::sample::{Fixture, cell, quiet};
 
     /// The table must stay in sight, and what was not measured as asked must not be among what is only named.
@@ -117,7 +117,7 @@ mod tests {
         quality.dma_latency_held = false;
         quality.housekeeping = None;
         (quality.smi, quality.frequency_khz, quality.temperature_mc) = (None, None, None);
-        let judgement = judge::judge(&fixture.run, &fixture);
+        let judgement = of_run(&fixture.run, &fixture);
         let lines = notes(&fixture.run, &judgement, Style { width: 80, color: false });
         assert!(lines.len() <= 4, "{lines:#?}");
         insta::assert_snapshot!(lines.join("\n"), @r#"

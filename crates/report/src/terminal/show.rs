@@ -55,7 +55,12 @@ fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<Stri
     let verdict = judged.verdict.to_string();
     let mut label = verdict.as_str();
     for reason in &judged.reasons {
-        lines.extend(hang(&format!("  {label}"), words::verdict(judged.verdict).tone.into(), reason, style));
+        lines.extend(hang(
+            &format!("  {label}"),
+            words::verdict(judged.verdict).tone.into(),
+            &reason.sentence(),
+            style,
+        ));
         label = "and";
     }
     let Some(record) = cell.record() else { return lines };
@@ -63,12 +68,12 @@ fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<Stri
     lines.push(String::new());
     lines.extend(threads(record, &cell.measurand, style).into_iter().map(|line| format!("  {line}")));
     lines.push(String::new());
-    let wide = judged.findings.iter().map(|finding| words::finding(finding.level).word.len()).max().unwrap_or(0);
+    let wide = judged.findings.iter().map(|finding| words::finding(finding.grade).word.len()).max().unwrap_or(0);
     let name = judged.findings.iter().map(|finding| finding.check.len()).max().unwrap_or(0);
     for finding in &judged.findings {
-        let said = words::finding(finding.level);
+        let said = words::finding(finding.grade);
         let label = format!("  {:<wide$}  {:<name$} ", said.word, finding.check);
-        lines.extend(hang(&label, said.tone.into(), &finding.text, style));
+        lines.extend(hang(&label, said.tone.into(), &finding.text(), style));
     }
     for skip in &record.skipped {
         lines.extend(hang("  skipped", Paint::Warn, &format!("{}: {}", skip.what, skip.why), style));
@@ -124,8 +129,8 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
 /// The figures of every thread, slots included: a table for each quantity, then what else the probe counted.
 pub(super) fn threads(record: &Record, measurand: &Measurand, style: Style) -> Vec<String> {
     let mut groups: Vec<Vec<&Series>> = Vec::new();
-    let sampled = |quantity: &str| record.series.iter().any(|one| one.quantity == quantity && one.headline().count > 0);
-    let nothing = record.series.iter().all(|one| one.headline().count == 0);
+    let sampled = |quantity: &str| record.series.iter().any(|one| one.quantity == quantity && one.decisive().count > 0);
+    let nothing = record.series.iter().all(|one| one.decisive().count == 0);
     // A thread without samples is told beside others that have some, a quantity without any is not.
     for one in record.series.iter().filter(|one| nothing || sampled(&one.quantity)) {
         let alike = |other: &&Series| (&other.quantity, &other.unit) == (&one.quantity, &one.unit);
@@ -203,7 +208,7 @@ fn item(item: &Item) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::{configuration, judge};
+    use crate::judge::{configuration, verdict};
     use latido_model::{
         record::{Change, LoadRecord, Skip, Slots, TuningRecord},
         run::CellState,
@@ -239,7 +244,7 @@ mod tests {
         record.series[0].facts.insert("own_ns".into(), 1_200);
         record.skipped.push(Skip { what: "deadline".into(), why: "pinned threads cannot have it".into() });
         let found = configuration::configurations([&fixture.run], &fixture).unwrap();
-        let judgement = judge::judge(&fixture.run, &fixture);
+        let judgement = verdict::of_run(&fixture.run, &fixture);
         let text = show(&fixture.run, &judgement, &found, Style { width: 80, color: false });
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         // The rows of the machine are the snapshot's own business: that each is there is enough.

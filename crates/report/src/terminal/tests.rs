@@ -1,7 +1,12 @@
 //! Text as people see it.
 
 use super::*;
-use crate::judge::{configuration, judge, judgement::ExpectJudgement};
+use crate::judge::{
+    configuration,
+    judgement::ExpectJudgement,
+    measured::{Amount, Decision, Measured, Scale, Whose},
+    verdict::of_run,
+};
 use latido_model::{
     record::Skip,
     sample::{Fixture, cell, probing, quiet, record, under, with_spike},
@@ -11,19 +16,17 @@ const PLAIN: Style = Style { width: 80, color: false };
 
 fn printed(fixture: &Fixture) -> String {
     let found = configuration::configurations([&fixture.run], fixture).unwrap();
-    let mut judgement = judge::judge(&fixture.run, fixture);
-    for (text, verdict, detail) in [
-        ("wakeup.latency.p99.9 < 100us", Verdict::Pass, "wakeup, idle, CPU 1: 4.10 us (and 3 more)"),
-        ("gap.gap.max < 100us", Verdict::Inconclusive, "no series matches"),
+    let mut judgement = of_run(&fixture.run, fixture);
+    let amount = Ok(Amount { value: 4_100.0, scale: Scale::Time });
+    let measured = Measured::Single { whose: Whose::Cpu(1), amount, but: None };
+    let held = Decision { place: "wakeup, idle".into(), measured, alike: 3 };
+    for (text, verdict, decision) in [
+        ("wakeup.latency.p99.9 < 100us", Verdict::Pass, Some(held)),
+        ("gap.gap.max < 100us", Verdict::Inconclusive, None),
     ] {
-        judgement.expectations.push(ExpectJudgement {
-            text: text.into(),
-            claim: None,
-            of_study: false,
-            verdict,
-            detail: detail.into(),
-            each: Vec::new(),
-        });
+        let (claim, of_study, each) = (None, false, Vec::new());
+        let (text, condition) = (text.into(), text.into());
+        judgement.expectations.push(ExpectJudgement { text, condition, claim, of_study, verdict, decision, each });
     }
     summary(&fixture.run, &judgement, &found, PLAIN)
 }
@@ -54,7 +57,7 @@ fn a_failed_run() {
     busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
 
     expected
-      pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 us (and
+      pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
                     3 more)
       inconclusive  gap.gap.max < 100us: no series matches
 
@@ -67,12 +70,11 @@ fn a_failed_run() {
 fn a_pass_says_what_it_supports() {
     let told = |fixture: &Fixture| {
         let found = configuration::configurations([&fixture.run], fixture).unwrap();
-        verdict(&fixture.run, &judge::judge(&fixture.run, fixture), &found, Style { width: 400, color: false })
-            .join("\n")
+        verdict(&fixture.run, &of_run(&fixture.run, fixture), &found, Style { width: 400, color: false }).join("\n")
     };
     insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs; 0 of 20000 above it: with 95 % confidence fewer than 1 in 6676");
     insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 µs of 20 samples (latency, CPU 0), 98.0 µs inside the limit of 100 µs; none above it, but so few cannot say how rare one is: measure longer");
-    insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"MEASURED: gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given: nothing to judge");
+    insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"MEASURED: gap, idle: worst 24.8 µs of 10000 samples (gap, CPU 0), no limit given: nothing to judge");
 }
 
 /// Whoever reads one line only must not miss it.
@@ -101,7 +103,7 @@ fn doubt_is_in_the_first_line() {
     busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
 
     expected
-      pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 us (and
+      pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
                     3 more)
       inconclusive  gap.gap.max < 100us: no series matches
 
@@ -167,7 +169,7 @@ fn what_measured_nothing_is_left_out_beside_what_did() {
     fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
     fixture.record(1).series[1].quantity = "latency_after_overrun".into();
     let text = table(&fixture, 80);
-    assert!(text.lines().any(|line| line == "After a budget overrun (us)"), "{text}");
+    assert!(text.lines().any(|line| line == "After a budget overrun (µs)"), "{text}");
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Sections: one per quantity of a probe and set of labels, with one series per configuration.
 
 use crate::{
-    judge::configuration::{Configuration, Pooled},
+    judge::{
+        configuration::Configuration,
+        repeat::{Pooled, Track},
+    },
     words,
 };
 use latido_model::{quantity::Quantity, record::Sample};
@@ -147,14 +150,14 @@ impl<'a> Section<'a> {
     /// Whether it reaches over time: over more than one block, or over slots.
     pub fn is_over_time(&self) -> bool {
         let blocks = |series: &Series| {
-            series.pooled.tracks.iter().any(|track| track.blocks.iter().filter(|block| block.count > 0).count() > 1)
+            series.tracks().any(|track| track.blocks.iter().filter(|block| block.count > 0).count() > 1)
         };
         self.has_samples() && self.series.iter().any(|series| series.pooled.slots.is_some() || blocks(series))
     }
 
     /// Whether its samples were kept in order: a figure of the chapter shows them then.
     pub fn is_ordered(&self) -> bool {
-        self.series.iter().flat_map(|series| &series.pooled.tracks).any(|track| !track.samples.is_empty())
+        self.series.iter().flat_map(|series| series.tracks()).any(|track| !track.samples.is_empty())
     }
 
     /// The different limits of the shown series, ascending.
@@ -187,6 +190,11 @@ impl<'a> Series<'a> {
         Self { name, full_name, configuration, pooled, buckets, kept: OnceCell::new() }
     }
 
+    /// Its threads, repeat after repeat.
+    pub fn tracks(&self) -> impl Iterator<Item = &Track> {
+        self.configuration.tracks(self.pooled).map(|(_, track)| track)
+    }
+
     /// The limit it was judged by, in ns.
     pub fn limit(&self) -> Option<f64> {
         self.pooled.above_limit?;
@@ -197,13 +205,13 @@ impl<'a> Series<'a> {
     pub fn kept(&self) -> &[Kept<'a>] {
         self.kept.get_or_init(|| {
             let mut kept: Vec<Kept> = Vec::new();
-            for track in &self.pooled.tracks {
+            for (repeat, track) in self.configuration.tracks(self.pooled) {
                 let in_blocks = track.blocks.iter().flat_map(|b| &b.largest);
                 let mut samples: Vec<&Sample> = track.largest.iter().chain(in_blocks).collect();
                 // The list of the largest comes first and says most: among equals its entry stays.
                 samples.sort_by(|a, b| b.value.cmp(&a.value).then(a.at_ns.cmp(&b.at_ns)));
                 samples.dedup_by(|b, a| (a.value, a.at_ns) == (b.value, b.at_ns));
-                kept.extend(samples.into_iter().map(|sample| Kept { sample, cpu: track.cpu, repeat: track.repeat }));
+                kept.extend(samples.into_iter().map(|sample| Kept { sample, cpu: track.cpu, repeat: repeat.repeat }));
             }
             kept.sort_by(|a, b| b.sample.value.cmp(&a.sample.value).then(a.sample.at_ns.cmp(&b.sample.at_ns)));
             kept
@@ -259,7 +267,7 @@ mod tests {
     fn labels_and_quantities_make_sections() {
         let kind = |label: &str, kind: &str| {
             let mut one = sample::of(label, &[1_000], None);
-            one.quantities[0].labels = [("kind".to_owned(), kind.to_owned())].into();
+            sample::change(&mut one, 0, |own| own.labels = [("kind".to_owned(), kind.to_owned())].into());
             one
         };
         let other = sample::gaps("idle", 1);

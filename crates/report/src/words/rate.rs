@@ -12,15 +12,16 @@ pub fn of_load(load: &LoadRecord) -> String {
 }
 
 /// The loads of all repeats of a configuration: for each name the mean of the means and the slowest of all seconds.
-pub fn pooled(loads: &[LoadRecord]) -> String {
+pub fn pooled<'a>(loads: impl IntoIterator<Item = &'a LoadRecord>) -> String {
+    let loads: Vec<&LoadRecord> = loads.into_iter().collect();
     let mut names: Vec<&str> = Vec::new();
-    for load in loads {
+    for load in &loads {
         if !names.contains(&load.item.name.as_str()) {
             names.push(&load.item.name);
         }
     }
     let of_name = |name: &str| {
-        let alike: Vec<&LoadRecord> = loads.iter().filter(|load| load.item.name == name).collect();
+        let alike: Vec<&LoadRecord> = loads.iter().copied().filter(|load| load.item.name == name).collect();
         let mut rates: BTreeMap<&str, Vec<Rate>> = BTreeMap::new();
         for (what, rate) in alike.iter().flat_map(|load| &load.rates) {
             rates.entry(what).or_default().push(*rate);

@@ -1,6 +1,6 @@
 //! What a verdict is called and looks like, in every output the same.
 
-use crate::judge::trust::Level;
+use crate::judge::finding::Grade;
 use latido_model::verdict::Verdict;
 
 /// How news is told: the class of a page, the colour of a terminal.
@@ -60,13 +60,13 @@ pub fn verdict(verdict: Verdict) -> Said {
 }
 
 /// How the finding of a trust check is said; the word is that of a list.
-pub fn finding(level: Level) -> Said {
+pub fn finding(grade: Grade) -> Said {
     let said = |sign, tone, word| Said { sign, tone, word };
-    match level {
-        Level::Ok => said("✓", Tone::Good, "ok"),
-        Level::Unknown => said("?", Tone::Plain, "?"),
-        Level::Note => said("!", Tone::Warn, "note"),
-        Level::Contaminated => said("!! contaminated:", Tone::Bad, "CONTAMINATED"),
-        Level::Invalid => said("✗ invalid:", Tone::Bad, "INVALID"),
+    match grade {
+        Grade::Ok => said("✓", Tone::Good, "ok"),
+        Grade::Unknown => said("?", Tone::Plain, "?"),
+        Grade::Note => said("!", Tone::Warn, "note"),
+        Grade::Contaminated => said("!! contaminated:", Tone::Bad, "CONTAMINATED"),
+        Grade::Invalid => said("✗ invalid:", Tone::Bad, "INVALID"),
     }
 }

@@ -1,24 +1,25 @@
-//! From a stored run to its judgement: cells against their limits, expectations, the verdict and its sentence.
+//! From a stored run to its judgement: cells against their limits, expectations, and the verdict.
 
 use super::{
+    decide,
     deciding::{Deciding, Stored},
-    expect, headline,
+    expect,
+    finding::Grade,
     judgement::{CellJudgement, ExpectJudgement, Judgement},
-    trust::{self, CHECKS, Finding, Level},
+    limit,
+    reason::Reason,
+    trust::{self, CHECKS},
 };
 use latido_model::{
     consistency::contradictions,
-    quantity::Measurand,
-    record::{Outcome, Record, Series},
+    record::{Outcome, Record},
     run::{CellState, Run, SeriesSource, StoredCell},
-    summary,
-    units::human,
     verdict::Verdict,
 };
 
 /// Judges a whole run.
-pub fn judge(run: &Run, source: &dyn SeriesSource) -> Judgement {
-    let cells: Vec<CellJudgement> = run.cells.iter().map(|cell| self::cell(cell, source)).collect();
+pub fn of_run(run: &Run, source: &dyn SeriesSource) -> Judgement {
+    let cells: Vec<CellJudgement> = run.cells.iter().map(|cell| of_cell(cell, source)).collect();
     let weighed: Vec<_> = run.plan.expect.iter().map(|one| expect::weigh(one, run, &cells, source)).collect();
     let closest = weighed.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(one, _)| one.clone());
     let expectations: Vec<ExpectJudgement> = weighed.into_iter().map(|(one, _)| one).collect();
@@ -29,37 +30,33 @@ pub fn judge(run: &Run, source: &dyn SeriesSource) -> Judgement {
     if run.damaged || tried.is_empty() {
         verdict = verdict.and(Verdict::Inconclusive);
     }
-    let headline = headline::headline(run, verdict, &cells, &expectations, closest.as_ref());
+    let headline = decide::headline(run, verdict, &cells, &expectations, closest.as_ref());
     Judgement { verdict, exit: verdict.exit(), headline, cells, expectations }
 }
 
 /// Judges one cell: can its record be true, is it what was asked for, does it keep its limit.
-pub fn cell(cell: &StoredCell, source: &dyn SeriesSource) -> CellJudgement {
-    let without = |verdict, reason: String| CellJudgement {
-        number: cell.number,
-        verdict,
-        reasons: vec![reason],
-        findings: Vec::new(),
-    };
+pub fn of_cell(cell: &StoredCell, source: &dyn SeriesSource) -> CellJudgement {
+    let without =
+        |verdict, reason| CellJudgement { number: cell.number, verdict, reasons: vec![reason], findings: Vec::new() };
     match &cell.state {
-        CellState::Pending => without(Verdict::Inconclusive, "not measured yet".into()),
-        CellState::Open => without(Verdict::Inconclusive, "started and never finished".into()),
-        CellState::Infra(reason) => without(Verdict::Infra, reason.clone()),
-        CellState::Skipped(reason) => without(Verdict::Skipped, reason.clone()),
+        CellState::Pending => without(Verdict::Inconclusive, Reason::NotStarted),
+        CellState::Open => without(Verdict::Inconclusive, Reason::NeverFinished),
+        CellState::Infra(why) => without(Verdict::Infra, Reason::Broken(why.clone())),
+        CellState::Skipped(why) => without(Verdict::Skipped, Reason::Skipped(why.clone())),
         CellState::Measured(record) => measured(cell, record, source),
     }
 }
 
 fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> CellJudgement {
-    let timed = judged(record, &cell.measurand);
-    let mut reasons = Vec::new();
+    let timed = limit::judged(record, &cell.measurand);
+    let mut unread = Vec::new();
     let mut largest = Vec::new();
     for series in &timed {
         match source.series(cell, series) {
             Ok(data) => largest.push((*series, data.largest)),
             Err(error) => {
                 // Without its samples a series is a stored one with none: a failure then stands unexplained.
-                reasons.push(format!("the largest samples could not be read: {error:#}"));
+                unread.push(Reason::Unread(format!("{error:#}")));
                 largest.push((*series, Vec::new()));
             }
         }
@@ -68,73 +65,29 @@ fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Ce
         largest.iter().map(|(series, largest)| Stored { count: series.count, cpu: series.cpu, largest }).collect();
     let deciding = Deciding::new(record, record.cell.conditions.limit.map(|limit| limit.0 as f64), &stored);
     let findings = trust::findings(record, &deciding);
-    let (verdict, figure) = against_limit(record, &timed, &deciding);
-    reasons.insert(0, figure);
+    let (by_limit, figure) = limit::against(record, &timed, &deciding);
 
     let contradictions = contradictions(record);
-    let invalid: Vec<_> = findings.iter().filter(|finding| finding.level == Level::Invalid).collect();
     let verdict = if !contradictions.is_empty() {
         Verdict::Infra
-    } else if let Some(first) = invalid.first() {
+    } else if let Some(first) = findings.iter().find(|finding| finding.grade == Grade::Invalid) {
         CHECKS.iter().find(|check| check.name == first.check).map_or(Verdict::Inconclusive, |check| check.invalid)
-    } else if headline::is_unfinished(cell) && verdict == Verdict::Pass {
+    } else if decide::is_unfinished(cell) && by_limit == Verdict::Pass {
         Verdict::Inconclusive
     } else {
-        verdict
+        by_limit
     };
-    match record.outcome {
-        Outcome::Checkpoint => reasons.insert(0, "a checkpoint of a cell that was never finished".into()),
-        Outcome::Interrupted => {
-            let measured = human(i64::try_from(record.elapsed_ns).unwrap_or(i64::MAX));
-            reasons.insert(0, format!("interrupted after {measured}"));
-        }
-        Outcome::Complete | Outcome::Stopped { .. } => (),
-    }
-    let weighty = findings.iter().filter(|finding| finding.level >= Level::Contaminated);
-    reasons.splice(0..0, weighty.map(Finding::sentence));
-    reasons.splice(0..0, contradictions);
+    let mut reasons: Vec<Reason> = contradictions.into_iter().map(Reason::Contradiction).collect();
+    let weighty = findings.iter().filter(|finding| finding.grade >= Grade::Contaminated);
+    reasons.extend(weighty.cloned().map(Reason::Doubt));
+    reasons.extend(match record.outcome {
+        Outcome::Checkpoint => Some(Reason::Checkpoint),
+        Outcome::Interrupted => Some(Reason::Interrupted { after_ns: record.elapsed_ns }),
+        Outcome::Complete | Outcome::Stopped { .. } => None,
+    });
+    reasons.push(figure);
+    reasons.extend(unread);
     CellJudgement { number: cell.number, verdict, reasons, findings }
-}
-
-/// The limit against the headline distribution, and the figure that decides in words.
-fn against_limit(record: &Record, timed: &[&Series], deciding: &Deciding) -> (Verdict, String) {
-    let count: u64 = timed.iter().map(|series| series.headline().count).fold(0, u64::saturating_add);
-    if count == 0 {
-        return (Verdict::Inconclusive, "no samples".into());
-    }
-    let Some((worst, max)) = worst(timed) else { return (Verdict::Pass, format!("{count} samples")) };
-    let whose = match worst.cpu {
-        Some(cpu) => format!("{}, CPU {cpu}", worst.quantity),
-        None => worst.quantity.clone(),
-    };
-    let Some(limit) = record.cell.conditions.limit else {
-        return (Verdict::Pass, format!("worst {} of {count} samples ({whose}), no limit given", human(max)));
-    };
-    let edge = i64::try_from(limit.0).unwrap_or(i64::MAX);
-    if max <= edge {
-        let room = human(edge - max);
-        let figure =
-            format!("worst {} of {count} samples ({whose}), {room} inside the limit of {}", human(max), human(edge));
-        return (Verdict::Pass, figure);
-    }
-    let counts = timed
-        .iter()
-        .map(|series| summary::above(&series.headline().bands, edge))
-        .try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)));
-    let above = counts.map_or_else(|| "samples".into(), |above| format!("{above} of {count} samples"));
-    let verdict = if deciding.is_foreign() { Verdict::Contaminated } else { Verdict::Fail };
-    (verdict, format!("{above} above the limit of {}, worst {} ({whose})", human(edge), human(max)))
-}
-
-/// The series that limits and headlines look at: times of the quantities that the probe names for it.
-pub(super) fn judged<'a>(record: &'a Record, measurand: &Measurand) -> Vec<&'a Series> {
-    let named = |series: &&Series| measurand.quantity(&series.quantity).is_none_or(|quantity| quantity.judged);
-    record.series.iter().filter(|series| series.unit == "ns").filter(named).collect()
-}
-
-/// The series with the largest sample, and that sample.
-pub(super) fn worst<'a>(timed: &[&'a Series]) -> Option<(&'a Series, i64)> {
-    timed.iter().filter_map(|series| Some((*series, series.headline().max?))).max_by_key(|(_, max)| *max)
 }
 
 #[cfg(test)]
@@ -146,7 +99,7 @@ mod tests {
     };
 
     fn judged(fixture: &Fixture) -> Judgement {
-        judge(&fixture.run, fixture)
+        of_run(&fixture.run, fixture)
     }
 
     fn spiky() -> Fixture {
@@ -161,7 +114,7 @@ mod tests {
         let fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
         let judgement = judged(&fixture);
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Pass, 0));
-        insta::assert_snapshot!(judgement.headline, @"wakeup, idle: worst 24.8 us of 20000 samples (latency, CPU 1), 75.2 us inside the limit of 100 us");
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs");
     }
 
     #[test]
@@ -169,7 +122,7 @@ mod tests {
         let judgement = judged(&spiky());
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Fail, 2));
         assert_eq!(judgement.cells[0].verdict, Verdict::Pass);
-        insta::assert_snapshot!(judgement.headline, @"wakeup, busy: 1 of 20000 samples above the limit of 100 us, worst 228 us (latency, CPU 1)");
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1)");
     }
 
     #[test]
@@ -182,7 +135,7 @@ mod tests {
         quality.timeline.push(second);
         let judgement = judged(&fixture);
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Contaminated, 3));
-        insta::assert_snapshot!(judgement.headline, @"wakeup, busy: steal: 10.0 ms of the measured CPUs' time stolen, which explains the samples that fail; 1 of 20000 samples above the limit of 100 us, worst 228 us (latency, CPU 1)");
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: steal: 10.0 ms of the measured CPUs' time stolen, which explains the samples that fail; 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1)");
     }
 
     /// A guest that loses a little in every second still gets its pass.
@@ -210,7 +163,7 @@ mod tests {
             Some("fifo 80 was refused: EPERM, allow it with `ulimit -r 99`".into());
         let judgement = judged(&fixture);
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Inconclusive, 3));
-        assert!(judgement.headline.contains("refused"), "{}", judgement.headline);
+        assert!(judgement.headline.sentence().contains("refused"), "{}", judgement.headline.sentence());
     }
 
     #[test]
@@ -240,7 +193,7 @@ mod tests {
         fixture.record(1).series[0].mean = Some(-1.0);
         let judgement = judged(&fixture);
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Infra, 1));
-        assert!(judgement.headline.contains("contradicts"), "{}", judgement.headline);
+        assert!(judgement.headline.sentence().contains("contradicts"), "{}", judgement.headline.sentence());
     }
 
     #[test]
@@ -266,6 +219,40 @@ mod tests {
         fixture.run.problems.push("plan.toml: cut short".into());
         let judgement = judged(&fixture);
         assert_eq!(judgement.exit, 3);
-        assert!(judgement.headline.contains("cut short"), "{}", judgement.headline);
+        assert!(judgement.headline.sentence().contains("cut short"), "{}", judgement.headline.sentence());
+    }
+
+    /// A mean of many calls in picoseconds is no time that a limit looks at, and yet it was measured: the cell is none
+    /// without samples.
+    #[test]
+    fn a_cell_of_batches_alone_has_samples() {
+        let mut batches = cell();
+        batches.conditions.limit = None;
+        let mut fixture = Fixture::new(vec![(batches, vec![vec![12_000; 10], vec![12_500; 10]])]);
+        for series in &mut fixture.record(1).series {
+            series.unit = "ps".into();
+        }
+        let judgement = judged(&fixture);
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Pass, 0));
+        assert_eq!(judgement.cells[0].reasons, [Reason::Sampled { count: 20, limited: false }]);
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, idle: 20 samples: nothing to judge");
+        let mut fixture = Fixture::new(vec![(cell(), vec![vec![12_000; 10]])]);
+        fixture.record(1).series[0].unit = "ps".into();
+        let judgement = judged(&fixture);
+        assert_eq!(judgement.cells[0].reasons, [Reason::Sampled { count: 10, limited: true }]);
+        assert_eq!(judgement.verdict, Verdict::Pass, "a limit of 100 us says nothing of 12 000 ps");
+    }
+
+    /// What is judged is what the probe declares, whatever it is called.
+    #[test]
+    fn what_stands_beside_is_not_judged() {
+        let mut fixture = spiky();
+        for cell in &mut fixture.run.cells {
+            let quantity = &mut cell.measurand.quantities[0];
+            *quantity = quantity.clone().beside();
+        }
+        let judgement = judged(&fixture);
+        assert_eq!(judgement.verdict, Verdict::Pass);
+        assert_eq!(judgement.cells[1].reasons, [Reason::Sampled { count: 20_000, limited: true }]);
     }
 }
