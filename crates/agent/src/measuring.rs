@@ -37,15 +37,15 @@ pub fn run() -> Result<u8> {
         told.store(true, Ordering::Relaxed);
     });
     crate::fault::point("measure");
-    let mut reporter = Reporter::default();
-    let error = measure(&line, interrupted, &mut reporter).err().map(|error| format!("{error:#}"));
+    let assignment: Assignment = serde_json::from_str(&line).context("the assignment of the supervisor")?;
+    let mut reporter = Reporter::new(&assignment.spool);
+    let error = measure(assignment, interrupted, &mut reporter).err().map(|error| format!("{error:#}"));
     let failed = error.is_some();
     reporter.end(error)?;
     Ok(u8::from(failed))
 }
 
-fn measure(line: &str, interrupted: Arc<AtomicBool>, reporter: &mut Reporter) -> Result<()> {
-    let assignment: Assignment = serde_json::from_str(line).context("the assignment of the supervisor")?;
+fn measure(assignment: Assignment, interrupted: Arc<AtomicBool>, reporter: &mut Reporter) -> Result<()> {
     // Refused, its threads cannot enter either, and say so.
     if let Some(entry) = assignment.entries.first() {
         let _ = entry.approach();

@@ -1,6 +1,6 @@
 //! `latido load`: one load by itself, until Ctrl-C or for a while.
 
-use crate::host::Interrupts;
+use crate::host::StopRequests;
 use anyhow::{Result, bail};
 use latido_agent::{
     journal::MARK,
@@ -31,7 +31,7 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
         borne?;
         return Ok(0);
     }
-    let interrupts = Interrupts::watch()?;
+    let interrupts = StopRequests::watch()?;
     let around = Surroundings { allowed: machine::allowed_cpus(), seed };
     let parts = latido_agent::load::parts(std::slice::from_ref(item), &around)?;
     // Nobody to tell it to is no reason to end the load.

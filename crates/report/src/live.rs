@@ -5,7 +5,7 @@ mod pendulum;
 use crate::terminal::{Paint, Style, fit, paint};
 use latido_model::{
     cell::Cell,
-    protocol::{Progress, ThreadProgress},
+    protocol::{Phase, Progress, ThreadProgress},
     quantity::Measurand,
     units::{self, human},
 };
@@ -46,10 +46,10 @@ impl View<'_> {
     /// Time left of the whole run, in ns, as far as it is spent measuring; none where samples are counted instead.
     fn left(&self) -> Option<u64> {
         let (progress, cell) = (self.progress, self.cell);
-        let own = match progress.phase.as_str() {
-            "measuring" if progress.total_ns == 0 => return None,
-            "measuring" => progress.total_ns.saturating_sub(progress.elapsed_ns),
-            "finishing" => 0,
+        let own = match progress.phase {
+            Phase::Measuring if progress.total_ns == 0 => return None,
+            Phase::Measuring => progress.total_ns.saturating_sub(progress.elapsed_ns),
+            Phase::Finishing | Phase::Undoing | Phase::Sending => 0,
             _ => cell.conditions.duration.0.saturating_add(cell.conditions.warmup.0),
         };
         Some(own.saturating_add(self.after_ns))
@@ -66,7 +66,7 @@ pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
     let progress = view.progress;
     let mut lines = vec![paint(&fit(&head(view, style.width), style.width), Paint::Bold, style)];
     // What is shown during the warm-up is forgotten: figures of it would only seem to be results.
-    if progress.phase == "measuring" && !progress.threads.is_empty() {
+    if progress.phase == Phase::Measuring && !progress.threads.is_empty() {
         let all = progress.threads.len();
         // Beside the threads: head, header and spike, and a line on those that are not shown.
         let room = if all + 3 <= height { all } else { height.saturating_sub(4).max(1) };
@@ -121,8 +121,8 @@ pub fn start(view: View<'_>) -> String {
 fn head(view: View<'_>, width: usize) -> String {
     let progress = view.progress;
     let place = place(view);
-    let mut state = format!(", {}", progress.phase);
-    if progress.phase == "measuring" {
+    let mut state = format!(", {}", progress.phase.word());
+    if progress.phase == Phase::Measuring {
         state = format!("{state} {}", clock(progress.elapsed_ns));
         if progress.total_ns > 0 {
             state = format!("{state} of {}", clock(progress.total_ns));

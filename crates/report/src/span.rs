@@ -9,7 +9,7 @@ use std::fmt;
 pub enum Span {
     /// Words.
     Text(String),
-    /// A span of time, in ns; `150 us` as plain text.
+    /// A span of time, in ns; `150 µs` as plain text.
     Time(i64),
     /// How many.
     Count(u64),
@@ -19,7 +19,7 @@ pub enum Span {
     Quantity {
         /// The value.
         value: f64,
-        /// Its unit as it is stored or printed: `urad`, `us`, `MHz`; empty where there is none.
+        /// Its unit as it is stored or printed: `urad`, `µs`, `MHz`; empty where there is none.
         unit: String,
         /// Digits behind the point.
         decimals: Option<usize>,
@@ -87,6 +87,15 @@ impl fmt::Display for Span {
 /// A sentence as plain text.
 pub fn plain(spans: &[Span]) -> String {
     spans.iter().map(Span::to_string).collect()
+}
+
+/// A sentence for pages: a number and its unit stay on one line.
+pub fn unbroken(spans: &[Span]) -> String {
+    let said = |span: &Span| match span {
+        Span::Text(text) | Span::Where(text) => text.clone(),
+        number => number.to_string().replace(' ', "\u{a0}"),
+    };
+    spans.iter().map(said).collect()
 }
 
 /// Several with something between them.

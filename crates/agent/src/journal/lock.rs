@@ -78,6 +78,31 @@ pub fn take(name: &str, purpose: &str) -> Result<Lock> {
     Ok(Lock { _files: files })
 }
 
+/// Takes a lock after the turn of whoever holds it, at most so long; `tell` hears of the holder while it waits.
+///
+/// # Errors
+/// As [`take`] when the time is over, or what `tell` says.
+pub fn wait(
+    name: &str,
+    purpose: &str,
+    patience: std::time::Duration,
+    tell: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<Lock> {
+    let until = std::time::Instant::now() + patience;
+    loop {
+        let refused = match take(name, purpose) {
+            Ok(lock) => return Ok(lock),
+            Err(error) => error,
+        };
+        let Some(holder) = holder(name) else { return Err(refused) };
+        if std::time::Instant::now() >= until {
+            return Err(refused);
+        }
+        tell(&holder)?;
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+}
+
 /// Who holds a lock now; `None` where nobody does. Found without touching the lock.
 pub fn holder(name: &str) -> Option<String> {
     let file = File::open(state_dir().join(name)).ok()?;

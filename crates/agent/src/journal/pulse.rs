@@ -2,6 +2,7 @@
 //! asks it to stop must not wait for the last of a thousand tasks.
 
 use anyhow::{Result, bail};
+use latido_model::protocol::Phase;
 use std::{
     fmt,
     time::{Duration, Instant},
@@ -13,14 +14,14 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Asked between any two changes.
 pub struct Pulse {
     stop: Box<dyn Fn() -> bool>,
-    tell: Box<dyn FnMut(&'static str)>,
+    tell: Box<dyn FnMut(Phase)>,
     every: Duration,
     last: Instant,
 }
 
 impl Pulse {
     /// `stop` says whether the changes are to end; `tell` hears what is done, about once a second.
-    pub fn new(stop: impl Fn() -> bool + 'static, tell: impl FnMut(&'static str) + 'static) -> Self {
+    pub fn new(stop: impl Fn() -> bool + 'static, tell: impl FnMut(Phase) + 'static) -> Self {
         Self { stop: Box::new(stop), tell: Box::new(tell), every: EVERY, last: Instant::now() }
     }
 
@@ -35,8 +36,8 @@ impl Pulse {
         Self { every: Duration::ZERO, ..self }
     }
 
-    /// Still at it, in the words of [`latido_model::protocol::Progress::phase`].
-    pub fn beat(&mut self, phase: &'static str) {
+    /// Still at it.
+    pub fn beat(&mut self, phase: Phase) {
         if self.last.elapsed() >= self.every {
             self.last = Instant::now();
             (self.tell)(phase);

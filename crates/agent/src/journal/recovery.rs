@@ -89,7 +89,7 @@ pub(super) fn recover(
     let mut recovery = Recovery { told, ..Recovery::default() };
     let (mut kept, mut unreadable) = (Vec::new(), Vec::new());
     for (index, line) in lines.into_iter().enumerate().rev() {
-        pulse.beat("undoing");
+        pulse.beat(latido_model::protocol::Phase::Undoing);
         let of_this_boot = line.boot().is_none_or(|of| of == boot);
         match line {
             Line::Unreadable(bytes) if of_this_boot => {

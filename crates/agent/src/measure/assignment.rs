@@ -3,6 +3,7 @@
 use crate::machine::door::Entry;
 use latido_model::{cell::Cell, cpus::CpuSet};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// A cell resolved on the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,8 +13,11 @@ pub struct Assignment {
     pub cell: Cell,
     /// The CPUs for everything that is not measuring; absent when all are measured.
     pub housekeeping: Option<CpuSet>,
-    /// The CPUs that a tuning takes from everything else.
+    /// The CPUs that a tuning takes from everything else; the supervisor alone needs to know.
+    #[serde(skip)]
     pub isolated: CpuSet,
+    /// Where the measuring process puts what it writes.
+    pub spool: PathBuf,
     /// The doors to isolated CPUs, known once the tunings are in force.
     pub entries: Vec<Entry>,
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use latido_model::{
     cell::{Cell, Scheduling},
     machine::Machine,
-    protocol::{Progress, ThreadProgress},
+    protocol::{Phase, Progress, ThreadProgress},
     record::{self, Anchors, BAND_EDGES, Evidence, Outcome, Record, Skip, ThreadEvidence},
     units::Ns,
 };
@@ -212,7 +212,7 @@ impl<'a> Stage<'a> {
         gate.wait();
         crate::fault::point("measure");
         let armed_at = Clock::Monotonic.now();
-        let mut view = View { armed_at, counts_samples, checkpoint: Instant::now(), phase: "" };
+        let mut view = View { armed_at, counts_samples, checkpoint: Instant::now(), phase: Phase::WarmUp };
         let mut results: Vec<Option<Finished>> = taps.iter().map(|_| None).collect();
         while results.iter().any(Option::is_none) {
             match finished.recv_timeout(view.patience(&self.cell)) {
@@ -236,7 +236,7 @@ impl<'a> Stage<'a> {
             }
             self.look(&mut view, &mut taps)?;
         }
-        self.reporter.progress(Progress { phase: "finishing".into(), ..Progress::default() })?;
+        self.reporter.progress(Progress { phase: Phase::Finishing, ..Progress::default() })?;
         crate::fault::point("measure");
         self.conclude(taps, results.into_iter().flatten().collect())
     }
@@ -245,9 +245,9 @@ impl<'a> Stage<'a> {
     fn look(&mut self, view: &mut View, taps: &mut [Vec<Tap>]) -> Result<()> {
         let elapsed =
             Clock::Monotonic.now().saturating_sub(view.armed_at).saturating_sub(self.cell.conditions.warmup.0);
-        view.phase = if elapsed == 0 { "warm-up" } else { "measuring" };
+        view.phase = if elapsed == 0 { Phase::WarmUp } else { Phase::Measuring };
         let mut progress = Progress {
-            phase: view.phase.into(),
+            phase: view.phase,
             elapsed_ns: elapsed,
             total_ns: if view.counts_samples { 0 } else { self.cell.conditions.duration.0 },
             armed_at_ns: view.armed_at,
@@ -367,13 +367,13 @@ struct View {
     armed_at: u64,
     counts_samples: bool,
     checkpoint: Instant,
-    phase: &'static str,
+    phase: Phase,
 }
 
 impl View {
     /// How long to wait: a look's time, shorter when the warm-up ends before, so that others learn of it.
     fn patience(&self, cell: &Cell) -> Duration {
-        if self.phase == "measuring" {
+        if self.phase == Phase::Measuring {
             return LOOK;
         }
         let until = self.armed_at.saturating_add(cell.conditions.warmup.0).saturating_add(1_000_000);

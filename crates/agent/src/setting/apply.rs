@@ -57,7 +57,7 @@ pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal
                 let _ = back.next().map(|step| step.revert(root));
             }
             for step in back {
-                journal.pulse.beat("undoing");
+                journal.pulse.beat(latido_model::protocol::Phase::Undoing);
                 let _ = step.undo(root);
             }
             Err(error)
@@ -106,7 +106,7 @@ impl Work<'_> {
     /// Writes it into the journal, unless somebody asks to stop.
     fn note(&mut self, step: &Step) -> Result<()> {
         self.journal.pulse.go_on()?;
-        self.journal.pulse.beat("tuning");
+        self.journal.pulse.beat(latido_model::protocol::Phase::Tuning);
         let root = (!self.root.is_live()).then(|| self.root.path(""));
         let tuning = self.record.item.name.clone();
         self.journal.write_for(self.owner, Borrowed::Setting { tuning, root, change: step.clone() })

@@ -11,7 +11,7 @@ use std::sync::{Arc, Barrier};
 
 /// What the kernel says to the schedulings that these cells name, one sentence for each that it refuses, with the
 /// limit and the remedy. The default is not asked for: a run that names none goes on without it, under a banner.
-pub fn refusals(cells: &[Cell]) -> Vec<String> {
+pub fn refusals(cells: &[&Cell]) -> Vec<String> {
     let mut asked = Vec::new();
     let mut refused = Vec::new();
     for cell in cells.iter().filter(|cell| cell.scheduling != DEFAULT && cell.probe.name != "null") {
@@ -58,15 +58,15 @@ mod tests {
     #[test]
     fn impossible_deadlines_are_refused_with_their_reason() {
         let deadline = |runtime, period| Scheduling::Deadline { runtime, deadline: period, period };
-        let short = refusals(&[cell(deadline(Ns(10_000), Ns(20_000)))]);
+        let short = refusals(&[&cell(deadline(Ns(10_000), Ns(20_000)))]);
         assert!(short.len() == 1 && short[0].contains("deadline"), "{short:?}");
-        assert!(refusals(&[cell(DEFAULT)]).is_empty(), "the default goes on under a banner");
+        assert!(refusals(&[&cell(DEFAULT)]).is_empty(), "the default goes on under a banner");
     }
 
     /// Time-sharing is everybody's.
     #[test]
     fn ordinary_policies_are_granted() {
         let ordinary = [Scheduling::OTHER, Scheduling::Batch { nice: 0 }, Scheduling::Idle];
-        assert_eq!(refusals(&ordinary.map(cell)), Vec::<String>::new());
+        assert_eq!(refusals(&ordinary.map(cell).iter().collect::<Vec<_>>()), Vec::<String>::new());
     }
 }

@@ -8,6 +8,7 @@ use crate::{
 };
 use anyhow::{Result, ensure};
 use latido_model::{cell::Cell, cpus::CpuSet, registry};
+use std::path::PathBuf;
 
 /// Whether CPUs that are to be isolated are there.
 fn available(isolated: &CpuSet) -> Result<()> {
@@ -75,5 +76,5 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
         let item = latido_model::cell::Item { name: "cstates".into(), options: cstates.options() };
         cell.tuning.items.insert(0, item);
     }
-    Ok(Assignment { cell, housekeeping, isolated: own, entries: Vec::new() })
+    Ok(Assignment { cell, housekeeping, isolated: own, spool: PathBuf::new(), entries: Vec::new() })
 }

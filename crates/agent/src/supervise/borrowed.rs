@@ -49,10 +49,10 @@ impl Borrowed {
     /// Everything back, in reverse order.
     pub fn give_back(&mut self, pulse: &mut Pulse) {
         for load in self.loads.iter_mut().rev() {
-            pulse.beat("undoing");
+            pulse.beat(latido_model::protocol::Phase::Undoing);
             load.finish();
         }
-        pulse.beat("undoing");
+        pulse.beat(latido_model::protocol::Phase::Undoing);
         // Whatever a load left in a session and an environment of its own was adopted by this process.
         orphans::end();
         while let Some(applied) = self.tunings.pop() {

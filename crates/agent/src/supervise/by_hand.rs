@@ -10,8 +10,12 @@ use crate::{
     tuning::TUNINGS,
 };
 use anyhow::{Context, Result, bail};
-use latido_model::{cell::Item, record::TuningRecord, registry};
-use serde::Serialize;
+use latido_model::{
+    cell::Item,
+    protocol::{Setting, TuneStatus},
+    record::TuningRecord,
+    registry,
+};
 use std::path::PathBuf;
 
 /// What `tune apply` did.
@@ -77,70 +81,37 @@ pub fn undo(names: &[String], root: &Root) -> Result<Recovery> {
     journal::undo_manual(&wanted, here.as_ref())
 }
 
-/// What the journal says of this machine.
-#[derive(Debug, Default, Serialize)]
-pub struct Status {
-    /// Version of this document.
-    pub schema: u32,
-    /// Applied by hand, oldest first.
-    pub applied: Vec<Line>,
-    /// Changed by a run that is at work or crashed, or by a `tune` that did not come to its end.
-    pub unsettled: Vec<Line>,
-    /// From before the last boot: the machine forgot it.
-    pub void: Vec<Line>,
-    /// Lines of the journal that this version of latido cannot read.
-    pub unreadable: Vec<String>,
-    /// The latido that is at work now.
-    pub at_work: Option<String>,
-}
-
-/// A change and what became of it.
-#[derive(Debug, Serialize)]
-pub struct Line {
-    /// The tuning that wanted it; absent for a load.
-    pub tuning: Option<String>,
-    /// The file or thing that is changed.
-    pub knob: String,
-    /// Before the change.
-    pub original: String,
-    /// What it was set to.
-    pub new: String,
-    /// What it says now; absent where it cannot be read.
-    pub current: Option<String>,
-    /// Whether it still says what it was set to; absent where it cannot be read.
-    pub in_force: Option<bool>,
-}
-
 /// Looks at the journal and at every knob in it; changes nothing.
 ///
 /// # Errors
 /// The journal cannot be read.
-pub fn status(root: &Root) -> Result<Status> {
+pub fn status(root: &Root) -> Result<TuneStatus> {
     let standing = journal::standing()?;
     let here = directory(root);
     let lines = |borrowed: Vec<Borrowed>| borrowed.iter().filter_map(|one| line(one, &here, root)).collect();
-    Ok(Status {
+    Ok(TuneStatus {
         schema: 1,
         applied: lines(standing.by_hand),
         unsettled: lines(standing.unowned),
         void: lines(standing.void),
         unreadable: standing.unreadable,
         at_work: lock::holder("run").or_else(|| lock::holder("lock")),
+        ..TuneStatus::default()
     })
 }
 
-fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Line> {
+fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Setting> {
     match borrowed {
         Borrowed::Setting { tuning, root: there, change } if there == here => {
             let current = change.current(root);
             let in_force = current.is_some().then(|| change.verify(root).is_ok());
             let latido_model::record::Change { knob, original, new } = change.change();
-            Some(Line { tuning: Some(tuning.clone()), knob, original, new, current, in_force })
+            Some(Setting { tuning: Some(tuning.clone()), knob, original, new, current, in_force })
         }
         Borrowed::Setting { .. } => None,
         Borrowed::Load { mark, argv } => {
             let alive = !journal::marked(mark).is_empty();
-            Some(Line {
+            Some(Setting {
                 tuning: None,
                 knob: format!("load {}", argv.join(" ")),
                 original: "not running".into(),

@@ -1,10 +1,13 @@
 //! The measuring process as its supervisor holds it: started, asked to end, ended.
 
-use crate::{loading::orphans, measure::assignment::Assignment};
+use crate::{
+    loading::orphans,
+    measure::{assignment::Assignment, reporter::Told},
+};
 use anyhow::{Context, Result};
 use latido_model::{
     cell::{NiceBy, Scheduling},
-    protocol::{Message, Reader},
+    protocol::Reader,
 };
 use latido_sys::process;
 use signal_hook::consts::SIGKILL;
@@ -28,7 +31,7 @@ impl Measuring {
     /// It cannot be started, or does not take its cell.
     pub fn spawn(
         assignment: &Assignment,
-        events: impl Fn(Result<Option<Message>>) -> bool + Send + 'static,
+        events: impl Fn(Result<Option<Told>>) -> bool + Send + 'static,
     ) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find latido's own file")?;
         let mut command = Command::new(own);
@@ -47,9 +50,9 @@ impl Measuring {
         input.write_all(b"\n")?;
         let output = child.stdout.take().context("the measuring process has no output")?;
         thread::spawn(move || {
-            let mut reader = Reader::new(BufReader::new(output));
+            let mut reader = Reader::<_, Told>::new(BufReader::new(output));
             loop {
-                let message = reader.receive();
+                let message = reader.line();
                 let over = !matches!(message, Ok(Some(_)));
                 if !events(message) || over {
                     return;

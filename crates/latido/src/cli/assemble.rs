@@ -201,6 +201,9 @@ impl Script {
         self.level(list(Kind::Load), "load", "--load", &args.load)?;
         self.level(list(Kind::Tuning), "tuning", "--tune", &args.tune)?;
         self.scheduling(args)?;
+        if let Some(target) = &args.on {
+            self.add(&format!("--on {target}"), &format!("target = [{}]\n", quote(target)));
+        }
         for (flag, key, text) in [
             ("--cpus", "cpus", &args.cpus),
             ("--duration", "duration", &args.duration),

@@ -1,13 +1,14 @@
 //! `latido check`: is this machine fit to measure, and what to change.
 
-use super::{Usage, write_out};
+use super::{Usage, ask, known, write_out};
 use crate::host::outcome;
 use anyhow::Result;
-use latido_agent::{
-    check,
-    machine::{self, Root},
+use latido_model::{
+    cell::LOCAL,
+    check::Fitness,
+    cpus::CpuSet,
+    protocol::{Inspect, Inspected},
 };
-use latido_model::{check::Fitness, cpus::CpuSet};
 use latido_report::check as page;
 use std::path::PathBuf;
 
@@ -24,6 +25,9 @@ pub struct Args {
     /// Look at a program at work instead: its process number, or its name
     #[arg(long, value_name = "PID")]
     pub pid: Option<String>,
+    /// The machine to look at: local, or ssh:[USER@]HOST [default: local]
+    #[arg(long, value_name = "TARGET", value_parser = known::target)]
+    pub on: Option<String>,
     /// Read the machine's files below this directory, for example a copy of another machine's
     #[arg(long, value_name = "DIR")]
     pub sysroot: Option<PathBuf>,
@@ -37,26 +41,15 @@ pub fn run(args: Args) -> Result<u8> {
     if let Some(dir) = args.sysroot.as_deref().filter(|dir| !dir.is_dir()) {
         return Err(Usage::new(format!("--sysroot {}: there is no such directory", dir.display())).into());
     }
-    let root = args.sysroot.map_or_else(Root::default, Root::new);
+    let sysroot = args.sysroot.as_ref().map(std::path::absolute).transpose()?;
+    let what = Inspect { cpus: args.cpus.clone(), process: args.pid.clone(), sysroot };
+    let Inspected { machine, process, points } = ask::inspect(args.on.as_deref().unwrap_or(LOCAL), what)?;
     let style = outcome::style();
-    let (text, points) = match &args.pid {
-        Some(word) => {
-            let (process, points) = check::process(&root, word)?;
-            let text = match args.json {
-                true => page::json(page::Subject::Process(&process), &points),
-                false => page::process::table(&process, &points, style),
-            };
-            (text, points)
-        }
-        None => {
-            let machine = machine::read(&root);
-            let points = check::points(&root, &machine, args.cpus.as_ref());
-            let text = match args.json {
-                true => page::json(page::Subject::Machine(&machine), &points),
-                false => page::table(&machine, &points, style),
-            };
-            (text, points)
-        }
+    let text = match (&process, args.json) {
+        (Some(process), true) => page::json(page::Subject::Process(process), &points),
+        (Some(process), false) => page::process::table(process, &points, style),
+        (None, true) => page::json(page::Subject::Machine(&machine), &points),
+        (None, false) => page::table(&machine, &points, style),
     };
     let exit = Fitness::of(&points).exit_code();
     write_out(&text)?;

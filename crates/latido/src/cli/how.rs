@@ -1,5 +1,6 @@
 //! How a run is carried out and reported: everything that is not the plan.
 
+use latido_model::units::Ns;
 use std::path::PathBuf;
 
 /// The host's side of a run.
@@ -15,6 +16,8 @@ pub struct How {
     pub output: Option<PathBuf>,
     /// Write no report.
     pub no_report: bool,
+    /// How long to wait for another latido that is at work on a target; absent, not at all.
+    pub wait: Option<Ns>,
     /// The run to resume.
     pub resume: Option<String>,
     /// The command line as typed, for the report's "run it again".

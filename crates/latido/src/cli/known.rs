@@ -1,7 +1,10 @@
 //! What this version measures with, as the words of the command line ask for it.
 
 use latido_agent::catalogue::Installed;
-use latido_model::catalogue::{Catalogue, Kind, List};
+use latido_model::{
+    catalogue::{Catalogue, Kind, List},
+    units::Ns,
+};
 
 /// Every probe, load and tuning.
 pub const CATALOGUE: &dyn Catalogue = &Installed;
@@ -9,4 +12,20 @@ pub const CATALOGUE: &dyn Catalogue = &Installed;
 /// One list of them.
 pub fn list(kind: Kind) -> List<'static> {
     CATALOGUE.list(kind)
+}
+
+/// The value of `--on`.
+///
+/// # Errors
+/// There is no such target.
+pub fn target(text: &str) -> Result<String, String> {
+    crate::target::named(text).map(|_| text.into()).map_err(|error| format!("{error:#}"))
+}
+
+/// The value of `--wait`.
+///
+/// # Errors
+/// It is no time.
+pub fn patience(text: &str) -> Result<Ns, String> {
+    text.parse::<Ns>().map_err(|error| error.to_string())
 }

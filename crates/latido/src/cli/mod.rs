@@ -1,6 +1,7 @@
 //! The command line: what can be typed, and where each command goes.
 
 mod agent;
+mod ask;
 mod assemble;
 mod check;
 mod completions;

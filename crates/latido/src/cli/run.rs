@@ -1,9 +1,9 @@
 //! `latido run`: measure, store, print the table and the verdict.
 
-use super::{Usage, assemble, how::How, words, write_out};
+use super::{Usage, assemble, how::How, known, words, write_out};
 use crate::host;
 use anyhow::Result;
-use latido_model::plan::print;
+use latido_model::{plan::print, units::Ns};
 use std::{
     io::Write,
     path::{Path, PathBuf},
@@ -84,6 +84,13 @@ pub struct Args {
     /// Seed of the order and of all that is random [default: random, recorded]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::seed)]
     pub seed: Option<u64>,
+    /// The machine to measure: local, or ssh:[USER@]HOST [default: local]
+    #[arg(long, value_name = "TARGET", value_parser = known::target)]
+    pub on: Option<String>,
+    /// Wait for another latido that is at work there, as long as it takes or this long
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "365d",
+        value_parser = known::patience)]
+    pub wait: Option<Ns>,
     /// Where runs are kept [default: $LATIDO_STORE, else $XDG_DATA_HOME/latido]
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
@@ -99,7 +106,7 @@ pub struct Args {
     /// Finish an interrupted run; finished cells are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "cpus", "duration", "period", "policy", "prio",
         "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "warmup", "repeat", "scale", "seed",
-        "print_plan"])]
+        "on", "print_plan"])]
     pub resume: Option<String>,
     /// Where the report goes [default: report.html]
     #[arg(short, long, value_name = "FILE", conflicts_with = "no_report")]
@@ -120,6 +127,7 @@ pub fn run(args: Args) -> Result<u8> {
         quiet: args.quiet,
         output: args.output.clone(),
         no_report: args.no_report,
+        wait: args.wait,
         resume: args.resume.clone(),
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     };

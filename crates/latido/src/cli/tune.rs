@@ -1,18 +1,18 @@
 //! `latido tune`: settings changed by hand, shown and put back.
 
-use super::{Usage, assemble, known::list, write_out};
-use crate::host::{INTERRUPTED, Interrupts};
-use anyhow::{Context, Result};
-use latido_agent::{
-    journal::{self, lock, pulse::Pulse},
-    machine::Root,
-    supervise::by_hand::{self, Line, Status},
+use super::{Usage, ask::Ask, assemble, known, known::list, write_out};
+use crate::host::{INTERRUPTED, StopRequests};
+use anyhow::{Result, anyhow};
+use latido_model::{
+    catalogue::Kind,
+    protocol::{Setting, TuneStatus, TuneWhat, Tuned},
+    suggest::nearest,
 };
-use latido_model::{catalogue::Kind, suggest::nearest};
 use std::{
+    cell::Cell,
     fmt::Write as _,
     io::{self, Write as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 /// Apply tunings by hand, show them, put them back.
@@ -28,6 +28,9 @@ pub struct Args {
     /// Another machine's file tree instead of this machine, for tests
     #[arg(long, value_name = "DIR", global = true)]
     sysroot: Option<PathBuf>,
+    /// The machine: local, or ssh:[USER@]HOST [default: local]
+    #[arg(long, value_name = "TARGET", global = true, value_parser = known::target)]
+    on: Option<String>,
 }
 
 #[derive(clap::Subcommand, Clone, Debug)]
@@ -57,33 +60,30 @@ enum What {
 /// # Errors
 /// A usage error, or what was refused.
 pub fn run(args: Args) -> Result<u8> {
-    let root = root(args.sysroot.as_deref())?;
+    let sysroot = args.sysroot.as_ref().map(std::path::absolute).transpose()?;
+    let ask = Ask { target: args.on.as_deref(), sysroot };
     match args.what {
-        What::Apply { words } => apply(&words, &root),
-        What::Undo { names } => undo(&names, &root),
-        What::Status { json } => status(json, &root),
+        What::Apply { words } => apply(&words, &ask),
+        What::Undo { names } => undo(&names, &ask),
+        What::Status { json } => status(json, &ask),
     }
 }
 
-fn root(directory: Option<&Path>) -> Result<Root> {
-    let Some(directory) = directory else { return Ok(Root::default()) };
-    let whole = directory.canonicalize().with_context(|| format!("--sysroot {}", directory.display()))?;
-    Ok(Root::new(whole))
-}
-
-fn apply(words: &[String], root: &Root) -> Result<u8> {
+fn apply(words: &[String], ask: &Ask<'_>) -> Result<u8> {
     let items = words.iter().map(|word| assemble::item(list(Kind::Tuning), word)).collect::<Result<Vec<_>>>()?;
     // From here on Ctrl-C ends it between two changes, never in one.
-    let interrupts = Interrupts::watch()?;
-    let outcome = by_hand::apply_all(&items, root, Pulse::new(move || interrupts.count() > 0, |_| {}))?;
-    warn(outcome.told.iter().map(|told| format!("after an earlier crash: {told}")));
-    if let Some(left) = outcome.stopped {
-        let rest = if left.is_empty() { "everything is" } else { "what could be put back is" };
-        warn(left.into_iter().chain([format!("interrupted: nothing was applied, {rest} as it was")]));
-        return Ok(INTERRUPTED);
-    }
+    let stops = StopRequests::watch()?;
+    let records = match ask.tune(TuneWhat::Apply { items }, &|| stops.count() > 0)? {
+        Tuned::Applied { records } => records,
+        Tuned::Stopped { left } => {
+            let rest = if left.is_empty() { "everything is" } else { "what could be put back is" };
+            warn(left.into_iter().chain([format!("interrupted: nothing was applied, {rest} as it was")]));
+            return Ok(INTERRUPTED);
+        }
+        other => return Err(other_answer(&other)),
+    };
     let mut text = String::new();
-    for record in &outcome.records {
+    for record in &records {
         writeln!(text, "{}: in force", record.item.name)?;
         for change in &record.changes {
             writeln!(text, "  {}: {} -> {}", change.knob, change.original, change.new)?;
@@ -92,13 +92,14 @@ fn apply(words: &[String], root: &Root) -> Result<u8> {
             writeln!(text, "  {note}")?;
         }
     }
-    if outcome.records.iter().any(|record| !record.changes.is_empty()) {
-        text.push_str("`latido tune undo` puts it back.\n");
+    if records.iter().any(|record| !record.changes.is_empty()) {
+        let on = ask.target.map(|target| format!(" --on {target}")).unwrap_or_default();
+        writeln!(text, "`latido tune undo{on}` puts it back.")?;
     }
     write_out(&text)
 }
 
-fn undo(names: &[String], root: &Root) -> Result<u8> {
+fn undo(names: &[String], ask: &Ask<'_>) -> Result<u8> {
     if let Some(name) = names.iter().find(|name| list(Kind::Tuning).entry(name).is_none()) {
         let known = list(Kind::Tuning).entries();
         let hint = nearest(name, known.iter().map(|entry| entry.name));
@@ -108,63 +109,80 @@ fn undo(names: &[String], root: &Root) -> Result<u8> {
         );
     }
     // Half an undoing serves nobody: it comes to its end.
-    let interrupts = Interrupts::watch()?;
-    let recovery = by_hand::undo(names, root)?;
-    warn(recovery.told.iter().cloned());
-    if interrupts.count() > 0 {
+    let stops = StopRequests::watch()?;
+    let told = Cell::new(0);
+    let count = |line: String| {
+        told.set(told.get() + 1);
+        warn([line].into_iter());
+    };
+    let (back, incomplete) = match ask.tune_telling(TuneWhat::Undo { names: names.to_vec() }, &|| false, &count)? {
+        Tuned::Undone { back, incomplete } => (back, incomplete),
+        other => return Err(other_answer(&other)),
+    };
+    if stops.count() > 0 {
         warn(["the undoing was brought to its end before the signal was heeded".into()].into_iter());
     }
     let mut text = String::new();
-    for what in &recovery.back {
-        writeln!(text, "{}", what.put_back())?;
+    for what in &back {
+        writeln!(text, "{what}")?;
     }
-    if recovery.back.is_empty() && recovery.told.is_empty() {
+    if back.is_empty() && told.get() == 0 {
         let of = if names.is_empty() { String::new() } else { format!(" of {}", names.join(", ")) };
         writeln!(text, "nothing{of} is applied by hand")?;
-        text.push_str(&elsewhere());
+        text.push_str(&elsewhere(&self::state(ask)?));
     }
     write_out(&text)?;
-    Ok(u8::from(recovery.incomplete))
+    Ok(u8::from(incomplete))
 }
 
-fn status(json: bool, root: &Root) -> Result<u8> {
-    let status = by_hand::status(root)?;
+fn state(ask: &Ask<'_>) -> Result<TuneStatus> {
+    match ask.tune(TuneWhat::Status, &|| false)? {
+        Tuned::Status(status) => Ok(status),
+        other => Err(other_answer(&other)),
+    }
+}
+
+fn other_answer(tuned: &Tuned) -> anyhow::Error {
+    anyhow!("the agent answered something else than was asked: {tuned:?}")
+}
+
+fn status(json: bool, ask: &Ask<'_>) -> Result<u8> {
+    let status = state(ask)?;
     if json {
         return write_out(&(serde_json::to_string_pretty(&status)? + "\n"));
     }
-    let Status { applied, unsettled, void, unreadable, at_work, .. } = status;
     let mut text = String::new();
-    if let Some(holder) = &at_work {
+    if let Some(holder) = &status.at_work {
         writeln!(text, "another latido is at work ({holder})")?;
     }
-    let left = match at_work {
+    let left = match status.at_work {
         Some(_) => "changed for it:",
         None => "left by a crash; the next run, or `latido tune undo`, puts it back:",
     };
-    for (title, lines) in [("applied by hand:", applied), (left, unsettled), (VOID, void)] {
+    for (title, lines) in [("applied by hand:", &status.applied), (left, &status.unsettled), (VOID, &status.void)] {
         if lines.is_empty() {
             continue;
         }
         writeln!(text, "{title}")?;
-        for line in &lines {
+        for line in lines {
             writeln!(text, "  {}", shown(line, title == VOID))?;
         }
     }
-    if !unreadable.is_empty() {
-        writeln!(text, "not readable by this version, in the journal {}:", journal::path().display())?;
-        unreadable.iter().try_for_each(|line| writeln!(text, "  {line}"))?;
+    if !status.unreadable.is_empty() {
+        writeln!(text, "not readable by this version, in the journal {}:", status.journal.display())?;
+        status.unreadable.iter().try_for_each(|line| writeln!(text, "  {line}"))?;
     }
     if text.is_empty() {
         text.push_str("nothing is applied by hand\n");
-        text.push_str(&elsewhere());
+        text.push_str(&elsewhere(&status));
     }
     write_out(&text)
 }
 
 const VOID: &str = "from before the last boot, void, for the machine forgot it:";
 
-fn shown(line: &Line, void: bool) -> String {
-    let Line { tuning, knob, original, new, current, in_force } = line;
+fn shown(line: &Setting, void: bool) -> String {
+    let Setting { tuning, knob, original, new, current, in_force } = line;
     let name = tuning.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     let state = match (in_force, current) {
         _ if void => String::new(),
@@ -176,11 +194,10 @@ fn shown(line: &Line, void: bool) -> String {
 }
 
 /// Each user has a journal; what root applied is in root's.
-fn elsewhere() -> String {
-    let of_root = Path::new("/run/latido/journal.jsonl");
-    match of_root != journal::path() && lock::is_default() && of_root.exists() {
-        true => format!("(root's journal {} is not empty: sudo latido tune status)\n", of_root.display()),
-        false => String::new(),
+fn elsewhere(status: &TuneStatus) -> String {
+    match &status.elsewhere {
+        Some(path) => format!("(root's journal {} is not empty: sudo latido tune status)\n", path.display()),
+        None => String::new(),
     }
 }
 

@@ -1,13 +1,14 @@
-//! One cell from the host's side: start an agent, listen, store what comes, and put right what an agent left behind.
+//! One cell from the host's side: ask for it, listen, store what comes.
 
-use super::{interrupt::Interrupts, screen::Screen};
-use crate::{store::Draft, target::local::Session};
+use super::{screen::Screen, stop::StopRequests};
+use crate::{
+    store::{Draft, Incoming},
+    target::session::Session,
+};
 use anyhow::{Result, anyhow};
-use latido_agent::{measure::assignment::stay_on, supervise::assign::assign};
 use latido_model::{
     cell::Cell,
-    cpus::CpuSet,
-    protocol::{Body, EndStatus, Message},
+    protocol::{EndStatus, Message, Reply, Request},
     quantity::Measurand,
     record::{HostFacts, Outcome, Record},
 };
@@ -16,6 +17,9 @@ use std::time::{Duration, Instant};
 
 /// An agent that says nothing for this long hangs.
 const SILENCE: Duration = Duration::from_secs(120);
+
+/// How much of the files that came is kept in memory, for a person to see where the store takes nothing: bytes.
+const RESCUE: usize = 4 << 20;
 
 /// What became of a cell.
 pub enum Ended {
@@ -38,13 +42,11 @@ pub struct Place<'a> {
     pub label: &'a str,
     /// What its probe measures.
     pub measurand: &'a Measurand,
-    /// The CPUs that this process may use.
-    pub allowed: &'a CpuSet,
     /// How long the cells after it will measure, in ns.
     pub after_ns: u64,
 }
 
-/// Runs one cell and stores what comes of it.
+/// Runs one cell in a session and stores what comes of it.
 ///
 /// # Errors
 /// The store cannot be written: the run cannot go on, the measured figures are in the error.
@@ -52,22 +54,12 @@ pub fn cell(
     draft: &mut Draft,
     cell: &Cell,
     place: Place<'_>,
-    interrupts: &Interrupts,
+    session: &mut Session,
+    stops: &StopRequests,
     screen: &mut Screen,
 ) -> Result<Ended> {
     let number = place.number;
-    draft.start_cell(number)?;
-    latido_agent::fault::point("host");
     let started = jiff::Timestamp::now();
-    // The agent inherits our CPUs and needs them all; then the screen and the store stay off the measured ones.
-    stay_on(Some(place.allowed));
-    let mut session = match Session::start(cell) {
-        Ok(session) => session,
-        Err(error) => return infra(draft, number, format!("{error:#}")),
-    };
-    if let Ok(assignment) = assign(cell.clone()) {
-        stay_on(assignment.housekeeping.as_ref());
-    }
     latido_agent::fault::point("host");
     let mut listener = Listener {
         draft,
@@ -75,78 +67,108 @@ pub fn cell(
         place,
         started,
         armed_at: 0,
-        files: Vec::new(),
-        errors: Vec::new(),
+        incoming: None,
+        rescue: Vec::new(),
+        error: None,
+        notes: Vec::new(),
+        refused: None,
         stored: false,
         warned: false,
     };
-    let mut heard = Instant::now();
-    let mut asked = 0;
-    let status = loop {
-        // First Ctrl-C: finish and store what there is; second: stop now. Both undo.
-        let wanted = interrupts.count();
-        if wanted > asked {
-            match wanted {
-                1 => {
-                    screen.note("ending the measurement and storing it; press Ctrl-C again to stop at once");
-                    session.stop();
-                }
-                _ => {
-                    screen.note("stopping at once; the machine's settings are put back");
-                    session.terminate();
-                }
-            }
-            asked = wanted;
-        }
-        match session.receive(Duration::from_millis(100)) {
-            Ok(None) if heard.elapsed() > SILENCE => {
-                break Err(anyhow!("the agent said nothing for {} s and was ended", SILENCE.as_secs()));
-            }
-            Ok(None) => {}
-            Ok(Some(message)) => {
-                heard = Instant::now();
-                match listener.hear(message, screen) {
-                    Ok(None) => {}
-                    Ok(Some(end)) => break Ok(end),
-                    Err(error) => {
-                        // The store refuses: let the machine be put back, then report.
-                        session.terminate();
-                        session.close(true);
-                        return Err(error);
-                    }
-                }
-                latido_agent::fault::point("host");
-            }
-            Err(error) => break Err(error),
-        }
-    };
-    for told in session.close(status.is_ok()) {
-        screen.warn(&told);
-    }
+    let (status, asked) = listen(&mut listener, session, stops, screen)?;
     let stored = listener.stored;
-    let said = listener.errors.join("; ");
-    if stored && !said.is_empty() {
+    for note in std::mem::take(&mut listener.notes) {
         // What a crash before left to undo, or what would not go back.
-        screen.warn(&said);
+        screen.warn(&note);
+    }
+    let said = listener.error.take();
+    if let Err(error) = listener.draft.forget(number) {
+        screen.warn(&format!("{error:#}"));
     }
     match status {
         _ if asked > 0 && stored => Ok(Ended::Interrupted),
         Ok(_) if stored => Ok(Ended::Measured),
         // Left open: without a record it counts as not measured, and --resume measures it again.
         _ if asked > 0 => Ok(Ended::Interrupted),
-        Ok(_) => {
-            infra(draft, number, if said.is_empty() { "the agent gave no record and no reason".into() } else { said })
-        }
+        Ok(_) => infra(draft, number, said.unwrap_or_else(|| "the agent gave no record and no reason".into())),
         Err(error) => {
-            let reason = [said, format!("{error:#}")].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>();
+            let reason: Vec<String> = said.into_iter().chain([format!("{error:#}")]).collect();
             infra(draft, number, reason.join("; "))
         }
+    }
+}
+
+/// Listens until the agent says that the cell is over, and passes on what a person asks meanwhile. How the stream ended,
+/// and how often the end was asked for.
+fn listen(
+    listener: &mut Listener<'_>,
+    session: &mut Session,
+    stops: &StopRequests,
+    screen: &mut Screen,
+) -> Result<(Result<EndStatus>, usize)> {
+    let mut asked = 0;
+    if let Err(error) = session.ask(&Request::Measure { cell: Box::new(listener.cell.clone()) }) {
+        session.abandon();
+        return Ok((Err(error), asked));
+    }
+    latido_agent::fault::point("host");
+    let mut heard = Instant::now();
+    loop {
+        // First Ctrl-C: finish and store what there is; second: stop now. Both undo.
+        let wanted = stops.count();
+        if wanted > asked {
+            let now = wanted > 1;
+            screen.note(match now {
+                false => "ending the measurement and storing it; press Ctrl-C again to stop at once",
+                true => "stopping at once; the machine's settings are put back",
+            });
+            session.stop(now);
+            asked = wanted;
+        }
+        let message = match session.receive(Duration::from_millis(100)) {
+            Ok(Some(message)) => message,
+            Ok(None) if heard.elapsed() > SILENCE => {
+                session.abandon();
+                let seconds = SILENCE.as_secs();
+                return Ok((Err(anyhow!("the agent said nothing for {seconds} s and was ended")), asked));
+            }
+            Ok(None) => continue,
+            Err(error) => {
+                let said = session.abandon();
+                let error = if said.is_empty() { error } else { error.context(said) };
+                return Ok((Err(error), asked));
+            }
+        };
+        heard = Instant::now();
+        match listener.hear(message, screen) {
+            Ok(None) => {}
+            Ok(Some(end)) => return Ok((Ok(end), asked)),
+            Err(Trouble::Agent(error)) => {
+                session.abandon();
+                return Ok((Err(error), asked));
+            }
+            // The store refuses: the machine is put back before that is reported.
+            Err(Trouble::Store(error)) => {
+                session.stop(true);
+                while !matches!(session.receive(SILENCE), Ok(Some(Message::Reply(Reply::End { .. }))) | Err(_)) {}
+                return Err(error);
+            }
+        }
+        latido_agent::fault::point("host");
     }
 }
 
 fn infra(draft: &mut Draft, number: usize, reason: String) -> Result<Ended> {
     draft.fail_cell(number, &reason)?;
     Ok(Ended::Infra(reason))
+}
+
+/// Why a message was not taken.
+enum Trouble {
+    /// It is not what an agent may say here.
+    Agent(anyhow::Error),
+    /// The store cannot be written.
+    Store(anyhow::Error),
 }
 
 /// Turns messages into stored files.
@@ -156,19 +178,36 @@ struct Listener<'a> {
     place: Place<'a>,
     started: jiff::Timestamp,
     armed_at: u64,
-    files: Vec<(String, Vec<u8>)>,
-    errors: Vec<String>,
+    /// The file that is coming; none where the store does not take it.
+    incoming: Option<Incoming>,
+    /// Small files in memory, the one that is coming last.
+    rescue: Vec<(String, Vec<u8>)>,
+    error: Option<String>,
+    notes: Vec<String>,
+    /// Why the store did not take a file.
+    refused: Option<anyhow::Error>,
     stored: bool,
     /// Whether a checkpoint failed before.
     warned: bool,
 }
 
 impl Listener<'_> {
-    /// Returns the end status when the stream said that it ends.
-    fn hear(&mut self, message: Message, screen: &mut Screen) -> Result<Option<EndStatus>> {
+    /// Returns the end status when the agent said that the cell is over.
+    fn hear(&mut self, message: Message, screen: &mut Screen) -> Result<Option<EndStatus>, Trouble> {
         match message {
-            Message::Blob { name, bytes } => self.files.push((name, bytes)),
-            Message::Line(Body::Progress(progress)) => {
+            Message::Bytes(bytes) => self.bytes(&bytes),
+            Message::Reply(Reply::Attachment { name, .. }) => {
+                let begun = self.draft.receive(self.place.number, &name);
+                self.incoming = self.unless_refused(begun);
+                self.rescue.push((name, Vec::new()));
+            }
+            Message::Reply(Reply::AttachmentEnd { .. }) => {
+                if let Some(incoming) = self.incoming.take() {
+                    let kept = incoming.keep();
+                    self.unless_refused(kept);
+                }
+            }
+            Message::Reply(Reply::Progress(progress)) => {
                 self.armed_at = self.armed_at.max(progress.armed_at_ns);
                 screen.progress(View {
                     number: self.place.number,
@@ -180,25 +219,61 @@ impl Listener<'_> {
                     progress: &progress,
                 });
             }
-            Message::Line(Body::Record(record)) => self.store(&record, screen)?,
-            // Said once: with the reason of a cell that failed, or behind one that was measured all the same.
-            Message::Line(Body::Error { message }) => self.errors.push(message),
-            Message::Line(Body::End { status }) => return Ok(Some(status)),
-            Message::Line(Body::Hello { .. } | Body::Blob { .. }) => {}
+            Message::Reply(Reply::Record(record)) => self.record(&record, screen)?,
+            Message::Reply(Reply::Note { message }) => self.notes.push(message),
+            Message::Reply(Reply::Error { message }) => self.error = Some(message),
+            Message::Reply(Reply::End { status }) => return Ok(Some(status)),
+            Message::Reply(other) => {
+                return Err(Trouble::Agent(anyhow!(
+                    "the agent answered something else than was asked: {}",
+                    name(&other)
+                )));
+            }
         }
         Ok(None)
     }
 
-    fn store(&mut self, record: &Record, screen: &mut Screen) -> Result<()> {
-        let files = std::mem::take(&mut self.files);
+    fn bytes(&mut self, bytes: &[u8]) {
+        if let Some(incoming) = &mut self.incoming {
+            let written = incoming.write(bytes);
+            if self.unless_refused(written).is_none() {
+                self.incoming = None;
+            }
+        }
+        let held: usize = self.rescue.iter().map(|(_, bytes)| bytes.len()).sum();
+        if let Some((_, kept)) = self.rescue.last_mut().filter(|_| held + bytes.len() <= RESCUE) {
+            kept.extend_from_slice(bytes);
+        }
+    }
+
+    /// Notes why the store refused; a measurement is not ended for that.
+    fn unless_refused<T>(&mut self, done: Result<T>) -> Option<T> {
+        match done {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.refused.get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    fn record(&mut self, record: &Record, screen: &mut Screen) -> Result<(), Trouble> {
+        if let Some(why) = record.strays_from(self.cell) {
+            return Err(Trouble::Agent(anyhow!(why)));
+        }
+        let files = std::mem::take(&mut self.rescue);
+        let refused = self.refused.take();
+        let number = self.place.number;
         if record.outcome == Outcome::Checkpoint {
             // A checkpoint that cannot be stored is not worth the measurement: the final record may still fit.
-            if let Err(error) = self.draft.checkpoint(self.place.number, record, &files) {
+            let stored = refused.map_or_else(|| self.draft.checkpoint(number, record), Err);
+            if let Err(error) = stored {
                 if !self.warned {
                     screen
                         .warn(&format!("checkpoints cannot be stored, so a power cut would cost the cell: {error:#}"));
                 }
                 self.warned = true;
+                let _ = self.draft.forget(number);
             }
             return Ok(());
         }
@@ -208,17 +283,25 @@ impl Listener<'_> {
             run: self.draft.meta.id.clone(),
             start_to_armed_ns: self.armed_at.checked_sub(super::started_ns()).filter(|_| self.armed_at > 0),
         };
-        let written = files
-            .iter()
-            .try_for_each(|(name, bytes)| self.draft.put_file(self.place.number, name, bytes))
-            .and_then(|()| self.draft.finish_cell(self.place.number, record, &host));
+        let written = refused.map_or_else(|| self.draft.finish_cell(number, record, &host), Err);
         latido_agent::fault::point("host");
         if let Err(error) = written {
             screen.clear();
             super::outcome::print_unstored(record, &files);
-            return Err(error.context("the measured figures could not be stored; they are printed above"));
+            let told = "the measured figures could not be stored; they are printed above";
+            return Err(Trouble::Store(error.context(told)));
         }
         self.stored = true;
         Ok(())
+    }
+}
+
+/// What a reply is, for a complaint.
+fn name(reply: &Reply) -> &'static str {
+    match reply {
+        Reply::Ready(_) => "what it can have",
+        Reply::Inspected(_) => "an inspection",
+        Reply::Tuned(_) => "settings",
+        _ => "a piece of a file",
     }
 }

@@ -1,31 +1,35 @@
-//! Runs a plan: cell by cell to a target, each record stored before the next cell starts, then table, verdict, report.
+//! Runs a plan: cell by cell on its targets, each record stored before the next cell starts, then table, verdict, report.
 
 mod conduct;
-mod interrupt;
 pub mod outcome;
-mod preflight;
+mod prepare;
 mod screen;
+mod sessions;
+mod stop;
 mod study;
 
-use crate::store::{self, Contents};
 use crate::{
-    cli::{how::How, known::CATALOGUE},
-    store::{Draft, New},
+    cli::how::How,
+    store::{self, Contents, Draft, New},
+    target,
 };
 use anyhow::{Context, Result};
 use conduct::{Ended, Place};
-pub use interrupt::Interrupts;
-use latido_agent::{machine, measure::assignment::stay_on};
+use latido_agent::measure::assignment::stay_on;
 use latido_model::{
-    cell::{Cell, Item},
+    cell::Cell,
+    cpus::CpuSet,
     plan::{self, Order, Plan},
+    quantity::Measurand,
     run::{Planned, Run},
 };
 use latido_report::judge::label;
 use latido_sys::clock::Clock;
-use preflight::Ready;
+use prepare::Known;
 use screen::Screen;
+use sessions::{Block, Sessions};
 use std::{collections::HashMap, path::Path, sync::OnceLock};
+pub use stop::StopRequests;
 
 /// The exit status of an interrupted run.
 pub const INTERRUPTED: u8 = 130;
@@ -42,6 +46,41 @@ fn started_ns() -> u64 {
     *STARTED.get_or_init(|| Clock::Monotonic.now())
 }
 
+/// What a run needs while it goes on.
+struct Tools<'a> {
+    how: &'a How,
+    sessions: Sessions,
+    stops: StopRequests,
+    screen: Screen,
+    /// The CPUs that this process may use.
+    allowed: CpuSet,
+}
+
+impl<'a> Tools<'a> {
+    fn new(how: &'a How) -> Result<Self> {
+        Ok(Self {
+            how,
+            sessions: Sessions::new(how.wait),
+            stops: StopRequests::watch()?,
+            screen: Screen::new(how.quiet),
+            allowed: latido_agent::machine::allowed_cpus(),
+        })
+    }
+
+    fn prepare(&mut self, cells: &[Cell]) -> Result<Known> {
+        prepare::all(cells, self.how, &mut self.sessions, &self.stops, &mut self.screen)
+    }
+
+    /// Before the first cell: what an earlier crash had left is put back, nothing is begun and nothing stored.
+    fn too_early(&mut self) -> Option<u8> {
+        (self.stops.count() > 0).then(|| {
+            self.sessions.close_all();
+            self.screen.note("interrupted before the first cell: nothing was started");
+            INTERRUPTED
+        })
+    }
+}
+
 /// Runs a plan, stores, judges and prints. Returns the exit status.
 ///
 /// # Errors
@@ -49,25 +88,20 @@ fn started_ns() -> u64 {
 pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     let cells = plan::expand(plan);
     let root = store::root(how.store.as_deref())?;
-    let interrupts = Interrupts::watch()?;
-    let ready = preflight::check(&cells, how)?;
-    if interrupts.count() > 0 {
-        return Ok(too_early(how));
+    let mut tools = Tools::new(how)?;
+    let known = tools.prepare(&cells);
+    if let Some(exit) = tools.too_early() {
+        return Ok(exit);
     }
-    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let known = known?;
+    let machine = tools.sessions.machines().join(", ");
     let toml = plan::print::plan(plan);
     let command = how.command.clone();
-    let contents = contents(plan, &cells, &ready.skips)?;
+    let contents = contents(plan, &cells, &known, &places(plan, &cells));
     let draft = Draft::create(&root, New { plan: &plan.name, toml: &toml, contents, command, machine })?;
     latido_agent::fault::point("host");
     let todo = (1..=cells.len()).collect();
-    carry_out(draft, &cells, todo, how, ready, &interrupts)
-}
-
-/// What an earlier crash had left is put back, and no cell was begun: nothing is stored.
-fn too_early(how: &How) -> u8 {
-    Screen::new(how.quiet).note("interrupted before the first cell: nothing was started");
-    INTERRUPTED
+    carry_out(draft, &cells, todo, &known, tools)
 }
 
 /// Goes on with a run that was cut off: finished cells are kept, and a run without any left is judged and printed.
@@ -84,14 +118,15 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
         screen.say(&format!("note: run {} is finished: nothing is left to measure", run.meta.id));
         return outcome::present(outcome::judged(&run.dir)?, how, &mut screen);
     }
-    let interrupts = Interrupts::watch()?;
-    let ready = preflight::check(&cells, how)?;
-    if interrupts.count() > 0 {
-        return Ok(too_early(how));
+    let mut tools = Tools::new(how)?;
+    let known = tools.prepare(&cells);
+    if let Some(exit) = tools.too_early() {
+        return Ok(exit);
     }
-    let contents = contents(&run.plan, &cells, &ready.skips)?;
-    let (draft, todo) = Draft::reopen(&run, contents)?;
-    carry_out(draft, &cells, todo, how, ready, &interrupts)
+    let known = known?;
+    let places: Vec<usize> = run.cells.iter().map(|cell| cell.written).collect();
+    let (draft, todo) = Draft::reopen(&run, contents(&run.plan, &cells, &known, &places))?;
+    carry_out(draft, &cells, todo, &known, tools)
 }
 
 /// Reads a stored run.
@@ -102,64 +137,33 @@ pub fn read(dir: &Path) -> Result<Run> {
     store::read(dir)
 }
 
-/// What the run keeps of its plan.
-fn contents(plan: &Plan, cells: &[Cell], skips: &[Option<String>]) -> Result<Contents> {
-    let mut measurands = Vec::new();
-    let mut items: Vec<&Item> = Vec::new();
-    let mut planned = Vec::new();
+/// The place of each cell in the order in which the plan writes them.
+fn places(plan: &Plan, cells: &[Cell]) -> Vec<usize> {
     let as_written = plan::expand(&Plan { order: Order::AsWritten, ..plan.clone() });
     // Seed, boot and repeat together belong to one place of the plan.
     let place = |cell: &Cell| (cell.seed, cell.boot, cell.repeat);
     let places: HashMap<(u64, u32, u32), usize> = as_written.iter().map(place).zip(0..).collect();
-    for (cell, skipped) in cells.iter().zip(skips) {
-        let measurand = match items.iter().position(|item| **item == cell.probe) {
-            Some(known) => known,
-            None => {
-                measurands.push(CATALOGUE.measurand(&cell.probe)?);
-                items.push(&cell.probe);
-                items.len() - 1
-            }
-        };
-        let written = places.get(&place(cell)).copied().unwrap_or(usize::MAX);
-        planned.push(Planned { cell: cell.clone(), measurand, written, skipped: skipped.clone() });
-    }
-    Ok(Contents { plan: plan.clone(), measurands, cells: planned })
+    cells.iter().map(|cell| places.get(&place(cell)).copied().unwrap_or(usize::MAX)).collect()
+}
+
+/// What the run keeps of its plan.
+fn contents(plan: &Plan, cells: &[Cell], known: &Known, places: &[usize]) -> Contents {
+    let planned = cells.iter().zip(&known.measurand).zip(places).zip(&known.skips);
+    let cells = planned.map(|(((cell, measurand), written), skipped)| Planned {
+        cell: cell.clone(),
+        measurand: *measurand,
+        written: *written,
+        skipped: skipped.clone(),
+    });
+    Contents { plan: plan.clone(), measurands: known.measurands.clone(), cells: cells.collect() }
 }
 
 /// Measures what is to do; holds the run's lock until the last cell is stored.
-fn carry_out(
-    mut draft: Draft,
-    cells: &[Cell],
-    todo: Vec<usize>,
-    how: &How,
-    ready: Ready,
-    interrupts: &Interrupts,
-) -> Result<u8> {
-    let mut screen = Screen::new(how.quiet);
+fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, mut tools: Tools<'_>) -> Result<u8> {
     let before = todo.len();
-    let todo: Vec<usize> =
-        todo.into_iter().filter(|number| ready.skips.get(number - 1).is_some_and(Option::is_none)).collect();
-    let count = match (todo.len(), cells.len()) {
-        (1, 1) => "1 cell".into(),
-        (left, all) if left == all => format!("{all} cells"),
-        (left, all) => format!("{left} of {all} cells"),
-    };
-    let runs = draft.dir.parent().unwrap_or(&draft.dir);
-    let skipped = match before - todo.len() {
-        0 => String::new(),
-        skipped => format!(" ({skipped} skipped)"),
-    };
-    screen.say(&format!("run {}: {count}{skipped}, stored in {}", draft.meta.id, runs.display()));
-    if before > todo.len() {
-        let mut reasons: Vec<&String> = ready.skips.iter().flatten().collect();
-        reasons.sort();
-        reasons.dedup();
-        reasons.iter().for_each(|reason| screen.note(&format!("skipped: {reason}")));
-    }
-    if let Some(banner) = outcome::permission_banner(cells) {
-        screen.warn(&banner);
-    }
-    let allowed = machine::allowed_cpus();
+    let skipped = |number: &usize| known.skips.get(number - 1).is_some_and(Option::is_some);
+    let todo: Vec<usize> = todo.into_iter().filter(|number| !skipped(number)).collect();
+    announce(&draft, (todo.len(), cells.len(), before), known, &mut tools.screen);
     let mut interrupted = false;
     for (done, &number) in todo.iter().enumerate() {
         let Some(cell) = number.checked_sub(1).and_then(|index| cells.get(index)) else { continue };
@@ -167,23 +171,77 @@ fn carry_out(
         let after_ns =
             after.map(|cell| cell.conditions.duration.0 + cell.conditions.warmup.0).fold(0, u64::saturating_add);
         let label = label::title_among(cell, cells);
-        let measurand = CATALOGUE.measurand(&cell.probe)?;
+        let nothing = Measurand::default();
+        let measurand = known.measurand.get(number - 1).and_then(|index| known.measurands.get(*index));
         let place =
-            Place { number, cells: cells.len(), label: &label, measurand: &measurand, allowed: &allowed, after_ns };
-        match conduct::cell(&mut draft, cell, place, interrupts, &mut screen)? {
+            Place { number, cells: cells.len(), label: &label, measurand: measurand.unwrap_or(&nothing), after_ns };
+        let housekeeping = known.housekeeping.get(number - 1).and_then(Option::as_ref);
+        match one(&mut draft, cell, place, (cells, housekeeping), &mut tools)? {
             Ended::Measured => {}
-            Ended::Infra(reason) => screen.error(&format!("cell {number} ({label}): {reason}")),
+            Ended::Infra(reason) => tools.screen.error(&format!("cell {number} ({label}): {reason}")),
             Ended::Interrupted => {
                 interrupted = true;
                 break;
             }
         }
     }
+    let Tools { how, mut sessions, mut screen, allowed, .. } = tools;
     stay_on(Some(&allowed));
     screen.clear();
-    drop(ready.lock);
+    sessions.close_all();
     let dir = draft.dir.clone();
     let judged = outcome::finish(draft, interrupted, how, &mut screen)
         .with_context(|| format!("the cells are stored in {}", dir.display()))?;
     Ok(if interrupted { INTERRUPTED } else { judged })
+}
+
+/// One cell in the session of its block; a session that broke is opened again for the next.
+fn one(
+    draft: &mut Draft,
+    cell: &Cell,
+    place: Place<'_>,
+    (cells, housekeeping): (&[Cell], Option<&CpuSet>),
+    tools: &mut Tools<'_>,
+) -> Result<Ended> {
+    draft.start_cell(place.number)?;
+    latido_agent::fault::point("host");
+    let Tools { sessions, stops, screen, allowed, .. } = tools;
+    let block = Block::of(cell);
+    sessions.only(&block);
+    // An agent inherits our CPUs and needs them all; then the screen and the store stay off the measured ones.
+    stay_on(Some(&*allowed));
+    let session = match sessions.of(&block, cells, stops, screen) {
+        Ok(session) => session,
+        Err(_) if stops.count() > 0 => return Ok(Ended::Interrupted),
+        Err(error) => {
+            let reason = format!("{error:#}");
+            draft.fail_cell(place.number, &reason)?;
+            return Ok(Ended::Infra(reason));
+        }
+    };
+    if target::is_local(&cell.target) {
+        stay_on(housekeeping);
+    }
+    conduct::cell(draft, cell, place, session, stops, screen)
+}
+
+/// Tells what is going to be measured: `left` of `all` cells, of `before` that are not done yet.
+fn announce(draft: &Draft, (left, all, before): (usize, usize, usize), known: &Known, screen: &mut Screen) {
+    let count = match (left, all) {
+        (1, 1) => "1 cell".into(),
+        (left, all) if left == all => format!("{all} cells"),
+        (left, all) => format!("{left} of {all} cells"),
+    };
+    let runs = draft.dir.parent().unwrap_or(&draft.dir);
+    let skipped = match before - left {
+        0 => String::new(),
+        skipped => format!(" ({skipped} skipped)"),
+    };
+    screen.say(&format!("run {}: {count}{skipped}, stored in {}", draft.meta.id, runs.display()));
+    if before > left {
+        let mut reasons: Vec<&String> = known.skips.iter().flatten().collect();
+        reasons.sort();
+        reasons.dedup();
+        reasons.iter().for_each(|reason| screen.note(&format!("skipped: {reason}")));
+    }
 }

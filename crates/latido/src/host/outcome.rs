@@ -10,13 +10,7 @@ use crate::{
     store::Draft,
 };
 use anyhow::{Context, Result};
-use latido_agent::{
-    check,
-    machine::{self, Root},
-};
 use latido_model::{
-    cell::Cell,
-    check::{Remedy, Severity},
     record::Record,
     run::{Run, codec},
 };
@@ -164,28 +158,6 @@ pub fn style() -> Style {
     let width = sizes.into_iter().flatten().map(|size| usize::from(size.ws_col)).find(|width| *width > 0);
     let color = stdout().is_terminal() && screen::wants_colour();
     Style { width: width.unwrap_or(100).clamp(40, 240), color }
-}
-
-/// What is missing for real-time measurement here, with the command that grants it; `None` when nothing is.
-pub(super) fn permission_banner(cells: &[Cell]) -> Option<String> {
-    // The probe `null` asks for nothing.
-    let wanted = cells.iter().any(|cell| cell.scheduling.is_realtime() && cell.probe.name != "null");
-    if !wanted {
-        return None;
-    }
-    let root = Root::default();
-    let point = check::realtime_permission(&root, &machine::read(&root));
-    if point.severity < Severity::Warning {
-        return None;
-    }
-    let mut lines = vec![format!("NOT REAL-TIME: {}. The run goes on as far as it can; to grant it:", point.state)];
-    lines.extend(point.remedies.iter().map(|remedy| match remedy {
-        Remedy::Tune(word) => format!("  sudo latido tune apply {word}"),
-        Remedy::Run(command) => format!("  {command}"),
-        Remedy::Boot(parameter) => format!("  boot with {parameter}"),
-        Remedy::Do(words) => format!("  {words}"),
-    }));
-    Some(lines.join("\n"))
 }
 
 /// Prints a record that the store would not take, so that it has been seen at least.

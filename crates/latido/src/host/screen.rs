@@ -91,7 +91,7 @@ impl Screen {
         match &mut self.kind {
             Kind::Quiet => {}
             Kind::Lines { last, measuring } => {
-                let now = view.progress.phase == "measuring";
+                let now = view.progress.phase == latido_model::protocol::Phase::Measuring;
                 let starts = now && !*measuring;
                 *measuring = now;
                 if starts || (now && last.elapsed() >= LINE_EVERY) {

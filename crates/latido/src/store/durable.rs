@@ -58,6 +58,34 @@ fn write_new(path: &Path, bytes: &[u8], owner: Option<Owner>) -> std::io::Result
     file.sync_all()
 }
 
+/// A new file that is filled piece by piece; whoever fills it puts it on the disk.
+pub(super) fn create(path: &Path, owner: Option<Owner>) -> Result<File> {
+    // New and without following a link, as in `write_new`.
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path).and_then(|file| {
+        owner.map_or(Ok(()), |owner| fchown(&file, Some(owner.uid), Some(owner.gid)))?;
+        Ok(file)
+    });
+    made.or_else(|error| failed(error, "writing", path))
+}
+
+/// Moves the files of a directory into the one above and puts that on the disk.
+pub(super) fn move_up(dir: &Path) -> Result<()> {
+    let Some(parent) = dir.parent() else { return Ok(()) };
+    let moved = (|| {
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            fs::rename(entry.path(), parent.join(entry.file_name()))?;
+        }
+        fs::remove_dir(dir)?;
+        sync_dir(parent)
+    })();
+    match moved {
+        // A record without files has no such directory.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other.or_else(|error| failed(error, "writing", parent)),
+    }
+}
+
 /// Puts a directory's entries on the disk.
 pub(super) fn sync_dir(dir: &Path) -> std::io::Result<()> {
     match File::open(dir)?.sync_all() {
@@ -131,7 +159,7 @@ impl fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-fn failed<T>(error: std::io::Error, doing: &str, path: &Path) -> Result<T> {
+pub(super) fn failed<T>(error: std::io::Error, doing: &str, path: &Path) -> Result<T> {
     let remedy = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "; free some space, or name another place with --store DIR; finished cells are safe"

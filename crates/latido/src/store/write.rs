@@ -57,7 +57,7 @@ pub struct Draft {
     /// What it is; [`Draft::finish`] stores changes.
     pub meta: Meta,
     contents: Contents,
-    owner: Option<Owner>,
+    pub(super) owner: Option<Owner>,
     _lock: File,
 }
 
@@ -117,21 +117,13 @@ impl Draft {
         durable::make_dir(&cell_dir(&self.dir, number), self.owner)
     }
 
-    /// Stores a file of a begun cell.
-    ///
-    /// # Errors
-    /// A name that is not plain or is one of the store's own; the store cannot be written.
-    pub fn put_file(&self, number: usize, name: &str, bytes: &[u8]) -> Result<()> {
-        check_name(name)?;
-        durable::write(&cell_dir(&self.dir, number).join(name), bytes, self.owner)
-    }
-
-    /// Ends a cell whose files are stored. With `record.json` on the disk it is done and its checkpoint goes.
+    /// Ends a cell with the files that came. With `record.json` on the disk it is done and its checkpoint goes.
     ///
     /// # Errors
     /// The store cannot be written; the cell then counts as not finished.
     pub fn finish_cell(&self, number: usize, record: &Record, host: &HostFacts) -> Result<()> {
         let dir = cell_dir(&self.dir, number);
+        durable::move_up(&self.incoming(number))?;
         self.put_json(&dir.join("host.json"), host)?;
         self.put_json(&dir.join("record.json"), record)?;
         for name in latido_model::run::CHECKPOINTS {
@@ -153,11 +145,12 @@ impl Draft {
         self.put_json(&cell_dir(&self.dir, number).join(name), &reason)
     }
 
-    /// Replaces the cell's checkpoint: at every moment a whole one, the old or the new, is on the disk.
+    /// Replaces the cell's checkpoint by a record and the files that came: at every moment a whole one, the old or the
+    /// new, is on the disk.
     ///
     /// # Errors
-    /// As [`Draft::put_file`]; an older checkpoint stays.
-    pub fn checkpoint(&self, number: usize, record: &Record, files: &[(String, Vec<u8>)]) -> Result<()> {
+    /// The store cannot be written; an older checkpoint stays.
+    pub fn checkpoint(&self, number: usize, record: &Record) -> Result<()> {
         let dir = cell_dir(&self.dir, number);
         let [now, new, old] = latido_model::run::CHECKPOINTS.map(|name| dir.join(name));
         // A new one left whole by an interrupted replacement is newer than what is in place.
@@ -165,10 +158,10 @@ impl Draft {
             durable::rename(&new, &now)?;
         }
         durable::remove(&new)?;
-        durable::make_dir(&new, self.owner)?;
-        for (name, bytes) in files {
-            check_name(name)?;
-            durable::write(&new.join(name), bytes, self.owner)?;
+        let incoming = self.incoming(number);
+        match incoming.is_dir() {
+            true => durable::rename(&incoming, &new)?,
+            false => durable::make_dir(&new, self.owner)?,
         }
         self.put_json(&new.join("record.json"), record)?;
         durable::remove(&old)?;
@@ -177,6 +170,14 @@ impl Draft {
         }
         durable::rename(&new, &now)?;
         durable::remove(&old)
+    }
+
+    /// Throws away the files that came for a record that did not.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn forget(&self, number: usize) -> Result<()> {
+        durable::remove(&self.incoming(number))
     }
 
     /// Ends the run.
@@ -230,7 +231,7 @@ pub fn is_done(cell: &StoredCell) -> bool {
     }
 }
 
-fn check_name(name: &str) -> Result<()> {
+pub(super) fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let sound = !name.is_empty() && name.chars().all(plain) && !name.starts_with('.');
     ensure!(sound, "a cell's file cannot be named {name:?}");

@@ -1,3 +1,92 @@
-//! The machine measured: where an agent runs and how its stream reaches the host. For now this machine.
+//! Machines that can be measured: one file each and one line in [`TARGETS`].
 
-pub mod local;
+mod fake;
+mod local;
+pub mod session;
+mod ssh;
+
+use anyhow::{Result, bail};
+use latido_model::{
+    cell::{LOCAL, RUNNING},
+    suggest::nearest,
+};
+use session::Session;
+
+/// A machine, reached in some way. Opening it gives a session with the agent on it.
+pub trait Target {
+    /// Opens a session on this kernel, in this boot of it.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    fn open(&self, kernel: &str, boot: u32) -> Result<Session, Unavailable>;
+}
+
+/// Why there is no session.
+#[derive(Debug)]
+pub enum Unavailable {
+    /// The target can never have this kernel or boot: its cells are skipped, for this reason.
+    NotHad(String),
+    /// Something failed that may go another time.
+    Failed(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Unavailable {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// One kind of target.
+pub struct Def {
+    /// The name before the colon.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// What stands behind the colon, for people; empty for a kind that takes nothing.
+    pub place: &'static str,
+    /// Reads what stands behind the colon; connects to nothing.
+    pub new: fn(&str) -> Result<Box<dyn Target>>,
+}
+
+/// Every kind of target.
+pub const TARGETS: &[Def] = &[local::DEF, ssh::DEF, fake::DEF];
+
+/// The target of this name: `local`, `ssh:board`.
+///
+/// # Errors
+/// There is no such kind, or the place is not one.
+pub fn named(name: &str) -> Result<Box<dyn Target>> {
+    let (kind, place) = name.split_once(':').unwrap_or((name, ""));
+    let Some(def) = TARGETS.iter().find(|def| def.name == kind) else {
+        let hint = nearest(kind, TARGETS.iter().map(|def| def.name));
+        let all: Vec<String> = TARGETS.iter().map(Def::written).collect();
+        bail!("there is no target `{kind}`{hint}; a target is {}", all.join(", "));
+    };
+    (def.new)(place)
+}
+
+impl Def {
+    /// As people write it: `ssh:[USER@]HOST`.
+    pub fn written(&self) -> String {
+        if self.place.is_empty() { self.name.into() } else { format!("{}:{}", self.name, self.place) }
+    }
+}
+
+/// For a target that has the one kernel that runs there, and is not booted.
+fn only_running(target: &str, kernel: &str, boot: u32) -> Result<(), Unavailable> {
+    if kernel != RUNNING {
+        let reason = format!("kernel `{kernel}`: the target `{target}` has the running kernel alone");
+        return Err(Unavailable::NotHad(reason));
+    }
+    if boot > 1 {
+        return Err(Unavailable::NotHad(format!(
+            "boot {boot}: the target `{target}` is measured as it runs, not booted"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether a target is the machine that this process runs on.
+pub fn is_local(name: &str) -> bool {
+    name == LOCAL
+}

@@ -8,6 +8,7 @@ use crate::{
         finding::Grade,
         judgement::{CellJudgement, SeriesJudgement},
     },
+    span::unbroken,
     tree::{Chapter, Section, Series},
     words::{self, Said, Tone, round_value},
 };

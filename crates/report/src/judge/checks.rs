@@ -226,7 +226,7 @@ pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Judged {
     let (Some(runtime), Some(period)) = (throttle.rt_runtime_us, throttle.rt_period_us) else { return unknown() };
     let limited = runtime >= 0 && runtime < period;
     let runtime = match limited {
-        true => spans![format!("{runtime} of "), Span::exact(period as f64, "us")],
+        true => spans![format!("{runtime} of "), Span::exact(period as f64, "µs")],
         false => spans!["unlimited"],
     };
     // Before kernel 6.12 there is none; where its file cannot be read its state is not known.

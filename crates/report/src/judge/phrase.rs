@@ -47,7 +47,7 @@ impl Reason {
     }
 }
 
-/// `worst 24.8 us of 20000 samples (latency, CPU 1)`
+/// `worst 24.8 µs of 20000 samples (latency, CPU 1)`
 fn largest(worst: &Worst, count: u64) -> Vec<Span> {
     let figure = spans!["worst ", Span::Time(worst.value_ns), " of ", Span::Count(count), " samples ("];
     [figure, whose(worst), spans![")"]].concat()
@@ -130,7 +130,7 @@ impl Measured {
 }
 
 impl Decision {
-    /// Where and what decides, and how many others say the same: `wakeup, busy, CPU 1: 150 us (and 3 more)`.
+    /// Where and what decides, and how many others say the same: `wakeup, busy, CPU 1: 150 µs (and 3 more)`.
     pub fn spans(&self) -> Vec<Span> {
         let between = match self.measured {
             Measured::Nothing(_) | Measured::Pair { .. } => ": ",

@@ -240,7 +240,7 @@ mod tests {
         fixture.record(1).series[0].unit = "ps".into();
         let judgement = judged(&fixture);
         assert_eq!(judgement.cells[0].reasons, [Reason::Sampled { count: 10, limited: true }]);
-        assert_eq!(judgement.verdict, Verdict::Pass, "a limit of 100 us says nothing of 12 000 ps");
+        assert_eq!(judgement.verdict, Verdict::Pass, "a limit of 100 µs says nothing of 12 000 ps");
     }
 
     /// What is judged is what the probe declares, whatever it is called.

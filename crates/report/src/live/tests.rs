@@ -22,7 +22,7 @@ fn thread(cpu: u32, max: i64) -> ThreadProgress {
 
 fn progress(threads: Vec<ThreadProgress>) -> Progress {
     let (elapsed_ns, total_ns) = (7_000_000_000, 15_000_000_000);
-    Progress { phase: "measuring".into(), elapsed_ns, total_ns, armed_at_ns: 1, threads }
+    Progress { phase: Phase::Measuring, elapsed_ns, total_ns, armed_at_ns: 1, threads }
 }
 
 /// `wakeup`, 10 s with a limit of 100 µs.
@@ -73,10 +73,10 @@ fn a_log_line() {
 
 #[test]
 fn what_comes_before_measuring_is_shown_without_figures() {
-    let settling = Progress { phase: "settling".into(), ..Progress::default() };
+    let settling = Progress { phase: Phase::Settling, ..Progress::default() };
     insta::assert_snapshot!(frame(view(&settling), 24, PLAIN).join("\n"), @"cell 2 of 4: wakeup, busy, settling, 0:41 left in all");
     let mut warming = progress(vec![thread(0, 24_900)]);
-    (warming.phase, warming.elapsed_ns) = ("warm-up".into(), 0);
+    (warming.phase, warming.elapsed_ns) = (Phase::WarmUp, 0);
     insta::assert_snapshot!(frame(gap(&warming), 24, PLAIN).join("\n"), @"cell 4 of 4: gap, none, warm-up, 0:11 left");
 }
 
@@ -96,7 +96,7 @@ fn time_left_is_never_below_zero() {
     let mut progress = progress(vec![thread(0, 24_900)]);
     progress.elapsed_ns = progress.total_ns + 1;
     assert!(head(gap(&progress), 80).ends_with(", 0:00 left"), "{}", head(gap(&progress), 80));
-    (progress.total_ns, progress.phase) = (0, "measuring".into());
+    (progress.total_ns, progress.phase) = (0, Phase::Measuring);
     assert!(!head(gap(&progress), 80).contains("left"), "samples are counted: nobody knows");
 }
 

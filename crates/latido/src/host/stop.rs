@@ -10,11 +10,11 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// Counts interrupts.
+/// Counts what asks for the end.
 #[derive(Clone, Debug)]
-pub struct Interrupts(Arc<AtomicUsize>);
+pub struct StopRequests(Arc<AtomicUsize>);
 
-impl Interrupts {
+impl StopRequests {
     /// Takes over SIGINT, SIGTERM and SIGHUP of this process.
     ///
     /// # Errors

@@ -1,0 +1,114 @@
+//! The host as the agent hears it: its requests in order, and at any time whether it wants the end or is gone.
+
+use anyhow::Result;
+use latido_model::protocol::{PATIENCE, Reader, Request};
+use latido_sys::clock::Clock;
+use std::{
+    io::{BufReader, Stdin, stdin},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
+};
+
+/// What a host may want of a request that is being answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wish {
+    /// That it goes on.
+    GoOn,
+    /// That it ends in order.
+    End,
+    /// That it ends at once.
+    EndNow,
+}
+
+/// What is known of the host.
+#[derive(Debug)]
+pub struct Client {
+    wish: AtomicU8,
+    /// The end of its input was read, or something that is no request.
+    ended: AtomicBool,
+    /// When it was heard last, on CLOCK_MONOTONIC in ns.
+    heard_ns: AtomicU64,
+    /// A signal asks for the end at once.
+    terminated: Arc<AtomicBool>,
+}
+
+/// What comes in order.
+pub type Requests = Receiver<Result<Request>>;
+
+impl Client {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// The kernel refuses a handler for signals.
+    pub fn listen() -> Result<(Arc<Self>, Requests)> {
+        let terminated = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT] {
+            signal_hook::flag::register(signal, Arc::clone(&terminated))?;
+        }
+        let client = Arc::new(Self {
+            wish: AtomicU8::new(0),
+            ended: AtomicBool::new(false),
+            heard_ns: AtomicU64::new(Clock::Monotonic.now()),
+            terminated,
+        });
+        let (sender, requests) = channel();
+        let heard = Arc::clone(&client);
+        thread::spawn(move || heard.hear(stdin(), &sender));
+        Ok((client, requests))
+    }
+
+    fn hear(&self, input: Stdin, requests: &Sender<Result<Request>>) {
+        let mut lines = Reader::<_, Request>::new(BufReader::new(input));
+        loop {
+            let line = lines.line();
+            self.heard_ns.store(Clock::Monotonic.now(), Ordering::Relaxed);
+            let request = match line {
+                Ok(Some(Request::Ping)) => continue,
+                Ok(Some(Request::Stop { now })) => {
+                    self.wish.fetch_max(if now { 2 } else { 1 }, Ordering::Relaxed);
+                    continue;
+                }
+                Ok(Some(request)) => Ok(request),
+                Ok(None) => break,
+                // Who sends what cannot be read is no host of ours: it hears why, and nothing more is done for it.
+                Err(error) => Err(error),
+            };
+            let over = request.is_err();
+            if requests.send(request).is_err() || over {
+                break;
+            }
+        }
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nobody will hear an answer: the input ended, or the host did not ping for so long that the connection
+    /// must be half open.
+    pub fn is_gone(&self) -> bool {
+        let silent = Clock::Monotonic.now().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
+        self.ended.load(Ordering::Relaxed) || u128::from(silent) > PATIENCE.as_nanos()
+    }
+
+    /// What it wants of the request that is being answered.
+    pub fn wish(&self) -> Wish {
+        match self.wish.load(Ordering::Relaxed) {
+            _ if self.terminated.load(Ordering::Relaxed) => Wish::EndNow,
+            0 if !self.is_gone() => Wish::GoOn,
+            0 | 1 => Wish::End,
+            _ => Wish::EndNow,
+        }
+    }
+
+    /// A new request begins: what was wanted of the last one is past.
+    pub fn next(&self) {
+        self.wish.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether a signal ended this process's work for good.
+    pub fn is_terminated(&self) -> bool {
+        self.terminated.load(Ordering::Relaxed)
+    }
+}

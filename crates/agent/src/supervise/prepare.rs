@@ -1,0 +1,167 @@
+//! What can be known before the first cell: the machine is taken, put right, and asked what it can have.
+
+use super::{Agent, admission, assign::assign};
+use crate::{
+    check, journal,
+    journal::lock,
+    load::{self, LOADS},
+    loading::Surroundings,
+    machine::{self, Root},
+    probe::PROBES,
+    setting::{Tuning, apply::possible},
+    tuning::TUNINGS,
+};
+use anyhow::{Result, ensure};
+use latido_model::{
+    cell::{Cell, Item},
+    check::{Point, Severity},
+    cpus::CpuSet,
+    protocol::{Phase, Ready, Reply},
+    registry,
+    units::Ns,
+};
+use std::{os::unix::fs::PermissionsExt, path::Path};
+
+impl Agent {
+    /// Takes the machine for these cells. Cells whose tuning cannot be had here are skipped; what the machine refuses
+    /// outright is an error.
+    pub(super) fn prepare(&mut self, cells: &[Cell], wait: Option<Ns>) -> Result<()> {
+        // Between two cells of another run nothing may be touched, so the run's lock comes first.
+        if self.run.is_none() {
+            let purpose = format!("running `{}`", cells.first().map_or("nothing", |cell| &cell.plan));
+            self.run = Some(self.turn(&purpose, wait)?);
+        }
+        // What a crash left behind must not look like somebody's setting.
+        for told in journal::recover_now()? {
+            self.voice.note(format!("after an earlier crash: {told}"));
+        }
+        let mut ready = Ready { skips: skips(cells), ..Ready::default() };
+        measurands(cells, &mut ready)?;
+        // Nothing is asked for what is skipped.
+        let wanted: Vec<&Cell> =
+            cells.iter().zip(&ready.skips).filter(|(_, skip)| skip.is_none()).map(|(cell, _)| cell).collect();
+        ready.refusals = admission::refusals(&wanted);
+        if ready.refusals.is_empty() {
+            ready.housekeeping = housekeeping(cells, &ready.skips)?;
+            programs(&wanted)?;
+        }
+        ready.permission = permission(&wanted);
+        self.voice.say(Reply::Ready(Box::new(ready)));
+        Ok(())
+    }
+
+    /// The run's lock, after the turns of those before us.
+    fn turn(&self, purpose: &str, wait: Option<Ns>) -> Result<lock::Lock> {
+        let Some(patience) = wait else { return lock::take("run", purpose) };
+        let mut told = false;
+        lock::wait("run", purpose, patience.as_duration(), &mut |holder| {
+            if !told {
+                self.voice.note(format!("waiting for another latido on this machine ({holder})"));
+                told = true;
+            }
+            self.voice.progress(latido_model::protocol::Progress::of(Phase::Waiting));
+            ensure!(!self.is_unwanted(), "stopped while it waited for {holder}");
+            Ok(())
+        })
+    }
+}
+
+/// Why each cell cannot be measured with its tunings on this machine, if it cannot.
+fn skips(cells: &[Cell]) -> Vec<Option<String>> {
+    let mut asked: Vec<(&Item, Option<String>)> = Vec::new();
+    let mut refused = |item| match asked.iter().find(|(known, _)| *known == item) {
+        Some((_, refused)) => refused.clone(),
+        None => {
+            let refused = refusal(item);
+            asked.push((item, refused.clone()));
+            refused
+        }
+    };
+    cells.iter().map(|cell| cell.tuning.items.iter().find_map(&mut refused)).collect()
+}
+
+/// What a tuning lacks here, found by reading alone.
+fn refusal(item: &Item) -> Option<String> {
+    let possible = |tuning: Box<dyn Tuning>| possible(tuning.as_ref(), &Root::default());
+    let wanted = registry::build("tuning", TUNINGS, item).and_then(possible);
+    wanted.err().map(|error| format!("tuning `{}`: {error:#}", item.name))
+}
+
+/// What the probes measure.
+fn measurands(cells: &[Cell], ready: &mut Ready) -> Result<()> {
+    let mut items: Vec<&Item> = Vec::new();
+    for cell in cells {
+        let known = items.iter().position(|item| **item == cell.probe);
+        if known.is_none() {
+            items.push(&cell.probe);
+            ready.measurands.push(registry::build("probe", PROBES, &cell.probe)?.measurand());
+        }
+        ready.measurand.push(known.unwrap_or(items.len() - 1));
+    }
+    Ok(())
+}
+
+/// The CPUs that each cell leaves alone; refuses CPUs that are not there.
+fn housekeeping(cells: &[Cell], skips: &[Option<String>]) -> Result<Vec<Option<CpuSet>>> {
+    type Place<'a> = (&'a Item, Option<&'a CpuSet>, Vec<&'a Item>);
+    let mut known: Vec<(Place<'_>, Option<CpuSet>)> = Vec::new();
+    let mut all = Vec::new();
+    for (cell, skip) in cells.iter().zip(skips) {
+        if skip.is_some() {
+            all.push(None);
+            continue;
+        }
+        let place: Place<'_> = (&cell.probe, cell.conditions.cpus.as_ref(), cell.tuning.items.iter().collect());
+        let found = known.iter().find(|(other, _)| *other == place).map(|(_, cpus)| cpus.clone());
+        let cpus = match found {
+            Some(cpus) => cpus,
+            None => {
+                let cpus = assign(cell.clone())?.housekeeping;
+                known.push((place, cpus.clone()));
+                cpus
+            }
+        };
+        all.push(cpus);
+    }
+    Ok(all)
+}
+
+/// Refuses loads whose programs are not here.
+fn programs(cells: &[&Cell]) -> Result<()> {
+    let mut known: Vec<&Item> = Vec::new();
+    for item in cells.iter().flat_map(|cell| &cell.load.items) {
+        if !known.contains(&item) {
+            known.push(item);
+            let around = Surroundings { allowed: machine::allowed_cpus(), seed: 0 };
+            let parts = load::parts(std::slice::from_ref(item), &around)?;
+            parts.items.iter().try_for_each(|item| program(item, &around))?;
+        }
+    }
+    Ok(())
+}
+
+fn program(item: &Item, around: &Surroundings) -> Result<()> {
+    let launch = registry::build("load", LOADS, item)?.launch(around)?;
+    let Some(program) = launch.as_ref().and_then(|launch| launch.argv.first()) else { return Ok(()) };
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let found = match program.contains('/') {
+        true => is_executable(Path::new(program)),
+        false => std::env::split_paths(&search).any(|dir| is_executable(&dir.join(program))),
+    };
+    ensure!(found, "load `{}`: there is no program `{program}` that may be run here", item.name);
+    Ok(())
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// What is missing for real-time measurement here, where a cell wants it; `None` when nothing is.
+fn permission(cells: &[&Cell]) -> Option<Point> {
+    // The probe `null` asks for nothing.
+    if !cells.iter().any(|cell| cell.scheduling.is_realtime() && cell.probe.name != "null") {
+        return None;
+    }
+    let root = Root::default();
+    Some(check::realtime_permission(&root, &machine::read(&root))).filter(|point| point.severity >= Severity::Warning)
+}

@@ -1,0 +1,49 @@
+//! `latido tune` on the target.
+
+use super::{Agent, by_hand};
+use crate::{
+    journal::{self, lock},
+    machine::Root,
+};
+use anyhow::{Context, Result};
+use latido_model::protocol::{Reply, Tune, TuneStatus, TuneWhat, Tuned};
+use std::path::{Path, PathBuf};
+
+impl Agent {
+    /// Applies, undoes or shows what persons change.
+    pub(super) fn tune(&mut self, tune: Tune) -> Result<()> {
+        let root = match &tune.sysroot {
+            Some(dir) => Root::new(dir.canonicalize().with_context(|| format!("--sysroot {}", dir.display()))?),
+            None => Root::default(),
+        };
+        let tuned = match tune.what {
+            TuneWhat::Apply { items } => {
+                let outcome = by_hand::apply_all(&items, &root, self.pulse())?;
+                outcome.told.iter().for_each(|told| self.voice.note(format!("after an earlier crash: {told}")));
+                match outcome.stopped {
+                    Some(left) => Tuned::Stopped { left },
+                    None => Tuned::Applied { records: outcome.records },
+                }
+            }
+            // Half an undoing serves nobody: it comes to its end.
+            TuneWhat::Undo { names } => {
+                let recovery = by_hand::undo(&names, &root)?;
+                recovery.told.iter().for_each(|told| self.voice.note(told.clone()));
+                let back = recovery.back.iter().map(journal::Borrowed::put_back).collect();
+                Tuned::Undone { back, incomplete: recovery.incomplete }
+            }
+            TuneWhat::Status => {
+                let status = by_hand::status(&root)?;
+                Tuned::Status(TuneStatus { journal: journal::path(), elsewhere: elsewhere(), ..status })
+            }
+        };
+        self.voice.say(Reply::Tuned(Box::new(tuned)));
+        Ok(())
+    }
+}
+
+/// Each user has a journal; what root applied is in root's.
+fn elsewhere() -> Option<PathBuf> {
+    let of_root = Path::new("/run/latido/journal.jsonl");
+    (of_root != journal::path() && lock::is_default() && of_root.exists()).then(|| of_root.to_path_buf())
+}

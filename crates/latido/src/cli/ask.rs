@@ -1,0 +1,70 @@
+//! One question to a target's agent and its answer, for the commands that measure nothing.
+
+use crate::target::{self, Unavailable, session::Session};
+use anyhow::{Context, Result};
+use latido_model::{
+    cell::{LOCAL, RUNNING},
+    protocol::{Inspect, Inspected, Reply, Request, Tune, TuneWhat, Tuned},
+};
+use std::{
+    io::{Write, stderr},
+    path::PathBuf,
+};
+
+/// Looks at a machine.
+///
+/// # Errors
+/// The target cannot be reached, or the agent says why not.
+pub fn inspect(target: &str, what: Inspect) -> Result<Inspected> {
+    let mut found = None;
+    answered(target, &Request::Inspect(what), &|| false, &mut |reply| {
+        if let Reply::Inspected(inspected) = reply {
+            found = Some(*inspected);
+        }
+    })?;
+    found.context("the agent did not say what it found")
+}
+
+/// Who is asked about settings.
+pub struct Ask<'a> {
+    /// The target; absent, this machine.
+    pub target: Option<&'a str>,
+    /// Another machine's file tree instead.
+    pub sysroot: Option<PathBuf>,
+}
+
+impl Ask<'_> {
+    /// Has something done about settings; what the agent notes becomes a warning.
+    ///
+    /// # Errors
+    /// The target cannot be reached, or what was refused.
+    pub fn tune(&self, what: TuneWhat, stopped: &dyn Fn() -> bool) -> Result<Tuned> {
+        self.tune_telling(what, stopped, &|note| _ = writeln!(stderr(), "warning: {note}"))
+    }
+
+    /// The same with somebody who hears the notes.
+    ///
+    /// # Errors
+    /// As [`Ask::tune`].
+    pub fn tune_telling(&self, what: TuneWhat, stopped: &dyn Fn() -> bool, tell: &dyn Fn(String)) -> Result<Tuned> {
+        let request = Request::Tune(Tune { what, sysroot: self.sysroot.clone() });
+        let mut done = None;
+        answered(self.target.unwrap_or(LOCAL), &request, stopped, &mut |reply| match reply {
+            Reply::Tuned(tuned) => done = Some(*tuned),
+            Reply::Note { message } => tell(message),
+            _ => {}
+        })?;
+        done.context("the agent did not say what it did")
+    }
+}
+
+fn answered(target: &str, request: &Request, stopped: &dyn Fn() -> bool, hear: &mut dyn FnMut(Reply)) -> Result<()> {
+    let mut session: Session = match target::named(target)?.open(RUNNING, 1) {
+        Ok(session) => session,
+        Err(Unavailable::NotHad(reason)) => anyhow::bail!(reason),
+        Err(Unavailable::Failed(error)) => return Err(error),
+    };
+    let answered = session.answer(request, stopped, hear);
+    session.close();
+    answered
+}

@@ -1,0 +1,156 @@
+//! What is settled before the first cell: a run that cannot succeed leaves nothing in the store.
+
+use super::{
+    outcome,
+    screen::Screen,
+    sessions::{Block, Prepared, Sessions},
+    stop::StopRequests,
+};
+use crate::cli::how::How;
+use anyhow::{Context, Result, bail, ensure};
+use latido_model::{
+    cell::Cell,
+    check::{Point, Remedy},
+    cpus::CpuSet,
+    quantity::Measurand,
+};
+use std::path::{Path, PathBuf};
+
+/// What the targets say of the cells, each in their order.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Why a cell is skipped, if it is.
+    pub skips: Vec<Option<String>>,
+    /// What the probes measure, each once.
+    pub measurands: Vec<Measurand>,
+    /// Index in `measurands` for each cell.
+    pub measurand: Vec<usize>,
+    /// The CPUs that each cell leaves for everything else.
+    pub housekeeping: Vec<Option<CpuSet>>,
+}
+
+/// Opens the targets of the cells and asks each what it can have. Cells that cannot be had are skipped, unless that
+/// leaves none.
+///
+/// # Errors
+/// What cannot be had, and what to do.
+pub fn all(
+    cells: &[Cell],
+    how: &How,
+    sessions: &mut Sessions,
+    stops: &StopRequests,
+    screen: &mut Screen,
+) -> Result<Known> {
+    if let Some(path) = outcome::report_path(how).filter(|_| how.output.is_some()) {
+        writable(&path)?;
+    }
+    let mut known = Known {
+        skips: vec![None; cells.len()],
+        measurands: Vec::new(),
+        measurand: vec![0; cells.len()],
+        housekeeping: vec![None; cells.len()],
+    };
+    let mut blocks: Vec<Block> = Vec::new();
+    for cell in cells {
+        let block = Block::of(cell);
+        if !blocks.contains(&block) {
+            blocks.push(block);
+        }
+    }
+    for (turn, block) in blocks.iter().enumerate() {
+        let of_block = |(_, cell): &(usize, &Cell)| Block::of(cell) == *block;
+        let (places, own): (Vec<usize>, Vec<Cell>) =
+            cells.iter().enumerate().filter(of_block).map(|(place, cell)| (place, cell.clone())).unzip();
+        match sessions.prepare(block, &own, stops, screen)? {
+            Prepared::NotHad(reason) => {
+                for place in &places {
+                    put(&mut known.skips, *place, Some(reason.clone()));
+                }
+                // What such cells would measure is known all the same.
+                for (place, cell) in places.iter().zip(&own) {
+                    let measurand = crate::cli::known::CATALOGUE.measurand(&cell.probe)?;
+                    put(&mut known.measurand, *place, among(&mut known.measurands, measurand));
+                }
+            }
+            Prepared::Ready(ready) => {
+                ensure!(
+                    ready.refusals.is_empty(),
+                    "the machine refuses what the plan asks for, so nothing was started:\n  {}",
+                    ready.refusals.join("\n  ")
+                );
+                if let Some(point) = &ready.permission {
+                    screen.warn(&banner(point));
+                }
+                for (index, place) in places.iter().enumerate() {
+                    put(&mut known.skips, *place, ready.skips.get(index).cloned().flatten());
+                    put(&mut known.housekeeping, *place, ready.housekeeping.get(index).cloned().flatten());
+                    let measurand = ready.measurand.get(index).and_then(|index| ready.measurands.get(*index));
+                    let measurand = measurand.context("the agent did not say what a cell measures")?.clone();
+                    put(&mut known.measurand, *place, among(&mut known.measurands, measurand));
+                }
+            }
+        }
+        // The machine of the first block waits for its cells; others are taken again when their turn comes.
+        if turn > 0 {
+            sessions.close(block);
+        }
+        if stops.count() > 0 {
+            break;
+        }
+    }
+    something_left(&known.skips)?;
+    Ok(known)
+}
+
+fn put<T>(list: &mut [T], place: usize, value: T) {
+    if let Some(slot) = list.get_mut(place) {
+        *slot = value;
+    }
+}
+
+/// The index of a measurand, which is added if it is not there yet.
+fn among(all: &mut Vec<Measurand>, one: Measurand) -> usize {
+    all.iter().position(|known| *known == one).unwrap_or_else(|| {
+        all.push(one);
+        all.len() - 1
+    })
+}
+
+/// Refuses a plan of which nothing can be measured.
+fn something_left(skips: &[Option<String>]) -> Result<()> {
+    let mut reasons: Vec<&str> = Vec::new();
+    for skip in skips {
+        let Some(reason) = skip else { return Ok(()) };
+        if !reasons.contains(&reason.as_str()) {
+            reasons.push(reason);
+        }
+    }
+    bail!("nothing of the plan can be measured, so nothing was started: {}", reasons.join("; "))
+}
+
+/// What is missing for real-time measurement, with the commands that grant it.
+fn banner(point: &Point) -> String {
+    let mut lines = vec![format!("NOT REAL-TIME: {}. The run goes on as far as it can; to grant it:", point.state)];
+    lines.extend(point.remedies.iter().map(|remedy| match remedy {
+        Remedy::Tune(word) => format!("  sudo latido tune apply {word}"),
+        Remedy::Run(command) => format!("  {command}"),
+        Remedy::Boot(parameter) => format!("  boot with {parameter}"),
+        Remedy::Do(words) => format!("  {words}"),
+    }));
+    lines.join("\n")
+}
+
+/// Whether a file may be written there, without writing it.
+fn writable(path: &Path) -> Result<()> {
+    use rustix::fs::{Access, access};
+    ensure!(!path.is_dir(), "the report cannot go to {}: it is a directory", path.display());
+    let place = match path.exists() {
+        true => path.to_path_buf(),
+        false => path
+            .parent()
+            .filter(|dir| !dir.as_os_str().is_empty())
+            .map_or_else(|| PathBuf::from("."), Path::to_path_buf),
+    };
+    access(&place, Access::WRITE_OK)
+        .with_context(|| format!("the report cannot go to {}; nothing was measured yet", path.display()))
+}

@@ -1,0 +1,146 @@
+//! The sessions of a run: one for each boot of a kernel on a target, opened when it is wanted, and again when it broke.
+
+use super::{screen::Screen, stop::StopRequests};
+use crate::target::{self, Target, Unavailable, session::Session};
+use anyhow::{Context, Result};
+use latido_model::{
+    cell::Cell,
+    protocol::{Ready, Reply, Request},
+    units::Ns,
+};
+use std::collections::BTreeMap;
+
+/// One boot of a kernel on a target.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Block {
+    /// The target.
+    pub target: String,
+    /// The kernel.
+    pub kernel: String,
+    /// Which boot of it, from 1.
+    pub boot: u32,
+}
+
+impl Block {
+    /// That of a cell.
+    pub fn of(cell: &Cell) -> Self {
+        Self { target: cell.target.clone(), kernel: cell.kernel.clone(), boot: cell.boot }
+    }
+}
+
+/// The open sessions.
+pub struct Sessions {
+    targets: BTreeMap<String, Box<dyn Target>>,
+    open: BTreeMap<Block, Session>,
+    /// How long to wait for another latido on a target.
+    wait: Option<Ns>,
+}
+
+/// What became of preparing cells.
+pub enum Prepared {
+    /// As the target says.
+    Ready(Ready),
+    /// The target cannot have this block, for this reason.
+    NotHad(String),
+}
+
+impl Sessions {
+    /// None yet.
+    pub fn new(wait: Option<Ns>) -> Self {
+        Self { targets: BTreeMap::new(), open: BTreeMap::new(), wait }
+    }
+
+    /// Opens a session for a block and has it take the machine for its cells.
+    ///
+    /// # Errors
+    /// No connection, another latido is at work there, or what the machine refuses.
+    pub fn prepare(
+        &mut self,
+        block: &Block,
+        cells: &[Cell],
+        stops: &StopRequests,
+        screen: &mut Screen,
+    ) -> Result<Prepared> {
+        let target = match self.targets.entry(block.target.clone()) {
+            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::btree_map::Entry::Vacant(new) => new.insert(target::named(&block.target)?),
+        };
+        let mut session = match target.open(&block.kernel, block.boot) {
+            Ok(session) => session,
+            Err(Unavailable::NotHad(reason)) => return Ok(Prepared::NotHad(reason)),
+            Err(Unavailable::Failed(error)) => return Err(error.context(format!("target `{}`", block.target))),
+        };
+        let mut ready = None;
+        let request = Request::Prepare { cells: cells.to_vec(), wait: self.wait };
+        let answered = session.answer(&request, &|| stops.count() > 0, |reply| match reply {
+            Reply::Ready(said) => ready = Some(*said),
+            Reply::Note { message } => screen.warn(&message),
+            _ => {}
+        });
+        match answered.and_then(|()| ready.context("the agent did not say what it can have")) {
+            Ok(ready) => {
+                self.open.insert(block.clone(), session);
+                Ok(Prepared::Ready(ready))
+            }
+            Err(error) => {
+                match session.is_whole() {
+                    true => session.close(),
+                    false => drop(session.abandon()),
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The session of a block, opened again if it broke; what the block's cells are is said anew then.
+    ///
+    /// # Errors
+    /// As [`Sessions::prepare`].
+    pub fn of(
+        &mut self,
+        block: &Block,
+        cells: &[Cell],
+        stops: &StopRequests,
+        screen: &mut Screen,
+    ) -> Result<&mut Session> {
+        if !self.open.get(block).is_some_and(Session::is_whole) {
+            self.open.remove(block);
+            let own: Vec<Cell> = cells.iter().filter(|cell| Block::of(cell) == *block).cloned().collect();
+            if let Prepared::NotHad(reason) = self.prepare(block, &own, stops, screen)? {
+                anyhow::bail!(reason);
+            }
+        }
+        self.open.get_mut(block).context("the session is not open")
+    }
+
+    /// Ends the sessions of all other blocks: their turn is over.
+    pub fn only(&mut self, block: &Block) {
+        let over: Vec<Block> = self.open.keys().filter(|open| *open != block).cloned().collect();
+        for block in over {
+            self.close(&block);
+        }
+    }
+
+    /// Ends the session of a block.
+    pub fn close(&mut self, block: &Block) {
+        if let Some(mut session) = self.open.remove(block) {
+            match session.is_whole() {
+                true => session.close(),
+                false => drop(session.abandon()),
+            }
+        }
+    }
+
+    /// Ends all.
+    pub fn close_all(&mut self) {
+        let all: Vec<Block> = self.open.keys().cloned().collect();
+        all.iter().for_each(|block| self.close(block));
+    }
+
+    /// Names of the machines that answered.
+    pub fn machines(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.open.values().map(|session| session.hello.machine.clone()).collect();
+        names.dedup();
+        names
+    }
+}

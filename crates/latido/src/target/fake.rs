@@ -1,0 +1,117 @@
+//! A scripted agent, for tests of everything that can go wrong with a real one.
+
+use super::{Def, Target, Unavailable, session::Session};
+use anyhow::{Context, Result, ensure};
+use std::{
+    fs,
+    io::{self, Read, Write},
+    path::PathBuf,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+};
+
+/// The list entry.
+pub const DEF: Def = Def {
+    name: "fake",
+    about: "what a file says that an agent says, for tests: its bytes, with `#wait N` for the Nth request and `#hang`",
+    place: "FILE",
+    new: |place| {
+        ensure!(!place.is_empty(), "name the file that has the agent's words: fake:FILE");
+        Ok(Box::new(Fake { script: place.into() }))
+    },
+};
+
+struct Fake {
+    script: PathBuf,
+}
+
+impl Target for Fake {
+    fn open(&self, _kernel: &str, _boot: u32) -> Result<Session, Unavailable> {
+        let script = fs::read(&self.script).with_context(|| format!("cannot read {}", self.script.display()))?;
+        let heard = Arc::new(Heard::default());
+        let output = Output { script, at: 0, heard: Arc::clone(&heard) };
+        Ok(Session::on(Box::new(Input(heard)), Box::new(output), None, Arc::default(), "the scripted agent")?)
+    }
+}
+
+/// How many requests were heard, and whether the input was closed.
+#[derive(Default)]
+struct Heard {
+    state: Mutex<(usize, bool)>,
+    changed: Condvar,
+}
+
+impl Heard {
+    fn state(&self) -> MutexGuard<'_, (usize, bool)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Input(Arc<Heard>);
+
+impl Write for Input {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A request is one write; pings and wishes for the end are none.
+        let text = String::from_utf8_lossy(bytes);
+        let counts = !text.contains("\"type\":\"ping\"") && !text.contains("\"type\":\"stop\"");
+        self.0.state().0 += usize::from(counts);
+        self.0.changed.notify_all();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        self.0.state().1 = true;
+        self.0.changed.notify_all();
+    }
+}
+
+struct Output {
+    script: Vec<u8>,
+    at: usize,
+    heard: Arc<Heard>,
+}
+
+impl Output {
+    /// Waits until something is so, or nobody asks any more.
+    fn until(&self, so: impl Fn(usize) -> bool) {
+        let mut state = self.heard.state();
+        while !so(state.0) && !state.1 {
+            state = self.heard.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Read for Output {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let rest = self.script.get(self.at..).unwrap_or_default();
+            let end = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
+            let line = rest.get(..end).unwrap_or_default();
+            let words = String::from_utf8_lossy(line);
+            match words.trim().strip_prefix('#').map(|order| order.split_once(' ').unwrap_or((order, ""))) {
+                Some(("wait", number)) => {
+                    let number = number.parse().unwrap_or(1);
+                    self.until(|heard| heard >= number);
+                    self.at += end;
+                }
+                Some(("hang", _)) => {
+                    self.until(|_| false);
+                    return Ok(0);
+                }
+                _ => {
+                    let count = line.len().min(buffer.len());
+                    if let (Some(to), Some(from)) = (buffer.get_mut(..count), line.get(..count)) {
+                        to.copy_from_slice(from);
+                    }
+                    self.at += count;
+                    return Ok(count);
+                }
+            }
+        }
+    }
+}

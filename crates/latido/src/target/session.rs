@@ -1,0 +1,274 @@
+//! A live session with an agent: requests go in, replies come out, and a ping now and then says that we are still there.
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use latido_model::protocol::{Chunks, EndStatus, HELLO_WITHIN, Hello, Message, PING_EVERY, Reply, Request, Writer};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long a connection may take until the agent says hello.
+const OPENING: Duration = Duration::from_secs(60);
+
+/// How long an agent whose input ended may take to put everything back.
+const CLOSING: Duration = Duration::from_secs(30);
+
+/// Messages on their way: a few only, since one may be a chunk of an attachment.
+const WAITING: usize = 4;
+
+/// What is kept of what a connection complains about.
+const COMPLAINT: usize = 4 << 10;
+
+type Input = Arc<Mutex<Option<Writer<Box<dyn Write + Send>>>>>;
+
+/// A live agent.
+pub struct Session {
+    /// Who is there.
+    pub hello: Hello,
+    input: Input,
+    messages: Receiver<Result<Option<Message>>>,
+    child: Option<Child>,
+    complaint: Arc<Mutex<Vec<u8>>>,
+    /// A stream that broke: nothing more is asked.
+    broken: bool,
+}
+
+impl Session {
+    /// A session with an agent that a command starts or connects to. `what` is it in words: "the agent", "ssh board".
+    ///
+    /// # Errors
+    /// The command cannot be started, or no agent of this version answers.
+    pub fn over(mut command: Command, what: &str) -> Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot start {what}"))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            bail!("{what} has no streams");
+        };
+        let complaint = Arc::new(Mutex::new(Vec::new()));
+        // Where they are not ours to hear, they go where ours go.
+        if let Some(complaints) = child.stderr.take() {
+            let kept = Arc::clone(&complaint);
+            thread::spawn(move || keep(complaints, &kept));
+        }
+        Self::on(Box::new(input), Box::new(output), Some(child), complaint, what)
+    }
+
+    /// A session on streams that are there already.
+    ///
+    /// # Errors
+    /// No agent of this version answers.
+    pub fn on(
+        input: Box<dyn Write + Send>,
+        output: Box<dyn Read + Send>,
+        child: Option<Child>,
+        complaint: Arc<Mutex<Vec<u8>>>,
+        what: &str,
+    ) -> Result<Self> {
+        let (greeted, greeting) = sync_channel(1);
+        let (sender, messages) = sync_channel(WAITING);
+        thread::spawn(move || listen(BufReader::new(output), &greeted, &sender));
+        let input: Input = Arc::new(Mutex::new(Some(Writer::new(input))));
+        let pinged = Arc::clone(&input);
+        thread::spawn(move || ping(&pinged));
+        let mut session = Self { hello: Hello::default(), input, messages, child, complaint, broken: false };
+        let hello = match greeting.recv_timeout(OPENING) {
+            Ok(Ok(hello)) => hello.accept(),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(anyhow!("nothing was heard for {} s", OPENING.as_secs())),
+        };
+        match hello {
+            Ok(hello) => {
+                session.hello = hello;
+                Ok(session)
+            }
+            Err(error) => {
+                let said = session.abandon();
+                let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+                Err(error.context(format!("{what} did not answer as a latido agent{said}")))
+            }
+        }
+    }
+
+    /// Asks for something.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn ask(&mut self, request: &Request) -> Result<()> {
+        match lock(&self.input).as_mut() {
+            Some(writer) => writer.send(request).context("the agent does not take requests any more"),
+            None => bail!("the session is closed"),
+        }
+    }
+
+    /// Asks for the end of what is going on. An agent that is gone needs no asking.
+    pub fn stop(&mut self, now: bool) {
+        let _ = self.ask(&Request::Stop { now });
+    }
+
+    /// The next message within this time; `Ok(None)` when nothing came.
+    ///
+    /// # Errors
+    /// The stream broke or ended: the session is of no more use.
+    pub fn receive(&mut self, within: Duration) -> Result<Option<Message>> {
+        let got = match self.messages.recv_timeout(within) {
+            Ok(Ok(Some(message))) => return Ok(Some(message)),
+            Ok(Ok(None)) | Err(RecvTimeoutError::Disconnected) => {
+                Err(anyhow!("the agent ended without saying so (killed, crashed, out of memory, or the link was lost)"))
+            }
+            Ok(Err(error)) => Err(error),
+            Err(RecvTimeoutError::Timeout) => return Ok(None),
+        };
+        self.broken = true;
+        got
+    }
+
+    /// Asks for something and hears the replies to it until the agent says that it ends, a request of the kind that is
+    /// answered at once; `stopped` says whether somebody wants no answer any more.
+    ///
+    /// # Errors
+    /// What the agent says went wrong; the session broke.
+    pub fn answer(&mut self, request: &Request, stopped: &dyn Fn() -> bool, mut hear: impl FnMut(Reply)) -> Result<()> {
+        self.ask(request)?;
+        let mut asked = false;
+        let mut complaint = None;
+        loop {
+            if stopped() && !asked {
+                self.stop(false);
+                asked = true;
+            }
+            match self.receive(Duration::from_millis(100))? {
+                None => {}
+                Some(Message::Reply(Reply::Error { message })) => complaint = Some(message),
+                Some(Message::Reply(Reply::End { status: EndStatus::Done })) => return Ok(()),
+                Some(Message::Reply(Reply::End { status: EndStatus::Failed })) => {
+                    bail!(complaint.unwrap_or_else(|| "the agent failed and gave no reason".into()))
+                }
+                Some(Message::Reply(reply)) => hear(reply),
+                Some(Message::Bytes(_)) => bail!("the agent sent a file that nobody asked for"),
+            }
+        }
+    }
+
+    /// Whether it can be asked for more.
+    pub fn is_whole(&self) -> bool {
+        !self.broken
+    }
+
+    /// Ends the session in order.
+    pub fn close(mut self) {
+        *lock(&self.input) = None;
+        if let Some(child) = &mut self.child {
+            let until = Instant::now() + CLOSING;
+            while child.try_wait().is_ok_and(|ended| ended.is_none()) {
+                if Instant::now() >= until {
+                    // It hangs; on this machine its children die with it, on another its input has ended.
+                    let _ = child.kill();
+                }
+                thread::sleep(Duration::from_millis(2));
+            }
+        }
+        self.child = None;
+    }
+
+    /// Ends a session that broke or hangs; what the connection complained about.
+    pub fn abandon(&mut self) -> String {
+        *lock(&self.input) = None;
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+            // What it wrote last is read by a thread of its own.
+            thread::sleep(Duration::from_millis(20));
+        }
+        self.broken = true;
+        String::from_utf8_lossy(&lock(&self.complaint)).trim().replace('\n', "; ")
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        *lock(&self.input) = None;
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Waits for the hello behind whatever a login prints, then hears messages until the stream is over.
+fn listen(
+    mut output: BufReader<Box<dyn Read + Send>>,
+    greeted: &SyncSender<Result<Hello>>,
+    sender: &SyncSender<Result<Option<Message>>>,
+) {
+    let hello = greeting(&mut output);
+    let over = hello.is_err();
+    if greeted.send(hello).is_err() || over {
+        return;
+    }
+    let mut stream = Chunks::new(output);
+    loop {
+        let message = stream.receive();
+        let over = !matches!(message, Ok(Some(_)));
+        if sender.send(message).is_err() || over {
+            return;
+        }
+    }
+}
+
+fn greeting(output: &mut impl BufRead) -> Result<Hello> {
+    let mut skipped = String::new();
+    let mut left = HELLO_WITHIN as u64;
+    loop {
+        let mut line = Vec::new();
+        let got = output.by_ref().take(left).read_until(b'\n', &mut line)? as u64;
+        let text = String::from_utf8_lossy(&line);
+        if let Some(hello) = Hello::read(&text) {
+            return Ok(hello);
+        }
+        skipped.push_str(&text);
+        left -= got;
+        let said: String = skipped.trim().chars().take(300).collect();
+        ensure!(
+            got > 0,
+            "it ended{}",
+            if said.is_empty() { String::new() } else { format!(" after it said {said:?}") }
+        );
+        ensure!(left > 0, "there is no hello in its first {HELLO_WITHIN} bytes, which begin with {said:?}");
+    }
+}
+
+/// Says every few seconds that we are there, until the session is closed.
+fn ping(input: &Input) {
+    loop {
+        thread::sleep(PING_EVERY);
+        match lock(input).as_mut() {
+            Some(writer) => {
+                // Who does not listen will end the stream.
+                let _ = writer.send(&Request::Ping);
+            }
+            None => return,
+        }
+    }
+}
+
+/// Keeps the last of what a connection complains about.
+fn keep(mut from: impl Read, kept: &Mutex<Vec<u8>>) {
+    let mut buffer = [0; 1024];
+    while let Ok(got @ 1..) = from.read(&mut buffer) {
+        let Some(piece) = buffer.get(..got) else { return };
+        let mut kept = lock(kept);
+        kept.extend_from_slice(piece);
+        let excess = kept.len().saturating_sub(COMPLAINT);
+        kept.drain(..excess);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
