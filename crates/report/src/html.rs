@@ -12,6 +12,7 @@ use crate::{
     figures::{FIGURES, range_bar, style},
     input::RunPart,
     judge::{judgement::ExpectJudgement, phrase},
+    span::unbroken,
     study::{NotMeasured, StudyPart},
     tables::{samples, slots, summary},
     tree::{Chapter, Report, SHOWN, Section},
@@ -127,7 +128,7 @@ fn slot(row: usize) -> usize {
 
 fn headline(part: &RunPart<'_>) -> Headline {
     let said = words::verdict(part.judgement.verdict);
-    let text = words::spans(&part.judgement.headline.spans());
+    let text = unbroken(&part.judgement.headline.spans());
     Headline { sign: said.sign, class: said.tone.class(), verdict: part.word.to_string(), text }
 }
 
@@ -153,7 +154,7 @@ fn expectation(expectation: &ExpectJudgement) -> ExpectView<'_> {
         sign: said.sign,
         class: said.tone.class(),
         word: said.word,
-        detail: words::spans(&phrase::decision(expectation.decision.as_ref())),
+        detail: unbroken(&phrase::decision(expectation.decision.as_ref())),
     }
 }
 

@@ -74,11 +74,7 @@ impl fmt::Display for Span {
                     Some(decimals) => write!(f, "{value:.decimals$}")?,
                     None => write!(f, "{value}")?,
                 }
-                match unit.as_str() {
-                    "" => Ok(()),
-                    "us" => f.write_str(" µs"),
-                    unit => write!(f, " {unit}"),
-                }
+                if unit.is_empty() { Ok(()) } else { write!(f, " {unit}") }
             }
         }
     }

@@ -146,9 +146,9 @@ fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !matches!(cell.verdict, Verdict::Pass | Verdict::Fail)) {
         let weighty = cell.findings.iter().filter(|finding| finding.grade >= Grade::Contaminated);
-        let mut own: Vec<String> = weighty.map(|finding| words::spans(&finding.spans())).collect();
+        let mut own: Vec<String> = weighty.map(|finding| unbroken(&finding.spans())).collect();
         if own.is_empty() {
-            own = cell.reasons.iter().map(|reason| words::spans(&reason.spans())).collect();
+            own = cell.reasons.iter().map(|reason| unbroken(&reason.spans())).collect();
         }
         for reason in own {
             if !reasons.contains(&reason) {
@@ -215,7 +215,7 @@ fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Ver
             // Quantity and configuration stand above.
             let whole = &expectation.condition;
             let text = whole.strip_prefix(&format!("{}.", section.key())).unwrap_or(whole);
-            lines.push((worst.verdict, format!("{text}: {}{more}", words::spans(&worst.measured.spans()))));
+            lines.push((worst.verdict, format!("{text}: {}{more}", unbroken(&worst.measured.spans()))));
         }
     }
     lines.sort_by_key(|(verdict, _)| std::cmp::Reverse(verdict.in_one()));

@@ -7,7 +7,7 @@ use crate::{
         finding::{Finding, Grade},
         reason::Reason,
     },
-    span::joined,
+    span::{joined, unbroken},
     words,
 };
 use latido_model::verdict::Verdict;
@@ -46,7 +46,7 @@ pub fn groups(input: &ReportInput) -> Vec<Group> {
     for configuration in input.configurations {
         for cell in cards::of_members(input, &configuration.members()) {
             for finding in &cell.findings {
-                let entry = (configuration.label.clone(), words::spans(&finding.state));
+                let entry = (configuration.label.clone(), unbroken(&finding.state));
                 match found.iter_mut().find(|(f, _)| (&f.check, f.grade) == (&finding.check, finding.grade)) {
                     Some((_, entries)) => entries.push(entry),
                     None => found.push((finding, vec![entry])),
@@ -75,7 +75,7 @@ fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: 
     };
     let text = match alternatives {
         true => texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(" or "),
-        false => words::spans(&finding.state),
+        false => unbroken(&finding.state),
     };
     let more_than_shown = about.ends_with("configurations") && finding.grade > Grade::Unknown;
     entries.dedup();
@@ -96,7 +96,7 @@ pub fn problems(input: &ReportInput) -> Vec<String> {
         // What was skipped is told by its reason, not cell by cell.
         for cell in part.judgement.cells.iter().filter(|cell| cell.verdict != Verdict::Skipped) {
             if !members().any(|(run, number)| (&run, number) == (&part.meta.id, cell.number)) {
-                let reasons = words::spans(&joined(cell.reasons.iter().map(Reason::spans), "; "));
+                let reasons = unbroken(&joined(cell.reasons.iter().map(Reason::spans), "; "));
                 problems.push(format!("cell {} of {} was not measured: {reasons}", cell.number, part.meta.id));
             }
         }

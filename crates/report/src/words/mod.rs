@@ -8,7 +8,6 @@ pub use rate::{of_load, pooled};
 pub use unit::{Unit, Units, in_ns, round_value, value};
 pub use verdict::{Said, Tone, finding, verdict};
 
-use crate::span::Span;
 use std::collections::BTreeMap;
 
 /// What is said of a figure that does not exist.
@@ -34,15 +33,6 @@ fn grouped(digits: &str) -> String {
 pub fn many(n: u64, noun: &str) -> String {
     let ending = if n == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", count(n))
-}
-
-/// A sentence in which no value is broken from its unit.
-pub fn spans(spans: &[Span]) -> String {
-    let say = |span: &Span| match span {
-        Span::Time(_) | Span::Quantity { .. } => span.to_string().replace(' ', "\u{a0}"),
-        _ => span.to_string(),
-    };
-    spans.iter().map(say).collect()
 }
 
 /// Four significant digits at most, grouped: `0.02`, `24.9`, `2 228`.
