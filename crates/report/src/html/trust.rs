@@ -7,7 +7,7 @@ use crate::{
         finding::{Finding, Grade},
         reason::Reason,
     },
-    span::{joined, plain, unbroken},
+    span::{joined, unbroken},
     words,
 };
 use latido_model::verdict::Verdict;
@@ -96,7 +96,7 @@ pub fn problems(input: &ReportInput) -> Vec<String> {
         // What was skipped is told by its reason, not cell by cell.
         for cell in part.judgement.cells.iter().filter(|cell| cell.verdict != Verdict::Skipped) {
             if !members().any(|(run, number)| (&run, number) == (&part.meta.id, cell.number)) {
-                let reasons = plain(&joined(cell.reasons.iter().map(Reason::spans), "; "));
+                let reasons = unbroken(&joined(cell.reasons.iter().map(Reason::spans), "; "));
                 problems.push(format!("cell {} of {} was not measured: {reasons}", cell.number, part.meta.id));
             }
         }
@@ -119,7 +119,7 @@ mod tests {
     fn a_finding_stands_with_its_check_and_says_where_others_differ() {
         assert_eq!(said(&["not measured", "not measured"]), ("SMI: not measured".into(), String::new(), 0));
         assert_eq!(said(&["none", "alive", "none"]), ("SMI: alive or none".into(), String::new(), 3));
-        let long = ["117 us in all for the task of the kernel", "2.03 ms in all for the task of the kernel"];
+        let long = ["117\u{a0}µs in all for the task of the kernel", "2.03 ms in all for the task of the kernel"];
         let (text, about, each) = said(&long);
         assert_eq!(text, "SMI: 117\u{a0}µs in all for the task of the kernel");
         assert_eq!((about.as_str(), each), ("c1; similar in 1 more", 2));

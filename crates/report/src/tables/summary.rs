@@ -151,7 +151,7 @@ fn write(title: String, first: &str, noun: &str, unit: &str, rows: &[Summarised]
             let counts = counts.map_or([Datum::Absent, Datum::Absent, Datum::Absent], |all| all.map(Datum::Count));
             row.extend(counts.into_iter().skip(if by_thread { 0 } else { 1 }));
         }
-        row.extend(overflow.then(|| Datum::Count(one.overflow)));
+        row.extend(overflow.then_some(Datum::Count(one.overflow)));
         row
     };
     let typical = rows.iter().flat_map(|row| {

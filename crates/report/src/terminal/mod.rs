@@ -104,12 +104,9 @@ fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
     let mut lines = vec![paint(title, Paint::Dim, style)];
     for one in all {
         let label = format!("  {:<width$} ", one.word());
-        lines.extend(hang(
-            &label,
-            words::verdict(one.verdict).tone.into(),
-            &format!("{}: {}", one.sentence(), span::plain(&phrase::decision(one.decision.as_ref()))),
-            style,
-        ));
+        let detail = span::plain(&phrase::decision(one.decision.as_ref()));
+        let text = format!("{}: {detail}", one.sentence());
+        lines.extend(hang(&label, words::verdict(one.verdict).tone.into(), &text, style));
     }
     lines
 }

@@ -57,7 +57,7 @@ fn a_failed_run() {
     busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
 
     expected
-      pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 us (and
+      pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
                     3 more)
       inconclusive  gap.gap.max < 100us: no series matches
 
@@ -74,7 +74,7 @@ fn a_pass_says_what_it_supports() {
     };
     insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs; 0 of 20000 above it: with 95 % confidence fewer than 1 in 6676");
     insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 µs of 20 samples (latency, CPU 0), 98.0 µs inside the limit of 100 µs; none above it, but so few cannot say how rare one is: measure longer");
-    insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"MEASURED: gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given: nothing to judge");
+    insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"MEASURED: gap, idle: worst 24.8 µs of 10000 samples (gap, CPU 0), no limit given: nothing to judge");
 }
 
 /// Whoever reads one line only must not miss it.
@@ -103,7 +103,7 @@ fn doubt_is_in_the_first_line() {
     busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
 
     expected
-      pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 us (and
+      pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
                     3 more)
       inconclusive  gap.gap.max < 100us: no series matches
 
