@@ -7,7 +7,7 @@ use latido_model::{
     quantity::{Measurand, Quantity},
     record::{self, HostFacts, Outcome, Record, Series},
     run::{
-        CHECKPOINTS, CellState, Header, Manifest, Meta, Planned, Reason, Run, SCHEMA, SeriesData, StoredCell, cell_dir,
+        CHECKPOINTS, CellState, Header, Manifest, Meta, Planned, InfraNote, Run, SCHEMA, SeriesData, StoredCell, cell_dir,
         codec, tolerant,
     },
 };
@@ -177,6 +177,9 @@ fn cell(
 ) -> Option<StoredCell> {
     let dir = cell_dir(run, number);
     let begun = std::fs::symlink_metadata(&dir).is_ok();
+    if begun && !dir.is_dir() {
+        problems.push(format!("{}: not a directory that can be read", dir.display()));
+    }
     let host = dir.join("host.json");
     let host = host.exists().then(|| json::<HostFacts>(&host, 0, problems)).transpose().unwrap_or_else(|error| {
         problems.push(format!("{error:#}"));
@@ -237,7 +240,7 @@ fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, PathBuf) {
         return (state, dir);
     }
     let told = |path: &Path, problems: &mut Vec<String>| {
-        path.exists().then(|| match json::<Reason>(path, SCHEMA, problems) {
+        path.exists().then(|| match json::<InfraNote>(path, SCHEMA, problems) {
             Ok(told) => told.reason,
             Err(error) => format!("{error:#}"),
         })
