@@ -2,7 +2,7 @@
 
 use super::{
     headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Wording},
-    measured::{Amount, But, Compared, Decision, Measured, Missing, Dimension},
+    measured::{Amount, But, Compared, Decision, Dimension, Measured, Missing},
     reason::{Reason, Worst},
 };
 use crate::span::{Span, joined, plain, spans};
@@ -65,7 +65,9 @@ impl Amount {
         match &self.dimension {
             Dimension::Time => Span::Time(value.round() as i64),
             // Means of many calls are finer than a nanosecond.
-            Dimension::FineTime if value.abs() < 1_000.0 => Span::Quantity { value, unit: "ns".into(), decimals: Some(2) },
+            Dimension::FineTime if value.abs() < 1_000.0 => {
+                Span::Quantity { value, unit: "ns".into(), decimals: Some(2) }
+            }
             Dimension::FineTime => Span::Time(value.round() as i64),
             Dimension::Share => Span::Share(value),
             Dimension::Number => Span::exact(value, ""),

@@ -9,7 +9,7 @@ use crate::{
         finding::{Finding, Grade},
         headline::{DecidingCell, Ground, Headline},
         judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement},
-        measured::{Amount, Decision, Measured, Dimension, Whose},
+        measured::{Amount, Decision, Dimension, Measured, Whose},
         reason::{Reason, Worst},
         repeat::{Pooled, Repeat, RepeatQuantity, Track},
     },

@@ -4,7 +4,7 @@ use super::*;
 use crate::judge::{
     configuration,
     judgement::ExpectJudgement,
-    measured::{Amount, Decision, Measured, Dimension, Whose},
+    measured::{Amount, Decision, Dimension, Measured, Whose},
     verdict::of_run,
 };
 use latido_model::{

@@ -1,7 +1,7 @@
 //! The figure that an expectation looks at: of one series, or of several pooled.
 
 use crate::{
-    judge::measured::{Amount, Missing, Dimension},
+    judge::measured::{Amount, Dimension, Missing},
     statistics::pool,
 };
 use anyhow::{Result, bail};
