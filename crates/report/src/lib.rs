@@ -8,6 +8,7 @@ pub mod formats;
 pub mod html;
 pub mod input;
 pub mod judge;
+pub mod judged;
 pub mod live;
 #[cfg(test)]
 pub mod sample;

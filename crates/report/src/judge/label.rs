@@ -123,10 +123,8 @@ fn alike<T: Subject>(a: &T, b: &T, fine: bool) -> bool {
 fn place<T: Subject>(one: &T, all: &[&T]) -> Vec<String> {
     let cell = one.cell();
     // Where each host is a target of its own, the target says which.
-    let told = all.iter().all(|a| {
-        let other = |b: &&T| a.machine().hostname != b.machine().hostname && a.cell().target == b.cell().target;
-        !all.iter().any(|b| other(b))
-    });
+    let alike = |a: &T, b: &T| a.machine().hostname == b.machine().hostname || a.cell().target != b.cell().target;
+    let told = all.iter().all(|a| all.iter().all(|b| alike(a, b)));
     let host = if told { String::new() } else { one.machine().hostname.clone() };
     let level = |axis| match axis {
         Axis::Kernel if cell.kernel == RUNNING => one.machine().kernel.clone(),

@@ -79,8 +79,7 @@ pub fn above(bands: &[Band], edge: i64) -> Option<u64> {
 
 /// The same of several together; `None` where it is an edge of not all of them.
 pub fn all_above<'a>(parts: impl IntoIterator<Item = &'a Summary>, edge: i64) -> Option<u64> {
-    let counts = parts.into_iter().map(|part| above(&part.bands, edge));
-    counts.fold(Some(0), |sum: Option<u64>, n| Some(sum?.saturating_add(n?)))
+    parts.into_iter().map(|part| above(&part.bands, edge)).try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
 }
 
 #[cfg(test)]

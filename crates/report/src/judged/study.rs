@@ -1,17 +1,21 @@
 //! What a report says of a study beside its own figures: source, conclusions, what was not measured, printed numbers.
 
-use super::outcome::Judged;
+use super::JudgedRun;
+use crate::{
+    judge::phrase,
+    span::plain,
+    study::{Claim, NotMeasured, PublishedColumn, PublishedRow, StudyPart},
+};
 use latido_model::{
-    cell::RUNNING,
+    cell::{Axis, RUNNING},
     plan::{Plan, expect::is_of_series},
     published,
     run::StoredCell,
 };
-use latido_report::study::{Claim, NotMeasured, PublishedColumn, PublishedRow, StudyPart};
 
 /// The study that the runs repeat; its conclusions as each of the runs has them.
-pub fn study(all: &[Judged]) -> Option<StudyPart> {
-    let repeats: Vec<&Judged> = all.iter().filter(|one| one.run.plan.source.is_some()).collect();
+pub(super) fn study(all: &[JudgedRun]) -> Option<StudyPart> {
+    let repeats: Vec<&JudgedRun> = all.iter().filter(|one| one.run.plan.source.is_some()).collect();
     let first = &repeats.first()?.run.plan;
     let claims = repeats.iter().flat_map(|one| {
         one.judgement.expectations.iter().map(|expectation| {
@@ -20,7 +24,7 @@ pub fn study(all: &[Judged]) -> Option<StudyPart> {
                 _ => format!("{}: {}", one.run.meta.id, expectation.sentence()),
             };
             let (word, verdict) = (expectation.word(), expectation.verdict);
-            Claim { text, word, detail: expectation.detail.clone(), verdict }
+            Claim { text, word, detail: plain(&phrase::decision(expectation.decision.as_ref())), verdict }
         })
     });
     let citation = first.source.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -28,7 +32,7 @@ pub fn study(all: &[Judged]) -> Option<StudyPart> {
 }
 
 /// The cells that were skipped, one entry for each system and reason.
-pub fn not_measured(all: &[Judged]) -> Vec<NotMeasured> {
+pub(super) fn not_measured(all: &[JudgedRun]) -> Vec<NotMeasured> {
     let mut found: Vec<NotMeasured> = Vec::new();
     for one in all {
         for cell in &one.run.cells {
@@ -43,14 +47,17 @@ pub fn not_measured(all: &[Judged]) -> Vec<NotMeasured> {
     found
 }
 
-/// A skipped cell's system: its kernel where that is another, its tuning where the plan has several, else its load.
+/// A skipped cell's system: its target where the plan has several, its kernel where that is another, its tuning where
+/// the plan has several, else its load.
 fn system(cell: &StoredCell, all: &[StoredCell]) -> String {
     let own = &cell.cell;
-    let tunings = all.iter().any(|other| other.cell.tuning.id != own.tuning.id);
-    let kernel = Some(&own.kernel).filter(|kernel| *kernel != RUNNING);
-    let tuning = Some(&own.tuning.id).filter(|_| tunings);
-    let parts: Vec<&str> = kernel.into_iter().chain(tuning).map(String::as_str).collect();
-    if parts.is_empty() { own.load.id.clone() } else { parts.join("/") }
+    let told = |axis: &Axis| match axis {
+        Axis::Kernel => own.kernel != RUNNING,
+        Axis::Target | Axis::Tuning => all.iter().any(|other| other.cell.level(*axis) != own.level(*axis)),
+        Axis::Boot | Axis::Load | Axis::Scheduling | Axis::Probe => false,
+    };
+    let parts: Vec<String> = Axis::ALL.into_iter().filter(told).map(|axis| own.level(axis)).collect();
+    if parts.is_empty() { own.level(Axis::Load) } else { parts.join("/") }
 }
 
 /// What must be known of a column's numbers, with those that are neither minimum, mean nor maximum: `share_up_to_1000ns
@@ -66,7 +73,7 @@ fn remark(column: &published::Column) -> Option<String> {
 
 /// The printed numbers of the studies for whose runs they were asked: a column for each system, and for each load or
 /// scheduling that a quantity was printed under alone.
-pub fn printed(all: &[Judged]) -> Vec<PublishedColumn> {
+pub(super) fn printed(all: &[JudgedRun]) -> Vec<PublishedColumn> {
     let mut plans: Vec<&Plan> = Vec::new();
     for one in all.iter().filter(|one| one.published) {
         let plan = &one.run.plan;
@@ -102,4 +109,52 @@ pub fn printed(all: &[Judged]) -> Vec<PublishedColumn> {
         }
     }
     columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::{
+        plan::Citation,
+        run::CellState,
+        sample::{Fixture, cell, quiet, under},
+    };
+
+    fn judged(change: impl Fn(&mut Fixture)) -> JudgedRun {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (under("busy"), vec![quiet(1)])]);
+        change(&mut fixture);
+        let empty = Fixture::new(Vec::new()).run;
+        let run = std::mem::replace(&mut fixture.run, empty);
+        JudgedRun::new(run, String::new(), &fixture)
+    }
+
+    #[test]
+    fn what_was_skipped_is_told_once_for_each_system() {
+        let one = judged(|fixture| {
+            for stored in &mut fixture.run.cells {
+                stored.state = CellState::Skipped("no such kernel here".into());
+                stored.cell.kernel = "rt".into();
+            }
+            fixture.run.cells[1].cell.target = "ssh:board".into();
+        });
+        let found = not_measured(&[one]);
+        let labels: Vec<(&str, usize)> = found.iter().map(|one| (one.label.as_str(), one.cells)).collect();
+        assert_eq!(labels, [("local/rt", 1), ("ssh:board/rt", 1)]);
+        let both = judged(|fixture| {
+            for stored in &mut fixture.run.cells {
+                stored.state = CellState::Skipped("no such kernel here".into());
+                stored.cell.kernel = "rt".into();
+            }
+        });
+        assert_eq!(not_measured(&[both])[0].cells, 2);
+    }
+
+    #[test]
+    fn only_a_plan_with_a_source_repeats_a_study() {
+        assert!(study(&[judged(|_| ())]).is_none());
+        let (title, author) = ("A study".into(), "Somebody".into());
+        let source = Citation { title, author, year: 2019, place: None };
+        let one = judged(|fixture| fixture.run.plan.source = Some(source.clone()));
+        assert_eq!(study(&[one]).unwrap().citation, "Somebody: A study. 2019");
+    }
 }
