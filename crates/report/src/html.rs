@@ -23,9 +23,9 @@ use askama::Template;
 use cards::{Card, Cards};
 use chapter::ChapterView;
 use environment::Environment;
-use parts::{Picture, SectionView, Table};
-use settings::{Beside, Setting};
-use trust::Group;
+use parts::{Picture, SectionView, SheetView};
+use settings::{Beside, SettingView};
+use trust::FindingGroup;
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -34,25 +34,25 @@ struct Page<'a> {
     css: String,
     symbols: String,
     script: &'static str,
-    headlines: Vec<Headline>,
+    headlines: Vec<HeadlineView>,
     runs: Vec<RunView<'a>>,
     problems: Vec<String>,
     cards: Vec<Card>,
     rest: Vec<Card>,
-    trust: Vec<Group>,
+    trust: Vec<FindingGroup>,
     expectations: Vec<ExpectView<'a>>,
     chapters: Vec<ChapterView>,
     study: Option<&'a StudyPart>,
     scaled: String,
     not_measured: &'a [NotMeasured],
     environment: Environment,
-    settings: Vec<Setting>,
+    settings: Vec<SettingView>,
     beside: Vec<Beside>,
     data: String,
 }
 
 /// The sentence of a run, its verdict first.
-struct Headline {
+struct HeadlineView {
     sign: &'static str,
     class: &'static str,
     verdict: String,
@@ -126,10 +126,10 @@ fn slot(row: usize) -> usize {
     row % SHOWN
 }
 
-fn headline(part: &RunPart<'_>) -> Headline {
+fn headline(part: &RunPart<'_>) -> HeadlineView {
     let said = words::verdict(part.judgement.verdict);
     let text = unbroken(&part.judgement.headline.spans());
-    Headline { sign: said.sign, class: said.tone.class(), verdict: part.word.to_string(), text }
+    HeadlineView { sign: said.sign, class: said.tone.class(), verdict: part.word.to_string(), text }
 }
 
 fn run<'a>(part: &RunPart<'a>) -> RunView<'a> {
@@ -178,15 +178,15 @@ fn view(index: usize, section: &Section, report: &Report) -> SectionView {
         about: parts::about(section),
         unit: sheet.units.as_ref().map(words::Units::about).unwrap_or_default(),
         unsupported: summary::unsupported(section),
-        summary: Table::of(&sheet),
+        summary: SheetView::of(&sheet),
         copies: parts::copies(&sheet, report.formats),
         range_heading: range_bar::heading(section),
         ranges: bars.map(Option::unwrap_or_default).collect(),
         legend: parts::legend(section),
         hidden: section.series.len().saturating_sub(SHOWN),
         figures: FIGURES.iter().filter(|f| (f.fits)(section)).map(|f| Picture::of(section, f)).collect(),
-        samples: Table::of(&samples::sheet(section)),
-        slots: slots::sheet(section).as_ref().map(Table::of),
+        samples: SheetView::of(&samples::sheet(section)),
+        slots: slots::sheet(section).as_ref().map(SheetView::of),
     }
 }
 

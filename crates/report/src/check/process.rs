@@ -101,7 +101,7 @@ fn row(thread: &Thread) -> [String; 9] {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Subject, json},
+        super::{Examined, json},
         *,
     };
     use latido_model::check::{Remedy, Severity};
@@ -172,7 +172,7 @@ mod tests {
 
         ok      priority     at most 80
         "#);
-        let document: serde_json::Value = serde_json::from_str(&json(Subject::Process(&process), &points)).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&json(Examined::Process(&process), &points)).unwrap();
         assert_eq!(document["process"]["threads"][1]["policy"], "fifo 80");
         assert_eq!(document["verdict"], "fit");
     }

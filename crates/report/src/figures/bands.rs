@@ -2,19 +2,19 @@
 //! log scale where systems are compared.
 
 use super::{
-    Figure,
-    axis::{Scale, short_count},
+    Chart,
+    axis::{AxisScale, short_count},
     frame::{Frame, WIDTH, count_scale},
     svg::{Anchor, Drawing, Svg, fit, text_width},
 };
 use crate::{
-    tree::{Datum, Head, Section, Series, Sheet, percent},
+    tree::{Curve, Datum, Head, Section, Sheet, percent},
     words,
 };
 use std::collections::BTreeSet;
 
 /// The list entry.
-pub const FIGURE: Figure = Figure {
+pub const FIGURE: Chart = Chart {
     name: "bands",
     title: "Bands",
     fits: |section| section.unit == "ns" && section.has_samples(),
@@ -32,8 +32,8 @@ pub const FIGURE: Figure = Figure {
 const LINE: f64 = 16.0;
 
 /// The bands that all series have: upper edge and the count of each series, none where a series has no samples.
-fn common(series: &[Series]) -> Vec<(Option<i64>, Vec<u64>)> {
-    let edges = |s: &Series| s.pooled.summary.bands.iter().filter_map(|b| b.upto).collect::<BTreeSet<i64>>();
+fn common(series: &[Curve]) -> Vec<(Option<i64>, Vec<u64>)> {
+    let edges = |s: &Curve| s.pooled.summary.bands.iter().filter_map(|b| b.upto).collect::<BTreeSet<i64>>();
     let with_bands = || series.iter().filter(|s| !s.pooled.summary.bands.is_empty());
     let Some(shared) = with_bands().map(edges).reduce(|a, b| &a & &b) else { return Vec::new() };
     let edges: Vec<Option<i64>> = shared.into_iter().map(Some).chain([None]).collect();
@@ -44,7 +44,7 @@ fn common(series: &[Series]) -> Vec<(Option<i64>, Vec<u64>)> {
             (None, _, upto) => upto.is_none(),
             (Some(e), below, upto) => below.is_none_or(|b| e > b) && upto.is_none_or(|u| e <= u),
         };
-        let count = |s: &Series| {
+        let count = |s: &Curve| {
             s.pooled.summary.bands.iter().filter(|b| belongs(b.upto)).map(|b| b.count).fold(0, u64::saturating_add)
         };
         bands.push((upto, series.iter().map(count).collect()));
@@ -85,7 +85,7 @@ fn draw(section: &Section) -> Drawing {
     let most = bands.iter().flat_map(|b| &b.1).copied().max().unwrap_or(0);
     // Of one system the shares are to be seen, of several the rare samples that tell them apart.
     let y = match shown {
-        [_] => Scale::linear(0.0, most.max(1) as f64 * 1.05, frame.bottom, frame.top),
+        [_] => AxisScale::linear(0.0, most.max(1) as f64 * 1.05, frame.bottom, frame.top),
         _ => count_scale(most, frame.bottom, frame.top),
     };
 
@@ -160,13 +160,7 @@ fn empty(bands: &[(Option<i64>, Vec<u64>)], band: usize) -> bool {
 }
 
 /// The study's two figures of a system: `maximum 294 µs, 99.9 % ≤ 1 µs, 8 readings > 200 µs`.
-fn line(
-    section: &Section,
-    series: &Series,
-    slot: usize,
-    bands: &[(Option<i64>, Vec<u64>)],
-    names: &[String],
-) -> String {
+fn line(section: &Section, series: &Curve, slot: usize, bands: &[(Option<i64>, Vec<u64>)], names: &[String]) -> String {
     let Some(max) = series.max() else { return words::NOT_MEASURED.into() };
     let total = series.pooled.summary.count.max(1) as f64;
     let of = |band: Option<&(Option<i64>, Vec<u64>)>| band.and_then(|b| b.1.get(slot)).copied().unwrap_or(0);

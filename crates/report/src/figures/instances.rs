@@ -6,7 +6,7 @@ use super::{
     svg::Drawing,
     thin::{Envelope, line_scale, range},
 };
-use crate::tree::{Chapter, Datum, Head, Row, Sheet};
+use crate::tree::{CallRow, Chapter, Datum, Head, Sheet};
 
 /// The list entry.
 pub const FIGURE: Overview = Overview {
@@ -34,7 +34,7 @@ fn columns(chapter: &Chapter) -> usize {
 }
 
 /// Instance, from 1, and value.
-fn points<'s>(series: &'s crate::tree::Series) -> impl Iterator<Item = (f64, f64)> + 's {
+fn points<'s>(series: &'s crate::tree::Curve) -> impl Iterator<Item = (f64, f64)> + 's {
     values(series).zip(1u32..).map(|(value, i)| (f64::from(i), value as f64))
 }
 
@@ -42,7 +42,7 @@ fn draw(chapter: &Chapter) -> Vec<Drawing> {
     forms(chapter).into_iter().map(|(_, rows)| form(chapter, &rows)).collect()
 }
 
-fn form(chapter: &Chapter, rows: &[&Row]) -> Drawing {
+fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
     let grid = Grid::new(rows.len(), if rows.len() > 2 { 150.0 } else { 220.0 });
     let mut svg = grid.svg(rows.len());
     let (last, columns) = (longest(rows), columns(chapter));

@@ -2,12 +2,12 @@
 
 use super::{
     Overview,
-    axis::Scale,
+    axis::AxisScale,
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Svg, fit, text_width},
 };
 use crate::{
-    tree::{Chapter, Datum, Head, Row, SHOWN, Section, Series, Sheet},
+    tree::{CallRow, Chapter, Curve, Datum, Head, SHOWN, Section, Sheet},
     words,
 };
 
@@ -32,8 +32,8 @@ const NARROWEST: f64 = 7.0;
 const WIDEST: f64 = 40.0;
 
 /// The rows with maxima of single calls: those of means over batches are no maxima of a call.
-fn rows<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> impl Iterator<Item = (&'c Row<'s, 'a>, &'s Section<'a>)> {
-    let timed = |row: &'c Row<'s, 'a>| {
+fn rows<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> impl Iterator<Item = (&'c CallRow<'s, 'a>, &'s Section<'a>)> {
+    let timed = |row: &'c CallRow<'s, 'a>| {
         let section = chapter.section(row).filter(|section| section.unit == "ns")?;
         row.series.iter().flatten().any(|series| series.max().is_some()).then_some((row, section))
     };
@@ -41,7 +41,7 @@ fn rows<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> impl Iterator<Item = (&'c R
 }
 
 /// The series that bars show.
-fn shown<'r, 's, 'a>(row: &'r Row<'s, 'a>) -> impl Iterator<Item = (usize, &'s Series<'a>)> + 'r {
+fn shown<'r, 's, 'a>(row: &'r CallRow<'s, 'a>) -> impl Iterator<Item = (usize, &'s Curve<'a>)> + 'r {
     row.series.iter().take(SHOWN).enumerate().filter_map(|(slot, series)| Some((slot, (*series)?)))
 }
 
@@ -83,12 +83,12 @@ fn draw(chapter: &Chapter) -> Drawing {
     let (above, height) = (if upright { 52.0 } else { 22.0 }, if strips > 1 { 150.0 } else { 210.0 });
     let mut svg = Svg::new(WIDTH, (above + height + below) * strips as f64);
     let maxima = rows.iter().flat_map(|(row, _)| shown(row)).filter_map(|(_, series)| series.max());
-    let low_high = Scale::log_over(maxima, 0.0, 1.0);
+    let low_high = AxisScale::log_over(maxima, 0.0, 1.0);
     for strip in 0..strips {
         let top = (above + height + below) * strip as f64 + above;
         let frame = Frame { left, right, top, bottom: top + height };
         // The smallest maximum too is a bar, not a line on the ground.
-        let y = Scale::log(low_high.low / 2.0, low_high.high, frame.bottom, frame.top);
+        let y = AxisScale::log(low_high.low / 2.0, low_high.high, frame.bottom, frame.top);
         if let Some((_, section)) = rows.first() {
             frame.value_y_axis(&mut svg, &y, section, "largest sample", 7);
         }
@@ -134,10 +134,10 @@ fn table(chapter: &Chapter) -> Sheet {
     for system in &chapter.systems {
         head.extend([format!("{system}: max").into(), "runs".into()]);
     }
-    let row = |(row, _): (&Row, &Section)| {
+    let row = |(row, _): (&CallRow, &Section)| {
         let mut cells = vec![Datum::Text(row.name.clone())];
         for series in &row.series {
-            cells.push(Datum::value(series.and_then(Series::max)));
+            cells.push(Datum::value(series.and_then(Curve::max)));
             cells.push(series.map_or(Datum::Absent, |s| Datum::Count(s.configuration.repeats.len() as u64)));
         }
         cells

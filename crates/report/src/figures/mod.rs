@@ -25,7 +25,7 @@ pub use over_time::points;
 
 /// A figure over the series of a section.
 #[derive(Debug)]
-pub struct Figure {
+pub struct Chart {
     /// Short name, for file names and links.
     pub name: &'static str,
     /// The heading.
@@ -41,7 +41,7 @@ pub struct Figure {
 }
 
 /// Every figure of a section, in the order of the report.
-pub const FIGURES: &[Figure] =
+pub const FIGURES: &[Chart] =
     &[histogram::FIGURE, percentiles::FIGURE, bands::FIGURE, over_time::FIGURE, scatter::FIGURE];
 
 /// A figure over all that a probe measured.

@@ -2,7 +2,7 @@
 
 use super::{
     Overview,
-    axis::Scale,
+    axis::AxisScale,
     frame::Frame,
     ordered::{Grid, any, drawn, forms, instance_axis, longest, name, shown, values},
     svg::{Anchor, Drawing, Pen, Svg},
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     statistics::moments::Moments,
-    tree::{Chapter, Datum, Head, Row, Section, Series, Sheet},
+    tree::{CallRow, Chapter, Curve, Datum, Head, Section, Sheet},
     words::{self, Unit},
 };
 
@@ -31,7 +31,7 @@ const ALL_POINTS: usize = 7_000;
 const ALL_ROWS: usize = 300;
 
 /// Instance, running mean and running variance, at most so many and the last one always.
-fn running(series: &Series, most: usize) -> Vec<(usize, f64, f64)> {
+fn running(series: &Curve, most: usize) -> Vec<(usize, f64, f64)> {
     let length = values(series).count();
     let step = length.div_ceil(most.max(1)).max(1);
     let mut moments = Moments::default();
@@ -49,7 +49,7 @@ fn draw(chapter: &Chapter) -> Vec<Drawing> {
     forms(chapter).into_iter().map(|(_, rows)| form(chapter, &rows)).collect()
 }
 
-fn form(chapter: &Chapter, rows: &[&Row]) -> Drawing {
+fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
     let grid = Grid::new(rows.len(), if rows.len() > 2 { 210.0 } else { 300.0 });
     let mut svg = grid.svg(rows.len());
     let last = longest(rows);
@@ -97,7 +97,7 @@ fn curve(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
 }
 
 /// The axis of squares: `0.5 µs²`, in the square of the unit that suits its middle.
-fn variance_axis(svg: &mut Svg, frame: &Frame, scale: &Scale, section: &Section) {
+fn variance_axis(svg: &mut Svg, frame: &Frame, scale: &AxisScale, section: &Section) {
     let Unit { name, per } = Unit::at(scale.middle().max(0.0).sqrt(), section.unit);
     let label = |v: f64| if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", words::trimmed(v / per / per)) };
     let ticks: Vec<_> = scale.ticks(5).into_iter().map(|v| (scale.at(v), label(v))).collect();

@@ -2,14 +2,14 @@
 
 use super::{
     Overview,
-    axis::{Scale, time_axis},
+    axis::{AxisScale, time_axis},
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Svg, fit, text_width},
     thin::{Envelope, range},
 };
 use crate::{
     judge::repeat::Track,
-    tree::{Chapter, Datum, Head, SHOWN, Section, Series, Sheet},
+    tree::{Chapter, Curve, Datum, Head, SHOWN, Section, Sheet},
     words::{self, Unit, Units},
 };
 use latido_model::quantity::Quantity;
@@ -36,8 +36,8 @@ const ALL_ROWS: usize = 200;
 struct Motion<'s, 'a> {
     slot: usize,
     system: &'s str,
-    angle: (&'s Section<'a>, &'s Series<'a>),
-    lateness: (&'s Section<'a>, &'s Series<'a>),
+    angle: (&'s Section<'a>, &'s Curve<'a>),
+    lateness: (&'s Section<'a>, &'s Curve<'a>),
 }
 
 /// Whether angle and lateness of one system were kept in order.
@@ -53,16 +53,16 @@ fn motions<'c, 's: 'c, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<Motion<'c, 'a>> 
     };
     let (Some(angles), Some(late)) = (row(|q| q.bound.is_some()), row(|q| q.periodic)) else { return Vec::new() };
     let (Some(angle), Some(lateness)) = (chapter.section(angles), chapter.section(late)) else { return Vec::new() };
-    let ordered = |series: &&Series| series.tracks().any(|track| !track.samples.is_empty());
+    let ordered = |series: &&Curve| series.tracks().any(|track| !track.samples.is_empty());
     let motion = |(slot, system): (usize, &'c String)| {
-        let of = |series: &[Option<&'s Series<'a>>]| series.get(slot).copied().flatten().filter(ordered);
+        let of = |series: &[Option<&'s Curve<'a>>]| series.get(slot).copied().flatten().filter(ordered);
         Some(Motion { slot, system, angle: (angle, of(&angles.series)?), lateness: (lateness, of(&late.series)?) })
     };
     chapter.systems.iter().take(SHOWN).enumerate().filter_map(motion).collect()
 }
 
 /// Seconds since the first slot and value, of all threads and repeats over each other.
-fn points<'s>(series: &'s Series) -> impl Iterator<Item = (f64, f64)> + 's {
+fn points<'s>(series: &'s Curve) -> impl Iterator<Item = (f64, f64)> + 's {
     let of = |track: &'s Track| track.samples.iter().map(|p| (p.at_ns as f64 / 1e9, p.value as f64));
     series.tracks().flat_map(of)
 }
@@ -74,7 +74,7 @@ impl Motion<'_, '_> {
             let fell = track.facts.get("fell").is_some_and(|fell| *fell > 0);
             track.facts.get("fell_at_ns").filter(|_| fell).map(|at| *at as f64 / 1e9)
         };
-        let of = |series: &Series| series.tracks().filter_map(fell).collect::<Vec<_>>();
+        let of = |series: &Curve| series.tracks().filter_map(fell).collect::<Vec<_>>();
         let mut falls = of(self.angle.1);
         if falls.is_empty() {
             falls = of(self.lateness.1);
@@ -107,12 +107,12 @@ fn draw(chapter: &Chapter) -> Drawing {
     let columns = (ALL_COLUMNS / (2 * motions.len().max(1))).clamp(60, 900);
     let ends = motions.iter().flat_map(|m| points(m.angle.1).chain(points(m.lateness.1)).map(|p| p.0).chain(m.falls()));
     let end = ends.fold(0.0, f64::max);
-    let x = Scale::linear(0.0, end, left, right);
+    let x = AxisScale::linear(0.0, end, left, right);
     let reach = range(motions.iter().flat_map(|m| points(m.angle.1)).map(|p| p.1));
     let reach = reach.map_or(1e3, |(low, high)| low.abs().max(high.abs()).max(1e3)) * 1.05;
-    let angle = Scale::linear(-reach, reach, above.bottom, above.top);
+    let angle = AxisScale::linear(-reach, reach, above.bottom, above.top);
     let lateness =
-        Scale::log_over(motions.iter().flat_map(|m| points(m.lateness.1)).map(|p| p.1), below.bottom, below.top);
+        AxisScale::log_over(motions.iter().flat_map(|m| points(m.lateness.1)).map(|p| p.1), below.bottom, below.top);
     let ticks = time_axis(&x);
     above.x_axis(&mut svg, &ticks.iter().map(|(at, _)| (*at, String::new())).collect::<Vec<_>>(), "");
     below.x_axis(&mut svg, &ticks, "time since the first slot");
@@ -135,7 +135,7 @@ fn draw(chapter: &Chapter) -> Drawing {
         svg.close();
     }
     let said = motions.iter().map(|m| {
-        let value = |(section, series): (&Section, &Series)| series.max().map(|v| section.value(v)).unwrap_or_default();
+        let value = |(section, series): (&Section, &Curve)| series.max().map(|v| section.value(v)).unwrap_or_default();
         format!("{}: {}, largest angle {}, latest {}", m.system, m.outcome(), value(m.angle), value(m.lateness))
     });
     let description = format!("{}.", said.collect::<Vec<_>>().join("; "));
@@ -163,7 +163,7 @@ fn table(chapter: &Chapter) -> Sheet {
         }
     }
     let head = ["system", "from", "least angle", "largest angle", "least lateness", "largest lateness"];
-    let mean = |(_, series): (&Section, &Series)| series.pooled.summary.mean;
+    let mean = |(_, series): (&Section, &Curve)| series.pooled.summary.mean;
     let unit = |stored: Option<&str>, typical: Vec<f64>| Some(Unit::fitting(stored?, typical.into_iter()));
     let first = motions.first();
     let angle = unit(first.map(|m| m.angle.0.unit), motions.iter().filter_map(|m| mean(m.angle)).collect());

@@ -1,19 +1,19 @@
 //! The scatter form of the interrupt-latency studies: a panel a configuration, one linear scale, mean and spread below.
 
 use super::{
-    Figure,
-    axis::{Scale, round_up, time_axis},
+    Chart,
+    axis::{AxisScale, round_up, time_axis},
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Pen, Svg, fit},
     timeline::{end, timeline, usual},
 };
 use crate::{
-    tree::{Datum, Head, Kept, Section, Series, Sheet},
+    tree::{Curve, Datum, Head, Kept, Section, Sheet},
     words::{self, Unit},
 };
 
 /// The list entry.
-pub const FIGURE: Figure = Figure {
+pub const FIGURE: Chart = Chart {
     name: "scatter",
     title: "Scatter",
     fits: |section| section.is_over_time() && section.labels.is_empty() && !section.is_ordered(),
@@ -44,7 +44,7 @@ const HEADROOM: f64 = 8.0;
 fn scale_end(section: &Section) -> f64 {
     // The dot of each series that this share of its dots does not exceed; the largest of all series.
     let dot = |share: f64| {
-        let of = |series: &Series| {
+        let of = |series: &Curve| {
             let kept = series.kept();
             let above = ((1.0 - share) * kept.len() as f64).round() as usize;
             kept.get(above.min(kept.len().saturating_sub(1))).map(|k| k.sample.value as f64)
@@ -61,12 +61,12 @@ fn scale_end(section: &Section) -> f64 {
 }
 
 /// Samples above the scale, as exactly as the histogram knows.
-fn off_scale(series: &Series, high: f64) -> u64 {
+fn off_scale(series: &Curve, high: f64) -> u64 {
     series.buckets.iter().rev().take_while(|(value, _)| *value > high).map(|(_, count)| count).sum()
 }
 
 /// Mean, standard deviation, minimum and maximum of the whole run in one unit, as the study has them under each panel.
-fn caption(section: &Section, series: &Series, high: f64) -> String {
+fn caption(section: &Section, series: &Curve, high: f64) -> String {
     let summary = &series.pooled.summary;
     let unit = Unit::fitting(section.unit, [series.min(), summary.mean, series.max()].into_iter().flatten());
     let said =
@@ -98,8 +98,8 @@ fn draw(section: &Section) -> Drawing {
         let left = column * (width + 24.0) + 62.0;
         let top = row * pitch + 22.0;
         let frame = Frame { left, right: left + width - 62.0 - 12.0, top, bottom: top + height };
-        let x = Scale::linear(0.0, end, frame.left, frame.right);
-        let y = Scale::linear(0.0, high, frame.bottom, frame.top);
+        let x = AxisScale::linear(0.0, end, frame.left, frame.right);
+        let y = AxisScale::linear(0.0, high, frame.bottom, frame.top);
         let ticks = time_axis(&x);
         frame.x_axis(&mut svg, &ticks, "");
         frame.value_y_axis(&mut svg, &y, section, "", if height > 120.0 { 6 } else { 5 });
@@ -124,7 +124,7 @@ fn draw(section: &Section) -> Drawing {
 }
 
 /// The kept samples on the scale, one dot for those that would cover each other; coarser until there are few enough.
-fn dots(series: &Series, x: &Scale, y: &Scale, most: usize) -> Pen {
+fn dots(series: &Curve, x: &AxisScale, y: &AxisScale, most: usize) -> Pen {
     let place = |kept: &Kept| (x.at(kept.sample.at_ns as f64 / 1e9), y.at(kept.sample.value as f64));
     let inside: Vec<(f64, f64)> =
         series.kept().iter().filter(|k| !y.is_over(k.sample.value as f64)).map(place).collect();
@@ -152,7 +152,7 @@ fn scattered(i: usize) -> u32 {
     (i as u32).wrapping_mul(2_654_435_761)
 }
 
-fn triangles(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &Scale) {
+fn triangles(svg: &mut Svg, section: &Section, series: &Curve, x: &AxisScale, y: &AxisScale) {
     let most = (ALL_TRIANGLES / section.shown().len().max(1)).min(TRIANGLES);
     for kept in series.kept().iter().take(most).take_while(|k| y.is_over(k.sample.value as f64)) {
         let tip = format!("{} at {}", section.value(kept.sample.value as f64), words::clock(kept.sample.at_ns));
@@ -163,7 +163,7 @@ fn triangles(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &S
 fn table(section: &Section) -> Sheet {
     let high = scale_end(section);
     let typical: Vec<f64> = section.series.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten().collect();
-    let row = |series: &Series| {
+    let row = |series: &Curve| {
         let summary = &series.pooled.summary;
         vec![
             Datum::Text(series.name.clone()),
@@ -190,7 +190,7 @@ mod tests {
         let values: Vec<i64> = (1..=4_000).map(|i| i * 7 % 9_973).collect();
         let all = [sample::of("x", &values, None), sample::of("y", &[10, 5_000], None)];
         let sections = sections(&all);
-        let (x, y) = (Scale::linear(0.0, 1.0, 0.0, 1_000.0), Scale::linear(0.0, 1e4, 200.0, 0.0));
+        let (x, y) = (AxisScale::linear(0.0, 1.0, 0.0, 1_000.0), AxisScale::linear(0.0, 1e4, 200.0, 0.0));
         let count = |i: usize| dots(&sections[0].series[i], &x, &y, 300).data().matches("h0").count();
         assert!((100..=300).contains(&count(0)), "{}", count(0));
         assert_eq!(count(1), 2);

@@ -5,7 +5,7 @@ use crate::{
         points,
         timeline::{self, end, timeline, usual},
     },
-    tree::{Format, Report, Section, Series},
+    tree::{Curve, Format, Report, Section},
 };
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -54,10 +54,10 @@ fn section(section: &Section) -> Value {
     })
 }
 
-fn series(series: &Series, end: f64, usual: f64, of: usize) -> Value {
+fn series(series: &Curve, end: f64, usual: f64, of: usize) -> Value {
     let pooled = series.pooled;
     let line = timeline(series, end, usual, points(of));
-    let columns = |figure: fn(&timeline::Column) -> f64| {
+    let columns = |figure: fn(&timeline::Slice) -> f64| {
         line.columns.iter().map(|c| c.as_ref().map(|c| figure(c).round() as i64)).collect::<Vec<_>>()
     };
     json!({

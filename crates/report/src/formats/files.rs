@@ -118,7 +118,7 @@ mod tests {
         let mut configuration = sample::of("x", &[1_000, 2_000], None);
         configuration.quantities[0].quantity = "../../latency".into();
         let configurations = [configuration];
-        let sample = sample::Judged::of(&configurations);
+        let sample = sample::SampleRun::of(&configurations);
         let written = write(&sample.input(&configurations), dir.path()).unwrap();
         assert_eq!(
             written.len(),
@@ -134,7 +134,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut configurations = calls::compute(&[2, 4], 50);
         configurations.extend(calls::mutex(&["idle"]));
-        let sample = sample::Judged::of(&configurations);
+        let sample = sample::SampleRun::of(&configurations);
         let written = write(&sample.input(&configurations), dir.path()).unwrap();
         let names: Vec<String> = written.iter().map(|p| p.file_name().unwrap().to_str().unwrap().to_owned()).collect();
         let wanted = ["mutex-table.csv", "mutex-table.tex", "mutex-table.md", "mutex-maxima.svg", "mutex-maxima.csv"];

@@ -13,7 +13,7 @@ use serde::Serialize;
 pub const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct RunDocument<'a> {
     schema: u32,
     run: &'a Meta,
     verdict: Verdict,
@@ -28,7 +28,7 @@ struct Document<'a> {
 /// # Errors
 /// None in practice: every part has been JSON before.
 pub fn document(run: &Run, judgement: &Judgement) -> Result<String> {
-    let document = Document {
+    let document = RunDocument {
         schema: SCHEMA,
         run: &run.meta,
         verdict: judgement.verdict,

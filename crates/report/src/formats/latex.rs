@@ -79,11 +79,11 @@ mod tests {
     use crate::{
         formats::FORMATS,
         judge::configuration::Configuration,
-        sample::{self, Judged},
+        sample::{self, SampleRun},
     };
 
     fn summary(all: &[Configuration]) -> String {
-        tables(&Report::new(&Judged::of(all).input(all), FORMATS))
+        tables(&Report::new(&SampleRun::of(all).input(all), FORMATS))
     }
 
     #[test]

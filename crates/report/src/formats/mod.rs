@@ -55,14 +55,14 @@ pub fn render(format: &str, input: &ReportInput) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{self, Judged, calls};
+    use crate::sample::{self, SampleRun, calls};
 
     /// Whatever was measured, every format says something of it, and every name and ending is one's own.
     #[test]
     fn every_format_renders_every_report() {
         for all in [sample::configurations(2), calls::mutex(&["idle", "busy"]), vec![sample::empty("idle")], Vec::new()]
         {
-            let judged = Judged::of(&all);
+            let judged = SampleRun::of(&all);
             for format in FORMATS {
                 let text = render(format.name, &judged.input(&all)).unwrap();
                 assert!(text.ends_with('\n') || format.name == "json" || all.is_empty(), "{}", format.name);
@@ -74,7 +74,7 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), 2 * FORMATS.len() - 3, "html, csv and json end as they are named");
         let all = sample::configurations(1);
-        let error = render("pdf", &Judged::of(&all).input(&all)).unwrap_err().to_string();
+        let error = render("pdf", &SampleRun::of(&all).input(&all)).unwrap_err().to_string();
         assert!(error.contains("html, text, latex, markdown, csv, json"), "{error}");
     }
 }

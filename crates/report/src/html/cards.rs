@@ -9,7 +9,7 @@ use crate::{
         judgement::{CellJudgement, SeriesJudgement},
     },
     span::unbroken,
-    tree::{Chapter, Section, Series},
+    tree::{Chapter, Curve, Section},
     words::{self, Said, Tone, round_value},
 };
 use latido_model::verdict::Verdict;
@@ -160,7 +160,7 @@ fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
 }
 
 /// A card with its weight and whether anything judges its series.
-fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, bool) {
+fn card(input: &ReportInput, section: &Section, series: &Curve) -> (u8, Card, bool) {
     let cells = of_members(input, &series.configuration.members());
     let doubt = doubt(&cells);
     let expected = expected(input, section, series);
@@ -197,7 +197,7 @@ fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, b
 }
 
 /// What the expectations came to in one series, a line each, the gravest first.
-fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Verdict, String)> {
+fn expected(input: &ReportInput, section: &Section, series: &Curve) -> Vec<(Verdict, String)> {
     let mut lines = Vec::new();
     for part in &input.runs {
         let here = |cell: usize| {
@@ -226,12 +226,12 @@ fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Ver
 mod tests {
     use super::*;
     use crate::{
-        sample::{self, Judged, calls},
+        sample::{self, SampleRun, calls},
         tree::{chapters, sections},
     };
 
     fn of(configurations: &[crate::judge::configuration::Configuration], change: impl Fn(&mut ReportInput)) -> Cards {
-        let judged = Judged::of(configurations);
+        let judged = SampleRun::of(configurations);
         let mut input = judged.input(configurations);
         change(&mut input);
         cards(&input, &chapters(&sections(configurations)))

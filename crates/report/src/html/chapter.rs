@@ -3,7 +3,7 @@
 use super::parts::{Copy, LegendEntry, Picture, SectionView, copies};
 use crate::{
     figures::OVERVIEWS,
-    tables::characterisation::{Characterisation, Entry, Line, characterisation},
+    tables::characterisation::{Call, CallFigures, Characterisation, characterisation},
     tree::{Chapter, Format, Report, SHOWN, Section},
     words,
 };
@@ -89,19 +89,19 @@ impl TableView {
             _ => "",
         };
         let published = table.columns.iter().filter(|column| column.published).count();
-        let cell = |line: &Line, (i, entry): (usize, &Entry)| {
+        let cell = |line: &Call, (i, entry): (usize, &CallFigures)| {
             let text = entry.text(&line.unit);
             let (lead, max) = match (entry, text.rsplit_once(" / ")) {
-                (Entry::Measured { .. }, Some((lead, max))) => (format!("{lead} / "), max.to_owned()),
+                (CallFigures::Measured { .. }, Some((lead, max))) => (format!("{lead} / "), max.to_owned()),
                 _ => (text, String::new()),
             };
             let note = match entry {
-                Entry::Published { sign: Some(sign), .. } => {
+                CallFigures::Published { sign: Some(sign), .. } => {
                     table.notes.iter().find(|(known, _)| known == sign).map(|(_, text)| text.clone())
                 }
                 _ => None,
             };
-            let absent = matches!(entry, Entry::Absent | Entry::Unpublished);
+            let absent = matches!(entry, CallFigures::Absent | CallFigures::Unpublished);
             CellView {
                 class: match (absent, class(i)) {
                     (true, "") => "missing",
@@ -115,7 +115,7 @@ impl TableView {
                 note: note.unwrap_or_default(),
             }
         };
-        let row = |line: &Line| RowView {
+        let row = |line: &Call| RowView {
             name: line.name.clone(),
             section: chapter.first + line.section,
             unit: line.unit.name.clone(),

@@ -1,8 +1,8 @@
 //! The pieces of a section: tables, the same to be copied, figures with their forms, the legend.
 
 use crate::{
-    figures::{Figure, Overview, svg::Drawing},
-    tree::{Chapter, Datum, Format, Section, Series, Sheet, TableForm},
+    figures::{Chart, Overview, svg::Drawing},
+    tree::{Chapter, Curve, Datum, Format, Section, Sheet, TableForm},
 };
 
 /// A section as the template reads it.
@@ -17,33 +17,33 @@ pub struct SectionView {
     pub unit: String,
     /// Quantiles that no series has samples enough for.
     pub unsupported: String,
-    pub summary: Table,
+    pub summary: SheetView,
     pub copies: Vec<Copy>,
     pub range_heading: String,
     pub ranges: Vec<String>,
     pub legend: Vec<LegendEntry>,
     pub hidden: usize,
     pub figures: Vec<Picture>,
-    pub samples: Table,
-    pub slots: Option<Table>,
+    pub samples: SheetView,
+    pub slots: Option<SheetView>,
 }
 
 /// A table as the template reads it.
-pub struct Table {
+pub struct SheetView {
     pub caption: String,
     pub head: Vec<String>,
     /// The row's name and its cells.
-    pub rows: Vec<(String, Vec<Cell>)>,
+    pub rows: Vec<(String, Vec<DatumView>)>,
 }
 
 /// A cell of a table.
-pub struct Cell {
+pub struct DatumView {
     pub text: String,
     /// `""`, `text`, `over` (its limit) or `missing`.
     pub class: &'static str,
 }
 
-impl Table {
+impl SheetView {
     /// The table of a sheet.
     pub fn of(sheet: &Sheet) -> Self {
         let cell = |(datum, text): (&Datum, String)| {
@@ -56,7 +56,7 @@ impl Table {
             } else {
                 ""
             };
-            Cell { text, class }
+            DatumView { text, class }
         };
         let row = |row: &Vec<Datum>| {
             let mut texts = sheet.texts(row).into_iter();
@@ -92,12 +92,12 @@ pub struct Picture {
     pub about: String,
     /// Name of the form (empty when there is one only) and the drawing.
     pub forms: Vec<(String, String)>,
-    pub table: Table,
+    pub table: SheetView,
 }
 
 impl Picture {
     /// Draws a figure of a section.
-    pub fn of(section: &Section, figure: &Figure) -> Self {
+    pub fn of(section: &Section, figure: &Chart) -> Self {
         let (about, table) = ((figure.about)(section), (figure.table)(section));
         Self::new(figure.name, figure.title, about, &(figure.draw)(section), &table)
     }
@@ -110,7 +110,7 @@ impl Picture {
 
     fn new(name: &'static str, title: &'static str, about: String, drawings: &[Drawing], table: &Sheet) -> Self {
         let forms = drawings.iter().map(|d| (d.variant.clone().unwrap_or_default(), d.inline())).collect();
-        Self { name, title, about, forms, table: Table::of(table) }
+        Self { name, title, about, forms, table: SheetView::of(table) }
     }
 }
 
@@ -122,7 +122,7 @@ pub struct LegendEntry {
 
 /// The legend of the series that figures show.
 pub fn legend(section: &Section) -> Vec<LegendEntry> {
-    let entry = |(slot, series): (usize, &Series)| LegendEntry { slot, name: series.name.clone() };
+    let entry = |(slot, series): (usize, &Curve)| LegendEntry { slot, name: series.name.clone() };
     section.shown().iter().enumerate().map(entry).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     statistics::confidence,
-    tree::{Section, Series, percent},
+    tree::{Curve, Section, percent},
     words::{self, round_value},
 };
 
@@ -10,7 +10,7 @@ use crate::{
 const OFTEN: f64 = 0.02;
 
 /// What can be said of one series against its limit, in one or two sentences.
-pub fn deciding(section: &Section, series: &Series) -> String {
+pub fn deciding(section: &Section, series: &Curve) -> String {
     let n = series.pooled.summary.count;
     let Some(max) = series.max() else {
         return format!("No {} was measured.", section.noun());
@@ -57,7 +57,7 @@ pub fn deciding(section: &Section, series: &Series) -> String {
     format!("{begin} None was above it, so with 95\u{a0}% confidence fewer than one in {} is{rate}.", one_in(upper))
 }
 
-fn samples(section: &Section, series: &Series) -> String {
+fn samples(section: &Section, series: &Curve) -> String {
     let missed = series.pooled.slots.map_or(0, |s| s.missed);
     let n = series.pooled.summary.count;
     match missed {

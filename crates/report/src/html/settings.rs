@@ -8,15 +8,15 @@ use crate::{
 use latido_model::record::{Foreign, Interrupt, TuningRecord};
 
 /// A level of the axis `tuning` as it was in force.
-pub struct Setting {
+pub struct SettingView {
     /// The level's name.
     pub level: String,
     /// Its tunings.
-    pub tunings: Vec<Tuned>,
+    pub tunings: Vec<TuningView>,
 }
 
 /// One tuning and what it changed.
-pub struct Tuned {
+pub struct TuningView {
     /// As the command line names it.
     pub item: String,
     /// Knob, value before, value while measured.
@@ -26,23 +26,23 @@ pub struct Tuned {
 }
 
 /// The levels, each as its first configuration had it.
-pub fn settings(configurations: &[Configuration]) -> Vec<Setting> {
-    let mut found: Vec<Setting> = Vec::new();
+pub fn settings(configurations: &[Configuration]) -> Vec<SettingView> {
+    let mut found: Vec<SettingView> = Vec::new();
     for configuration in configurations {
         let level = &configuration.cell.tuning.id;
         if !found.iter().any(|known| known.level == *level) {
             let tunings = configuration.tunings.iter().map(tuned).collect();
-            found.push(Setting { level: level.clone(), tunings });
+            found.push(SettingView { level: level.clone(), tunings });
         }
     }
     found.retain(|setting| !setting.tunings.is_empty());
     found
 }
 
-fn tuned(record: &TuningRecord) -> Tuned {
+fn tuned(record: &TuningRecord) -> TuningView {
     let change =
         |change: &latido_model::record::Change| [change.knob.clone(), change.original.clone(), change.new.clone()];
-    Tuned {
+    TuningView {
         item: item(&record.item),
         changes: record.changes.iter().map(change).collect(),
         note: record.note.clone().unwrap_or_default(),

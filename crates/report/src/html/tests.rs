@@ -5,19 +5,19 @@ use crate::{
     formats,
     input::ReportInput,
     judge::configuration::Configuration,
-    sample::{self, Judged, calls},
+    sample::{self, SampleRun, calls},
     study::{Claim, PublishedColumn, PublishedRow},
     tree::sections,
 };
 use latido_model::verdict::Verdict;
 
 fn report(configurations: &[Configuration]) -> String {
-    formats::render("html", &Judged::of(configurations).input(configurations)).unwrap()
+    formats::render("html", &SampleRun::of(configurations).input(configurations)).unwrap()
 }
 
 /// A report of a study: scaled, with every outcome of a claim, gaps and printed numbers, some of them impossible.
 fn study_report(configurations: &[Configuration]) -> String {
-    let judged = Judged::of(configurations);
+    let judged = SampleRun::of(configurations);
     let mut input = judged.input(configurations);
     study(&mut input);
     formats::render("html", &input).unwrap()
@@ -131,7 +131,7 @@ fn hostile_names_stay_text_everywhere() {
     crate::sample::change(&mut configuration, 0, |own| own.labels = labels.clone().into());
     configuration.repeats[0].quantities[0].tracks[0].largest[0].class = hostile.into();
     let all = [configuration];
-    let judged = Judged::of(&all);
+    let judged = SampleRun::of(&all);
     let mut input = judged.input(&all);
     input.title = hostile.into();
     input.problems = vec![hostile.into()];
@@ -195,7 +195,7 @@ fn figures_say_when_they_do_not_show_all() {
 #[test]
 fn cells_without_a_record_are_named() {
     let all = sample::configurations(2);
-    let judged = Judged::of(&all);
+    let judged = SampleRun::of(&all);
     let html = formats::render("html", &judged.input(&all[..1])).unwrap();
     assert!(html.contains("cell 2 of 20261121T200000Z-sample-k3f9 was not measured"));
 }

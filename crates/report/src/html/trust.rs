@@ -14,7 +14,7 @@ use latido_model::verdict::Verdict;
 use std::collections::BTreeSet;
 
 /// Findings of one check and level.
-pub struct Group {
+pub struct FindingGroup {
     /// `ok`, `unknown`, `note`, `contaminated` or `invalid`.
     pub class: &'static str,
     /// A sign for those who do not see colours.
@@ -41,7 +41,7 @@ fn class(grade: Grade) -> &'static str {
 }
 
 /// One group per check and level.
-pub fn groups(input: &ReportInput) -> Vec<Group> {
+pub fn groups(input: &ReportInput) -> Vec<FindingGroup> {
     let mut found: Vec<(&Finding, Vec<(String, String)>)> = Vec::new();
     for configuration in input.configurations {
         for cell in cards::of_members(input, &configuration.members()) {
@@ -59,7 +59,7 @@ pub fn groups(input: &ReportInput) -> Vec<Group> {
     found.into_iter().map(|(finding, entries)| group(finding, entries, input.configurations.len())).collect()
 }
 
-fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: usize) -> Group {
+fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: usize) -> FindingGroup {
     let (class, sign) = (class(finding.grade), words::finding(finding.grade).sign);
     let labels: BTreeSet<&String> = entries.iter().map(|(label, _)| label).collect();
     let mut texts: Vec<&String> = entries.iter().map(|(_, text)| text).collect();
@@ -80,7 +80,7 @@ fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: 
     let more_than_shown = about.ends_with("configurations") && finding.grade > Grade::Unknown;
     entries.dedup();
     let each = if differ || more_than_shown { entries } else { Vec::new() };
-    Group { class, sign, check: name(&finding.check), text, about, each }
+    FindingGroup { class, sign, check: name(&finding.check), text, about, each }
 }
 
 /// The check's name as prose has it.

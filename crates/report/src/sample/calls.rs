@@ -1,6 +1,6 @@
 //! Made-up configurations of the probes with many quantities: calls timed one by one, series kept in order, a pendulum.
 
-use super::{Recorder, cell, measurand, once};
+use super::{SampleRecorder, cell, measurand, once};
 use crate::judge::{configuration::Configuration, repeat::RepeatQuantity};
 use latido_model::{
     cell::{Item, Scheduling},
@@ -39,7 +39,7 @@ fn mutex_calls() -> Measurand {
 
 /// A quantity with these samples, 10 us apart, without slots.
 fn quantity(name: &str, unit: &str, labels: &[(&str, &str)], values: &[i64], ordered: bool) -> RepeatQuantity {
-    let mut recorder = Recorder::new(None);
+    let mut recorder = SampleRecorder::new(None);
     let at = |i: usize| i as u64 * 10_000;
     recorder.track(2, (at(values.len()) / 1_000_000_000) + 1);
     for (i, value) in values.iter().enumerate() {
@@ -171,7 +171,7 @@ pub fn pendulum() -> Vec<Configuration> {
         let mut random = ChaCha8Rng::seed_from_u64(i as u64 + 3);
         let fallen = |k: u64| i == 1 && k >= 12_000;
         let mut push = |name: &str, unit: &str, value: &mut dyn FnMut(u64) -> i64| {
-            let mut recorder = Recorder::new(None);
+            let mut recorder = SampleRecorder::new(None);
             recorder.track(2, 20);
             for k in (0..20_000u64).take_while(|k| !fallen(*k)) {
                 let v = value(k);

@@ -75,7 +75,7 @@ pub(super) fn machine(kernel: &str) -> Machine {
 }
 
 /// Collects what a pooled quantity needs.
-pub(super) struct Recorder {
+pub(super) struct SampleRecorder {
     histogram: Histogram<u64>,
     bands: Vec<Band>,
     count: u64,
@@ -85,7 +85,7 @@ pub(super) struct Recorder {
     pub(super) tracks: Vec<Track>,
 }
 
-impl Recorder {
+impl SampleRecorder {
     pub(super) fn new(limit: Option<u64>) -> Self {
         let mut edges: Vec<i64> = BAND_EDGES.iter().copied().chain(limit.map(|l| l as i64)).collect();
         edges.sort_unstable();
@@ -197,13 +197,13 @@ pub fn change(configuration: &mut Configuration, at: usize, change: impl Fn(&mut
     change(&mut configuration.repeats[0].quantities[at].pooled);
 }
 
-fn configuration(label: &str, number: usize, limit: Option<u64>, recorder: Recorder) -> Configuration {
+fn configuration(label: &str, number: usize, limit: Option<u64>, recorder: SampleRecorder) -> Configuration {
     once(cell(label, limit), number, vec![recorder.pooled(limit)])
 }
 
 /// A configuration with exactly these samples, one a millisecond.
 pub fn of(label: &str, values: &[i64], limit: Option<u64>) -> Configuration {
-    let mut recorder = Recorder::new(limit);
+    let mut recorder = SampleRecorder::new(limit);
     recorder.track(2, (values.len() as u64).div_ceil(1_000).max(1));
     for (i, value) in values.iter().enumerate() {
         recorder.add(*value, i as u64 * PERIOD, 1);
@@ -251,7 +251,7 @@ fn synthetic(index: usize, seconds: u64, cpus: u32) -> Configuration {
         1 => (3_600.0, 0.38, 0.02, 60_000.0),
         _ => (3_100.0 + 100.0 * index as f64, 0.28, 0.01, 9_000.0),
     };
-    let mut recorder = Recorder::new(limit);
+    let mut recorder = SampleRecorder::new(limit);
     for cpu in 0..cpus {
         recorder.track(cpu + 2, seconds);
         for second in 0..seconds {
@@ -275,7 +275,7 @@ fn synthetic(index: usize, seconds: u64, cpus: u32) -> Configuration {
 /// The same machine measured with the busy loop: values from tens of nanoseconds to a millisecond, no slots, no limit.
 pub fn gaps(label: &str, number: usize) -> Configuration {
     let mut random = ChaCha8Rng::seed_from_u64(99 + number as u64);
-    let mut recorder = Recorder::new(None);
+    let mut recorder = SampleRecorder::new(None);
     recorder.track(3, 30);
     for second in 0..30u64 {
         let start = second * 1_000_000_000;
@@ -320,12 +320,12 @@ fn series(text: &str, verdict: Verdict, configuration: &Configuration, cell: usi
 }
 
 /// The run and judgement that go with some configurations.
-pub struct Judged {
+pub struct SampleRun {
     meta: Meta,
     judgement: Judgement,
 }
 
-impl Judged {
+impl SampleRun {
     /// A judgement with a finding of every level, and an expectation of every outcome.
     pub fn of(configurations: &[Configuration]) -> Self {
         let finding = |check: &str, grade, text: &str| Finding { check: check.into(), grade, state: vec![text.into()] };

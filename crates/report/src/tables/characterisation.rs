@@ -3,7 +3,7 @@
 use crate::{
     ReportInput,
     judge::label,
-    tree::{Chapter, Datum, Head, Row, Section, Series, Sheet},
+    tree::{CallRow, Chapter, Curve, Datum, Head, Section, Sheet},
     words::{self, NOT_MEASURED, Unit, in_ns},
 };
 
@@ -13,9 +13,9 @@ pub struct Characterisation {
     /// What it shows.
     pub caption: String,
     /// Its columns: those measured, those that the plan has besides, then those that the study printed.
-    pub columns: Vec<Column>,
+    pub columns: Vec<System>,
     /// Its rows.
-    pub rows: Vec<Line>,
+    pub rows: Vec<Call>,
     /// What marks in the cells mean, sign and text.
     pub notes: Vec<(&'static str, String)>,
     /// The plan's systems that were not measured and have no column of their own.
@@ -24,7 +24,7 @@ pub struct Characterisation {
 
 /// A system.
 #[derive(Debug)]
-pub struct Column {
+pub struct System {
     /// Its name.
     pub name: String,
     /// Whether its numbers are printed ones of a study.
@@ -33,7 +33,7 @@ pub struct Column {
 
 /// A call.
 #[derive(Debug)]
-pub struct Line {
+pub struct Call {
     /// `lock, inherit`.
     pub name: String,
     /// The section with its details, by its number in the chapter.
@@ -43,12 +43,12 @@ pub struct Line {
     /// The unit that the row is written in.
     pub unit: Unit,
     /// A cell for each column.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<CallFigures>,
 }
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
+pub enum CallFigures {
     /// Measured here; values in the stored unit.
     Measured {
         /// Smallest.
@@ -86,9 +86,9 @@ const NARROW: usize = 5;
 /// The table of a chapter; none where it has one row only and nothing published to set beside it.
 pub fn characterisation(chapter: &Chapter, input: &ReportInput) -> Option<Characterisation> {
     let mut notes = Vec::new();
-    let columns: Vec<Column> =
-        chapter.systems.iter().map(|name| Column { name: name.clone(), published: false }).collect();
-    let mut lines: Vec<Line> = chapter.rows.iter().filter_map(|row| line(chapter, row)).collect();
+    let columns: Vec<System> =
+        chapter.systems.iter().map(|name| System { name: name.clone(), published: false }).collect();
+    let mut lines: Vec<Call> = chapter.rows.iter().filter_map(|row| line(chapter, row)).collect();
     let mut table = Characterisation {
         caption: format!("{}: min / mean / max", chapter.title()),
         columns,
@@ -98,14 +98,14 @@ pub fn characterisation(chapter: &Chapter, input: &ReportInput) -> Option<Charac
     };
     add_missing(&mut table, &mut lines, input);
     for published in &input.published {
-        let cells: Vec<Entry> = chapter
+        let cells: Vec<CallFigures> = chapter
             .rows
             .iter()
             .zip(&lines)
             .map(|(row, line)| printed(chapter, row, &line.stored, &published.rows, &mut notes))
             .collect();
-        if cells.iter().any(|cell| *cell != Entry::Unpublished) {
-            table.columns.push(Column { name: published.system.clone(), published: true });
+        if cells.iter().any(|cell| *cell != CallFigures::Unpublished) {
+            table.columns.push(System { name: published.system.clone(), published: true });
             lines.iter_mut().zip(cells).for_each(|(line, cell)| line.entries.push(cell));
         }
     }
@@ -118,7 +118,7 @@ pub fn characterisation(chapter: &Chapter, input: &ReportInput) -> Option<Charac
 }
 
 /// Adds the systems that the plan has besides: as columns where they are few, else by name.
-fn add_missing(table: &mut Characterisation, lines: &mut [Line], input: &ReportInput) {
+fn add_missing(table: &mut Characterisation, lines: &mut [Call], input: &ReportInput) {
     let mut absent: Vec<&str> = Vec::new();
     for one in &input.not_measured {
         if !absent.contains(&one.label.as_str()) {
@@ -132,41 +132,41 @@ fn add_missing(table: &mut Characterisation, lines: &mut [Line], input: &ReportI
         return;
     }
     for name in absent {
-        table.columns.push(Column { name: name.to_owned(), published: false });
-        lines.iter_mut().for_each(|line| line.entries.push(Entry::Absent));
+        table.columns.push(System { name: name.to_owned(), published: false });
+        lines.iter_mut().for_each(|line| line.entries.push(CallFigures::Absent));
     }
 }
 
 /// A row without its unit, which the published columns may still decide.
-fn line(chapter: &Chapter, row: &Row) -> Option<Line> {
+fn line(chapter: &Chapter, row: &CallRow) -> Option<Call> {
     let section: &Section = chapter.section(row)?;
-    Some(Line {
+    Some(Call {
         name: row.name.clone(),
         section: row.section,
         stored: section.unit.to_owned(),
         unit: Unit::stored(section.unit),
-        entries: row.series.iter().map(|series| series.map_or(Entry::Absent, measured)).collect(),
+        entries: row.series.iter().map(|series| series.map_or(CallFigures::Absent, measured)).collect(),
     })
 }
 
-fn measured(series: &Series) -> Entry {
+fn measured(series: &Curve) -> CallFigures {
     match (series.min(), series.pooled.summary.mean, series.max()) {
         (Some(min), Some(mean), Some(max)) => {
-            Entry::Measured { min, mean, max, p999: series.quantile("0.999"), count: series.pooled.summary.count }
+            CallFigures::Measured { min, mean, max, p999: series.quantile("0.999"), count: series.pooled.summary.count }
         }
-        _ => Entry::Absent,
+        _ => CallFigures::Absent,
     }
 }
 
 /// What the study printed of a row.
 fn printed(
     chapter: &Chapter,
-    row: &Row,
+    row: &CallRow,
     stored: &str,
     rows: &[crate::study::PublishedRow],
     notes: &mut Vec<(&'static str, String)>,
-) -> Entry {
-    let Some((section, ns)) = chapter.section(row).zip(in_ns(stored)) else { return Entry::Unpublished };
+) -> CallFigures {
+    let Some((section, ns)) = chapter.section(row).zip(in_ns(stored)) else { return CallFigures::Unpublished };
     let options = row.series.iter().flatten().map(|s| &s.configuration.cell.probe.options).next();
     let has = |key: &String, value: &String| options.and_then(|o| o.get(key)).is_some_and(|v| label::said(v) == *value);
     let belongs = |one: &&crate::study::PublishedRow| {
@@ -174,12 +174,12 @@ fn printed(
             && one.labels.iter().all(|(key, value)| section.labels.get(key) == Some(value))
             && one.options.iter().all(|(key, value)| has(key, value))
     };
-    let Some(one) = rows.iter().find(belongs) else { return Entry::Unpublished };
+    let Some(one) = rows.iter().find(belongs) else { return CallFigures::Unpublished };
     let figures = [one.min, one.mean, one.max].map(|v| v.filter(|v| v.is_finite()).map(|v| v / ns));
     if figures.iter().all(Option::is_none) {
-        return Entry::Unpublished;
+        return CallFigures::Unpublished;
     }
-    Entry::Published { figures, sign: one.doubt().map(|doubt| sign(notes, doubt)) }
+    CallFigures::Published { figures, sign: one.doubt().map(|doubt| sign(notes, doubt)) }
 }
 
 /// The sign of a note, the same for the same text.
@@ -193,15 +193,15 @@ fn sign(notes: &mut Vec<(&'static str, String)>, text: String) -> &'static str {
 }
 
 /// The unit that suits the means of a row, measured ones first.
-fn unit(stored: &str, entries: &[Entry]) -> Unit {
+fn unit(stored: &str, entries: &[CallFigures]) -> Unit {
     let measured = entries.iter().filter_map(|entry| match entry {
-        Entry::Measured { mean, .. } => Some(*mean),
+        CallFigures::Measured { mean, .. } => Some(*mean),
         _ => None,
     });
     let mut means: Vec<f64> = measured.collect();
     if means.is_empty() {
         means.extend(entries.iter().filter_map(|entry| match entry {
-            Entry::Published { figures: [min, mean, max], .. } => mean.or(*min).or(*max),
+            CallFigures::Published { figures: [min, mean, max], .. } => mean.or(*min).or(*max),
             _ => None,
         }));
     }
@@ -209,7 +209,7 @@ fn unit(stored: &str, entries: &[Entry]) -> Unit {
     Unit::of_row(stored, means.get(means.len() / 2).copied().unwrap_or(1.0))
 }
 
-impl Entry {
+impl CallFigures {
     /// `56 / 61 / 812`, with the sign of a note; what is not there is said.
     pub fn text(&self, unit: &Unit) -> String {
         let join = |figures: [String; 3]| figures.join(" / ");
@@ -268,18 +268,18 @@ impl Characterisation {
         for line in &self.rows {
             for (column, entry) in self.columns.iter().zip(&line.entries) {
                 let (count, figures, note) = match entry {
-                    Entry::Measured { min, mean, max, p999, count } => {
+                    CallFigures::Measured { min, mean, max, p999, count } => {
                         let p999 = p999.map_or(Datum::TooFew, Datum::Value);
                         let [min, mean, max] = [*min, *mean, *max].map(Datum::Value);
                         (Datum::Count(*count), [min, mean, p999, max], String::new())
                     }
-                    Entry::Published { figures, sign } => {
+                    CallFigures::Published { figures, sign } => {
                         let [min, mean, max] = figures.map(Datum::value);
                         let note = self.notes.iter().find(|(known, _)| Some(*known) == *sign);
                         let note = note.map_or_else(|| "published".into(), |(_, text)| format!("published; {text}"));
                         (Datum::Absent, [min, mean, Datum::Absent, max], note)
                     }
-                    Entry::Absent | Entry::Unpublished => {
+                    CallFigures::Absent | CallFigures::Unpublished => {
                         let nothing = [Datum::Absent, Datum::Absent, Datum::Absent, Datum::Absent];
                         (Datum::Absent, nothing, entry.text(&line.unit))
                     }

@@ -1,11 +1,11 @@
 //! What became of the periods of a section.
 
-use crate::tree::{Datum, Head, Section, Series, Sheet};
+use crate::tree::{Curve, Datum, Head, Section, Sheet};
 
 /// The table; nothing for a probe without periods.
 pub fn sheet(section: &Section) -> Option<Sheet> {
     section.series.iter().find(|series| series.pooled.slots.is_some())?;
-    let row = |series: &Series| {
+    let row = |series: &Curve| {
         let name = [Datum::Text(series.name.clone())].into_iter();
         let Some(slots) = series.pooled.slots else {
             return name.chain(std::iter::repeat_n(Datum::Absent, 5)).collect();

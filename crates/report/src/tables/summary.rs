@@ -1,7 +1,7 @@
 //! The summary table: a row for each configuration of a section, for each of a quantity, or for each thread of a cell.
 
 use crate::{
-    tree::{Datum, Head, Section, Series, Sheet},
+    tree::{Curve, Datum, Head, Section, Sheet},
     words,
 };
 use latido_model::record::{self, QUANTILES, Slots, Summary};
@@ -55,7 +55,7 @@ fn rows<'r>(section: &'r Section<'_>) -> impl Iterator<Item = Summarised> + 'r {
 }
 
 impl Summarised {
-    fn of(series: &Series, name: String) -> Self {
+    fn of(series: &Curve, name: String) -> Self {
         let limit = series.limit().zip(series.pooled.above_limit);
         Self { name, summary: series.pooled.summary.clone(), limit, slots: series.pooled.slots, overflow: 0 }
     }

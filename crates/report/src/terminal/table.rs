@@ -8,7 +8,7 @@ use crate::{
 
 /// A column of a table.
 #[derive(Clone, Debug, Default)]
-pub struct Column {
+pub struct TextColumn {
     /// First line of the header.
     pub name: String,
     /// Second line of the header.
@@ -23,7 +23,7 @@ pub struct Column {
     pub alarm: bool,
 }
 
-impl Column {
+impl TextColumn {
     /// A column of text.
     pub fn text(name: &str, cells: Vec<String>) -> Self {
         Self { name: name.into(), left: true, cells, ..Self::default() }
@@ -54,8 +54,8 @@ impl Column {
 const GAP: usize = 2;
 
 /// Lines of a table that fits the width where its columns allow it: spare ones leave, then the first one is cut.
-pub fn render(mut columns: Vec<Column>, style: Style) -> Vec<String> {
-    let total = |columns: &[Column]| columns.iter().map(|c| c.width() + GAP).sum::<usize>().saturating_sub(GAP);
+pub fn render(mut columns: Vec<TextColumn>, style: Style) -> Vec<String> {
+    let total = |columns: &[TextColumn]| columns.iter().map(|c| c.width() + GAP).sum::<usize>().saturating_sub(GAP);
     while total(&columns) > style.width {
         let Some(last) = columns.iter().map(|c| c.spare).max().filter(|spare| *spare > 0) else { break };
         columns.retain(|column| column.spare != last);
@@ -70,7 +70,7 @@ pub fn render(mut columns: Vec<Column>, style: Style) -> Vec<String> {
         lines.push(line(&columns, |column| (column.unit.clone(), Paint::Dim), style));
     }
     for row in 0..columns.iter().map(|column| column.cells.len()).max().unwrap_or(0) {
-        let cell = |column: &Column| {
+        let cell = |column: &TextColumn| {
             let text = column.cells.get(row).map(String::as_str).unwrap_or_default();
             let bad = column.alarm && !matches!(text, "0" | "-" | "");
             (text.to_string(), if bad { Paint::Bad } else { Paint::Plain })
@@ -81,7 +81,7 @@ pub fn render(mut columns: Vec<Column>, style: Style) -> Vec<String> {
 }
 
 /// One line: every column's text, aligned first and painted then, so that colours move nothing.
-fn line(columns: &[Column], text: impl Fn(&Column) -> (String, Paint), style: Style) -> String {
+fn line(columns: &[TextColumn], text: impl Fn(&TextColumn) -> (String, Paint), style: Style) -> String {
     let cells = columns.iter().map(|column| {
         let ((text, tone), width) = (text(column), column.width());
         let padded = if column.left { format!("{text:<width$}") } else { format!("{text:>width$}") };
@@ -111,12 +111,12 @@ fn with_unit(title: &str, sheet: &Sheet) -> String {
     }
 }
 
-fn columns(sheet: &Sheet) -> Vec<Column> {
+fn columns(sheet: &Sheet) -> Vec<TextColumn> {
     let one = matches!(sheet.units, Some(Units::One(_)));
     let column = |(k, head): (usize, &Head)| {
         let unit = sheet.unit(k);
         let data: Vec<&Datum> = sheet.rows.iter().filter_map(|row| row.get(k)).collect();
-        Column {
+        TextColumn {
             name: head.name.clone(),
             unit: unit.filter(|_| !one).map_or_else(String::new, |unit| unit.name.clone()),
             left: k == 0,

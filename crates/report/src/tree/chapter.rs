@@ -1,6 +1,6 @@
 //! Chapters: all that one probe measured, as rows of calls and columns of systems.
 
-use super::section::{Section, Series};
+use super::section::{Curve, Section};
 use crate::judge::{configuration::Configuration, label};
 use latido_model::cell::Cell;
 
@@ -16,18 +16,18 @@ pub struct Chapter<'s, 'a> {
     /// What was measured: a name for each combination of all axes but the probe.
     pub systems: Vec<String>,
     /// What was measured of them.
-    pub rows: Vec<Row<'s, 'a>>,
+    pub rows: Vec<CallRow<'s, 'a>>,
 }
 
 /// A quantity with its labels and the options that tell it from others.
 #[derive(Debug)]
-pub struct Row<'s, 'a> {
+pub struct CallRow<'s, 'a> {
     /// `lock, inherit`.
     pub name: String,
     /// The section that it is a part of, by its number in the chapter.
     pub section: usize,
     /// Its series of each system, where one was measured.
-    pub series: Vec<Option<&'s Series<'a>>>,
+    pub series: Vec<Option<&'s Curve<'a>>>,
 }
 
 /// The chapters of these sections, which stand probe by probe.
@@ -62,24 +62,24 @@ impl<'s, 'a> Chapter<'s, 'a> {
     }
 
     /// The section of a row.
-    pub fn section(&self, row: &Row) -> Option<&'s Section<'a>> {
+    pub fn section(&self, row: &CallRow) -> Option<&'s Section<'a>> {
         self.sections.get(row.section)
     }
 }
 
 /// How rows and columns are told apart, from the simplest on: the first that puts no two series into one place is taken.
 #[derive(Clone, Copy)]
-struct Way {
+struct Telling {
     /// CPUs and limit are axes of the system.
     fine: bool,
     /// Options count although a label of the same name tells more.
     all_options: bool,
-    /// Series for one place get rows of their own.
+    /// Curves for one place get rows of their own.
     forced: bool,
 }
 
-fn placed<'s, 'a>(sections: &'s [Section<'a>]) -> (Vec<String>, Vec<Row<'s, 'a>>) {
-    let way = |fine, all_options, forced| Way { fine, all_options, forced };
+fn placed<'s, 'a>(sections: &'s [Section<'a>]) -> (Vec<String>, Vec<CallRow<'s, 'a>>) {
+    let way = |fine, all_options, forced| Telling { fine, all_options, forced };
     [way(false, false, false), way(true, false, false), way(true, true, false), way(true, true, true)]
         .into_iter()
         .find_map(|way| place(sections, way))
@@ -87,7 +87,7 @@ fn placed<'s, 'a>(sections: &'s [Section<'a>]) -> (Vec<String>, Vec<Row<'s, 'a>>
 }
 
 /// Rows and columns told apart in this way; nothing where two series would have one place.
-fn place<'s, 'a>(sections: &'s [Section<'a>], way: Way) -> Option<(Vec<String>, Vec<Row<'s, 'a>>)> {
+fn place<'s, 'a>(sections: &'s [Section<'a>], way: Telling) -> Option<(Vec<String>, Vec<CallRow<'s, 'a>>)> {
     let mut configurations: Vec<&Configuration> = Vec::new();
     for series in sections.iter().flat_map(|s| &s.series) {
         if !configurations.iter().any(|known| std::ptr::eq(*known, series.configuration)) {
@@ -95,7 +95,7 @@ fn place<'s, 'a>(sections: &'s [Section<'a>], way: Way) -> Option<(Vec<String>, 
         }
     }
     let systems = label::systems(&configurations, way.fine);
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<CallRow> = Vec::new();
     for (number, section) in sections.iter().enumerate() {
         let alike = sections.iter().filter(|other| other.quantity == section.quantity);
         let others: Vec<&Cell> = alike.flat_map(|s| &s.series).map(|s| &s.configuration.cell).collect();
@@ -108,7 +108,7 @@ fn place<'s, 'a>(sections: &'s [Section<'a>], way: Way) -> Option<(Vec<String>, 
             let options = label::options(&series.configuration.cell, &others, &labelled);
             let parts = std::iter::once(section.short_title()).chain(options);
             let name = parts.collect::<Vec<_>>().join(", ");
-            let free = |row: &Row| row.series.get(system).is_some_and(Option::is_none);
+            let free = |row: &CallRow| row.series.get(system).is_some_and(Option::is_none);
             let known = seen.iter().position(|other| *other == name).map(|i| start + i);
             let at = match known {
                 Some(at) if rows.get(at).is_some_and(free) => at,
@@ -117,7 +117,7 @@ fn place<'s, 'a>(sections: &'s [Section<'a>], way: Way) -> Option<(Vec<String>, 
                     let twin = known.is_some();
                     seen.push(if twin { format!("{name} #{}", seen.len() + 1) } else { name });
                     let name = seen.last()?.clone();
-                    rows.push(Row { name, section: number, series: vec![None; systems.labels.len()] });
+                    rows.push(CallRow { name, section: number, series: vec![None; systems.labels.len()] });
                     rows.len() - 1
                 }
             };

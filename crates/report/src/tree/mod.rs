@@ -4,8 +4,8 @@ mod chapter;
 mod section;
 mod sheet;
 
-pub use chapter::{Chapter, Row, chapters};
-pub use section::{Kept, SHOWN, Section, Series, sections};
+pub use chapter::{CallRow, Chapter, chapters};
+pub use section::{Curve, Kept, SHOWN, Section, sections};
 pub use sheet::{Datum, Head, Sheet, percent};
 
 use crate::input::ReportInput;

@@ -27,12 +27,12 @@ pub struct Section<'a> {
     /// What tells it from other sections of the quantity: `kind` of a mutex, `size` of a matrix.
     pub labels: &'a BTreeMap<String, String>,
     /// One per configuration.
-    pub series: Vec<Series<'a>>,
+    pub series: Vec<Curve<'a>>,
 }
 
 /// One line of a table, one curve of a figure.
 #[derive(Debug)]
-pub struct Series<'a> {
+pub struct Curve<'a> {
     /// What tells it from the others of the section.
     pub name: String,
     /// What tells it from all others: the name with the probe's.
@@ -64,7 +64,7 @@ pub fn sections(configurations: &[Configuration]) -> Vec<Section<'_>> {
         for pooled in configuration.told() {
             let (probe, quantity) = (&configuration.cell.probe.name, &pooled.quantity);
             let (unit, labels) = (&pooled.unit, &pooled.labels);
-            let series = Series::new(configuration, pooled);
+            let series = Curve::new(configuration, pooled);
             let known = |s: &&mut Section| {
                 (s.probe, s.quantity, s.unit, s.labels) == (probe.as_str(), quantity.as_str(), unit.as_str(), labels)
             };
@@ -138,7 +138,7 @@ impl<'a> Section<'a> {
     }
 
     /// The series that figures show.
-    pub fn shown(&self) -> &[Series<'a>] {
+    pub fn shown(&self) -> &[Curve<'a>] {
         self.series.get(..SHOWN).unwrap_or(&self.series)
     }
 
@@ -149,7 +149,7 @@ impl<'a> Section<'a> {
 
     /// Whether it reaches over time: over more than one block, or over slots.
     pub fn is_over_time(&self) -> bool {
-        let blocks = |series: &Series| {
+        let blocks = |series: &Curve| {
             series.tracks().any(|track| track.blocks.iter().filter(|block| block.count > 0).count() > 1)
         };
         self.has_samples() && self.series.iter().any(|series| series.pooled.slots.is_some() || blocks(series))
@@ -162,7 +162,7 @@ impl<'a> Section<'a> {
 
     /// The different limits of the shown series, ascending.
     pub fn limits(&self) -> Vec<f64> {
-        let mut limits: Vec<_> = self.shown().iter().filter_map(Series::limit).collect();
+        let mut limits: Vec<_> = self.shown().iter().filter_map(Curve::limit).collect();
         limits.sort_by(f64::total_cmp);
         limits.dedup();
         limits
@@ -174,7 +174,7 @@ impl<'a> Section<'a> {
     }
 }
 
-impl<'a> Series<'a> {
+impl<'a> Curve<'a> {
     fn new(configuration: &'a Configuration, pooled: &'a Pooled) -> Self {
         // The section's title names the probe.
         let rest = configuration.label.strip_prefix(&configuration.cell.probe.name);

@@ -41,7 +41,7 @@ pub struct Unit {
 }
 
 /// The units of time, with their size in ns, and from how many of each on it is taken.
-type Sizes = [(&'static str, f64, f64); 4];
+type TimeUnits = [(&'static str, f64, f64); 4];
 
 /// From this ratio of the largest to the smallest on, four decades, columns of a table have units of their own: one for
 /// all would be zeros here and millions there.
@@ -54,7 +54,7 @@ impl Unit {
     }
 
     /// The largest unit of the stored one's kind of which a magnitude has as many as it takes.
-    fn of(stored: &str, magnitude: f64, times: Sizes, angles: [(&str, f64, f64); 3]) -> Self {
+    fn of(stored: &str, magnitude: f64, times: TimeUnits, angles: [(&str, f64, f64); 3]) -> Self {
         let largest = |sizes: &[(&str, f64, f64)], magnitude: f64, one: f64| {
             let found = sizes.iter().rev().find(|(_, size, from)| magnitude >= size * from).or(sizes.first());
             found.map(|(name, size, _)| Self { name: (*name).to_owned(), per: size / one })

@@ -5,14 +5,14 @@ use crate::{
     formats::FORMATS,
     input::ReportInput,
     judge::configuration::Configuration,
-    sample::{Judged, calls},
+    sample::{SampleRun, calls},
     study::{NotMeasured, PublishedColumn, PublishedRow},
     tree::{TableForm, chapters, sections},
 };
 
 /// The table of the first chapter of these configurations.
 fn table(all: &[Configuration], change: impl Fn(&mut ReportInput)) -> Option<Characterisation> {
-    let judged = Judged::of(all);
+    let judged = SampleRun::of(all);
     let mut input = judged.input(all);
     change(&mut input);
     let sections = sections(all);
@@ -90,7 +90,7 @@ fn batches_are_rows_in_nanoseconds() {
     let table = full();
     let batch = table.rows.iter().find(|line| line.name.starts_with("lock in batches")).unwrap();
     assert_eq!((batch.stored.as_str(), batch.unit.name.as_str()), ("ps", "ns"));
-    let Entry::Measured { mean, .. } = batch.entries[0] else { panic!("{batch:?}") };
+    let CallFigures::Measured { mean, .. } = batch.entries[0] else { panic!("{batch:?}") };
     assert!((5.0..9.0).contains(&batch.unit.text(mean).parse::<f64>().unwrap()));
 }
 
