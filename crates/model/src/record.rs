@@ -190,8 +190,9 @@ impl Series {
         }
     }
 
-    /// The distribution that limits, expectations and headlines look at.
-    pub fn headline(&self) -> Summary {
+    /// The distribution that limits, expectations and verdicts look at: corrected for coordinated omission where slots
+    /// are counted, else the plain one.
+    pub fn decisive(&self) -> Summary {
         self.corrected.clone().unwrap_or_else(|| self.plain())
     }
 }
