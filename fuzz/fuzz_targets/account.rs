@@ -2,7 +2,7 @@
 //! each line says when it arrives.
 #![no_main]
 
-use latido::load::{account::Account, rates::Seconds};
+use latido_agent::loading::{account::Account, rates::Seconds};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

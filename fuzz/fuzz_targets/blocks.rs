@@ -1,7 +1,7 @@
 //! Any bytes as a CSV of blocks: an answer, and the same blocks again when encoded and decoded.
 #![no_main]
 
-use latido::store::codec::{decode_blocks, encode_blocks};
+use latido_model::run::codec::{decode_blocks, encode_blocks};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,8 @@
 //! Any line as the cell that a host sends to an agent: an answer, and the same cell again when written and read.
 #![no_main]
 
-use latido::{agent::assignment::assign, cell::Cell};
+use latido_agent::supervise::assign::assign;
+use latido_model::cell::Cell;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|line: &[u8]| {

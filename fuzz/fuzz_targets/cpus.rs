@@ -1,7 +1,7 @@
 //! Any text as a list of CPUs: an answer, and the same set again when printed and read.
 #![no_main]
 
-use latido::cpus::{CpuSet, MAX_CPU};
+use latido_model::cpus::{CpuSet, MAX_CPU};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use flate2::{Compression, write::ZlibEncoder};
-use latido::store::codec::{decode_histogram, encode_histogram};
+use latido_model::run::codec::{decode_histogram, encode_histogram};
 use libfuzzer_sys::fuzz_target;
 use std::io::Write;
 

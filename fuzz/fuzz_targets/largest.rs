@@ -1,7 +1,7 @@
 //! Any bytes as a CSV of the largest samples: an answer, and the same samples again when encoded and decoded.
 #![no_main]
 
-use latido::store::codec::{decode_largest, encode_largest};
+use latido_model::run::codec::{decode_largest, encode_largest};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -2,11 +2,12 @@
 //! back when written and read. Pieces end with 0xff; the first byte of each names the file.
 #![no_main]
 
-use latido::{
+use latido_agent::{
     check,
-    machine::{Machine, Root},
-    report::terminal::Style,
+    machine::{self, Root},
 };
+use latido_model::machine::Machine;
+use latido_report::{check as page, terminal::Style};
 use libfuzzer_sys::fuzz_target;
 use std::{fs, path::PathBuf, sync::LazyLock};
 
@@ -80,14 +81,14 @@ fuzz_target!(|bytes: &[u8]| {
         written.push(path);
     }
     let root = Root::new(DIR.as_path());
-    let machine = Machine::read(&root);
+    let machine = machine::read(&root);
     let text = serde_json::to_string(&machine).expect("a machine can be written");
     assert_eq!(serde_json::from_str::<Machine>(&text).expect("and read"), machine, "{text}");
     let _ = machine.rows();
     let style = Style { width: 80, color: true };
     let cpus = "0-1".parse().ok();
-    let _ = check::run(&root, None, true, style);
-    let _ = check::run(&root, cpus.as_ref(), false, style);
+    let _ = page::json(page::Subject::Machine(&machine), &check::points(&root, &machine, None));
+    let _ = page::table(&machine, &check::points(&root, &machine, cpus.as_ref()), style);
     for path in written {
         let _ = fs::remove_file(path);
     }

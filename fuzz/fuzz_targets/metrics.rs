@@ -1,7 +1,7 @@
 //! Any text as what stress-ng says at its end: no panic, few rates, and each of them a number.
 #![no_main]
 
-use latido::load::metrics;
+use latido_agent::loading::metrics;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,13 +1,14 @@
 //! Any text as a plan: an answer; what is read is printed and read as the same plan with the same cells.
 #![no_main]
 
-use latido::plan::{Plan, expand, parse, print};
+use latido::cli::known::CATALOGUE;
+use latido_model::plan::{Plan, expand, parse, print};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let Ok(plan) = parse("plan.toml", text) else { return };
+    let Ok(plan) = parse("plan.toml", text, CATALOGUE) else { return };
     let printed = print::plan(&plan);
-    let again = parse("printed.toml", &printed).unwrap_or_else(|problem| panic!("{problem}\n{printed}"));
+    let again = parse("printed.toml", &printed, CATALOGUE).unwrap_or_else(|problem| panic!("{problem}\n{printed}"));
     if plan.groups.iter().filter_map(|group| group.cells()).sum::<usize>() <= 500 {
         assert_eq!(expand(&again), expand(&plan), "{printed}");
     }

@@ -2,7 +2,9 @@
 //! Pieces end with 0xff; the first byte of each names the file.
 #![no_main]
 
-use latido::{check, machine::Root, report::terminal::Style};
+use latido_agent::{check, machine::Root};
+use latido_model::check::Fitness;
+use latido_report::{check as page, terminal::Style};
 use libfuzzer_sys::fuzz_target;
 use std::{fs, path::PathBuf, sync::LazyLock};
 
@@ -38,12 +40,13 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let root = Root::new(DIR.as_path());
     let style = Style { width: 80, color: true };
-    let _ = check::run_process(&root, "77", false, style);
-    if let Ok((text, exit)) = check::run_process(&root, "77", true, style) {
+    for word in ["77", "motor"] {
+        let Ok((process, points)) = check::process(&root, word) else { continue };
+        let _ = page::process::table(&process, &points, style);
+        let text = page::json(page::Subject::Process(&process), &points);
         let document: serde_json::Value = serde_json::from_str(&text).expect("one document");
-        assert_eq!(document["exit"], exit, "{text}");
+        assert_eq!(document["exit"], Fitness::of(&points).exit_code(), "{text}");
     }
-    let _ = check::run_process(&root, "motor", false, style);
     for path in written {
         let _ = fs::remove_file(path);
     }

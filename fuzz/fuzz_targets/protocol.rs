@@ -2,7 +2,7 @@
 //! The first byte says whether the rest is the stream, or a file that is sent with its checksum.
 #![no_main]
 
-use latido::protocol::{Message, Reader, Writer};
+use latido_model::protocol::{Message, Reader, Writer};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

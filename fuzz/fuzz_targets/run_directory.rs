@@ -6,11 +6,9 @@
 //! `$LATIDO_FUZZ_RUN`.
 #![no_main]
 
-use latido::{
-    host::outcome::{self, Judged},
-    record::Record,
-    report,
-};
+use latido::host::outcome::{self, Judged};
+use latido_model::record::Record;
+use latido_report as report;
 use libfuzzer_sys::fuzz_target;
 use std::{
     fs,
@@ -18,10 +16,9 @@ use std::{
     sync::LazyLock,
 };
 
-const FILES: [&str; 10] = [
+const FILES: [&str; 9] = [
     "run.json",
     "cells/001/record.json",
-    "cells/001/cell.json",
     "cells/001/host.json",
     "cells/001/infra.json",
     "cells/001/histogram-0.hdr",

@@ -1,7 +1,7 @@
 //! Any bytes as a file of ordered samples, packed or plain: an answer, and the same samples again when written and read.
 #![no_main]
 
-use latido::store::codec::{decode_samples, encode_samples};
+use latido_model::run::codec::{decode_samples, encode_samples};
 use libfuzzer_sys::fuzz_target;
 use std::io::Write;
 

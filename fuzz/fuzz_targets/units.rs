@@ -1,7 +1,7 @@
 //! Any text as a span of time: an answer, the right one, and the same again when printed and read.
 #![no_main]
 
-use latido::units::Ns;
+use latido_model::units::Ns;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -1,15 +1,16 @@
 //! Any word as a load, tuning or probe with options: an answer; what is accepted is TOML that says the same.
 #![no_main]
 
-use latido::{
-    cli::words::{asked, options, split},
-    plan::kind::Kind,
+use latido::cli::{
+    known::list,
+    words::{asked, options, split},
 };
+use latido_model::catalogue::Kind;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|word: &str| {
     for kind in Kind::ALL {
-        let Ok(asked) = asked(kind, word) else { continue };
+        let Ok(asked) = asked(list(kind), word) else { continue };
         let text = format!("it = {}", asked.toml);
         let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{error}: {text}"));
         let name = word.split_once(':').map_or(word, |(name, _)| name);

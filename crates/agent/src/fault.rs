@@ -14,6 +14,15 @@ pub fn checkpoint_every() -> Duration {
     Duration::from_secs(60)
 }
 
+/// How long an agent may be silent before its host gives it up. Tests hasten it with `LATIDO_SILENCE_MS`.
+pub fn silence() -> Duration {
+    #[cfg(debug_assertions)]
+    if let Some(ms) = std::env::var("LATIDO_SILENCE_MS").ok().and_then(|ms| ms.parse().ok()) {
+        return Duration::from_millis(ms);
+    }
+    Duration::from_secs(120)
+}
+
 /// Where temperatures are read: this machine, or in debug builds the tree that a test names with `LATIDO_THERMAL`.
 pub fn thermal_root() -> Root {
     #[cfg(debug_assertions)]

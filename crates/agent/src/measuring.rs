@@ -52,7 +52,7 @@ fn measure(assignment: Assignment, interrupted: Arc<AtomicBool>, reporter: &mut 
     }
     stay_on(assignment.housekeeping.as_ref());
     let probe = registry::build("probe", probe::PROBES, &assignment.cell.probe)?;
-    let mut stage = Stage::new(assignment, interrupted, reporter);
+    let mut stage = Stage::new(assignment, probe.measurand(), interrupted, reporter);
     // A handler that does nothing: the signal interrupts a sleep, so that the loop looks at its stop flag.
     signal::interrupt_only(signal_hook::consts::SIGUSR1).context("cannot take over SIGUSR1")?;
     stage.evidence.memory_unlocked = memory::lock_on_fault().err().map(|error| error.to_string());

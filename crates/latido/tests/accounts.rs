@@ -3,6 +3,8 @@
 mod common;
 
 use common::{World, installed, root, skip, stderr};
+use latido::cli::known::CATALOGUE;
+use latido_model::catalogue::Kind;
 use serde_json::Value;
 use std::{fs, net::UdpSocket, path::Path, process::Command, time::Duration};
 
@@ -212,11 +214,11 @@ fn loads_need_no_rights() {
 fn the_page_of_loads_is_complete() {
     let path = format!("{}/../../docs/loads.md", env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(path).unwrap();
-    let kind = latido::plan::kind::Kind::Load;
-    for entry in kind.entries() {
+    let loads = CATALOGUE.list(Kind::Load);
+    for entry in loads.entries() {
         let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", entry.name)));
         let row = row.unwrap_or_else(|| panic!("docs/loads.md has no row for `{}`", entry.name));
-        for option in kind.options(entry.name) {
+        for option in loads.options(entry.name) {
             assert_ne!(option, "name", "the key of the item itself");
             assert!(row.contains(&format!("`{option}`")), "`{option}` of `{}` is not in its row", entry.name);
         }
@@ -228,5 +230,5 @@ fn the_page_of_loads_is_complete() {
         }
     }
     let rows = page.lines().filter(|line| line.starts_with("| `")).count();
-    assert_eq!(rows, kind.entries().len(), "a row of a load that is none");
+    assert_eq!(rows, loads.entries().len(), "a row of a load that is none");
 }

@@ -3,13 +3,28 @@
 mod common;
 
 use common::{World, json};
-use latido::{
-    analyze::{trust::CHECKS, verdict::Verdict},
-    plan::{self, parse::parse},
-    record::{Change, Foreign, LoadRecord, Rate, Second, SeriesFiles, Skip, ThreadEvidence, TuningRecord},
+use latido::cli::known::CATALOGUE;
+use latido_model::{
+    cell::Item,
+    plan::{self, Against, Citation, Expect, Op, Plan, Published, Statistic, Than, source::Problem},
+    record::{
+        Change, Foreign, LoadRecord, Overheated, Rate, Second, SeriesFiles, Skip, Slots, Summary, ThreadEvidence,
+        TuningRecord,
+    },
+    run::Planned,
+    sample,
+    verdict::Verdict,
 };
+use latido_report::judge::trust::CHECKS;
 use serde_json::Value;
-use std::{collections::BTreeSet, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
+
+fn parse(name: &str, text: &str) -> Result<Plan, Problem> {
+    plan::parse(name, text, CATALOGUE)
+}
 
 fn document(name: &str) -> String {
     let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -67,6 +82,30 @@ fn the_table_of_trust_checks_is_the_code_s() {
     assert_eq!(other, ["load"], "trust.md says which check does not make a cell inconclusive");
 }
 
+/// A plan that has all that a stored run keeps of one.
+fn wordy() -> Plan {
+    let than = Than { levels: Vec::new(), by: 0.0, times: 1.0 };
+    let expect = |against| Expect {
+        claim: None,
+        filter: Vec::new(),
+        probe: String::new(),
+        quantity: String::new(),
+        statistic: Statistic::Max,
+        unit: String::new(),
+        op: Op::Less,
+        against,
+        text: String::new(),
+        line: 1,
+    };
+    let source = Citation { title: String::new(), author: String::new(), year: 2008, place: None };
+    Plan {
+        source: Some(source),
+        expect: vec![expect(Against::Value(1.0)), expect(Against::Than(than))],
+        published: Some(Published::default()),
+        ..Plan::default()
+    }
+}
+
 #[test]
 fn every_key_of_a_stored_run_is_documented() {
     let world = World::new();
@@ -79,11 +118,16 @@ fn every_key_of_a_stored_run_is_documented() {
     let mut keys = BTreeSet::new();
     paths(&read(cell.join("record.json")), "", &mut keys);
     assert!(keys.contains("series.files.histogram") && keys.contains("quality.clock.cost_ns"));
-    paths(&read(cell.join("cell.json")), "cell", &mut keys);
     paths(&read(cell.join("host.json")), "", &mut keys);
     paths(&read(run.join("run.json")), "", &mut keys);
+    // A cell has the same keys wherever it stands.
+    keys.retain(|key| !key.starts_with("cells.cell."));
     // What the made-up measurement leaves empty.
-    let item = latido::cell::Item::default();
+    let quantity = sample::measurand(&sample::cell()).quantities.remove(0).up_to(1);
+    let planned = Planned { cell: sample::cell(), measurand: 0, written: 0, skipped: Some(String::new()) };
+    paths(&serde_json::to_value(&planned.cell).unwrap(), "cell", &mut keys);
+    let planned = BTreeMap::from([("skipped", serde_json::to_value(planned.skipped).unwrap())]);
+    let item = Item::default();
     let change = Change { knob: String::new(), original: String::new(), new: String::new() };
     let tuning = TuningRecord { item: item.clone(), changes: vec![change], in_force: true, note: None };
     let rate = Rate { mean: 1.0, slowest: Some(1.0), fastest: Some(1.0), over_ns: 1, whole_life: true };
@@ -105,16 +149,19 @@ fn every_key_of_a_stored_run_is_documented() {
     let foreign = Foreign { comm: String::new(), tid: 1, policy: String::new(), cpu: 0, ran_ns: 0 };
     let skip = Skip { what: String::new(), why: String::new() };
     for (path, value) in [
+        ("measurands.quantities", serde_json::to_value(quantity)),
+        ("cells", serde_json::to_value(planned)),
+        ("plan", serde_json::to_value(wordy())),
         ("tunings", serde_json::to_value(tuning)),
         ("load", serde_json::to_value(load)),
         ("quality.threads", serde_json::to_value(thread)),
         ("series.files", serde_json::to_value(files)),
         ("quality.foreign", serde_json::to_value(foreign)),
         ("quality.timeline", serde_json::to_value(Second::default())),
-        ("quality.overheated", serde_json::to_value(latido::record::Overheated::default())),
+        ("quality.overheated", serde_json::to_value(Overheated::default())),
         ("skipped", serde_json::to_value(skip)),
-        ("series.corrected", serde_json::to_value(latido::record::Summary::default())),
-        ("series.slots", serde_json::to_value(latido::record::Slots::default())),
+        ("series.corrected", serde_json::to_value(Summary::default())),
+        ("series.slots", serde_json::to_value(Slots::default())),
     ] {
         paths(&value.unwrap(), path, &mut keys);
     }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{World, json, skip};
-use latido::store::codec;
+use latido_model::run::codec;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::{

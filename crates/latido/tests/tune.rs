@@ -4,6 +4,8 @@
 mod common;
 
 use common::{World, stderr, trees};
+use latido::cli::known::CATALOGUE;
+use latido_model::catalogue::Kind;
 use std::{
     collections::BTreeMap,
     fs,
@@ -349,14 +351,15 @@ fn what_needs_debugfs_is_applied_or_says_why_not() {
 fn the_page_of_tunings_is_complete() {
     let path = format!("{}/../../docs/tunings.md", env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(path).unwrap();
-    for entry in latido::plan::kind::Kind::Tuning.entries() {
+    let tunings = CATALOGUE.list(Kind::Tuning);
+    for entry in tunings.entries() {
         let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", entry.name)));
         let row = row.unwrap_or_else(|| panic!("docs/tunings.md has no row for `{}`", entry.name));
         assert!(entry.help.contains("Kernel document"), "{}: no kernel document", entry.name);
         if entry.name == "boot" {
             continue;
         }
-        for option in latido::plan::kind::Kind::Tuning.options(entry.name) {
+        for option in tunings.options(entry.name) {
             assert!(row.contains(&format!("`{option}`")), "`{option}` of `{}` is not in its row", entry.name);
             assert!(entry.help.contains(&option), "`{option}` of `{}` is not in its help", entry.name);
         }

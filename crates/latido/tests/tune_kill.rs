@@ -332,7 +332,7 @@ fn killed_at_random_moments_the_machine_is_as_before() {
         return;
     }
     let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
-    let cpus: latido::cpus::CpuSet = online.trim().parse().unwrap();
+    let cpus: latido_model::cpus::CpuSet = online.trim().parse().unwrap();
     let Some(cpu) = cpus.iter().filter(|_| cpus.len() > 1).last() else {
         return skip(what, "needs two CPUs");
     };

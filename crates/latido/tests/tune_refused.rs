@@ -6,6 +6,8 @@ mod common;
 mod whole;
 
 use common::{World, skip, stderr};
+use latido::cli::known::CATALOGUE;
+use latido_model::catalogue::Kind;
 use std::{
     fs,
     os::unix::{fs::PermissionsExt, process::CommandExt},
@@ -109,10 +111,10 @@ fn every_tuning_is_refused_with_its_reason_and_nothing_changes() {
         return skip("tunings without rights", "another user may not start the binary here");
     }
     let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
-    let cpu = online.trim().parse::<latido::cpus::CpuSet>().unwrap().iter().last().unwrap();
+    let cpu = online.trim().parse::<latido_model::cpus::CpuSet>().unwrap().iter().last().unwrap();
     let words = words(cpu);
     let known: Vec<_> = words.iter().map(|(name, _)| *name).collect();
-    for entry in latido::plan::kind::Kind::Tuning.entries() {
+    for entry in CATALOGUE.list(Kind::Tuning).entries() {
         assert!(
             known.contains(&entry.name),
             "the tuning `{}` is not tried without rights: add words for it",

@@ -1,6 +1,12 @@
 //! What there is to measure with: the names, options and quantities of probes, loads and tunings, as plans and words
 //! ask for them. The items themselves run on the target; here they are only known.
 
+#[cfg(any(test, feature = "sample"))]
+pub mod trial;
+
+#[cfg(any(test, feature = "sample"))]
+pub use trial::trial;
+
 use crate::{
     cell::{Cell, Item},
     quantity::Measurand,

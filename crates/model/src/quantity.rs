@@ -102,6 +102,29 @@ pub struct Measurand {
 }
 
 impl Measurand {
+    /// These quantities under a heading; the cell ends after its duration.
+    pub fn new(title: &'static str, quantities: impl Into<Vec<Quantity>>) -> Self {
+        Self { title: title.into(), quantities: quantities.into(), ..Self::default() }
+    }
+
+    /// With an option that counts samples: unless it is 0 the cell ends after so many.
+    pub fn counted_by(mut self, option: &str, samples: u64) -> Self {
+        self.counts.push(option.into());
+        self.counts_samples |= samples > 0;
+        self
+    }
+
+    /// With a time that it takes to have its own number of samples.
+    pub fn expected(self, time: Ns) -> Self {
+        Self { expected: Some(time), ..self }
+    }
+
+    /// With a label and its values.
+    pub fn labelled(mut self, key: &str, values: impl IntoIterator<Item = impl ToString>) -> Self {
+        self.labels.push((key.into(), values.into_iter().map(|value| value.to_string()).collect()));
+        self
+    }
+
     /// The quantity of this name.
     pub fn quantity(&self, name: &str) -> Option<&Quantity> {
         self.quantities.iter().find(|quantity| quantity.name == name)

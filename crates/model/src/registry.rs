@@ -86,9 +86,7 @@ fn objection(table: &toml::Table, error: &toml::de::Error) -> Objection {
     }
     let Some(key) = path else { return Objection::Value(message) };
     if let Some((word, expected)) = quoted(&message, "unknown variant ") {
-        let known = names(expected);
-        let hint = nearest(word, known.iter().map(String::as_str));
-        return Objection::Value(format!("`{key}` has no value `{word}`{hint}; its values are {}", known.join(", ")));
+        return unknown_word(key, word, &names(expected));
     }
     let value = key.split('.').next().and_then(|key| table.get(key));
     let given = value.map(crate::plan::print::value).unwrap_or_default();
@@ -99,6 +97,24 @@ fn objection(table: &toml::Table, error: &toml::de::Error) -> Objection {
         Some(wanted) => Objection::Value(format!("`{key}` must be {wanted}, not {given}")),
         None => Objection::Value(format!("`{key}`: {message}")),
     }
+}
+
+/// One of some words, for an option that a table describes and no type.
+///
+/// # Errors
+/// An [`Objection`], as [`options`] has it for the names of an enum.
+pub fn word<'a>(key: &str, given: &'a toml::Value, known: impl IntoIterator<Item = &'a str>) -> Result<&'a str> {
+    let Some(word) = given.as_str() else {
+        let given = crate::plan::print::value(given);
+        return Err(Objection::Value(format!("`{key}` must be one of its names, not {given}")).into());
+    };
+    let known: Vec<String> = known.into_iter().map(String::from).collect();
+    if known.iter().any(|name| name == word) { Ok(word) } else { Err(unknown_word(key, word, &known).into()) }
+}
+
+fn unknown_word(key: &str, word: &str, known: &[String]) -> Objection {
+    let hint = nearest(word, known.iter().map(String::as_str));
+    Objection::Value(format!("`{key}` has no value `{word}`{hint}; its values are {}", known.join(", ")))
 }
 
 /// The word in backquotes behind a beginning, and what follows it.
@@ -128,6 +144,31 @@ fn wanted(expected: &str, too_large: bool) -> Option<String> {
         _ => return None,
     };
     Some(if too_large { format!("a whole number from 0 to {most}") } else { "a whole number from 0".into() })
+}
+
+/// As [`options`], with what the item has where nothing is given.
+///
+/// # Errors
+/// As [`options`].
+pub fn with_defaults<T>(table: toml::Table, defaults: T) -> Result<T>
+where
+    T: serde::Serialize + serde::de::DeserializeOwned,
+{
+    let mut whole = resolved(&defaults);
+    whole.extend(table);
+    options(whole)
+}
+
+/// An item that knows its options, as whatever can be written back to where it was read from does.
+pub trait Options {
+    /// Every option after defaults, for the record.
+    fn options(&self) -> toml::Table;
+}
+
+impl<T: serde::Serialize> Options for T {
+    fn options(&self) -> toml::Table {
+        resolved(self)
+    }
 }
 
 /// The options of a resolved item, after defaults, for the record.

@@ -1,4 +1,5 @@
 //! Synthetic records for tests: the samples are given, everything else follows from them.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "only tests call it")]
 
 use crate::{
     cell::{self, Cell, Conditions, Item, Level, Scheduling},

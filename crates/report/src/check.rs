@@ -1,6 +1,8 @@
 //! The points as a table for people and as one JSON document for programs.
 
 pub mod process;
+#[cfg(test)]
+mod tests;
 
 use crate::terminal::Style;
 use latido_model::{

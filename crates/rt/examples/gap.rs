@@ -1,4 +1,5 @@
 //! The busy loop alone, for callgrind and the benchmark: `gap ITERATIONS CPU PRIO` (priority 0: other).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 use latido_rt::{gap, recorder};
 use latido_sys::{memory, procfs::SchedStatFile, sched, tsc, usage};
@@ -8,8 +9,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<u64> = std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
     let [iterations, cpu, prio] = arguments[..] else { return Err("gap ITERATIONS CPU PRIO".into()) };
     let (source, scale) = match (tsc::unfit(), tsc::calibrate()) {
-        (None, Some(scale)) => (gap::Source::Tsc, scale),
-        _ => (gap::Source::Monotonic, tsc::Scale::NS),
+        (None, Some(scale)) => (gap::TickSource::Tsc, scale),
+        _ => (gap::TickSource::Monotonic, tsc::Scale::NS),
     };
     let edges = vec![1_000, 5_000, 8_000, 10_000, 50_000, 100_000, 150_000, 200_000];
     let config = recorder::Config { edges, table: Some(scale), ..Default::default() };
@@ -22,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if prio > 0 {
         sched::set_policy(0, sched::Policy::Fifo { prio: prio as u8 }, true)?;
     }
-    let task = gap::Task { iterations, duration_ns: u64::MAX, warmup_ns: 1_000_000, duty: None };
+    let task = gap::BusyLoop { iterations, duration_ns: u64::MAX, warmup_ns: 1_000_000, duty: None };
     let before = usage::of_thread();
     let outcome = gap::run(source, &task, &AtomicBool::new(false), &mut writer, schedstat.as_ref());
     let used = usage::of_thread().since(before);

@@ -1,4 +1,5 @@
 //! The periodic loop alone, for callgrind and the benchmark: `wakeup SLOTS PERIOD_US CPU PRIO CLOCK` (priority 0: other).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 use latido_rt::{recorder, wakeup};
 use latido_sys::{clock::Clock, memory, sched, usage};

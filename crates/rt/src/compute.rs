@@ -8,7 +8,10 @@ mod inversion;
 
 pub use inversion::{Singular, Workspace};
 
-use crate::recorder::{Phase, Recorder};
+use crate::{
+    end::End,
+    recorder::{Recorder, RecorderPhase},
+};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use latido_sys::clock::{self, Clock::Monotonic};
 
@@ -27,7 +30,7 @@ pub const RESIDUAL_UNIT: f64 = 1e-18;
 pub const TOLERANCE: f64 = 1e-9;
 
 /// The two clocks; tests bring their own.
-pub trait Clocks {
+pub trait TwoClocks {
     /// CLOCK_MONOTONIC, in ns.
     fn now(&self) -> u64;
 
@@ -35,9 +38,9 @@ pub trait Clocks {
     fn cpu(&self) -> u64;
 }
 
-struct Kernel;
+struct KernelClocks;
 
-impl Clocks for Kernel {
+impl TwoClocks for KernelClocks {
     #[inline(always)]
     fn now(&self) -> u64 {
         Monotonic.now()
@@ -62,7 +65,7 @@ pub struct Size {
 
 /// What the loop is to do.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct Repetition {
     /// Instances of each size.
     pub instances: u64,
     /// How long to invert the first matrix before anything counts, in ns.
@@ -70,9 +73,6 @@ pub struct Plan {
     /// Instances of each size that do not count, before those that do.
     pub warmup_instances: u64,
 }
-
-/// Why the loop ended; it fails with a wrong result, and the stop flag is set for the other threads.
-pub type End = crate::end::End<Wrong>;
 
 /// A result that cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,9 +93,9 @@ pub enum Wrong {
 
 /// How the loop went.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome {
-    /// Why it ended.
-    pub end: End,
+pub struct Instances {
+    /// Why it ended; it fails with a wrong result, and the stop flag is set for the other threads.
+    pub end: End<Wrong>,
     /// When the first instance that counts began, on CLOCK_MONOTONIC in ns: the origin of all times recorded.
     pub first_ns: u64,
     /// When it ended.
@@ -103,8 +103,8 @@ pub struct Outcome {
 }
 
 /// Inverts each matrix in turn until the end. The stop flag is looked at between two instances.
-pub fn run(sizes: &mut [Size], plan: &Plan, stop: &AtomicBool) -> Outcome {
-    drive(&Kernel, sizes, plan, stop, |size| instances(size, plan.instances, true, stop))
+pub fn run(sizes: &mut [Size], repetition: &Repetition, stop: &AtomicBool) -> Instances {
+    drive(&KernelClocks, sizes, repetition, stop, |size| instances(size, repetition.instances, true, stop))
 }
 
 /// Runs every path of the loop and the recorders once, then forgets what was recorded.
@@ -126,18 +126,18 @@ pub fn rehearse(sizes: &mut [Size]) {
 
 /// Warm-up, then all sizes.
 fn drive(
-    clocks: &impl Clocks,
+    clocks: &impl TwoClocks,
     sizes: &mut [Size],
-    plan: &Plan,
+    repetition: &Repetition,
     stop: &AtomicBool,
-    mut instances: impl FnMut(&mut Size) -> End,
-) -> Outcome {
+    mut instances: impl FnMut(&mut Size) -> End<Wrong>,
+) -> Instances {
     for size in sizes.iter_mut() {
-        size.elapsed.enter(Phase::WarmUp);
-        size.cpu.enter(Phase::WarmUp);
+        size.elapsed.enter(RecorderPhase::WarmUp);
+        size.cpu.enter(RecorderPhase::WarmUp);
     }
     if let Some(size) = sizes.first_mut() {
-        let until = clocks.now().saturating_add(plan.warmup_ns);
+        let until = clocks.now().saturating_add(repetition.warmup_ns);
         while clocks.now() < until && !stop.load(Relaxed) {
             warm_up(size);
         }
@@ -145,13 +145,13 @@ fn drive(
     let (mut first_ns, mut end) = (None, End::Complete);
     for size in sizes.iter_mut() {
         if end == End::Complete {
-            (0..plan.warmup_instances).take_while(|_| !stop.load(Relaxed)).for_each(|_| warm_up(size));
+            (0..repetition.warmup_instances).take_while(|_| !stop.load(Relaxed)).for_each(|_| warm_up(size));
         }
         let start = clocks.now();
         let origin = *first_ns.get_or_insert(start);
         for recorder in [&mut size.elapsed, &mut size.cpu] {
             recorder.start_late(origin, start);
-            recorder.enter(Phase::Counting);
+            recorder.enter(RecorderPhase::Counting);
         }
         if end == End::Complete {
             end = instances(size);
@@ -159,14 +159,14 @@ fn drive(
         let now = clocks.now();
         for recorder in [&mut size.elapsed, &mut size.cpu] {
             recorder.finish(now);
-            recorder.enter(Phase::Ended);
+            recorder.enter(RecorderPhase::Ended);
         }
     }
     if matches!(end, End::Sample | End::Failed(_)) {
         stop.store(true, Relaxed);
     }
     let ended_ns = clocks.now();
-    Outcome { end, first_ns: first_ns.unwrap_or(ended_ns), ended_ns }
+    Instances { end, first_ns: first_ns.unwrap_or(ended_ns), ended_ns }
 }
 
 /// One instance that does not count; that the matrix may be singular is told by those that do.
@@ -177,13 +177,13 @@ fn warm_up(size: &mut Size) {
 
 /// A function that stays one in the binary, so that the disassembly check finds the loop by its name.
 #[inline(never)]
-fn instances(size: &mut Size, count: u64, heed_sample: bool, stop: &AtomicBool) -> End {
-    sweep(&Kernel, size, count, heed_sample, stop)
+fn instances(size: &mut Size, count: u64, heed_sample: bool, stop: &AtomicBool) -> End<Wrong> {
+    sweep(&KernelClocks, size, count, heed_sample, stop)
 }
 
 /// The loop over the instances of one size.
 #[inline(always)]
-fn sweep(clocks: &impl Clocks, size: &mut Size, count: u64, heed_sample: bool, stop: &AtomicBool) -> End {
+fn sweep(clocks: &impl TwoClocks, size: &mut Size, count: u64, heed_sample: bool, stop: &AtomicBool) -> End<Wrong> {
     let Size { workspace, elapsed, cpu } = size;
     let n = workspace.n();
     let (mut instance, mut residual) = (0u64, 0.0);

@@ -6,10 +6,14 @@
 
 use crate::{
     block::Class,
-    recorder::{Phase, Recorder, Spin},
-    word::Word,
+    end::End,
+    recorder::{Recorder, RecorderPhase, SpinCounts},
+    word::WordCell,
 };
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::{
+    convert::Infallible,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 use latido_sys::{clock::Clock, procfs::SchedStatFile, tsc};
 
 /// A counter, and a way to sleep; tests bring their own.
@@ -26,7 +30,7 @@ pub trait Counter {
 
 /// Which counter the loop reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum TickSource {
     /// The time-stamp counter; only where `latido_sys::tsc::unfit` has no objection.
     Tsc,
     /// CLOCK_MONOTONIC, in ns; the recorder's table is `Scale::NS`.
@@ -35,7 +39,7 @@ pub enum Source {
 
 /// What the loop is to do.
 #[derive(Clone, Copy, Debug)]
-pub struct Task {
+pub struct BusyLoop {
     /// Iterations to make; `u64::MAX` for no such end.
     pub iterations: u64,
     /// How long to go on, in ns; `u64::MAX` for no such end.
@@ -55,14 +59,11 @@ pub struct Duty {
     pub period_ns: u64,
 }
 
-/// Why the loop ended; nothing can fail.
-pub type End = crate::end::End<core::convert::Infallible>;
-
 /// How the loop went.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome {
-    /// Why it ended.
-    pub end: End,
+pub struct Readings {
+    /// Why it ended; nothing can fail.
+    pub end: End<Infallible>,
     /// Samples recorded.
     pub iterations: u64,
     /// The counter at the start: the origin of all times recorded.
@@ -70,7 +71,7 @@ pub struct Outcome {
     /// From there to the end, in ns, by the counter's scale: gaps + own + slept.
     pub elapsed_ns: u64,
     /// What was not gaps, and the classes of the long ones.
-    pub spin: Spin,
+    pub spin: SpinCounts,
 }
 
 /// Gaps above this are classified, in ns.
@@ -79,12 +80,12 @@ pub const CLASSIFIED_NS: u64 = 100_000;
 /// Iterations between two looks at the stop flag and the time: about 40 us.
 const CHUNK: u64 = 4096;
 
-struct Kernel<'a, F> {
+struct KernelCounter<'a, F> {
     read: F,
     schedstat: Option<&'a SchedStatFile>,
 }
 
-impl<F: Fn() -> u64> Counter for Kernel<'_, F> {
+impl<F: Fn() -> u64> Counter for KernelCounter<'_, F> {
     #[inline(always)]
     fn read(&self) -> u64 {
         (self.read)()
@@ -103,12 +104,12 @@ impl<F: Fn() -> u64> Counter for Kernel<'_, F> {
 ///
 /// `schedstat` is the calling thread's; without it gaps are not classified.
 pub fn run(
-    source: Source,
-    task: &Task,
+    source: TickSource,
+    task: &BusyLoop,
     stop: &AtomicBool,
     recorder: &mut Recorder,
     schedstat: Option<&SchedStatFile>,
-) -> Outcome {
+) -> Readings {
     warm_up_and_count(task, recorder, |task, limits, cycle, recorder| {
         on_source(source, task, limits, cycle, stop, recorder, schedstat)
     })
@@ -116,30 +117,30 @@ pub fn run(
 
 /// The two sweeps of a run. The duty cycle goes on from one to the other, without a break in which nothing rests.
 fn warm_up_and_count(
-    task: &Task,
+    task: &BusyLoop,
     recorder: &mut Recorder,
-    mut sweep: impl FnMut(&Task, Limits, &mut Option<Cycle>, &mut Recorder) -> Outcome,
-) -> Outcome {
-    let warmup = Task { iterations: u64::MAX, duration_ns: task.warmup_ns, ..*task };
+    mut sweep: impl FnMut(&BusyLoop, Limits, &mut Option<Cycle>, &mut Recorder) -> Readings,
+) -> Readings {
+    let warmup = BusyLoop { iterations: u64::MAX, duration_ns: task.warmup_ns, ..*task };
     let limits = Limits { classified_ns: CLASSIFIED_NS, heed_sample: false };
     let mut cycle = None;
-    recorder.enter(Phase::WarmUp);
+    recorder.enter(RecorderPhase::WarmUp);
     sweep(&warmup, limits, &mut cycle, recorder);
     recorder.reset();
-    recorder.enter(Phase::Counting);
+    recorder.enter(RecorderPhase::Counting);
     let outcome = sweep(task, Limits { heed_sample: true, ..limits }, &mut cycle, recorder);
-    recorder.enter(Phase::Ended);
+    recorder.enter(RecorderPhase::Ended);
     outcome
 }
 
 /// Runs every cold path of the loop and the recorder once (some ms), then forgets what was recorded.
-pub fn rehearse(source: Source, recorder: &mut Recorder, schedstat: Option<&SchedStatFile>) {
+pub fn rehearse(source: TickSource, recorder: &mut Recorder, schedstat: Option<&SchedStatFile>) {
     let stop = AtomicBool::new(false);
     recorder.reset();
     recorder.rehearse();
     recorder.reset();
     let duty = Some(Duty { busy_ns: 100_000, period_ns: 150_000 });
-    let task = Task { iterations: 100_000, duration_ns: u64::MAX, warmup_ns: 0, duty };
+    let task = BusyLoop { iterations: 100_000, duration_ns: u64::MAX, warmup_ns: 0, duty };
     on_source(source, &task, Limits { classified_ns: 0, heed_sample: false }, &mut None, &stop, recorder, schedstat);
     recorder.reset();
 }
@@ -161,17 +162,17 @@ struct Cycle {
 }
 
 fn on_source(
-    source: Source,
-    task: &Task,
+    source: TickSource,
+    task: &BusyLoop,
     limits: Limits,
     cycle: &mut Option<Cycle>,
     stop: &AtomicBool,
     recorder: &mut Recorder,
     schedstat: Option<&SchedStatFile>,
-) -> Outcome {
+) -> Readings {
     match source {
-        Source::Tsc => tsc(task, limits, cycle, stop, recorder, schedstat),
-        Source::Monotonic => monotonic(task, limits, cycle, stop, recorder, schedstat),
+        TickSource::Tsc => tsc(task, limits, cycle, stop, recorder, schedstat),
+        TickSource::Monotonic => monotonic(task, limits, cycle, stop, recorder, schedstat),
     }
 }
 
@@ -180,14 +181,14 @@ macro_rules! loops {
     ($($name:ident $read:expr),*) => {$(
         #[inline(never)]
         fn $name(
-            task: &Task,
+            task: &BusyLoop,
             limits: Limits,
             cycle: &mut Option<Cycle>,
             stop: &AtomicBool,
             recorder: &mut Recorder,
             schedstat: Option<&SchedStatFile>,
-        ) -> Outcome {
-            sweep(&Kernel { read: $read, schedstat }, task, limits, cycle, stop, recorder)
+        ) -> Readings {
+            sweep(&KernelCounter { read: $read, schedstat }, task, limits, cycle, stop, recorder)
         }
     )*};
 }
@@ -200,8 +201,8 @@ loops!(tsc tsc::read, monotonic || Clock::Monotonic.now());
 /// A gap is counted after the next reading: the processor does that in the shadow of the slow instruction that reads
 /// the counter, instead of making the next reading wait for it.
 #[inline(always)]
-fn spin(counter: &impl Counter, ordinary: &[Word], mut last: u64, mut budget: u64) -> (u64, Option<u64>, u64) {
-    let idle = Word::default();
+fn spin(counter: &impl Counter, ordinary: &[WordCell], mut last: u64, mut budget: u64) -> (u64, Option<u64>, u64) {
+    let idle = WordCell::default();
     let mut counted = &idle;
     while budget > 0 {
         let now = counter.read();
@@ -244,12 +245,12 @@ impl Aside {
 #[inline(always)]
 fn sweep(
     counter: &impl Counter,
-    task: &Task,
+    task: &BusyLoop,
     limits: Limits,
     cycle: &mut Option<Cycle>,
     stop: &AtomicBool,
     recorder: &mut Recorder,
-) -> Outcome {
+) -> Readings {
     let scale = recorder.scale();
     let (mut iterations, mut elapsed_ns, mut end) = (0u64, 0, End::Complete);
     let delay_ns = counter.run_delay();
@@ -290,7 +291,7 @@ fn sweep(
     recorder.set_aside(scale.ns(aside.own), scale.ns(aside.slept));
     recorder.finish(elapsed_ns);
     *cycle = Some(Cycle { at_ticks: last, age_ns: aside.age_ns(elapsed_ns) });
-    Outcome { end, iterations, origin_ticks: origin, elapsed_ns, spin: recorder.spin() }
+    Readings { end, iterations, origin_ticks: origin, elapsed_ns, spin: recorder.spin() }
 }
 
 /// Records a gap that is not ordinary. False if it is none: the counter ran backwards.
@@ -331,14 +332,14 @@ fn classify(counter: &impl Counter, aside: &mut Aside, gap_ns: u64) -> Class {
 }
 
 #[inline(always)]
-fn rest_due(task: &Task, aside: &Aside, elapsed_ns: u64) -> bool {
+fn rest_due(task: &BusyLoop, aside: &Aside, elapsed_ns: u64) -> bool {
     task.duty.is_some_and(|duty| aside.age_ns(elapsed_ns) >= duty.busy_ns)
 }
 
 /// Ends the block, sleeps where the duty cycle says so, and looks at the run delay anew. Returns the ticks slept.
 #[cold]
 #[inline(never)]
-fn pause(counter: &impl Counter, task: &Task, recorder: &mut Recorder, aside: &mut Aside, elapsed_ns: u64) -> u64 {
+fn pause(counter: &impl Counter, task: &BusyLoop, recorder: &mut Recorder, aside: &mut Aside, elapsed_ns: u64) -> u64 {
     let scale = recorder.scale();
     let open = recorder.begin();
     if elapsed_ns >= recorder.block_end() {

@@ -11,8 +11,9 @@ mod conductor;
 mod stamps;
 
 use crate::{
-    recorder::{Phase, Recorder},
-    rounds::{End, Outcome, Refusal, Task},
+    end::End,
+    recorder::{Recorder, RecorderPhase},
+    rounds::{Course, Refusal, Rounds},
 };
 use alloc::boxed::Box;
 use conductor::Conductor;
@@ -30,9 +31,9 @@ pub const INVERTED: usize = 1;
 
 /// What low is to do.
 #[derive(Clone, Copy, Debug)]
-pub struct Script {
+pub struct InversionTimes {
     /// How many rounds with each mutex, and for how long.
-    pub task: Task,
+    pub course: Course,
     /// From one round to the next, in ns; more when a round takes longer.
     pub interval_ns: u64,
     /// How long low stays in its critical section after waking middle, in ns.
@@ -132,10 +133,10 @@ impl Scene {
         self.first_ns.load(Acquire)
     }
 
-    fn outcome(&self, ended: Result<End, Refusal>, rounds: u64) -> Outcome {
+    fn outcome(&self, ended: Result<End<Refusal>, Refusal>, rounds: u64) -> Rounds {
         let ended_ns = Monotonic.now();
         let first_ns = Some(self.first_ns()).filter(|first| *first > 0).unwrap_or(ended_ns);
-        Outcome { end: ended.unwrap_or_else(End::Failed), rounds, first_ns, ended_ns }
+        Rounds { end: ended.unwrap_or_else(End::Failed), rounds, first_ns, ended_ns }
     }
 }
 
@@ -153,9 +154,9 @@ pub fn rehearse(recorders: &mut [Recorder]) {
 
 /// The part of high: one recorder per mutex. Ends when low does.
 #[inline(never)]
-pub fn high(scene: &Scene, stop: &AtomicBool, recorders: &mut [Recorder]) -> Outcome {
+pub fn high(scene: &Scene, stop: &AtomicBool, recorders: &mut [Recorder]) -> Rounds {
     for recorder in recorders.iter_mut() {
-        recorder.enter(Phase::WarmUp);
+        recorder.enter(RecorderPhase::WarmUp);
     }
     let ended = waits(scene, stop, recorders);
     if ended.is_err() {
@@ -164,13 +165,13 @@ pub fn high(scene: &Scene, stop: &AtomicBool, recorders: &mut [Recorder]) -> Out
     let outcome = scene.outcome(ended, scene.number.load(Relaxed));
     for recorder in recorders.iter_mut() {
         recorder.finish(outcome.ended_ns);
-        recorder.enter(Phase::Ended);
+        recorder.enter(RecorderPhase::Ended);
     }
     outcome
 }
 
 #[inline(always)]
-fn waits(scene: &Scene, stop: &AtomicBool, recorders: &mut [Recorder]) -> Result<End, Refusal> {
+fn waits(scene: &Scene, stop: &AtomicBool, recorders: &mut [Recorder]) -> Result<End<Refusal>, Refusal> {
     let mut end = End::Complete;
     let mut counting = false;
     scene.ready.fetch_add(1, Release);
@@ -216,15 +217,15 @@ fn forget(scene: &Scene, recorders: &mut [Recorder]) {
     let first = Monotonic.now();
     for recorder in recorders.iter_mut() {
         recorder.start_at(first);
-        recorder.enter(Phase::Counting);
+        recorder.enter(RecorderPhase::Counting);
     }
     scene.first_ns.store(first, Release);
 }
 
 /// The part of middle: busy for a while whenever it is woken. Ends when low does.
 #[inline(never)]
-pub fn middle(scene: &Scene, stop: &AtomicBool, script: &Script) -> Outcome {
-    let ended = disturbs(scene, script);
+pub fn middle(scene: &Scene, stop: &AtomicBool, times: &InversionTimes) -> Rounds {
+    let ended = disturbs(scene, times);
     if ended.is_err() {
         stop.store(true, Relaxed);
     }
@@ -232,11 +233,11 @@ pub fn middle(scene: &Scene, stop: &AtomicBool, script: &Script) -> Outcome {
 }
 
 #[inline(always)]
-fn disturbs(scene: &Scene, script: &Script) -> Result<End, Refusal> {
+fn disturbs(scene: &Scene, times: &InversionTimes) -> Result<End<Refusal>, Refusal> {
     scene.ready.fetch_add(1, Release);
     while scene.next(&scene.for_middle)? {
         let number = scene.number.load(Acquire);
-        let (began, ended) = be_busy(script.busy_ns);
+        let (began, ended) = be_busy(times.busy_ns);
         scene.began.store(began, Release);
         scene.ended.store(ended, Release);
         scene.middle_done.store(number, Release);
@@ -259,8 +260,8 @@ fn be_busy(ns: u64) -> (u64, u64) {
 /// The part of low: conducts the rounds until their end, and then ends the others. The rounds of the outcome are those
 /// that were counted, of each mutex.
 #[inline(never)]
-pub fn low(scene: &Scene, stop: &AtomicBool, script: &Script) -> Outcome {
-    let mut conductor = Conductor { scene, stop, script, due: 0, number: 0, rounds: 0 };
+pub fn low(scene: &Scene, stop: &AtomicBool, times: &InversionTimes) -> Rounds {
+    let mut conductor = Conductor { scene, stop, times, due: 0, number: 0, rounds: 0 };
     let ended = conductor.conduct();
     scene.over.store(true, Release);
     let posted = scene.for_high.post().and(scene.for_middle.post());

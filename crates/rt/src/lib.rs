@@ -50,4 +50,6 @@ pub mod wakeup;
 mod word;
 
 pub use block::{Block, BlockSeries, Class, Sample};
-pub use recorder::{Config, ConfigError, Distribution, Phase, Reader, Recorder, Slots, Snapshot, Spin};
+pub use recorder::{
+    Config, ConfigError, Distribution, Reader, Recorder, RecorderPhase, SlotCounts, Snapshot, SpinCounts,
+};

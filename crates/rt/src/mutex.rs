@@ -1,7 +1,7 @@
 //! What mutex calls cost when nobody else wants the mutex: each call timed by itself, or many together.
 
 use crate::rounds::{
-    self, Channel, Monotonic, Outcome, Pass, Passed, Refusal, Round, Taken, Task, Time, mean_ps, span,
+    self, Channel, Course, Monotonic, Pass, Passed, Refusal, Round, Rounds, Taken, Time, mean_ps, span,
 };
 use core::sync::atomic::AtomicBool;
 use latido_sys::{
@@ -16,9 +16,9 @@ pub const QUANTITIES: usize = 4;
 const REHEARSED: u64 = (rounds::MANY as u64).saturating_mul(2);
 
 /// Something to lock: a mutex, or a row of them.
-pub trait Lock {
+pub trait Lockable {
     /// Proof that it is locked.
-    type Held<'a>
+    type Proof<'a>
     where
         Self: 'a;
 
@@ -26,38 +26,38 @@ pub trait Lock {
     ///
     /// # Errors
     /// What the C library answers.
-    fn lock(&self) -> Result<Self::Held<'_>, Errno>;
+    fn lock(&self) -> Result<Self::Proof<'_>, Errno>;
 
     /// Locks it unless it is locked.
     ///
     /// # Errors
     /// What the C library answers.
-    fn try_lock(&self) -> Result<Self::Held<'_>, Errno>;
+    fn try_lock(&self) -> Result<Self::Proof<'_>, Errno>;
 
     /// Unlocks it.
     ///
     /// # Errors
     /// What the C library answers.
-    fn unlock(held: Self::Held<'_>) -> Result<(), Errno>;
+    fn unlock(held: Self::Proof<'_>) -> Result<(), Errno>;
 }
 
 macro_rules! of_the_c_library {
     ($($lock:ty, $held:ident);*) => {$(
-        impl Lock for $lock {
-            type Held<'a> = mutex::$held<'a>;
+        impl Lockable for $lock {
+            type Proof<'a> = mutex::$held<'a>;
 
             #[inline(always)]
-            fn lock(&self) -> Result<Self::Held<'_>, Errno> {
+            fn lock(&self) -> Result<Self::Proof<'_>, Errno> {
                 <$lock>::lock(self)
             }
 
             #[inline(always)]
-            fn try_lock(&self) -> Result<Self::Held<'_>, Errno> {
+            fn try_lock(&self) -> Result<Self::Proof<'_>, Errno> {
                 <$lock>::try_lock(self)
             }
 
             #[inline(always)]
-            fn unlock(held: Self::Held<'_>) -> Result<(), Errno> {
+            fn unlock(held: Self::Proof<'_>) -> Result<(), Errno> {
                 held.unlock()
             }
         }
@@ -68,7 +68,7 @@ of_the_c_library!(mutex::Mutex, Held; Mutexes, AllHeld);
 
 /// The readings around lock, unlock, trylock and unlock.
 #[inline(always)]
-fn readings<L: Lock>(time: &impl Time, lock: &L) -> Result<[u64; 5], Refusal> {
+fn readings<L: Lockable>(time: &impl Time, lock: &L) -> Result<[u64; 5], Refusal> {
     let refused = |call| move |error| Refusal { call, error };
     let t0 = time.now();
     let held = lock.lock().map_err(refused("pthread_mutex_lock"))?;
@@ -81,16 +81,16 @@ fn readings<L: Lock>(time: &impl Time, lock: &L) -> Result<[u64; 5], Refusal> {
     Ok([t0, t1, t2, t3, time.now()])
 }
 
-/// Each call between two readings of the clock; samples in ns, the clock's own cost included.
+/// Calls call between two readings of the clock; samples in ns, the clock's own cost included.
 #[derive(Debug)]
-pub struct Each<L = mutex::Mutex, T = Monotonic> {
+pub struct Calls<L = mutex::Mutex, T = Monotonic> {
     /// The mutex.
     pub mutex: L,
     /// The clock.
     pub time: T,
 }
 
-impl<L: Lock, T: Time> Round<QUANTITIES> for Each<L, T> {
+impl<L: Lockable, T: Time> Round<QUANTITIES> for Calls<L, T> {
     #[inline(always)]
     fn round(&mut self) -> Result<Option<Taken<QUANTITIES>>, Refusal> {
         let [t0, t1, t2, t3, t4] = readings(&self.time, &self.mutex)?;
@@ -102,8 +102,8 @@ impl<L: Lock, T: Time> Round<QUANTITIES> for Each<L, T> {
 
 /// Many calls between two readings of the clock; samples are means in ps, net of the clock.
 #[derive(Debug)]
-pub struct Batch<A = Mutexes, L = mutex::Mutex, T = Monotonic> {
-    /// Each of these is called once: all locked, all unlocked, all tried, all unlocked.
+pub struct CallBatch<A = Mutexes, L = mutex::Mutex, T = Monotonic> {
+    /// Calls of these is called once: all locked, all unlocked, all tried, all unlocked.
     pub all: A,
     /// This one is locked and unlocked as many times.
     pub one: L,
@@ -115,7 +115,7 @@ pub struct Batch<A = Mutexes, L = mutex::Mutex, T = Monotonic> {
     pub time: T,
 }
 
-impl<A: Lock, L: Lock, T: Time> Round<QUANTITIES> for Batch<A, L, T> {
+impl<A: Lockable, L: Lockable, T: Time> Round<QUANTITIES> for CallBatch<A, L, T> {
     #[inline(always)]
     fn round(&mut self) -> Result<Option<Taken<QUANTITIES>>, Refusal> {
         let [t0, t1, t2, t3, t4] = readings(&self.time, &self.all)?;
@@ -131,37 +131,47 @@ impl<A: Lock, L: Lock, T: Time> Round<QUANTITIES> for Batch<A, L, T> {
 }
 
 /// Runs the loop over the kinds, one channel each, call by call, until its end.
-pub fn run_each(kinds: &mut [Each], task: &Task, stop: &AtomicBool, channels: &mut [Channel<QUANTITIES>]) -> Outcome {
-    rounds::drive(task, channels, &Monotonic, |pass, channels| each(kinds, channels, pass, stop))
+pub fn run_each(
+    kinds: &mut [Calls],
+    course: &Course,
+    stop: &AtomicBool,
+    channels: &mut [Channel<QUANTITIES>],
+) -> Rounds {
+    rounds::drive(course, channels, &Monotonic, |pass, channels| each(kinds, channels, pass, stop))
 }
 
 /// Runs the loop over the kinds, one channel each, many calls together, until its end.
-pub fn run_batch(kinds: &mut [Batch], task: &Task, stop: &AtomicBool, channels: &mut [Channel<QUANTITIES>]) -> Outcome {
-    rounds::drive(task, channels, &Monotonic, |pass, channels| batch(kinds, channels, pass, stop))
+pub fn run_batch(
+    kinds: &mut [CallBatch],
+    course: &Course,
+    stop: &AtomicBool,
+    channels: &mut [Channel<QUANTITIES>],
+) -> Rounds {
+    rounds::drive(course, channels, &Monotonic, |pass, channels| batch(kinds, channels, pass, stop))
 }
 
 /// Runs every cold path of [`run_each`] once, then forgets what was recorded.
 ///
 /// The C library remembers the policy that the thread has when it first locks a ceiling: the thread must have the one
 /// that it will run with.
-pub fn rehearse_each(kinds: &mut [Each], channels: &mut [Channel<QUANTITIES>]) {
+pub fn rehearse_each(kinds: &mut [Calls], channels: &mut [Channel<QUANTITIES>]) {
     let stop = AtomicBool::new(false);
     rounds::rehearse(channels, REHEARSED, &Monotonic, |pass, channels| each(kinds, channels, pass, &stop));
 }
 
 /// Runs every cold path of [`run_batch`] once, as [`rehearse_each`].
-pub fn rehearse_batch(kinds: &mut [Batch], channels: &mut [Channel<QUANTITIES>]) {
+pub fn rehearse_batch(kinds: &mut [CallBatch], channels: &mut [Channel<QUANTITIES>]) {
     let stop = AtomicBool::new(false);
     rounds::rehearse(channels, 4, &Monotonic, |pass, channels| batch(kinds, channels, pass, &stop));
 }
 
 #[inline(never)]
-fn each(kinds: &mut [Each], channels: &mut [Channel<QUANTITIES>], pass: &Pass, stop: &AtomicBool) -> Passed {
+fn each(kinds: &mut [Calls], channels: &mut [Channel<QUANTITIES>], pass: &Pass, stop: &AtomicBool) -> Passed {
     rounds::sweep(kinds, channels, pass, stop)
 }
 
 #[inline(never)]
-fn batch(kinds: &mut [Batch], channels: &mut [Channel<QUANTITIES>], pass: &Pass, stop: &AtomicBool) -> Passed {
+fn batch(kinds: &mut [CallBatch], channels: &mut [Channel<QUANTITIES>], pass: &Pass, stop: &AtomicBool) -> Passed {
     rounds::sweep(kinds, channels, pass, stop)
 }
 

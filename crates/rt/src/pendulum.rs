@@ -7,7 +7,7 @@
 
 use crate::{
     recorder::Recorder,
-    wakeup::{Outcome, Pass, Passed, Schedule, Step, drive, sweep},
+    wakeup::{PeriodicTask, Schedule, Stretch, Wakeups, Walked, drive, sweep},
 };
 use core::sync::atomic::AtomicBool;
 use latido_sys::clock::Clock;
@@ -105,7 +105,7 @@ struct Balance<'a> {
     angles: &'a mut Recorder,
 }
 
-impl Step for Balance<'_> {
+impl PeriodicTask for Balance<'_> {
     #[inline(always)]
     fn step(&mut self, now: u64) {
         let passed = now.saturating_sub(self.before);
@@ -126,7 +126,7 @@ pub fn run(
     stop: &AtomicBool,
     lateness: &mut Recorder,
     angles: &mut Recorder,
-) -> Outcome {
+) -> Wakeups {
     let clock = Clock::Monotonic;
     let outcome = drive(
         schedule,
@@ -161,7 +161,7 @@ pub fn rehearse(lateness: &mut Recorder, angles: &mut Recorder) {
 
 /// The loop.
 #[inline(never)]
-fn monotonic(pass: &Pass, stop: &AtomicBool, lateness: &mut Recorder, balance: &mut Balance<'_>) -> Passed {
+fn monotonic(pass: &Stretch, stop: &AtomicBool, lateness: &mut Recorder, balance: &mut Balance<'_>) -> Walked {
     sweep(&Clock::Monotonic, pass, stop, lateness, None, balance)
 }
 

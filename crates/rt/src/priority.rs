@@ -3,8 +3,9 @@
 //! Every call changes the level. Call by call the two take turns in going first, so that each of them lowers as often
 //! as it raises.
 
-use crate::rounds::{
-    self, Channel, Monotonic, Outcome, Pass, Passed, Refusal, Round, Taken, Task, Time, mean_ps, span,
+use crate::{
+    end::End,
+    rounds::{self, Channel, Course, Monotonic, Pass, Passed, Refusal, Round, Rounds, Taken, Time, mean_ps, span},
 };
 use core::sync::atomic::AtomicBool;
 use latido_sys::{
@@ -29,14 +30,14 @@ pub trait Levels {
 
 /// The calling thread under a policy.
 #[derive(Debug)]
-pub struct Thread {
+pub struct OwnThread {
     /// Itself.
     pub own: Own,
     /// Its policy.
     pub policy: Realtime,
 }
 
-impl Levels for Thread {
+impl Levels for OwnThread {
     #[inline(always)]
     fn set_param(&self, prio: u8) -> Result<(), Errno> {
         self.own.set_param(self.policy, prio)
@@ -50,7 +51,7 @@ impl Levels for Thread {
 
 /// A thread that goes from one level to the other and back.
 #[derive(Debug)]
-pub struct Alternating<L = Thread> {
+pub struct Alternating<L = OwnThread> {
     thread: L,
     levels: [u8; 2],
     /// Which of them is next.
@@ -94,16 +95,16 @@ impl<L: Levels> Alternating<L> {
     }
 }
 
-/// Each call between two readings of the clock; samples in ns: setschedparam, setschedprio, empty.
+/// Changes call between two readings of the clock; samples in ns: setschedparam, setschedprio, empty.
 #[derive(Debug)]
-pub struct Each<L = Thread, T = Monotonic> {
+pub struct Changes<L = OwnThread, T = Monotonic> {
     thread: Alternating<L>,
     time: T,
     /// Whether pthread_setschedprio goes first.
     turned: bool,
 }
 
-impl<L: Levels, T: Time> Round<3> for Each<L, T> {
+impl<L: Levels, T: Time> Round<3> for Changes<L, T> {
     #[inline(always)]
     fn round(&mut self) -> Result<Option<Taken<3>>, Refusal> {
         let turned = self.turned;
@@ -131,14 +132,14 @@ impl<L: Levels, T: Time> Round<3> for Each<L, T> {
 
 /// Many calls between two readings of the clock; samples are means in ps, net of the clock.
 #[derive(Debug)]
-pub struct Batch<L = Thread, T = Monotonic> {
+pub struct ChangeBatch<L = OwnThread, T = Monotonic> {
     thread: Alternating<L>,
     time: T,
     count: u64,
     cost_ps: u64,
 }
 
-impl<L: Levels, T: Time> Round<2> for Batch<L, T> {
+impl<L: Levels, T: Time> Round<2> for ChangeBatch<L, T> {
     #[inline(always)]
     fn round(&mut self) -> Result<Option<Taken<2>>, Refusal> {
         let t0 = self.time.now();
@@ -155,13 +156,13 @@ impl<L: Levels, T: Time> Round<2> for Batch<L, T> {
     }
 }
 
-impl Each {
+impl Changes {
     /// Of the calling thread.
     pub fn new(thread: Alternating) -> Self {
         Self { thread, time: Monotonic, turned: false }
     }
 
-    /// Runs every cold path of [`Each::run`] once, then forgets what was recorded. Afterwards the thread has the policy
+    /// Runs every cold path of [`Changes::run`] once, then forgets what was recorded. Afterwards the thread has the policy
     /// of the measurement, if it may.
     pub fn rehearse(&mut self, channel: &mut Channel<3>) {
         let stop = AtomicBool::new(false);
@@ -171,21 +172,21 @@ impl Each {
     }
 
     /// Runs the loop until its end, and goes back to its own level.
-    pub fn run(&mut self, task: &Task, stop: &AtomicBool, channel: &mut Channel<3>) -> Outcome {
-        let outcome = rounds::drive(task, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
+    pub fn run(&mut self, course: &Course, stop: &AtomicBool, channel: &mut Channel<3>) -> Rounds {
+        let outcome = rounds::drive(course, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
             each(core::slice::from_mut(self), channels, pass, stop)
         });
         restored(outcome, self.thread.restore())
     }
 }
 
-impl Batch {
+impl ChangeBatch {
     /// Of the calling thread: `count` calls between two readings, one of which costs so much.
     pub fn new(thread: Alternating, count: u64, cost_ps: u64) -> Self {
         Self { thread, time: Monotonic, count, cost_ps }
     }
 
-    /// As [`Each::rehearse`].
+    /// As [`Changes::rehearse`].
     pub fn rehearse(&mut self, channel: &mut Channel<2>) {
         let stop = AtomicBool::new(false);
         rounds::rehearse(core::slice::from_mut(channel), 2, &Monotonic, |pass, channels| {
@@ -193,9 +194,9 @@ impl Batch {
         });
     }
 
-    /// As [`Each::run`].
-    pub fn run(&mut self, task: &Task, stop: &AtomicBool, channel: &mut Channel<2>) -> Outcome {
-        let outcome = rounds::drive(task, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
+    /// As [`Changes::run`].
+    pub fn run(&mut self, course: &Course, stop: &AtomicBool, channel: &mut Channel<2>) -> Rounds {
+        let outcome = rounds::drive(course, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
             batch(core::slice::from_mut(self), channels, pass, stop)
         });
         restored(outcome, self.thread.restore())
@@ -203,23 +204,23 @@ impl Batch {
 }
 
 /// A thread that cannot go back to its level has not done what was asked.
-fn restored(outcome: Outcome, result: Result<(), Errno>) -> Outcome {
+fn restored(outcome: Rounds, result: Result<(), Errno>) -> Rounds {
     match (outcome.end, result) {
-        (rounds::End::Failed(_), _) | (_, Ok(())) => outcome,
+        (End::Failed(_), _) | (_, Ok(())) => outcome,
         (_, Err(error)) => {
             let refusal = Refusal { call: "pthread_setschedparam back to its own priority", error };
-            Outcome { end: rounds::End::Failed(refusal), ..outcome }
+            Rounds { end: End::Failed(refusal), ..outcome }
         }
     }
 }
 
 #[inline(never)]
-fn each(kinds: &mut [Each], channels: &mut [Channel<3>], pass: &Pass, stop: &AtomicBool) -> Passed {
+fn each(kinds: &mut [Changes], channels: &mut [Channel<3>], pass: &Pass, stop: &AtomicBool) -> Passed {
     rounds::sweep(kinds, channels, pass, stop)
 }
 
 #[inline(never)]
-fn batch(kinds: &mut [Batch], channels: &mut [Channel<2>], pass: &Pass, stop: &AtomicBool) -> Passed {
+fn batch(kinds: &mut [ChangeBatch], channels: &mut [Channel<2>], pass: &Pass, stop: &AtomicBool) -> Passed {
     rounds::sweep(kinds, channels, pass, stop)
 }
 

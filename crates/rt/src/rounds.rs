@@ -4,7 +4,10 @@
 //! and are recorded together, so that recording never stands between two readings of a round, and the caches belong to
 //! the calls. Several kinds (of mutexes, of sleeping) take their turns round by round.
 
-use crate::recorder::{Phase, Recorder};
+use crate::{
+    end::End,
+    recorder::{Recorder, RecorderPhase},
+};
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use latido_sys::{Errno, clock::Clock};
@@ -28,7 +31,7 @@ impl Time for Monotonic {
 
 /// What the loop is to do.
 #[derive(Clone, Copy, Debug)]
-pub struct Task {
+pub struct Course {
     /// Rounds of each kind; `u64::MAX` for no such end.
     pub rounds: u64,
     /// How long to go on, in ns; `u64::MAX` for no such end. The rounds under way are finished.
@@ -52,15 +55,12 @@ impl core::fmt::Display for Refusal {
     }
 }
 
-/// Why the loop ended; it fails when a call does.
-pub type End = crate::end::End<Refusal>;
-
 /// How the loop went.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome {
-    /// Why it ended.
-    pub end: End,
-    /// Rounds that every kind has made.
+pub struct Rounds<F = Refusal> {
+    /// Why it ended; it fails when a call does.
+    pub end: End<F>,
+    /// Rounds counted, of every kind.
     pub rounds: u64,
     /// The clock when counting began, in ns: the origin of all times recorded.
     pub first_ns: u64,
@@ -141,17 +141,17 @@ impl<const Q: usize> Channel<Q> {
 /// One uninterrupted stretch of rounds.
 #[derive(Clone, Copy)]
 pub(crate) struct Pass {
-    rounds: u64,
+    pub rounds: u64,
     /// The reading of the clock from which on no round begins.
-    until: u64,
+    pub until: u64,
     /// Whether a sample above `stop_on` ends it.
-    heed_sample: bool,
+    pub heed_sample: bool,
 }
 
 /// How a stretch went.
-pub(crate) struct Passed {
-    end: End,
-    rounds: u64,
+pub(crate) struct Passed<F = Refusal> {
+    pub end: End<F>,
+    pub rounds: u64,
 }
 
 /// The loop: chunks of rounds, each kind in its turn, then recording.
@@ -217,14 +217,14 @@ pub(crate) fn sweep<const Q: usize>(
 
 /// Warm-up, a fresh start, and the rounds that count.
 pub(crate) fn drive<const Q: usize>(
-    task: &Task,
+    course: &Course,
     channels: &mut [Channel<Q>],
     time: &impl Time,
     mut run: impl FnMut(&Pass, &mut [Channel<Q>]) -> Passed,
-) -> Outcome {
-    enter(channels, Phase::WarmUp);
-    let rounds = if task.warmup_ns > 0 { u64::MAX } else { 0 };
-    let warmup = Pass { rounds, until: time.now().saturating_add(task.warmup_ns), heed_sample: false };
+) -> Rounds {
+    enter(channels, RecorderPhase::WarmUp);
+    let rounds = if course.warmup_ns > 0 { u64::MAX } else { 0 };
+    let warmup = Pass { rounds, until: time.now().saturating_add(course.warmup_ns), heed_sample: false };
     let mut passed = run(&warmup, channels);
     for recorder in recorders(channels) {
         recorder.reset();
@@ -232,20 +232,20 @@ pub(crate) fn drive<const Q: usize>(
     let first_ns = time.now();
     for recorder in recorders(channels) {
         recorder.start_at(first_ns);
-        recorder.enter(Phase::Counting);
+        recorder.enter(RecorderPhase::Counting);
     }
     if passed.end == End::Complete {
-        let until = first_ns.saturating_add(task.duration_ns);
-        passed = run(&Pass { rounds: task.rounds, until, heed_sample: true }, channels);
+        let until = first_ns.saturating_add(course.duration_ns);
+        passed = run(&Pass { rounds: course.rounds, until, heed_sample: true }, channels);
     } else {
         passed.rounds = 0;
     }
     let ended_ns = time.now();
     for recorder in recorders(channels) {
         recorder.finish(ended_ns);
-        recorder.enter(Phase::Ended);
+        recorder.enter(RecorderPhase::Ended);
     }
-    Outcome { end: passed.end, rounds: passed.rounds, first_ns, ended_ns }
+    Rounds { end: passed.end, rounds: passed.rounds, first_ns, ended_ns }
 }
 
 /// Runs every cold path of the recorders and so many rounds of the loop, then forgets what was recorded.
@@ -275,7 +275,7 @@ fn recorders<const Q: usize>(channels: &mut [Channel<Q>]) -> impl Iterator<Item 
     channels.iter_mut().flat_map(|channel| channel.recorders.iter_mut())
 }
 
-fn enter<const Q: usize>(channels: &mut [Channel<Q>], phase: Phase) {
+fn enter<const Q: usize>(channels: &mut [Channel<Q>], phase: RecorderPhase) {
     for recorder in recorders(channels) {
         recorder.enter(phase);
     }

@@ -1,12 +1,12 @@
 //! How long a sleep of a given length is: clock_nanosleep for a time, and until a time.
 
-use crate::rounds::{self, Channel, Monotonic, Outcome, Pass, Passed, Refusal, Round, Taken, Task, Time, span};
+use crate::rounds::{self, Channel, Course, Monotonic, Pass, Passed, Refusal, Round, Rounds, Taken, Time, span};
 use core::sync::atomic::AtomicBool;
 use latido_sys::{Errno, clock::Clock};
 
 /// How to say how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum SleepMode {
     /// For so long from now on: the kernel adds it to the time at which the call reaches it.
     Relative,
     /// Until a time, which the thread adds up before it calls.
@@ -46,7 +46,7 @@ pub struct Sleeps<S = Monotonic> {
     /// The clock.
     pub sleeper: S,
     /// How.
-    pub mode: Mode,
+    pub mode: SleepMode,
     /// How long, in ns.
     pub length_ns: u64,
 }
@@ -56,8 +56,8 @@ impl<S: Sleeper> Round<2> for Sleeps<S> {
     fn round(&mut self) -> Result<Option<Taken<2>>, Refusal> {
         let t0 = self.sleeper.now();
         let slept = match self.mode {
-            Mode::Relative => self.sleeper.sleep_for(self.length_ns),
-            Mode::Absolute => self.sleeper.sleep_until(t0.wrapping_add(self.length_ns)),
+            SleepMode::Relative => self.sleeper.sleep_for(self.length_ns),
+            SleepMode::Absolute => self.sleeper.sleep_until(t0.wrapping_add(self.length_ns)),
         };
         let t1 = self.sleeper.now();
         match slept {
@@ -74,14 +74,15 @@ impl<S: Sleeper> Round<2> for Sleeps<S> {
 
 /// Runs the loop over the modes, one channel each, until its end. A sleep that a signal interrupts gives no sample and
 /// is counted ([`rounds::LEFT_OUT`]); then the stop flag is looked at.
-pub fn run(modes: &mut [Sleeps], task: &Task, stop: &AtomicBool, channels: &mut [Channel<2>]) -> Outcome {
-    rounds::drive(task, channels, &Monotonic, |pass, channels| sleeping(modes, channels, pass, stop))
+pub fn run(modes: &mut [Sleeps], course: &Course, stop: &AtomicBool, channels: &mut [Channel<2>]) -> Rounds {
+    rounds::drive(course, channels, &Monotonic, |pass, channels| sleeping(modes, channels, pass, stop))
 }
 
 /// Runs every cold path once (some ms), then forgets what was recorded.
 pub fn rehearse(channels: &mut [Channel<2>]) {
     let stop = AtomicBool::new(false);
-    let mut short = [Mode::Relative, Mode::Absolute].map(|mode| Sleeps { sleeper: Monotonic, mode, length_ns: 20_000 });
+    let mut short =
+        [SleepMode::Relative, SleepMode::Absolute].map(|mode| Sleeps { sleeper: Monotonic, mode, length_ns: 20_000 });
     rounds::rehearse(channels, 20, &Monotonic, |pass, channels| sleeping(&mut short, channels, pass, &stop));
 }
 

@@ -8,8 +8,9 @@
 mod machine;
 
 use crate::{
-    recorder::{Phase, Recorder},
-    rounds::Task,
+    end::End,
+    recorder::{Recorder, RecorderPhase},
+    rounds::{Course, Pass, Passed, Rounds},
 };
 use core::sync::atomic::{
     AtomicBool,
@@ -20,7 +21,7 @@ use latido_sys::{
     clock::Clock::Monotonic,
     handoff::{Handoff, Way, Words},
 };
-use machine::{Machine, Real};
+use machine::{HandoffCalls, Real};
 
 /// Where the recorder counts rounds whose waiting task had not slept.
 pub const NOT_SLEPT: usize = 0;
@@ -41,30 +42,14 @@ pub struct Pace {
     pub interval_ns: u64,
 }
 
-/// Why a loop ended. The posting task is through when the waiting one has ended; either fails when the kernel refuses
-/// to wait, to post or to sleep.
-pub type End = crate::end::End<Errno>;
-
-/// How the waiting task's loop went.
-#[derive(Clone, Copy, Debug)]
-pub struct Outcome {
-    /// Why it ended.
-    pub end: End,
-    /// When it began to count, on CLOCK_MONOTONIC in ns: the origin of all times recorded.
-    pub first_ns: u64,
-    /// When it ended.
-    pub ended_ns: u64,
-    /// Rounds counted: samples, rounds not slept in and rounds interrupted together.
-    pub rounds: u64,
-}
-
 /// The waiting task: waits and records until its end, which it tells the posting one.
 ///
-/// The stop flag is looked at before each wait and after each interruption by a signal.
-pub fn wait(handoff: &Handoff, task: &Task, stop: &AtomicBool, recorder: &mut Recorder) -> Outcome {
+/// The stop flag is looked at before each wait and after each interruption by a signal. Rounds counted are samples,
+/// rounds not slept in and rounds interrupted together.
+pub fn wait(handoff: &Handoff, course: &Course, stop: &AtomicBool, recorder: &mut Recorder) -> Rounds<Errno> {
     drive(
         handoff.words(),
-        task,
+        course,
         recorder,
         || Monotonic.now(),
         |pass, recorder| wait_by_way(handoff, pass, stop, recorder),
@@ -72,7 +57,8 @@ pub fn wait(handoff: &Handoff, task: &Task, stop: &AtomicBool, recorder: &mut Re
 }
 
 /// The posting task: posts each round that is announced, until the waiting task has ended or the stop flag is set.
-pub fn post(handoff: &Handoff, pace: Pace, stop: &AtomicBool) -> End {
+/// Either fails when the kernel refuses to wait, to post or to sleep.
+pub fn post(handoff: &Handoff, pace: Pace, stop: &AtomicBool) -> End<Errno> {
     post_by_way(handoff, pace, u64::MAX, stop)
 }
 
@@ -101,54 +87,38 @@ pub fn rehearse_post(scratch: &Handoff) {
     }
 }
 
-/// One uninterrupted stretch of rounds.
-#[derive(Clone, Copy)]
-struct Pass {
-    rounds: u64,
-    /// The clock at which it ends.
-    until: u64,
-    /// Whether a sample above `stop_on` ends it.
-    heed_sample: bool,
-}
-
-/// How a stretch went.
-struct Passed {
-    end: End,
-    rounds: u64,
-}
-
 /// Warm-up, a fresh start, and the rounds that count.
 fn drive(
     words: &Words,
-    task: &Task,
+    course: &Course,
     recorder: &mut Recorder,
     now: impl Fn() -> u64,
-    mut run: impl FnMut(&Pass, &mut Recorder) -> Passed,
-) -> Outcome {
-    recorder.enter(Phase::WarmUp);
+    mut run: impl FnMut(&Pass, &mut Recorder) -> Passed<Errno>,
+) -> Rounds<Errno> {
+    recorder.enter(RecorderPhase::WarmUp);
     let mut passed = Passed { end: End::Complete, rounds: 0 };
-    if task.warmup_ns > 0 {
-        let until = now().saturating_add(task.warmup_ns);
+    if course.warmup_ns > 0 {
+        let until = now().saturating_add(course.warmup_ns);
         passed = run(&Pass { rounds: u64::MAX, until, heed_sample: false }, recorder);
         recorder.reset();
     }
     let first_ns = now();
     recorder.start_at(first_ns);
-    recorder.enter(Phase::Counting);
+    recorder.enter(RecorderPhase::Counting);
     if passed.end == End::Complete {
-        let until = first_ns.saturating_add(task.duration_ns);
-        passed = run(&Pass { rounds: task.rounds, until, heed_sample: true }, recorder);
+        let until = first_ns.saturating_add(course.duration_ns);
+        passed = run(&Pass { rounds: course.rounds, until, heed_sample: true }, recorder);
     } else {
         passed.rounds = 0;
     }
     words.ended.0.store(1, Release);
     let ended_ns = now();
     recorder.finish(ended_ns);
-    recorder.enter(Phase::Ended);
-    Outcome { end: passed.end, first_ns, ended_ns, rounds: passed.rounds }
+    recorder.enter(RecorderPhase::Ended);
+    Rounds { end: passed.end, first_ns, ended_ns, rounds: passed.rounds }
 }
 
-fn wait_by_way(handoff: &Handoff, pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder) -> Passed {
+fn wait_by_way(handoff: &Handoff, pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder) -> Passed<Errno> {
     match handoff.way() {
         Way::Semaphore => wait_semaphore(handoff, pass, stop, recorder),
         Way::Futex => wait_futex(handoff, pass, stop, recorder),
@@ -156,7 +126,7 @@ fn wait_by_way(handoff: &Handoff, pass: &Pass, stop: &AtomicBool, recorder: &mut
     }
 }
 
-fn post_by_way(handoff: &Handoff, pace: Pace, rounds: u64, stop: &AtomicBool) -> End {
+fn post_by_way(handoff: &Handoff, pace: Pace, rounds: u64, stop: &AtomicBool) -> End<Errno> {
     match handoff.way() {
         Way::Semaphore => post_semaphore(handoff, pace, rounds, stop),
         Way::Futex => post_futex(handoff, pace, rounds, stop),
@@ -177,12 +147,12 @@ fn post_once(handoff: &Handoff) -> Result<(), Errno> {
 macro_rules! loops {
     ($($waiting:ident $posting:ident |$handoff:ident| $wait:expr, $post:expr;)*) => {$(
         #[inline(never)]
-        fn $waiting($handoff: &Handoff, pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder) -> Passed {
+        fn $waiting($handoff: &Handoff, pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder) -> Passed<Errno> {
             sweep(&Real { wait: || $wait, post: || Ok(()) }, $handoff.words(), pass, stop, recorder)
         }
 
         #[inline(never)]
-        fn $posting($handoff: &Handoff, pace: Pace, rounds: u64, stop: &AtomicBool) -> End {
+        fn $posting($handoff: &Handoff, pace: Pace, rounds: u64, stop: &AtomicBool) -> End<Errno> {
             serve(&Real { wait: || Ok(()), post: || $post }, $handoff.words(), pace, rounds, stop)
         }
     )*};
@@ -197,7 +167,13 @@ loops! {
 
 /// The waiting loop.
 #[inline(always)]
-fn sweep(machine: &impl Machine, words: &Words, pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder) -> Passed {
+fn sweep(
+    machine: &impl HandoffCalls,
+    words: &Words,
+    pass: &Pass,
+    stop: &AtomicBool,
+    recorder: &mut Recorder,
+) -> Passed<Errno> {
     let mut rounds = 0u64;
     let mut round = words.announced.0.load(Relaxed);
     let mut switches = machine.voluntary_switches();
@@ -245,7 +221,7 @@ fn sweep(machine: &impl Machine, words: &Words, pass: &Pass, stop: &AtomicBool, 
 /// there is reason for one.
 #[cold]
 #[inline(never)]
-fn wait_again(machine: &impl Machine, stop: &AtomicBool, error: Errno) -> Option<End> {
+fn wait_again(machine: &impl HandoffCalls, stop: &AtomicBool, error: Errno) -> Option<End<Errno>> {
     let mut error = error;
     loop {
         if error != Errno::EINTR {
@@ -263,7 +239,7 @@ fn wait_again(machine: &impl Machine, stop: &AtomicBool, error: Errno) -> Option
 
 /// The posting loop: so many rounds at most.
 #[inline(always)]
-fn serve(machine: &impl Machine, words: &Words, pace: Pace, rounds: u64, stop: &AtomicBool) -> End {
+fn serve(machine: &impl HandoffCalls, words: &Words, pace: Pace, rounds: u64, stop: &AtomicBool) -> End<Errno> {
     let (mut served, mut posted) = (0u64, 0u64);
     while served < rounds {
         if words.ended.0.load(Relaxed) != 0 {
@@ -301,7 +277,7 @@ fn serve(machine: &impl Machine, words: &Words, pace: Pace, rounds: u64, stop: &
 
 /// Sleeps for so many ns, or less when interrupted: then the loop looks at its stop flag.
 #[inline(always)]
-fn sleep(machine: &impl Machine, ns: u64) -> Result<(), Errno> {
+fn sleep(machine: &impl HandoffCalls, ns: u64) -> Result<(), Errno> {
     match machine.sleep_until(machine.now().saturating_add(ns)) {
         Err(error) if error != Errno::EINTR => Err(error),
         _ => Ok(()),

@@ -4,7 +4,10 @@
 //! is *met* when woken for within the deadline, *late* when woken for later, *missed* when it passed without being
 //! armed. The three add up to the slots elapsed, however the loop ends.
 
-use crate::recorder::{Phase, Recorder, Slots};
+use crate::{
+    end::End,
+    recorder::{Recorder, RecorderPhase, SlotCounts},
+};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use latido_sys::{Errno, clock::Clock, signal};
 
@@ -43,15 +46,15 @@ impl Timer for Clock {
 }
 
 /// What a periodic task does at each of its wake-ups.
-pub(crate) trait Step {
+pub(crate) trait PeriodicTask {
     /// Does it; `now` is the reading at which the thread ran.
     fn step(&mut self, now: u64);
 }
 
-/// Nothing: the wake-up alone is measured.
-struct Nothing;
+/// NoTask: the wake-up alone is measured.
+struct NoTask;
 
-impl Step for Nothing {
+impl PeriodicTask for NoTask {
     #[inline(always)]
     fn step(&mut self, _now: u64) {}
 }
@@ -66,28 +69,25 @@ pub struct Schedule {
     pub period_ns: u64,
     /// A wake-up later than this after its slot counts as late, in ns; usually T.
     pub deadline_ns: u64,
-    /// Slots to pass before counting.
+    /// SlotCounts to pass before counting.
     pub warmup: u64,
-    /// Slots to count; `u64::MAX` means until stopped.
+    /// SlotCounts to count; `u64::MAX` means until stopped.
     pub slots: u64,
 }
 
-/// Why the loop ended; it fails when the kernel refuses to sleep.
-pub type End = crate::end::End<Errno>;
-
 /// How the loop went.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome {
-    /// Why it ended.
-    pub end: End,
+pub struct Wakeups {
+    /// Why it ended; it fails when the kernel refuses to sleep.
+    pub end: End<Errno>,
     /// s_0, the first slot counted, on the loop's clock, in ns: the origin of all times recorded.
     pub first_slot_ns: u64,
     /// The clock when it ended, in ns.
     pub ended_ns: u64,
-    /// Slots that elapsed, counted along the schedule.
+    /// SlotCounts that elapsed, counted along the schedule.
     pub elapsed: u64,
     /// What became of them, counted along the samples: the sum is `elapsed`.
-    pub slots: Slots,
+    pub slots: SlotCounts,
 }
 
 /// Runs the loop on one of the kernel's clocks until its end.
@@ -101,7 +101,7 @@ pub fn run(
     stop: &AtomicBool,
     recorder: &mut Recorder,
     overrun: Option<&mut Recorder>,
-) -> Outcome {
+) -> Wakeups {
     drive(
         schedule,
         recorder,
@@ -121,11 +121,11 @@ pub fn rehearse(clock: Clock, recorder: &mut Recorder, mut overrun: Option<&mut 
     }
     // The first slots are long past: late, with others missed, and the samples are enormous; then come ordinary ones.
     let now = clock.now();
-    let base = Pass { first: 0, period: now / 4, deadline: 0, slots: 4, overruns: 0, heed_sample: false };
+    let base = Stretch { first: 0, period: now / 4, deadline: 0, slots: 4, overruns: 0, heed_sample: false };
     for pass in [
         base,
-        Pass { first: now.saturating_sub(10_000), period: 1_000, slots: 40, overruns: u64::MAX, ..base },
-        Pass { first: now, period: 20_000, deadline: 20_000, slots: 20, ..base },
+        Stretch { first: now.saturating_sub(10_000), period: 1_000, slots: 40, overruns: u64::MAX, ..base },
+        Stretch { first: now, period: 20_000, deadline: 20_000, slots: 20, ..base },
     ] {
         on_clock(clock, &pass, &stop, recorder, overrun.as_deref_mut());
     }
@@ -137,7 +137,7 @@ pub fn rehearse(clock: Clock, recorder: &mut Recorder, mut overrun: Option<&mut 
 
 /// One uninterrupted stretch of slots.
 #[derive(Clone, Copy)]
-pub(crate) struct Pass {
+pub(crate) struct Stretch {
     /// The first slot.
     first: u64,
     period: u64,
@@ -149,7 +149,7 @@ pub(crate) struct Pass {
     heed_sample: bool,
 }
 
-impl Pass {
+impl Stretch {
     /// Its first slot.
     pub(crate) fn first(&self) -> u64 {
         self.first
@@ -157,8 +157,8 @@ impl Pass {
 }
 
 /// How a stretch went.
-pub(crate) struct Passed {
-    end: End,
+pub(crate) struct Walked {
+    end: End<Errno>,
     elapsed: u64,
     overruns: u64,
 }
@@ -169,10 +169,10 @@ pub(crate) fn drive(
     recorder: &mut Recorder,
     mut overrun: Option<&mut Recorder>,
     now: impl Fn() -> u64,
-    mut run: impl FnMut(&Pass, &mut Recorder, Option<&mut Recorder>) -> Passed,
-) -> Outcome {
+    mut run: impl FnMut(&Stretch, &mut Recorder, Option<&mut Recorder>) -> Walked,
+) -> Wakeups {
     let period = schedule.period_ns.max(1);
-    let warmup = Pass {
+    let warmup = Stretch {
         first: next_slot(schedule.start_ns, period, now()),
         period,
         deadline: schedule.deadline_ns,
@@ -180,7 +180,7 @@ pub(crate) fn drive(
         overruns: 0,
         heed_sample: false,
     };
-    recorder.enter(Phase::WarmUp);
+    recorder.enter(RecorderPhase::WarmUp);
     let mut passed = run(&warmup, recorder, overrun.as_deref_mut());
     for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
         recorder.reset();
@@ -191,8 +191,8 @@ pub(crate) fn drive(
     for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
         recorder.start_at(first);
     }
-    recorder.enter(Phase::Counting);
-    let counted = Pass { first, slots: schedule.slots, overruns: passed.overruns, heed_sample: true, ..warmup };
+    recorder.enter(RecorderPhase::Counting);
+    let counted = Stretch { first, slots: schedule.slots, overruns: passed.overruns, heed_sample: true, ..warmup };
     if passed.end == End::Complete {
         passed = run(&counted, recorder, overrun.as_deref_mut());
     } else {
@@ -201,9 +201,9 @@ pub(crate) fn drive(
     let ended_ns = now();
     for recorder in [Some(&mut *recorder), overrun].into_iter().flatten() {
         recorder.finish(ended_ns);
-        recorder.enter(Phase::Ended);
+        recorder.enter(RecorderPhase::Ended);
     }
-    Outcome { end: passed.end, first_slot_ns: first, ended_ns, elapsed: passed.elapsed, slots: recorder.slots() }
+    Wakeups { end: passed.end, first_slot_ns: first, ended_ns, elapsed: passed.elapsed, slots: recorder.slots() }
 }
 
 /// The first slot of the grid that is at or after `start` and after `now`.
@@ -216,11 +216,11 @@ fn next_slot(start: u64, period: u64, now: u64) -> u64 {
 
 fn on_clock(
     clock: Clock,
-    pass: &Pass,
+    pass: &Stretch,
     stop: &AtomicBool,
     recorder: &mut Recorder,
     overrun: Option<&mut Recorder>,
-) -> Passed {
+) -> Walked {
     match clock {
         Clock::Monotonic => monotonic(pass, stop, recorder, overrun),
         Clock::Realtime => realtime(pass, stop, recorder, overrun),
@@ -233,8 +233,8 @@ fn on_clock(
 macro_rules! loops {
     ($($name:ident $clock:ident),*) => {$(
         #[inline(never)]
-        fn $name(pass: &Pass, stop: &AtomicBool, recorder: &mut Recorder, overrun: Option<&mut Recorder>) -> Passed {
-            sweep(&Clock::$clock, pass, stop, recorder, overrun, &mut Nothing)
+        fn $name(pass: &Stretch, stop: &AtomicBool, recorder: &mut Recorder, overrun: Option<&mut Recorder>) -> Walked {
+            sweep(&Clock::$clock, pass, stop, recorder, overrun, &mut NoTask)
         }
     )*};
 }
@@ -245,12 +245,12 @@ loops!(monotonic Monotonic, realtime Realtime, tai Tai, boottime Boottime);
 #[inline(always)]
 pub(crate) fn sweep(
     timer: &impl Timer,
-    pass: &Pass,
+    pass: &Stretch,
     stop: &AtomicBool,
     recorder: &mut Recorder,
     mut overrun: Option<&mut Recorder>,
-    task: &mut impl Step,
-) -> Passed {
+    task: &mut impl PeriodicTask,
+) -> Walked {
     let (mut elapsed, mut overruns) = (0u64, pass.overruns);
     let mut due = pass.first;
     // From this latency on a sample is late or has missed the next slot.
@@ -292,7 +292,7 @@ pub(crate) fn sweep(
             break End::Sample;
         }
     };
-    Passed { end, elapsed, overruns }
+    Walked { end, elapsed, overruns }
 }
 
 /// Records a sample that follows a budget overrun apart from the others.
@@ -311,7 +311,7 @@ fn set_apart(recorder: &mut Recorder, overrun: &mut Recorder, latency: i64, now:
 #[inline(never)]
 fn catch_up(
     timer: &impl Timer,
-    pass: &Pass,
+    pass: &Stretch,
     recorder: &mut Recorder,
     (latency, woken): (i64, u64),
     mut due: u64,

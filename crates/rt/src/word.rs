@@ -5,9 +5,9 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Written by one thread only, so that load and store need not be one operation.
 #[derive(Debug, Default)]
-pub(crate) struct Word(AtomicU64);
+pub(crate) struct WordCell(AtomicU64);
 
-impl Word {
+impl WordCell {
     #[inline(always)]
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
@@ -28,6 +28,6 @@ impl Word {
 }
 
 /// So many zero cells. They are resident only once written (see `Recorder::reset`).
-pub(crate) fn words(count: usize) -> Box<[Word]> {
-    (0..count).map(|_| Word::default()).collect()
+pub(crate) fn words(count: usize) -> Box<[WordCell]> {
+    (0..count).map(|_| WordCell::default()).collect()
 }

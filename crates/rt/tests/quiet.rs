@@ -1,11 +1,14 @@
 //! The measuring part of each loop allocates nothing and causes no page fault.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod counting;
 
 use counting::{cost, prepare};
 use latido_rt::{
-    Reader, Recorder, gap, inversion, mutex, pendulum, priority, recorder,
-    rounds::{Channel, End, MANY, Monotonic, Task},
+    Reader, Recorder,
+    end::End,
+    gap, inversion, mutex, pendulum, priority, recorder,
+    rounds::{Channel, Course, MANY, Monotonic},
     sleep, wakeup,
 };
 use latido_sys::{
@@ -75,12 +78,12 @@ fn the_busy_loop_is_quiet() {
     prepare();
     let (mut recorder, reader) = recorder::new(&config(Some(Scale::NS))).unwrap();
     let schedstat = SchedStatFile::open().ok();
-    gap::rehearse(gap::Source::Monotonic, &mut recorder, schedstat.as_ref());
+    gap::rehearse(gap::TickSource::Monotonic, &mut recorder, schedstat.as_ref());
     let duty = Some(gap::Duty { busy_ns: 3_000_000, period_ns: 4_000_000 });
-    let task = gap::Task { iterations: 1_000_000, duration_ns: u64::MAX, warmup_ns: 100_000, duty };
+    let task = gap::BusyLoop { iterations: 1_000_000, duration_ns: u64::MAX, warmup_ns: 100_000, duty };
     let cost = cost(|| {
         let stop = AtomicBool::new(false);
-        gap::run(gap::Source::Monotonic, &task, &stop, &mut recorder, schedstat.as_ref());
+        gap::run(gap::TickSource::Monotonic, &task, &stop, &mut recorder, schedstat.as_ref());
     });
     assert_eq!(cost, (0, 0), "allocations and page faults");
     let (snapshot, blocks) = reader.finish(recorder);
@@ -104,8 +107,8 @@ fn counts(readers: &mut [Reader]) -> Vec<u64> {
     readers.iter_mut().map(|reader| reader.snapshot().unwrap().plain.count).collect()
 }
 
-fn rounds(rounds: u64) -> Task {
-    Task { rounds, duration_ns: u64::MAX, warmup_ns: 100_000 }
+fn rounds(rounds: u64) -> Course {
+    Course { rounds, duration_ns: u64::MAX, warmup_ns: 100_000 }
 }
 
 const KINDS: [(Protocol, bool); 3] = [(Protocol::Normal, false), (Protocol::Inherit, false), (Protocol::Normal, true)];
@@ -115,14 +118,14 @@ fn the_mutex_loops_are_quiet() {
     prepare();
     let stop = AtomicBool::new(false);
     let (mut channels, mut readers): (Vec<_>, Vec<_>) = KINDS.iter().map(|_| channel(MANY)).unzip();
-    let mut kinds = KINDS.map(|(p, shared)| mutex::Each { mutex: Mutex::new(p, shared).unwrap(), time: Monotonic });
+    let mut kinds = KINDS.map(|(p, shared)| mutex::Calls { mutex: Mutex::new(p, shared).unwrap(), time: Monotonic });
     mutex::rehearse_each(&mut kinds, &mut channels);
     let quiet = cost(|| _ = mutex::run_each(&mut kinds, &rounds(20_000), &stop, &mut channels));
     assert_eq!(quiet, (0, 0), "allocations and page faults");
     assert!(readers.iter_mut().all(|readers| counts(readers) == [20_000; 4]));
 
     let (mut channels, mut readers): (Vec<_>, Vec<_>) = KINDS.iter().map(|_| channel(1)).unzip();
-    let mut kinds = KINDS.map(|(p, shared)| mutex::Batch {
+    let mut kinds = KINDS.map(|(p, shared)| mutex::CallBatch {
         all: Mutexes::new(1_000, p, shared).unwrap(),
         one: Mutex::new(p, shared).unwrap(),
         count: 1_000,
@@ -141,7 +144,7 @@ fn the_sleeping_loop_is_quiet() {
     let (mut channels, mut readers): (Vec<_>, Vec<_>) = (0..2).map(|_| channel(1)).unzip();
     sleep::rehearse(&mut channels);
     let mode = |mode| sleep::Sleeps { sleeper: Monotonic, mode, length_ns: 20_000 };
-    let mut modes = [mode(sleep::Mode::Relative), mode(sleep::Mode::Absolute)];
+    let mut modes = [mode(sleep::SleepMode::Relative), mode(sleep::SleepMode::Absolute)];
     let stop = AtomicBool::new(false);
     let quiet = cost(|| _ = sleep::run(&mut modes, &rounds(1_500), &stop, &mut channels));
     assert_eq!(quiet, (0, 0), "allocations and page faults");
@@ -163,20 +166,20 @@ fn the_loops_of_real_time_threads_are_quiet() {
         for ceiling in [3, 5] {
             let (one, mut readers) = channel(MANY);
             let (mut channels, mutex) = ([one], Mutex::new(Protocol::Ceiling(ceiling), false).unwrap());
-            let mut kinds = [mutex::Each { mutex, time: Monotonic }];
+            let mut kinds = [mutex::Calls { mutex, time: Monotonic }];
             mutex::rehearse_each(&mut kinds, &mut channels);
             let quiet = cost(|| _ = mutex::run_each(&mut kinds, &rounds(3_000), &stop, &mut channels));
             assert_eq!((quiet, counts(&mut readers)), ((0, 0), vec![3_000; 4]), "ceiling {ceiling}");
         }
         let alternating =
-            || priority::Alternating::new(priority::Thread { own: Own::thread(), policy: Realtime::Fifo }, 3, 2);
+            || priority::Alternating::new(priority::OwnThread { own: Own::thread(), policy: Realtime::Fifo }, 3, 2);
         let (mut one, mut readers) = channel(MANY);
-        let mut each = priority::Each::new(alternating());
+        let mut each = priority::Changes::new(alternating());
         each.rehearse(&mut one);
         let quiet = cost(|| assert_eq!(each.run(&rounds(3_000), &stop, &mut one).end, End::Complete));
         assert_eq!((quiet, counts(&mut readers)), ((0, 0), vec![3_000; 3]));
         let (mut one, mut readers) = channel(1);
-        let mut batch = priority::Batch::new(alternating(), 101, 20_000);
+        let mut batch = priority::ChangeBatch::new(alternating(), 101, 20_000);
         batch.rehearse(&mut one);
         let quiet = cost(|| assert_eq!(batch.run(&rounds(30), &stop, &mut one).end, End::Complete));
         assert_eq!((quiet, counts(&mut readers)), ((0, 0), vec![30; 2]));
@@ -187,25 +190,25 @@ fn the_loops_of_real_time_threads_are_quiet() {
 #[test]
 fn the_three_parts_of_an_inversion_are_quiet() {
     prepare();
-    let script = |rounds| {
-        let task = Task { rounds, duration_ns: u64::MAX, warmup_ns: 5_000_000 };
-        inversion::Script { task, interval_ns: 400_000, hold_ns: 20_000, busy_ns: 50_000 }
+    let times = |rounds| {
+        let course = Course { rounds, duration_ns: u64::MAX, warmup_ns: 5_000_000 };
+        inversion::InversionTimes { course, interval_ns: 400_000, hold_ns: 20_000, busy_ns: 50_000 }
     };
     // What one scene has made resident of the C library serves the next.
-    play(script(5));
-    for (part, cost) in ["high", "middle", "low"].into_iter().zip(play(script(200))) {
+    play(times(5));
+    for (part, cost) in ["high", "middle", "low"].into_iter().zip(play(times(200))) {
         assert_eq!(cost, (0, 0), "allocations and page faults of {part}");
     }
 }
 
 /// What each of the three cost.
-fn play(script: inversion::Script) -> [(u64, u64); 3] {
+fn play(times: inversion::InversionTimes) -> [(u64, u64); 3] {
     let mutexes = [Protocol::Normal, Protocol::Inherit].map(|protocol| Mutex::new(protocol, false).unwrap());
     let scene = Arc::new(inversion::Scene::new(Box::new(mutexes)).unwrap());
     let recorders = || recorder::new(&config(None)).unwrap().0;
     let cpu = *sched::affinity(0).unwrap().last().unwrap();
     let (stop, ready) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(3)));
-    let part = |prio: u8, part: fn(&inversion::Scene, &AtomicBool, &inversion::Script, &mut [Recorder])| {
+    let part = |prio: u8, part: fn(&inversion::Scene, &AtomicBool, &inversion::InversionTimes, &mut [Recorder])| {
         let (scene, stop, ready) = (Arc::clone(&scene), Arc::clone(&stop), Arc::clone(&ready));
         let mut recorders = if prio == 6 { vec![recorders(), recorders()] } else { Vec::new() };
         thread::spawn(move || {
@@ -215,13 +218,13 @@ fn play(script: inversion::Script) -> [(u64, u64); 3] {
             ready.wait();
             // Refused without permission; then the rounds go in another order, as quietly.
             let _refused = sched::set_policy(0, sched::Policy::Fifo { prio }, false);
-            cost(|| part(&scene, &stop, &script, &mut recorders))
+            cost(|| part(&scene, &stop, &times, &mut recorders))
         })
     };
     let parts = [
         part(6, |scene, stop, _, recorders| _ = inversion::high(scene, stop, recorders)),
-        part(5, |scene, stop, script, _| _ = inversion::middle(scene, stop, script)),
-        part(4, |scene, stop, script, _| _ = inversion::low(scene, stop, script)),
+        part(5, |scene, stop, times, _| _ = inversion::middle(scene, stop, times)),
+        part(4, |scene, stop, times, _| _ = inversion::low(scene, stop, times)),
     ];
     parts.map(|part| part.join().unwrap())
 }

@@ -1,13 +1,15 @@
 //! The loops of handing over and of computing allocate nothing and cause no page fault, on either side.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod counting;
 
 use counting::{cost, prepare};
 use latido_rt::{
     compute::{self, Workspace},
+    end::End,
     recorder,
-    rounds::Task,
-    switch::{self, End, Pace},
+    rounds::Course,
+    switch::{self, Pace},
 };
 use latido_sys::handoff::{Handoff, Way};
 use std::{
@@ -42,10 +44,10 @@ fn both_ends_of_a_handoff_are_quiet() {
             let (mut recorder, reader) = recorder::new(&config()).unwrap();
             switch::rehearse_wait(&Handoff::create(way, processes).unwrap(), &mut recorder);
             gate.wait();
-            let task = Task { rounds: 500, duration_ns: u64::MAX, warmup_ns: 2_000_000 };
+            let course = Course { rounds: 500, duration_ns: u64::MAX, warmup_ns: 2_000_000 };
             let mut outcome = None;
             let cost = cost(|| {
-                outcome = Some(switch::wait(&handoff, &task, &AtomicBool::new(false), &mut recorder));
+                outcome = Some(switch::wait(&handoff, &course, &AtomicBool::new(false), &mut recorder));
             });
             assert_eq!(cost, (0, 0), "allocations and page faults of the waiting task, {way:?}");
             assert_eq!(poster.join().unwrap(), ((0, 0), Some(End::Complete)), "of the posting task, {way:?}");
@@ -72,11 +74,11 @@ fn the_computing_loop_is_quiet() {
         readers.push(reader);
     }
     compute::rehearse(&mut sizes);
-    let plan = compute::Plan { instances: 200, warmup_ns: 1_000_000, warmup_instances: 3 };
+    let repetition = compute::Repetition { instances: 200, warmup_ns: 1_000_000, warmup_instances: 3 };
     let mut outcome = None;
-    let cost = cost(|| outcome = Some(compute::run(&mut sizes, &plan, &AtomicBool::new(false))));
+    let cost = cost(|| outcome = Some(compute::run(&mut sizes, &repetition, &AtomicBool::new(false))));
     assert_eq!(cost, (0, 0), "allocations and page faults");
-    assert_eq!(outcome.unwrap().end, compute::End::Complete);
+    assert_eq!(outcome.unwrap().end, End::Complete);
     for (size, reader) in sizes.into_iter().zip(readers) {
         assert_eq!(reader.finish(size.elapsed).0.plain.count, 200);
     }

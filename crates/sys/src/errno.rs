@@ -19,23 +19,12 @@ impl Errno {
     pub const EINVAL: Self = Self(libc::EINVAL);
     /// No such process or thread.
     pub const ESRCH: Self = Self(libc::ESRCH);
-    /// No child process.
-    pub const ECHILD: Self = Self(libc::ECHILD);
     /// Would block.
     pub const EAGAIN: Self = Self(libc::EAGAIN);
-    /// Not implemented by this kernel or libc.
-    pub const ENOSYS: Self = Self(libc::ENOSYS);
-    /// No such file.
-    pub const ENOENT: Self = Self(libc::ENOENT);
 
     /// The number as a return value of the kernel gives it (positive).
     pub const fn from_raw(number: i32) -> Self {
         Self(number)
-    }
-
-    /// The number.
-    pub const fn raw(self) -> i32 {
-        self.0
     }
 
     /// The calling thread's last error.

@@ -24,7 +24,7 @@ pub fn read() -> u64 {
 }
 
 /// Whether this architecture has a counter that user space can read.
-pub const AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+const AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
 /// Why the counter cannot serve as a clock here, or `None` when it can: it must tick at one rate in every power state
 /// and be the same on every CPU. The kernel says so by using it as its clock source; where it uses another (a
@@ -147,7 +147,7 @@ pub fn instant() -> Instant {
 
 /// What a tick is worth, by two instants; `None` where the counter stands still. The longer between, the better: 10 ms
 /// give about 1 ppm, the two ends of a cell give parts per billion.
-pub fn scale_between(from: Instant, to: Instant) -> Option<Scale> {
+fn scale_between(from: Instant, to: Instant) -> Option<Scale> {
     Scale::new(to.ticks.wrapping_sub(from.ticks), to.monotonic_ns.wrapping_sub(from.monotonic_ns))
 }
 

@@ -1,10 +1,10 @@
 //! What the hardware does behind the kernel's back: management interrupts, heat.
 
-use super::{Check, Finding, View, power};
+use super::{Answer, MachineView, Question, power};
 use latido_model::check::Severity;
 use std::{io::ErrorKind, os::unix::fs::FileExt};
 
-pub const SMI: Check = Check {
+pub const SMI: Question = Question {
     name: "management interrupts",
     why: "The firmware takes the CPU for 10 us to ms, and the kernel neither sees nor prevents it.",
     decides: false,
@@ -17,40 +17,40 @@ const COUNT: u64 = 0x34;
 /// More than one a minute hit a measurement of minutes.
 const OFTEN_PER_HOUR: f64 = 60.0;
 
-fn smi(view: &View) -> Finding {
+fn smi(view: &MachineView) -> Answer {
     match view.machine.architecture.as_deref() {
-        None => return Finding::unknown("the architecture is not known"),
+        None => return Answer::unknown("the architecture is not known"),
         Some("x86_64" | "i686") => {}
-        Some(_) => return Finding::ok("none counted on this architecture"),
+        Some(_) => return Answer::ok("none counted on this architecture"),
     }
     if power::is_guest(view) {
-        return Finding::ok("the host's, of this virtual machine");
+        return Answer::ok("the host's, of this virtual machine");
     }
     let mut bytes = [0; 8];
     let read = view.root.open("dev/cpu/0/msr").and_then(|file| file.read_exact_at(&mut bytes, COUNT));
     match read.map_err(|error| error.kind()) {
         Ok(()) => {}
-        Err(ErrorKind::NotFound) => return Finding::unknown("there is no /dev/cpu/0/msr").run("sudo modprobe msr"),
+        Err(ErrorKind::NotFound) => return Answer::unknown("there is no /dev/cpu/0/msr").run("sudo modprobe msr"),
         Err(ErrorKind::PermissionDenied) => {
-            return Finding::unknown("only root may read /dev/cpu/0/msr").run("sudo latido check");
+            return Answer::unknown("only root may read /dev/cpu/0/msr").run("sudo latido check");
         }
-        Err(_) => return Finding::unknown("this processor does not count them"),
+        Err(_) => return Answer::unknown("this processor does not count them"),
     }
     let count = u64::from_ne_bytes(bytes) & 0xffff_ffff;
     let uptime = view.root.read("proc/uptime");
     let hours = uptime.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok()).map(|s| s / 3600.0);
     match hours.filter(|hours| *hours > 0.0).map(|hours| count as f64 / hours) {
-        _ if count == 0 => Finding::ok("none since the start"),
+        _ if count == 0 => Answer::ok("none since the start"),
         Some(rate) if rate > OFTEN_PER_HOUR => {
-            Finding::new(Severity::Warning, format!("{count} since the start, {rate:.0} an hour"))
+            Answer::new(Severity::Warning, format!("{count} since the start, {rate:.0} an hour"))
                 .advise("look in the firmware's set-up for USB legacy support, power capping and error reporting")
         }
-        Some(rate) => Finding::ok(format!("{count} since the start, {rate:.1} an hour")),
-        None => Finding::unknown(format!("{count} since the start; for how long is not readable")),
+        Some(rate) => Answer::ok(format!("{count} since the start, {rate:.1} an hour")),
+        None => Answer::unknown(format!("{count} since the start; for how long is not readable")),
     }
 }
 
-pub const HEAT: Check = Check {
+pub const HEAT: Question = Question {
     name: "temperature",
     why: "A hot processor is slowed down or stopped, when the load is highest.",
     decides: false,
@@ -60,15 +60,15 @@ pub const HEAT: Check = Check {
 /// How near to the critical point is too near, in millidegrees.
 const NEAR: i64 = 10_000;
 
-fn heat(view: &View) -> Finding {
+fn heat(view: &MachineView) -> Answer {
     let (hottest, critical) = (crate::machine::heat::hottest(view.root), crate::machine::heat::critical(view.root));
     let throttled = throttled(view);
     let Some(now) = hottest else {
         return match throttled {
-            Some(0) => Finding::ok("no thermometer; never throttled since the start"),
+            Some(0) => Answer::ok("no thermometer; never throttled since the start"),
             Some(times) => slowed(format!("no thermometer; throttled {times} times since the start")),
-            None if power::is_guest(view) => Finding::ok("the host's, of this virtual machine"),
-            None => Finding::unknown("there is no thermal zone to read"),
+            None if power::is_guest(view) => Answer::ok("the host's, of this virtual machine"),
+            None => Answer::unknown("there is no thermal zone to read"),
         };
     };
     let mut state = format!("{} degrees", now / 1000);
@@ -76,21 +76,21 @@ fn heat(view: &View) -> Finding {
         state.push_str(&format!(", critical at {}", critical / 1000));
     }
     match throttled {
-        _ if critical.is_some_and(|critical| now > critical - NEAR) => Finding::new(Severity::Warning, state)
+        _ if critical.is_some_and(|critical| now > critical - NEAR) => Answer::new(Severity::Warning, state)
             .run("grep . /sys/class/thermal/thermal_zone*/temp")
             .advise("let it cool down; a run's loads end 5 degrees below the critical point (--max-temp)"),
         Some(times @ 1..) => slowed(format!("{state}; throttled {times} times since the start")),
-        _ => Finding::ok(state),
+        _ => Answer::ok(state),
     }
 }
 
-fn slowed(state: String) -> Finding {
-    Finding::new(Severity::Advice, state).advise("better cooling, or a lower frequency that it can hold")
+fn slowed(state: String) -> Answer {
+    Answer::new(Severity::Advice, state).advise("better cooling, or a lower frequency that it can hold")
 }
 
 /// How often CPUs were throttled for heat since the start: the kernel's counters on x86 (admin-guide: thermal_throttle),
 /// or the firmware's flags of a Raspberry Pi (bits 16 to 19 say that something has happened).
-fn throttled(view: &View) -> Option<u64> {
+fn throttled(view: &MachineView) -> Option<u64> {
     let dir = "sys/devices/system/cpu";
     let count = |cpu: &String| view.root.value::<u64>(&format!("{dir}/{cpu}/thermal_throttle/core_throttle_count"));
     let counts: Vec<u64> = view.root.list(dir).iter().filter_map(count).collect();
@@ -105,12 +105,11 @@ fn throttled(view: &View) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::machine as fixture;
-    use latido_model::machine::Machine;
+    use crate::{fixture::machine as fixture, machine};
 
-    fn ask(tree: &fixture::Tree, look: fn(&View) -> Finding) -> Finding {
+    fn ask(tree: &fixture::Tree, look: fn(&MachineView) -> Answer) -> Answer {
         let machine = machine::read(&tree.root);
-        look(&View { root: &tree.root, machine: &machine, cpus: None })
+        look(&MachineView { root: &tree.root, machine: &machine, cpus: None })
     }
 
     #[test]

@@ -1,33 +1,33 @@
 //! Interrupts: whether their handlers are threads, and which of them the CPUs to be measured serve.
 
-use super::{Check, Finding, View};
+use super::{Answer, MachineView, Question};
 use crate::machine::Root;
 use latido_model::{check::Severity, cpus::CpuSet, machine::Model};
 
-pub const THREADING: Check = Check {
+pub const THREADING: Question = Question {
     name: "interrupt threads",
     why: "A handler that is a thread has a priority: one outside threads comes before every task.",
     decides: false,
     look: threading,
 };
 
-fn threading(view: &View) -> Finding {
+fn threading(view: &MachineView) -> Answer {
     if view.machine.preemption.as_ref().is_some_and(|found| found.model == Model::Rt) {
-        return Finding::ok("all, by PREEMPT_RT");
+        return Answer::ok("all, by PREEMPT_RT");
     }
-    let Some(line) = &view.machine.command_line else { return Finding::unknown("/proc/cmdline is not readable") };
+    let Some(line) = &view.machine.command_line else { return Answer::unknown("/proc/cmdline is not readable") };
     // A word without a value; what follows `--` is for init.
     let asked = line.split_whitespace().take_while(|word| *word != "--").any(|word| word == "threadirqs");
     let built = view.machine.config.as_ref().and_then(|config| config.is_on("IRQ_FORCED_THREADING"));
     match (asked, built) {
-        (true, Some(false)) => Finding::new(Severity::Advice, "asked for by threadirqs, but not in this kernel")
+        (true, Some(false)) => Answer::new(Severity::Advice, "asked for by threadirqs, but not in this kernel")
             .advise("use a kernel built with CONFIG_IRQ_FORCED_THREADING=y"),
-        (true, _) => Finding::ok("all, by threadirqs"),
-        (false, _) => Finding::new(Severity::Advice, "only those of drivers that ask for it").boot("threadirqs"),
+        (true, _) => Answer::ok("all, by threadirqs"),
+        (false, _) => Answer::new(Severity::Advice, "only those of drivers that ask for it").boot("threadirqs"),
     }
 }
 
-pub const PLACEMENT: Check = Check {
+pub const PLACEMENT: Question = Question {
     name: "interrupt placement",
     why: "Each interrupt that a measured CPU serves delays whatever runs there.",
     decides: false,
@@ -35,7 +35,7 @@ pub const PLACEMENT: Check = Check {
 };
 
 /// One interrupt in use.
-struct Line {
+struct IrqLine {
     number: u32,
     name: String,
     /// The CPUs that serve it: the effective ones where the kernel tells, else those allowed.
@@ -43,7 +43,7 @@ struct Line {
 }
 
 /// The interrupts that have a handler; `None` where the kernel does not show them.
-fn lines(root: &Root) -> Option<Vec<Line>> {
+fn lines(root: &Root) -> Option<Vec<IrqLine>> {
     if !root.exists("proc/irq") {
         return None;
     }
@@ -54,7 +54,7 @@ fn lines(root: &Root) -> Option<Vec<Line>> {
             root.list(&dir).into_iter().filter(|name| root.path(&format!("{dir}/{name}")).is_dir()).collect();
         let list = |file: &str| root.value::<CpuSet>(&format!("{dir}/{file}")).filter(|cpus| !cpus.is_empty());
         let cpus = list("effective_affinity_list").or_else(|| list("smp_affinity_list"))?;
-        (!names.is_empty()).then(|| Line { number, name: names.join(", "), cpus })
+        (!names.is_empty()).then(|| IrqLine { number, name: names.join(", "), cpus })
     };
     let numbers = root.list("proc/irq").into_iter().filter_map(|name| name.parse().ok());
     Some(numbers.filter_map(line).collect())
@@ -63,25 +63,25 @@ fn lines(root: &Root) -> Option<Vec<Line>> {
 /// How many interrupts are named in a line.
 const NAMED: usize = 6;
 
-fn placement(view: &View) -> Finding {
-    let Some(lines) = lines(view.root) else { return Finding::unknown("/proc/irq is not readable") };
+fn placement(view: &MachineView) -> Answer {
+    let Some(lines) = lines(view.root) else { return Answer::unknown("/proc/irq is not readable") };
     let isolated = view.machine.isolation.cpus();
     let measured = match &view.cpus {
         Some(cpus) => cpus.clone(),
         None if isolated.is_empty() => {
             let online = view.machine.cpu.online.clone().unwrap_or_default();
             if online.len() == 1 {
-                return Finding::ok(format!("all {} on the only CPU", lines.len()));
+                return Answer::ok(format!("all {} on the only CPU", lines.len()));
             }
             let last = online.iter().last().map_or_else(|| "N".into(), |cpu| cpu.to_string());
-            return Finding::new(Severity::Advice, format!("{} on all CPUs: none is kept free", lines.len()))
+            return Answer::new(Severity::Advice, format!("{} on all CPUs: none is kept free", lines.len()))
                 .advise(format!("name the CPUs to be measured and ask again: latido check --cpus {last}"));
         }
         None => isolated,
     };
-    let there: Vec<&Line> = lines.iter().filter(|line| line.cpus.iter().any(|cpu| measured.contains(cpu))).collect();
+    let there: Vec<&IrqLine> = lines.iter().filter(|line| line.cpus.iter().any(|cpu| measured.contains(cpu))).collect();
     if there.is_empty() {
-        return Finding::ok(format!("none of {} on CPUs {measured}", lines.len()));
+        return Answer::ok(format!("none of {} on CPUs {measured}", lines.len()));
     }
     let mut named: Vec<String> =
         there.iter().take(NAMED).map(|line| format!("{} ({})", line.number, line.name)).collect();
@@ -90,16 +90,16 @@ fn placement(view: &View) -> Finding {
     }
     let state = format!("CPUs {measured} serve {} of {}: {}", there.len(), lines.len(), named.join(", "));
     let others = view.machine.cpu.online.clone().unwrap_or_default().without(&measured);
-    let finding = Finding::new(Severity::Warning, state);
+    let answer = Answer::new(Severity::Warning, state);
     if others.is_empty() {
-        return finding.advise("leave a CPU for them: measure fewer CPUs");
+        return answer.advise("leave a CPU for them: measure fewer CPUs");
     }
-    let finding = finding.tune(format!("irqs:{measured}")).boot(format!("irqaffinity={others}"));
+    let answer = answer.tune(format!("irqs:{measured}")).boot(format!("irqaffinity={others}"));
     match balancer(view.root) {
-        true => finding
+        true => answer
             .run("sudo systemctl stop irqbalance")
             .advise("irqbalance runs: until it is stopped, or told to keep off, the tuning is refused"),
-        false => finding,
+        false => answer,
     }
 }
 
@@ -112,12 +112,11 @@ fn balancer(root: &Root) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::machine as fixture;
-    use latido_model::machine::Machine;
+    use crate::{fixture::machine as fixture, machine};
 
-    fn placed(tree: &fixture::Tree, cpus: Option<&str>) -> Finding {
+    fn placed(tree: &fixture::Tree, cpus: Option<&str>) -> Answer {
         let machine = machine::read(&tree.root);
-        placement(&View { root: &tree.root, machine: &machine, cpus: cpus.map(|cpus| cpus.parse().unwrap()) })
+        placement(&MachineView { root: &tree.root, machine: &machine, cpus: cpus.map(|cpus| cpus.parse().unwrap()) })
     }
 
     #[test]
@@ -146,7 +145,7 @@ mod tests {
         let severity = |line: &str| {
             tree.write("proc/cmdline", line);
             let machine = machine::read(&tree.root);
-            threading(&View { root: &tree.root, machine: &machine, cpus: None }).severity
+            threading(&MachineView { root: &tree.root, machine: &machine, cpus: None }).severity
         };
         assert_eq!(severity("quiet threadirqs"), Severity::Ok);
         assert_eq!(severity("quiet -- threadirqs"), Severity::Advice);

@@ -1,6 +1,6 @@
 //! The kernel: preemption model, timers, clock source, debugging options.
 
-use super::{Check, Finding, View};
+use super::{Answer, MachineView, Question};
 use crate::machine::parameter;
 use latido_model::{
     check::Severity,
@@ -8,16 +8,16 @@ use latido_model::{
 };
 use latido_sys::clock::{self, Clock, Grain};
 
-pub const PREEMPTION: Check = Check {
+pub const PREEMPTION: Question = Question {
     name: "preemption model",
     why: "It bounds how long kernel work for other tasks delays a real-time task.",
     decides: false,
     look: preemption,
 };
 
-fn preemption(view: &View) -> Finding {
+fn preemption(view: &MachineView) -> Answer {
     let Some(found) = &view.machine.preemption else {
-        return Finding::unknown("the kernel's version and configuration are not readable");
+        return Answer::unknown("the kernel's version and configuration are not readable");
     };
     let severity = match found.model {
         Model::Rt => Severity::Ok,
@@ -25,41 +25,40 @@ fn preemption(view: &View) -> Finding {
         Model::None | Model::Voluntary | Model::NoneOrVoluntary => Severity::Warning,
         Model::Dynamic => Severity::Unknown,
     };
-    let mut finding = Finding::new(severity, format!("{}, says {}", found.model, found.source));
+    let mut answer = Answer::new(severity, format!("{}, says {}", found.model, found.source));
     if found.model == Model::Rt {
-        return finding;
+        return answer;
     }
     if found.dynamic && matches!(severity, Severity::Warning | Severity::Unknown) {
-        finding = finding.boot("preempt=full");
+        answer = answer.boot("preempt=full");
         if view.root.exists("sys/kernel/debug/sched/preempt") {
-            finding = finding.tune("preempt:full");
+            answer = answer.tune("preempt:full");
         }
     }
     // A container's packages bring no kernel.
     let contained = matches!(view.machine.container, Some(Layer::Present(_)));
     let debian = view.machine.distribution.as_deref().is_some_and(|name| name.contains("Debian")) && !contained;
     match view.machine.architecture.as_deref() {
-        Some("x86_64") if debian => finding.run("sudo apt-get install linux-image-rt-amd64"),
-        Some("aarch64") if debian => finding.run("sudo apt-get install linux-image-rt-arm64"),
-        _ => finding.advise("use a kernel built with CONFIG_PREEMPT_RT: it has the lowest bounds"),
+        Some("x86_64") if debian => answer.run("sudo apt-get install linux-image-rt-amd64"),
+        Some("aarch64") if debian => answer.run("sudo apt-get install linux-image-rt-arm64"),
+        _ => answer.advise("use a kernel built with CONFIG_PREEMPT_RT: it has the lowest bounds"),
     }
 }
 
-pub const TIMERS: Check = Check {
+pub const TIMERS: Question = Question {
     name: "high-resolution timers",
     why: "Without them every timer waits for the next tick, 1 to 10 ms.",
     decides: true,
     look: timers,
 };
 
-fn timers(view: &View) -> Finding {
-    let off = |state: String| Finding::new(Severity::Unfit, state);
+fn timers(view: &MachineView) -> Answer {
+    let off = |state: String| Answer::new(Severity::Unfit, state);
     if view.root.is_live() {
         // The kernel reports the tick as resolution while timers wait for it (hrtimer_get_res).
-        let resolution = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
-        return match (resolution.tv_sec, resolution.tv_nsec) {
-            (0, 1) => Finding::ok("on, resolution 1 ns"),
-            (s, ns) => off(format!("off: the clock's resolution is {} ns", s * 1_000_000_000 + ns))
+        return match Clock::Monotonic.resolution_ns() {
+            1 => Answer::ok("on, resolution 1 ns"),
+            ns => off(format!("off: the clock's resolution is {ns} ns"))
                 .advise("use a kernel built with CONFIG_HIGH_RES_TIMERS=y, booted without highres=off"),
         };
     }
@@ -68,15 +67,15 @@ fn timers(view: &View) -> Finding {
         return off("off by the boot parameter highres=off".into()).advise("remove highres=off");
     }
     match view.machine.config.as_ref().map(|config| (config.is_on("HIGH_RES_TIMERS"), &config.source)) {
-        Some((Some(true), source)) => Finding::ok(format!("on, says {source}")),
+        Some((Some(true), source)) => Answer::ok(format!("on, says {source}")),
         Some((Some(false), source)) => {
             off(format!("off, says {source}")).advise("use a kernel built with CONFIG_HIGH_RES_TIMERS=y")
         }
-        _ => Finding::unknown("the kernel's configuration is not readable"),
+        _ => Answer::unknown("the kernel's configuration is not readable"),
     }
 }
 
-pub const CLOCK: Check = Check {
+pub const CLOCK: Question = Question {
     name: "clock source",
     why: "Every sample is two readings of it: a slow or coarse one shows in all of them.",
     decides: true,
@@ -88,65 +87,65 @@ const COARSE_NS: f64 = 10_000.0;
 const SLOW_NS: f64 = 500.0;
 
 /// What a reading costs and how finely it counts, on the running machine.
-fn measured(view: &View) -> Option<Grain> {
+fn measured(view: &MachineView) -> Option<Grain> {
     view.root.is_live().then(|| clock::grain(1.0, || Clock::Monotonic.now()))
 }
 
-fn clock(view: &View) -> Finding {
+fn clock(view: &MachineView) -> Answer {
     let clock = &view.machine.clock;
     let Some(current) = clock.current.as_deref() else {
-        return Finding::unknown("/sys/devices/system/clocksource is not readable");
+        return Answer::unknown("/sys/devices/system/clocksource is not readable");
     };
     let has_tsc = clock.available.iter().any(|name| name == "tsc");
-    let switch = |finding: Finding| {
+    let switch = |answer: Answer| {
         if has_tsc {
-            finding.run("echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource")
+            answer.run("echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource")
         } else {
-            finding.run("sudo dmesg | grep -iE 'tsc|clocksource'").advise("read there why the kernel gave the TSC up")
+            answer.run("sudo dmesg | grep -iE 'tsc|clocksource'").advise("read there why the kernel gave the TSC up")
         }
     };
     match current {
         "jiffies" | "refined-jiffies" => {
-            switch(Finding::new(Severity::Unfit, format!("{current}: as coarse as a tick")))
+            switch(Answer::new(Severity::Unfit, format!("{current}: as coarse as a tick")))
         }
-        "hpet" | "acpi_pm" => switch(Finding::new(Severity::Warning, format!("{current}: a microsecond a reading"))),
+        "hpet" | "acpi_pm" => switch(Answer::new(Severity::Warning, format!("{current}: a microsecond a reading"))),
         "kvm-clock" | "xen" if has_tsc => {
-            switch(Finding::new(Severity::Advice, format!("{current}, and tsc is at hand")))
+            switch(Answer::new(Severity::Advice, format!("{current}, and tsc is at hand")))
         }
         _ => match measured(view) {
-            None => Finding::ok(current),
+            None => Answer::ok(current),
             Some(grain) => {
                 let state = format!("{current}, {:.0} ns a reading, step {:.0} ns", grain.cost_ns, grain.step_ns);
                 if grain.step_ns > COARSE_NS {
-                    switch(Finding::new(Severity::Unfit, format!("{state}: too coarse")))
+                    switch(Answer::new(Severity::Unfit, format!("{state}: too coarse")))
                 } else if grain.cost_ns > SLOW_NS {
-                    switch(Finding::new(Severity::Warning, format!("{state}: too slow")))
+                    switch(Answer::new(Severity::Warning, format!("{state}: too slow")))
                 } else {
-                    Finding::ok(state)
+                    Answer::ok(state)
                 }
             }
         },
     }
 }
 
-pub const DEBUGGING: Check = Check {
+pub const DEBUGGING: Question = Question {
     name: "kernel debugging",
     why: "Lock and memory debugging lengthens exactly the sections that decide latencies.",
     decides: false,
     look: debugging,
 };
 
-fn debugging(view: &View) -> Finding {
+fn debugging(view: &MachineView) -> Answer {
     let Some(config) = &view.machine.config else {
-        return Finding::unknown("neither /proc/config.gz nor the configuration in /boot is readable")
+        return Answer::unknown("neither /proc/config.gz nor the configuration in /boot is readable")
             .run("sudo modprobe configs");
     };
     let on: Vec<_> = config.debugging().collect();
     if on.is_empty() {
-        return Finding::ok(format!("no costly option, says {}", config.source));
+        return Answer::ok(format!("no costly option, says {}", config.source));
     }
     let heavy = on.iter().any(|(_, cost)| *cost == Cost::Heavy);
     let names: Vec<String> = on.iter().map(|(name, _)| format!("CONFIG_{name}")).collect();
     let severity = if heavy { Severity::Unfit } else { Severity::Warning };
-    Finding::new(severity, names.join(" ")).advise("measure on a kernel built without these options")
+    Answer::new(severity, names.join(" ")).advise("measure on a kernel built without these options")
 }

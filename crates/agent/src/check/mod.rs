@@ -20,8 +20,8 @@ use latido_model::{
     machine::Machine,
 };
 
-/// Every check, in the order in which a machine is understood: kernel, permission, power, scheduler, surroundings.
-pub const CHECKS: &[Check] = &[
+/// Every question, in the order in which a machine is understood: kernel, permission, power, scheduler, surroundings.
+pub const QUESTIONS: &[Question] = &[
     kernel::PREEMPTION,
     kernel::TIMERS,
     kernel::CLOCK,
@@ -55,18 +55,18 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// One question to the machine.
-pub struct Check {
+pub struct Question {
     /// The name in tables.
     pub name: &'static str,
     /// Why it matters, in one line.
     pub why: &'static str,
     /// Whether the machine's fitness cannot be told without its answer.
     pub decides: bool,
-    look: fn(&View) -> Finding,
+    look: fn(&MachineView) -> Answer,
 }
 
-/// What the checks look at.
-pub struct View<'a> {
+/// What the questions look at.
+pub struct MachineView<'a> {
     /// The files.
     pub root: &'a Root,
     /// The snapshot.
@@ -75,15 +75,15 @@ pub struct View<'a> {
     pub cpus: Option<CpuSet>,
 }
 
-/// The answer to a check.
+/// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Finding {
+struct Answer {
     severity: Severity,
     state: String,
     remedies: Vec<Remedy>,
 }
 
-impl Finding {
+impl Answer {
     fn new(severity: Severity, state: impl Into<String>) -> Self {
         Self { severity, state: state.into(), remedies: Vec::new() }
     }
@@ -117,19 +117,19 @@ impl Finding {
     }
 }
 
-/// Asks every check.
+/// Asks every question.
 pub fn points(root: &Root, machine: &Machine, cpus: Option<&CpuSet>) -> Vec<Point> {
-    CHECKS.iter().map(|check| check.ask(&View { root, machine, cpus: cpus.cloned() })).collect()
+    QUESTIONS.iter().map(|question| question.ask(&MachineView { root, machine, cpus: cpus.cloned() })).collect()
 }
 
 /// Whether real-time policies are granted, by which limit not, and the command that grants them.
 pub fn realtime_permission(root: &Root, machine: &Machine) -> Point {
-    permission::REALTIME.ask(&View { root, machine, cpus: None })
+    permission::REALTIME.ask(&MachineView { root, machine, cpus: None })
 }
 
-impl Check {
-    fn ask(&self, view: &View) -> Point {
-        let Finding { severity, state, remedies } = (self.look)(view);
+impl Question {
+    fn ask(&self, view: &MachineView) -> Point {
+        let Answer { severity, state, remedies } = (self.look)(view);
         Point { check: self.name.into(), severity, state, why: self.why.into(), remedies, decides: self.decides }
     }
 }

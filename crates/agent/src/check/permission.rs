@@ -1,6 +1,6 @@
 //! What this process may do: real-time policies and locked memory.
 
-use super::{Check, Finding, View};
+use super::{Answer, MachineView, Question};
 use crate::machine::Root;
 use latido_model::{check::Severity, machine::Layer};
 
@@ -17,7 +17,7 @@ const CONTAINER: &str =
     "start the container with --cap-add=SYS_NICE --cap-add=IPC_LOCK --ulimit rtprio=99 --ulimit memlock=-1";
 
 /// What the kernel checks before it grants a policy, see sched(7) and capabilities(7).
-struct Process {
+struct Privileges {
     capabilities: Option<u64>,
     /// What a program started by root here could get.
     bounding: Option<u64>,
@@ -27,7 +27,7 @@ struct Process {
     limits: Option<String>,
 }
 
-impl Process {
+impl Privileges {
     fn read(root: &Root) -> Self {
         let status = root.read("proc/self/status").unwrap_or_default();
         let field =
@@ -71,55 +71,55 @@ impl Process {
     }
 }
 
-fn grant(view: &View, process: &Process, capability: u32, finding: Finding) -> Finding {
+fn grant(view: &MachineView, process: &Privileges, capability: u32, answer: Answer) -> Answer {
     match &view.machine.container {
         Some(Layer::Present(_)) if process.root_would_have(capability) => {
-            finding.advise("run latido as root: this container allows it").advise(CONTAINER)
+            answer.advise("run latido as root: this container allows it").advise(CONTAINER)
         }
-        Some(Layer::Present(_)) => finding.advise(CONTAINER),
-        _ => finding.run(GRANT).advise(LOG_IN_AGAIN),
+        Some(Layer::Present(_)) => answer.advise(CONTAINER),
+        _ => answer.run(GRANT).advise(LOG_IN_AGAIN),
     }
 }
 
-pub const REALTIME: Check = Check {
+pub const REALTIME: Question = Question {
     name: "real-time permission",
     why: "Without SCHED_FIFO the measurement competes with everything else and says little.",
     decides: true,
     look: realtime,
 };
 
-fn realtime(view: &View) -> Finding {
+fn realtime(view: &MachineView) -> Answer {
     if let Some(refusal) = group_refuses(view) {
         return refusal;
     }
-    let process = Process::read(view.root);
+    let process = Privileges::read(view.root);
     let capability = process.has(CAP_SYS_NICE);
     let limit = process.limit("Max realtime priority");
     let seccomp = if process.seccomp { ", unless the seccomp filter in force refuses it" } else { "" };
     match (capability, limit) {
-        (Some(true), _) => Finding::ok(format!("granted by CAP_SYS_NICE{seccomp}")),
+        (Some(true), _) => Answer::ok(format!("granted by CAP_SYS_NICE{seccomp}")),
         (_, Some(limit)) if limit >= PRIORITY => {
-            Finding::ok(format!("granted up to priority {limit} by ulimit -r{seccomp}"))
+            Answer::ok(format!("granted up to priority {limit} by ulimit -r{seccomp}"))
         }
         (_, Some(limit @ 1..)) => {
             let state = format!("only up to priority {limit} (ulimit -r); a run asks for {PRIORITY}{seccomp}");
-            grant(view, &process, CAP_SYS_NICE, Finding::new(Severity::Warning, state))
+            grant(view, &process, CAP_SYS_NICE, Answer::new(Severity::Warning, state))
                 .advise(format!("measure with --prio {limit}"))
         }
         (Some(false), Some(0)) => {
             let state = format!("refused: {} and ulimit -r is 0", process.lacks("CAP_SYS_NICE"));
-            grant(view, &process, CAP_SYS_NICE, Finding::new(Severity::Unfit, state))
+            grant(view, &process, CAP_SYS_NICE, Answer::new(Severity::Unfit, state))
         }
-        _ => Finding::unknown("/proc/self/status and /proc/self/limits are not readable"),
+        _ => Answer::unknown("/proc/self/status and /proc/self/limits are not readable"),
     }
 }
 
 /// A group without budget refuses real-time policies even to root, before anything else is asked.
-fn group_refuses(view: &View) -> Option<Finding> {
+fn group_refuses(view: &MachineView) -> Option<Answer> {
     let budget = view.machine.realtime.group_budget.as_ref().filter(|budget| budget.runtime_us == 0)?;
     let contained = matches!(view.machine.container, Some(Layer::Present(_)));
     let group = &budget.group;
-    let refused = |state: String| Finding::new(Severity::Unfit, state);
+    let refused = |state: String| Answer::new(Severity::Unfit, state);
     Some(match (group.ends_with("cpu.rt_runtime_us"), contained) {
         (true, true) => refused(format!("refused by the container's control group: {group} is 0")).advise(
             "start the container with --cpu-rt-runtime=950000 (the daemon needs its own --cpu-rt-runtime first)",
@@ -141,7 +141,7 @@ fn group_refuses(view: &View) -> Option<Finding> {
     })
 }
 
-pub const MEMORY: Check = Check {
+pub const MEMORY: Question = Question {
     name: "memory locking",
     why: "A page that must be fetched in the loop costs microseconds to milliseconds.",
     decides: false,
@@ -151,17 +151,17 @@ pub const MEMORY: Check = Check {
 /// mlockall counts the whole address space of the process, not only what is touched.
 const ENOUGH: u64 = 64 << 20;
 
-fn memory(view: &View) -> Finding {
-    let process = Process::read(view.root);
+fn memory(view: &MachineView) -> Answer {
+    let process = Privileges::read(view.root);
     match (process.has(CAP_IPC_LOCK), process.limit("Max locked memory")) {
-        (Some(true), _) => Finding::ok("granted by CAP_IPC_LOCK"),
-        (_, Some(u64::MAX)) => Finding::ok("unlimited (ulimit -l)"),
-        (_, Some(limit)) if limit >= ENOUGH => Finding::ok(format!("up to {} MiB (ulimit -l)", limit >> 20)),
+        (Some(true), _) => Answer::ok("granted by CAP_IPC_LOCK"),
+        (_, Some(u64::MAX)) => Answer::ok("unlimited (ulimit -l)"),
+        (_, Some(limit)) if limit >= ENOUGH => Answer::ok(format!("up to {} MiB (ulimit -l)", limit >> 20)),
         (Some(false), Some(limit)) => {
             let state = format!("only {} KiB (ulimit -l), and {}", limit >> 10, process.lacks("CAP_IPC_LOCK"));
-            grant(view, &process, CAP_IPC_LOCK, Finding::new(Severity::Warning, state))
+            grant(view, &process, CAP_IPC_LOCK, Answer::new(Severity::Warning, state))
         }
-        _ => Finding::unknown("/proc/self/status and /proc/self/limits are not readable"),
+        _ => Answer::unknown("/proc/self/status and /proc/self/limits are not readable"),
     }
 }
 
@@ -169,13 +169,13 @@ fn memory(view: &View) -> Finding {
 mod tests {
     use super::*;
 
-    fn process(status: &str, map: &str, limits: &str) -> Process {
+    fn process(status: &str, map: &str, limits: &str) -> Privileges {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("proc/self")).unwrap();
         for (name, text) in [("status", status), ("uid_map", map), ("limits", limits)] {
             std::fs::write(dir.path().join("proc/self").join(name), text).unwrap();
         }
-        Process::read(&Root::new(dir.path()))
+        Privileges::read(&Root::new(dir.path()))
     }
 
     #[test]

@@ -1,42 +1,42 @@
 //! Power saving: frequency, turbo, idle states.
 
-use super::{Check, Finding, View};
+use super::{Answer, MachineView, Question};
 use latido_model::{
     check::Severity,
     machine::{FrequencyPolicy, Layer},
 };
 
-pub(super) fn is_guest(view: &View) -> bool {
+pub(super) fn is_guest(view: &MachineView) -> bool {
     matches!(view.machine.hypervisor, Some(Layer::Present(_)))
 }
 
 /// Where the kernel of a guest manages nothing, the host may.
-fn left_to_others(view: &View) -> Finding {
-    Finding::ok(if is_guest(view) { "left to the host of this virtual machine" } else { "none in this kernel" })
+fn left_to_others(view: &MachineView) -> Answer {
+    Answer::ok(if is_guest(view) { "left to the host of this virtual machine" } else { "none in this kernel" })
 }
 
-pub const FREQUENCY: Check = Check {
+pub const FREQUENCY: Question = Question {
     name: "frequency scaling",
     why: "A CPU that was slowed down while idle runs its first instructions slowly.",
     decides: false,
     look: frequency,
 };
 
-fn frequency(view: &View) -> Finding {
+fn frequency(view: &MachineView) -> Answer {
     let Some(policies) = &view.machine.frequency.policies else {
-        return Finding::unknown("/sys/devices/system/cpu is not readable");
+        return Answer::unknown("/sys/devices/system/cpu is not readable");
     };
     if policies.is_empty() {
         return left_to_others(view);
     }
     let state = view.machine.frequency_summary();
     if fixed(policies) {
-        return Finding::ok(state);
+        return Answer::ok(state);
     }
     if policies.iter().any(|policy| policy.governor.is_none()) {
-        return Finding::unknown(state);
+        return Answer::unknown(state);
     }
-    Finding::new(Severity::Warning, state).tune("frequency:performance")
+    Answer::new(Severity::Warning, state).tune("frequency:performance")
 }
 
 /// A range of one frequency is as good as the governor.
@@ -47,29 +47,29 @@ fn fixed(policies: &[FrequencyPolicy]) -> bool {
     })
 }
 
-pub const TURBO: Check = Check {
+pub const TURBO: Question = Question {
     name: "turbo",
     why: "Frequencies above the nominal one come and go with temperature and with other cores.",
     decides: false,
     look: turbo,
 };
 
-fn turbo(view: &View) -> Finding {
+fn turbo(view: &MachineView) -> Answer {
     let frequency = &view.machine.frequency;
     match (frequency.boost, &frequency.policies) {
-        (Some(false), _) => Finding::ok("off"),
+        (Some(false), _) => Answer::ok("off"),
         // Who changes the governor changes this with it.
         (Some(true), Some(policies)) if !fixed(policies) => {
-            Finding::new(Severity::Advice, "on").tune("frequency:performance")
+            Answer::new(Severity::Advice, "on").tune("frequency:performance")
         }
-        (Some(true), _) => Finding::new(Severity::Advice, "on").tune("frequency:as-is,turbo=off"),
+        (Some(true), _) => Answer::new(Severity::Advice, "on").tune("frequency:as-is,turbo=off"),
         (None, Some(policies)) if policies.is_empty() => left_to_others(view),
-        (None, Some(_)) => Finding::ok("no switch for it"),
-        (None, None) => Finding::unknown("/sys/devices/system/cpu is not readable"),
+        (None, Some(_)) => Answer::ok("no switch for it"),
+        (None, None) => Answer::unknown("/sys/devices/system/cpu is not readable"),
     }
 }
 
-pub const IDLE: Check = Check {
+pub const IDLE: Question = Question {
     name: "idle states",
     why: "Leaving a deep idle state delays the first wake-up by its exit latency.",
     decides: false,
@@ -79,26 +79,26 @@ pub const IDLE: Check = Check {
 /// Leaving a lighter state disappears in the cost of a wake-up.
 const LIGHT_US: u64 = 2;
 
-fn idle(view: &View) -> Finding {
+fn idle(view: &MachineView) -> Answer {
     let idle = &view.machine.idle;
     let Some((name, us)) = idle.deepest() else {
         return match (&idle.driver, idle.states.is_empty()) {
-            (None, true) => Finding::unknown("/sys/devices/system/cpu/cpuidle is not readable"),
+            (None, true) => Answer::unknown("/sys/devices/system/cpu/cpuidle is not readable"),
             (_, true) => left_to_others(view),
-            _ if idle.states.iter().all(|state| state.disabled == Some(true)) => Finding::ok("all states are off"),
-            _ => Finding::unknown("the exit latencies are not readable"),
+            _ if idle.states.iter().all(|state| state.disabled == Some(true)) => Answer::ok("all states are off"),
+            _ => Answer::unknown("the exit latencies are not readable"),
         };
     };
     let deepest = format!("{name} takes {us} us to leave");
     if us <= LIGHT_US {
-        return Finding::ok(deepest);
+        return Answer::ok(deepest);
     }
     match view.root.writable("dev/cpu_dma_latency") {
-        Some(true) => Finding::ok(format!("{deepest}; a run holds it off unless told --tune cstates:as-is")),
-        Some(false) => Finding::new(Severity::Warning, format!("{deepest}; /dev/cpu_dma_latency is not writable"))
+        Some(true) => Answer::ok(format!("{deepest}; a run holds it off unless told --tune cstates:as-is")),
+        Some(false) => Answer::new(Severity::Warning, format!("{deepest}; /dev/cpu_dma_latency is not writable"))
             .run("sudo setfacl -m u:$USER:rw /dev/cpu_dma_latency")
             .advise("run latido with sudo"),
-        None => Finding::new(Severity::Warning, format!("{deepest}; there is no /dev/cpu_dma_latency"))
+        None => Answer::new(Severity::Warning, format!("{deepest}; there is no /dev/cpu_dma_latency"))
             .advise("in a container, start it with --device=/dev/cpu_dma_latency")
             .tune("cstates:disable"),
     }

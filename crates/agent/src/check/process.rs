@@ -140,7 +140,7 @@ fn policy(number: Option<i64>, priority: Option<i64>, nice: Option<i64>) -> Opti
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::fixture::machine::{self, Tree};
+    use crate::fixture::machine::{self as fixture, Tree};
 
     /// One thread of process 77.
     pub fn write(tree: &Tree, tid: u32, name: &str, policy: u8, prio: u8, cpus: &str) {

@@ -1,6 +1,6 @@
 //! What is wrong with a program for real-time work, and what mends it.
 
-use super::{Finding, surroundings::group_limits};
+use super::{Answer, surroundings::group_limits};
 use crate::machine::Root;
 use latido_model::{
     check::{Point, Process, Severity, Thread},
@@ -8,71 +8,76 @@ use latido_model::{
 };
 use std::collections::BTreeMap;
 
-/// A question to a program.
-struct Question {
+/// One question to a program.
+struct ProgramQuestion {
     name: &'static str,
     why: &'static str,
     decides: bool,
-    look: fn(&Asked) -> Finding,
+    look: fn(&Program) -> Answer,
 }
 
-struct Asked<'a> {
+struct Program<'a> {
     root: &'a Root,
     machine: &'a Machine,
     process: &'a Process,
 }
 
-impl Asked<'_> {
+impl Program<'_> {
     fn realtime(&self) -> impl Iterator<Item = &Thread> {
         self.process.threads.iter().filter(|thread| thread.realtime == Some(true))
     }
 }
 
-const QUESTIONS: &[Question] = &[
-    Question {
+const QUESTIONS: &[ProgramQuestion] = &[
+    ProgramQuestion {
         name: "policy",
         why: "Without a real-time policy a thread waits its turn among all others.",
         decides: true,
         look: policy,
     },
-    Question {
+    ProgramQuestion {
         name: "priority",
         why: "At 99 a thread competes with the kernel's own that keep the machine going.",
         decides: false,
         look: priority,
     },
-    Question {
+    ProgramQuestion {
         name: "memory locking",
         why: "A page that must be fetched costs microseconds to milliseconds.",
         decides: false,
         look: memory,
     },
-    Question {
+    ProgramQuestion {
         name: "page faults",
         why: "Each one is a delay in the midst of the work; at work there must be none.",
         decides: false,
         look: faults,
     },
-    Question { name: "swap", why: "What lies on the swap device is milliseconds away.", decides: false, look: swap },
-    Question {
+    ProgramQuestion {
+        name: "swap",
+        why: "What lies on the swap device is milliseconds away.",
+        decides: false,
+        look: swap,
+    },
+    ProgramQuestion {
         name: "affinity",
         why: "A thread that moves leaves its caches behind; one on a CPU of its own meets nobody.",
         decides: false,
         look: affinity,
     },
-    Question {
+    ProgramQuestion {
         name: "preemptions",
         why: "A real-time thread is only preempted by more urgent work, or by the throttle.",
         decides: false,
         look: preemptions,
     },
-    Question {
+    ProgramQuestion {
         name: "timer slack",
         why: "The timers of a time-sharing thread may be late by it.",
         decides: false,
         look: slack,
     },
-    Question {
+    ProgramQuestion {
         name: "group limits",
         why: "A control group out of its quota stops its time-sharing threads.",
         decides: false,
@@ -82,9 +87,9 @@ const QUESTIONS: &[Question] = &[
 
 /// Asks everything.
 pub fn points(root: &Root, machine: &Machine, process: &Process) -> Vec<Point> {
-    let asked = Asked { root, machine, process };
-    let ask = |question: &Question| {
-        let Finding { severity, state, remedies } = (question.look)(&asked);
+    let asked = Program { root, machine, process };
+    let ask = |question: &ProgramQuestion| {
+        let Answer { severity, state, remedies } = (question.look)(&asked);
         Point {
             check: question.name.into(),
             severity,
@@ -107,67 +112,67 @@ fn named<'a>(threads: impl IntoIterator<Item = &'a Thread>) -> String {
     }
 }
 
-fn policy(asked: &Asked) -> Finding {
+fn policy(asked: &Program) -> Answer {
     let (count, all) = (asked.realtime().count(), asked.process.threads.len());
     if count > 0 {
-        return Finding::ok(format!("real-time in {count} of {all}: {}", named(asked.realtime())));
+        return Answer::ok(format!("real-time in {count} of {all}: {}", named(asked.realtime())));
     }
     if asked.process.threads.iter().any(|thread| thread.realtime.is_none()) {
-        return Finding::unknown("the policies cannot be read");
+        return Answer::unknown("the policies cannot be read");
     }
-    Finding::new(Severity::Unfit, "no thread has a real-time policy")
+    Answer::new(Severity::Unfit, "no thread has a real-time policy")
         .run(format!("sudo chrt -f -p 80 {}", asked.process.pid))
         .advise("the command takes the number of a thread: name those that have deadlines, not all")
 }
 
-fn priority(asked: &Asked) -> Finding {
+fn priority(asked: &Program) -> Answer {
     let top: Vec<&Thread> = asked.realtime().filter(|thread| thread.priority == Some(99)).collect();
     match (top.first(), asked.realtime().filter_map(|thread| thread.priority).max()) {
-        (Some(first), _) => Finding::new(Severity::Warning, format!("99 in {}", named(top.iter().copied())))
+        (Some(first), _) => Answer::new(Severity::Warning, format!("99 in {}", named(top.iter().copied())))
             .run(format!("sudo chrt -f -p 90 {}", first.tid)),
-        (None, Some(highest)) => Finding::ok(format!("at most {highest}")),
-        (None, None) => Finding::ok("none"),
+        (None, Some(highest)) => Answer::ok(format!("at most {highest}")),
+        (None, None) => Answer::ok("none"),
     }
 }
 
-fn memory(asked: &Asked) -> Finding {
+fn memory(asked: &Program) -> Answer {
     let remedy = "call mlockall(MCL_CURRENT | MCL_FUTURE) at the start of the program; nobody else can do it";
     match (asked.process.locked_kib, asked.process.resident_kib) {
-        (None, _) if asked.process.kernel => Finding::ok("the kernel's memory never goes away"),
-        (None, _) => Finding::unknown("it has no memory of its own, or that is not readable"),
-        (Some(0), _) => Finding::new(Severity::Warning, "nothing is locked").advise(remedy),
+        (None, _) if asked.process.kernel => Answer::ok("the kernel's memory never goes away"),
+        (None, _) => Answer::unknown("it has no memory of its own, or that is not readable"),
+        (Some(0), _) => Answer::new(Severity::Warning, "nothing is locked").advise(remedy),
         // Some pages, such as those of devices, are never counted as locked.
         (Some(locked), Some(resident)) if locked < resident / 2 => {
-            Finding::new(Severity::Advice, format!("{locked} KiB of {resident} KiB present are locked")).advise(remedy)
+            Answer::new(Severity::Advice, format!("{locked} KiB of {resident} KiB present are locked")).advise(remedy)
         }
-        (Some(locked), _) => Finding::ok(format!("{locked} KiB are locked")),
+        (Some(locked), _) => Answer::ok(format!("{locked} KiB are locked")),
     }
 }
 
-fn faults(asked: &Asked) -> Finding {
+fn faults(asked: &Program) -> Answer {
     let sum = |count: fn(&Thread) -> Option<u64>| asked.realtime().filter_map(count).fold(0, u64::saturating_add);
     let (minor, major) = (sum(|thread| thread.minor_faults), sum(|thread| thread.major_faults));
     if asked.realtime().next().is_none() {
-        return Finding::ok("no real-time thread that could suffer from them");
+        return Answer::ok("no real-time thread that could suffer from them");
     }
     let state = format!("{minor} minor, {major} major so far in the real-time threads");
     match major {
-        0 => Finding::ok(format!("{state}; ask again: they must not grow")),
-        _ => Finding::new(Severity::Advice, format!("{state}; ask again: they must not grow"))
+        0 => Answer::ok(format!("{state}; ask again: they must not grow")),
+        _ => Answer::new(Severity::Advice, format!("{state}; ask again: they must not grow"))
             .advise("lock the memory before the work begins, and touch the stack once to its depth"),
     }
 }
 
-fn swap(asked: &Asked) -> Finding {
+fn swap(asked: &Program) -> Answer {
     match asked.process.swapped_kib {
-        None if asked.process.kernel => Finding::ok("the kernel's memory never goes away"),
-        None => Finding::unknown("it has no memory of its own, or that is not readable"),
-        Some(0) => Finding::ok("nothing of it"),
-        Some(kib) => Finding::new(Severity::Warning, format!("{kib} KiB of it")).run("sudo swapoff -a"),
+        None if asked.process.kernel => Answer::ok("the kernel's memory never goes away"),
+        None => Answer::unknown("it has no memory of its own, or that is not readable"),
+        Some(0) => Answer::ok("nothing of it"),
+        Some(kib) => Answer::new(Severity::Warning, format!("{kib} KiB of it")).run("sudo swapoff -a"),
     }
 }
 
-fn affinity(asked: &Asked) -> Finding {
+fn affinity(asked: &Program) -> Answer {
     let isolated = asked.machine.isolation.cpus();
     let online = asked.machine.cpu.online.as_ref().map_or(0, |cpus| cpus.len());
     let loose: Vec<&Thread> = asked
@@ -178,15 +183,15 @@ fn affinity(asked: &Asked) -> Finding {
         })
         .collect();
     match loose.first() {
-        None if asked.realtime().next().is_none() => Finding::ok("no real-time thread to pin"),
+        None if asked.realtime().next().is_none() => Answer::ok("no real-time thread to pin"),
         None => match crowd(asked) {
             Some((cpu, threads)) if online > 1 => {
-                Finding::new(Severity::Advice, format!("bound to CPU {cpu} together: {}", named(threads)))
+                Answer::new(Severity::Advice, format!("bound to CPU {cpu} together: {}", named(threads)))
                     .advise("of those that share a CPU only the most urgent runs: give each a CPU of its own")
             }
-            _ => Finding::ok("each real-time thread is bound to one CPU"),
+            _ => Answer::ok("each real-time thread is bound to one CPU"),
         },
-        Some(_) if online == 1 => Finding::ok("there is only one CPU"),
+        Some(_) if online == 1 => Answer::ok("there is only one CPU"),
         Some(first) => {
             let free = isolated.iter().next().or_else(|| asked.machine.cpu.online.as_ref()?.iter().last());
             let free = free.map_or_else(|| "N".into(), |cpu| cpu.to_string());
@@ -197,17 +202,17 @@ fn affinity(asked: &Asked) -> Finding {
             };
             // A deadline thread must keep all CPUs of its root domain (sched(7)).
             let deadline = loose.iter().all(|thread| thread.priority.is_none());
-            let finding = Finding::new(Severity::Advice, state);
+            let answer = Answer::new(Severity::Advice, state);
             match deadline {
-                true => finding.advise("a deadline thread cannot be pinned, except by an exclusive cpuset"),
-                false => finding.run(format!("sudo taskset -cp {free} {}", first.tid)),
+                true => answer.advise("a deadline thread cannot be pinned, except by an exclusive cpuset"),
+                false => answer.run(format!("sudo taskset -cp {free} {}", first.tid)),
             }
         }
     }
 }
 
 /// The CPU to which most real-time threads are bound, where they are several.
-fn crowd<'a>(asked: &'a Asked) -> Option<(u32, Vec<&'a Thread>)> {
+fn crowd<'a>(asked: &'a Program) -> Option<(u32, Vec<&'a Thread>)> {
     let mut of_cpu: BTreeMap<u32, Vec<&Thread>> = BTreeMap::new();
     for thread in asked.realtime() {
         let cpus = thread.cpus.iter().filter(|cpus| cpus.len() == 1).flat_map(|cpus| cpus.iter());
@@ -216,45 +221,45 @@ fn crowd<'a>(asked: &'a Asked) -> Option<(u32, Vec<&'a Thread>)> {
     of_cpu.into_iter().filter(|(_, threads)| threads.len() > 1).max_by_key(|(_, threads)| threads.len())
 }
 
-fn preemptions(asked: &Asked) -> Finding {
+fn preemptions(asked: &Program) -> Answer {
     let preempted: Vec<&Thread> =
         asked.realtime().filter(|thread| thread.involuntary_switches.is_some_and(|count| count > 0)).collect();
     let most = preempted.iter().filter_map(|thread| thread.involuntary_switches).max();
     match most {
-        None => Finding::ok("none of a real-time thread so far"),
-        Some(most) => Finding::new(Severity::Advice, format!("up to {most} so far of {}", named(preempted)))
+        None => Answer::ok("none of a real-time thread so far"),
+        Some(most) => Answer::new(Severity::Advice, format!("up to {most} so far of {}", named(preempted)))
             .run("ps -eLo rtprio,policy,psr,tid,comm --sort=-rtprio | head")
             .advise("ask again while it works: each new one is a delay by what is more urgent"),
     }
 }
 
-fn slack(asked: &Asked) -> Finding {
+fn slack(asked: &Program) -> Answer {
     if asked.realtime().count() == asked.process.threads.len() {
-        return Finding::ok("real-time threads have none");
+        return Answer::ok("real-time threads have none");
     }
     let others = asked.process.threads.iter().filter(|thread| thread.realtime != Some(true));
     match others.filter_map(|thread| Some((thread.timer_slack_ns?, thread))).max_by_key(|(slack, _)| *slack) {
-        None => Finding::unknown("only its owner and root may read it")
+        None => Answer::unknown("only its owner and root may read it")
             .run(format!("sudo latido check --pid {}", asked.process.pid)),
         Some((slack, thread)) if slack > 1 => {
             let state = format!("{} us in time-sharing threads", slack as f64 / 1e3);
             let severity = if asked.realtime().next().is_some() { Severity::Ok } else { Severity::Advice };
-            Finding::new(severity, state).run(format!("echo 1 | sudo tee /proc/{}/timerslack_ns", thread.tid))
+            Answer::new(severity, state).run(format!("echo 1 | sudo tee /proc/{}/timerslack_ns", thread.tid))
         }
-        Some(_) => Finding::ok("none"),
+        Some(_) => Answer::ok("none"),
     }
 }
 
-fn limits(asked: &Asked) -> Finding {
+fn limits(asked: &Program) -> Answer {
     let Some(groups) = asked.process.threads.first().and_then(|thread| thread.cgroup.as_deref()) else {
-        return Finding::unknown("its control groups are not readable");
+        return Answer::unknown("its control groups are not readable");
     };
     let found = group_limits(asked.root, groups);
     let text: Vec<String> = found.quotas.iter().map(|quota| quota.text.clone()).collect();
     match found.quotas.as_slice() {
-        [] => Finding::ok("none on processor time"),
-        quotas => quotas.iter().fold(Finding::new(Severity::Advice, text.join("; ")), |finding, quota| {
-            finding.run(format!("echo {} | sudo tee {}", quota.off, quota.file))
+        [] => Answer::ok("none on processor time"),
+        quotas => quotas.iter().fold(Answer::new(Severity::Advice, text.join("; ")), |answer, quota| {
+            answer.run(format!("echo {} | sudo tee {}", quota.off, quota.file))
         }),
     }
 }
@@ -263,13 +268,15 @@ fn limits(asked: &Asked) -> Finding {
 mod tests {
     use super::*;
     use crate::{
+        check::process,
         check::process::tests::write,
-        fixture::machine::{self, Tree},
+        fixture::machine::{self as fixture, Tree},
+        machine,
     };
     use latido_model::check::Fitness;
 
     fn ask(tree: &Tree) -> Vec<Point> {
-        points(&tree.root, &machine::read(&tree.root), &Process::read(&tree.root, 77).unwrap())
+        points(&tree.root, &machine::read(&tree.root), &process::read(&tree.root, 77).unwrap())
     }
 
     fn severity(points: &[Point], name: &str) -> Severity {

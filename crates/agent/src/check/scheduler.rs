@@ -1,77 +1,77 @@
 //! The scheduler: what takes time from real-time tasks, and what else runs.
 
-use super::{Check, Finding, View};
+use super::{Answer, MachineView, Question};
 use latido_model::{
     check::Severity,
     machine::{FairServer, Layer},
 };
 
-pub const THROTTLE: Check = Check {
+pub const THROTTLE: Question = Question {
     name: "real-time throttle",
     why: "It stops real-time tasks that use more than its share: a gap of tens of ms each second.",
     decides: false,
     look: throttle,
 };
 
-fn throttle(view: &View) -> Finding {
+fn throttle(view: &MachineView) -> Answer {
     let limits = &view.machine.realtime;
     let (Some(runtime), Some(period)) = (limits.runtime_us, limits.period_us) else {
-        return Finding::unknown("/proc/sys/kernel/sched_rt_runtime_us is not readable");
+        return Answer::unknown("/proc/sys/kernel/sched_rt_runtime_us is not readable");
     };
     // Without debugfs the other half of this tuning would be refused.
     let server = if matches!(limits.fair_server, FairServer::Unknown { .. }) { ",server=as-is" } else { "" };
     let off = format!("throttle:off{server}");
     let share = format!("{} ms of {} ms", runtime as f64 / 1e3, period as f64 / 1e3);
     match limits.throttles(&view.machine.kernel) {
-        Some(false) if runtime < 0 || runtime >= period => Finding::ok("off"),
-        Some(false) => Finding::ok(format!("{share}, which this kernel (6.12 or newer) no longer enforces")),
+        Some(false) if runtime < 0 || runtime >= period => Answer::ok("off"),
+        Some(false) => Answer::ok(format!("{share}, which this kernel (6.12 or newer) no longer enforces")),
         Some(true) => {
-            Finding::new(Severity::Advice, format!("{share}; touches busy loops, not periodic tasks")).tune(off)
+            Answer::new(Severity::Advice, format!("{share}; touches busy loops, not periodic tasks")).tune(off)
         }
-        None => Finding::unknown(format!("{share}; whether this kernel enforces it is not readable")).tune(off),
+        None => Answer::unknown(format!("{share}; whether this kernel enforces it is not readable")).tune(off),
     }
 }
 
-pub const FAIR_SERVER: Check = Check {
+pub const FAIR_SERVER: Question = Question {
     name: "fair server",
     why: "Since Linux 6.12 it takes its budget from busy real-time tasks when others starve.",
     decides: false,
     look: fair_server,
 };
 
-fn fair_server(view: &View) -> Finding {
+fn fair_server(view: &MachineView) -> Answer {
     match &view.machine.realtime.fair_server {
         FairServer::Unknown { reason } => {
-            let finding = Finding::unknown(reason.clone());
+            let answer = Answer::unknown(reason.clone());
             match reason.as_str() {
-                FairServer::NOT_MOUNTED => finding.run("sudo mount -t debugfs debugfs /sys/kernel/debug"),
-                FairServer::ONLY_ROOT => finding.run("sudo latido check"),
-                _ => finding,
+                FairServer::NOT_MOUNTED => answer.run("sudo mount -t debugfs debugfs /sys/kernel/debug"),
+                FairServer::ONLY_ROOT => answer.run("sudo latido check"),
+                _ => answer,
             }
         }
         known if known.is_active() == Some(true) => {
-            Finding::new(Severity::Advice, format!("{known}; touches busy loops, not periodic tasks"))
+            Answer::new(Severity::Advice, format!("{known}; touches busy loops, not periodic tasks"))
                 .tune("throttle:off")
         }
-        known => Finding::ok(known.to_string()),
+        known => Answer::ok(known.to_string()),
     }
 }
 
-pub const ISOLATION: Check = Check {
+pub const ISOLATION: Question = Question {
     name: "isolated CPUs",
     why: "On a CPU of its own a real-time task meets no other task and few interrupts.",
     decides: false,
     look: isolation,
 };
 
-fn isolation(view: &View) -> Finding {
+fn isolation(view: &MachineView) -> Answer {
     let isolation = &view.machine.isolation;
     if isolation.isolated.is_none() && isolation.partitions.is_none() {
-        return Finding::unknown("/sys/devices/system/cpu/isolated is not readable");
+        return Answer::unknown("/sys/devices/system/cpu/isolated is not readable");
     }
     let isolated = isolation.cpus();
     if !isolated.is_empty() {
-        return Finding::ok(format!("{isolated}; measure them with --cpus {isolated}"));
+        return Answer::ok(format!("{isolated}; measure them with --cpus {isolated}"));
     }
     let online = view.machine.cpu.online.clone().unwrap_or_default();
     match online.iter().last() {
@@ -79,26 +79,26 @@ fn isolation(view: &View) -> Finding {
             // Kernels built without full tickless complain about its parameter.
             let tickless = view.machine.config.as_ref().and_then(|config| config.is_on("NO_HZ_FULL")) != Some(false);
             let tickless = if tickless { format!(" nohz_full={last} rcu_nocbs={last}") } else { String::new() };
-            Finding::new(Severity::Advice, "none")
+            Answer::new(Severity::Advice, "none")
                 .tune(format!("isolate:{last}"))
                 .boot(format!("isolcpus=domain,managed_irq,{last}{tickless}"))
         }
-        _ => Finding::ok("none; one CPU cannot be isolated from itself"),
+        _ => Answer::ok("none; one CPU cannot be isolated from itself"),
     }
 }
 
-pub const LOAD: Check = Check {
+pub const LOAD: Question = Question {
     name: "load now",
     why: "What runs besides the measurement is measured with it.",
     decides: false,
     look: load,
 };
 
-fn load(view: &View) -> Finding {
+fn load(view: &MachineView) -> Answer {
     let text = view.root.read("proc/loadavg").unwrap_or_default();
     let average: Option<f64> = text.split_whitespace().next().and_then(|word| word.parse().ok());
     let (Some(average), Some(online)) = (average, &view.machine.cpu.online) else {
-        return Finding::unknown("/proc/loadavg or the list of CPUs is not readable");
+        return Answer::unknown("/proc/loadavg or the list of CPUs is not readable");
     };
     let cpus = online.len();
     let host = if matches!(view.machine.container, Some(Layer::Present(_))) { ", of the whole host" } else { "" };
@@ -108,37 +108,37 @@ fn load(view: &View) -> Finding {
     let state = format!("{average:.2} tasks on {cpus} CPUs in the last minute{now}{host}");
     let each = average / cpus as f64;
     let severity = match each {
-        ..0.25 => return Finding::ok(state),
+        ..0.25 => return Answer::ok(state),
         ..0.75 => Severity::Advice,
         _ => Severity::Warning,
     };
-    Finding::new(severity, state).run("ps -eo pcpu,pid,comm --sort=-pcpu | head").advise("stop what need not run")
+    Answer::new(severity, state).run("ps -eo pcpu,pid,comm --sort=-pcpu | head").advise("stop what need not run")
 }
 
-pub const GROUPS: Check = Check {
+pub const GROUPS: Question = Question {
     name: "RT group scheduling",
     why: "Each control group needs a real-time budget of its own, and most are given none.",
     decides: false,
     look: groups,
 };
 
-fn groups(view: &View) -> Finding {
+fn groups(view: &MachineView) -> Answer {
     let limits = &view.machine.realtime;
     match (limits.group_scheduling, &limits.group_budget) {
-        (None, _) => Finding::unknown("neither the control groups nor the kernel's configuration tell"),
-        (Some(false), _) => Finding::ok("off"),
+        (None, _) => Answer::unknown("neither the control groups nor the kernel's configuration tell"),
+        (Some(false), _) => Answer::ok("off"),
         (Some(true), Some(budget)) => {
             let severity = if budget.runtime_us == 0 { Severity::Warning } else { Severity::Advice };
             let state = format!("on; {} us of each period here ({})", budget.runtime_us, budget.group);
-            Finding::new(severity, state).boot("rt_group_sched=0").advise("that needs Linux 6.16 or newer")
+            Answer::new(severity, state).boot("rt_group_sched=0").advise("that needs Linux 6.16 or newer")
         }
         (Some(true), None) => {
-            Finding::new(Severity::Advice, "on; this group has the budget of all").boot("rt_group_sched=0")
+            Answer::new(Severity::Advice, "on; this group has the budget of all").boot("rt_group_sched=0")
         }
     }
 }
 
-pub const SLACK: Check = Check {
+pub const SLACK: Question = Question {
     name: "timer slack",
     why: "Timers of time-sharing threads may be late by it; real-time threads have none.",
     decides: false,
@@ -148,33 +148,33 @@ pub const SLACK: Check = Check {
 /// The kernel's default (PR_SET_TIMERSLACK(2const)).
 const USUAL_SLACK_NS: u64 = 50_000;
 
-fn slack(view: &View) -> Finding {
+fn slack(view: &MachineView) -> Answer {
     match view.machine.realtime.timer_slack_ns {
-        None => Finding::unknown("/proc/self/timerslack_ns is not readable"),
+        None => Answer::unknown("/proc/self/timerslack_ns is not readable"),
         Some(ns) if ns > USUAL_SLACK_NS => {
             let state = format!("{} us, more than the usual 50", ns / 1000);
-            Finding::new(Severity::Advice, state).run("echo 50000 | sudo tee /proc/$$/timerslack_ns")
+            Answer::new(Severity::Advice, state).run("echo 50000 | sudo tee /proc/$$/timerslack_ns")
         }
-        Some(ns) => Finding::ok(format!("{} us, for time-sharing threads alone", ns as f64 / 1e3)),
+        Some(ns) => Answer::ok(format!("{} us, for time-sharing threads alone", ns as f64 / 1e3)),
     }
 }
 
-pub const INHERITANCE: Check = Check {
+pub const INHERITANCE: Question = Question {
     name: "priority inheritance",
     why: "Without it a low task that holds a lock delays a high one without bound.",
     decides: false,
     look: inheritance,
 };
 
-fn inheritance(view: &View) -> Finding {
+fn inheritance(view: &MachineView) -> Answer {
     let Some(config) = &view.machine.config else {
-        return Finding::unknown("the kernel's configuration is not readable");
+        return Answer::unknown("the kernel's configuration is not readable");
     };
     // FUTEX_PI is an option of its own since Linux 4.14; before, RT_MUTEXES alone says it.
     match config.is_on("FUTEX_PI") == Some(true) || config.is_on("RT_MUTEXES") == Some(true) {
-        true => Finding::ok("mutexes of programs can have it (PTHREAD_PRIO_INHERIT)"),
+        true => Answer::ok("mutexes of programs can have it (PTHREAD_PRIO_INHERIT)"),
         false => {
-            Finding::new(Severity::Warning, "not in this kernel").advise("use a kernel built with CONFIG_FUTEX_PI=y")
+            Answer::new(Severity::Warning, "not in this kernel").advise("use a kernel built with CONFIG_FUTEX_PI=y")
         }
     }
 }

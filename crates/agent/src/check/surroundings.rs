@@ -1,90 +1,90 @@
 //! What the machine shares: with a host, with sibling threads, with its disk.
 
-use super::{Check, Finding, View};
+use super::{Answer, MachineView, Question};
 use crate::machine::Root;
 use latido_model::{check::Severity, cpus::CpuSet, machine::Layer};
 
-pub const HYPERVISOR: Check = Check {
+pub const HYPERVISOR: Question = Question {
     name: "hypervisor",
     why: "The host can stop a virtual machine at any time; nothing inside prevents it.",
     decides: false,
     look: hypervisor,
 };
 
-fn hypervisor(view: &View) -> Finding {
+fn hypervisor(view: &MachineView) -> Answer {
     match &view.machine.hypervisor {
-        None => Finding::unknown("/proc/cpuinfo and the board's name do not tell"),
-        Some(Layer::Absent) => Finding::ok("none"),
-        Some(Layer::Present(name)) => Finding::new(Severity::Warning, format!("a virtual machine ({name})"))
+        None => Answer::unknown("/proc/cpuinfo and the board's name do not tell"),
+        Some(Layer::Absent) => Answer::ok("none"),
+        Some(Layer::Present(name)) => Answer::new(Severity::Warning, format!("a virtual machine ({name})"))
             .advise("compare configurations here; take absolute figures from bare hardware"),
     }
 }
 
-pub const CONTAINER: Check = Check {
+pub const CONTAINER: Question = Question {
     name: "container",
     why: "Its limits come before those of the system, and the kernel's settings are the host's.",
     decides: false,
     look: container,
 };
 
-fn container(view: &View) -> Finding {
+fn container(view: &MachineView) -> Answer {
     match &view.machine.container {
-        None => Finding::unknown("/proc/self/cgroup is not readable"),
-        Some(Layer::Absent) => Finding::ok("none"),
-        Some(Layer::Present(name)) => Finding::new(Severity::Advice, format!("inside {name}"))
+        None => Answer::unknown("/proc/self/cgroup is not readable"),
+        Some(Layer::Absent) => Answer::ok("none"),
+        Some(Layer::Present(name)) => Answer::new(Severity::Advice, format!("inside {name}"))
             .advise("set the kernel's parameters on the host; run latido there where it can be"),
     }
 }
 
-pub const SMT: Check = Check {
+pub const SMT: Question = Question {
     name: "SMT",
     why: "A sibling thread shares the core's caches and execution units with the measured one.",
     decides: false,
     look: smt,
 };
 
-fn smt(view: &View) -> Finding {
+fn smt(view: &MachineView) -> Answer {
     match view.machine.cpu.smt {
-        None => Finding::unknown("/sys/devices/system/cpu/smt is not readable"),
-        Some(false) => Finding::ok("off"),
-        Some(true) => Finding::new(Severity::Advice, "on").tune("smt:all").boot("nosmt"),
+        None => Answer::unknown("/sys/devices/system/cpu/smt is not readable"),
+        Some(false) => Answer::ok("off"),
+        Some(true) => Answer::new(Severity::Advice, "on").tune("smt:all").boot("nosmt"),
     }
 }
 
-pub const SWAP: Check = Check {
+pub const SWAP: Question = Question {
     name: "swap",
     why: "Locked memory stays, but a machine that swaps delays whoever waits for its disk.",
     decides: false,
     look: swap,
 };
 
-fn swap(view: &View) -> Finding {
+fn swap(view: &MachineView) -> Answer {
     match view.machine.memory.swap_kib {
-        None => Finding::unknown("/proc/meminfo is not readable"),
-        Some(0) => Finding::ok("none"),
-        Some(kib) => Finding::new(Severity::Advice, format!("{} MiB", kib >> 10)).run("sudo swapoff -a"),
+        None => Answer::unknown("/proc/meminfo is not readable"),
+        Some(0) => Answer::ok("none"),
+        Some(kib) => Answer::new(Severity::Advice, format!("{} MiB", kib >> 10)).run("sudo swapoff -a"),
     }
 }
 
-pub const HUGE_PAGES: Check = Check {
+pub const HUGE_PAGES: Question = Question {
     name: "transparent huge pages",
     why: "The kernel moves memory around to make them, and stops its users meanwhile.",
     decides: false,
     look: huge_pages,
 };
 
-fn huge_pages(view: &View) -> Finding {
+fn huge_pages(view: &MachineView) -> Answer {
     match view.machine.memory.transparent_hugepages.as_deref() {
         None if view.root.exists("sys/kernel/mm") && !view.root.exists("sys/kernel/mm/transparent_hugepage") => {
-            Finding::ok("none in this kernel")
+            Answer::ok("none in this kernel")
         }
-        None => Finding::unknown("/sys/kernel/mm/transparent_hugepage is not readable"),
-        Some("always") => Finding::new(Severity::Advice, "always").tune("thp:madvise"),
-        Some(other) => Finding::ok(other),
+        None => Answer::unknown("/sys/kernel/mm/transparent_hugepage is not readable"),
+        Some("always") => Answer::new(Severity::Advice, "always").tune("thp:madvise"),
+        Some(other) => Answer::ok(other),
     }
 }
 
-pub const STEAL: Check = Check {
+pub const STEAL: Question = Question {
     name: "stolen time",
     why: "While the host runs others, this machine stands still; it shows as latency.",
     decides: false,
@@ -94,51 +94,51 @@ pub const STEAL: Check = Check {
 /// A thousandth of all time is a millisecond in each second.
 const MUCH: f64 = 0.001;
 
-fn steal(view: &View) -> Finding {
+fn steal(view: &MachineView) -> Answer {
     // proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal.
     let text = view.root.read("proc/stat").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
     let ticks: Vec<f64> = line.split_whitespace().take(8).filter_map(|tick| tick.parse().ok()).collect();
     let (Some(stolen), total) = (ticks.get(7), ticks.iter().sum::<f64>()) else {
-        return Finding::unknown("/proc/stat is not readable");
+        return Answer::unknown("/proc/stat is not readable");
     };
     let share = if total > 0.0 { stolen / total } else { 0.0 };
     let state = format!("{:.2} % of all time since the start", share * 100.0);
     let severity = match share {
-        0.0 => return Finding::ok("none since the start"),
+        0.0 => return Answer::ok("none since the start"),
         ..MUCH => Severity::Advice,
         _ => Severity::Warning,
     };
-    Finding::new(severity, state).advise("on the host, give each virtual CPU a physical one of its own")
+    Answer::new(severity, state).advise("on the host, give each virtual CPU a physical one of its own")
 }
 
-pub const LIMITS: Check = Check {
+pub const LIMITS: Question = Question {
     name: "group limits",
     why: "A control group out of its quota stops, and its cpuset decides where a thread may run.",
     decides: false,
     look: limits,
 };
 
-fn limits(view: &View) -> Finding {
+fn limits(view: &MachineView) -> Answer {
     let Some(groups) = view.root.read("proc/self/cgroup") else {
-        return Finding::unknown("/proc/self/cgroup is not readable");
+        return Answer::unknown("/proc/self/cgroup is not readable");
     };
     let found = group_limits(view.root, &groups);
     let mut state = Vec::new();
-    let mut finding = Finding::new(Severity::Ok, "");
+    let mut answer = Answer::new(Severity::Ok, "");
     for quota in &found.quotas {
         state.push(quota.text.clone());
-        finding.severity = Severity::Warning;
-        finding = finding.run(format!("echo {} | sudo tee {}", quota.off, quota.file));
+        answer.severity = Severity::Warning;
+        answer = answer.run(format!("echo {} | sudo tee {}", quota.off, quota.file));
     }
     let online = view.machine.cpu.online.clone().unwrap_or_default();
     if let Some(cpus) = found.cpus.filter(|cpus| !cpus.is_empty() && !online.without(cpus).is_empty()) {
         state.push(format!("only CPUs {cpus} of {online}"));
-        finding.severity = finding.severity.max(Severity::Advice);
-        finding = finding.advise("a wider cpuset lets a run choose its CPUs (a container's: --cpuset-cpus)");
+        answer.severity = answer.severity.max(Severity::Advice);
+        answer = answer.advise("a wider cpuset lets a run choose its CPUs (a container's: --cpuset-cpus)");
     }
-    finding.state = if state.is_empty() { "none on processor time or CPUs".into() } else { state.join("; ") };
-    finding
+    answer.state = if state.is_empty() { "none on processor time or CPUs".into() } else { state.join("; ") };
+    answer
 }
 
 /// A limit of processor time.

@@ -1,15 +1,15 @@
 //! The kernel's own work on a CPU: its tick, its RCU callbacks, its read-side sections.
 
-use super::{Check, Finding, View};
+use super::{Answer, MachineView, Question};
 use latido_model::check::Severity;
 
 /// Whether only one CPU is online, which must do everything.
-fn alone(view: &View) -> bool {
+fn alone(view: &MachineView) -> bool {
     view.machine.cpu.online.as_ref().is_some_and(|online| online.len() == 1)
 }
 
 /// The CPUs that a parameter should name: those isolated, else the last one.
-fn wanted(view: &View) -> String {
+fn wanted(view: &MachineView) -> String {
     let isolated = view.machine.isolation.cpus();
     let last = || view.machine.cpu.online.as_ref().and_then(|online| online.iter().last());
     match isolated.is_empty() {
@@ -18,68 +18,68 @@ fn wanted(view: &View) -> String {
     }
 }
 
-fn is_on(view: &View, option: &str) -> Option<bool> {
+fn is_on(view: &MachineView, option: &str) -> Option<bool> {
     view.machine.config.as_ref()?.is_on(option)
 }
 
-pub const TICKLESS: Check = Check {
+pub const TICKLESS: Question = Question {
     name: "full tickless",
     why: "Elsewhere the tick interrupts a busy task 100 to 1000 times a second.",
     decides: false,
     look: tickless,
 };
 
-fn tickless(view: &View) -> Finding {
+fn tickless(view: &MachineView) -> Answer {
     let isolation = &view.machine.isolation;
     match (&isolation.nohz_full, is_on(view, "NO_HZ_FULL")) {
-        (Some(cpus), _) if !cpus.is_empty() => Finding::ok(format!("CPUs {cpus}, while one task runs there")),
-        (None, None) => Finding::unknown("neither /proc/cmdline nor the kernel's configuration is readable"),
-        _ if alone(view) => Finding::ok("none; the only CPU keeps its tick"),
-        (_, Some(false)) => Finding::new(Severity::Advice, "not in this kernel; periodic tasks hardly notice")
+        (Some(cpus), _) if !cpus.is_empty() => Answer::ok(format!("CPUs {cpus}, while one task runs there")),
+        (None, None) => Answer::unknown("neither /proc/cmdline nor the kernel's configuration is readable"),
+        _ if alone(view) => Answer::ok("none; the only CPU keeps its tick"),
+        (_, Some(false)) => Answer::new(Severity::Advice, "not in this kernel; periodic tasks hardly notice")
             .advise("for busy loops use a kernel built with CONFIG_NO_HZ_FULL=y"),
-        _ => Finding::new(Severity::Advice, "no CPU; periodic tasks hardly notice")
+        _ => Answer::new(Severity::Advice, "no CPU; periodic tasks hardly notice")
             .boot(format!("nohz_full={}", wanted(view))),
     }
 }
 
-pub const CALLBACKS: Check = Check {
+pub const CALLBACKS: Question = Question {
     name: "RCU callbacks",
     why: "They run in soft interrupts of the CPU that queued them, unless they are offloaded.",
     decides: false,
     look: callbacks,
 };
 
-fn callbacks(view: &View) -> Finding {
+fn callbacks(view: &MachineView) -> Answer {
     let isolation = &view.machine.isolation;
-    let Some(offloaded) = &isolation.rcu_nocbs else { return Finding::unknown("/proc/cmdline is not readable") };
+    let Some(offloaded) = &isolation.rcu_nocbs else { return Answer::unknown("/proc/cmdline is not readable") };
     // The tickless CPUs are offloaded without being named (Documentation/timers/no_hz.rst).
     match (offloaded.as_str(), &isolation.nohz_full) {
         ("", Some(tickless)) if !tickless.is_empty() => {
-            Finding::ok(format!("offloaded from CPUs {tickless}, by nohz_full"))
+            Answer::ok(format!("offloaded from CPUs {tickless}, by nohz_full"))
         }
-        ("", _) if alone(view) => Finding::ok("on the only CPU"),
+        ("", _) if alone(view) => Answer::ok("on the only CPU"),
         ("", _) if is_on(view, "RCU_NOCB_CPU") == Some(false) => {
-            Finding::new(Severity::Advice, "on every CPU; offloading is not in this kernel")
+            Answer::new(Severity::Advice, "on every CPU; offloading is not in this kernel")
                 .advise("use a kernel built with CONFIG_RCU_NOCB_CPU=y")
         }
-        ("", _) => Finding::new(Severity::Advice, "on every CPU").boot(format!("rcu_nocbs={}", wanted(view))),
-        (cpus, _) => Finding::ok(format!("offloaded from CPUs {cpus}")),
+        ("", _) => Answer::new(Severity::Advice, "on every CPU").boot(format!("rcu_nocbs={}", wanted(view))),
+        (cpus, _) => Answer::ok(format!("offloaded from CPUs {cpus}")),
     }
 }
 
-pub const PREEMPTIBLE: Check = Check {
+pub const PREEMPTIBLE: Question = Question {
     name: "preemptible RCU",
     why: "Without it no task is preempted while it reads what RCU protects.",
     decides: false,
     look: preemptible,
 };
 
-fn preemptible(view: &View) -> Finding {
+fn preemptible(view: &MachineView) -> Answer {
     match is_on(view, "PREEMPT_RCU") {
-        None => Finding::unknown("the kernel's configuration is not readable"),
-        Some(true) => Finding::ok("yes"),
+        None => Answer::unknown("the kernel's configuration is not readable"),
+        Some(true) => Answer::ok("yes"),
         Some(false) => {
-            Finding::new(Severity::Advice, "no").advise("use a preemptible kernel: it has CONFIG_PREEMPT_RCU=y")
+            Answer::new(Severity::Advice, "no").advise("use a preemptible kernel: it has CONFIG_PREEMPT_RCU=y")
         }
     }
 }

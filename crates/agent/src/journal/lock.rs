@@ -1,27 +1,33 @@
-//! One latido at a time on a machine: a lock file that names its holder.
+//! Turns: one latido at a time in a state directory, and settings of the machine only while nobody else measures.
 
 mod holder;
+mod machine;
+mod patience;
 
-use anyhow::{Context, Result, bail, ensure};
-use rustix::{
-    fs::{FlockOperation, OFlags, flock},
-    io::Errno,
-};
+pub use holder::Holder;
+pub use machine::{Claim, Machine, Use, machine};
+pub use patience::{Busy, Patience};
+
+use anyhow::{Context, Result, ensure};
+use rustix::fs::{FlockOperation, OFlags};
 use std::{
     fs::{self, File, OpenOptions},
-    io::Write,
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-/// Where lock and journal are: `$LATIDO_STATE` (for tests), `/run/latido` for root, else the user's runtime directory.
+/// Where root's locks are.
+const ROOT_DIR: &str = "/run/latido";
+
+/// Where locks and journal are: `$LATIDO_STATE`, `/run/latido` for root, else the user's runtime directory.
 pub fn state_dir() -> PathBuf {
     if let Some(dir) = std::env::var_os("LATIDO_STATE") {
         return dir.into();
     }
     let uid = rustix::process::geteuid();
     if uid.is_root() {
-        return "/run/latido".into();
+        return ROOT_DIR.into();
     }
     match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| Path::new(dir).is_dir()) {
         Some(dir) => Path::new(&dir).join("latido"),
@@ -34,80 +40,68 @@ pub fn is_default() -> bool {
     std::env::var_os("LATIDO_STATE").is_none()
 }
 
-/// The held lock; released when dropped or when the process ends, however it ends.
+/// A held lock; released when dropped or when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Lock {
     _files: Vec<File>,
 }
 
-/// Takes a lock of the machine: `run` for a host's whole run, `lock` for an agent's cell.
+/// Takes a lock of the state directory: `run` for a host's whole run, `lock` for an agent's cell.
 ///
 /// # Errors
-/// Another latido holds it (named with pid and purpose), or the state directory cannot be made.
+/// [`Busy`]: another latido holds it (named with pid and purpose). Or the state directory cannot be made.
 pub fn take(name: &str, purpose: &str) -> Result<Lock> {
+    take_patiently(name, purpose, &mut Patience::none())
+}
+
+/// The same behind others, for at most `limit`; `tell` hears for whom it waits, each of them once.
+///
+/// # Errors
+/// As [`take`], when the time is over.
+pub fn wait(name: &str, purpose: &str, limit: Duration, tell: &mut dyn FnMut(&Holder)) -> Result<Lock> {
+    take_patiently(name, purpose, &mut Patience { limit, stop: &|| false, tell: Some(tell) })
+}
+
+/// The same with all that can be said of the waiting.
+///
+/// # Errors
+/// As [`take`], when patience ends.
+pub fn take_patiently(name: &str, purpose: &str, patience: &mut Patience<'_>) -> Result<Lock> {
     let dir = state_dir();
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o755)
-        .create(&dir)
-        .with_context(|| format!("cannot make {} for the lock", dir.display()))?;
-    trusted(&dir)?;
+    make(&dir)?;
     // An unprivileged run also respects root's lock: two runs disturb each other whoever started them.
     let mut files = Vec::new();
     let own = dir.join(name);
-    let machine = Path::new("/run/latido").join(name);
-    if own != machine
-        && std::env::var_os("LATIDO_STATE").is_none()
-        && let Ok(file) = File::open(&machine)
+    let roots = Path::new(ROOT_DIR).join(name);
+    if own != roots
+        && is_default()
+        && let Ok(file) = File::open(&roots)
     {
-        files.push(hold(file, &machine)?);
+        patience.hold(&file, &roots, FlockOperation::NonBlockingLockExclusive)?;
+        files.push(file);
     }
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .mode(0o644)
-        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-        .open(&own)
-        .with_context(|| format!("cannot open {}", own.display()))?;
-    let mut file = hold(file, &own)?;
-    file.set_len(0)?;
-    write!(file, "pid {}, {purpose}", std::process::id())?;
+    let file = open(&own)?;
+    patience.hold(&file, &own, FlockOperation::NonBlockingLockExclusive)?;
+    sign(&file, purpose)?;
     files.push(file);
     Ok(Lock { _files: files })
-}
-
-/// Takes a lock after the turn of whoever holds it, at most so long; `tell` hears of the holder while it waits.
-///
-/// # Errors
-/// As [`take`] when the time is over, or what `tell` says.
-pub fn wait(
-    name: &str,
-    purpose: &str,
-    patience: std::time::Duration,
-    tell: &mut dyn FnMut(&str) -> Result<()>,
-) -> Result<Lock> {
-    let until = std::time::Instant::now() + patience;
-    loop {
-        let refused = match take(name, purpose) {
-            Ok(lock) => return Ok(lock),
-            Err(error) => error,
-        };
-        let Some(holder) = holder(name) else { return Err(refused) };
-        if std::time::Instant::now() >= until {
-            return Err(refused);
-        }
-        tell(&holder)?;
-        std::thread::sleep(std::time::Duration::from_millis(200));
-    }
 }
 
 /// Who holds a lock now; `None` where nobody does. Found without touching the lock.
 pub fn holder(name: &str) -> Option<String> {
     let file = File::open(state_dir().join(name)).ok()?;
-    let pid = holder::pid(&file)?;
-    Some(holder::of(&file, pid).words)
+    let locker = holder::lockers(&file).into_iter().next()?;
+    Some(holder::of(&file, locker.pid).words)
+}
+
+/// Makes the directory of locks; one that somebody else could have prepared is refused.
+fn make(dir: &Path) -> Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(dir)
+        .with_context(|| format!("cannot make {} for the lock", dir.display()))?;
+    trusted(dir)
 }
 
 /// Refuses a directory that somebody else could have prepared: a link in it would make us write elsewhere.
@@ -125,32 +119,30 @@ fn trusted(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-fn hold(file: File, path: &Path) -> Result<File> {
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(Errno::WOULDBLOCK) => bail!(refusal(holder::pid(&file).map(|pid| holder::of(&file, pid)), path)),
-        Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
-    }
+/// Opens a lock file of our own, made where there is none.
+fn open(path: &Path) -> Result<File> {
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .mode(0o644)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)
+        .with_context(|| format!("cannot open {}", path.display()))
 }
 
-/// Anybody who may read the file may lock it: who does so without being a latido is not called one.
-fn refusal(holder: Option<holder::Holder>, path: &Path) -> String {
-    let path = path.display();
-    match holder {
-        Some(holder) if !holder.is_latido => format!(
-            "the lock {path} is held by {}, which is no latido; wait until it has ended, or end it: nothing of latido's \
-             can begin before",
-            holder.words
-        ),
-        Some(holder) => at_work(&holder.words, &path),
-        // In another PID namespace: /proc/locks does not show it here.
-        None => at_work("its name is not known: look outside this container", &path),
-    }
+/// Writes who holds it into a lock's file, below the others who hold it as well.
+fn sign(file: &File, purpose: &str) -> Result<()> {
+    let own = std::process::id();
+    let others = holder::lockers(file).into_iter().filter(|locker| locker.pid != own);
+    let mut text: String =
+        others.filter_map(|locker| holder::signature(file, locker.pid)).map(|line| line + "\n").collect();
+    text.push_str(&format!("pid {own}, {purpose}"));
+    file.set_len(0)?;
+    file.write_all_at(text.as_bytes(), 0)?;
+    Ok(())
 }
 
-fn at_work(who: &str, path: &dyn std::fmt::Display) -> String {
-    format!(
-        "another latido is at work on this machine ({who}); wait until it has ended, or end it: two at once would measure \
-         each other (lock {path})"
-    )
-}
+#[cfg(test)]
+mod tests;

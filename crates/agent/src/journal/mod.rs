@@ -73,6 +73,8 @@ pub struct Journal {
     earlier: usize,
     /// A line was begun that could not be taken back: whatever follows would be lost with it.
     broken: bool,
+    /// The machine, once a setting of it is to be changed: nobody else measures on it until all is put back.
+    machine: Option<lock::Machine>,
     /// Asked at every change and every undoing.
     pub pulse: Pulse,
 }
@@ -97,7 +99,7 @@ impl Journal {
             .mode(0o600)
             .open(path)
             .with_context(|| format!("cannot open the journal {}", path.display()))?;
-        Ok((Self { path: path.into(), file, boot, place, earlier, broken: false, pulse }, told))
+        Ok((Self { path: path.into(), file, boot, place, earlier, broken: false, machine: None, pulse }, told))
     }
 
     /// A journal in a directory of its own, for tests.
@@ -127,6 +129,9 @@ impl Journal {
     /// # Errors
     /// As [`Journal::write`].
     pub fn write_for(&mut self, owner: Owner, what: Borrowed) -> Result<()> {
+        if what.is_of_this_machine() && self.machine.is_none() {
+            self.machine = Some(lock::machine(lock::Use::Change, "changing settings", &mut lock::Patience::none())?);
+        }
         let entry = Entry { boot: self.boot.clone(), owner, what };
         let mut line = serde_json::to_vec(&entry)?;
         line.push(b'\n');
@@ -211,6 +216,11 @@ pub fn path() -> PathBuf {
 }
 
 impl Borrowed {
+    /// Whether it is a setting of the running machine.
+    fn is_of_this_machine(&self) -> bool {
+        matches!(self, Self::Setting { root: None, .. })
+    }
+
     /// What was put back, for people.
     pub fn put_back(&self) -> String {
         match self {

@@ -86,6 +86,13 @@ pub(super) fn recover(
 ) -> Result<Recovery> {
     let (lines, told) = read(path)?;
     let _urgent = (!lines.is_empty()).then(Urgent::take);
+    let here = |(index, line): (usize, &Line)| match line {
+        Line::Entry(entry) => entry.boot == boot && entry.what.is_of_this_machine() && wanted(index, entry),
+        Line::Unreadable(_) => false,
+    };
+    // Somebody whose state lies elsewhere may measure: the settings stay as they are until that one has ended.
+    let change = || lock::machine(lock::Use::Change, "putting settings back", &mut lock::Patience::none());
+    let _machine = lines.iter().enumerate().any(here).then(change).transpose()?;
     let mut recovery = Recovery { told, ..Recovery::default() };
     let (mut kept, mut unreadable) = (Vec::new(), Vec::new());
     for (index, line) in lines.into_iter().enumerate().rev() {

@@ -106,7 +106,7 @@ impl Interrupts {
         let period = Duration::from_nanos(1_000_000_000 / u64::from(self.rate));
         if self.by == By::Nanosleep {
             // Without it the kernel gathers sleeps that end within 50 us of each other.
-            let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+            let _ = sched::set_timer_slack(1);
             while !work.is_over() {
                 std::thread::sleep(period);
                 work.add("expiries", 1);

@@ -1,7 +1,7 @@
 //! Children that nobody here started: a subreaper inherits the orphans of its loads, must collect those that end, and
 //! must end those that stay.
 
-use latido_sys::process::{self, Children};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::{
     fs,
     sync::{Mutex, PoisonError},
@@ -23,9 +23,9 @@ pub fn forget(pid: u32) {
 }
 
 /// The children that nobody waits for.
-fn strangers() -> Vec<i32> {
+fn strangers() -> Vec<Pid> {
     let expected = EXPECTED.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    children().into_iter().filter(|pid| !expected.contains(&pid.cast_unsigned())).collect()
+    children().into_iter().filter(|pid| !expected.contains(&pid.cast_unsigned())).filter_map(Pid::from_raw).collect()
 }
 
 /// Every child of this process, adopted ones too.
@@ -57,8 +57,13 @@ fn parent(pid: i32) -> Option<u32> {
 /// Collects those that ended. Without it a load that leaves orphans behind would fill the machine's process table.
 pub fn reap() {
     for pid in strangers() {
-        let _ = process::reap(Children::Process(pid));
+        collect(pid);
     }
+}
+
+/// Takes the status of a child that has ended, without waiting.
+fn collect(pid: Pid) {
+    let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
 }
 
 /// Ends and collects all of them, and their own children, which are adopted in turn.
@@ -71,8 +76,8 @@ pub fn end() {
         }
         for pid in strangers {
             // Ours until collected, so the number cannot mean another process.
-            let _ = process::signal_process(pid, signal_hook::consts::SIGKILL);
-            let _ = process::reap(Children::Process(pid));
+            let _ = kill_process(pid, Signal::KILL);
+            collect(pid);
         }
         thread::sleep(Duration::from_millis(5));
     }

@@ -11,7 +11,7 @@ use latido_model::{
     cell::Item,
     record::{LoadRecord, Rate},
 };
-use latido_sys::process;
+use latido_sys::{clock::Clock::Monotonic, process};
 use signal_hook::consts::SIGKILL;
 use std::{
     collections::BTreeMap,
@@ -90,7 +90,7 @@ impl Running {
                 let mut buffer = [0; 1024];
                 while let Ok(n @ 1..) = stderr.read(&mut buffer) {
                     let Ok(mut tail) = tail.lock() else { return };
-                    tail.extend_from_slice(&buffer[..n]);
+                    tail.extend_from_slice(buffer.get(..n).unwrap_or_default());
                     let surplus = tail.len().saturating_sub(TAIL);
                     tail.drain(..surplus);
                 }
@@ -263,6 +263,5 @@ impl Drop for Running {
 
 /// A mark that no other load of this boot has: process id and the monotonic clock.
 fn mark() -> String {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    format!("{}-{}{:09}", std::process::id(), now.tv_sec, now.tv_nsec)
+    format!("{}-{}", std::process::id(), Monotonic.now())
 }

@@ -5,6 +5,7 @@
 //! or ends a load, or settles the journal of a crashed run, removes those of its user.
 
 use anyhow::{Context, Result, ensure};
+use latido_sys::clock::Clock::Monotonic;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use std::{
     fs::{self, File},
@@ -48,8 +49,7 @@ impl Scratch {
     }
 
     fn make(base: &Path, attempt: u32) -> io::Result<Self> {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        let name = format!("{PREFIX}{}-{}{:09}-{attempt}", std::process::id(), now.tv_sec, now.tv_nsec);
+        let name = format!("{PREFIX}{}-{}-{attempt}", std::process::id(), Monotonic.now());
         let path = base.join(name);
         fs::DirBuilder::new().mode(0o700).create(&path)?;
         // Another latido may take it for a leftover before the lock is held: then the lock is refused or the directory

@@ -89,6 +89,7 @@ fn setting(line: &[u8]) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use latido_model::machine::Cost;
 
     const TEXT: &str = "#\n# Linux\n#\nCONFIG_HZ=250\nCONFIG_PREEMPT_RT=y\n# CONFIG_KCSAN is not set\nCONFIG_LOCKDEP=y\nCONFIG_LOCKDEP_BITS=15\n";
 

@@ -5,6 +5,7 @@ use latido_model::{
     cpus::CpuSet,
     machine::{Cpu, Isolation, none_or_list},
 };
+use latido_sys::sched;
 
 /// Reads /proc/cpuinfo (only its beginning) and /sys/devices/system.
 pub fn cpu(root: &Root, cpuinfo: Option<&str>) -> Cpu {
@@ -86,10 +87,10 @@ pub fn isolation(root: &Root, command_line: Option<&str>) -> Isolation {
 
 /// The CPUs this thread may run on: its affinity, within its control group's cpuset.
 pub fn allowed_cpus() -> CpuSet {
-    if let Ok(set) = rustix::thread::sched_getaffinity(None) {
-        return (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
+    if let Ok(cpus) = sched::affinity(0) {
+        return cpus.into_iter().collect();
     }
-    // The fixed-size set of the call is too small on machines of more than 1024 CPUs.
+    // The fixed-size set of the call is too small on machines of more than 8192 CPUs.
     let status = Root::default().read("proc/thread-self/status").unwrap_or_default();
     let list = field(&status, "Cpus_allowed_list").and_then(|list| list.parse().ok());
     list.unwrap_or_else(|| CpuSet::from_iter([0]))

@@ -102,6 +102,8 @@ fn libc() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::machine as fixture;
+    use latido_model::machine::{Cpu, Layer, Model};
 
     #[test]
     fn reads_a_desktop() {

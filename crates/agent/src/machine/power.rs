@@ -65,7 +65,7 @@ pub fn idle(root: &Root) -> Idle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_agent::fixture::machine as fixture;
+    use crate::fixture::machine as fixture;
 
     /// What is written into a record must be read again: the reader refuses CPUs that no machine has.
     #[test]

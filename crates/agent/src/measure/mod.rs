@@ -10,16 +10,19 @@ pub mod series;
 pub mod stage;
 pub mod threads;
 
+pub use latido_model::{
+    quantity::{Measurand, Quantity},
+    registry::{Def, with_defaults},
+};
+pub use series::Fact;
+pub use stage::{Span, Stage};
+
 use anyhow::Result;
-use latido_model::{cell::Cell, cpus::CpuSet, quantity::Measurand};
-use stage::Stage;
+use latido_model::{cell::Cell, cpus::CpuSet, registry::Options};
 
 /// A measuring procedure. Built from its options on the host (to refuse nonsense before anything starts) and again in
 /// the measuring process on the target (to measure).
-pub trait Probe {
-    /// Every option after defaults, for the record.
-    fn options(&self) -> toml::Table;
-
+pub trait Probe: Options {
     /// What it measures with its options.
     fn measurand(&self) -> Measurand;
 

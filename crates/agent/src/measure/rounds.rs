@@ -1,14 +1,14 @@
 //! What the probes of timed calls share: their series, their end, and how long they go on.
 
-use super::{
-    series::Name,
-    stage::{Done, Facts, Stage, Tap},
-};
+use super::{series::OpenSeries, stage::Span, stage::Stage};
 use anyhow::{Result, anyhow, ensure};
-use latido_model::cell::{Cell, Scheduling};
+use latido_model::{
+    cell::{Cell, Scheduling},
+    cpus::CpuSet,
+};
 use latido_rt::{
-    Config, Recorder, Snapshot, recorder,
-    rounds::{Channel, Outcome, Task},
+    Config,
+    rounds::{Channel, Course, Rounds},
 };
 use latido_sys::priority::Realtime;
 use serde::{Deserialize, Serialize};
@@ -23,63 +23,29 @@ pub enum Timing {
     Batch,
 }
 
-/// Quantities and their unit.
-pub struct Quantities<const Q: usize> {
-    /// Their names, in the order of the loop's samples.
-    pub names: [&'static str; Q],
-    /// `None` is ns.
-    pub unit: Option<&'static str>,
-    /// Which of them a sample above the cell's `stop_on` ends it.
-    pub stops: [bool; Q],
-    /// What the first of them has to say besides.
-    pub facts: fn(&Snapshot) -> Facts,
-}
-
-/// The channel of one kind, in which `capacity` rounds wait, and its taps. `name` has all but the quantity.
+/// The channel of one kind of calls, in which `capacity` rounds wait, and its series: of these quantities, in the order
+/// of the loop's samples, with these labels.
 ///
 /// # Errors
-/// Band edges that no recorder can keep.
+/// The probe declares no such quantity.
 pub fn channel<const Q: usize>(
     stage: &Stage<'_>,
-    quantities: &Quantities<Q>,
-    name: &Name,
+    quantities: [&str; Q],
+    labels: &[(&str, &str)],
     capacity: usize,
-) -> Result<(Channel<Q>, Vec<Tap>)> {
-    let (recorders, taps) = recorders(stage, quantities, name)?;
-    Ok((Channel::new(recorders, capacity), taps))
-}
-
-/// The recorders of one kind and their taps.
-///
-/// # Errors
-/// As [`channel`].
-pub fn recorders<const Q: usize>(
-    stage: &Stage<'_>,
-    quantities: &Quantities<Q>,
-    name: &Name,
-) -> Result<([Recorder; Q], Vec<Tap>)> {
+) -> Result<(Channel<Q>, Vec<OpenSeries>)> {
+    // A spike between two readings of the clock with no call in between is one of the machine all the same.
+    let stop_on_ns = stage.cell.conditions.stop_on.map(|limit| limit.0);
     let mut recorders = Vec::new();
-    let mut taps = Vec::new();
-    for (quantity, stops) in quantities.names.into_iter().zip(quantities.stops) {
-        let config = stage.config(false);
-        let config = Config { stop_on_ns: config.stop_on_ns.filter(|_| stops), ..config };
-        let config = if quantities.unit == Some("ps") { picoseconds(config) } else { config };
-        let (recorder, reader) = recorder::new(&config)?;
-        let facts = if taps.is_empty() { quantities.facts } else { super::stage::no_facts };
-        let name = Name { quantity: quantity.into(), unit: quantities.unit, ..name.clone() };
+    let mut all = Vec::new();
+    for quantity in quantities {
+        let (recorder, series) = stage.series_with(quantity, |config| Config { stop_on_ns, ..config })?;
         recorders.push(recorder);
-        taps.push(Tap { name, periodic: false, reader, facts });
+        all.push(labels.iter().fold(series, |series, (key, value)| series.label(key, value)));
     }
-    // As many as there are names.
+    // As many as there are quantities.
     let recorders = recorders.try_into().map_err(|_| anyhow!("a quantity without a recorder"))?;
-    Ok((recorders, taps))
-}
-
-/// Band edges in the unit of the samples.
-fn picoseconds(config: Config) -> Config {
-    let edges = config.edges.iter().map(|ns| ns.saturating_mul(1_000));
-    let edges = edges.filter(|ps| *ps <= latido_rt::histogram::HIGHEST).collect();
-    Config { edges, ..config }
+    Ok((Channel::new(recorders, capacity), all))
 }
 
 /// What one reading of the clock costs, in ps, as the stage has measured it.
@@ -88,8 +54,8 @@ pub fn cost_ps(stage: &Stage<'_>) -> u64 {
 }
 
 /// By a number of rounds or, where that is 0, by the cell's duration.
-pub fn task(cell: &Cell, rounds: u64) -> Task {
-    Task {
+pub fn course(cell: &Cell, rounds: u64) -> Course {
+    Course {
         rounds: if rounds > 0 { rounds } else { u64::MAX },
         duration_ns: if rounds > 0 { u64::MAX } else { cell.conditions.duration.0 },
         warmup_ns: cell.conditions.warmup.0,
@@ -97,11 +63,13 @@ pub fn task(cell: &Cell, rounds: u64) -> Task {
 }
 
 /// What the stage wants to know of a loop that is over.
-pub fn done(outcome: Outcome) -> Done {
-    Done {
-        first_slot_ns: outcome.first_ns,
-        ended_ns: outcome.ended_ns,
-        failed: outcome.end.failure().map(|refusal| refusal.to_string()),
+///
+/// # Errors
+/// A call failed.
+pub fn span(outcome: Rounds) -> Result<Span> {
+    match outcome.end.failure() {
+        Some(refusal) => Err(anyhow!("{refusal}")),
+        None => Ok(Span { first_slot_ns: outcome.first_ns, ended_ns: outcome.ended_ns }),
     }
 }
 
@@ -132,6 +100,6 @@ pub fn check(probe: &str, timing: Timing, cell: &Cell) -> Result<()> {
 
 /// The last CPU allowed: the first takes most of the interrupts. The only one must be asked for, unless the loop ends
 /// after a number of calls: one that does not sleep would keep it from everything else.
-pub fn last_cpu(allowed: &latido_model::cpus::CpuSet, ends: bool) -> latido_model::cpus::CpuSet {
-    if allowed.len() < 2 && !ends { Default::default() } else { allowed.iter().last().into_iter().collect() }
+pub fn last_cpu(allowed: &CpuSet, ends: bool) -> CpuSet {
+    if allowed.len() < 2 && !ends { CpuSet::default() } else { allowed.iter().last().into_iter().collect() }
 }

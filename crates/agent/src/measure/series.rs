@@ -1,34 +1,136 @@
-//! From the memory that the real-time threads wrote to the series of a record and the files beside it.
+//! A series while it is measured, and what becomes of it: from the memory that the real-time threads wrote to the
+//! series of a record and the files beside it.
 
 use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
 use latido_model::{
+    quantity::Quantity,
     record::{self, Band, Point, Series, SeriesFiles, Summary},
     run::codec,
     summary::{Exact, summarise},
 };
-use latido_rt::{Block, Distribution, Sample, Snapshot, histogram};
-use std::collections::BTreeMap;
+use latido_rt::{Block, Distribution, Reader, Sample, Snapshot, histogram};
+use std::{collections::BTreeMap, fmt};
 
-/// What a series is called.
-#[derive(Clone, Debug, Default)]
-pub struct Name {
-    /// `latency`, `gap`.
-    pub quantity: String,
+/// A whole-numbered fact of a series: its name and its value.
+pub type Fact = (&'static str, u64);
+
+/// A series while it is measured: the reading end of what one thread writes.
+pub struct OpenSeries {
+    /// What is measured.
+    pub(super) quantity: Quantity,
     /// What tells it from others of the same quantity.
-    pub labels: BTreeMap<String, String>,
-    /// The CPU the thread is pinned to.
-    pub cpu: Option<u32>,
-    /// Index of the thread in the cell.
-    pub thread: u32,
-    /// The unit where it is not ns: `ps`, `urad`.
-    pub unit: Option<&'static str>,
+    labels: BTreeMap<String, String>,
+    /// The CPU that its thread is pinned to.
+    pub(super) cpu: Option<u32>,
+    /// Index of its thread in the cell.
+    thread: u32,
+    /// The reading end.
+    pub(super) reader: Reader,
+    /// What the probe itself has to say of the result.
+    facts: fn(&Snapshot) -> Vec<Fact>,
 }
 
-impl std::fmt::Display for Name {
+impl OpenSeries {
+    /// A series of a quantity with nothing to tell it apart, on no thread yet.
+    pub(super) fn new(quantity: Quantity, reader: Reader) -> Self {
+        Self { quantity, labels: BTreeMap::new(), cpu: None, thread: 0, reader, facts: |_| Vec::new() }
+    }
+
+    /// On a thread, and on a CPU if that is pinned.
+    pub(super) fn on(self, thread: u32, cpu: Option<u32>) -> Self {
+        Self { thread, cpu, ..self }
+    }
+
+    /// With a label.
+    pub fn label(mut self, key: &str, value: impl ToString) -> Self {
+        self.labels.insert(key.into(), value.to_string());
+        self
+    }
+
+    /// With facts that the probe finds in the result.
+    pub fn facts(self, facts: fn(&Snapshot) -> Vec<Fact>) -> Self {
+        Self { facts, ..self }
+    }
+
+    /// The probe's own facts.
+    pub(super) fn stated(&self, snapshot: &Snapshot) -> BTreeMap<String, i64> {
+        let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        (self.facts)(snapshot).into_iter().map(|(name, value)| (name.to_string(), whole(value))).collect()
+    }
+
+    /// Makes the series number `number` of a record, with its files. All times of a record count from the cell's first
+    /// slot: that of this thread came `offset_ns` later.
+    ///
+    /// # Errors
+    /// A count that no file format can hold.
+    pub(super) fn part(
+        &mut self,
+        number: usize,
+        snapshot: &Snapshot,
+        offset_ns: u64,
+        facts: BTreeMap<String, i64>,
+    ) -> Result<(Series, Vec<File>)> {
+        let blocks = self.reader.blocks_with(snapshot);
+        let plain = hdr(&snapshot.plain)?;
+        let summary = summary(&snapshot.plain, &plain);
+        let mut files = Vec::new();
+        let mut file = |kind: &str, ending: &str, bytes: Vec<u8>| {
+            let file_name = format!("{kind}-{number}.{ending}");
+            files.push((file_name.clone(), bytes));
+            Some(file_name)
+        };
+        let histogram = file("histogram", "hdr", codec::encode_histogram(&plain)?);
+        let mut named = SeriesFiles { histogram, ..SeriesFiles::default() };
+        if let Some(missed) = snapshot.missed.as_ref().filter(|missed| missed.count > 0) {
+            named.missed = file("missed", "hdr", codec::encode_histogram(&hdr(missed)?)?);
+        }
+        let blocks: Vec<record::Block> = blocks.iter().map(|one| block(one, offset_ns)).collect();
+        named.blocks = file("blocks", "csv", codec::encode_blocks(&blocks)?);
+        let largest: Vec<record::Sample> = snapshot.largest.iter().map(|one| sample(one, offset_ns)).collect();
+        named.largest = file("largest", "csv", codec::encode_largest(&largest)?);
+        if let Some(samples) = self.reader.ordered() {
+            let point = |one: &Sample| Point { value: one.value, at_ns: one.at_ns + offset_ns };
+            let points: Vec<Point> = samples.iter().map(point).collect();
+            named.samples = file("samples", "csv.gz", codec::encode_samples(&points)?);
+        }
+        let periodic = self.quantity.periodic;
+        let corrected = match snapshot.corrected().filter(|_| periodic) {
+            Some(corrected) => Some(self::summary(&corrected, &hdr(&corrected)?)),
+            None => None,
+        };
+        let series = Series {
+            quantity: self.quantity.name.to_string(),
+            labels: self.labels.clone(),
+            cpu: self.cpu,
+            thread: self.thread,
+            unit: self.quantity.unit.to_string(),
+            count: summary.count,
+            min: summary.min,
+            max: summary.max,
+            mean: summary.mean,
+            sd: summary.sd,
+            quantiles: summary.quantiles,
+            bands: summary.bands,
+            overflow: snapshot.plain.overflow,
+            negative: snapshot.plain.negative,
+            slots: periodic.then_some(record::Slots {
+                met: snapshot.slots.met,
+                late: snapshot.slots.late,
+                missed: snapshot.slots.missed,
+            }),
+            corrected,
+            facts,
+            files: named,
+        };
+        Ok((series, files))
+    }
+}
+
+impl fmt::Display for OpenSeries {
     /// The quantity with the values of its labels, those that are yes or no by their key: `lock normal shared`.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.quantity)?;
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.quantity.name)?;
         self.labels.iter().try_for_each(|(key, value)| match value.as_str() {
             "no" => Ok(()),
             "yes" => write!(f, " {key}"),
@@ -37,87 +139,8 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// What the memory of one thread does not know.
-#[derive(Debug, Default)]
-pub struct Placed {
-    /// The thread's first slot after the cell's, in ns: all times of a record count from the cell's first slot.
-    pub offset_ns: u64,
-    /// The probe's own facts.
-    pub facts: BTreeMap<String, i64>,
-    /// The samples in order, where they are kept.
-    pub samples: Option<Vec<Sample>>,
-}
-
 /// A file of a cell: its name and its bytes.
 pub type File = (String, Vec<u8>);
-
-/// Makes the series number `number` of a record, with its files. `periodic` says that slots were counted.
-///
-/// # Errors
-/// A count that no file format can hold.
-pub fn series(
-    number: usize,
-    name: &Name,
-    snapshot: &Snapshot,
-    blocks: &[Block],
-    periodic: bool,
-    placed: Placed,
-) -> Result<(Series, Vec<File>)> {
-    let plain = hdr(&snapshot.plain)?;
-    let summary = summary(&snapshot.plain, &plain);
-    let mut files = Vec::new();
-    let mut file = |kind: &str, ending: &str, bytes: Vec<u8>| {
-        let file_name = format!("{kind}-{number}.{ending}");
-        files.push((file_name.clone(), bytes));
-        Some(file_name)
-    };
-    let mut named =
-        SeriesFiles { histogram: file("histogram", "hdr", codec::encode_histogram(&plain)?), ..SeriesFiles::default() };
-    if let Some(missed) = snapshot.missed.as_ref().filter(|missed| missed.count > 0) {
-        named.missed = file("missed", "hdr", codec::encode_histogram(&hdr(missed)?)?);
-    }
-    let blocks: Vec<record::Block> = blocks.iter().map(|one| block(one, placed.offset_ns)).collect();
-    named.blocks = file("blocks", "csv", codec::encode_blocks(&blocks)?);
-    let largest: Vec<record::Sample> = snapshot.largest.iter().map(|one| sample(one, placed.offset_ns)).collect();
-    named.largest = file("largest", "csv", codec::encode_largest(&largest)?);
-    if let Some(samples) = placed.samples {
-        let point = |one: &Sample| Point { value: one.value, at_ns: one.at_ns + placed.offset_ns };
-        let points: Vec<Point> = samples.iter().map(point).collect();
-        named.samples = file("samples", "csv.gz", codec::encode_samples(&points)?);
-    }
-    let corrected = match snapshot.corrected().filter(|_| periodic) {
-        Some(corrected) => {
-            let histogram = hdr(&corrected)?;
-            Some(self::summary(&corrected, &histogram))
-        }
-        None => None,
-    };
-    let series = Series {
-        quantity: name.quantity.clone(),
-        labels: name.labels.clone(),
-        cpu: name.cpu,
-        thread: name.thread,
-        unit: name.unit.unwrap_or("ns").into(),
-        count: summary.count,
-        min: summary.min,
-        max: summary.max,
-        mean: summary.mean,
-        sd: summary.sd,
-        quantiles: summary.quantiles,
-        bands: summary.bands,
-        overflow: snapshot.plain.overflow,
-        negative: snapshot.plain.negative,
-        slots: periodic.then_some(record::Slots {
-            met: snapshot.slots.met,
-            late: snapshot.slots.late,
-            missed: snapshot.slots.missed,
-        }),
-        corrected,
-        facts: placed.facts,
-        files: named,
-    };
-    Ok((series, files))
-}
 
 /// The counts in the crate that writes the files: bucket by bucket, since both have the same layout.
 fn hdr(distribution: &Distribution) -> Result<Histogram<u64>> {

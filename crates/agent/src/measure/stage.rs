@@ -1,23 +1,18 @@
-//! What a probe finds in the measuring process: its cell, its threads, and where its series go.
+//! What a probe finds in the measuring process: its cell, its measuring threads, and where its series go.
 
-use super::{
-    assignment::Assignment,
-    clocks::Clocks,
-    reporter::Reporter,
-    series::{Name, Placed, series},
-    threads,
-};
+mod lookout;
+
+use super::{assignment::Assignment, clocks::Clocks, reporter::Reporter, series::OpenSeries, threads};
 use crate::machine::door::Entry;
 use anyhow::{Context, Result, bail};
 use latido_model::{
     cell::{Cell, Scheduling},
-    machine::Machine,
-    protocol::{Phase, Progress, ThreadProgress},
-    record::{self, Anchors, BAND_EDGES, Evidence, Outcome, Record, Skip, ThreadEvidence},
-    units::Ns,
+    quantity::{Measurand, Quantity},
+    record::{BAND_EDGES, Evidence, Skip, ThreadEvidence},
 };
-use latido_rt::{Reader, Snapshot};
+use latido_rt::{Config, Recorder, recorder};
 use latido_sys::{clock::Clock, sched, signal, tsc};
+use lookout::Lookout;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
@@ -26,66 +21,36 @@ use std::{
         mpsc::{RecvTimeoutError, channel},
     },
     thread,
-    time::{Duration, Instant},
 };
 
-/// How often the main thread looks: drains blocks, sends progress.
-const LOOK: Duration = Duration::from_millis(200);
-
-/// A series while it is being measured: the reading end of what one thread writes.
-pub struct Tap {
-    /// What it is called.
-    pub name: Name,
-    /// Whether slots are counted.
-    pub periodic: bool,
-    /// The reading end.
-    pub reader: Reader,
-    /// What the probe itself has to say of the result.
-    pub facts: fn(&Snapshot) -> Facts,
-}
-
-/// Whole-numbered facts of a series.
-pub type Facts = BTreeMap<String, i64>;
-
-/// For series with nothing to add.
-pub fn no_facts(_: &Snapshot) -> Facts {
-    Facts::new()
-}
-
-/// What a thread's loop does; runs on the prepared thread.
-pub type Loop = Box<dyn FnOnce() -> Done + Send>;
-
-/// One measuring thread: what it does, and what can be read of it meanwhile.
-pub struct Job {
-    /// The CPU to pin to; `None` leaves it free.
-    pub cpu: Option<u32>,
-    /// The policy of the loop; `None` for a probe that needs none.
-    pub scheduling: Option<Scheduling>,
-    /// Its series; none for a helper.
-    pub taps: Vec<Tap>,
-    /// Runs on the thread before the policy is set and touches everything that the loop will touch.
-    pub rehearse: Box<dyn FnOnce() -> Loop + Send>,
-}
-
-/// What a thread says when its loop is over.
-#[derive(Debug, Default)]
-pub struct Done {
+/// What a measuring thread says when its loop is over: from when to when it measured.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Span {
     /// The first counted slot, or the start of the loop, on CLOCK_MONOTONIC.
     pub first_slot_ns: u64,
     /// When the loop ended, on the same clock.
     pub ended_ns: u64,
-    /// Why it could not go on, if so.
-    pub failed: Option<String>,
 }
 
-/// What the kernel says of threads in other processes, by the job that stands for each here: put in before that job
-/// ends, it goes into the record instead of the job's own.
+/// A loop that is ready to run on its thread.
+type Loop = Box<dyn FnOnce() -> Result<Span>>;
+
+/// A thread to be: what it does, and what can be read of it meanwhile.
+struct MeasuringThread {
+    cpu: Option<u32>,
+    scheduling: Option<Scheduling>,
+    series: Vec<OpenSeries>,
+    rehearse: Box<dyn FnOnce() -> Loop + Send>,
+}
+
+/// What the kernel says of threads in other processes, by the thread that stands for each here: put in before that one
+/// ends, it goes into the record instead of its own.
 pub type StandIns = Arc<Mutex<BTreeMap<u32, ThreadEvidence>>>;
 
 /// What a thread sends when it is over.
 struct Finished {
     thread: usize,
-    done: Done,
+    span: Result<Span>,
     evidence: ThreadEvidence,
 }
 
@@ -95,12 +60,14 @@ pub struct Stage<'a> {
     pub cell: Cell,
     /// The doors to isolated CPUs.
     pub entries: Vec<Entry>,
-    /// Set to end all loops: by the host, by a sample above `stop_on`, by a failure.
-    pub stop: Arc<AtomicBool>,
     /// What the trust checks will look at.
     pub evidence: Evidence,
     /// What could not be had.
     pub skipped: Vec<Skip>,
+    measurand: Measurand,
+    threads: Vec<MeasuringThread>,
+    /// Set to end all loops: by the host, by a sample above `stop_on`, by a failure.
+    stop: Arc<AtomicBool>,
     interrupted: Arc<AtomicBool>,
     /// The first refusal that a thread met, known before its loop begins.
     refused: Arc<Mutex<Option<String>>>,
@@ -111,16 +78,20 @@ pub struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// A stage for one cell; `interrupted` is set when the host wants the end.
-    pub fn new(assignment: Assignment, interrupted: Arc<AtomicBool>, reporter: &'a mut Reporter) -> Self {
-        let evidence = Evidence { housekeeping: assignment.housekeeping, ..Evidence::default() };
-        let stop = Arc::new(AtomicBool::new(false));
-        let cell = assignment.cell;
+    pub fn new(
+        assignment: Assignment,
+        measurand: Measurand,
+        interrupted: Arc<AtomicBool>,
+        reporter: &'a mut Reporter,
+    ) -> Self {
         Self {
-            cell,
+            cell: assignment.cell,
             entries: assignment.entries,
-            stop,
-            evidence,
+            evidence: Evidence { housekeeping: assignment.housekeeping, ..Evidence::default() },
             skipped: Vec::new(),
+            measurand,
+            threads: Vec::new(),
+            stop: Arc::default(),
             interrupted,
             refused: Arc::default(),
             stand_ins: Arc::default(),
@@ -134,9 +105,14 @@ impl<'a> Stage<'a> {
         lock(&self.refused).get_or_insert(why);
     }
 
-    /// Where a job puts the evidence of the thread that it stands for.
+    /// Where a thread puts the evidence of the one that it stands for.
     pub fn stand_ins(&self) -> StandIns {
         Arc::clone(&self.stand_ins)
+    }
+
+    /// The flag that ends all loops: every loop looks at it, and sets it when it cannot go on.
+    pub fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
     }
 
     /// The CPUs to measure, ascending.
@@ -150,21 +126,40 @@ impl<'a> Stage<'a> {
         self.cpus().into_iter().chain(rest).collect()
     }
 
-    /// The band edges of the studies with the cell's limit, for a recorder.
-    pub fn edges(&self) -> Vec<u64> {
-        let limit = self.cell.conditions.limit.map(|limit| limit.0).filter(|ns| *ns <= latido_rt::histogram::HIGHEST);
-        let edges = BAND_EDGES.iter().filter_map(|edge| u64::try_from(*edge).ok()).chain(limit);
-        edges.collect::<BTreeSet<u64>>().into_iter().collect()
+    /// Both ends of a series of one of the probe's quantities: the recorder for the loop, the series for its thread.
+    ///
+    /// # Errors
+    /// The probe declares no such quantity.
+    pub fn series(&self, quantity: &str) -> Result<(Recorder, OpenSeries)> {
+        self.series_with(quantity, |config| config)
     }
 
-    /// What a recorder of this cell keeps; `periodic` for a loop with slots.
-    pub fn config(&self, periodic: bool) -> latido_rt::Config {
-        latido_rt::Config {
-            edges: self.edges(),
-            periodic,
-            stop_on_ns: self.cell.conditions.stop_on.map(|limit| limit.0),
-            ..latido_rt::Config::default()
-        }
+    /// As [`Stage::series`], with a recorder that keeps more or less than its quantity suggests.
+    ///
+    /// # Errors
+    /// As [`Stage::series`], or a recorder that cannot be.
+    pub fn series_with(&self, quantity: &str, adjust: impl FnOnce(Config) -> Config) -> Result<(Recorder, OpenSeries)> {
+        let declared = self.measurand.quantity(quantity);
+        let declared = declared.with_context(|| format!("the probe declares no quantity `{quantity}`"))?;
+        let (recorder, reader) = recorder::new(&adjust(self.config(declared)))?;
+        Ok((recorder, OpenSeries::new(declared.clone(), reader)))
+    }
+
+    /// What a recorder keeps: slots of a periodic quantity, the band edges of the studies and the cell's limit of a
+    /// time; it heeds `stop_on` where limits look at it.
+    fn config(&self, quantity: &Quantity) -> Config {
+        let limit = self.cell.conditions.limit.map(|limit| limit.0).filter(|ns| *ns <= latido_rt::histogram::HIGHEST);
+        let edges = BAND_EDGES.iter().filter_map(|edge| u64::try_from(*edge).ok()).chain(limit);
+        let edges = edges.collect::<BTreeSet<u64>>().into_iter();
+        let edges = match quantity.unit.as_ref() {
+            "ns" => edges.collect(),
+            "ps" => {
+                edges.map(|ns| ns.saturating_mul(1_000)).filter(|ps| *ps <= latido_rt::histogram::HIGHEST).collect()
+            }
+            _ => Vec::new(),
+        };
+        let stop_on_ns = self.cell.conditions.stop_on.filter(|_| quantity.judged).map(|limit| limit.0);
+        Config { edges, periodic: quantity.periodic, stop_on_ns, ..Config::default() }
     }
 
     /// The samples are stamped by a counter: what it is worth, from an instant before the loop.
@@ -173,23 +168,54 @@ impl<'a> Stage<'a> {
         self.evidence.clock.tsc_hz = Some(scale.hz());
     }
 
+    /// Adds a measuring thread with its series, under the cell's policy and pinned to the CPU; `None` leaves it free.
+    ///
+    /// `rehearse` runs on the thread before its policy is set: it touches everything that the loop will touch, and
+    /// returns the loop. What it allocates is the last that this thread may.
+    pub fn thread<L: FnOnce() -> Result<Span> + 'static>(
+        &mut self,
+        cpu: impl Into<Option<u32>>,
+        series: impl IntoIterator<Item = OpenSeries>,
+        rehearse: impl FnOnce() -> L + Send + 'static,
+    ) {
+        self.thread_under(Some(self.cell.scheduling), cpu, series, rehearse);
+    }
+
+    /// As [`Stage::thread`], under a policy of its own; `None` asks for none. Without series it is a helper.
+    pub fn thread_under<L: FnOnce() -> Result<Span> + 'static>(
+        &mut self,
+        scheduling: Option<Scheduling>,
+        cpu: impl Into<Option<u32>>,
+        series: impl IntoIterator<Item = OpenSeries>,
+        rehearse: impl FnOnce() -> L + Send + 'static,
+    ) {
+        // The kernel refuses to pin a deadline thread: it is admitted for its whole root domain.
+        let pinned = !matches!(scheduling, Some(Scheduling::Deadline { .. }));
+        let cpu = cpu.into().filter(|_| pinned);
+        let thread = u32::try_from(self.threads.len()).unwrap_or(u32::MAX);
+        let series = series.into_iter().map(|series| series.on(thread, cpu)).collect();
+        let rehearse = Box::new(move || -> Loop { Box::new(rehearse()) });
+        self.threads.push(MeasuringThread { cpu, scheduling, series, rehearse });
+    }
+
     /// Measures: starts the threads together, waits for their end, reports meanwhile, and sends the record.
     ///
     /// # Errors
     /// A thread cannot be started, a loop failed, or the supervisor is gone.
-    pub fn run(&mut self, jobs: Vec<Job>, counts_samples: bool) -> Result<()> {
-        let gate = Arc::new(Barrier::new(jobs.len() + 1));
+    pub fn run(&mut self) -> Result<()> {
+        let measuring = std::mem::take(&mut self.threads);
+        let gate = Arc::new(Barrier::new(measuring.len() + 1));
         let (sender, finished) = channel();
-        let mut taps = Vec::new();
+        let mut series = Vec::new();
         let mut tids = Vec::new();
-        for (thread, job) in jobs.into_iter().enumerate() {
+        for (thread, measuring) in measuring.into_iter().enumerate() {
             let tid = Arc::new(AtomicI32::new(0));
             tids.push(Arc::clone(&tid));
-            let (gate, sender, cpu, allowed) = (Arc::clone(&gate), sender.clone(), job.cpu, self.allowed());
-            let entries = self.entries.clone();
-            let helper = job.taps.is_empty();
-            taps.push(job.taps);
-            let (scheduling, rehearse, refused) = (job.scheduling, job.rehearse, Arc::clone(&self.refused));
+            let MeasuringThread { cpu, scheduling, series: own, rehearse } = measuring;
+            let (gate, sender, allowed) = (Arc::clone(&gate), sender.clone(), self.allowed());
+            let (entries, refused) = (self.entries.clone(), Arc::clone(&self.refused));
+            let helper = own.is_empty();
+            series.push(own);
             let body = move || {
                 let number = u32::try_from(thread).unwrap_or(u32::MAX);
                 let mut prepared = threads::prepare(number, cpu, &allowed, helper, &entries);
@@ -199,10 +225,10 @@ impl<'a> Stage<'a> {
                 prepared.go(scheduling, |why| {
                     lock(&refused).get_or_insert(why);
                 });
-                let done = body();
+                let span = body();
                 let evidence = prepared.finish();
                 // The main thread listens until all have sent.
-                let _ = sender.send(Finished { thread, done, evidence });
+                let _ = sender.send(Finished { thread, span, evidence });
             };
             let name = cpu.map_or_else(|| format!("latido-{thread}"), |cpu| format!("latido/{cpu}"));
             let builder = thread::Builder::new().name(name).stack_size(threads::STACK);
@@ -211,11 +237,10 @@ impl<'a> Stage<'a> {
         drop(sender);
         gate.wait();
         crate::fault::point("measure");
-        let armed_at = Clock::Monotonic.now();
-        let mut view = View { armed_at, counts_samples, checkpoint: Instant::now(), phase: Phase::WarmUp };
-        let mut results: Vec<Option<Finished>> = taps.iter().map(|_| None).collect();
+        let mut lookout = Lookout::since(Clock::Monotonic.now());
+        let mut results: Vec<Option<Finished>> = series.iter().map(|_| None).collect();
         while results.iter().any(Option::is_none) {
-            match finished.recv_timeout(view.patience(&self.cell)) {
+            match finished.recv_timeout(lookout.patience(&self.cell)) {
                 Ok(result) => {
                     if let Some(slot) = results.get_mut(result.thread) {
                         *slot = Some(result);
@@ -234,175 +259,14 @@ impl<'a> Stage<'a> {
                     let _ = signal::send_to_thread(tid.load(Ordering::Relaxed), INTERRUPT);
                 }
             }
-            self.look(&mut view, &mut taps)?;
+            self.look(&mut lookout, &mut series)?;
         }
-        self.reporter.progress(Progress { phase: Phase::Finishing, ..Progress::default() })?;
-        crate::fault::point("measure");
-        self.conclude(taps, results.into_iter().flatten().collect())
-    }
-
-    /// Progress, and once a minute a checkpoint.
-    fn look(&mut self, view: &mut View, taps: &mut [Vec<Tap>]) -> Result<()> {
-        let elapsed =
-            Clock::Monotonic.now().saturating_sub(view.armed_at).saturating_sub(self.cell.conditions.warmup.0);
-        view.phase = if elapsed == 0 { Phase::WarmUp } else { Phase::Measuring };
-        let mut progress = Progress {
-            phase: view.phase,
-            elapsed_ns: elapsed,
-            total_ns: if view.counts_samples { 0 } else { self.cell.conditions.duration.0 },
-            armed_at_ns: view.armed_at,
-            threads: Vec::new(),
-        };
-        let mut due = view.checkpoint.elapsed() >= crate::fault::checkpoint_every();
-        let mut parts = Vec::new();
-        for (index, tap) in taps.iter_mut().flatten().enumerate() {
-            let Some(snapshot) = tap.reader.snapshot() else {
-                tap.reader.drain();
-                // A checkpoint holds every series or is not made: the next look tries again.
-                due = false;
-                continue;
-            };
-            progress.threads.push(thread_progress(tap, &snapshot, self.cell.conditions.limit));
-            if due {
-                let blocks = tap.reader.blocks_with(&snapshot);
-                parts.push(series(
-                    index,
-                    &tap.name,
-                    &snapshot,
-                    &blocks,
-                    tap.periodic,
-                    Placed { samples: tap.reader.ordered(), ..Placed::default() },
-                )?);
-            }
-        }
-        self.reporter.progress(progress)?;
-        if due && elapsed > 0 {
-            view.checkpoint = Instant::now();
-            self.evidence.policy_refused = lock(&self.refused).clone();
-            let anchors = self.clocks.anchors(view.armed_at + self.cell.conditions.warmup.0);
-            self.reporter.record(self.record(Outcome::Checkpoint, elapsed, anchors), parts)?;
-        }
-        crate::fault::point("measure");
-        Ok(())
-    }
-
-    /// The record of a measurement that is over.
-    fn conclude(&mut self, taps: Vec<Vec<Tap>>, results: Vec<Finished>) -> Result<()> {
-        self.evidence.policy_refused = lock(&self.refused).take();
-        // A helper's times are of no interest: it was there before the first sample.
-        let measured = || results.iter().filter(|result| !result.evidence.helper).map(|result| &result.done);
-        let first = measured().map(|done| done.first_slot_ns).min().unwrap_or(0);
-        let ended = measured().map(|done| done.ended_ns).max().unwrap_or(0);
-        let mut outcome = Outcome::Complete;
-        let mut parts = Vec::new();
-        for (thread_taps, result) in taps.into_iter().zip(results) {
-            if let Some(failure) = result.done.failed {
-                bail!("the measuring loop failed: {failure}");
-            }
-            let stand_in = lock(&self.stand_ins).remove(&result.evidence.thread);
-            self.evidence.threads.push(stand_in.unwrap_or(result.evidence));
-            for mut tap in thread_taps {
-                let snapshot = tap.reader.snapshot().context("the memory of a finished loop is not at rest")?;
-                let blocks = tap.reader.blocks_with(&snapshot);
-                let mut facts = (tap.facts)(&snapshot);
-                self.evidence.throttle.throttle_like += facts.get("throttle_like").map_or(0, |n| n.unsigned_abs());
-                let offset_ns = result.done.first_slot_ns.saturating_sub(first);
-                facts.insert("first_slot_ns".into(), i64::try_from(offset_ns).unwrap_or(i64::MAX));
-                if let Some(stopped) = snapshot.stopped {
-                    // Of several threads above it the first in time is the one that ended the cell.
-                    let at_ns = stopped.at_ns + offset_ns;
-                    if !matches!(outcome, Outcome::Stopped { at_ns: earlier, .. } if earlier <= at_ns) {
-                        outcome = Outcome::Stopped { value_ns: stopped.value, cpu: tap.name.cpu, at_ns };
-                    }
-                }
-                self.evidence.clock.backwards += snapshot.plain.negative + snapshot.spin.backwards;
-                parts.push(series(
-                    parts.len(),
-                    &tap.name,
-                    &snapshot,
-                    &blocks,
-                    tap.periodic,
-                    Placed { offset_ns, facts, samples: tap.reader.ordered() },
-                )?);
-            }
-        }
-        // Who is interrupted after the last loop was over has measured all the same: the loops were not told to stop.
-        let told = self.interrupted.load(Ordering::Relaxed) && self.stop.load(Ordering::Relaxed);
-        if outcome == Outcome::Complete && told {
-            outcome = Outcome::Interrupted;
-        }
-        self.evidence.clock.realtime_shift_ns = self.clocks.shift();
-        self.evidence.clock.drift_ppb = self.clocks.drift_ppb();
-        let anchors = self.clocks.anchors(first);
-        let record = self.record(outcome, ended.saturating_sub(first), anchors);
-        self.reporter.record(record, parts)
-    }
-
-    fn record(&self, outcome: Outcome, elapsed_ns: u64, anchors: Anchors) -> Record {
-        Record {
-            schema: record::SCHEMA,
-            latido: env!("CARGO_PKG_VERSION").into(),
-            probe: self.cell.probe.name.clone(),
-            cell: self.cell.clone(),
-            outcome,
-            elapsed_ns,
-            warmup_ns: self.cell.conditions.warmup.0,
-            anchors,
-            machine: Machine::default(),
-            quality: self.evidence.clone(),
-            load: Vec::new(),
-            tunings: Vec::new(),
-            series: Vec::new(),
-            skipped: self.skipped.clone(),
-        }
+        self.conclude(series, results.into_iter().flatten().collect())
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What the main thread remembers between two looks.
-struct View {
-    armed_at: u64,
-    counts_samples: bool,
-    checkpoint: Instant,
-    phase: Phase,
-}
-
-impl View {
-    /// How long to wait: a look's time, shorter when the warm-up ends before, so that others learn of it.
-    fn patience(&self, cell: &Cell) -> Duration {
-        if self.phase == Phase::Measuring {
-            return LOOK;
-        }
-        let until = self.armed_at.saturating_add(cell.conditions.warmup.0).saturating_add(1_000_000);
-        Duration::from_nanos(until.saturating_sub(Clock::Monotonic.now())).clamp(Duration::from_millis(1), LOOK)
-    }
-}
-
-fn thread_progress(tap: &Tap, snapshot: &Snapshot, limit: Option<Ns>) -> ThreadProgress {
-    let plain = &snapshot.plain;
-    // Order statistic ceil(n p); none where fewer than 1/(1-p) samples support it.
-    let quantile = |per_mille: u64| {
-        let supported = plain.count >= 1000 / (1000 - per_mille);
-        supported.then(|| plain.at_rank((plain.count * per_mille).div_ceil(1000)))?
-    };
-    let above = |sample: &&latido_rt::Sample| limit.is_some_and(|limit| sample.value > limit.0.cast_signed());
-    let latest = snapshot.largest.iter().filter(above).max_by_key(|sample| sample.at_ns);
-    ThreadProgress {
-        cpu: tap.name.cpu,
-        count: plain.count,
-        now: snapshot.last,
-        p50: quantile(500),
-        p999: quantile(999),
-        max: plain.max,
-        missed: snapshot.slots.missed,
-        spike: latest.or(snapshot.largest.first()).map(|sample| (sample.value, sample.at_ns)),
-        name: tap.name.to_string(),
-        unit: tap.name.unit.map(String::from),
-        kept: tap.reader.latest(),
-    }
 }
 
 /// The signal that wakes a sleeping loop, so that it looks at its stop flag.

@@ -2,29 +2,21 @@
 
 mod sizes;
 
-use crate::measure::{
-    Probe,
-    series::Name,
-    stage::{Done, Facts, Job, Loop, Stage, Tap, no_facts},
-};
-use anyhow::{Context, Result, ensure};
+use crate::measure::{Def, Fact, Measurand, Probe, Quantity, Span, Stage, with_defaults};
+use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},
     cpus::CpuSet,
-    quantity::{Measurand, Quantity},
     record::ORDERED_MAX,
-    registry::{self, Def},
 };
 use latido_rt::{
-    Config, Reader, Snapshot,
-    compute::{self, DIFFERING, Plan, RESIDUAL, Size, Workspace, Wrong},
-    recorder,
+    Config, Snapshot,
+    compute::{self, DIFFERING, RESIDUAL, Repetition, Size, Workspace, Wrong},
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use sizes::Sizes;
-use std::{collections::BTreeMap, sync::Arc};
 
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
@@ -56,7 +48,7 @@ times its inverse from the identity, in 10^-18), differing (inverses that were n
 The measurement of the execution-times study (2017).",
     main_option: Some("size"),
     new: |table| {
-        let probe = registry::options::<Compute>(table)?;
+        let probe = read(table)?;
         ensure!((1..=100_000_000).contains(&probe.instances), "`instances` is 1 to 100000000; got {}", probe.instances);
         Ok(Box::new(probe))
     },
@@ -66,36 +58,25 @@ The measurement of the execution-times study (2017).",
 const WARM_UP: u64 = 10;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Compute {
+#[serde(deny_unknown_fields)]
+struct ComputeProbe {
     size: Sizes,
     instances: u64,
     seed: u64,
 }
 
-impl Default for Compute {
-    fn default() -> Self {
-        Self { size: Sizes((1..=7).map(|power| 1 << power).collect()), instances: 1000, seed: 1 }
-    }
+fn read(table: toml::Table) -> Result<ComputeProbe> {
+    let sizes = Sizes((1..=7).map(|power| 1 << power).collect());
+    with_defaults(table, ComputeProbe { size: sizes, instances: 1000, seed: 1 })
 }
 
-impl Probe for Compute {
-    fn options(&self) -> toml::Table {
-        registry::resolved(self)
-    }
-
+impl Probe for ComputeProbe {
     fn measurand(&self) -> Measurand {
-        Measurand {
-            title: "Matrix inversion".into(),
-            quantities: vec![
-                Quantity::time("elapsed", "Compute: elapsed").each("instance"),
-                Quantity::time("cpu", "Compute: cpu").each("instance").beside(),
-            ],
-            labels: vec![("size".into(), self.size.0.iter().map(usize::to_string).collect())],
-            counts: vec!["instances".into()],
-            counts_samples: true,
-            expected: None,
-        }
+        let elapsed = Quantity::time("elapsed", "Compute: elapsed").each("instance");
+        let cpu = Quantity::time("cpu", "Compute: cpu").each("instance").beside();
+        Measurand::new("Matrix inversion", [elapsed, cpu])
+            .labelled("size", &self.size.0)
+            .counted_by("instances", self.instances)
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
@@ -112,53 +93,34 @@ impl Probe for Compute {
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
-        let plan =
-            Plan { instances: self.instances, warmup_ns: stage.cell.conditions.warmup.0, warmup_instances: WARM_UP };
-        let mut jobs = Vec::new();
-        for (thread, cpu) in (0u32..).zip(stage.cpus()) {
-            let (mut sizes, mut taps) = (Vec::new(), Vec::new());
-            for &n in &self.size.0 {
-                let (size, [elapsed, used]) = self.size(n, stage)?;
-                sizes.push(size);
-                let name = |quantity: &str| Name {
-                    quantity: quantity.into(),
-                    labels: BTreeMap::from([("size".to_string(), n.to_string())]),
-                    cpu: Some(cpu),
-                    thread,
-                    ..Name::default()
-                };
-                taps.push(Tap { name: name("elapsed"), periodic: false, reader: elapsed, facts });
-                taps.push(Tap { name: name("cpu"), periodic: false, reader: used, facts: no_facts });
-            }
-            let stop = Arc::clone(&stage.stop);
-            let rehearse = move || -> Loop {
-                compute::rehearse(&mut sizes);
-                Box::new(move || {
-                    let outcome = compute::run(&mut sizes, &plan, &stop);
-                    Done {
-                        first_slot_ns: outcome.first_ns,
-                        ended_ns: outcome.ended_ns,
-                        failed: outcome.end.failure().map(sentence),
-                    }
-                })
-            };
-            let scheduling = Some(stage.cell.scheduling);
-            jobs.push(Job { cpu: Some(cpu), scheduling, taps, rehearse: Box::new(rehearse) });
-        }
-        stage.run(jobs, self.measurand().counts_samples)
-    }
-}
-
-impl Compute {
-    /// Matrix and memory of one size.
-    fn size(&self, n: usize, stage: &Stage<'_>) -> Result<(Size, [Reader; 2])> {
-        let workspace = Workspace::new(n, matrix(n, self.seed)).context("a matrix is not square")?;
+        let repetition = Repetition {
+            instances: self.instances,
+            warmup_ns: stage.cell.conditions.warmup.0,
+            warmup_instances: WARM_UP,
+        };
         let ordered = usize::try_from(self.instances).unwrap_or(ORDERED_MAX).min(ORDERED_MAX);
-        let config = Config { ordered, ..stage.config(false) };
-        let (elapsed, first) = recorder::new(&config)?;
-        // `stop_on` is about the time that a user of the result waits.
-        let (cpu, second) = recorder::new(&Config { stop_on_ns: None, ..config })?;
-        Ok((Size { workspace, elapsed, cpu }, [first, second]))
+        for cpu in stage.cpus() {
+            let (mut sizes, mut series) = (Vec::new(), Vec::new());
+            for &n in &self.size.0 {
+                let workspace = Workspace::new(n, matrix(n, self.seed)).context("a matrix is not square")?;
+                let (elapsed, of_elapsed) = stage.series_with("elapsed", |config| Config { ordered, ..config })?;
+                let (cpu, of_cpu) = stage.series_with("cpu", |config| Config { ordered, ..config })?;
+                sizes.push(Size { workspace, elapsed, cpu });
+                series.extend([of_elapsed.facts(facts), of_cpu].map(|series| series.label("size", n)));
+            }
+            let stop = stage.stop();
+            stage.thread(cpu, series, move || {
+                compute::rehearse(&mut sizes);
+                move || {
+                    let outcome = compute::run(&mut sizes, &repetition, &stop);
+                    if let Some(wrong) = outcome.end.failure() {
+                        bail!(sentence(wrong));
+                    }
+                    Ok(Span { first_slot_ns: outcome.first_ns, ended_ns: outcome.ended_ns })
+                }
+            });
+        }
+        stage.run()
     }
 }
 
@@ -182,12 +144,12 @@ fn matrix(n: usize, seed: u64) -> Vec<f64> {
     rows.concat()
 }
 
-fn facts(snapshot: &Snapshot) -> Facts {
+fn facts(snapshot: &Snapshot) -> Vec<Fact> {
     if snapshot.plain.count == 0 {
-        return Facts::new();
+        return Vec::new();
     }
-    let tally = |which: usize| snapshot.tallies.get(which).map_or(0, |count| i64::try_from(*count).unwrap_or(i64::MAX));
-    Facts::from([("residual_e18".into(), tally(RESIDUAL)), ("differing".into(), tally(DIFFERING))])
+    let tally = |which: usize| snapshot.tallies.get(which).copied().unwrap_or(0);
+    vec![("residual_e18", tally(RESIDUAL)), ("differing", tally(DIFFERING))]
 }
 
 fn sentence(wrong: Wrong) -> String {
@@ -203,9 +165,10 @@ fn sentence(wrong: Wrong) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use latido_model::registry::Options;
 
-    fn sizes(text: &str) -> Result<Compute> {
-        registry::options(text.parse().unwrap())
+    fn sizes(text: &str) -> Result<ComputeProbe> {
+        read(text.parse().unwrap())
     }
 
     #[test]
@@ -215,7 +178,7 @@ mod tests {
         let list = sizes("size = \"8, 2,1024\"").unwrap();
         assert_eq!(list.size.0, [8, 2, 1024], "in the order given");
         assert_eq!(list.options().get("size").and_then(toml::Value::as_str), Some("8,2,1024"));
-        assert_eq!(registry::options::<Compute>(list.options()).unwrap().size, list.size, "as the target reads it");
+        assert_eq!(read(list.options()).unwrap().size, list.size, "as the target reads it");
         assert_eq!(sizes("").unwrap().size.to_string(), "2,4,8,16,32,64,128");
         for (text, why) in [
             ("size = 1", "a size is 2 to 1024 rows, not 1"),

@@ -1,23 +1,16 @@
 //! `gap`: a thread that never sleeps reads the clock again and again; whatever takes the CPU away shows as a gap.
 
-use crate::measure::{
-    Probe,
-    series::Name,
-    stage::{Done, Facts, Job, Loop, Stage, Tap},
-};
+use crate::measure::{Def, Fact, Measurand, Probe, Quantity, Span, Stage, with_defaults};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},
     cpus::CpuSet,
-    quantity::{Measurand, Quantity},
     record::Skip,
-    registry::{self, Def},
     units::Ns,
 };
 use latido_rt::{
-    Class, Snapshot,
-    gap::{self, Duty, Source, Task},
-    recorder,
+    Class, Config, Snapshot,
+    gap::{self, BusyLoop, Duty, TickSource},
 };
 use latido_sys::{
     clock::{self, Clock::Monotonic},
@@ -25,7 +18,6 @@ use latido_sys::{
     tsc::{self, Scale},
 };
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
@@ -51,36 +43,30 @@ own bookkeeping, which is in no gap), slept_ns (duty), preempted, in_place, thro
 The measurement of the scheduling-latency study (2019); comparable with oslat(8).",
     main_option: None,
     new: |table| {
-        let probe = registry::options::<Gap>(table)?;
+        let probe = with_defaults(table, GapProbe { clock: GapClock::Auto, iterations: 0, duty: None })?;
         probe.duty()?;
         Ok(Box::new(probe))
     },
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Gap {
-    clock: Clock,
+#[serde(deny_unknown_fields)]
+struct GapProbe {
+    clock: GapClock,
     iterations: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     duty: Option<String>,
 }
 
-impl Default for Gap {
-    fn default() -> Self {
-        Self { clock: Clock::Auto, iterations: 0, duty: None }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Clock {
+enum GapClock {
     Auto,
     Tsc,
     Monotonic,
 }
 
-impl Gap {
+impl GapProbe {
     /// Busy time and period.
     fn duty(&self) -> Result<Option<(Ns, Ns)>> {
         let Some(text) = &self.duty else { return Ok(None) };
@@ -96,19 +82,10 @@ impl Gap {
     }
 }
 
-impl Probe for Gap {
-    fn options(&self) -> toml::Table {
-        registry::resolved(self)
-    }
-
+impl Probe for GapProbe {
     fn measurand(&self) -> Measurand {
-        Measurand {
-            title: "Gaps in a busy loop".into(),
-            quantities: vec![Quantity::time("gap", "Gaps in a busy loop").each("reading").latest("last gap")],
-            counts: vec!["iterations".into()],
-            counts_samples: self.iterations > 0,
-            ..Measurand::default()
-        }
+        let gap = Quantity::time("gap", "Gaps in a busy loop").each("reading").latest("last gap");
+        Measurand::new("Gaps in a busy loop", [gap]).counted_by("iterations", self.iterations)
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
@@ -131,59 +108,49 @@ impl Probe for Gap {
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         let (source, scale) = self.source(stage)?;
         let duty = self.duty()?.map(|(busy, period)| Duty { busy_ns: busy.0, period_ns: period.0 });
-        let task = Task {
+        let task = BusyLoop {
             iterations: if self.iterations > 0 { self.iterations } else { u64::MAX },
             duration_ns: if self.iterations > 0 { u64::MAX } else { stage.cell.conditions.duration.0 },
             warmup_ns: stage.cell.conditions.warmup.0,
             duty,
         };
-        let mut jobs = Vec::new();
-        for (thread, cpu) in (0u32..).zip(stage.cpus()) {
-            let config = latido_rt::Config { table: Some(scale), ..stage.config(false) };
-            let (mut recorder, reader) = recorder::new(&config)?;
-            let name = Name { quantity: "gap".into(), cpu: Some(cpu), thread, ..Name::default() };
-            let taps = vec![Tap { name, periodic: false, reader, facts }];
-            let stop = Arc::clone(&stage.stop);
-            let rehearse = move || -> Loop {
+        for cpu in stage.cpus() {
+            let (mut recorder, series) = stage.series_with("gap", |config| Config { table: Some(scale), ..config })?;
+            let stop = stage.stop();
+            stage.thread(cpu, [series.facts(facts)], move || {
                 let schedstat = SchedStatFile::open().ok();
                 gap::rehearse(source, &mut recorder, schedstat.as_ref());
-                Box::new(move || {
+                move || {
                     let outcome = gap::run(source, &task, &stop, &mut recorder, schedstat.as_ref());
                     let ended_ns = Monotonic.now();
-                    Done { first_slot_ns: ended_ns.saturating_sub(outcome.elapsed_ns), ended_ns, failed: None }
-                })
-            };
-            jobs.push(Job {
-                cpu: Some(cpu),
-                scheduling: Some(stage.cell.scheduling),
-                taps,
-                rehearse: Box::new(rehearse),
+                    Ok(Span { first_slot_ns: ended_ns.saturating_sub(outcome.elapsed_ns), ended_ns })
+                }
             });
         }
-        stage.run(jobs, self.measurand().counts_samples)
+        stage.run()
     }
 }
 
-impl Gap {
+impl GapProbe {
     /// The counter to read, and what its ticks are worth.
-    fn source(&self, stage: &mut Stage<'_>) -> Result<(Source, Scale)> {
+    fn source(&self, stage: &mut Stage<'_>) -> Result<(TickSource, Scale)> {
         let unfit = tsc::unfit();
         match (self.clock, unfit) {
-            (Clock::Tsc, Some(why)) => bail!("clock=tsc: {why}; use clock=monotonic"),
-            (Clock::Monotonic, _) | (Clock::Auto, Some(_)) => {
-                if let Some(why) = unfit.filter(|_| self.clock == Clock::Auto) {
+            (GapClock::Tsc, Some(why)) => bail!("clock=tsc: {why}; use clock=monotonic"),
+            (GapClock::Monotonic, _) | (GapClock::Auto, Some(_)) => {
+                if let Some(why) = unfit.filter(|_| self.clock == GapClock::Auto) {
                     stage.skipped.push(Skip { what: "the time-stamp counter as clock".into(), why: why.into() });
                 }
-                Ok((Source::Monotonic, Scale::NS))
+                Ok((TickSource::Monotonic, Scale::NS))
             }
-            (Clock::Auto | Clock::Tsc, None) => {
+            (GapClock::Auto | GapClock::Tsc, None) => {
                 let scale = tsc::calibrate().context("the time-stamp counter could not be calibrated")?;
                 let grain = clock::grain(scale.ns_per_tick(), tsc::read);
                 stage.evidence.clock.name = "tsc".into();
                 stage.evidence.clock.cost_ns = grain.cost_ns;
                 stage.evidence.clock.step_ns = grain.step_ns;
                 stage.stamp_by(tsc::instant(), scale);
-                Ok((Source::Tsc, scale))
+                Ok((TickSource::Tsc, scale))
             }
         }
     }
@@ -195,7 +162,7 @@ const THROTTLE_NS: i64 = 1_000_000;
 /// The period of the real-time throttle and of the fair server, and by how much two of their blows may miss it.
 const THROTTLE_PERIOD_NS: std::ops::RangeInclusive<u64> = 900_000_000..=1_100_000_000;
 
-fn facts(snapshot: &Snapshot) -> Facts {
+fn facts(snapshot: &Snapshot) -> Vec<Fact> {
     let spin = snapshot.spin;
     let mut blows: Vec<u64> = snapshot
         .largest
@@ -204,18 +171,14 @@ fn facts(snapshot: &Snapshot) -> Facts {
         .map(|sample| sample.at_ns)
         .collect();
     blows.sort_unstable();
-    let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    [
-        ("own_ns", whole(spin.own_ns)),
-        ("slept_ns", whole(spin.slept_ns)),
-        ("elapsed_ns", snapshot.plain.sum.clamp(0, i64::MAX.into()) as i64),
-        ("preempted", whole(spin.preempted)),
-        ("in_place", whole(spin.in_place)),
-        ("throttle_like", whole(once_a_second(&blows))),
+    vec![
+        ("own_ns", spin.own_ns),
+        ("slept_ns", spin.slept_ns),
+        ("elapsed_ns", snapshot.plain.sum.clamp(0, i64::MAX.into()) as u64),
+        ("preempted", spin.preempted),
+        ("in_place", spin.in_place),
+        ("throttle_like", once_a_second(&blows)),
     ]
-    .into_iter()
-    .map(|(name, value)| (name.to_string(), value))
-    .collect()
 }
 
 /// How many of these moments have another about a second before or after.

@@ -4,18 +4,12 @@ mod calls;
 mod inversion;
 
 use crate::measure::{
-    Probe,
+    Def, Measurand, Probe, Quantity, Stage,
     rounds::{self, Timing},
-    stage::Stage,
+    with_defaults,
 };
 use anyhow::{Result, ensure};
-use latido_model::{
-    cell::Cell,
-    cpus::CpuSet,
-    quantity::{Measurand, Quantity},
-    registry::{self, Def},
-    units::Ns,
-};
+use latido_model::{cell::Cell, cpus::CpuSet, units::Ns};
 use latido_sys::mutex::Protocol;
 use serde::{Deserialize, Serialize};
 
@@ -71,17 +65,17 @@ The mutex calls of the scheduling-latency study (2019), which timed them call by
 pthread_mutexattr_setprotocol(3p).",
     main_option: Some("form"),
     new: |table| {
-        let probe = registry::options::<Mutex>(table)?;
+        let probe = with_defaults(table, DEFAULTS)?;
         probe.refuse()?;
         Ok(Box::new(probe))
     },
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Mutex {
-    form: Form,
-    kind: Kind,
+#[serde(deny_unknown_fields)]
+struct MutexProbe {
+    form: MutexForm,
+    kind: MutexKind,
     timing: Timing,
     calls: u64,
     batch: u64,
@@ -93,33 +87,29 @@ struct Mutex {
     interval: Ns,
 }
 
-impl Default for Mutex {
-    fn default() -> Self {
-        Self {
-            form: Form::Calls,
-            kind: Kind::All,
-            timing: Timing::Each,
-            calls: 0,
-            batch: 1000,
-            ceiling: None,
-            rounds: 0,
-            busy: Ns::from_micros(200),
-            hold: Ns::from_micros(50),
-            interval: Ns::from_millis(1),
-        }
-    }
-}
+const DEFAULTS: MutexProbe = MutexProbe {
+    form: MutexForm::Calls,
+    kind: MutexKind::All,
+    timing: Timing::Each,
+    calls: 0,
+    batch: 1000,
+    ceiling: None,
+    rounds: 0,
+    busy: Ns::from_micros(200),
+    hold: Ns::from_micros(50),
+    interval: Ns::from_millis(1),
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Form {
+enum MutexForm {
     Calls,
     Inversion,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+enum MutexKind {
     All,
     Normal,
     Inherit,
@@ -127,12 +117,12 @@ enum Kind {
     Shared,
 }
 
-impl Kind {
+impl MutexKind {
     /// The kinds of a form that take turns.
-    fn each(self, form: Form) -> Vec<Self> {
+    fn each(self, form: MutexForm) -> Vec<Self> {
         let all = match form {
-            Form::Calls => vec![Self::Normal, Self::Inherit, Self::Ceiling, Self::Shared],
-            Form::Inversion => vec![Self::Normal, Self::Inherit],
+            MutexForm::Calls => vec![Self::Normal, Self::Inherit, Self::Ceiling, Self::Shared],
+            MutexForm::Inversion => vec![Self::Normal, Self::Inherit],
         };
         if self == Self::All { all } else { vec![self] }
     }
@@ -156,7 +146,7 @@ impl Kind {
     }
 }
 
-impl Mutex {
+impl MutexProbe {
     /// The values of each label.
     fn labels(&self) -> Vec<(String, Vec<String>)> {
         let mut labels = vec![("kind".to_string(), Vec::new()), ("shared".to_string(), Vec::new())];
@@ -178,12 +168,12 @@ impl Mutex {
         let second = Ns::from_secs(1);
         ensure!(self.busy <= second && self.hold <= second, "`busy` and `hold` over 1s are refused");
         match self.form {
-            Form::Calls => ensure!(self.rounds == 0, "`rounds` belongs to form=inversion; form=calls has `calls`"),
-            Form::Inversion => {
+            MutexForm::Calls => ensure!(self.rounds == 0, "`rounds` belongs to form=inversion; form=calls has `calls`"),
+            MutexForm::Inversion => {
                 ensure!(self.calls == 0, "`calls` belongs to form=calls; form=inversion has `rounds`");
                 ensure!(self.timing == Timing::Each, "form=inversion times each round: timing=batch is for form=calls");
                 ensure!(
-                    matches!(self.kind, Kind::All | Kind::Normal | Kind::Inherit),
+                    matches!(self.kind, MutexKind::All | MutexKind::Normal | MutexKind::Inherit),
                     "form=inversion has the kinds normal and inherit, or all for both"
                 );
             }
@@ -192,51 +182,42 @@ impl Mutex {
     }
 }
 
-impl Probe for Mutex {
-    fn options(&self) -> toml::Table {
-        registry::resolved(self)
-    }
-
+impl Probe for MutexProbe {
     fn measurand(&self) -> Measurand {
-        Measurand {
-            title: "Mutex calls".into(),
-            quantities: match (self.form, self.timing) {
-                (Form::Inversion, _) => vec![Quantity::time("inversion", "Mutex: inversion").each("call")],
-                (Form::Calls, timing) => calls::quantities(timing),
-            },
-            labels: self.labels(),
-            counts: vec!["calls".into(), "rounds".into()],
-            counts_samples: self.calls > 0 || self.rounds > 0,
-            expected: None,
-        }
+        let quantities = match self.form {
+            MutexForm::Inversion => vec![Quantity::time("inversion", "Mutex: inversion").each("call")],
+            MutexForm::Calls => calls::quantities(self.timing),
+        };
+        let measurand = Measurand { labels: self.labels(), ..Measurand::new("Mutex calls", quantities) };
+        measurand.counted_by("calls", self.calls).counted_by("rounds", self.rounds)
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
         match self.form {
-            Form::Calls => {
+            MutexForm::Calls => {
                 rounds::check("mutex", self.timing, cell)?;
                 self.check_ceiling(cell)
             }
-            Form::Inversion => inversion::check(cell),
+            MutexForm::Inversion => inversion::check(cell),
         }
     }
 
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
         match self.form {
-            Form::Calls => rounds::last_cpu(allowed, self.calls > 0),
-            Form::Inversion => allowed.iter().last().into_iter().collect(),
+            MutexForm::Calls => rounds::last_cpu(allowed, self.calls > 0),
+            MutexForm::Inversion => allowed.iter().last().into_iter().collect(),
         }
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         match self.form {
-            Form::Calls => calls::measure(self, stage),
-            Form::Inversion => inversion::measure(self, stage),
+            MutexForm::Calls => calls::measure(self, stage),
+            MutexForm::Inversion => inversion::measure(self, stage),
         }
     }
 }
 
-impl Mutex {
+impl MutexProbe {
     fn check_ceiling(&self, cell: &Cell) -> Result<()> {
         match rounds::realtime(cell.scheduling) {
             Some((_, prio)) => ensure!(
@@ -244,7 +225,7 @@ impl Mutex {
                 "a thread of priority {prio} cannot lock a ceiling below it: `ceiling` must be {prio} to 99"
             ),
             None => ensure!(
-                self.kind != Kind::Ceiling,
+                self.kind != MutexKind::Ceiling,
                 "a thread under `{}` cannot lock a priority ceiling: use fifo or rr for kind=ceiling",
                 cell.scheduling
             ),

@@ -1,25 +1,14 @@
 //! `null`: made-up samples from the cell's seed. Needs no hardware, no permission and no time.
 
-use crate::measure::{
-    Probe,
-    series::Name,
-    stage::{Done, Job, Stage, Tap, no_facts},
-};
+use crate::measure::{Def, Measurand, Probe, Quantity, Span, Stage, with_defaults};
 use anyhow::{Result, ensure};
-use latido_model::{
-    quantity::{Measurand, Quantity},
-    registry::{self, Def},
-    units::Ns,
-};
+use latido_model::units::Ns;
 use latido_sys::clock::Clock::Monotonic;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -39,7 +28,7 @@ Options:
 Quantity: latency (ns). Nothing is measured.",
     main_option: Some("samples"),
     new: |table| {
-        let probe = registry::options::<Null>(table)?;
+        let probe = with_defaults(table, NullProbe { samples: 1000, value: Ns::from_micros(10), hold: Ns(0) })?;
         ensure!(probe.samples <= 100_000_000, "more than 100000000 made-up samples are refused");
         Ok(Box::new(probe))
     },
@@ -49,39 +38,23 @@ Quantity: latency (ns). Nothing is measured.",
 const STEP: u64 = 1_000_000;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Null {
+#[serde(deny_unknown_fields)]
+struct NullProbe {
     samples: u64,
     value: Ns,
     hold: Ns,
 }
 
-impl Default for Null {
-    fn default() -> Self {
-        Self { samples: 1000, value: Ns::from_micros(10), hold: Ns(0) }
-    }
-}
-
-impl Probe for Null {
-    fn options(&self) -> toml::Table {
-        registry::resolved(self)
-    }
-
+impl Probe for NullProbe {
     fn measurand(&self) -> Measurand {
-        Measurand {
-            title: "Null".into(),
-            quantities: vec![Quantity::time("latency", "Null latency")],
-            counts: vec!["samples".into()],
-            counts_samples: true,
-            ..Measurand::default()
-        }
+        let measurand = Measurand::new("Null", [Quantity::time("latency", "Null latency")]);
+        // None at all are a number of samples too.
+        Measurand { counts_samples: true, ..measurand.counted_by("samples", self.samples) }
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
-        let (mut recorder, reader) = latido_rt::recorder::new(&stage.config(false))?;
-        let name = Name { quantity: "latency".into(), ..Name::default() };
-        let taps = vec![Tap { name, periodic: false, reader, facts: no_facts }];
-        let (probe, seed, stop) = (self.clone(), stage.cell.seed, Arc::clone(&stage.stop));
+        let (mut recorder, series) = stage.series("latency")?;
+        let (probe, seed, stop) = (self.clone(), stage.cell.seed, stage.stop());
         let body = move || {
             let first_slot_ns = Monotonic.now();
             let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -95,10 +68,10 @@ impl Probe for Null {
             recorder.close(probe.samples * STEP);
             hold(probe.hold.as_duration(), &stop);
             // As long as the made-up samples took: equal cells give equal records.
-            Done { first_slot_ns, ended_ns: first_slot_ns + probe.samples * STEP, failed: None }
+            Ok(Span { first_slot_ns, ended_ns: first_slot_ns + probe.samples * STEP })
         };
-        let job = Job { cpu: None, scheduling: None, taps, rehearse: Box::new(move || Box::new(body)) };
-        stage.run(vec![job], self.measurand().counts_samples)
+        stage.thread_under(None, None, [series], || body);
+        stage.run()
     }
 }
 

@@ -1,28 +1,20 @@
 //! `pendulum`: a periodic task balances a simulated pendulum; being late is seen as a swing, or a fall.
 
-use crate::measure::{
-    Probe,
-    series::Name,
-    stage::{Done, Facts, Job, Loop, Stage, Tap, no_facts},
-};
+use crate::measure::{Def, Fact, Measurand, Probe, Quantity, Stage, with_defaults};
 use anyhow::{Result, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},
     cpus::CpuSet,
-    quantity::{Measurand, Quantity},
     record::ORDERED_MAX,
-    registry::{self, Def},
     units::Ns,
 };
 use latido_rt::{
     Config, Snapshot,
     pendulum::{self, FALLEN_URAD},
-    recorder,
     wakeup::Schedule,
 };
 use latido_sys::clock::Clock::Monotonic;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, sync::Arc};
 
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
@@ -47,7 +39,7 @@ Facts: fell (0 or 1) and fell_at_ns (since the first slot), with the angle.
 The demonstration of the embedded-properties study (2014); asked for by the scheduling-latency study (2019).",
     main_option: Some("period"),
     new: |table| {
-        let probe = registry::options::<Balance>(table)?;
+        let probe = with_defaults(table, PendulumProbe { period: Ns::from_millis(1), cycles: 0, seed: 1 })?;
         ensure!(
             (Ns::from_micros(50)..=Ns::from_millis(10)).contains(&probe.period),
             "`period` is 50us to 10ms: slower, nobody balances this pendulum"
@@ -57,35 +49,18 @@ The demonstration of the embedded-properties study (2014); asked for by the sche
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Balance {
+#[serde(deny_unknown_fields)]
+struct PendulumProbe {
     period: Ns,
     cycles: u64,
     seed: u64,
 }
 
-impl Default for Balance {
-    fn default() -> Self {
-        Self { period: Ns::from_millis(1), cycles: 0, seed: 1 }
-    }
-}
-
-impl Probe for Balance {
-    fn options(&self) -> toml::Table {
-        registry::resolved(self)
-    }
-
+impl Probe for PendulumProbe {
     fn measurand(&self) -> Measurand {
-        Measurand {
-            title: "Inverted pendulum".into(),
-            quantities: vec![
-                Quantity::time("lateness", "Pendulum: lateness").periodic(),
-                Quantity::time("angle", "Pendulum: angle").in_unit("urad").beside().up_to(FALLEN_URAD),
-            ],
-            counts: vec!["cycles".into()],
-            counts_samples: self.cycles > 0,
-            ..Measurand::default()
-        }
+        let lateness = Quantity::time("lateness", "Pendulum: lateness").periodic();
+        let angle = Quantity::time("angle", "Pendulum: angle").in_unit("urad").beside().up_to(FALLEN_URAD);
+        Measurand::new("Inverted pendulum", [lateness, angle]).counted_by("cycles", self.cycles)
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
@@ -106,22 +81,9 @@ impl Probe for Balance {
             if self.cycles > 0 { self.cycles } else { (stage.cell.conditions.duration.0 / self.period.0).max(1) };
         let ordered = usize::try_from(slots).unwrap_or(ORDERED_MAX).min(ORDERED_MAX);
         let phase = Monotonic.now();
-        let mut jobs = Vec::new();
-        for (thread, cpu) in (0u32..).zip(stage.cpus()) {
-            let (mut lateness, late) = recorder::new(&Config { ordered, ..stage.config(true) })?;
-            // An angle has no deadline, and no band edge of the studies.
-            let (mut angles, angle) = recorder::new(&Config { ordered, ..Config::default() })?;
-            let name = |quantity: &str, unit| Name {
-                quantity: quantity.into(),
-                cpu: Some(cpu),
-                thread,
-                labels: BTreeMap::new(),
-                unit,
-            };
-            let taps = vec![
-                Tap { name: name("lateness", None), periodic: true, reader: late, facts: no_facts },
-                Tap { name: name("angle", Some("urad")), periodic: false, reader: angle, facts: fall },
-            ];
+        for cpu in stage.cpus() {
+            let (mut lateness, late) = stage.series_with("lateness", |config| Config { ordered, ..config })?;
+            let (mut angles, angle) = stage.series_with("angle", |config| Config { ordered, ..config })?;
             let schedule = Schedule {
                 start_ns: phase,
                 period_ns: self.period.0,
@@ -129,31 +91,20 @@ impl Probe for Balance {
                 warmup: stage.cell.conditions.warmup.0 / self.period.0,
                 slots,
             };
-            let (seed, stop) = (self.seed, Arc::clone(&stage.stop));
-            let rehearse = move || -> Loop {
+            let (seed, stop) = (self.seed, stage.stop());
+            stage.thread(cpu, [late, angle.facts(fall)], move || {
                 pendulum::rehearse(&mut lateness, &mut angles);
-                Box::new(move || {
-                    let outcome = pendulum::run(&schedule, seed, &stop, &mut lateness, &mut angles);
-                    Done {
-                        first_slot_ns: outcome.first_slot_ns,
-                        ended_ns: outcome.ended_ns,
-                        failed: outcome.end.failure().map(|error| format!("the kernel refused to sleep: {error}")),
-                    }
-                })
-            };
-            let scheduling = Some(stage.cell.scheduling);
-            jobs.push(Job { cpu: Some(cpu), scheduling, taps, rehearse: Box::new(rehearse) });
+                move || super::wakeup::span(&pendulum::run(&schedule, seed, &stop, &mut lateness, &mut angles))
+            });
         }
-        stage.run(jobs, self.measurand().counts_samples)
+        stage.run()
     }
 }
 
 /// Whether and when it fell: the angle at which it lies is recorded once, and none larger.
-fn fall(angles: &Snapshot) -> Facts {
-    let fell = angles.largest.first().filter(|sample| sample.value >= FALLEN_URAD - 1);
-    let mut facts = Facts::from([("fell".to_string(), i64::from(fell.is_some()))]);
-    if let Some(sample) = fell {
-        facts.insert("fell_at_ns".into(), i64::try_from(sample.at_ns).unwrap_or(i64::MAX));
+fn fall(angles: &Snapshot) -> Vec<Fact> {
+    match angles.largest.first().filter(|sample| sample.value >= FALLEN_URAD - 1) {
+        Some(sample) => vec![("fell", 1), ("fell_at_ns", sample.at_ns)],
+        None => vec![("fell", 0)],
     }
-    facts
 }

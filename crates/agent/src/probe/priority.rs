@@ -1,28 +1,21 @@
 //! `priority`: what it costs a thread to change its own priority.
 
 use crate::measure::{
-    Probe,
-    rounds::{self, Quantities, Timing},
-    series::Name,
-    stage::{Job, Loop, Stage, Tap, no_facts},
+    Def, Measurand, Probe, Quantity, Stage,
+    rounds::{self, Timing},
+    with_defaults,
 };
 use anyhow::{Context, Result, ensure};
-use latido_model::{
-    cell::Cell,
-    cpus::CpuSet,
-    quantity::{Measurand, Quantity},
-    registry::{self, Def},
-};
+use latido_model::{cell::Cell, cpus::CpuSet};
 use latido_rt::{
-    priority::{Alternating, Batch, Each, Thread},
-    rounds::{MANY, Task},
+    priority::{Alternating, ChangeBatch, Changes, OwnThread},
+    rounds::MANY,
 };
 use latido_sys::{
     priority::{Own, Realtime},
     sched,
 };
 use serde::{Deserialize, Serialize};
-use std::sync::{Arc, atomic::AtomicBool};
 
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
@@ -53,7 +46,7 @@ The priority calls of the scheduling-latency study (2019), which timed them call
 pthread_setschedprio(3).",
     main_option: None,
     new: |table| {
-        let probe = registry::options::<Priority>(table)?;
+        let probe = with_defaults(table, PriorityProbe { timing: Timing::Each, other: None, calls: 0, batch: 1000 })?;
         ensure!(probe.other.is_none_or(|other| (1..=99).contains(&other)), "`other` must be a priority, 1 to 99");
         ensure!((1..=1_000_000).contains(&probe.batch), "`batch` must be 1 to 1000000 calls");
         Ok(Box::new(probe))
@@ -61,8 +54,8 @@ pthread_setschedprio(3).",
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Priority {
+#[serde(deny_unknown_fields)]
+struct PriorityProbe {
     timing: Timing,
     #[serde(skip_serializing_if = "Option::is_none")]
     other: Option<u8>,
@@ -70,13 +63,7 @@ struct Priority {
     batch: u64,
 }
 
-impl Default for Priority {
-    fn default() -> Self {
-        Self { timing: Timing::Each, other: None, calls: 0, batch: 1000 }
-    }
-}
-
-impl Priority {
+impl PriorityProbe {
     /// Policy, own level and the other one.
     fn levels(&self, cell: &Cell) -> Result<(Realtime, u8, u8)> {
         let (policy, own) = rounds::realtime(cell.scheduling).with_context(|| {
@@ -91,30 +78,22 @@ impl Priority {
     }
 }
 
-impl Probe for Priority {
-    fn options(&self) -> toml::Table {
-        registry::resolved(self)
-    }
-
+impl Probe for PriorityProbe {
     fn measurand(&self) -> Measurand {
-        let time = |name, title| Quantity::time(name, title).each("call");
-        Measurand {
-            title: "Priority changes".into(),
-            quantities: match self.timing {
-                Timing::Each => vec![
-                    time("setschedparam", "Priority: setschedparam"),
-                    time("setschedprio", "Priority: setschedprio"),
-                    time("empty", "Priority: empty").beside(),
-                ],
-                Timing::Batch => vec![
-                    time("setschedparam_batch", "Priority: setschedparam in batches").in_unit("ps").beside(),
-                    time("setschedprio_batch", "Priority: setschedprio in batches").in_unit("ps").beside(),
-                ],
-            },
-            counts: vec!["calls".into()],
-            counts_samples: self.calls > 0,
-            ..Measurand::default()
-        }
+        let call = |name, title| Quantity::time(name, title).each("call");
+        let batch = |name, title| call(name, title).in_unit("ps").beside();
+        let quantities = match self.timing {
+            Timing::Each => vec![
+                call("setschedparam", "Priority: setschedparam"),
+                call("setschedprio", "Priority: setschedprio"),
+                call("empty", "Priority: empty").beside(),
+            ],
+            Timing::Batch => vec![
+                batch("setschedparam_batch", "Priority: setschedparam in batches"),
+                batch("setschedprio_batch", "Priority: setschedprio in batches"),
+            ],
+        };
+        Measurand::new("Priority changes", quantities).counted_by("calls", self.calls)
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
@@ -128,57 +107,33 @@ impl Probe for Priority {
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         let (policy, own, other) = self.levels(&stage.cell)?;
-        let task = rounds::task(&stage.cell, self.calls);
-        let thread = move || Alternating::new(Thread { own: Own::thread(), policy }, own, other);
-        let mut jobs = Vec::new();
-        for (index, cpu) in (0u32..).zip(stage.cpus()) {
-            let name = Name { cpu: Some(cpu), thread: index, ..Name::default() };
-            let stop = Arc::clone(&stage.stop);
-            let (taps, rehearse) = match self.timing {
-                Timing::Each => each(stage, &name, thread, task, stop)?,
-                Timing::Batch => batch(stage, &name, thread, (self.batch, rounds::cost_ps(stage)), task, stop)?,
-            };
-            jobs.push(Job { cpu: Some(cpu), scheduling: Some(stage.cell.scheduling), taps, rehearse });
+        let course = rounds::course(&stage.cell, self.calls);
+        let (count, cost_ps) = (self.batch, rounds::cost_ps(stage));
+        let thread = move || Alternating::new(OwnThread { own: Own::thread(), policy }, own, other);
+        for cpu in stage.cpus() {
+            let stop = stage.stop();
+            match self.timing {
+                Timing::Each => {
+                    let names = ["setschedparam", "setschedprio", "empty"];
+                    let (mut channel, series) = rounds::channel(stage, names, &[], MANY)?;
+                    stage.thread(cpu, series, move || {
+                        as_before(|| Changes::new(thread()).rehearse(&mut channel));
+                        move || rounds::span(Changes::new(thread()).run(&course, &stop, &mut channel))
+                    });
+                }
+                Timing::Batch => {
+                    let names = ["setschedparam_batch", "setschedprio_batch"];
+                    let (mut channel, series) = rounds::channel(stage, names, &[], 1)?;
+                    let batch = move || ChangeBatch::new(thread(), count, cost_ps);
+                    stage.thread(cpu, series, move || {
+                        as_before(|| batch().rehearse(&mut channel));
+                        move || rounds::span(batch().run(&course, &stop, &mut channel))
+                    });
+                }
+            }
         }
-        stage.run(jobs, self.measurand().counts_samples)
+        stage.run()
     }
-}
-
-type Prepared = (Vec<Tap>, Box<dyn FnOnce() -> Loop + Send>);
-
-fn each(
-    stage: &Stage<'_>,
-    name: &Name,
-    thread: impl Fn() -> Alternating + Send + 'static,
-    task: Task,
-    stop: Arc<AtomicBool>,
-) -> Result<Prepared> {
-    let names = ["setschedparam", "setschedprio", "empty"];
-    let quantities = Quantities { names, unit: None, stops: [true; 3], facts: no_facts };
-    let (mut channel, taps) = rounds::channel(stage, &quantities, name, MANY)?;
-    let rehearse = move || -> Loop {
-        as_before(|| Each::new(thread()).rehearse(&mut channel));
-        Box::new(move || rounds::done(Each::new(thread()).run(&task, &stop, &mut channel)))
-    };
-    Ok((taps, Box::new(rehearse)))
-}
-
-fn batch(
-    stage: &Stage<'_>,
-    name: &Name,
-    thread: impl Fn() -> Alternating + Send + 'static,
-    (count, cost_ps): (u64, u64),
-    task: Task,
-    stop: Arc<AtomicBool>,
-) -> Result<Prepared> {
-    let names = ["setschedparam_batch", "setschedprio_batch"];
-    let quantities = Quantities { names, unit: Some("ps"), stops: [false; 2], facts: no_facts };
-    let (mut channel, taps) = rounds::channel(stage, &quantities, name, 1)?;
-    let rehearse = move || -> Loop {
-        as_before(|| Batch::new(thread(), count, cost_ps).rehearse(&mut channel));
-        Box::new(move || rounds::done(Batch::new(thread(), count, cost_ps).run(&task, &stop, &mut channel)))
-    };
-    Ok((taps, Box::new(rehearse)))
 }
 
 /// Does something that changes the thread's policy, and gives it its own one back: the stage sets the policy of the

@@ -1,25 +1,14 @@
 //! `sleep`: how long a sleep of a given length is, asked for in the two ways of clock_nanosleep.
 
-use crate::measure::{
-    Probe,
-    rounds::{self, Quantities},
-    series::Name,
-    stage::{Facts, Job, Loop, Stage},
-};
+use crate::measure::{Def, Fact, Measurand, Probe, Quantity, Stage, rounds, with_defaults};
 use anyhow::{Result, ensure};
-use latido_model::{
-    cell::Scheduling,
-    quantity::{Measurand, Quantity},
-    registry::{self, Def},
-    units::Ns,
-};
+use latido_model::units::Ns;
 use latido_rt::{
     Snapshot,
-    rounds::{LEFT_OUT, Monotonic},
+    rounds::{Channel, LEFT_OUT, Monotonic},
     sleep::{self, Sleeps},
 };
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
@@ -46,7 +35,8 @@ The timers of the scheduling-latency study (2019). Comparable with cyclictest(8)
 which sleep along a schedule (see the probe `wakeup`).",
     main_option: Some("length"),
     new: |table| {
-        let probe = registry::options::<Sleep>(table)?;
+        let probe =
+            with_defaults(table, SleepProbe { length: Ns::from_micros(1000), mode: SleepModes::Both, sleeps: 0 })?;
         ensure!(probe.length >= Ns::from_micros(1), "`length` under 1us is no sleep: the call alone takes longer");
         ensure!(probe.length <= Ns::from_secs(3600), "`length` over 1h is refused");
         Ok(Box::new(probe))
@@ -54,32 +44,28 @@ which sleep along a schedule (see the probe `wakeup`).",
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Sleep {
+#[serde(deny_unknown_fields)]
+struct SleepProbe {
     length: Ns,
-    mode: Mode,
+    mode: SleepModes,
     sleeps: u64,
-}
-
-impl Default for Sleep {
-    fn default() -> Self {
-        Self { length: Ns::from_micros(1000), mode: Mode::Both, sleeps: 0 }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Mode {
+enum SleepModes {
     Both,
     Relative,
     Absolute,
 }
 
-impl Mode {
+impl SleepModes {
     /// The modes that take turns, with their labels.
-    fn each(self) -> Vec<(&'static str, sleep::Mode)> {
-        let all =
-            [(Self::Relative, "relative", sleep::Mode::Relative), (Self::Absolute, "absolute", sleep::Mode::Absolute)];
+    fn each(self) -> Vec<(&'static str, sleep::SleepMode)> {
+        let all = [
+            (Self::Relative, "relative", sleep::SleepMode::Relative),
+            (Self::Absolute, "absolute", sleep::SleepMode::Absolute),
+        ];
         all.into_iter()
             .filter(|(one, ..)| self == Self::Both || self == *one)
             .map(|(_, name, mode)| (name, mode))
@@ -87,56 +73,38 @@ impl Mode {
     }
 }
 
-impl Probe for Sleep {
-    fn options(&self) -> toml::Table {
-        registry::resolved(self)
-    }
-
+impl Probe for SleepProbe {
     fn measurand(&self) -> Measurand {
         let modes = self.mode.each();
-        Measurand {
-            title: "Sleeps".into(),
-            quantities: vec![
-                Quantity::time("length", "Sleep: length").each("sleep").beside(),
-                Quantity::time("lateness", "Sleep: lateness").each("sleep"),
-            ],
-            labels: vec![("mode".into(), modes.iter().map(|(name, _)| (*name).into()).collect())],
-            counts: vec!["sleeps".into()],
-            counts_samples: self.sleeps > 0,
-            expected: Some(Ns(self.length.0.saturating_mul(self.sleeps).saturating_mul(modes.len() as u64))),
-        }
+        let length = Quantity::time("length", "Sleep: length").each("sleep").beside();
+        let lateness = Quantity::time("lateness", "Sleep: lateness").each("sleep");
+        Measurand::new("Sleeps", [length, lateness])
+            .labelled("mode", modes.iter().map(|(name, _)| name))
+            .counted_by("sleeps", self.sleeps)
+            .expected(Ns(self.length.0.saturating_mul(self.sleeps).saturating_mul(modes.len() as u64)))
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
-        let task = rounds::task(&stage.cell, self.sleeps);
-        let deadline_policy = matches!(stage.cell.scheduling, Scheduling::Deadline { .. });
-        let mut jobs = Vec::new();
-        for (thread, cpu) in (0u32..).zip(stage.cpus()) {
-            // The kernel refuses to pin a deadline thread: it is admitted for its whole root domain.
-            let cpu = Some(cpu).filter(|_| !deadline_policy);
-            let (mut modes, mut channels, mut taps) = (Vec::new(), Vec::new(), Vec::new());
+        let course = rounds::course(&stage.cell, self.sleeps);
+        for cpu in stage.cpus() {
+            let (mut modes, mut channels, mut series) = (Vec::new(), Vec::new(), Vec::new());
             for (label, mode) in self.mode.each() {
-                let labels = [("mode".to_string(), label.to_string())].into();
-                let name = Name { labels, cpu, thread, ..Name::default() };
-                let quantities = Quantities { names: ["length", "lateness"], unit: None, stops: [false, true], facts };
-                let (channel, series) = rounds::channel(stage, &quantities, &name, 1)?;
+                let (length, of_length) = stage.series("length")?;
+                let (lateness, of_lateness) = stage.series("lateness")?;
                 modes.push(Sleeps { sleeper: Monotonic, mode, length_ns: self.length.0 });
-                channels.push(channel);
-                taps.extend(series);
+                channels.push(Channel::new([length, lateness], 1));
+                series.extend([of_length.facts(facts), of_lateness].map(|series| series.label("mode", label)));
             }
-            let stop = Arc::clone(&stage.stop);
-            let rehearse = move || -> Loop {
+            let stop = stage.stop();
+            stage.thread(cpu, series, move || {
                 sleep::rehearse(&mut channels);
-                Box::new(move || rounds::done(sleep::run(&mut modes, &task, &stop, &mut channels)))
-            };
-            let scheduling = Some(stage.cell.scheduling);
-            jobs.push(Job { cpu, scheduling, taps, rehearse: Box::new(rehearse) });
+                move || rounds::span(sleep::run(&mut modes, &course, &stop, &mut channels))
+            });
         }
-        stage.run(jobs, self.measurand().counts_samples)
+        stage.run()
     }
 }
 
-fn facts(snapshot: &Snapshot) -> Facts {
-    let interrupted = i64::try_from(snapshot.tallies[LEFT_OUT]).unwrap_or(i64::MAX);
-    [("interrupted".to_string(), interrupted)].into()
+fn facts(snapshot: &Snapshot) -> Vec<Fact> {
+    vec![("interrupted", snapshot.tallies[LEFT_OUT])]
 }

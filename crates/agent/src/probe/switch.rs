@@ -3,25 +3,19 @@
 mod options;
 pub mod partner;
 
-use crate::measure::{
-    Probe, rounds,
-    series::Name,
-    stage::{Done, Facts, Job, Loop, Stage, Tap},
-};
-use anyhow::{Context, Result, ensure};
+use crate::measure::{Def, Fact, Measurand, Probe, Quantity, Span, Stage, rounds, with_defaults};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},
     cpus::CpuSet,
-    quantity::{Measurand, Quantity},
-    registry::{self, Def},
     units::Ns,
 };
 use latido_rt::{
-    Snapshot, recorder,
+    Snapshot,
     switch::{self, INTERRUPTED, NOT_SLEPT, Pace},
 };
 use latido_sys::handoff::Handoff;
-use options::{Across, Between, By};
+use options::{Across, Between, HandoffBy};
 use partner::{Orders, Partner};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, atomic::Ordering};
@@ -55,7 +49,7 @@ The measurement of the embedded-properties study (2014), there with switches=100
 svsematest(8), which print whole microseconds.",
     main_option: Some("by"),
     new: |table| {
-        let probe = registry::options::<Switch>(table)?;
+        let probe = with_defaults(table, DEFAULTS)?;
         for (name, span) in [("interval", probe.interval), ("pause", probe.pause)] {
             ensure!(span <= Ns::from_secs(1), "`{name}` is 1s at most: the posting task must notice the end");
         }
@@ -64,9 +58,9 @@ svsematest(8), which print whole microseconds.",
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Switch {
-    by: By,
+#[serde(deny_unknown_fields)]
+struct SwitchProbe {
+    by: HandoffBy,
     between: Between,
     across: Across,
     switches: u64,
@@ -74,34 +68,21 @@ struct Switch {
     pause: Ns,
 }
 
-impl Default for Switch {
-    fn default() -> Self {
-        Self {
-            by: By::Semaphore,
-            between: Between::Threads,
-            across: Across::Same,
-            switches: 0,
-            interval: Ns::from_micros(100),
-            pause: Ns::from_micros(20),
-        }
-    }
-}
+const DEFAULTS: SwitchProbe = SwitchProbe {
+    by: HandoffBy::Semaphore,
+    between: Between::Threads,
+    across: Across::Same,
+    switches: 0,
+    interval: Ns::from_micros(100),
+    pause: Ns::from_micros(20),
+};
 
-impl Probe for Switch {
-    fn options(&self) -> toml::Table {
-        registry::resolved(self)
-    }
-
+impl Probe for SwitchProbe {
     fn measurand(&self) -> Measurand {
-        Measurand {
-            title: "Task switches".into(),
-            quantities: vec![Quantity::time("switch", "Switch")],
-            counts: vec!["switches".into()],
-            counts_samples: self.switches > 0,
-            // With no rest between two rounds the system alone decides.
-            expected: (self.interval.0 > 0).then(|| Ns(self.interval.0.saturating_mul(self.switches))),
-            ..Measurand::default()
-        }
+        let measurand = Measurand::new("Task switches", [Quantity::time("switch", "Switch")]);
+        // With no rest between two rounds the system alone decides.
+        let expected = (self.interval.0 > 0).then(|| Ns(self.interval.0.saturating_mul(self.switches)));
+        Measurand { expected, ..measurand.counted_by("switches", self.switches) }
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
@@ -110,7 +91,7 @@ impl Probe for Switch {
                 prio >= 2,
                 "the posting task runs one priority below the waiting one: give the probe `switch` a priority from 2"
             ),
-            Scheduling::Deadline { .. } => anyhow::bail!(
+            Scheduling::Deadline { .. } => bail!(
                 "a deadline task has no priority that another can be one below: use fifo, rr or other for the probe \
                  `switch`"
             ),
@@ -130,46 +111,25 @@ impl Probe for Switch {
         let processes = self.between == Between::Processes;
         let handoff = Handoff::create(self.by.into(), processes).context("cannot make what the tasks hand over by")?;
         // First of all: a fork after the threads were prepared would cost them page faults.
-        let poster = match processes {
-            true => self.partner(stage, &handoff, posting)?,
-            false => self.thread(stage, posting),
-        };
+        let partner = if processes { Some(self.partner(stage, &handoff, posting)?) } else { None };
         let handoff = Arc::new(handoff);
-        let (mut recorder, reader) = recorder::new(&stage.config(false))?;
-        let name = Name { quantity: "switch".into(), cpu: Some(waiting), ..Name::default() };
-        let taps = vec![Tap { name, periodic: false, reader, facts }];
-        let task = rounds::task(&stage.cell, self.switches);
-        let stop = Arc::clone(&stage.stop);
-        let waiter = Arc::clone(&handoff);
-        let rehearse = move || -> Loop {
-            let scratch = Handoff::create(waiter.way(), waiter.processes());
-            let refused = scratch.map(|scratch| switch::rehearse_wait(&scratch, &mut recorder)).err();
-            Box::new(move || {
-                let outcome = switch::wait(&waiter, &task, &stop, &mut recorder);
-                Done {
-                    first_slot_ns: outcome.first_ns,
-                    ended_ns: outcome.ended_ns,
-                    failed: {
-                        let refusal = |error| format!("the kernel refused the waiting task: {error}");
-                        let unrehearsed = |error| format!("the waiting task could not be rehearsed: {error}");
-                        outcome.end.failure().map(refusal).or_else(|| refused.map(unrehearsed))
-                    },
-                }
-            })
-        };
-        let scheduling = Some(stage.cell.scheduling);
-        let waiter = Job { cpu: Some(waiting), scheduling, taps, rehearse: Box::new(rehearse) };
-        stage.run(vec![waiter, poster(&handoff)], self.measurand().counts_samples)
+        self.wait(stage, waiting, Arc::clone(&handoff))?;
+        match partner {
+            Some(partner) => {
+                let (stop, stand_ins) = (stage.stop(), stage.stand_ins());
+                // It stands for the partner here and sleeps until that has ended.
+                stage.thread_under(None, None, [], || move || partner.attend(POSTER, &stop, &stand_ins));
+            }
+            None => self.post(stage, posting, handoff),
+        }
+        stage.run()
     }
 }
 
-/// Makes the job of the posting task, once the handoff is shared.
-type Poster = Box<dyn FnOnce(&Arc<Handoff>) -> Job>;
-
-/// The posting task is the second job.
+/// The posting task is the second thread.
 const POSTER: u32 = 1;
 
-impl Switch {
+impl SwitchProbe {
     fn enough(&self, cpus: usize) -> Result<()> {
         let wanted = self.across.cpus();
         match self.across {
@@ -190,30 +150,44 @@ impl Switch {
         Pace { pause_ns, interval_ns: self.interval.0 }
     }
 
-    /// The posting task as a thread of this process.
-    fn thread(&self, stage: &Stage<'_>, cpu: u32) -> Poster {
-        let (pace, stop) = (self.pace(), Arc::clone(&stage.stop));
-        let scheduling = Some(below(stage.cell.scheduling));
-        Box::new(move |handoff| {
-            let handoff = Arc::clone(handoff);
-            let rehearse = move || -> Loop {
-                if let Ok(scratch) = Handoff::create(handoff.way(), false) {
-                    switch::rehearse_post(&scratch);
+    /// The waiting task.
+    fn wait(&self, stage: &mut Stage<'_>, cpu: u32, handoff: Arc<Handoff>) -> Result<()> {
+        let (mut recorder, series) = stage.series("switch")?;
+        let (course, stop) = (rounds::course(&stage.cell, self.switches), stage.stop());
+        stage.thread(cpu, [series.facts(facts)], move || {
+            let scratch = Handoff::create(handoff.way(), handoff.processes());
+            let rehearsed = scratch.map(|scratch| switch::rehearse_wait(&scratch, &mut recorder));
+            move || {
+                let outcome = switch::wait(&handoff, &course, &stop, &mut recorder);
+                if let Some(error) = outcome.end.failure() {
+                    bail!("the kernel refused the waiting task: {error}");
                 }
-                Box::new(move || {
-                    let failed = partner::failure(switch::post(&handoff, pace, &stop));
-                    if failed.is_some() {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                    Done { failed, ..Done::default() }
-                })
-            };
-            Job { cpu: Some(cpu), scheduling, taps: Vec::new(), rehearse: Box::new(rehearse) }
-        })
+                rehearsed.map_err(|error| anyhow!("the waiting task could not be rehearsed: {error}"))?;
+                Ok(Span { first_slot_ns: outcome.first_ns, ended_ns: outcome.ended_ns })
+            }
+        });
+        Ok(())
     }
 
-    /// The posting task as a process of its own, and a thread that stands for it here.
-    fn partner(&self, stage: &Stage<'_>, handoff: &Handoff, cpu: u32) -> Result<Poster> {
+    /// The posting task as a thread of this process.
+    fn post(&self, stage: &mut Stage<'_>, cpu: u32, handoff: Arc<Handoff>) {
+        let (pace, stop) = (self.pace(), stage.stop());
+        stage.thread_under(Some(below(stage.cell.scheduling)), cpu, [], move || {
+            if let Ok(scratch) = Handoff::create(handoff.way(), false) {
+                switch::rehearse_post(&scratch);
+            }
+            move || match partner::failure(switch::post(&handoff, pace, &stop)) {
+                None => Ok(Span::default()),
+                Some(why) => {
+                    stop.store(true, Ordering::Relaxed);
+                    bail!(why)
+                }
+            }
+        });
+    }
+
+    /// The posting task as a process of its own.
+    fn partner(&self, stage: &Stage<'_>, handoff: &Handoff, cpu: u32) -> Result<Partner> {
         let Pace { pause_ns, interval_ns } = self.pace();
         let orders = Orders {
             by: self.by,
@@ -229,12 +203,7 @@ impl Switch {
         if let Some(why) = refused {
             stage.refuse(why);
         }
-        let (stop, stand_ins) = (Arc::clone(&stage.stop), stage.stand_ins());
-        Ok(Box::new(move |_| {
-            let rehearse = move || -> Loop { Box::new(move || partner.attend(POSTER, &stop, &stand_ins)) };
-            // It sleeps until the posting task has ended.
-            Job { cpu: None, scheduling: None, taps: Vec::new(), rehearse: Box::new(rehearse) }
-        }))
+        Ok(partner)
     }
 }
 
@@ -247,12 +216,9 @@ fn below(scheduling: Scheduling) -> Scheduling {
     }
 }
 
-fn facts(snapshot: &Snapshot) -> Facts {
-    let [not_slept, interrupted] =
-        [NOT_SLEPT, INTERRUPTED].map(|which| snapshot.tallies.get(which).copied().unwrap_or(0));
+fn facts(snapshot: &Snapshot) -> Vec<Fact> {
+    let tally = |which: usize| snapshot.tallies.get(which).copied().unwrap_or(0);
+    let (not_slept, interrupted) = (tally(NOT_SLEPT), tally(INTERRUPTED));
     let rounds = snapshot.plain.count + not_slept + interrupted;
-    [("rounds", rounds), ("not_slept", not_slept), ("interrupted", interrupted)]
-        .into_iter()
-        .map(|(name, count)| (name.to_string(), i64::try_from(count).unwrap_or(i64::MAX)))
-        .collect()
+    vec![("rounds", rounds), ("not_slept", not_slept), ("interrupted", interrupted)]
 }

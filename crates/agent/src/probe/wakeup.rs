@@ -1,24 +1,17 @@
 //! `wakeup`: how late a periodic thread runs after its timer, every slot accounted for.
 
-use crate::measure::{
-    Probe,
-    series::Name,
-    stage::{Done, Job, Loop, Stage, Tap, no_facts},
-};
-use anyhow::{Context, Result, ensure};
+use crate::measure::{Def, Measurand, Probe, Quantity, Span, Stage, with_defaults};
+use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},
-    quantity::{Measurand, Quantity},
-    registry::{self, Def},
     units::Ns,
 };
-use latido_rt::{
-    Recorder, recorder,
-    wakeup::{self, Schedule},
+use latido_rt::wakeup::{self, Schedule, Wakeups};
+use latido_sys::{
+    clock::{self, Clock::Monotonic},
+    signal,
 };
-use latido_sys::{clock::Clock::Monotonic, signal};
 use serde::{Deserialize, Serialize};
-use std::sync::{Arc, atomic::AtomicBool};
 
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
@@ -48,7 +41,7 @@ cell's first). Under the deadline policy samples that follow a budget overrun ar
 Comparable with cyclictest(8) `-m -a -t -h`, without its silently skipped periods.",
     main_option: Some("period"),
     new: |table| {
-        let probe = registry::options::<Wakeup>(table)?;
+        let probe = with_defaults(table, DEFAULTS)?;
         ensure!(probe.period >= Ns::from_micros(1), "a period under 1us is no schedule: the clock alone takes longer");
         ensure!(probe.period <= Ns::from_secs(3600), "a period over 1h is refused");
         ensure!(probe.deadline.is_none_or(|deadline| deadline.0 > 0), "`deadline` must be above 0");
@@ -57,33 +50,29 @@ Comparable with cyclictest(8) `-m -a -t -h`, without its silently skipped period
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Wakeup {
+#[serde(deny_unknown_fields)]
+struct WakeupProbe {
     period: Ns,
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline: Option<Ns>,
-    clock: Clock,
+    clock: SleepClock,
     align: Align,
     distance: Ns,
     cycles: u64,
 }
 
-impl Default for Wakeup {
-    fn default() -> Self {
-        Self {
-            period: Ns::from_millis(1),
-            deadline: None,
-            clock: Clock::Monotonic,
-            align: Align::Common,
-            distance: Ns(0),
-            cycles: 0,
-        }
-    }
-}
+const DEFAULTS: WakeupProbe = WakeupProbe {
+    period: Ns::from_millis(1),
+    deadline: None,
+    clock: SleepClock::Monotonic,
+    align: Align::Common,
+    distance: Ns(0),
+    cycles: 0,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Clock {
+enum SleepClock {
     Monotonic,
     Boottime,
     Tai,
@@ -97,34 +86,24 @@ enum Align {
     Free,
 }
 
-impl Clock {
-    fn of_kernel(self) -> latido_sys::clock::Clock {
+impl SleepClock {
+    fn of_kernel(self) -> clock::Clock {
         match self {
             Self::Monotonic => Monotonic,
-            Self::Boottime => latido_sys::clock::Clock::Boottime,
-            Self::Tai => latido_sys::clock::Clock::Tai,
-            Self::Realtime => latido_sys::clock::Clock::Realtime,
+            Self::Boottime => clock::Clock::Boottime,
+            Self::Tai => clock::Clock::Tai,
+            Self::Realtime => clock::Clock::Realtime,
         }
     }
 }
 
-impl Probe for Wakeup {
-    fn options(&self) -> toml::Table {
-        registry::resolved(self)
-    }
-
+impl Probe for WakeupProbe {
     fn measurand(&self) -> Measurand {
-        Measurand {
-            title: "Wake-up latency".into(),
-            quantities: vec![
-                Quantity::time("latency", "Wake-up latency").each("wake-up").periodic(),
-                Quantity::time("latency_after_overrun", "After a budget overrun").each("wake-up"),
-            ],
-            counts: vec!["cycles".into()],
-            counts_samples: self.cycles > 0,
-            expected: Some(Ns(self.period.0.saturating_mul(self.cycles))),
-            ..Measurand::default()
-        }
+        let latency = Quantity::time("latency", "Wake-up latency").each("wake-up").periodic();
+        let after_overrun = Quantity::time("latency_after_overrun", "After a budget overrun").each("wake-up");
+        Measurand::new("Wake-up latency", [latency, after_overrun])
+            .counted_by("cycles", self.cycles)
+            .expected(Ns(self.period.0.saturating_mul(self.cycles)))
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
@@ -148,58 +127,47 @@ impl Probe for Wakeup {
         let slots =
             if self.cycles > 0 { self.cycles } else { (stage.cell.conditions.duration.0 / self.period.0).max(1) };
         let phase = clock.now();
-        let mut jobs = Vec::new();
-        for (thread, cpu) in (0u32..).zip(stage.cpus()) {
-            // The kernel refuses to pin a deadline thread: it is admitted for its whole root domain.
-            let cpu = Some(cpu).filter(|_| !deadline_policy);
-            let (recorder, reader) = recorder::new(&stage.config(true))?;
-            let name = |quantity: &str| Name { quantity: quantity.into(), cpu, thread, ..Name::default() };
-            let mut taps = vec![Tap { name: name("latency"), periodic: true, reader, facts: no_facts }];
+        let free = self.align == Align::Free;
+        for (thread, cpu) in (0..).zip(stage.cpus()) {
+            let (mut recorder, latency) = stage.series("latency")?;
+            let mut series = vec![latency];
             let mut after_overrun = None;
             if deadline_policy {
-                let (recorder, reader) = recorder::new(&stage.config(false))?;
+                let (recorder, latency) = stage.series("latency_after_overrun")?;
                 after_overrun = Some(recorder);
-                let name = name("latency_after_overrun");
-                taps.push(Tap { name, periodic: false, reader, facts: no_facts });
+                series.push(latency);
             }
-            let schedule = Schedule {
-                start_ns: phase.saturating_add(self.distance.0.saturating_mul(thread.into())),
+            let mut schedule = Schedule {
+                start_ns: phase.saturating_add(self.distance.0.saturating_mul(thread)),
                 period_ns: self.period.0,
                 deadline_ns: self.deadline.unwrap_or(self.period).0,
                 warmup: stage.cell.conditions.warmup.0 / self.period.0,
                 slots,
             };
-            let thread = Thread { clock, free: self.align == Align::Free, schedule, stop: Arc::clone(&stage.stop) };
-            let rehearse = Box::new(move || thread.rehearse(recorder, after_overrun));
-            jobs.push(Job { cpu, scheduling: Some(stage.cell.scheduling), taps, rehearse });
+            let stop = stage.stop();
+            stage.thread(cpu, series, move || {
+                wakeup::rehearse(clock, &mut recorder, after_overrun.as_mut());
+                move || {
+                    if free {
+                        schedule.start_ns = clock.now();
+                    }
+                    // Whatever the clock of the schedule, the host places the thread on CLOCK_MONOTONIC.
+                    let offset = clock.now().wrapping_sub(Monotonic.now());
+                    let outcome = wakeup::run(clock, &schedule, &stop, &mut recorder, after_overrun.as_mut());
+                    let Span { first_slot_ns, ended_ns } = span(&outcome)?;
+                    let (first_slot_ns, ended_ns) = (first_slot_ns.wrapping_sub(offset), ended_ns.wrapping_sub(offset));
+                    Ok(Span { first_slot_ns, ended_ns })
+                }
+            });
         }
-        stage.run(jobs, self.measurand().counts_samples)
+        stage.run()
     }
 }
 
-/// What one thread needs to know.
-struct Thread {
-    clock: latido_sys::clock::Clock,
-    free: bool,
-    schedule: Schedule,
-    stop: Arc<AtomicBool>,
-}
-
-impl Thread {
-    fn rehearse(mut self, mut recorder: Recorder, mut after_overrun: Option<Recorder>) -> Loop {
-        wakeup::rehearse(self.clock, &mut recorder, after_overrun.as_mut());
-        Box::new(move || {
-            if self.free {
-                self.schedule.start_ns = self.clock.now();
-            }
-            // Whatever the clock of the schedule, the host places the thread on CLOCK_MONOTONIC.
-            let offset = self.clock.now().wrapping_sub(Monotonic.now());
-            let outcome = wakeup::run(self.clock, &self.schedule, &self.stop, &mut recorder, after_overrun.as_mut());
-            Done {
-                first_slot_ns: outcome.first_slot_ns.wrapping_sub(offset),
-                ended_ns: outcome.ended_ns.wrapping_sub(offset),
-                failed: outcome.end.failure().map(|error| format!("the kernel refused to sleep: {error}")),
-            }
-        })
+/// What the stage wants to know of a periodic loop that is over.
+pub fn span(outcome: &Wakeups) -> Result<Span> {
+    match outcome.end.failure() {
+        Some(error) => bail!("the kernel refused to sleep: {error}"),
+        None => Ok(Span { first_slot_ns: outcome.first_slot_ns, ended_ns: outcome.ended_ns }),
     }
 }

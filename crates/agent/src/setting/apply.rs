@@ -7,7 +7,7 @@ use crate::{
     step::{Step, refusal},
 };
 use anyhow::{Result, bail, ensure};
-use latido_model::{cell::Item, record::TuningRecord};
+use latido_model::{cell::Item, protocol::Phase, record::TuningRecord};
 
 /// After so many rounds something makes new work faster than it is done.
 const ROUNDS: u32 = 50;
@@ -57,7 +57,7 @@ pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal
                 let _ = back.next().map(|step| step.revert(root));
             }
             for step in back {
-                journal.pulse.beat(latido_model::protocol::Phase::Undoing);
+                journal.pulse.beat(Phase::Undoing);
                 let _ = step.undo(root);
             }
             Err(error)
@@ -106,7 +106,7 @@ impl Work<'_> {
     /// Writes it into the journal, unless somebody asks to stop.
     fn note(&mut self, step: &Step) -> Result<()> {
         self.journal.pulse.go_on()?;
-        self.journal.pulse.beat(latido_model::protocol::Phase::Tuning);
+        self.journal.pulse.beat(Phase::Tuning);
         let root = (!self.root.is_live()).then(|| self.root.path(""));
         let tuning = self.record.item.name.clone();
         self.journal.write_for(self.owner, Borrowed::Setting { tuning, root, change: step.clone() })
@@ -256,9 +256,9 @@ mod tests {
         let (_dir, mut journal) = Journal::scratch();
         let heard = Rc::new(Cell::new((0, 0)));
         let (hears, asks) = (Rc::clone(&heard), Rc::clone(&heard));
-        let tell = move |phase: &str| {
+        let tell = move |phase| {
             let (tuning, undoing) = hears.get();
-            hears.set((tuning + u32::from(phase == "tuning"), undoing + u32::from(phase == "undoing")));
+            hears.set((tuning + u32::from(phase == Phase::Tuning), undoing + u32::from(phase == Phase::Undoing)));
         };
         journal.pulse = Pulse::new(move || asks.get().0 == 5, tell).always();
         let error = applied("irqs", "away = '1'", &tree.root, &mut journal).expect_err("it was asked to stop");

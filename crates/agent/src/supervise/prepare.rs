@@ -20,7 +20,7 @@ use latido_model::{
     registry,
     units::Ns,
 };
-use std::{os::unix::fs::PermissionsExt, path::Path};
+use std::{cell::RefCell, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
 impl Agent {
     /// Takes the machine for these cells. Cells whose tuning cannot be had here are skipped; what the machine refuses
@@ -52,17 +52,16 @@ impl Agent {
 
     /// The run's lock, after the turns of those before us.
     fn turn(&self, purpose: &str, wait: Option<Ns>) -> Result<lock::Lock> {
-        let Some(patience) = wait else { return lock::take("run", purpose) };
-        let mut told = false;
-        lock::wait("run", purpose, patience.as_duration(), &mut |holder| {
-            if !told {
-                self.voice.note(format!("waiting for another latido on this machine ({holder})"));
-                told = true;
-            }
-            self.voice.progress(latido_model::protocol::Progress::of(Phase::Waiting));
-            ensure!(!self.is_unwanted(), "stopped while it waited for {holder}");
-            Ok(())
-        })
+        let pulse = RefCell::new(self.pulse());
+        let stop = || {
+            pulse.borrow_mut().beat(Phase::Waiting);
+            self.is_unwanted()
+        };
+        let mut tell = |holder: &lock::Holder| {
+            self.voice.say(Reply::Note { message: format!("waiting for another latido ({})", holder.words) });
+        };
+        let limit = wait.map_or(Duration::ZERO, Ns::as_duration);
+        lock::take_patiently("run", purpose, &mut lock::Patience { limit, stop: &stop, tell: Some(&mut tell) })
     }
 }
 

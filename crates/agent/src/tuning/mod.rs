@@ -1,4 +1,4 @@
-//! Reversible changes of the machine's settings: one file each and one line in [`TUNINGS`].
+//! Reversible changes of the machine's settings: one file each, or an entry of `knobs`, and one line in [`TUNINGS`].
 
 mod boot;
 mod cache;
@@ -7,18 +7,14 @@ mod frequency;
 mod irq_priority;
 mod irqs;
 pub mod isolate;
-mod ksm;
+mod knobs;
 mod nic;
-mod numa_balancing;
 mod preempt;
-mod printk;
 mod rcu;
 mod resume_latency;
 mod smt;
 mod thp;
 mod throttle;
-mod timers;
-mod vm_stat;
 mod watchdog;
 mod workqueues;
 
@@ -36,16 +32,16 @@ pub const TUNINGS: &[Def<dyn Tuning>] = &[
     preempt::DEF,
     irq_priority::DEF,
     rcu::DEF,
-    timers::DEF,
+    knobs::TIMERS,
     workqueues::DEF,
     watchdog::DEF,
-    numa_balancing::DEF,
+    knobs::NUMA_BALANCING,
     thp::DEF,
-    ksm::DEF,
-    vm_stat::DEF,
+    knobs::KSM,
+    knobs::VM_STAT,
     cache::DEF,
     nic::DEF,
-    printk::DEF,
+    knobs::PRINTK,
     resume_latency::DEF,
     boot::DEF,
 ];

@@ -9,6 +9,9 @@ pub struct Args {
     /// Be the measuring process, not its supervisor
     #[arg(long)]
     pub measure: bool,
+    /// Say the SHA-256 of this very file
+    #[arg(long, conflicts_with_all = ["measure", "partner"])]
+    pub hash: bool,
     /// Be the other process of a handoff, started by the measuring one
     #[arg(long, conflicts_with = "measure")]
     pub partner: bool,
@@ -20,6 +23,7 @@ pub struct Args {
 /// What ended the cell.
 pub fn run(args: Args) -> Result<u8> {
     match args {
+        Args { hash: true, .. } => Role::Hash.run(),
         Args { partner: true, .. } => Role::Partner.run(),
         Args { measure: true, .. } => Role::Measuring.run(),
         Args { .. } => Role::Supervisor.run(),

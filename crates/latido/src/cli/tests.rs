@@ -1,12 +1,25 @@
 //! Command lines as a whole: what each means as a plan, and what a wrong one is told.
 
-use super::{Cli, Command, Usage, assemble};
+use super::{Cli, Command, Usage, assemble, known};
 use clap::{CommandFactory, Parser};
-use latido_model::plan::{expand, parse, print, tests::null_options};
+use latido_model::{
+    catalogue::Kind,
+    plan::{Plan, expand, print, source::Problem},
+};
 use std::fmt::Write;
 
+/// Reads a plan file's text.
+fn parse(name: &str, text: &str) -> Result<Plan, Problem> {
+    latido_model::plan::parse(name, text, known::CATALOGUE)
+}
+
+/// How complaints list the options of the probe that the tests use.
+fn null_options() -> String {
+    format!("; it has {}", known::list(Kind::Probe).options("null").join(", "))
+}
+
 /// The plan of a `run` command line, or its complaint.
-fn plan(line: &[&str]) -> Result<latido_model::plan::Plan, String> {
+fn plan(line: &[&str]) -> Result<Plan, String> {
     let words = ["latido", "run"].iter().chain(line);
     let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
     let Command::Run(args) = cli.command else { panic!("{line:?}") };

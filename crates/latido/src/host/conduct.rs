@@ -15,9 +15,6 @@ use latido_model::{
 use latido_report::live::View;
 use std::time::{Duration, Instant};
 
-/// An agent that says nothing for this long hangs.
-const SILENCE: Duration = Duration::from_secs(120);
-
 /// How much of the files that came is kept in memory, for a person to see where the store takes nothing: bytes.
 const RESCUE: usize = 4 << 20;
 
@@ -91,6 +88,11 @@ pub fn cell(
         // Left open: without a record it counts as not measured, and --resume measures it again.
         _ if asked > 0 => Ok(Ended::Interrupted),
         Ok(_) => infra(draft, number, said.unwrap_or_else(|| "the agent gave no record and no reason".into())),
+        // The record is whole and came after everything was put back: what broke then cost nothing.
+        Err(error) if stored => {
+            screen.warn(&format!("after its record was stored: {error:#}"));
+            Ok(Ended::Measured)
+        }
         Err(error) => {
             let reason: Vec<String> = said.into_iter().chain([format!("{error:#}")]).collect();
             infra(draft, number, reason.join("; "))
@@ -112,6 +114,7 @@ fn listen(
         return Ok((Err(error), asked));
     }
     latido_agent::fault::point("host");
+    let silence = latido_agent::fault::silence();
     let mut heard = Instant::now();
     loop {
         // First Ctrl-C: finish and store what there is; second: stop now. Both undo.
@@ -127,9 +130,9 @@ fn listen(
         }
         let message = match session.receive(Duration::from_millis(100)) {
             Ok(Some(message)) => message,
-            Ok(None) if heard.elapsed() > SILENCE => {
+            Ok(None) if heard.elapsed() > silence => {
                 session.abandon();
-                let seconds = SILENCE.as_secs();
+                let seconds = silence.as_secs_f64();
                 return Ok((Err(anyhow!("the agent said nothing for {seconds} s and was ended")), asked));
             }
             Ok(None) => continue,
@@ -150,7 +153,7 @@ fn listen(
             // The store refuses: the machine is put back before that is reported.
             Err(Trouble::Store(error)) => {
                 session.stop(true);
-                while !matches!(session.receive(SILENCE), Ok(Some(Message::Reply(Reply::End { .. }))) | Err(_)) {}
+                while !matches!(session.receive(silence), Ok(Some(Message::Reply(Reply::End { .. }))) | Err(_)) {}
                 return Err(error);
             }
         }

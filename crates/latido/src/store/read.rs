@@ -177,6 +177,9 @@ fn cell(
 ) -> Option<StoredCell> {
     let dir = cell_dir(run, number);
     let begun = std::fs::symlink_metadata(&dir).is_ok();
+    if begun && !dir.is_dir() {
+        problems.push(format!("{}: not a directory that can be read", dir.display()));
+    }
     let host = dir.join("host.json");
     let host = host.exists().then(|| json::<HostFacts>(&host, 0, problems)).transpose().unwrap_or_else(|error| {
         problems.push(format!("{error:#}"));

@@ -1,24 +1,33 @@
 //! Runs written, cut off at every place, damaged, and read again.
 
 use super::*;
-use anyhow::{Result, bail};
 use latido_model::{
     cell::Cell,
-    plan::Order,
-    record::Outcome,
-    sample::{cell, measured, quiet, under},
+    plan::{Order, Plan},
+    record::{HostFacts, Outcome, Record},
+    run::{CellState, Planned, Run, StoredCell, cell_dir, codec},
+    sample::{self, cell, measured, quiet, under},
+    verdict::Verdict,
 };
-use std::fs;
+use std::{fs, path::Path};
 
 const TOML: &str = "name = \"quick\"\n";
 
-/// Stands in for the plan's reader: this text has two cells.
-fn parse(text: &str) -> Result<(Plan, Vec<Cell>)> {
-    if text != TOML {
-        bail!("line 1: not the plan");
-    }
+/// A plan of two cells.
+fn contents() -> Contents {
     let plan = Plan { name: "quick".into(), seed: 42, order: Order::AsWritten, ..Plan::default() };
-    Ok((plan, vec![cell(), under("busy")]))
+    let planned = |(written, cell)| Planned { cell, measurand: 0, written, skipped: None };
+    let cells = (0..).zip([cell(), under("busy")]).map(planned).collect();
+    Contents { plan, measurands: vec![sample::measurand(&cell())], cells }
+}
+
+fn new() -> New<'static> {
+    New { plan: "quick", toml: TOML, contents: contents(), command: vec!["latido".into()], machine: "here".into() }
+}
+
+/// Takes a run up again with the cells that it has.
+fn reopen(run: &Run) -> anyhow::Result<(Draft, Vec<usize>)> {
+    Draft::reopen(run, contents())
 }
 
 struct Store(tempfile::TempDir);
@@ -29,12 +38,11 @@ impl Store {
     }
 
     fn draft(&self) -> Draft {
-        let new = New { plan: "quick", toml: TOML, cells: 2, command: vec!["latido".into()], machine: "here".into() };
-        Draft::create(self.0.path(), new).unwrap()
+        Draft::create(self.0.path(), new()).unwrap()
     }
 
     fn read(&self) -> Run {
-        read(&find(self.0.path(), "last").unwrap(), parse).unwrap()
+        read(&find(self.0.path(), "last").unwrap()).unwrap()
     }
 }
 
@@ -44,19 +52,32 @@ fn record(cell: Cell) -> Box<Record> {
 
 /// Measures a cell as the host does: files first, the record last.
 fn measure(draft: &Draft, number: usize, cell: Cell) {
-    draft.start_cell(number, &cell).unwrap();
-    let data = latido_model::sample::data(&quiet(0));
+    draft.start_cell(number).unwrap();
+    let data = sample::data(&quiet(0));
     let files = [
         ("histogram-0.hdr", codec::encode_histogram(&data.histogram).unwrap()),
         ("blocks-0.csv", codec::encode_blocks(&data.blocks).unwrap()),
         ("largest-0.csv", codec::encode_largest(&data.largest).unwrap()),
     ];
     for (name, bytes) in files {
-        draft.put_file(number, name, &bytes).unwrap();
+        put(draft, number, name, &bytes).unwrap();
     }
     draft
         .finish_cell(number, &record(cell), &HostFacts { run: draft.meta.id.clone(), ..HostFacts::default() })
         .unwrap();
+}
+
+/// A file that comes whole.
+fn put(draft: &Draft, number: usize, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut incoming = draft.receive(number, name)?;
+    incoming.write(bytes)?;
+    incoming.keep()
+}
+
+/// A checkpoint with files.
+fn checkpoint(draft: &Draft, number: usize, record: &Record, files: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
+    files.iter().try_for_each(|(name, bytes)| put(draft, number, name, bytes))?;
+    draft.checkpoint(number, record)
 }
 
 #[test]
@@ -73,7 +94,7 @@ fn a_run_comes_back_as_it_was_written() {
     assert_eq!(records, [&*record(cell()), &*record(under("busy"))]);
     assert_eq!(run.cells[0].host.as_ref().unwrap().run, meta.id);
     let data = series_data(&run.cells[1], &records[1].series[0]).unwrap();
-    let expected = latido_model::sample::data(&quiet(0));
+    let expected = sample::data(&quiet(0));
     assert_eq!((data.histogram, data.blocks, data.largest), (expected.histogram, expected.blocks, expected.largest));
     let listing = list_runs(store.0.path()).unwrap();
     assert_eq!((listing.runs.len(), listing.problems.len()), (1, 0));
@@ -86,21 +107,21 @@ fn a_run_cut_off_anywhere_resumes_with_its_finished_cells() {
     type Step = fn(&Draft);
     let steps: &[(&str, Step)] = &[
         ("nothing", |_| {}),
-        ("started", |d| d.start_cell(2, &under("busy")).unwrap()),
+        ("started", |d| d.start_cell(2).unwrap()),
         ("files", |d| {
-            d.start_cell(2, &under("busy")).unwrap();
-            d.put_file(2, "histogram-0.hdr", b"x").unwrap();
+            d.start_cell(2).unwrap();
+            put(d, 2, "histogram-0.hdr", b"x").unwrap();
         }),
         ("infra", |d| {
-            d.start_cell(2, &under("busy")).unwrap();
+            d.start_cell(2).unwrap();
             d.fail_cell(2, "the agent vanished").unwrap();
         }),
         ("checkpoint", |d| {
-            d.start_cell(2, &under("busy")).unwrap();
-            d.checkpoint(2, &record(under("busy")), &[("blocks-0.csv".into(), b"x".to_vec())]).unwrap();
+            d.start_cell(2).unwrap();
+            checkpoint(d, 2, &record(under("busy")), &[("blocks-0.csv".into(), b"x".to_vec())]).unwrap();
         }),
         ("interrupted", |d| {
-            d.start_cell(2, &under("busy")).unwrap();
+            d.start_cell(2).unwrap();
             let mut record = record(under("busy"));
             record.outcome = Outcome::Interrupted;
             d.finish_cell(2, &record, &HostFacts::default()).unwrap();
@@ -120,7 +141,7 @@ fn a_run_cut_off_anywhere_resumes_with_its_finished_cells() {
             ("interrupted", CellState::Measured(record)) => assert_eq!(record.outcome, Outcome::Interrupted),
             (step, state) => panic!("{step}: {state:?}"),
         }
-        let (draft, todo) = Draft::reopen(&run).unwrap();
+        let (draft, todo) = reopen(&run).unwrap();
         assert_eq!(todo, [2], "{step}");
         measure(&draft, 2, under("busy"));
         draft.finish(Verdict::Pass, "").unwrap();
@@ -136,11 +157,11 @@ fn a_run_cut_off_anywhere_resumes_with_its_finished_cells() {
 fn a_checkpoint_is_replaced_whole_and_goes_with_the_record() {
     let store = Store::new();
     let draft = store.draft();
-    draft.start_cell(1, &cell()).unwrap();
+    draft.start_cell(1).unwrap();
     let mut partial = record(cell());
     for minute in 1..=3u64 {
         partial.elapsed_ns = minute;
-        draft.checkpoint(1, &partial, &[("blocks-0.csv".into(), vec![minute as u8])]).unwrap();
+        checkpoint(&draft, 1, &partial, &[("blocks-0.csv".into(), vec![minute as u8])]).unwrap();
         let stored = &store.read().cells[0];
         assert_eq!(stored.record().unwrap().elapsed_ns, minute);
         assert_eq!(fs::read(stored.dir.join("blocks-0.csv")).unwrap(), [minute as u8]);
@@ -153,33 +174,40 @@ fn a_checkpoint_is_replaced_whole_and_goes_with_the_record() {
     fs::create_dir(dir.join("checkpoint.new")).unwrap();
     assert_eq!(store.read().cells[0].record().unwrap().elapsed_ns, 3);
     partial.elapsed_ns = 4;
-    draft.checkpoint(1, &partial, &[]).unwrap();
+    checkpoint(&draft, 1, &partial, &[]).unwrap();
     assert_eq!(store.read().cells[0].record().unwrap().elapsed_ns, 4);
     draft.finish_cell(1, &record(cell()), &HostFacts::default()).unwrap();
     assert_eq!(store.read().cells[0].record().unwrap().outcome, Outcome::Complete);
     let left: Vec<_> = fs::read_dir(&dir).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 3, "{left:?}");
+    assert_eq!(left.len(), 2, "{left:?}");
 }
 
 #[test]
 fn one_process_writes_a_run() {
     let store = Store::new();
     let draft = store.draft();
-    let error = Draft::reopen(&store.read()).unwrap_err().to_string();
+    let error = reopen(&store.read()).unwrap_err().to_string();
     assert!(error.contains("being written"), "{error}");
     drop(draft);
-    assert!(Draft::reopen(&store.read()).is_ok());
+    assert!(reopen(&store.read()).is_ok());
 }
 
 #[test]
 fn a_targets_file_stays_in_its_cell() {
     let store = Store::new();
     let draft = store.draft();
-    draft.start_cell(1, &cell()).unwrap();
+    draft.start_cell(1).unwrap();
     for name in ["", "../x", "a/b", ".hidden", "record.json", "checkpoint", "checkpoint.new", "host.json"] {
-        assert!(draft.put_file(1, name, b"x").is_err(), "{name}");
+        assert!(put(&draft, 1, name, b"x").is_err(), "{name}");
     }
-    assert!(draft.start_cell(1, &cell()).is_err());
+    assert!(draft.start_cell(1).is_err());
+}
+
+/// Edits a stored JSON file.
+fn edit(path: &Path, change: impl Fn(&mut serde_json::Value)) {
+    let mut value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    change(&mut value);
+    fs::write(path, value.to_string()).unwrap();
 }
 
 /// Damages a stored run of two measured cells and returns what is then read.
@@ -207,8 +235,7 @@ fn damage_is_reported_and_the_rest_is_read() {
     let damages: &[(&str, Damage)] = &[
         ("run.json", |d| fs::write(d.join("run.json"), "{").unwrap()),
         ("run.json", |d| fs::remove_file(d.join("run.json")).unwrap()),
-        ("plan.toml", |d| fs::remove_file(d.join("plan.toml")).unwrap()),
-        ("not the plan", |d| fs::write(d.join("plan.toml"), "x").unwrap()),
+        ("an older latido", |d| edit(&d.join("run.json"), |run| run["schema"] = 1.into())),
         ("record.json", |d| fs::write(d.join("cells/002/record.json"), &b"{\"schema\": 1, \"lat"[..]).unwrap()),
         ("empty", |d| fs::write(d.join("cells/002/record.json"), "").unwrap()),
         ("bytes, more", |d| fs::File::create(d.join("cells/002/record.json")).unwrap().set_len(100 << 20).unwrap()),
@@ -217,23 +244,20 @@ fn damage_is_reported_and_the_rest_is_read() {
             rustix::fs::mkfifoat(rustix::fs::CWD, d.join("cells/002/record.json"), 0o600.into()).unwrap();
         }),
         ("schema 99", |d| {
-            let path = d.join("cells/002/record.json");
-            let text = fs::read_to_string(&path).unwrap().replacen("\"schema\": 1", "\"schema\": 99", 1);
-            fs::write(path, text).unwrap();
+            edit(&d.join("cells/002/record.json"), |record| record["schema"] = 99.into());
         }),
-        ("cell.json", |d| fs::remove_file(d.join("cells/002/cell.json")).unwrap()),
-        ("the plan gives now", |d| {
-            let path = d.join("cells/002/cell.json");
-            let text = fs::read_to_string(&path).unwrap().replacen("\"seed\": 42", "\"seed\": 43", 1);
-            fs::write(path, text).unwrap();
+        ("the record is of another cell", |d| {
+            edit(&d.join("run.json"), |run| run["cells"][1]["cell"]["seed"] = 43.into());
+        }),
+        ("what is not listed there", |d| edit(&d.join("run.json"), |run| run["cells"][1]["measurand"] = 7.into())),
+        ("left out: cells.cell.colour", |d| {
+            edit(&d.join("run.json"), |run| run["cells"][1]["cell"]["colour"] = "red".into());
         }),
         ("not of this run", |d| fs::write(d.join("cells/notes.txt"), "").unwrap()),
         ("no such cell", |d| fs::create_dir(d.join("cells/077")).unwrap()),
         ("host.json", |d| fs::write(d.join("cells/001/host.json"), "[]").unwrap()),
         ("does not know, left out: novelty", |d| {
-            let path = d.join("cells/001/record.json");
-            let text = fs::read_to_string(&path).unwrap().replacen('{', "{\"novelty\": 1,", 1);
-            fs::write(path, text).unwrap();
+            edit(&d.join("cells/001/record.json"), |record| record["novelty"] = 1.into());
         }),
         ("cells/002", |d| {
             fs::remove_dir_all(d.join("cells/002")).unwrap();
@@ -244,8 +268,34 @@ fn damage_is_reported_and_the_rest_is_read() {
         let run = damaged(damage);
         assert!(run.problems.iter().any(|p| p.contains(word)), "{word}: {:?}", run.problems);
         assert!(run.cells[0].record().is_some(), "{word}");
-        assert_eq!(run.damaged, *word == "plan.toml" || *word == "not the plan", "{word}");
+        assert_eq!(run.damaged, matches!(*word, "run.json" | "an older latido"), "{word}");
     }
+}
+
+/// What was measured may be read without the plan: each record has its cell and its quantities.
+#[test]
+fn without_its_plan_a_run_shows_its_records() {
+    let run = damaged(|dir| fs::write(dir.join("run.json"), "{").unwrap());
+    let cells: Vec<&Cell> = run.cells.iter().map(|stored| &stored.cell).collect();
+    assert_eq!(cells, [&cell(), &under("busy")]);
+    assert!(run.cells.iter().all(|stored| stored.measurand.yields("latency")));
+    let error = reopen(&run).unwrap_err().to_string();
+    assert!(error.contains("cannot be resumed") && error.contains("run.json"), "{error}");
+}
+
+/// A cell that cannot be had here has its reason in `run.json`, and no directory.
+#[test]
+fn a_skipped_cell_needs_no_directory() {
+    let store = Store::new();
+    let mut contents = contents();
+    contents.cells[1].skipped = Some("no such kernel".into());
+    let draft = Draft::create(store.0.path(), New { contents, ..new() }).unwrap();
+    measure(&draft, 1, cell());
+    draft.finish(Verdict::Pass, "").unwrap();
+    let run = store.read();
+    assert_eq!((run.problems.len(), run.cells[1].skipped()), (0, Some("no such kernel")));
+    assert_eq!(run.skips(), [("no such kernel", 1)]);
+    assert!(is_done(&run.cells[1]) && !run.cells[1].dir.exists());
 }
 
 #[test]
@@ -274,10 +324,9 @@ fn a_store_behind_a_link_works() {
     let real = store.0.path().join("real");
     fs::create_dir(&real).unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
-    let new = New { plan: "quick", toml: TOML, cells: 2, command: vec![], machine: String::new() };
-    let draft = Draft::create(&link, new).unwrap();
+    let draft = Draft::create(&link, new()).unwrap();
     measure(&draft, 1, cell());
-    assert!(read(&find(&real, "last").unwrap(), parse).unwrap().cells[0].record().is_some());
+    assert!(read(&find(&real, "last").unwrap()).unwrap().cells[0].record().is_some());
 }
 
 #[test]
@@ -290,7 +339,7 @@ fn foreign_things_in_the_store_are_reported_beside_the_runs() {
     std::os::unix::fs::symlink("/nowhere", runs.join("dangling")).unwrap();
     let listing = list_runs(store.0.path()).unwrap();
     assert_eq!((listing.runs.len(), listing.problems.len()), (1, 3), "{:?}", listing.problems);
-    assert!(read(&runs.join("holiday"), parse).is_err());
+    assert!(read(&runs.join("holiday")).is_err());
     assert!(list_runs(&store.0.path().join("nothing")).unwrap().runs.is_empty());
 }
 
@@ -346,17 +395,16 @@ fn a_full_disk_leaves_finished_cells_whole() {
         eprintln!("skipped: no permission to mount a small file system");
         return;
     };
-    let new = New { plan: "quick", toml: TOML, cells: 2, command: vec![], machine: String::new() };
-    let draft = Draft::create(disk.0.path(), new).unwrap();
+    let draft = Draft::create(disk.0.path(), new()).unwrap();
     measure(&draft, 1, cell());
-    draft.start_cell(2, &under("busy")).unwrap();
-    draft.checkpoint(2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 1000])]).unwrap();
-    let error = draft.put_file(2, "histogram-0.hdr", &vec![7; 400 << 10]).unwrap_err();
+    draft.start_cell(2).unwrap();
+    checkpoint(&draft, 2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 1000])]).unwrap();
+    let error = put(&draft, 2, "histogram-0.hdr", &vec![7; 400 << 10]).unwrap_err();
     let text = format!("{error:#}");
     assert!(text.contains("histogram-0.hdr") && text.contains("--store"), "{text}");
-    assert!(draft.checkpoint(2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 400 << 10])]).is_err());
+    assert!(checkpoint(&draft, 2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 400 << 10])]).is_err());
     drop(draft);
-    let run = read(&find(disk.0.path(), "last").unwrap(), parse).unwrap();
+    let run = read(&find(disk.0.path(), "last").unwrap()).unwrap();
     assert_eq!(run.problems, Vec::<String>::new());
     assert!(is_done(&run.cells[0]));
     assert_eq!(run.cells[1].record().unwrap().outcome, Outcome::Checkpoint);

@@ -94,9 +94,13 @@ impl Draft {
     ///
     /// # Errors
     /// Its plan cannot be read, another process writes it, or the store cannot be written.
-    pub fn reopen(run: &Run, contents: Contents) -> Result<(Self, Vec<usize>)> {
+    pub fn reopen(run: &Run, mut contents: Contents) -> Result<(Self, Vec<usize>)> {
         let dir = run.dir.clone();
         ensure!(!run.damaged, "{} cannot be resumed: {}", dir.display(), run.problems.join("; "));
+        // Its groups are gone: in which order the plan had them, only the run itself still knows.
+        for (planned, stored) in contents.cells.iter_mut().zip(&run.cells) {
+            planned.written = stored.written;
+        }
         let mut meta = run.meta.clone();
         (meta.finished, meta.verdict, meta.headline) = (None, None, None);
         let draft = Self { _lock: lock(&dir)?, dir, meta, contents, owner: Owner::behind_sudo() };

@@ -90,26 +90,28 @@ impl Read for Output {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let rest = self.script.get(self.at..).unwrap_or_default();
-            let end = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
-            let line = rest.get(..end).unwrap_or_default();
-            let words = String::from_utf8_lossy(line);
-            match words.trim().strip_prefix('#').map(|order| order.split_once(' ').unwrap_or((order, ""))) {
+            let begins = self.at == 0 || self.script.get(self.at - 1) == Some(&b'\n');
+            let until = |window: &[u8]| window.iter().position(|byte| *byte == b'\n').map(|end| end + 1);
+            if !(begins && rest.first() == Some(&b'#')) {
+                let window = rest.get(..rest.len().min(buffer.len())).unwrap_or_default();
+                let piece = window.get(..until(window).unwrap_or(window.len())).unwrap_or_default();
+                if let Some(to) = buffer.get_mut(..piece.len()) {
+                    to.copy_from_slice(piece);
+                }
+                self.at += piece.len();
+                return Ok(piece.len());
+            }
+            let line = rest.get(1..until(rest).unwrap_or(rest.len())).unwrap_or_default();
+            let words = String::from_utf8_lossy(line).into_owned();
+            self.at += line.len() + 1;
+            match words.trim().split_once(' ') {
                 Some(("wait", number)) => {
                     let number = number.parse().unwrap_or(1);
                     self.until(|heard| heard >= number);
-                    self.at += end;
-                }
-                Some(("hang", _)) => {
-                    self.until(|_| false);
-                    return Ok(0);
                 }
                 _ => {
-                    let count = line.len().min(buffer.len());
-                    if let (Some(to), Some(from)) = (buffer.get_mut(..count), line.get(..count)) {
-                        to.copy_from_slice(from);
-                    }
-                    self.at += count;
-                    return Ok(count);
+                    self.until(|_| false);
+                    return Ok(0);
                 }
             }
         }

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use latido_model::protocol::{Chunks, EndStatus, HELLO_WITHIN, Hello, Message, PING_EVERY, Reply, Request, Writer};
 use std::{
+    any::Any,
     io::{BufRead, BufReader, Read, Write},
     process::{Child, Command, Stdio},
     sync::{
@@ -37,6 +38,8 @@ pub struct Session {
     complaint: Arc<Mutex<Vec<u8>>>,
     /// A stream that broke: nothing more is asked.
     broken: bool,
+    /// What must be there as long as the session.
+    held: Option<Box<dyn Any + Send>>,
 }
 
 impl Session {
@@ -76,7 +79,8 @@ impl Session {
         let input: Input = Arc::new(Mutex::new(Some(Writer::new(input))));
         let pinged = Arc::clone(&input);
         thread::spawn(move || ping(&pinged));
-        let mut session = Self { hello: Hello::default(), input, messages, child, complaint, broken: false };
+        let mut session =
+            Self { hello: Hello::default(), input, messages, child, complaint, broken: false, held: None };
         let hello = match greeting.recv_timeout(OPENING) {
             Ok(Ok(hello)) => hello.accept(),
             Ok(Err(error)) => Err(error),
@@ -93,6 +97,12 @@ impl Session {
                 Err(error.context(format!("{what} did not answer as a latido agent{said}")))
             }
         }
+    }
+
+    /// The session, with something that it needs and that goes with it.
+    pub fn holding(mut self, held: Box<dyn Any + Send>) -> Self {
+        self.held = Some(held);
+        self
     }
 
     /// Asks for something.
@@ -137,12 +147,22 @@ impl Session {
         self.ask(request)?;
         let mut asked = false;
         let mut complaint = None;
+        let silence = latido_agent::fault::silence();
+        let mut heard = Instant::now();
         loop {
             if stopped() && !asked {
                 self.stop(false);
                 asked = true;
             }
-            match self.receive(Duration::from_millis(100))? {
+            let message = self.receive(Duration::from_millis(100))?;
+            if message.is_some() {
+                heard = Instant::now();
+            }
+            match message {
+                None if heard.elapsed() > silence => {
+                    self.broken = true;
+                    bail!("the agent said nothing for {} s", silence.as_secs_f64());
+                }
                 None => {}
                 Some(Message::Reply(Reply::Error { message })) => complaint = Some(message),
                 Some(Message::Reply(Reply::End { status: EndStatus::Done })) => return Ok(()),
@@ -150,7 +170,10 @@ impl Session {
                     bail!(complaint.unwrap_or_else(|| "the agent failed and gave no reason".into()))
                 }
                 Some(Message::Reply(reply)) => hear(reply),
-                Some(Message::Bytes(_)) => bail!("the agent sent a file that nobody asked for"),
+                Some(Message::Bytes(_)) => {
+                    self.broken = true;
+                    bail!("the agent sent a file that nobody asked for");
+                }
             }
         }
     }

@@ -196,3 +196,16 @@ pub fn machine() -> fs::File {
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
     file
 }
+
+/// The runs of a world; none where there is no store.
+pub fn runs_of(world: &World) -> Vec<PathBuf> {
+    let dirs = fs::read_dir(world.store().join("runs")).into_iter().flatten().flatten();
+    dirs.map(|entry| entry.path()).collect()
+}
+
+/// How many cells of a world's runs have a record.
+pub fn records_of(world: &World) -> usize {
+    let cells =
+        runs_of(world).into_iter().flat_map(|run| fs::read_dir(run.join("cells")).into_iter().flatten().flatten());
+    cells.filter(|cell| cell.path().join("record.json").exists()).count()
+}

@@ -103,7 +103,7 @@ pub fn online() -> String {
 }
 
 fn list(text: &str) -> BTreeSet<u32> {
-    text.parse::<latido::cpus::CpuSet>().map(|set| set.iter().collect()).unwrap_or_default()
+    text.parse::<latido_model::cpus::CpuSet>().map(|set| set.iter().collect()).unwrap_or_default()
 }
 
 /// A thread as it is placed.

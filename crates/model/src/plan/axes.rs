@@ -212,7 +212,10 @@ fn targets(node: Node) -> Result<Vec<String>, Problem> {
         let name = element.text("target")?;
         // Which kinds there are is the host's to know; a name holds nothing that a terminal or a shell could mistake.
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@[]%".contains(c);
-        if name.is_empty() || name.len() > 256 || !name.chars().all(plain) {
+        // Nor does a place begin like an option of the program that it is given to.
+        let placed = |(kind, place): (&str, &str)| !kind.is_empty() && !place.is_empty() && !place.starts_with('-');
+        let known = name == LOCAL || name.split_once(':').is_some_and(placed);
+        if !known || name.len() > 256 || !name.chars().all(plain) {
             return Err(element.problem("a target is `local`, or KIND:PLACE such as `ssh:root@board`"));
         }
         if targets.iter().any(|known| known == name) {

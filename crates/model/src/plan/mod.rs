@@ -14,7 +14,7 @@ pub mod shipped;
 pub mod source;
 pub mod study;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 pub use expand::expand;
 pub use parse::{load, parse};

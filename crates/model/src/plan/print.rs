@@ -80,9 +80,12 @@ fn published(out: &mut String, published: &Published) {
 /// skips take no time.
 pub fn extent(plan: &Plan) -> String {
     let extents: Vec<Extent> = plan.groups.iter().map(Group::extent).collect();
-    let sum = |part: fn(&Extent) -> usize| extents.iter().map(part).fold(0, usize::saturating_add);
+    let boots = plan.boots as usize;
+    let sum =
+        |part: fn(&Extent) -> usize| extents.iter().map(part).fold(0, usize::saturating_add).saturating_mul(boots);
     let (cells, open) = (sum(|extent| extent.cells), sum(|extent| extent.open));
-    let time = units::about(Ns(extents.iter().map(|extent| extent.time.0).fold(0, u64::saturating_add)));
+    let time = extents.iter().map(|extent| extent.time.0).fold(0, u64::saturating_add);
+    let time = units::about(Ns(time.saturating_mul(plan.boots.into())));
     let many = |number: usize| if number == 1 { "1 cell".into() } else { format!("{number} cells") };
     let until = "until the probe has its number of samples";
     let text = match (cells - open.min(cells), open) {

@@ -97,11 +97,6 @@ impl Place {
         &self.shown
     }
 
-    /// Whether it is a word of the command line.
-    pub fn is_typed(&self) -> bool {
-        self.typed
-    }
-
     /// A complaint about what stands here.
     pub fn problem(&self, message: impl Into<String>) -> Problem {
         Problem { place: self.clone(), message: message.into() }

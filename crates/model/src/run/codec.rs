@@ -11,9 +11,6 @@ use hdrhistogram::{
 };
 use std::{io::Read, str::FromStr};
 
-/// The largest value a histogram holds, ns: 60 s.
-pub const HISTOGRAM_MAX: u64 = 60_000_000_000;
-
 /// Significant decimal digits of a histogram: its error is then small beside the sampling error.
 pub const HISTOGRAM_DIGITS: u8 = 3;
 
@@ -65,12 +62,15 @@ pub fn encode_histogram(histogram: &Histogram<u64>) -> Result<Vec<u8>> {
 pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram<u64>> {
     let word =
         |bytes: &[u8], at: usize| -> Option<u32> { Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?)) };
-    let held = word(bytes, 4).context("a histogram file of fewer than 8 bytes")?;
+    let (Some(held), Some(deflated)) = (word(bytes, 4), bytes.get(8..)) else {
+        bail!("a histogram file of fewer than 8 bytes");
+    };
     // The low nibbles of the cookies are the format's version (3) and the encoding (4: deflated, 3: plain).
     ensure!(word(bytes, 0) == Some(0x1c84_9314), "not an HdrHistogram V2 deflated file");
-    ensure!(bytes.len() - 8 == held as usize, "a histogram file of {} bytes that says {held}", bytes.len() - 8);
+    let there = deflated.len();
+    ensure!(there == held as usize, "a histogram file of {there} bytes that says {held}");
     let mut plain = Vec::new();
-    flate2::read::ZlibDecoder::new(&bytes[8..])
+    flate2::read::ZlibDecoder::new(deflated)
         .take(MAX_INFLATED + 1)
         .read_to_end(&mut plain)
         .context("a histogram file whose compressed part is broken")?;
@@ -82,7 +82,8 @@ pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram<u64>> {
     ensure!(plain.len() == 40 + payload as usize, "a histogram file cut short");
     ensure!(digits <= u32::from(HISTOGRAM_DIGITS), "a histogram of {digits} digits; latido writes {HISTOGRAM_DIGITS}");
     // The only run of bytes that means -2^63 empty buckets, which the decoder cannot negate.
-    ensure!(!plain[40..].windows(9).any(|w| w == [0xff; 9]), "a histogram file with an impossible count");
+    let counts = plain.get(40..).unwrap_or_default();
+    ensure!(!counts.windows(9).any(|w| w == [0xff; 9]), "a histogram file with an impossible count");
     let read = Deserializer::new().deserialize(&mut &plain[..]);
     let histogram: Histogram<u64> = read.map_err(|e| anyhow!("a histogram file that is broken: {e}"))?;
     ensure!(histogram.len() <= MAX_SAMPLES, "a histogram file of more samples than any machine takes");
@@ -210,6 +211,9 @@ fn number<T: FromStr>(row: &csv::StringRecord, column: usize) -> Result<T> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// The largest value that probes record: 60 s in ns.
+    const HISTOGRAM_MAX: u64 = 60_000_000_000;
 
     fn sample() -> impl Strategy<Value = Sample> {
         (any::<i64>(), any::<u64>(), "[a-z \",\n-]{0,12}").prop_map(|(value, at_ns, class)| Sample {

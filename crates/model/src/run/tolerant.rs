@@ -126,7 +126,10 @@ fn add(unknown: &mut Vec<String>, key: String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{cell::Cell, record::Record, sample};
+    use crate::{
+        record::{Record, SCHEMA},
+        sample,
+    };
 
     /// The lists above name exactly the keys that the types have.
     #[test]
@@ -150,26 +153,28 @@ mod tests {
         value["series"][0]["mood"] = "fine".into();
         value["cell"]["colour"] = "red".into();
         value["cell"]["probe"]["version"] = 3.into();
-        let (parsed, unknown) = parse::<Record>(value.to_string().as_bytes(), 1).unwrap();
+        let (parsed, unknown) = parse::<Record>(value.to_string().as_bytes(), SCHEMA).unwrap();
         assert_eq!(parsed, record);
         assert_eq!(unknown, ["cell.colour", "cell.probe.version", "novelty", "quality.clock.jitter", "series.mood"]);
         let whole = serde_json::to_vec(&record).unwrap();
-        assert_eq!(parse::<Record>(&whole, 1).unwrap(), (record, Vec::new()));
+        assert_eq!(parse::<Record>(&whole, SCHEMA).unwrap(), (record, Vec::new()));
     }
 
     #[test]
-    fn a_higher_schema_is_refused_and_says_so() {
-        let mut value = serde_json::to_value(sample::record()).unwrap();
-        value["schema"] = 2.into();
-        let error = parse::<Record>(value.to_string().as_bytes(), 1).unwrap_err().to_string();
-        assert!(error.contains("schema 2") && error.contains("update"), "{error}");
+    fn another_schema_is_refused_and_says_so() {
+        for (schema, told) in [(SCHEMA + 1, "update latido"), (SCHEMA - 1, "an older latido")] {
+            let mut value = serde_json::to_value(sample::record()).unwrap();
+            value["schema"] = schema.into();
+            let error = parse::<Record>(value.to_string().as_bytes(), SCHEMA).unwrap_err().to_string();
+            assert!(error.contains(&format!("schema {schema}")) && error.contains(told), "{error}");
+        }
     }
 
     proptest::proptest! {
         #[test]
         fn junk_never_panics(bytes: Vec<u8>, text in "[{}\\[\\]\",:a-z0-9]*") {
-            let _ = parse::<Record>(&bytes, 1);
-            let _ = parse::<Record>(text.as_bytes(), 1);
+            let _ = parse::<Record>(&bytes, SCHEMA);
+            let _ = parse::<Record>(text.as_bytes(), SCHEMA);
         }
     }
 }

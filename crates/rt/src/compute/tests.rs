@@ -127,12 +127,12 @@ impl<'a> Fake<'a> {
         }
     }
 
-    fn run(&self, sizes: &mut [Size], plan: &Plan) -> Outcome {
+    fn run(&self, sizes: &mut [Size], plan: &Repetition) -> Instances {
         drive(self, sizes, plan, self.stop, |size| sweep(self, size, plan.instances, true, self.stop))
     }
 }
 
-impl Clocks for Fake<'_> {
+impl TwoClocks for Fake<'_> {
     fn now(&self) -> u64 {
         self.order.borrow_mut().push('m');
         // The second reading between the two of the processor time: the inversion lies before it.
@@ -168,7 +168,7 @@ fn values(reader: &Reader) -> Vec<(i64, u64)> {
     reader.ordered().unwrap().iter().map(|sample| (sample.value, sample.at_ns)).collect()
 }
 
-const PLAN: Plan = Plan { instances: 3, warmup_ns: 0, warmup_instances: 2 };
+const PLAN: Repetition = Repetition { instances: 3, warmup_ns: 0, warmup_instances: 2 };
 
 #[test]
 fn every_instance_of_every_size_is_one_sample_of_each_clock_in_order() {

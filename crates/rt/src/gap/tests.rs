@@ -37,7 +37,7 @@ impl Fake {
         }
     }
 
-    fn run(&self, task: &Task, config: &Config) -> (Outcome, Snapshot, Vec<Block>) {
+    fn run(&self, task: &BusyLoop, config: &Config) -> (Readings, Snapshot, Vec<Block>) {
         let (mut recorder, reader) = recorder::new(config).unwrap();
         let limits = Limits { classified_ns: CLASSIFIED_NS, heed_sample: true };
         let outcome = sweep(self, task, limits, &mut None, &AtomicBool::new(false), &mut recorder);
@@ -72,8 +72,8 @@ fn config(scale: Scale) -> Config {
     Config { edges: vec![20, 30, 1_000, 100_000], block_ns: 1_000_000, table: Some(scale), ..Config::default() }
 }
 
-fn iterations(iterations: u64) -> Task {
-    Task { iterations, duration_ns: u64::MAX, warmup_ns: 0, duty: None }
+fn iterations(iterations: u64) -> BusyLoop {
+    BusyLoop { iterations, duration_ns: u64::MAX, warmup_ns: 0, duty: None }
 }
 
 fn steps() -> impl Strategy<Value = Vec<i64>> {
@@ -90,7 +90,7 @@ proptest! {
     fn time_and_samples_add_up(steps in steps(), n in 1u64..60_000, duty in any::<bool>()) {
         let timer = Fake::new(&steps);
         let duty = duty.then_some(Duty { busy_ns: 90_000, period_ns: 100_000 });
-        let (outcome, snapshot, blocks) = timer.run(&Task { duty, ..iterations(n) }, &config(Scale::NS));
+        let (outcome, snapshot, blocks) = timer.run(&BusyLoop { duty, ..iterations(n) }, &config(Scale::NS));
         prop_assert_eq!(outcome.end, End::Complete);
         prop_assert_eq!(outcome.iterations, n);
         let plain = &snapshot.plain;
@@ -122,7 +122,7 @@ proptest! {
         let timer = Fake::new(&[25]);
         let start = timer.now.get();
         let period_ns = 1_000_000;
-        let task = Task { duration_ns, warmup_ns, duty: Some(Duty { busy_ns, period_ns }), ..iterations(u64::MAX) };
+        let task = BusyLoop { duration_ns, warmup_ns, duty: Some(Duty { busy_ns, period_ns }), ..iterations(u64::MAX) };
         let (mut recorder, reader) = recorder::new(&config(Scale::NS)).unwrap();
         let stop = AtomicBool::new(false);
         let mut before = None;
@@ -199,7 +199,7 @@ fn a_counter_that_runs_backwards_is_counted_and_makes_no_sample() {
 #[test]
 fn ends_by_time_and_by_a_sample() {
     let timer = Fake::new(&[25]);
-    let (outcome, ..) = timer.run(&Task { duration_ns: 3_000_000, ..iterations(u64::MAX) }, &config(Scale::NS));
+    let (outcome, ..) = timer.run(&BusyLoop { duration_ns: 3_000_000, ..iterations(u64::MAX) }, &config(Scale::NS));
     assert_eq!(outcome.end, End::Complete);
     assert!(outcome.elapsed_ns >= 3_000_000 && outcome.elapsed_ns < 3_000_000 + 2 * 25 * CHUNK);
 
@@ -225,14 +225,14 @@ fn a_snapshot_beside_the_busy_loop_adds_up() {
     }
     std::thread::scope(|scope| {
         let ends = Ends(&stop);
-        let task = Task { duration_ns: u64::MAX, ..iterations(u64::MAX) };
+        let task = BusyLoop { duration_ns: u64::MAX, ..iterations(u64::MAX) };
         let (recorder, stop) = (&mut recorder, &stop);
-        let loops = scope.spawn(move || run(Source::Monotonic, &task, stop, recorder, None));
+        let loops = scope.spawn(move || run(TickSource::Monotonic, &task, stop, recorder, None));
         let (mut whole_ones, mut before) = (0, 0);
         while whole_ones < 40 {
             std::thread::sleep(std::time::Duration::from_millis(1));
             let Some(snapshot) = reader.snapshot() else { continue };
-            if snapshot.phase != Phase::Counting || snapshot.plain.count == before {
+            if snapshot.phase != RecorderPhase::Counting || snapshot.plain.count == before {
                 continue;
             }
             before = snapshot.plain.count;
@@ -254,14 +254,14 @@ fn a_snapshot_beside_the_busy_loop_adds_up() {
 #[test]
 fn both_sources_run_for_real() {
     let (source, scale) = match (tsc::unfit(), tsc::calibrate()) {
-        (None, Some(scale)) => (Source::Tsc, scale),
-        _ => (Source::Monotonic, Scale::NS),
+        (None, Some(scale)) => (TickSource::Tsc, scale),
+        _ => (TickSource::Monotonic, Scale::NS),
     };
-    for (source, scale) in [(source, scale), (Source::Monotonic, Scale::NS)] {
+    for (source, scale) in [(source, scale), (TickSource::Monotonic, Scale::NS)] {
         let (mut recorder, reader) = recorder::new(&config(scale)).unwrap();
         let schedstat = SchedStatFile::open().ok();
         rehearse(source, &mut recorder, schedstat.as_ref());
-        let task = Task { warmup_ns: 100_000, ..iterations(50_000) };
+        let task = BusyLoop { warmup_ns: 100_000, ..iterations(50_000) };
         let outcome = run(source, &task, &AtomicBool::new(false), &mut recorder, schedstat.as_ref());
         let (snapshot, _) = reader.finish(recorder);
         assert_eq!((outcome.end, outcome.iterations, snapshot.plain.count), (End::Complete, 50_000, 50_000));

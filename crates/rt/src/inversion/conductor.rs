@@ -1,7 +1,7 @@
 //! How low goes from round to round and waits for the others.
 
-use super::{FORGET, Scene, Script, be_busy};
-use crate::rounds::{End, Refusal};
+use super::{FORGET, InversionTimes, Scene, be_busy};
+use crate::{end::End, rounds::Refusal};
 use core::sync::atomic::{
     AtomicBool,
     Ordering::{Acquire, Relaxed, Release},
@@ -12,7 +12,7 @@ use latido_sys::{Errno, clock::Clock::Monotonic, mutex::Mutex};
 pub(super) struct Conductor<'a> {
     pub scene: &'a Scene,
     pub stop: &'a AtomicBool,
-    pub script: &'a Script,
+    pub times: &'a InversionTimes,
     /// When the next round begins.
     pub due: u64,
     pub number: u64,
@@ -21,16 +21,16 @@ pub(super) struct Conductor<'a> {
 
 impl Conductor<'_> {
     #[inline(always)]
-    pub fn conduct(&mut self) -> Result<End, Refusal> {
-        let (scene, task) = (self.scene, &self.script.task);
+    pub fn conduct(&mut self) -> Result<End<Refusal>, Refusal> {
+        let (scene, course) = (self.scene, &self.times.course);
         while scene.ready.load(Acquire) < 2 {
-            if !self.sleep(Monotonic.now().saturating_add(self.script.interval_ns))? {
+            if !self.sleep(Monotonic.now().saturating_add(self.times.interval_ns))? {
                 return Ok(End::Stopped);
             }
         }
         self.due = Monotonic.now();
-        let warmup = if task.warmup_ns > 0 { u64::MAX } else { 0 };
-        if !self.repeat(warmup, task.warmup_ns)? {
+        let warmup = if course.warmup_ns > 0 { u64::MAX } else { 0 };
+        if !self.repeat(warmup, course.warmup_ns)? {
             return Ok(End::Stopped);
         }
         self.begin(FORGET);
@@ -39,7 +39,7 @@ impl Conductor<'_> {
             return Ok(End::Stopped);
         }
         self.rounds = 0;
-        let complete = self.repeat(task.rounds, task.duration_ns)?;
+        let complete = self.repeat(course.rounds, course.duration_ns)?;
         Ok(if complete { End::Complete } else { End::Stopped })
     }
 
@@ -54,14 +54,14 @@ impl Conductor<'_> {
                     return Ok(false);
                 }
                 // After a round that took longer than the interval the next one still leaves the CPU for a while.
-                self.due = self.due.saturating_add(self.script.interval_ns).max(Monotonic.now());
+                self.due = self.due.saturating_add(self.times.interval_ns).max(Monotonic.now());
                 self.begin(kind);
                 self.round(mutex)?;
                 if !self.wait(true)? {
                     return Ok(false);
                 }
                 if self.due <= Monotonic.now() {
-                    self.due = Monotonic.now().saturating_add(self.script.interval_ns);
+                    self.due = Monotonic.now().saturating_add(self.times.interval_ns);
                 }
             }
             self.rounds = self.rounds.wrapping_add(1);
@@ -85,7 +85,7 @@ impl Conductor<'_> {
         scene.seen.store(scene.requested.load(Acquire) == self.number, Release);
         scene.posted.store(Monotonic.now(), Release);
         scene.for_middle.post().map_err(|error| Refusal { call: "sem_post", error })?;
-        be_busy(self.script.hold_ns);
+        be_busy(self.times.hold_ns);
         scene.release.store(Monotonic.now(), Release);
         held.unlock().map_err(|error| Refusal { call: "pthread_mutex_unlock", error })
     }
@@ -99,7 +99,7 @@ impl Conductor<'_> {
             if middle && scene.high_done.load(Acquire) == self.number {
                 return Ok(true);
             }
-            if !self.sleep(Monotonic.now().saturating_add(self.script.interval_ns))? {
+            if !self.sleep(Monotonic.now().saturating_add(self.times.interval_ns))? {
                 return Ok(false);
             }
         }

@@ -74,18 +74,18 @@ proptest! {
 
 /// What came of a scene: high's outcome, low's, and what each recorder holds.
 struct Played {
-    high: Outcome,
-    low: Outcome,
+    high: Rounds,
+    low: Rounds,
     read: Vec<crate::Snapshot>,
 }
 
-fn script(rounds: u64) -> Script {
-    let task = Task { rounds, duration_ns: u64::MAX, warmup_ns: 3_000_000 };
-    Script { task, interval_ns: 1_000_000, hold_ns: 50_000, busy_ns: 200_000 }
+fn times(rounds: u64) -> InversionTimes {
+    let course = Course { rounds, duration_ns: u64::MAX, warmup_ns: 3_000_000 };
+    InversionTimes { course, interval_ns: 1_000_000, hold_ns: 50_000, busy_ns: 200_000 }
 }
 
 /// Three threads on one CPU with these policies: high, middle, low.
-fn play(script: Script, protocols: &[Protocol], policies: Option<[Policy; 3]>, stop: Arc<AtomicBool>) -> Played {
+fn play(times: InversionTimes, protocols: &[Protocol], policies: Option<[Policy; 3]>, stop: Arc<AtomicBool>) -> Played {
     let mutexes = protocols.iter().map(|protocol| Mutex::new(*protocol, false).unwrap()).collect();
     let scene = Arc::new(Scene::new(mutexes).unwrap());
     if policies.is_none() {
@@ -94,7 +94,7 @@ fn play(script: Script, protocols: &[Protocol], policies: Option<[Policy; 3]>, s
     let (recorders, mut readers): (Vec<_>, Vec<_>) = protocols.iter().map(|_| recorder()).unzip();
     let cpu = *sched::affinity(0).unwrap().last().unwrap();
     let ready = Arc::new(std::sync::Barrier::new(3));
-    let spawn = |who: usize, part: std::boxed::Box<dyn FnOnce() -> Outcome + Send>| {
+    let spawn = |who: usize, part: std::boxed::Box<dyn FnOnce() -> Rounds + Send>| {
         let ready = Arc::clone(&ready);
         thread::spawn(move || {
             sched::set_affinity(0, [cpu]).unwrap();
@@ -108,9 +108,9 @@ fn play(script: Script, protocols: &[Protocol], policies: Option<[Policy; 3]>, s
     let (of_high, mut recorders, stops) = (Arc::clone(&scene), recorders, Arc::clone(&stop));
     let high = spawn(0, std::boxed::Box::new(move || high(&of_high, &stops, &mut recorders)));
     let (of_middle, stops) = (Arc::clone(&scene), Arc::clone(&stop));
-    let middle = spawn(1, std::boxed::Box::new(move || middle(&of_middle, &stops, &script)));
+    let middle = spawn(1, std::boxed::Box::new(move || middle(&of_middle, &stops, &times)));
     let (of_low, stops) = (Arc::clone(&scene), Arc::clone(&stop));
-    let low = spawn(2, std::boxed::Box::new(move || low(&of_low, &stops, &script)));
+    let low = spawn(2, std::boxed::Box::new(move || low(&of_low, &stops, &times)));
     let (low, middle, high) = (low.join().unwrap(), middle.join().unwrap(), high.join().unwrap());
     assert_eq!(middle.end, End::Complete);
     Played { high, low, read: readers.iter_mut().map(|reader| reader.snapshot().unwrap()).collect() }
@@ -119,7 +119,7 @@ fn play(script: Script, protocols: &[Protocol], policies: Option<[Policy; 3]>, s
 /// Without any real-time policy nothing hangs, and every round is counted as unconfirmed.
 #[test]
 fn time_sharing_threads_come_to_an_end() {
-    let played = play(script(15), &[Protocol::Normal, Protocol::Inherit], None, Arc::default());
+    let played = play(times(15), &[Protocol::Normal, Protocol::Inherit], None, Arc::default());
     assert_eq!((played.low.end, played.low.rounds, played.high.end), (End::Complete, 15, End::Complete));
     for snapshot in played.read {
         assert_eq!((snapshot.plain.count, snapshot.tallies[UNCONFIRMED], snapshot.tallies[INVERTED]), (0, 15, 0));
@@ -135,7 +135,7 @@ fn the_stop_flag_ends_all_three() {
         thread::sleep(std::time::Duration::from_millis(20));
         setter.store(true, Relaxed);
     });
-    let played = play(script(u64::MAX), &[Protocol::Normal], None, stop);
+    let played = play(times(u64::MAX), &[Protocol::Normal], None, stop);
     setting.join().unwrap();
     assert_eq!(played.low.end, End::Stopped);
 }
@@ -149,7 +149,7 @@ fn inheritance_keeps_middle_away() {
         return;
     }
     let policies = Some([fifo(30), fifo(29), fifo(28)]);
-    let played = play(script(60), &[Protocol::Normal, Protocol::Inherit], policies, Arc::default());
+    let played = play(times(60), &[Protocol::Normal, Protocol::Inherit], policies, Arc::default());
     let [normal, inherit] = &played.read[..] else { panic!("two kinds") };
     for snapshot in [normal, inherit] {
         assert_eq!(snapshot.plain.count + snapshot.tallies[UNCONFIRMED], 60);

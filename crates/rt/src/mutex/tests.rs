@@ -1,8 +1,9 @@
 use super::*;
 use crate::{
     Reader,
+    end::End,
     recorder::{self, Config},
-    rounds::{End, LEFT_OUT, MANY},
+    rounds::{LEFT_OUT, MANY},
 };
 use latido_sys::mutex::{Mutex, Protocol};
 use proptest::prelude::*;
@@ -41,8 +42,8 @@ impl Time for Fake {
     }
 }
 
-impl Lock for Fake {
-    type Held<'a> = Fake;
+impl Lockable for Fake {
+    type Proof<'a> = Fake;
 
     fn lock(&self) -> Result<Fake, Errno> {
         self.spend(self.lock, true)
@@ -63,12 +64,12 @@ fn fake(reading: u64, [lock, try_lock, unlock]: [u64; 3], fails: u64) -> Fake {
 }
 
 proptest! {
-    /// Each sample is its own call and one reading; the second unlock and all bookkeeping are in none.
+    /// Calls sample is its own call and one reading; the second unlock and all bookkeeping are in none.
     #[test]
     fn call_by_call_a_sample_is_one_call_and_one_reading(reading in 0u64..50, costs: [u16; 3]) {
         let [lock, try_lock, unlock] = costs.map(u64::from);
         let fake = fake(reading, [lock, try_lock, unlock], 0);
-        let taken = Each { mutex: fake.clone(), time: fake.clone() }.round().unwrap().unwrap();
+        let taken = Calls { mutex: fake.clone(), time: fake.clone() }.round().unwrap().unwrap();
         let expected = [lock, unlock, try_lock, 0].map(|cost| (cost + reading) as i64);
         prop_assert_eq!(taken.values, expected);
         prop_assert_eq!((taken.at, fake.calls.get(), fake.locked.get()), (fake.now.get(), 4, false));
@@ -86,7 +87,7 @@ proptest! {
         let all = Fake { lock: lock * count, try_lock: try_lock * count, unlock: unlock * count,
             locked: Rc::new(Cell::new(false)), calls: Rc::new(Cell::new(0)), ..one.clone() };
         let cost_ps = reading * 1_000;
-        let mut batch = Batch { all, one: one.clone(), count, cost_ps, time: one.clone() };
+        let mut batch = CallBatch { all, one: one.clone(), count, cost_ps, time: one.clone() };
         let taken = batch.round().unwrap().unwrap();
         let expected = [lock, unlock, try_lock, lock + unlock].map(|cost| (cost * 1_000) as i64);
         prop_assert_eq!(taken.values, expected);
@@ -99,7 +100,7 @@ proptest! {
     #[test]
     fn a_failing_call_is_named(which in 1u64..5) {
         let fake = fake(1, [5, 5, 5], which);
-        let refusal = Each { mutex: fake.clone(), time: fake }.round().unwrap_err();
+        let refusal = Calls { mutex: fake.clone(), time: fake }.round().unwrap_err();
         let names = ["pthread_mutex_lock", "pthread_mutex_unlock", "pthread_mutex_trylock", "pthread_mutex_unlock"];
         prop_assert_eq!(refusal, Refusal { call: names[which as usize - 1], error: Errno::EBUSY });
     }
@@ -121,10 +122,10 @@ const KINDS: [(Protocol, bool); 3] = [(Protocol::Normal, false), (Protocol::Inhe
 /// The C library's mutexes, for real: every kind has as many samples as rounds, and none is negative.
 #[test]
 fn both_ways_of_timing_run_for_real() {
-    let task = Task { rounds: 2_500, duration_ns: u64::MAX, warmup_ns: 200_000 };
+    let task = Course { rounds: 2_500, duration_ns: u64::MAX, warmup_ns: 200_000 };
     let stop = AtomicBool::new(false);
     let (mut channels, mut readers): (Vec<_>, Vec<_>) = KINDS.iter().map(|_| channel(MANY)).unzip();
-    let mut kinds = KINDS.map(|(p, shared)| Each { mutex: Mutex::new(p, shared).unwrap(), time: Monotonic });
+    let mut kinds = KINDS.map(|(p, shared)| Calls { mutex: Mutex::new(p, shared).unwrap(), time: Monotonic });
     rehearse_each(&mut kinds, &mut channels);
     let outcome = run_each(&mut kinds, &task, &stop, &mut channels);
     assert_eq!((outcome.end, outcome.rounds), (End::Complete, 2_500));
@@ -134,9 +135,9 @@ fn both_ways_of_timing_run_for_real() {
         assert_eq!(snapshot.tallies[LEFT_OUT], 0);
     }
 
-    let task = Task { rounds: 20, ..task };
+    let task = Course { rounds: 20, ..task };
     let (mut channels, mut readers): (Vec<_>, Vec<_>) = KINDS.iter().map(|_| channel(1)).unzip();
-    let mut kinds = KINDS.map(|(p, shared)| Batch {
+    let mut kinds = KINDS.map(|(p, shared)| CallBatch {
         all: Mutexes::new(50, p, shared).unwrap(),
         one: Mutex::new(p, shared).unwrap(),
         count: 50,
@@ -159,8 +160,8 @@ fn a_busy_mutex_ends_the_loop() {
     let fake = fake(3, [5, 5, 5], 4 * 10 + 3);
     let (channel, mut readers) = channel(7);
     let mut channels = [channel];
-    let task = Task { rounds: 100, duration_ns: u64::MAX, warmup_ns: 0 };
-    let mut kinds = [Each { mutex: fake.clone(), time: fake.clone() }];
+    let task = Course { rounds: 100, duration_ns: u64::MAX, warmup_ns: 0 };
+    let mut kinds = [Calls { mutex: fake.clone(), time: fake.clone() }];
     let outcome = rounds::drive(&task, &mut channels, &fake, |pass, channels| {
         rounds::sweep(&mut kinds, channels, pass, &AtomicBool::new(false))
     });
@@ -175,11 +176,11 @@ fn a_busy_mutex_ends_the_loop() {
 fn a_reader_beside_the_loop_finds_it_at_rest() {
     let (channel, mut readers) = channel(MANY);
     let mut channels = [channel];
-    let mut kinds = [Each { mutex: Mutex::new(Protocol::Normal, false).unwrap(), time: Monotonic }];
+    let mut kinds = [Calls { mutex: Mutex::new(Protocol::Normal, false).unwrap(), time: Monotonic }];
     let stop = AtomicBool::new(false);
     let (mut found, mut whole) = (0, true);
     std::thread::scope(|scope| {
-        let task = Task { rounds: u64::MAX, duration_ns: 20_000_000_000, warmup_ns: 0 };
+        let task = Course { rounds: u64::MAX, duration_ns: 20_000_000_000, warmup_ns: 0 };
         let (kinds, channels, stop) = (&mut kinds, &mut channels, &stop);
         let looping = scope.spawn(move || run_each(kinds, &task, stop, channels));
         while found < 20 && !looping.is_finished() {

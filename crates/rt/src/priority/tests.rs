@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
+    end::End,
     recorder::{self, Config},
-    rounds::{End, Taken},
+    rounds::Taken,
 };
 use proptest::prelude::*;
 use std::{cell::RefCell, rc::Rc, vec::Vec};
@@ -58,8 +59,8 @@ fn fake(reading: u64, costs: [u64; 4], fails: usize) -> Fake {
     Fake(Rc::new(RefCell::new(State { now: 0, reading, prio: 80, costs, calls: Vec::new(), fails })))
 }
 
-fn each(fake: &Fake) -> Each<Fake, Fake> {
-    Each { thread: Alternating::new(fake.clone(), 80, 79), time: fake.clone(), turned: false }
+fn each(fake: &Fake) -> Changes<Fake, Fake> {
+    Changes { thread: Alternating::new(fake.clone(), 80, 79), time: fake.clone(), turned: false }
 }
 
 proptest! {
@@ -84,7 +85,7 @@ proptest! {
     #[test]
     fn together_every_call_changes_the_level(count in 1u64..40, rounds in 1usize..6) {
         let fake = fake(0, [1_000, 1_000, 2_000, 2_000], 0);
-        let mut batch = Batch { thread: Alternating::new(fake.clone(), 80, 79), time: fake.clone(), count, cost_ps: 0 };
+        let mut batch = ChangeBatch { thread: Alternating::new(fake.clone(), 80, 79), time: fake.clone(), count, cost_ps: 0 };
         for _ in 0..rounds {
             prop_assert_eq!(batch.round().unwrap().unwrap().values, [1_000_000, 2_000_000]);
         }
@@ -119,11 +120,11 @@ fn channel<const Q: usize>(capacity: usize) -> (Channel<Q>, Vec<crate::Reader>) 
 #[test]
 fn the_thread_has_its_own_priority_again_afterwards() {
     std::thread::spawn(|| {
-        let thread = || Alternating::new(Thread { own: Own::thread(), policy: Realtime::Fifo }, 3, 2);
-        let task = Task { rounds: 200, duration_ns: u64::MAX, warmup_ns: 100_000 };
+        let thread = || Alternating::new(OwnThread { own: Own::thread(), policy: Realtime::Fifo }, 3, 2);
+        let task = Course { rounds: 200, duration_ns: u64::MAX, warmup_ns: 100_000 };
         let stop = AtomicBool::new(false);
         let (mut channel, mut readers) = self::channel(16);
-        let mut each = super::Each::new(thread());
+        let mut each = super::Changes::new(thread());
         each.rehearse(&mut channel);
         let outcome = each.run(&task, &stop, &mut channel);
         let counts = |readers: &mut [crate::Reader]| {
@@ -139,9 +140,9 @@ fn the_thread_has_its_own_priority_again_afterwards() {
         assert_eq!(latido_sys::sched::policy(0), Ok(fifo));
 
         let (mut channel, mut readers) = self::channel(1);
-        let mut batch = super::Batch::new(thread(), 7, 0);
+        let mut batch = super::ChangeBatch::new(thread(), 7, 0);
         batch.rehearse(&mut channel);
-        let outcome = batch.run(&Task { rounds: 21, ..task }, &stop, &mut channel);
+        let outcome = batch.run(&Course { rounds: 21, ..task }, &stop, &mut channel);
         assert_eq!((outcome.end, counts(&mut readers)), (End::Complete, [21; 2].to_vec()));
         assert_eq!(latido_sys::sched::policy(0), Ok(fifo));
     })

@@ -7,7 +7,7 @@
 use super::distribution::Distribution;
 use crate::{
     histogram::{self, HIGHEST, LEN},
-    word::{Word, words},
+    word::{WordCell, words},
 };
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
@@ -18,27 +18,27 @@ struct Edge {
     edge: u64,
     bucket: usize,
     /// Samples in the bucket that are above the edge.
-    above: Word,
+    above: WordCell,
 }
 
 /// A histogram with exact bands; written by one thread.
 #[derive(Debug)]
 pub(super) struct Counters {
-    words: Arc<[Word]>,
+    words: Arc<[WordCell]>,
     edges: Box<[Edge]>,
-    overflow: Word,
-    negative: Word,
+    overflow: WordCell,
+    negative: WordCell,
 }
 
 impl Counters {
     /// `edges` ascend and are at most [`HIGHEST`].
     pub fn new(edges: &[u64]) -> Self {
-        let edge = |&edge: &u64| Edge { edge, bucket: histogram::index(edge), above: Word::default() };
+        let edge = |&edge: &u64| Edge { edge, bucket: histogram::index(edge), above: WordCell::default() };
         Self {
             words: words(LEN).into(),
             edges: edges.iter().map(edge).collect(),
-            overflow: Word::default(),
-            negative: Word::default(),
+            overflow: WordCell::default(),
+            negative: WordCell::default(),
         }
     }
 
@@ -50,7 +50,7 @@ impl Counters {
 
     /// The same with the writer's own handle of the counters, one cache line less away.
     #[inline(always)]
-    pub fn count_in(&self, words: &[Word], value: u64) {
+    pub fn count_in(&self, words: &[WordCell], value: u64) {
         let bucket = histogram::index(value);
         if let Some(word) = words.get(bucket)
             && (word.add(1) as i64) < 0
@@ -60,7 +60,7 @@ impl Counters {
     }
 
     /// A handle of the counters.
-    pub fn words(&self) -> Arc<[Word]> {
+    pub fn words(&self) -> Arc<[WordCell]> {
         Arc::clone(&self.words)
     }
 

@@ -2,7 +2,7 @@
 
 /// What became of the slots of a periodic loop; the three add up to the slots elapsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Slots {
+pub struct SlotCounts {
     /// Woken for, within the deadline.
     pub met: u64,
     /// Woken for, later than that.
@@ -13,7 +13,7 @@ pub struct Slots {
 
 /// What the busy loop did besides counting gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spin {
+pub struct SpinCounts {
     /// Time of the loop's own work, recorded as no gap, in ns.
     pub own_ns: u64,
     /// Time slept by the duty cycle, recorded as no gap, in ns.
@@ -28,7 +28,7 @@ pub struct Spin {
 
 /// How far a measurement has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub enum RecorderPhase {
     /// Not started, or being rehearsed.
     #[default]
     Idle,
@@ -40,7 +40,7 @@ pub enum Phase {
     Ended,
 }
 
-impl Phase {
+impl RecorderPhase {
     pub(super) const fn of(number: u64) -> Self {
         match number {
             1 => Self::WarmUp,

@@ -1,7 +1,7 @@
 //! The busy loop's side of a recorder: which samples it may count by itself, and what to do with the others.
 
-use super::{Recorder, Spin, TABLE};
-use crate::{block::Class, word::Word};
+use super::{Recorder, SpinCounts, TABLE};
+use crate::{block::Class, word::WordCell};
 use latido_sys::tsc::Scale;
 
 impl Recorder {
@@ -12,7 +12,7 @@ impl Recorder {
 
     /// The counters of the samples that need nothing but counting: as many as there are ticks below the first
     /// remarkable sample.
-    pub(crate) fn ordinary(&self) -> &[Word] {
+    pub(crate) fn ordinary(&self) -> &[WordCell] {
         let Some(table) = &self.shared.table else { return &[] };
         let below = match u64::try_from(self.watch()) {
             Ok(watch) => table.scale().ticks_within(watch).saturating_add(1).min(TABLE as u64) as usize,
@@ -48,7 +48,7 @@ impl Recorder {
     }
 
     /// What was not gaps.
-    pub(crate) fn spin(&self) -> Spin {
+    pub(crate) fn spin(&self) -> SpinCounts {
         self.shared.spin()
     }
 

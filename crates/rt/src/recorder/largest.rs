@@ -1,6 +1,6 @@
 //! The largest samples of a measurement: a min-heap of fixed size, exact.
 
-use crate::{block::Sample, word::Word};
+use crate::{block::Sample, word::WordCell};
 use alloc::{boxed::Box, vec::Vec};
 
 /// How many samples are kept.
@@ -8,9 +8,9 @@ pub const CAPACITY: usize = 4096;
 
 /// Value and stamp.
 #[derive(Debug, Default)]
-struct Node(Word, Word);
+struct HeapNode(WordCell, WordCell);
 
-impl Node {
+impl HeapNode {
     fn value(&self) -> i64 {
         self.0.get() as i64
     }
@@ -29,13 +29,13 @@ impl Node {
 /// one bounds check serves both. Node 0 is not used, and the last node's absent sibling is larger than everything.
 #[derive(Debug)]
 pub(super) struct Largest {
-    pairs: Box<[[Node; 2]]>,
-    held: Word,
+    pairs: Box<[[HeapNode; 2]]>,
+    held: WordCell,
 }
 
 impl Largest {
     pub fn new() -> Self {
-        Self { pairs: (0..=CAPACITY / 2).map(|_| Default::default()).collect(), held: Word::default() }
+        Self { pairs: (0..=CAPACITY / 2).map(|_| Default::default()).collect(), held: WordCell::default() }
     }
 
     /// The value that a sample must exceed to be kept; every sample is kept until there are [`CAPACITY`].
@@ -58,7 +58,7 @@ impl Largest {
         }
     }
 
-    fn node(&self, number: usize) -> Option<&Node> {
+    fn node(&self, number: usize) -> Option<&HeapNode> {
         let [left, right] = self.pairs.get(number / 2)?;
         Some(if number & 1 == 0 { left } else { right })
     }

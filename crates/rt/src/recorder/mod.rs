@@ -22,7 +22,7 @@ mod tests;
 
 pub use config::{Config, ConfigError};
 pub use distribution::Distribution;
-pub use facts::{Phase, Slots, Spin};
+pub use facts::{RecorderPhase, SlotCounts, SpinCounts};
 pub use largest::CAPACITY as LARGEST;
 pub use reader::{Reader, Snapshot};
 pub use ring::SLOTS as RING;
@@ -31,14 +31,14 @@ pub use tallies::TALLIES;
 
 use crate::{
     block::{Class, Sample},
-    word::Word,
+    word::WordCell,
 };
 use alloc::sync::Arc;
 use core::sync::atomic::{
     Ordering::{Relaxed, Release},
     fence,
 };
-use shared::Shared;
+use shared::SharedMemory;
 
 /// A change that is going on.
 pub(crate) struct Open(u64);
@@ -47,9 +47,9 @@ pub(crate) struct Open(u64);
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Recorder {
-    shared: Arc<Shared>,
+    shared: Arc<SharedMemory>,
     /// The plain histogram's counters.
-    words: Arc<[Word]>,
+    words: Arc<[WordCell]>,
     /// Samples from `low` to `low + span` are ordinary: one unsigned comparison tells.
     low: u64,
     span: u64,
@@ -67,7 +67,7 @@ pub struct Recorder {
 /// Says which part of the configuration is impossible.
 pub fn new(config: &Config) -> Result<(Recorder, Reader), ConfigError> {
     config.check()?;
-    let shared = Arc::new(Shared::new(config));
+    let shared = Arc::new(SharedMemory::new(config));
     let mut recorder = Recorder {
         shared: Arc::clone(&shared),
         words: shared.plain.counters.words(),
@@ -121,7 +121,7 @@ impl Recorder {
     }
 
     /// Says how far the measurement has come; a reset goes back to idle.
-    pub(crate) fn enter(&mut self, phase: Phase) {
+    pub(crate) fn enter(&mut self, phase: RecorderPhase) {
         self.shared.phase.set(phase as u64);
     }
 
@@ -292,7 +292,7 @@ impl Recorder {
     }
 
     /// What became of the slots.
-    pub(crate) fn slots(&self) -> Slots {
+    pub(crate) fn slots(&self) -> SlotCounts {
         self.shared.slots()
     }
 

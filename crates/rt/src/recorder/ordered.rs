@@ -2,7 +2,7 @@
 
 use crate::{
     block::{Class, Sample},
-    word::{Word, words},
+    word::{WordCell, words},
 };
 use alloc::{boxed::Box, vec::Vec};
 
@@ -10,14 +10,14 @@ use alloc::{boxed::Box, vec::Vec};
 #[derive(Debug)]
 pub(super) struct Ordered {
     /// Value and time by turns.
-    words: Box<[Word]>,
+    words: Box<[WordCell]>,
     /// Samples offered so far.
-    offered: Word,
+    offered: WordCell,
 }
 
 impl Ordered {
     pub fn new(capacity: usize) -> Self {
-        Self { words: words(capacity.saturating_mul(2)), offered: Word::default() }
+        Self { words: words(capacity.saturating_mul(2)), offered: WordCell::default() }
     }
 
     /// Whether it keeps anything.
@@ -54,7 +54,7 @@ impl Ordered {
     pub fn read(&self) -> Vec<Sample> {
         let held = usize::try_from(self.offered.get()).unwrap_or(usize::MAX);
         let pairs = self.words.chunks_exact(2).take(held);
-        let sample = |pair: &[Word]| match pair {
+        let sample = |pair: &[WordCell]| match pair {
             [value, at] => Sample { value: value.get() as i64, at_ns: at.get(), class: Class::Unknown },
             _ => Sample::default(),
         };

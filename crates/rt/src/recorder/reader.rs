@@ -1,9 +1,9 @@
 //! The reading end: drains finished blocks and copies the state of one moment, while the measuring thread goes on.
 
 use super::{
-    Distribution, Phase, Recorder, Slots, Spin, TALLIES,
+    Distribution, Recorder, RecorderPhase, SlotCounts, SpinCounts, TALLIES,
     ring::RawBlock,
-    shared::{Live, NO_MAX, NO_MIN, Shared},
+    shared::{Live, NO_MAX, NO_MIN, SharedMemory},
 };
 use crate::block::{Block, BlockSeries, Sample};
 use alloc::{sync::Arc, vec::Vec};
@@ -15,8 +15,8 @@ use core::sync::atomic::{
 /// The state of a recorder at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// How far the measurement has come: before [`Phase::Counting`] nothing here counts.
-    pub phase: Phase,
+    /// How far the measurement has come: before [`RecorderPhase::Counting`] nothing here counts.
+    pub phase: RecorderPhase,
     /// The clock's reading that times are relative to: of a periodic loop its first slot. 0 for the busy loop.
     pub origin: u64,
     /// Raised by every reset.
@@ -26,9 +26,9 @@ pub struct Snapshot {
     /// The delays of the missed slots, where they are recorded.
     pub missed: Option<Distribution>,
     /// The slots; all zero for a loop without.
-    pub slots: Slots,
+    pub slots: SlotCounts,
     /// What the busy loop did besides; all zero for another loop.
-    pub spin: Spin,
+    pub spin: SpinCounts,
     /// What the loop counted besides its samples, see [`Recorder::tally`].
     pub tallies: [u64; TALLIES],
     /// The last sample, in ns; with a table the last remarkable one.
@@ -60,13 +60,13 @@ const TRIES: u32 = 200;
 /// The reading end, for a housekeeping thread. It must be drained at least once a minute; later, blocks grow longer.
 #[derive(Debug)]
 pub struct Reader {
-    shared: Arc<Shared>,
+    shared: Arc<SharedMemory>,
     series: BlockSeries,
     generation: u64,
 }
 
 impl Reader {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<SharedMemory>) -> Self {
         Self { shared, series: BlockSeries::default(), generation: 0 }
     }
 
@@ -100,8 +100,8 @@ impl Reader {
     }
 
     /// How far the measurement has come, without a copy of the rest.
-    pub fn phase(&self) -> Phase {
-        Phase::of(self.shared.phase.get())
+    pub fn phase(&self) -> RecorderPhase {
+        RecorderPhase::of(self.shared.phase.get())
     }
 
     /// The first samples in the order of time, as many as were asked for; `None` where none were. Whole once the loop
@@ -168,7 +168,7 @@ impl Reader {
             table.expand(&mut plain, &mut current);
         }
         Snapshot {
-            phase: Phase::of(shared.phase.get()),
+            phase: RecorderPhase::of(shared.phase.get()),
             origin: shared.origin.get(),
             generation: shared.generation.get(),
             plain,

@@ -2,7 +2,7 @@
 
 use crate::{
     block::{Block, KEPT, Sample},
-    word::Word,
+    word::WordCell,
 };
 use alloc::boxed::Box;
 use core::sync::atomic::{
@@ -18,35 +18,35 @@ pub const SLOTS: u64 = 64;
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct RawBlock {
-    pub count: Word,
+    pub count: WordCell,
     /// Part of the sum: of small samples, so that 2^32 of them cannot overflow it.
-    pub sum_small: Word,
-    pub squares_low: Word,
-    pub sum_low: Word,
-    pub sum_high: Word,
-    pub squares_high: Word,
-    pub generation: Word,
-    pub start: Word,
-    pub length: Word,
-    pub held: Word,
+    pub sum_small: WordCell,
+    pub squares_low: WordCell,
+    pub sum_low: WordCell,
+    pub sum_high: WordCell,
+    pub squares_high: WordCell,
+    pub generation: WordCell,
+    pub start: WordCell,
+    pub length: WordCell,
+    pub held: WordCell,
     /// Value and stamp of the largest, in descending order.
-    pub largest: [(Word, Word); KEPT],
+    pub largest: [(WordCell, WordCell); KEPT],
 }
 
 impl RawBlock {
     pub fn new() -> Self {
         Self {
-            generation: Word::default(),
-            start: Word::default(),
-            length: Word::default(),
-            count: Word::default(),
-            sum_small: Word::default(),
-            sum_low: Word::default(),
-            sum_high: Word::default(),
-            squares_low: Word::default(),
-            squares_high: Word::default(),
-            held: Word::default(),
-            largest: core::array::from_fn(|_| (Word::default(), Word::default())),
+            generation: WordCell::default(),
+            start: WordCell::default(),
+            length: WordCell::default(),
+            count: WordCell::default(),
+            sum_small: WordCell::default(),
+            sum_low: WordCell::default(),
+            sum_high: WordCell::default(),
+            squares_low: WordCell::default(),
+            squares_high: WordCell::default(),
+            held: WordCell::default(),
+            largest: core::array::from_fn(|_| (WordCell::default(), WordCell::default())),
         }
     }
 
@@ -182,7 +182,7 @@ pub(super) struct Ring {
     /// Blocks ever read.
     tail: AtomicU64,
     /// Blocks that found the ring full and went on growing.
-    full: Word,
+    full: WordCell,
 }
 
 impl Ring {
@@ -191,7 +191,7 @@ impl Ring {
             slots: (0..SLOTS).map(|_| RawBlock::new()).collect(),
             head: AtomicU64::new(0),
             tail: AtomicU64::new(0),
-            full: Word::default(),
+            full: WordCell::default(),
         }
     }
 

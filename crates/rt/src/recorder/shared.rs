@@ -1,15 +1,15 @@
 //! The memory that both ends of a recorder see.
 
 use super::{
-    Config, Slots, Spin,
+    Config, SlotCounts, SpinCounts,
     counters::Counters,
     largest::Largest,
     ordered::Ordered,
     ring::{RawBlock, Ring},
-    table::Table,
+    table::TickTable,
     tallies::TALLIES,
 };
-use crate::word::Word;
+use crate::word::WordCell;
 use core::sync::atomic::AtomicU64;
 
 /// One distribution as it is written.
@@ -18,8 +18,8 @@ pub(super) struct Live {
     pub counters: Counters,
     /// Sums; of the plain distribution those of finished blocks only.
     pub sums: RawBlock,
-    pub min: Word,
-    pub max: Word,
+    pub min: WordCell,
+    pub max: WordCell,
 }
 
 pub(super) const NO_MIN: i64 = i64::MAX;
@@ -27,7 +27,12 @@ pub(super) const NO_MAX: i64 = i64::MIN;
 
 impl Live {
     pub fn new(edges: &[u64]) -> Self {
-        Self { counters: Counters::new(edges), sums: RawBlock::new(), min: Word::default(), max: Word::default() }
+        Self {
+            counters: Counters::new(edges),
+            sums: RawBlock::new(),
+            min: WordCell::default(),
+            max: WordCell::default(),
+        }
     }
 
     pub fn reset(&self) {
@@ -51,59 +56,59 @@ impl Live {
 /// What both ends see. What each sample changes comes first, so that it shares a cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(super) struct Shared {
+pub(super) struct SharedMemory {
     /// Even while nothing is being written.
     pub sequence: AtomicU64,
-    pub last: Word,
+    pub last: WordCell,
     /// The block under construction.
     pub block: RawBlock,
     /// Raised by every reset: what is older belongs to a warm-up.
-    pub generation: Word,
+    pub generation: WordCell,
     /// Wake-ups whose samples went to another recorder.
-    pub apart: Word,
-    pub late: Word,
-    pub missed_slots: Word,
-    pub own_ns: Word,
-    pub slept_ns: Word,
-    pub preempted: Word,
-    pub in_place: Word,
-    pub backwards: Word,
-    /// The [`Phase`].
-    pub phase: Word,
+    pub apart: WordCell,
+    pub late: WordCell,
+    pub missed_slots: WordCell,
+    pub own_ns: WordCell,
+    pub slept_ns: WordCell,
+    pub preempted: WordCell,
+    pub in_place: WordCell,
+    pub backwards: WordCell,
+    /// The [`RecorderPhase`].
+    pub phase: WordCell,
     /// The clock's reading that times are relative to.
-    pub origin: Word,
-    pub stopped: Word,
-    pub stop_value: Word,
-    pub stop_stamp: Word,
+    pub origin: WordCell,
+    pub stopped: WordCell,
+    pub stop_value: WordCell,
+    pub stop_stamp: WordCell,
     /// Counts of the loop's own.
-    pub tallies: [Word; TALLIES],
+    pub tallies: [WordCell; TALLIES],
     pub plain: Live,
     pub missed: Option<Live>,
     pub largest: Largest,
     pub ring: Ring,
     pub ordered: Ordered,
-    pub table: Option<Table>,
+    pub table: Option<TickTable>,
 }
 
-impl Shared {
+impl SharedMemory {
     pub fn new(config: &Config) -> Self {
         Self {
             sequence: AtomicU64::new(0),
-            generation: Word::default(),
-            last: Word::default(),
-            apart: Word::default(),
-            late: Word::default(),
-            missed_slots: Word::default(),
-            own_ns: Word::default(),
-            slept_ns: Word::default(),
-            preempted: Word::default(),
-            in_place: Word::default(),
-            backwards: Word::default(),
-            phase: Word::default(),
-            origin: Word::default(),
-            stopped: Word::default(),
-            stop_value: Word::default(),
-            stop_stamp: Word::default(),
+            generation: WordCell::default(),
+            last: WordCell::default(),
+            apart: WordCell::default(),
+            late: WordCell::default(),
+            missed_slots: WordCell::default(),
+            own_ns: WordCell::default(),
+            slept_ns: WordCell::default(),
+            preempted: WordCell::default(),
+            in_place: WordCell::default(),
+            backwards: WordCell::default(),
+            phase: WordCell::default(),
+            origin: WordCell::default(),
+            stopped: WordCell::default(),
+            stop_value: WordCell::default(),
+            stop_stamp: WordCell::default(),
             tallies: Default::default(),
             block: RawBlock::new(),
             plain: Live::new(&config.edges),
@@ -111,7 +116,7 @@ impl Shared {
             largest: Largest::new(),
             ring: Ring::new(),
             ordered: Ordered::new(config.ordered),
-            table: config.table.map(Table::new),
+            table: config.table.map(TickTable::new),
         }
     }
 
@@ -140,8 +145,8 @@ impl Shared {
         self.block.restart(generation, 0);
     }
 
-    pub fn spin(&self) -> Spin {
-        Spin {
+    pub fn spin(&self) -> SpinCounts {
+        SpinCounts {
             own_ns: self.own_ns.get(),
             slept_ns: self.slept_ns.get(),
             preempted: self.preempted.get(),
@@ -151,12 +156,12 @@ impl Shared {
     }
 
     /// Each wake-up made a sample, here or apart; without missed or late slots it is no matter of slots.
-    pub fn slots(&self) -> Slots {
+    pub fn slots(&self) -> SlotCounts {
         if self.missed.is_none() {
-            return Slots::default();
+            return SlotCounts::default();
         }
         let woken = self.plain.sums.count.get().wrapping_add(self.block.count.get()).wrapping_add(self.apart.get());
         let late = self.late.get();
-        Slots { met: woken.wrapping_sub(late), late, missed: self.missed_slots.get() }
+        SlotCounts { met: woken.wrapping_sub(late), late, missed: self.missed_slots.get() }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Distribution, ring::RawBlock};
 use crate::{
     block::Block,
-    word::{Word, words},
+    word::{WordCell, words},
 };
 use alloc::{boxed::Box, vec::Vec};
 use latido_sys::tsc::Scale;
@@ -13,14 +13,14 @@ pub const TICKS: usize = 4096;
 
 /// Written by one thread; `cells` also between changes, so that a reader sees any recent count of each.
 #[derive(Debug)]
-pub(super) struct Table {
-    cells: Box<[Word]>,
+pub(super) struct TickTable {
+    cells: Box<[WordCell]>,
     /// The cells at the end of the last finished block.
-    before: Box<[Word]>,
+    before: Box<[WordCell]>,
     scale: Scale,
 }
 
-impl Table {
+impl TickTable {
     pub fn new(scale: Scale) -> Self {
         Self { cells: words(TICKS), before: words(TICKS), scale }
     }
@@ -29,7 +29,7 @@ impl Table {
         self.scale
     }
 
-    pub fn cells(&self) -> &[Word] {
+    pub fn cells(&self) -> &[WordCell] {
         &self.cells
     }
 

@@ -144,7 +144,7 @@ proptest! {
         }
         let (snapshot, _) = reader.finish(recorder);
         prop_assert_eq!(snapshot.corrected().unwrap(), reference(&all, &edges));
-        prop_assert_eq!(snapshot.slots, Slots { met: history.len() as u64, late: 0, missed: delays.len() as u64 });
+        prop_assert_eq!(snapshot.slots, SlotCounts { met: history.len() as u64, late: 0, missed: delays.len() as u64 });
     }
 
     #[test]

@@ -55,14 +55,14 @@ impl Round<2> for Fake<'_> {
 }
 
 struct World {
-    outcome: Outcome,
+    outcome: Rounds,
     kinds: Vec<(Vec<[i64; 2]>, u64, usize)>,
     read: Vec<[Snapshot; 2]>,
     blocks: Vec<u64>,
     stop: bool,
 }
 
-fn run(task: &Task, scripts: &[Vec<Scripted>], capacity: usize, config: &Config) -> World {
+fn run(course: &Course, scripts: &[Vec<Scripted>], capacity: usize, config: &Config) -> World {
     let (now, stop) = (Cell::new(1_000), AtomicBool::new(false));
     let mut readers: Vec<[Reader; 2]> = Vec::new();
     let mut channels: Vec<Channel<2>> = Vec::new();
@@ -73,7 +73,7 @@ fn run(task: &Task, scripts: &[Vec<Scripted>], capacity: usize, config: &Config)
     }
     let mut warm_ups = 0;
     let mut kinds: Vec<Fake> = Vec::new();
-    let outcome = drive(task, &mut channels, &Shared(&now), |pass, channels| {
+    let outcome = drive(course, &mut channels, &Shared(&now), |pass, channels| {
         warm_ups += 1;
         // What counts is what the second stretch makes.
         kinds = scripts
@@ -126,12 +126,12 @@ proptest! {
     ) {
         prop_assume!(rounds != u64::MAX || duration_ns != u64::MAX);
         let warmup_ns = if warmup { 5_000 } else { 0 };
-        let task = Task { rounds, duration_ns, warmup_ns };
+        let task = Course { rounds, duration_ns, warmup_ns };
         let world = run(&task, &scripts, capacity, &config());
         let outcome = world.outcome;
         for (((samples, left_out, made), read), blocks) in world.kinds.iter().zip(&world.read).zip(&world.blocks) {
             // A failed call, or a stop, in the warm-up leaves nothing that counts.
-            let counted = read[0].origin == outcome.first_ns && read[0].phase == Phase::Ended;
+            let counted = read[0].origin == outcome.first_ns && read[0].phase == RecorderPhase::Ended;
             prop_assert!(counted);
             let in_warmup = warmup && outcome.rounds == 0 && read[0].plain.count == 0 && read[0].tallies[LEFT_OUT] == 0;
             if !in_warmup {
@@ -173,7 +173,7 @@ fn a_sample_above_stop_on_ends_the_loop_and_tells_the_others() {
     let mut script = vec![Scripted::Takes(10, 20); 500];
     script[333] = Scripted::Takes(10, 70_000);
     let config = Config { stop_on_ns: Some(50_000), ..config() };
-    let task = Task { rounds: 10_000, duration_ns: u64::MAX, warmup_ns: 0 };
+    let task = Course { rounds: 10_000, duration_ns: u64::MAX, warmup_ns: 0 };
     let world = run(&task, &[vec![Scripted::Takes(5, 5)], script], 100, &config);
     assert_eq!(world.outcome.end, End::Sample);
     assert_eq!(world.read[1][1].stopped.map(|sample| sample.value), Some(70_000));
@@ -186,7 +186,7 @@ fn the_warm_up_is_forgotten_and_does_not_stop_the_loop() {
     // Each stretch begins with the long one: only the first belongs to the warm-up.
     let script = vec![Scripted::Takes(60_000, 1), Scripted::Takes(30, 1)];
     let config = Config { stop_on_ns: Some(100_000), ..config() };
-    let task = Task { rounds: 2, duration_ns: u64::MAX, warmup_ns: 1_000 };
+    let task = Course { rounds: 2, duration_ns: u64::MAX, warmup_ns: 1_000 };
     let world = run(&task, &[script], 8, &config);
     assert_eq!((world.outcome.end, world.outcome.rounds), (End::Complete, 2));
     assert_eq!((world.read[0][0].plain.count, world.read[0][0].plain.sum), (2, 60_030));

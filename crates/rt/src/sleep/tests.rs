@@ -1,8 +1,9 @@
 use super::*;
 use crate::{
     Reader,
+    end::End,
     recorder::{self, Config},
-    rounds::{End, LEFT_OUT},
+    rounds::LEFT_OUT,
 };
 use core::sync::atomic::Ordering::Relaxed;
 use proptest::prelude::*;
@@ -93,9 +94,9 @@ proptest! {
     ) {
         let clock = fake(reading, &script, stop_after);
         let sleeping = |mode| Sleeps { sleeper: clock.clone(), mode, length_ns: LENGTH };
-        let mut modes = [sleeping(Mode::Relative), sleeping(Mode::Absolute)];
+        let mut modes = [sleeping(SleepMode::Relative), sleeping(SleepMode::Absolute)];
         let (mut channels, mut readers): (Vec<_>, Vec<_>) = (0..2).map(|_| channel()).unzip();
-        let task = Task { rounds: sleeps, duration_ns: u64::MAX, warmup_ns: 0 };
+        let task = Course { rounds: sleeps, duration_ns: u64::MAX, warmup_ns: 0 };
         let outcome = rounds::drive(&task, &mut channels, &clock, |pass, channels| {
             rounds::sweep(&mut modes, channels, pass, &clock.0.stop)
         });
@@ -120,7 +121,7 @@ proptest! {
 #[test]
 fn the_two_modes_differ_by_one_reading() {
     let clock = fake(40, &[Some(700)], None);
-    let mut samples = [Mode::Relative, Mode::Absolute].map(|mode| {
+    let mut samples = [SleepMode::Relative, SleepMode::Absolute].map(|mode| {
         let mut sleeps = Sleeps { sleeper: clock.clone(), mode, length_ns: LENGTH };
         sleeps.round().unwrap().unwrap().values
     });
@@ -133,7 +134,7 @@ fn the_two_modes_differ_by_one_reading() {
 fn a_refused_sleep_is_reported() {
     let mut clock = fake(1, &[Some(0)], None);
     Rc::get_mut(&mut clock.0).unwrap().refused = true;
-    let mut sleeps = Sleeps { sleeper: clock, mode: Mode::Absolute, length_ns: LENGTH };
+    let mut sleeps = Sleeps { sleeper: clock, mode: SleepMode::Absolute, length_ns: LENGTH };
     assert_eq!(sleeps.round().unwrap_err(), Refusal { call: "clock_nanosleep", error: Errno::EINVAL });
 }
 
@@ -142,8 +143,8 @@ fn both_modes_sleep_for_real() {
     let (mut channels, mut readers): (Vec<_>, Vec<_>) = (0..2).map(|_| channel()).unzip();
     rehearse(&mut channels);
     let mut modes =
-        [Mode::Relative, Mode::Absolute].map(|mode| Sleeps { sleeper: Monotonic, mode, length_ns: 200_000 });
-    let task = Task { rounds: 20, duration_ns: u64::MAX, warmup_ns: 1_000_000 };
+        [SleepMode::Relative, SleepMode::Absolute].map(|mode| Sleeps { sleeper: Monotonic, mode, length_ns: 200_000 });
+    let task = Course { rounds: 20, duration_ns: u64::MAX, warmup_ns: 1_000_000 };
     let outcome = run(&mut modes, &task, &AtomicBool::new(false), &mut channels);
     assert_eq!((outcome.end, outcome.rounds), (End::Complete, 20));
     for pair in &mut readers {

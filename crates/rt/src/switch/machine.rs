@@ -3,7 +3,7 @@
 use latido_sys::{Errno, clock::Clock::Monotonic, usage};
 
 /// What either task needs of the machine; tests bring their own.
-pub trait Machine {
+pub trait HandoffCalls {
     /// CLOCK_MONOTONIC, in ns.
     fn now(&self) -> u64;
 
@@ -37,7 +37,7 @@ pub struct Real<W, P> {
     pub post: P,
 }
 
-impl<W: Fn() -> Result<(), Errno>, P: Fn() -> Result<(), Errno>> Machine for Real<W, P> {
+impl<W: Fn() -> Result<(), Errno>, P: Fn() -> Result<(), Errno>> HandoffCalls for Real<W, P> {
     #[inline(always)]
     fn now(&self) -> u64 {
         Monotonic.now()

@@ -46,10 +46,10 @@ impl<'a> Fake<'a> {
         }
     }
 
-    fn run(&self, task: &Task, recorder: &mut Recorder) -> Outcome {
+    fn run(&self, course: &Course, recorder: &mut Recorder) -> Rounds<Errno> {
         drive(
             self.words,
-            task,
+            course,
             recorder,
             || self.now(),
             |pass, recorder| sweep(self, self.words, pass, self.stop, recorder),
@@ -63,7 +63,7 @@ impl<'a> Fake<'a> {
     }
 }
 
-impl Machine for Fake<'_> {
+impl HandoffCalls for Fake<'_> {
     fn now(&self) -> u64 {
         self.now.get()
     }
@@ -124,8 +124,8 @@ fn recorder() -> (Recorder, Reader) {
     recorder::new(&Config { edges: vec![1_000], ordered: 1_000, ..Config::default() }).unwrap()
 }
 
-fn rounds(rounds: u64) -> Task {
-    Task { rounds, duration_ns: u64::MAX, warmup_ns: 0 }
+fn rounds(rounds: u64) -> Course {
+    Course { rounds, duration_ns: u64::MAX, warmup_ns: 0 }
 }
 
 fn wait_of_any_kind() -> impl Strategy<Value = Wait> {
@@ -177,7 +177,7 @@ fn the_warm_up_does_not_count_and_the_time_does() {
     let fake = Fake::new(&words, &stop, &[Wait::Awake, Wait::Slept(900)]);
     let (mut recorder, reader) = recorder();
     // Rounds take 51 ns each when the script is over; the warm-up takes the first two and one more.
-    let task = Task { rounds: u64::MAX, duration_ns: 510, warmup_ns: 1_010 };
+    let task = Course { rounds: u64::MAX, duration_ns: 510, warmup_ns: 1_010 };
     let outcome = fake.run(&task, &mut recorder);
     let (snapshot, _) = reader.finish(recorder);
     assert_eq!((outcome.end, outcome.rounds), (End::Complete, 10));
@@ -190,7 +190,7 @@ fn a_stop_in_the_warm_up_counts_nothing() {
     let (words, stop) = (Words::default(), AtomicBool::new(false));
     let fake = Fake::new(&words, &stop, &[Wait::Slept(5), Wait::Stop]);
     let (mut recorder, reader) = recorder();
-    let outcome = fake.run(&Task { warmup_ns: 1_000_000, ..rounds(9) }, &mut recorder);
+    let outcome = fake.run(&Course { warmup_ns: 1_000_000, ..rounds(9) }, &mut recorder);
     assert_eq!((outcome.end, outcome.rounds, reader.finish(recorder).0.plain.count), (End::Stopped, 0, 0));
 }
 

@@ -40,13 +40,13 @@ impl Fake {
         }
     }
 
-    fn run(&self, schedule: &Schedule, recorder: &mut Recorder, overrun: Option<&mut Recorder>) -> Outcome {
+    fn run(&self, schedule: &Schedule, recorder: &mut Recorder, overrun: Option<&mut Recorder>) -> Wakeups {
         drive(
             schedule,
             recorder,
             overrun,
             || self.now(),
-            |pass, recorder, overrun| sweep(self, pass, &self.stop, recorder, overrun, &mut Nothing),
+            |pass, recorder, overrun| sweep(self, pass, &self.stop, recorder, overrun, &mut NoTask),
         )
     }
 }
@@ -138,7 +138,7 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!(outcome.slots, Slots { met, late, missed: delays.len() as u64 });
+        prop_assert_eq!(outcome.slots, SlotCounts { met, late, missed: delays.len() as u64 });
         prop_assert_eq!(snapshot.plain.count, samples.len() as u64);
         prop_assert_eq!(snapshot.plain.sum, samples.iter().map(|v| i128::from(*v)).sum::<i128>());
         let missed = snapshot.missed.as_ref().unwrap();
@@ -169,7 +169,7 @@ fn a_stall_is_not_lost() {
     let (mut recorder, reader) = recorder();
     timer.run(&schedule(1_000), &mut recorder, None);
     let (snapshot, _) = reader.finish(recorder);
-    assert_eq!(snapshot.slots, Slots { met: 499, late: 1, missed: 500 });
+    assert_eq!(snapshot.slots, SlotCounts { met: 499, late: 1, missed: 500 });
     assert_eq!(snapshot.plain.count, 500, "only one wake-up saw it");
     let corrected = snapshot.corrected().unwrap();
     assert_eq!((corrected.count, corrected.max), (1_000, Some(50_000_000)));
@@ -222,9 +222,9 @@ fn a_refused_sleep_is_reported() {
         &mut recorder,
         None,
         || 5,
-        |pass, recorder, overrun| sweep(&Refuses, pass, &stop, recorder, overrun, &mut Nothing),
+        |pass, recorder, overrun| sweep(&Refuses, pass, &stop, recorder, overrun, &mut NoTask),
     );
-    assert_eq!((outcome.end, outcome.slots), (End::Failed(Errno::EINVAL), Slots::default()));
+    assert_eq!((outcome.end, outcome.slots), (End::Failed(Errno::EINVAL), SlotCounts::default()));
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn every_clock_runs_the_loop() {
         assert_eq!(outcome.end, End::Complete);
         assert_eq!(outcome.slots.met + outcome.slots.late + outcome.slots.missed, 20);
         assert_eq!(snapshot.plain.count, outcome.slots.met + outcome.slots.late);
-        assert_eq!((snapshot.phase, snapshot.origin), (Phase::Ended, outcome.first_slot_ns));
+        assert_eq!((snapshot.phase, snapshot.origin), (RecorderPhase::Ended, outcome.first_slot_ns));
         if clock == Clock::Monotonic {
             assert!(snapshot.plain.min.unwrap() >= 0);
         }

@@ -18,22 +18,51 @@ pub struct Holder {
     pub is_latido: bool,
 }
 
-/// The process that holds the lock; `None` where none does, or none that can be seen from here.
-pub fn pid(file: &File) -> Option<u32> {
-    let found = file.metadata().ok()?;
-    let (major, minor) = device(file).unwrap_or_else(|| (major(found.dev()), minor(found.dev())));
-    among(&fs::read_to_string("/proc/locks").ok()?, major, minor, found.ino())
+/// A process that holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Locker {
+    /// Its number, as seen from here.
+    pub pid: u32,
+    /// Whether it holds it alone, not among others.
+    pub alone: bool,
 }
 
-/// Its line of /proc/locks (proc_locks(5)): the device in hexadecimal, the inode in decimal digits.
-fn among(locks: &str, major: u32, minor: u32, inode: u64) -> Option<u32> {
+/// The processes that hold the lock; none where nobody does, or nobody that can be seen from here.
+pub fn lockers(file: &File) -> Vec<Locker> {
+    let Ok(found) = file.metadata() else { return Vec::new() };
+    let (major, minor) = device(file).unwrap_or_else(|| (major(found.dev()), minor(found.dev())));
+    let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+    among(&locks, major, minor, found.ino())
+}
+
+/// Their lines of /proc/locks (proc_locks(5)): the device in hexadecimal, the inode in decimal digits.
+fn among(locks: &str, major: u32, minor: u32, inode: u64) -> Vec<Locker> {
     let file = format!("{major:02x}:{minor:02x}:{inode}");
     // 1: FLOCK  ADVISORY  WRITE 4711 00:19:1234 0 EOF; one that only waits has an arrow in the second place.
-    locks.lines().find_map(|line| {
+    let holder = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let matches = fields.get(1) == Some(&"FLOCK") && fields.get(5) == Some(&file.as_str());
-        fields.get(4).filter(|_| matches)?.parse().ok().filter(|pid| *pid != 0)
-    })
+        let pid = fields.get(4).filter(|_| matches)?.parse().ok().filter(|pid| *pid != 0)?;
+        Some(Locker { pid, alone: fields.get(3) == Some(&"WRITE") })
+    };
+    locks.lines().filter_map(holder).collect()
+}
+
+/// Whether a process is an ancestor of this one.
+pub fn is_ancestor(pid: u32) -> bool {
+    let parent = |of: u32| -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{of}/stat")).ok()?;
+        // 4711 (name) S 1234 ...: the name may hold anything.
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    let mut of = std::process::id();
+    while let Some(next) = parent(of).filter(|next| *next > 1) {
+        if next == pid {
+            return true;
+        }
+        of = next;
+    }
+    false
 }
 
 /// The device of the file system as /proc/locks names it: stat(2) gives another one on btrfs and overlayfs.
@@ -48,13 +77,18 @@ fn device(file: &File) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// What is known of the process that holds the lock.
-pub fn of(file: &File, pid: u32) -> Holder {
-    let mut text = [0; 300];
+/// What a holder wrote of itself into the file.
+pub fn signature(file: &File, pid: u32) -> Option<String> {
+    let mut text = [0; 4096];
     let length = file.read_at(&mut text, 0).unwrap_or(0);
     let text = String::from_utf8_lossy(text.get(..length).unwrap_or_default()).into_owned();
-    if text.starts_with(&format!("pid {pid},")) {
-        return Holder { words: text.trim().into(), is_latido: true };
+    text.lines().find(|line| line.starts_with(&format!("pid {pid},"))).map(|line| line.trim().into())
+}
+
+/// What is known of the process that holds the lock.
+pub fn of(file: &File, pid: u32) -> Holder {
+    if let Some(words) = signature(file, pid) {
+        return Holder { words, is_latido: true };
     }
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
@@ -80,10 +114,13 @@ mod tests {
                      2: FLOCK  ADVISORY  WRITE 12 fe:00:1234 0 EOF\n\
                      3: FLOCK  ADVISORY  WRITE 13 00:19:12345 0 EOF\n\
                      4: FLOCK  ADVISORY  WRITE 14 00:19:51234 0 EOF\n";
-        assert_eq!(among(locks, 0, 0x19, 1234), None);
-        assert_eq!(among(locks, 0xfe, 0, 1234), Some(12));
+        let alone = |pid| Locker { pid, alone: true };
+        assert_eq!(among(locks, 0, 0x19, 1234), []);
+        assert_eq!(among(locks, 0xfe, 0, 1234), [alone(12)]);
         let waited = "1: FLOCK  ADVISORY  WRITE 12 fe:00:7 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 13 fe:00:7 0 EOF\n";
-        assert_eq!(among(waited, 0xfe, 0, 7), Some(12));
+        assert_eq!(among(waited, 0xfe, 0, 7), [alone(12)]);
+        let shared = "1: FLOCK  ADVISORY  READ  12 fe:00:7 0 EOF\n2: FLOCK  ADVISORY  READ  13 fe:00:7 0 EOF\n";
+        assert_eq!(among(shared, 0xfe, 0, 7), [12, 13].map(|pid| Locker { pid, alone: false }));
     }
 
     /// On whatever file system the tests run, the kernel's name of the device is found.
@@ -93,11 +130,11 @@ mod tests {
         let path = dir.path().join("lock");
         fs::write(&path, "pid 1, tune apply").unwrap();
         let file = File::open(&path).unwrap();
-        assert_eq!(pid(&file), None);
+        assert_eq!(lockers(&file), []);
         let held = File::open(&path).unwrap();
         rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
         let own = std::process::id();
-        assert_eq!(pid(&file), Some(own));
+        assert_eq!(lockers(&file), [Locker { pid: own, alone: true }]);
         let Holder { words, is_latido } = of(&file, own);
         assert!(words.starts_with(&format!("pid {own} of user ")) && !words.contains("tune apply"), "{words}");
         assert!(!is_latido, "the program of these tests is called otherwise");

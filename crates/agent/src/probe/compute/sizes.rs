@@ -39,8 +39,8 @@ impl Serialize for Sizes {
 
 impl<'de> Deserialize<'de> for Sizes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visit;
-        impl serde::de::Visitor<'_> for Visit {
+        struct SizesVisitor;
+        impl serde::de::Visitor<'_> for SizesVisitor {
             type Value = Sizes;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,6 +59,6 @@ impl<'de> Deserialize<'de> for Sizes {
                 Sizes::read(text).map_err(E::custom)
             }
         }
-        deserializer.deserialize_any(Visit)
+        deserializer.deserialize_any(SizesVisitor)
     }
 }

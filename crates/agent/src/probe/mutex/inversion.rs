@@ -1,20 +1,16 @@
 //! form=inversion: three threads, one CPU, one mutex.
 
-use super::{Form, Mutex};
-use crate::measure::{
-    rounds::{self, Quantities},
-    series::Name,
-    stage::{Facts, Job, Loop, Stage},
-};
+use super::{MutexForm, MutexProbe};
+use crate::measure::{Fact, Stage, rounds};
 use anyhow::{Result, bail, ensure};
 use latido_model::cell::{Cell, Scheduling};
 use latido_rt::{
-    Recorder, Snapshot,
-    inversion::{self, INVERTED, Scene, Script, UNCONFIRMED},
-    rounds::Task,
+    Snapshot,
+    inversion::{self, INVERTED, InversionTimes, Scene, UNCONFIRMED},
+    rounds::Course,
 };
 use latido_sys::{
-    mutex::Protocol,
+    mutex::{Mutex, Protocol},
     sched::{self, Policy},
 };
 use std::{
@@ -38,42 +34,55 @@ pub fn check(cell: &Cell) -> Result<()> {
 }
 
 /// Measures on the cell's CPU.
-pub fn measure(probe: &Mutex, stage: &mut Stage<'_>) -> Result<()> {
+pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
     let [cpu] = stage.cpus()[..] else { bail!("form=inversion is about one CPU, not {}", stage.cpus().len()) };
-    let kinds = probe.kind.each(Form::Inversion);
+    let kinds = probe.kind.each(MutexForm::Inversion);
     let protocols: Vec<Protocol> = kinds.iter().map(|kind| kind.protocol(1)).collect();
-    let script = Script {
-        task: rounds::task(&stage.cell, probe.rounds),
+    let times = InversionTimes {
+        course: rounds::course(&stage.cell, probe.rounds),
         interval_ns: probe.interval.0,
         hold_ns: probe.hold.0,
         busy_ns: probe.busy.0,
     };
     rehearse(&protocols)?;
-    let (mut recorders, mut taps) = (Vec::new(), Vec::new());
+    let (mut recorders, mut series) = (Vec::new(), Vec::new());
     for kind in kinds {
-        let labels = kind.labels().into_iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        let name = Name { labels, cpu: Some(cpu), thread: 0, ..Name::default() };
-        let quantities = Quantities { names: ["inversion"], unit: None, stops: [true], facts };
-        let (recorder, series) = rounds::recorders(stage, &quantities, &name)?;
-        recorders.extend(recorder);
-        taps.extend(series);
+        let (recorder, own) = stage.series("inversion")?;
+        recorders.push(recorder);
+        series.push(kind.labels().into_iter().fold(own.facts(facts), |own, (key, value)| own.label(key, value)));
     }
     let scene = Arc::new(scene(&protocols)?);
-    let mut jobs = Vec::new();
+    let parts = || (Arc::clone(&scene), stage.stop());
+    let [high, middle, low] = [parts(), parts(), parts()];
     // Who posts must not find anybody missing: high is the first to start, low waits for both.
-    for (part, below) in [(Part::High(recorders), 0), (Part::Middle, 1), (Part::Low, 2)] {
-        let scheduling = Some(lower(stage.cell.scheduling, below));
-        let taps = if below == 0 { std::mem::take(&mut taps) } else { Vec::new() };
-        let (scene, stop) = (Arc::clone(&scene), Arc::clone(&stage.stop));
-        let rehearse = Box::new(move || part.rehearse(scene, stop, script));
-        jobs.push(Job { cpu: Some(cpu), scheduling, taps, rehearse });
-    }
-    stage.run(jobs, probe.rounds > 0)
+    let scheduling = stage.cell.scheduling;
+    stage.thread(cpu, series, move || {
+        let (scene, stop) = high;
+        inversion::rehearse(&mut recorders);
+        move || {
+            look(&scene);
+            rounds::span(inversion::high(&scene, &stop, &mut recorders))
+        }
+    });
+    stage.thread_under(Some(lower(scheduling, 1)), cpu, [], move || {
+        let (scene, stop) = middle;
+        move || {
+            look(&scene);
+            rounds::span(inversion::middle(&scene, &stop, &times))
+        }
+    });
+    stage.thread_under(Some(lower(scheduling, 2)), cpu, [], move || {
+        let (scene, stop) = low;
+        move || {
+            look(&scene);
+            rounds::span(inversion::low(&scene, &stop, &times))
+        }
+    });
+    stage.run()
 }
 
 fn scene(protocols: &[Protocol]) -> Result<Scene> {
-    let mutexes: Result<_, _> =
-        protocols.iter().map(|protocol| latido_sys::mutex::Mutex::new(*protocol, false)).collect();
+    let mutexes: Result<_, _> = protocols.iter().map(|protocol| Mutex::new(*protocol, false)).collect();
     Ok(Scene::new(mutexes?)?)
 }
 
@@ -90,8 +99,8 @@ fn lower(scheduling: Scheduling, by: u8) -> Scheduling {
 /// resident. The order of its rounds does not matter.
 fn rehearse(protocols: &[Protocol]) -> Result<()> {
     let scene = scene(protocols)?;
-    let task = Task { rounds: 5, duration_ns: u64::MAX, warmup_ns: 100_000 };
-    let script = Script { task, interval_ns: 100_000, hold_ns: 100_000, busy_ns: 10_000 };
+    let course = Course { rounds: 5, duration_ns: u64::MAX, warmup_ns: 100_000 };
+    let times = InversionTimes { course, interval_ns: 100_000, hold_ns: 100_000, busy_ns: 10_000 };
     let stop = AtomicBool::new(false);
     let mut recorders = Vec::new();
     for _ in protocols {
@@ -99,39 +108,10 @@ fn rehearse(protocols: &[Protocol]) -> Result<()> {
     }
     thread::scope(|scope| {
         scope.spawn(|| inversion::high(&scene, &stop, &mut recorders));
-        scope.spawn(|| inversion::middle(&scene, &stop, &script));
-        inversion::low(&scene, &stop, &script);
+        scope.spawn(|| inversion::middle(&scene, &stop, &times));
+        inversion::low(&scene, &stop, &times);
     });
     Ok(())
-}
-
-/// Who a thread is.
-enum Part {
-    High(Vec<Recorder>),
-    Middle,
-    Low,
-}
-
-impl Part {
-    fn rehearse(self, scene: Arc<Scene>, stop: Arc<AtomicBool>, script: Script) -> Loop {
-        match self {
-            Self::High(mut recorders) => {
-                inversion::rehearse(&mut recorders);
-                Box::new(move || {
-                    look(&scene);
-                    rounds::done(inversion::high(&scene, &stop, &mut recorders))
-                })
-            }
-            Self::Middle => Box::new(move || {
-                look(&scene);
-                rounds::done(inversion::middle(&scene, &stop, &script))
-            }),
-            Self::Low => Box::new(move || {
-                look(&scene);
-                rounds::done(inversion::low(&scene, &stop, &script))
-            }),
-        }
-    }
 }
 
 /// Without real-time policy there are no priorities to invert. (The stage says why it was refused.)
@@ -141,15 +121,8 @@ fn look(scene: &Scene) {
     }
 }
 
-fn facts(snapshot: &Snapshot) -> Facts {
-    let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+fn facts(snapshot: &Snapshot) -> Vec<Fact> {
     let (unconfirmed, inverted) = (snapshot.tallies[UNCONFIRMED], snapshot.tallies[INVERTED]);
-    [
-        ("rounds", whole(snapshot.plain.count.saturating_add(unconfirmed))),
-        ("unconfirmed", whole(unconfirmed)),
-        ("inverted", whole(inverted)),
-    ]
-    .into_iter()
-    .map(|(name, value)| (name.to_string(), value))
-    .collect()
+    let rounds = snapshot.plain.count.saturating_add(unconfirmed);
+    vec![("rounds", rounds), ("unconfirmed", unconfirmed), ("inverted", inverted)]
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::catalogue::Installed;
 use latido_model::{
     cell::Scheduling,
     plan::{expand::expand, parse::parse},
@@ -10,7 +11,7 @@ fn probe(options: &str) -> Result<Box<dyn Probe>> {
 
 /// The cell of a plan around this probe.
 fn cell(scheduling: Scheduling, cpus: Option<&str>) -> Cell {
-    let plan = parse("t.toml", "schema = 1\nname = \"t\"\n[[group]]\nprobe = [\"mutex\"]\n").unwrap();
+    let plan = parse("t.toml", "schema = 1\nname = \"t\"\n[[group]]\nprobe = [\"mutex\"]\n", &Installed).unwrap();
     let mut cell = expand(&plan).remove(0);
     cell.scheduling = scheduling;
     cell.conditions.cpus = cpus.map(|cpus| cpus.parse().unwrap());
@@ -38,20 +39,30 @@ fn an_option_of_the_other_form_is_refused() {
 
 #[test]
 fn quantities_and_labels_are_those_of_the_form() {
+    let names =
+        |probe: &dyn Probe| probe.measurand().quantities.iter().map(|one| one.name.to_string()).collect::<Vec<_>>();
+    let labels = |kinds: &[&str], shared: &[&str]| {
+        let values = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        vec![("kind".to_string(), values(kinds)), ("shared".to_string(), values(shared))]
+    };
     let all = probe("").unwrap();
-    assert_eq!(all.quantities(), ["lock", "unlock", "trylock", "empty"]);
-    let values = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(all.labels(), [("kind", values(&["normal", "inherit", "ceiling"])), ("shared", values(&["no", "yes"]))]);
+    assert_eq!(names(&*all), ["lock", "unlock", "trylock", "empty"]);
+    assert_eq!(all.measurand().labels, labels(&["normal", "inherit", "ceiling"], &["no", "yes"]));
     let batch = probe("timing = \"batch\"\nkind = \"shared\"").unwrap();
-    assert_eq!(batch.quantities(), ["lock_batch", "unlock_batch", "trylock_batch", "pair_batch"]);
-    assert_eq!(batch.labels(), [("kind", values(&["normal"])), ("shared", values(&["yes"]))]);
+    assert_eq!(names(&*batch), ["lock_batch", "unlock_batch", "trylock_batch", "pair_batch"]);
+    assert_eq!(batch.measurand().labels, labels(&["normal"], &["yes"]));
     let inversion = probe("form = \"inversion\"").unwrap();
-    assert_eq!(inversion.quantities(), ["inversion"]);
-    assert_eq!(inversion.labels(), [("kind", values(&["normal", "inherit"])), ("shared", values(&["no"]))]);
+    assert_eq!(names(&*inversion), ["inversion"]);
+    assert_eq!(inversion.measurand().labels, labels(&["normal", "inherit"], &["no"]));
 }
 
 #[test]
 fn a_cell_that_cannot_be_measured_is_refused_with_the_remedy() {
+    let stopping = || {
+        let mut cell = cell(FIFO, None);
+        cell.conditions.stop_on = Some(Ns(5));
+        cell
+    };
     let (low, rr) = (Scheduling::Fifo { prio: 2 }, Scheduling::Rr { prio: 3 });
     for (options, cell, message) in [
         ("form = \"inversion\"", cell(Scheduling::OTHER, None), Some("use fifo or rr")),
@@ -62,8 +73,8 @@ fn a_cell_that_cannot_be_measured_is_refused_with_the_remedy() {
         ("kind = \"all\"", cell(Scheduling::OTHER, None), None),
         ("ceiling = 49", cell(FIFO, None), Some("must be 50 to 99")),
         ("ceiling = 50", cell(FIFO, Some("0,1")), None),
-        ("timing = \"batch\"", Cell { stop_on: Some(Ns(5)), ..cell(FIFO, None) }, Some("use timing=each")),
-        ("", Cell { stop_on: Some(Ns(5)), ..cell(FIFO, None) }, None),
+        ("timing = \"batch\"", stopping(), Some("use timing=each")),
+        ("", stopping(), None),
     ] {
         let answer = probe(options).unwrap().check(&cell).err().map(|error| error.to_string());
         assert_eq!(answer.is_some(), message.is_some(), "{options}: {answer:?}");

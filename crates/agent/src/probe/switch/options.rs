@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What the waiting task sleeps on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+pub enum HandoffBy {
     /// A POSIX semaphore.
     Semaphore,
     /// A futex.
@@ -17,13 +17,13 @@ pub enum By {
     Eventfd,
 }
 
-impl From<By> for Way {
-    fn from(by: By) -> Self {
+impl From<HandoffBy> for Way {
+    fn from(by: HandoffBy) -> Self {
         match by {
-            By::Semaphore => Self::Semaphore,
-            By::Futex => Self::Futex,
-            By::Pipe => Self::Pipe,
-            By::Eventfd => Self::Eventfd,
+            HandoffBy::Semaphore => Self::Semaphore,
+            HandoffBy::Futex => Self::Futex,
+            HandoffBy::Pipe => Self::Pipe,
+            HandoffBy::Eventfd => Self::Eventfd,
         }
     }
 }

@@ -3,18 +3,19 @@
 //! It inherits the shared memory and the descriptors by their numbers, says whether it got its policy, waits for the
 //! start, posts until the waiting task has ended, says what the kernel counted, and ends. It dies with its parent.
 
-use super::options::By;
+use super::options::HandoffBy;
 use crate::{
     machine::door::Entry,
-    measure::{
-        stage::{Done, StandIns},
-        threads,
-    },
+    measure::{Span, stage::StandIns, threads},
 };
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use latido_model::{cell::Scheduling, record::ThreadEvidence};
-use latido_rt::switch::{self, End, Pace};
+use latido_rt::{
+    end::End,
+    switch::{self, Pace},
+};
 use latido_sys::{
+    Errno,
     handoff::{Handoff, Numbers, Way},
     memory,
     process::{self, Child as Manners},
@@ -35,7 +36,7 @@ use std::{
 #[serde(deny_unknown_fields)]
 pub struct Orders {
     /// What the handoff goes through.
-    pub by: By,
+    pub by: HandoffBy,
     /// The descriptors inherited.
     pub numbers: Numbers,
     /// Its index among the threads of the cell.
@@ -54,7 +55,7 @@ pub struct Orders {
 
 /// The first line of its output.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Ready {
+struct PartnerReady {
     /// Why it did not get what it was to have.
     refused: Option<String>,
 }
@@ -83,7 +84,7 @@ pub fn run() -> Result<u8> {
     switch::rehearse_post(&scratch);
     let mut refused = None;
     prepared.go(Some(orders.scheduling), |why| refused = Some(format!("the posting process: {why}")));
-    say(&Ready { refused })?;
+    say(&PartnerReady { refused })?;
     ensure!(input.read_line(&mut String::new())? > 0, "the measuring process is gone");
     prepared.count();
     let pace = Pace { pause_ns: orders.pause_ns, interval_ns: orders.interval_ns };
@@ -93,7 +94,7 @@ pub fn run() -> Result<u8> {
 }
 
 /// Why the posting loop could not go on, if so.
-pub fn failure(end: End) -> Option<String> {
+pub fn failure(end: End<Errno>) -> Option<String> {
     end.failure().map(|error| format!("the kernel refused the posting task: {error}"))
 }
 
@@ -136,13 +137,13 @@ impl Partner {
         let mut partner = Self { child, input, output };
         serde_json::to_writer(&mut partner.input, orders)?;
         partner.input.write_all(b"\n")?;
-        let ready: Ready = hear(&mut partner.output).context("the posting process did not get ready")?;
+        let ready: PartnerReady = hear(&mut partner.output).context("the posting process did not get ready")?;
         Ok((partner, ready.refused))
     }
 
     /// Stands for it on a thread of its own: lets it start, hears what it has to say at its end. Should it end before
     /// the waiting task does, the measurement has failed, and `stop` ends it.
-    pub fn attend(mut self, thread: u32, stop: &AtomicBool, stand_ins: &StandIns) -> Done {
+    pub fn attend(mut self, thread: u32, stop: &AtomicBool, stand_ins: &StandIns) -> Result<Span> {
         // A partner that is gone is noticed by its silence.
         let _ = self.input.write_all(b"go\n");
         let failed = match hear::<Over>(&mut self.output) {
@@ -160,6 +161,9 @@ impl Partner {
             stop.store(true, Ordering::Relaxed);
         }
         let _ = self.child.wait();
-        Done { failed, ..Done::default() }
+        match failed {
+            Some(why) => bail!(why),
+            None => Ok(Span::default()),
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! What makes a plan a study: reserved names, comparisons, sources, printed numbers, and the scale.
+//! What makes a plan a study: kernels to come, comparisons, sources, printed numbers, and the scale.
 
 use super::*;
-use crate::published;
+use latido_model::cell::RUNNING;
 use std::collections::BTreeSet;
 
 const STUDY: &str = r#"schema = 1
@@ -57,39 +57,26 @@ fn a_study_means_what_it_says_and_is_printed_whole() {
     assert_eq!(without_lines(again), without_lines(plan));
 }
 
-/// What this version does not have is expanded and skipped with its reason.
+/// A kernel that is not running is none of the plan's faults: its cells are expanded, and skipped when they are run.
 #[test]
-fn reserved_names_are_cells_that_are_skipped() {
+fn another_kernel_is_accepted_and_its_cells_are_counted_apart() {
     let plan = parse("study.toml", STUDY).unwrap();
     let cells = expand(&plan);
-    let reasons: BTreeSet<Option<String>> = cells.iter().map(reserved::reason).collect();
-    let told = |reason: &str| Some(reason.to_string());
-    let expected = [None, told("kernel `rt+rcu`: this version measures the running kernel alone")];
-    assert_eq!(reasons, expected.into_iter().collect());
-    assert_eq!((cells.len(), cells.iter().filter(|cell| reserved::reason(cell).is_none()).count()), (24, 12));
+    assert_eq!((cells.len(), cells.iter().filter(|cell| cell.kernel == RUNNING).count()), (24, 12));
     assert_eq!(print::extent(&plan), "12 cells, until the probe has its number of samples; 12 more are skipped");
-}
-
-#[test]
-fn no_reserved_name_is_one_that_is_there() {
-    for (kind, name) in [(kind::Kind::Tuning, "cstates"), (kind::Kind::Load, "none"), (kind::Kind::Probe, "isolate")] {
-        assert!(!reserved::is_to_come(kind, name), "{name}");
-    }
 }
 
 /// The printed plan is what a run stores: it must be readable whatever the flags took away.
 #[test]
 fn flags_leave_a_study_that_can_be_read_again() {
-    for flags in ["load = [\"none\"]", "kernel = [\"running\"]", "tuning = [\"default\"]", "limit = \"1us\""] {
-        let source = Source::file("flags", flags);
-        let document = parse::document("flags", &source).unwrap();
-        let axes = axes::Axes::read(Keys::document(&source, document.get_ref())).unwrap();
-        let (plan, dropped) = parse::read("study.toml", STUDY, &Overrides { axes, ..Overrides::default() }).unwrap();
-        let again = parse("printed.toml", &print::plan(&plan)).unwrap_or_else(|problem| panic!("{flags}: {problem}"));
-        assert_eq!(without_lines(again), without_lines(plan.clone()), "{flags}");
+    for text in ["load = [\"none\"]", "kernel = [\"running\"]", "tuning = [\"default\"]", "limit = \"1us\""] {
+        let over = Overrides { axes: flags(text), ..Overrides::default() };
+        let (plan, dropped) = parse::read("study.toml", STUDY, &over, &Installed).unwrap();
+        let again = parse("printed.toml", &print::plan(&plan)).unwrap_or_else(|problem| panic!("{text}: {problem}"));
+        assert_eq!(without_lines(again), without_lines(plan.clone()), "{text}");
         let published = plan.published.unwrap();
         let stock = published.systems.iter().any(|(name, _)| name == "stock");
-        assert_eq!((dropped.is_empty(), stock), (!flags.contains("default"), !flags.contains("default")), "{flags}");
+        assert_eq!((dropped.is_empty(), stock), (!text.contains("default"), !text.contains("default")), "{text}");
     }
 }
 
@@ -157,9 +144,9 @@ fn shipped_studies_have_cells_for_the_running_kernel() {
     ] {
         let mut plan = parse(name, shipped::text(name).unwrap()).unwrap();
         assert!(print::extent(&plan).starts_with(first), "{}", print::extent(&plan));
-        let here = |plan: &Plan| expand(plan).iter().filter(|cell| reserved::reason(cell).is_none()).count();
+        let here = |plan: &Plan| expand(plan).iter().filter(|cell| cell.kernel == RUNNING).count();
         let full = here(&plan);
-        scale::scale(&mut plan, 0.01).unwrap();
+        scale::scale(&mut plan, 0.01, &Installed).unwrap();
         assert_eq!(here(&plan), full, "{name}");
         let again = parse("printed", &print::plan(&plan)).unwrap();
         assert_eq!(without_lines(again), without_lines(plan), "{name}");
@@ -182,7 +169,7 @@ fn labels_are_axes_of_expectations() {
     let batch = parse("x", &plan("metric = \"mutex.lock_batch.mean\"\nop = \"<\"\nvalue = \"10ns\"\n")).unwrap();
     assert_eq!((batch.expect[0].unit.as_str(), &batch.expect[0].against), ("ns", &Against::Value(10.0)));
     // Only the cell that yields the metric is covered.
-    assert_eq!(expand(&batch).iter().filter(|cell| batch.expect[0].covers(cell)).count(), 1);
+    assert_eq!(expand(&batch).iter().filter(|cell| covers(&batch.expect[0], cell)).count(), 1);
     for (lines, answer) in [
         (compared("value = \"1us\"\nwhere = { knd = \"inherit\" }"), "has no key `knd` (did you mean `kind`?)"),
         (
@@ -227,7 +214,7 @@ fn an_angle_is_a_plain_number() {
 
 fn scaled(text: &str, factor: f64) -> Plan {
     let mut plan = parse("x", text).unwrap();
-    scale::scale(&mut plan, factor).unwrap();
+    scale::scale(&mut plan, factor, &Installed).unwrap();
     plan
 }
 
@@ -247,20 +234,20 @@ fn a_scale_shortens_every_measurement_alike() {
         .probe
         .iter()
         .map(|item| {
-            let option = |key: &str| item.options.get(key).and_then(toml::Value::as_integer);
+            let option = |key: &str| item.item.options.get(key).and_then(toml::Value::as_integer);
             option("samples").or(option("cycles"))
         })
         .collect();
     // 10 and 20 both become 1, which is one level; the default of 1000 is written out; 0 is without end and stays.
     assert_eq!(counts, [Some(1), Some(1000), Some(10), Some(0), Some(2000)]);
-    assert_eq!(group.probe[4].options["deadline"].as_str(), Some("3ms"));
-    assert_eq!((plan.groups[1].duration, plan.groups[1].warmup), (Ns(1), Ns(0)));
+    assert_eq!(group.probe[4].item.options["deadline"].as_str(), Some("3ms"));
+    assert_eq!((plan.groups[1].conditions.duration, plan.groups[1].conditions.warmup), (Ns(1), Ns(0)));
     let again = parse("printed.toml", &print::plan(&plan)).unwrap();
     assert_eq!(again, plan);
     // A scaled plan that is scaled again says how far it is from the sizes as written.
     let mut twice = again;
-    scale::scale(&mut twice, 0.5).unwrap();
-    assert_eq!((twice.scaled, twice.groups[0].duration), (Some(0.005), Ns::from_secs(1)));
+    scale::scale(&mut twice, 0.5, &Installed).unwrap();
+    assert_eq!((twice.scaled, twice.groups[0].conditions.duration), (Some(0.005), Ns::from_secs(1)));
 }
 
 #[test]
@@ -269,7 +256,7 @@ fn a_scale_of_one_changes_nothing_and_others_are_refused() {
     assert_eq!(scaled(text, 1.0), parse("x", text).unwrap());
     let mut plan = parse("x", text).unwrap();
     for factor in [0.0, -1.0, 1.1, f64::NAN, f64::INFINITY] {
-        assert!(scale::scale(&mut plan, factor).is_err(), "{factor}");
+        assert!(scale::scale(&mut plan, factor, &Installed).is_err(), "{factor}");
     }
 }
 
@@ -282,9 +269,9 @@ proptest::proptest! {
         );
         let plan = parse("x", &text).unwrap();
         let small = scaled(&text, factor);
-        let (before, after) = (&plan.groups[0], &small.groups[0]);
+        let (before, after) = (&plan.groups[0].conditions, &small.groups[0].conditions);
         proptest::prop_assert!(after.duration <= before.duration && after.warmup <= before.warmup && after.duration > Ns(0));
-        let count = after.probe[0].options["samples"].as_integer().unwrap();
+        let count = small.groups[0].probe[0].item.options["samples"].as_integer().unwrap();
         proptest::prop_assert!(count <= samples && (count > 0) == (samples > 0));
         proptest::prop_assert_eq!(parse("printed", &print::plan(&small)).unwrap(), small);
     }

@@ -1,7 +1,13 @@
 //! What is printed is read as the same plan; what is damaged is answered.
 
 use super::*;
+use latido_model::{cell::Conditions, cpus::CpuSet};
 use proptest::prelude::*;
+
+fn probed(item: Item) -> Probed {
+    let measurand = Installed.measurand(&item).unwrap();
+    Probed { item, measurand }
+}
 
 fn levels() -> impl Strategy<Value = Vec<Level>> {
     let id = "[a-z\"'\\\\=#{é\u{7f}-\u{9f}]{1,8}( [a-z]{1,4})?"
@@ -38,26 +44,35 @@ fn groups() -> impl Strategy<Value = Group> {
             name: "null".into(),
             options: samples.map(|samples| ("samples".to_string(), samples.into())).into_iter().collect(),
         };
-        samples.into_iter().map(item).collect::<Vec<_>>()
+        samples.into_iter().map(item).map(probed).collect::<Vec<_>>()
     });
     let span = || (1u64..10_000_000_000_000).prop_map(Ns);
     let cpus = prop::collection::btree_set(0u32..64, 1..9).prop_map(CpuSet);
     let ends = (prop::option::of(span()), prop::option::of(1i32..=200));
     let values = (prop::option::of(cpus), span(), 0u64..99_999, prop::option::of(span()), ends);
-    (probes, levels(), levels(), schedulings(), values, 1u32..4, 1usize..3).prop_map(
-        |(probe, tuning, load, scheduling, (cpus, duration, warmup, limit, (stop_on, max_temp)), repeat, kernels)| {
+    (probes, levels(), levels(), schedulings(), values, 1u32..4, (1usize..3, 1usize..3)).prop_map(
+        |(
+            probe,
+            tuning,
+            load,
+            scheduling,
+            (cpus, duration, warmup, limit, (stop_on, max_temp)),
+            repeat,
+            (kernels, targets),
+        )| {
             Group {
+                target: [&["local"][..], &["ssh:root@board"]]
+                    .concat()
+                    .into_iter()
+                    .take(targets)
+                    .map(String::from)
+                    .collect(),
                 kernel: [&["running"][..], &["rt+rcu"]].concat().into_iter().take(kernels).map(String::from).collect(),
                 tuning,
                 load,
                 scheduling,
                 probe,
-                cpus,
-                duration,
-                warmup: Ns(warmup),
-                limit,
-                stop_on,
-                max_temp,
+                conditions: Conditions { cpus, duration, warmup: Ns(warmup), limit, stop_on, max_temp },
                 repeat,
             }
         },
@@ -105,12 +120,12 @@ fn plans() -> impl Strategy<Value = Plan> {
         "[a-z0-9][a-zA-Z0-9._-]{0,39}",
         prop::option::of("\\PC*[\n\t\u{7f}]?"),
         0..i64::MAX as u64,
-        any::<bool>(),
+        (any::<bool>(), 1u32..4),
         prop::collection::vec(groups(), 1..4),
         expects,
         study,
     )
-        .prop_map(|(name, about, seed, written, groups, expects, study)| {
+        .prop_map(|(name, about, seed, (written, boots), groups, expects, study)| {
             let load = groups[0].load[0].id.clone();
             let expect = expects
                 .into_iter()
@@ -148,7 +163,7 @@ fn plans() -> impl Strategy<Value = Plan> {
                 .collect();
             let order = if written { Order::AsWritten } else { Order::Interleaved };
             let (source, scaled, published) = study;
-            Plan { name, about, source, scaled, seed, order, groups, expect, published }
+            Plan { name, about, source, scaled, seed, order, boots, groups, expect, published }
         })
 }
 
@@ -174,19 +189,6 @@ proptest! {
         let again = parse("printed.toml", &text).map_err(|problem| TestCaseError::fail(format!("{problem}\n{text}")))?;
         prop_assert_eq!(expand(&again), expand(&plan));
         prop_assert_eq!(without_lines(again), plan, "{}", text);
-    }
-
-    /// Options of any text survive.
-    #[test]
-    fn items_survive_printing(cpus: String, argv: Vec<String>, sleep: u32, id in "[a-z]{1,9}") {
-        let options = toml::toml! { period = "1ms" };
-        let mut item = Item { name: "trial".into(), options };
-        item.options.insert("cpus".into(), cpus.into());
-        item.options.insert("argv".into(), argv.into());
-        item.options.insert("sleep".into(), i64::from(sleep).into());
-        let level = Level { id: id.clone(), items: vec![item.clone(), item.clone()] };
-        let printed = format!("[{{ id = {}, use = [{}, {}] }}]", print::quote(&id), print::item(&item), print::item(&item));
-        prop_assert_eq!(trial_levels(&printed), Ok(vec![level]));
     }
 
     /// Junk is refused, never a crash.

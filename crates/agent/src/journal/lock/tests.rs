@@ -1,0 +1,97 @@
+use super::*;
+use rustix::fs::flock;
+use std::{cell::RefCell, thread, time::Instant};
+
+fn claim(file: &Path) -> Claim {
+    Claim::at(file)
+}
+
+/// Another holder of the same lock.
+fn held(path: &Path, how: FlockOperation) -> File {
+    let file = File::open(path).unwrap();
+    flock(&file, how).unwrap();
+    file
+}
+
+#[test]
+fn many_measure_and_one_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("machine");
+    let [mut one, mut two] = [claim(&path), claim(&path)];
+    let hold =
+        |claim: &mut Claim, wanted| claim.hold(wanted, "a test", &mut Patience::none()).map_err(|e| e.to_string());
+    assert!(hold(&mut one, Use::Measure).is_ok() && hold(&mut two, Use::Measure).is_ok());
+    let refused = hold(&mut one, Use::Change).unwrap_err();
+    assert!(refused.contains(&format!("pid {}, a test", std::process::id())), "{refused}");
+    // Refused, it holds nothing: the other may change.
+    assert!(hold(&mut two, Use::Change).is_ok());
+    assert!(hold(&mut one, Use::Measure).is_err());
+    assert!(hold(&mut two, Use::Measure).is_ok() && hold(&mut one, Use::Measure).is_ok());
+    two.release();
+    assert!(hold(&mut one, Use::Change).is_ok());
+}
+
+#[test]
+fn who_waits_is_told_for_whom_and_has_its_turn() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("machine");
+    drop(claim(&path));
+    fs::write(&path, format!("pid {}, running `ramp`", std::process::id())).unwrap();
+    let other = held(&path, FlockOperation::LockExclusive);
+    let told = RefCell::new(Vec::new());
+    let mut tell = |holder: &Holder| told.borrow_mut().push(holder.words.clone());
+    let limit = Duration::from_secs(20);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            drop(other);
+        });
+        let mut patience = Patience { limit, stop: &|| false, tell: Some(&mut tell) };
+        claim(&path).hold(Use::Change, "a test", &mut patience).unwrap();
+    });
+    assert_eq!(*told.borrow(), [format!("pid {}, running `ramp`", std::process::id())], "each holder once");
+}
+
+#[test]
+fn patience_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("machine");
+    drop(claim(&path));
+    let _other = held(&path, FlockOperation::LockShared);
+    let begun = Instant::now();
+    let mut short = Patience { limit: Duration::from_millis(200), stop: &|| false, tell: None };
+    let error = claim(&path).hold(Use::Change, "a test", &mut short).unwrap_err();
+    let busy = error.downcast_ref::<Busy>().unwrap();
+    assert!(busy.path == path && busy.holder.as_ref().is_some_and(|holder| !holder.is_latido), "{busy:?}");
+    assert!(begun.elapsed() >= Duration::from_millis(200));
+    let mut stopped = Patience { limit: Duration::MAX, stop: &|| true, tell: None };
+    assert!(claim(&path).hold(Use::Change, "a test", &mut stopped).is_err());
+    assert!(claim(&path).hold(Use::Measure, "a test", &mut Patience::none()).is_ok(), "others measure as well");
+}
+
+/// A child of the one that holds the machine alone works under it; one among several lends nothing.
+#[test]
+fn who_holds_the_machine_alone_lends_it_to_its_children() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("machine");
+    drop(claim(&path));
+    // The parent of this process stands for whoever took the lock: no test can make it do so, so the rule is asked.
+    let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get().cast_unsigned();
+    assert!(holder::is_ancestor(parent) || parent == 1);
+    assert!(!holder::is_ancestor(std::process::id()), "not to itself");
+    let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    assert!(!holder::is_ancestor(child.id()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_lock_is_signed_from_its_beginning() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = open(&dir.path().join("lock")).unwrap();
+    for purpose in ["something long", "short"] {
+        sign(&file, purpose).unwrap();
+    }
+    let text = fs::read_to_string(dir.path().join("lock")).unwrap();
+    assert_eq!(text, format!("pid {}, short", std::process::id()));
+}

@@ -1,0 +1,159 @@
+//! The agent on a machine over ssh: found, or copied there once and verified.
+
+use super::way::Way;
+use anyhow::{Context, Result, bail, ensure};
+use latido_agent::role;
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    process::{Output, Stdio},
+};
+
+/// Where agents are kept on the machine, from the user's home directory.
+const KEPT: &str = ".cache/latido/agents";
+
+/// Places for machines on whose home directory nothing can be run, tried by running.
+const ELSEWHERE: &[&str] = &["/run", "/dev/shm", "/var/tmp", "/tmp"];
+
+/// An agent that is there.
+pub struct Agent {
+    /// The words that start it.
+    pub command: Vec<String>,
+    /// A directory made for it alone, to be removed: words that do it.
+    _passing: Option<Passing>,
+}
+
+/// Something to be removed from the machine.
+struct Passing {
+    remove: std::process::Command,
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        let _ = self.remove.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+}
+
+/// Finds the agent there, or copies it.
+///
+/// # Errors
+/// No agent for that machine here, with the command that builds it; nowhere there that it can be run.
+pub fn there(way: &Way) -> Result<Agent> {
+    let (arch, uid) = survey(way)?;
+    let own = binary(&arch, way.host())?;
+    let hash = role::hash_of(&own).with_context(|| format!("cannot read {}", own.display()))?;
+    let short = hash.get(..16).unwrap_or(&hash);
+    let kept = format!("{KEPT}/latido-{short}");
+    let mut why = String::new();
+    if verified(way, &kept, &hash)? || copied(way, &own, KEPT, &kept, &hash, &mut why)? {
+        return Ok(Agent { command: command(way, kept, uid)?, _passing: None });
+    }
+    for base in ELSEWHERE {
+        let dir = format!("{base}/latido-{short}-{}", std::process::id());
+        // New and nobody else's, or not at all.
+        if !way.run(&["mkdir", "-m", "700", &dir], Stdio::null())?.status.success() {
+            continue;
+        }
+        let remove = way.command(&["rm", "-r", "-f", &dir].map(String::from));
+        let passing = Passing { remove };
+        let path = format!("{dir}/latido");
+        if copied(way, &own, &dir, &path, &hash, &mut why)? {
+            return Ok(Agent { command: command(way, path, uid)?, _passing: Some(passing) });
+        }
+    }
+    bail!("the agent cannot be put anywhere on {}: {why}", way.host())
+}
+
+/// Architecture and user of the machine.
+fn survey(way: &Way) -> Result<(String, u32)> {
+    let said = way.run(&["uname", "-m", "&&", "id", "-u"], Stdio::null())?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    // A login shell may greet before.
+    let mut lines = text.lines().rev();
+    let (uid, arch) = (lines.next().and_then(|line| line.trim().parse().ok()), lines.next().map(str::trim));
+    match (arch, uid) {
+        (Some(arch), Some(uid)) if said.status.success() => Ok((arch.to_owned(), uid)),
+        _ => bail!("{} does not say what it is: {}", way.host(), complaint(&said)),
+    }
+}
+
+/// Our file for such a machine.
+fn binary(arch: &str, host: &str) -> Result<PathBuf> {
+    // uname(1) names the kernel's architecture, directories and compilers name the instruction set.
+    let arch = match arch {
+        "armv7l" | "armv8l" | "armv6l" => "armv7",
+        other => other,
+    };
+    if let Some(dir) = std::env::var_os("LATIDO_AGENTS") {
+        let file = Path::new(&dir).join(arch).join("latido");
+        if file.is_file() {
+            return Ok(file);
+        }
+    }
+    let fits = arch == std::env::consts::ARCH && cfg!(target_feature = "crt-static");
+    if fits {
+        return std::env::current_exe().context("cannot find latido's own file");
+    }
+    let abi = if arch == "armv7" { "gnueabihf" } else { "gnu" };
+    let why = match arch == std::env::consts::ARCH {
+        true => "this latido needs the libraries of this machine",
+        false => "this latido is for another architecture",
+    };
+    bail!(
+        "{host} is {arch}, and {why}. Build one file for it, and name its directory in LATIDO_AGENTS:\n  \
+         RUSTFLAGS=-Ctarget-feature=+crt-static cargo build --profile dist --target {arch}-unknown-linux-{abi}\n  \
+         mkdir -p agents/{arch} && cp target/{arch}-unknown-linux-{abi}/dist/latido agents/{arch}/\n  \
+         LATIDO_AGENTS=$PWD/agents latido ..."
+    )
+}
+
+/// Whether the agent of this hash is at a path there.
+fn verified(way: &Way, path: &str, hash: &str) -> Result<bool> {
+    let said = way.run(&[path, "agent", "--hash"], Stdio::null())?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    Ok(said.status.success() && text.lines().any(|line| line.trim() == hash))
+}
+
+/// Copies the file; what is cut short or changed on the way is never run under its name.
+fn copied(way: &Way, own: &Path, dir: &str, path: &str, hash: &str, why: &mut String) -> Result<bool> {
+    let new = format!("{path}.new");
+    let file = File::open(own).with_context(|| format!("cannot read {}", own.display()))?;
+    let words = ["mkdir", "-p", dir, "&&", "cat", ">", &new, "&&", "chmod", "755", &new];
+    let put = way.run(&words, file.into())?;
+    if !put.status.success() {
+        *why = complaint(&put);
+        return Ok(false);
+    }
+    if !verified(way, &new, hash)? {
+        *why = format!("it cannot be run from {dir}, or did not arrive whole");
+        way.run(&["rm", "-f", &new], Stdio::null())?;
+        return Ok(false);
+    }
+    let moved = way.run(&["mv", &new, path], Stdio::null())?;
+    ensure!(moved.status.success(), "{}: {}", way.host(), complaint(&moved));
+    Ok(true)
+}
+
+/// How the agent is started: as root where sudo allows just that without a word.
+fn command(way: &Way, path: String, uid: u32) -> Result<Vec<String>> {
+    let own = ["exec", &path, "agent"];
+    if uid == 0 {
+        return Ok(own.map(String::from).to_vec());
+    }
+    let allowed = way.run(&["sudo", "-n", "-l", &path, "agent"], Stdio::null())?;
+    let said = String::from_utf8_lossy(&allowed.stderr);
+    ensure!(
+        !said.contains("tty"),
+        "sudo on {} demands a terminal (requiretty), and there is none: take that line out for this command",
+        way.host()
+    );
+    Ok(match allowed.status.success() {
+        true => ["exec", "sudo", "-n", &path, "agent"].map(String::from).to_vec(),
+        false => own.map(String::from).to_vec(),
+    })
+}
+
+fn complaint(said: &Output) -> String {
+    let text = String::from_utf8_lossy(&said.stderr).trim().replace('\n', "; ");
+    if text.is_empty() { format!("it ended with {}", said.status) } else { text }
+}

@@ -1,0 +1,157 @@
+use super::*;
+use latido_model::machine::Cpu;
+
+const PLAIN: Style = Style { width: 80, color: false };
+
+/// What the agent's questions answer of a Debian laptop as it is installed: its tests compare with the same file.
+fn desktop() -> (Machine, Vec<Point>) {
+    let cpu = Cpu { online: Some("0-3".parse().unwrap()), ..Cpu::default() };
+    let machine = Machine {
+        hostname: "desk".into(),
+        kernel: "6.12.9-amd64".into(),
+        architecture: Some("x86_64".into()),
+        cpu,
+        ..Machine::default()
+    };
+    (machine, serde_json::from_str(include_str!("desktop.json")).unwrap())
+}
+
+#[test]
+fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
+    let (machine, points) = desktop();
+    insta::assert_snapshot!(table(&machine, &points, PLAIN), @r#"
+    desk, Linux 6.12.9-amd64, x86_64, 4 CPUs
+    NOT fit for real-time measurement
+    1 UNFIT, 3 warnings, 1 unknown, 10 pieces of advice, 15 ok
+
+    UNFIT   real-time permission    refused: CAP_SYS_NICE is missing and ulimit -r
+                                    is 0
+            Without SCHED_FIFO the measurement competes with everything else and
+            says little.
+            $ printf '%s - rtprio 99\n%s - memlock unlimited\n' "$USER" "$USER" | sudo tee /etc/security/limits.d/90-latido.conf
+            - log out and in again after granting it; or run latido with sudo
+
+    warning preemption model        voluntary, says CONFIG_PREEMPT_VOLUNTARY in
+                                    /boot/config-6.12.9-amd64
+            It bounds how long kernel work for other tasks delays a real-time task.
+            boot with preempt=full
+            $ sudo apt-get install linux-image-rt-amd64
+
+    warning memory locking          only 8192 KiB (ulimit -l), and CAP_IPC_LOCK is
+                                    missing
+            A page that must be fetched in the loop costs microseconds to
+            milliseconds.
+            $ printf '%s - rtprio 99\n%s - memlock unlimited\n' "$USER" "$USER" | sudo tee /etc/security/limits.d/90-latido.conf
+            - log out and in again after granting it; or run latido with sudo
+
+    warning frequency scaling       powersave, 400-4700 MHz (intel_pstate)
+            A CPU that was slowed down while idle runs its first instructions
+            slowly.
+            $ sudo latido tune apply frequency:performance
+
+    unknown management interrupts   there is no /dev/cpu/0/msr
+            The firmware takes the CPU for 10 us to ms, and the kernel neither sees
+            nor prevents it.
+            $ sudo modprobe msr
+
+    advice  interrupt threads       only those of drivers that ask for it
+            A handler that is a thread has a priority: one outside threads comes
+            before every task.
+            boot with threadirqs
+
+    advice  turbo                   on
+            Frequencies above the nominal one come and go with temperature and with
+            other cores.
+            $ sudo latido tune apply frequency:performance
+
+    advice  fair server             50ms of 1s on CPUs 0-3; touches busy loops, not
+                                    periodic tasks
+            Since Linux 6.12 it takes its budget from busy real-time tasks when
+            others starve.
+            $ sudo latido tune apply throttle:off
+
+    advice  isolated CPUs           none
+            On a CPU of its own a real-time task meets no other task and few
+            interrupts.
+            $ sudo latido tune apply isolate:3
+            boot with isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3
+
+    advice  full tickless           no CPU; periodic tasks hardly notice
+            Elsewhere the tick interrupts a busy task 100 to 1000 times a second.
+            boot with nohz_full=3
+
+    advice  RCU callbacks           on every CPU
+            They run in soft interrupts of the CPU that queued them, unless they are
+            offloaded.
+            boot with rcu_nocbs=3
+
+    advice  interrupt placement     1 on all CPUs: none is kept free
+            Each interrupt that a measured CPU serves delays whatever runs there.
+            - name the CPUs to be measured and ask again: latido check --cpus 3
+
+    advice  SMT                     on
+            A sibling thread shares the core's caches and execution units with the
+            measured one.
+            $ sudo latido tune apply smt:all
+            boot with nosmt
+
+    advice  swap                    1024 MiB
+            Locked memory stays, but a machine that swaps delays whoever waits for
+            its disk.
+            $ sudo swapoff -a
+
+    advice  transparent huge pages  always
+            The kernel moves memory around to make them, and stops its users
+            meanwhile.
+            $ sudo latido tune apply thp:madvise
+
+    ok      high-resolution timers  on, says /boot/config-6.12.9-amd64
+    ok      clock source            tsc
+    ok      kernel debugging        no costly option, says /boot/config-6.12.9-amd64
+    ok      preemptible RCU         yes
+    ok      priority inheritance    mutexes of programs can have it
+                                    (PTHREAD_PRIO_INHERIT)
+    ok      idle states             C10 takes 230 us to leave; a run holds it off
+                                    unless told --tune cstates:as-is
+    ok      real-time throttle      950 ms of 1000 ms, which this kernel (6.12 or
+                                    newer) no longer enforces
+    ok      RT group scheduling     off
+    ok      timer slack             50 us, for time-sharing threads alone
+    ok      load now                0.40 tasks on 4 CPUs in the last minute; 0 now
+    ok      hypervisor              none
+    ok      stolen time             none since the start
+    ok      container               none
+    ok      group limits            none on processor time or CPUs
+    ok      temperature             48 degrees, critical at 105
+
+    all tunings together, until `latido tune undo` or a reboot (for one run: --tune each):
+            $ sudo latido tune apply frequency:performance throttle:off isolate:3 smt:all thp:madvise
+
+    all boot parameters together:
+            preempt=full threadirqs isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3 nosmt
+    "#);
+}
+
+#[test]
+fn json_is_one_document_with_the_points_and_the_verdict() {
+    let (machine, points) = desktop();
+    let document: serde_json::Value = serde_json::from_str(&json(Subject::Machine(&machine), &points)).unwrap();
+    assert_eq!(document["verdict"], "unfit");
+    assert_eq!(document["exit"], 2);
+    assert_eq!(document["points"].as_array().unwrap().len(), points.len());
+    assert_eq!(document["machine"]["kernel"], "6.12.9-amd64");
+    let smt = &document["points"].as_array().unwrap().iter().find(|p| p["check"] == "SMT").unwrap()["remedies"][0];
+    assert_eq!(smt["tune"], "smt:all");
+}
+
+#[test]
+fn colour_adds_only_escape_sequences() {
+    let (machine, points) = desktop();
+    let (plain, coloured) = (table(&machine, &points, PLAIN), table(&machine, &points, Style { color: true, ..PLAIN }));
+    assert!(coloured.contains("\x1b["));
+    let mut stripped = String::new();
+    for (index, piece) in coloured.split("\x1b[").enumerate() {
+        stripped.push_str(if index == 0 { piece } else { piece.split_once('m').unwrap().1 });
+    }
+    assert_eq!(stripped, plain);
+}
