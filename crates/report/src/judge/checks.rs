@@ -8,13 +8,13 @@ use crate::span::{Span, spans};
 use latido_model::record::{Outcome, Record, ThreadEvidence};
 
 /// A grade and a short sentence with the number.
-pub(super) type Judged = (Grade, Vec<Span>);
+pub(super) type Graded = (Grade, Vec<Span>);
 
-fn ok(text: impl Into<Span>) -> Judged {
+fn ok(text: impl Into<Span>) -> Graded {
     (Ok, vec![text.into()])
 }
 
-fn note_if(bad: bool, state: Vec<Span>) -> Judged {
+fn note_if(bad: bool, state: Vec<Span>) -> Graded {
     (if bad { Note } else { Ok }, state)
 }
 
@@ -23,11 +23,11 @@ fn no_threads(record: &Record) -> bool {
     record.quality.threads.is_empty()
 }
 
-fn unknown() -> Judged {
+fn unknown() -> Graded {
     (Unknown, spans!["not measured"])
 }
 
-pub(super) fn policy(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn policy(record: &Record, _: &Deciding) -> Graded {
     let asked = record.cell.scheduling;
     match &record.quality.policy_refused {
         // What follows is the remedy: the record and the banner tell it once.
@@ -52,7 +52,7 @@ fn time_slice(record: &Record) -> Vec<Span> {
     slice.map(|slice| spans![", a time slice of ", Span::time(slice)]).unwrap_or_default()
 }
 
-pub(super) fn load(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn load(record: &Record, _: &Deciding) -> Graded {
     let dead: Vec<String> = record
         .load
         .iter()
@@ -73,7 +73,7 @@ pub(super) fn load(record: &Record, _: &Deciding) -> Judged {
     }
 }
 
-pub(super) fn tunings(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn tunings(record: &Record, _: &Deciding) -> Graded {
     let loose: Vec<&str> =
         record.tunings.iter().filter(|t| !t.in_force).map(|tuning| tuning.item.name.as_str()).collect();
     if !loose.is_empty() {
@@ -93,7 +93,7 @@ fn brief(note: &str) -> String {
     }
 }
 
-pub(super) fn pinning(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn pinning(record: &Record, _: &Deciding) -> Graded {
     let pinned: Vec<_> = record.quality.threads.iter().filter(|thread| thread.cpu.is_some()).collect();
     let moved = pinned.iter().filter_map(|thread| Some((thread.migrations?, thread.cpu?))).max();
     match moved {
@@ -108,7 +108,7 @@ pub(super) fn pinning(record: &Record, _: &Deciding) -> Judged {
     }
 }
 
-pub(super) fn clock(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn clock(record: &Record, _: &Deciding) -> Graded {
     let clock = &record.quality.clock;
     let negative: u64 =
         record.series.iter().filter(|s| s.unit == "ns").map(|s| s.negative).fold(0, u64::saturating_add);
@@ -131,13 +131,13 @@ pub(super) fn clock(record: &Record, _: &Deciding) -> Judged {
     }
 }
 
-pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Graded {
     let shift = record.quality.clock.realtime_shift_ns;
     note_if(shift.unsigned_abs() > 1_000_000, spans!["CLOCK_REALTIME moved by ", Span::Time(shift)])
 }
 
 /// A total that contaminates a failure if it explains it, alone or with others, and is a note otherwise.
-fn weighed(total: u64, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Judged {
+fn weighed(total: u64, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Graded {
     if total == 0 {
         return (Ok, state);
     }
@@ -149,7 +149,7 @@ fn weighed(total: u64, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> J
     (Contaminated, [state, spans![format!(", which {with}explains the samples that fail")]].concat())
 }
 
-pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Judged {
+pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
     let tasks = &record.quality.foreign;
     let total: u64 = tasks.iter().map(|task| task.ran_ns).fold(0, u64::saturating_add);
     let seconds: u64 = record.quality.timeline.iter().map(|second| second.foreign_ns).fold(0, u64::saturating_add);
@@ -166,24 +166,24 @@ pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Judged {
     weighed(total.max(seconds).max(tasks.len() as u64), text, Cause::Foreign, deciding)
 }
 
-pub(super) fn steal(record: &Record, deciding: &Deciding) -> Judged {
+pub(super) fn steal(record: &Record, deciding: &Deciding) -> Graded {
     let Some(steal) = record.quality.steal_ns else { return unknown() };
     weighed(steal, spans![Span::time(steal), " of the measured CPUs' time stolen"], Cause::Steal, deciding)
 }
 
-pub(super) fn smi(record: &Record, deciding: &Deciding) -> Judged {
+pub(super) fn smi(record: &Record, deciding: &Deciding) -> Graded {
     let Some(smi) = record.quality.smi else { return unknown() };
     weighed(smi, count(smi, "management interrupt"), Cause::Smi, deciding)
 }
 
-pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Judged {
+pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Graded {
     let gaps = record.quality.throttle.throttle_like;
     let state = count(gaps, "throttle-like preemption");
     let remedy = if gaps > 0 { spans![" (see throttle settings)"] } else { Vec::new() };
     weighed(gaps, [state, remedy].concat(), Cause::Throttle, deciding)
 }
 
-pub(super) fn outcome(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn outcome(record: &Record, _: &Deciding) -> Graded {
     let measured = Span::time(record.elapsed_ns);
     match &record.outcome {
         Outcome::Complete => (Ok, spans!["complete, ", measured]),
@@ -195,14 +195,14 @@ pub(super) fn outcome(record: &Record, _: &Deciding) -> Judged {
     }
 }
 
-pub(super) fn memory(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn memory(record: &Record, _: &Deciding) -> Graded {
     match &record.quality.memory_unlocked {
         Some(why) => (Note, spans!["not locked: ", why.as_str()]),
         None => ok("locked"),
     }
 }
 
-pub(super) fn faults(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn faults(record: &Record, _: &Deciding) -> Graded {
     if no_threads(record) {
         return unknown();
     }
@@ -211,7 +211,7 @@ pub(super) fn faults(record: &Record, _: &Deciding) -> Judged {
     note_if(minor + major > 0, spans![Span::Count(minor), " minor, ", Span::Count(major), " major while measuring"])
 }
 
-pub(super) fn preemptions(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn preemptions(record: &Record, _: &Deciding) -> Graded {
     if no_threads(record) {
         return unknown();
     }
@@ -221,7 +221,7 @@ pub(super) fn preemptions(record: &Record, _: &Deciding) -> Judged {
     note_if(switches > 0 && record.cell.scheduling.is_realtime(), count(switches, "involuntary switch"))
 }
 
-pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Graded {
     let throttle = &record.quality.throttle;
     let (Some(runtime), Some(period)) = (throttle.rt_runtime_us, throttle.rt_period_us) else { return unknown() };
     let limited = runtime >= 0 && runtime < period;
@@ -236,19 +236,19 @@ pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Judged {
     note_if(limited || on, [spans!["real-time budget "], runtime, spans![", fair server ", server]].concat())
 }
 
-pub(super) fn idle_states(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn idle_states(record: &Record, _: &Deciding) -> Graded {
     match record.quality.dma_latency_held {
         true => ok("held off through /dev/cpu_dma_latency"),
         false => (Note, spans!["not held off: wake-ups may wait for the processor to leave them"]),
     }
 }
 
-pub(super) fn frequency(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn frequency(record: &Record, _: &Deciding) -> Graded {
     let Some((low, high)) = record.quality.frequency_khz else { return unknown() };
     note_if(low * 100 < high * 95, spans![format!("{} to ", low / 1000), Span::exact((high / 1000) as f64, "MHz")])
 }
 
-pub(super) fn temperature(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn temperature(record: &Record, _: &Deciding) -> Graded {
     if let Some(hot) = record.quality.overheated {
         let (degrees, limit) = (hot.temperature_mc as f64 / 1e3, hot.limit_mc as f64 / 1e3);
         let when = u64::try_from(hot.at_ns);
@@ -262,7 +262,7 @@ pub(super) fn temperature(record: &Record, _: &Deciding) -> Judged {
     note_if(near, spans!["at most ", Span::exact((highest / 1000) as f64, "degrees"), of])
 }
 
-pub(super) fn timer_slack(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn timer_slack(record: &Record, _: &Deciding) -> Graded {
     if record.cell.scheduling.is_realtime() {
         return ok("none with real-time policy");
     }
@@ -270,7 +270,7 @@ pub(super) fn timer_slack(record: &Record, _: &Deciding) -> Judged {
     note_if(slack > 1, spans![Span::time(slack), " are part of every wake-up"])
 }
 
-pub(super) fn autogroup(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn autogroup(record: &Record, _: &Deciding) -> Graded {
     match record.quality.autogroup {
         None => unknown(),
         Some(true) if !record.cell.scheduling.is_realtime() => (Note, spans!["on: the session decides the share"]),
@@ -278,7 +278,7 @@ pub(super) fn autogroup(record: &Record, _: &Deciding) -> Judged {
     }
 }
 
-pub(super) fn hypervisor(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn hypervisor(record: &Record, _: &Deciding) -> Graded {
     match record.machine.rows().into_iter().find(|(name, _)| *name == "hypervisor") {
         None => unknown(),
         Some((_, value)) if value == "unknown" => unknown(),
@@ -287,7 +287,7 @@ pub(super) fn hypervisor(record: &Record, _: &Deciding) -> Judged {
     }
 }
 
-pub(super) fn housekeeping(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn housekeeping(record: &Record, _: &Deciding) -> Graded {
     match &record.quality.housekeeping {
         Some(cpus) => ok(format!("left for everything else: {cpus}")),
         None => (Note, spans!["every CPU is measured: latido itself runs on them too"]),

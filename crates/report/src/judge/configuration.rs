@@ -1,7 +1,7 @@
 //! Configurations: one per distinct tuple of axes, labelled by what differs, its repeats kept apart and pooled.
 
 use super::{
-    label::{self, Subject},
+    label::{self, Labelled},
     repeat::{Pooled, Repeat, RepeatQuantity, Track},
 };
 use anyhow::Result;
@@ -95,7 +95,7 @@ impl Configuration {
     }
 }
 
-impl Subject for Configuration {
+impl Labelled for Configuration {
     fn cell(&self) -> &Cell {
         &self.cell
     }

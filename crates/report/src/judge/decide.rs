@@ -2,7 +2,7 @@
 
 use super::{
     finding::Grade,
-    headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Standing},
+    headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Wording},
     judgement::{CellJudgement, ExpectJudgement, Judgement},
     label::title,
     limit::{judged, largest},
@@ -78,13 +78,13 @@ pub(super) fn headline(
 }
 
 fn expected(one: &ExpectJudgement) -> Expected {
-    let (standing, what) = match &one.claim {
-        _ if one.of_study => (Standing::Conclusion(one.word()), one.sentence()),
-        Some(claim) => (Standing::Claim, claim.as_str()),
-        None if one.verdict == Verdict::Pass => (Standing::Holds, one.text.as_str()),
-        None => (Standing::Expected, one.text.as_str()),
+    let (wording, what) = match &one.claim {
+        _ if one.of_study => (Wording::Conclusion(one.word()), one.sentence()),
+        Some(claim) => (Wording::Claim, claim.as_str()),
+        None if one.verdict == Verdict::Pass => (Wording::Holds, one.text.as_str()),
+        None => (Wording::Expected, one.text.as_str()),
     };
-    Expected { standing, what: what.into(), decision: one.decision.clone() }
+    Expected { wording, what: what.into(), decision: one.decision.clone() }
 }
 
 fn ground(

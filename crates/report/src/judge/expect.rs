@@ -42,7 +42,7 @@ pub(super) fn weigh(
 }
 
 /// What an expectation comes to at one place.
-struct Entry {
+struct Weighed {
     verdict: Verdict,
     /// How far beyond what was expected, in parts of it.
     beyond: f64,
@@ -53,14 +53,14 @@ struct Entry {
 /// What an expectation comes to, one entry each.
 #[derive(Default)]
 struct Found {
-    all: Vec<Entry>,
+    all: Vec<Weighed>,
     /// How far beyond, and the same of the series that were looked at.
     each: Vec<(f64, SeriesJudgement)>,
 }
 
 impl Found {
     fn add(&mut self, verdict: Verdict, beyond: f64, place: String, measured: Measured) {
-        self.all.push(Entry { verdict, beyond, place, measured });
+        self.all.push(Weighed { verdict, beyond, place, measured });
     }
 
     /// A cell that it needs and that has no record.

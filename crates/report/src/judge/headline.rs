@@ -79,7 +79,7 @@ pub struct DecidingCell {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// What its words are.
-    pub standing: Standing,
+    pub wording: Wording,
     /// The expectation, its claim, or the conclusion of the study.
     pub what: String,
     /// What decided it; absent where no series matches.
@@ -88,7 +88,7 @@ pub struct Expected {
 
 /// How an expectation stands in a headline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Wording {
     /// A conclusion of a study, with its word: `reproduced`.
     Conclusion(String),
     /// A claim of the plan's author.

@@ -34,7 +34,7 @@ pub fn title_among(cell: &Cell, all: &[Cell]) -> String {
 }
 
 /// What can be labelled: a cell and the machine that it was measured on.
-pub trait Subject {
+pub trait Labelled {
     /// The cell.
     fn cell(&self) -> &Cell;
     /// The machine.
@@ -43,7 +43,7 @@ pub trait Subject {
 
 /// One label for each: what they differ in, in the order probe, host, target, kernel, tuning, load, scheduling, CPUs,
 /// limit. A single one is named by its probe and load.
-pub(super) fn labels<T: Subject>(all: &[T]) -> Vec<String> {
+pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<String> {
     let first = |one: &T| title(&Cell { repeat: 1, ..one.cell().clone() });
     if let [one] = all {
         return vec![first(one)];
@@ -92,7 +92,7 @@ pub struct Systems {
 
 /// Which configurations are of one system, in the order of their first appearance. CPUs and limit count only if `fine`:
 /// an option of the probe may decide the CPUs.
-pub fn systems<T: Subject>(all: &[&T], fine: bool) -> Systems {
+pub fn systems<T: Labelled>(all: &[&T], fine: bool) -> Systems {
     let mut firsts: Vec<&T> = Vec::new();
     let mut of = Vec::new();
     for one in all {
@@ -111,7 +111,7 @@ pub fn systems<T: Subject>(all: &[&T], fine: bool) -> Systems {
     Systems { labels, of }
 }
 
-fn alike<T: Subject>(a: &T, b: &T, fine: bool) -> bool {
+fn alike<T: Labelled>(a: &T, b: &T, fine: bool) -> bool {
     let machine = |c: &T| (c.machine().hostname.clone(), c.machine().kernel.clone());
     let (x, y) = (a.cell(), b.cell());
     machine(a) == machine(b)
@@ -120,7 +120,7 @@ fn alike<T: Subject>(a: &T, b: &T, fine: bool) -> bool {
 }
 
 /// Host, target, kernel, tuning, load and scheduling: all but the probe, and the boot, in which repeats differ.
-fn place<T: Subject>(one: &T, all: &[&T]) -> Vec<String> {
+fn place<T: Labelled>(one: &T, all: &[&T]) -> Vec<String> {
     let cell = one.cell();
     // Where each host is a target of its own, the target says which.
     let alike = |a: &T, b: &T| a.machine().hostname == b.machine().hostname || a.cell().target != b.cell().target;
@@ -143,7 +143,7 @@ fn said_limit(limit: &Option<Ns>) -> String {
 }
 
 /// The name of a system that has no other beside it: its load, else the host.
-fn alone<T: Subject>(one: &T) -> String {
+fn alone<T: Labelled>(one: &T) -> String {
     [&one.cell().load.id, &one.machine().hostname, &one.machine().kernel]
         .into_iter()
         .find(|name| !name.is_empty() && *name != "none")
@@ -167,13 +167,13 @@ pub fn said(value: &toml::Value) -> String {
 }
 
 /// Whether every probe has one value of this over all configurations.
-fn shared<'a, S: Subject, T: PartialEq>(all: &'a [S], value: impl Fn(&'a Cell) -> Option<T>) -> bool {
+fn shared<'a, S: Labelled, T: PartialEq>(all: &'a [S], value: impl Fn(&'a Cell) -> Option<T>) -> bool {
     let cells = || all.iter().map(S::cell);
     cells().all(|a| cells().all(|b| a.probe.name != b.probe.name || value(a) == value(b)))
 }
 
 /// The probe's name with the options on which configurations of the same probe differ.
-fn probe<T: Subject>(cell: &Cell, all: &[T]) -> String {
+fn probe<T: Labelled>(cell: &Cell, all: &[T]) -> String {
     let others: Vec<&Cell> = all.iter().map(T::cell).collect();
     let options = options(cell, &others, &|_| false);
     std::iter::once(cell.probe.name.clone()).chain(options).collect::<Vec<_>>().join(" ")
@@ -186,7 +186,7 @@ mod tests {
 
     struct On(Cell, Machine);
 
-    impl Subject for On {
+    impl Labelled for On {
         fn cell(&self) -> &Cell {
             &self.0
         }

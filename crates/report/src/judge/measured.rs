@@ -9,12 +9,12 @@ pub struct Amount {
     /// The figure.
     pub value: f64,
     /// What it is.
-    pub scale: Scale,
+    pub dimension: Dimension,
 }
 
 /// What a figure counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub enum Dimension {
     /// Nanoseconds.
     Time,
     /// Nanoseconds, known to fractions of one: a mean of many calls.

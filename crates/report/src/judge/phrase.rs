@@ -1,8 +1,8 @@
 //! Where verdicts become sentences: what decides a cell, an expectation or a run is phrased here and nowhere else.
 
 use super::{
-    headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Standing},
-    measured::{Amount, But, Compared, Decision, Measured, Missing, Scale},
+    headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Wording},
+    measured::{Amount, But, Compared, Decision, Dimension, Measured, Missing},
     reason::{Reason, Worst},
 };
 use crate::span::{Span, joined, plain, spans};
@@ -62,14 +62,16 @@ impl Amount {
     /// The figure with its unit.
     pub fn span(&self) -> Span {
         let value = self.value;
-        match &self.scale {
-            Scale::Time => Span::Time(value.round() as i64),
+        match &self.dimension {
+            Dimension::Time => Span::Time(value.round() as i64),
             // Means of many calls are finer than a nanosecond.
-            Scale::FineTime if value.abs() < 1_000.0 => Span::Quantity { value, unit: "ns".into(), decimals: Some(2) },
-            Scale::FineTime => Span::Time(value.round() as i64),
-            Scale::Share => Span::Share(value),
-            Scale::Number => Span::exact(value, ""),
-            Scale::Other(unit) => Span::exact(value, unit),
+            Dimension::FineTime if value.abs() < 1_000.0 => {
+                Span::Quantity { value, unit: "ns".into(), decimals: Some(2) }
+            }
+            Dimension::FineTime => Span::Time(value.round() as i64),
+            Dimension::Share => Span::Share(value),
+            Dimension::Number => Span::exact(value, ""),
+            Dimension::Other(unit) => Span::exact(value, unit),
         }
     }
 }
@@ -203,11 +205,11 @@ fn cause(of: &DecidingCell) -> Vec<Span> {
 
 fn expected(of: &Expected) -> Vec<Span> {
     let what = of.what.as_str();
-    let head = match &of.standing {
-        Standing::Conclusion(word) => spans![word.as_str(), ": ", what, ": "],
-        Standing::Claim => spans![what, ": "],
-        Standing::Holds => spans![what, " holds: "],
-        Standing::Expected => spans!["expected ", what, ": "],
+    let head = match &of.wording {
+        Wording::Conclusion(word) => spans![word.as_str(), ": ", what, ": "],
+        Wording::Claim => spans![what, ": "],
+        Wording::Holds => spans![what, " holds: "],
+        Wording::Expected => spans!["expected ", what, ": "],
     };
     [head, decision(of.decision.as_ref())].concat()
 }

@@ -99,7 +99,7 @@ impl Repeat {
         source: &dyn SeriesSource,
         problems: &mut Vec<String>,
     ) -> Result<Self> {
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<Gathered> = Vec::new();
         for series in &record.series {
             let data = match source.series(cell, series) {
                 Ok(data) => data,
@@ -110,7 +110,7 @@ impl Repeat {
             };
             let at = parts.iter().position(|part| part.is_of(series)).unwrap_or(parts.len());
             if at == parts.len() {
-                parts.push(Part::new(series));
+                parts.push(Gathered::new(series));
             }
             let Some(part) = parts.get_mut(at) else { continue };
             part.take(series, data);
@@ -139,7 +139,7 @@ impl Repeat {
 }
 
 /// One quantity's series before they are pooled.
-struct Part<'a> {
+struct Gathered<'a> {
     first: &'a Series,
     slots: Vec<Slots>,
     negative: u64,
@@ -148,7 +148,7 @@ struct Part<'a> {
     tracks: Vec<Track>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> Gathered<'a> {
     fn new(first: &'a Series) -> Self {
         let (slots, histograms, missed, tracks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { first, slots, negative: 0, histograms, missed, tracks }

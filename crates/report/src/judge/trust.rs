@@ -22,7 +22,7 @@ pub struct Check {
     pub grade: Grade,
     /// The verdict of a cell that it makes invalid.
     pub invalid: Verdict,
-    judge: fn(&Record, &Deciding) -> Judged,
+    judge: fn(&Record, &Deciding) -> Graded,
 }
 
 impl Check {
@@ -45,7 +45,7 @@ const fn check(
     source: &'static str,
     threshold: &'static str,
     grade: Grade,
-    judge: fn(&Record, &Deciding) -> Judged,
+    judge: fn(&Record, &Deciding) -> Graded,
 ) -> Check {
     Check { name, source, threshold, grade, invalid: Verdict::Inconclusive, judge }
 }
@@ -162,7 +162,6 @@ mod tests {
     /// Each check of the table weighs as much as the table says when its evidence is there.
     #[test]
     fn every_check_reaches_the_grade_that_the_table_states() {
-        type Change = fn(&mut Record);
         let second = |r: &mut Record, steal_ns, smi, foreign_ns| {
             r.quality.timeline.push(Second {
                 start_ns: 3_000_000_000,
@@ -173,7 +172,7 @@ mod tests {
                 foreign_ns,
             });
         };
-        let changes: &[(&str, Change)] = &[
+        let changes: &[(&str, fn(&mut Record))] = &[
             ("policy", |r| r.quality.policy_refused = Some("fifo 80 was refused: EPERM".into())),
             ("load", dead),
             ("tunings", |r| {

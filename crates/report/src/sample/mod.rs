@@ -9,7 +9,7 @@ use crate::{
         finding::{Finding, Grade},
         headline::{DecidingCell, Ground, Headline},
         judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement},
-        measured::{Amount, Decision, Measured, Scale, Whose},
+        measured::{Amount, Decision, Dimension, Measured, Whose},
         reason::{Reason, Worst},
         repeat::{Pooled, Repeat, RepeatQuantity, Track},
     },
@@ -299,7 +299,7 @@ pub fn gaps(label: &str, number: usize) -> Configuration {
 }
 
 fn single(ns: i64) -> Measured {
-    let amount = Ok(Amount { value: ns as f64, scale: Scale::Time });
+    let amount = Ok(Amount { value: ns as f64, dimension: Dimension::Time });
     Measured::Single { whose: Whose::Cpu(2), amount, but: None }
 }
 

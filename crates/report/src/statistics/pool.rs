@@ -36,9 +36,9 @@ fn moments(parts: &[Summary]) -> (Option<f64>, Option<f64>) {
 }
 
 fn pool_bands(parts: &[Summary]) -> Vec<Band> {
-    let Some(first) = parts.first() else { return Vec::new() };
+    let Some((first, others)) = parts.split_first() else { return Vec::new() };
     let mut bands = first.bands.clone();
-    for part in &parts[1..] {
+    for part in others {
         let same = part.bands.len() == bands.len() && part.bands.iter().zip(&bands).all(|(a, b)| a.upto == b.upto);
         if !same {
             return Vec::new();
@@ -74,7 +74,7 @@ pub fn slots(parts: impl IntoIterator<Item = Slots>) -> Option<Slots> {
 /// How many samples lie above an edge of the bands, exactly; `None` where it is no edge.
 pub fn above(bands: &[Band], edge: i64) -> Option<u64> {
     let at = bands.iter().position(|band| band.upto == Some(edge))?;
-    Some(bands[at + 1..].iter().map(|band| band.count).fold(0, u64::saturating_add))
+    Some(bands.iter().skip(at + 1).map(|band| band.count).fold(0, u64::saturating_add))
 }
 
 /// The same of several together; `None` where it is an edge of not all of them.

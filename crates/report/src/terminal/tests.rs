@@ -4,7 +4,7 @@ use super::*;
 use crate::judge::{
     configuration,
     judgement::ExpectJudgement,
-    measured::{Amount, Decision, Measured, Scale, Whose},
+    measured::{Amount, Decision, Dimension, Measured, Whose},
     verdict::of_run,
 };
 use latido_model::{
@@ -17,7 +17,7 @@ const PLAIN: Style = Style { width: 80, color: false };
 fn printed(fixture: &Fixture) -> String {
     let found = configuration::configurations([&fixture.run], fixture).unwrap();
     let mut judgement = of_run(&fixture.run, fixture);
-    let amount = Ok(Amount { value: 4_100.0, scale: Scale::Time });
+    let amount = Ok(Amount { value: 4_100.0, dimension: Dimension::Time });
     let measured = Measured::Single { whose: Whose::Cpu(1), amount, but: None };
     let held = Decision { place: "wakeup, idle".into(), measured, alike: 3 };
     for (text, verdict, decision) in [

@@ -96,7 +96,8 @@ pub(super) fn all(
     }
     // Only what some cell would have been compared with is missing.
     let needed = |cell: &&&StoredCell| {
-        let lone = |side: &&Side<'_>| axes(&cell.cell, than) == axes(&side.members[0].cell.cell, than);
+        let alike = |member: &Member<'_>| axes(&cell.cell, than) == axes(&member.cell.cell, than);
+        let lone = |side: &&Side<'_>| side.members.first().is_some_and(alike);
         here.iter().any(|side| lone(&side)) || untold.iter().any(|one| axes(&one.cell, than) == axes(&cell.cell, than))
     };
     for cell in unpaired.iter().filter(needed) {

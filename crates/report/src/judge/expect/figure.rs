@@ -1,7 +1,7 @@
 //! The figure that an expectation looks at: of one series, or of several pooled.
 
 use crate::{
-    judge::measured::{Amount, Missing, Scale},
+    judge::measured::{Amount, Dimension, Missing},
     statistics::pool,
 };
 use anyhow::{Result, bail};
@@ -94,12 +94,12 @@ pub(super) fn missing(statistic: Statistic, members: &Members<'_>) -> Missing {
 
 /// A figure with what it counts.
 pub(super) fn amount(expect: &Expect, series: &Series, value: f64) -> Amount {
-    let scale = match (expect.unit.as_str(), expect.statistic) {
-        (NS, _) if series.unit == "ps" => Scale::FineTime,
-        (NS, _) => Scale::Time,
-        (_, Statistic::Share(_)) => Scale::Share,
-        ("", _) => Scale::Number,
-        (unit, _) => Scale::Other(unit.into()),
+    let dimension = match (expect.unit.as_str(), expect.statistic) {
+        (NS, _) if series.unit == "ps" => Dimension::FineTime,
+        (NS, _) => Dimension::Time,
+        (_, Statistic::Share(_)) => Dimension::Share,
+        ("", _) => Dimension::Number,
+        (unit, _) => Dimension::Other(unit.into()),
     };
-    Amount { value, scale }
+    Amount { value, dimension }
 }
