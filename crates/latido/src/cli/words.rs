@@ -2,10 +2,8 @@
 
 use latido_model::{
     catalogue::List,
-    plan::{
-        print::{bare, quote, value},
-        ramp,
-    },
+    plan::ramp,
+    written::{bare, quote, value},
 };
 use toml::Value;
 
@@ -173,9 +171,9 @@ fn takes_argv(list: List<'_>, name: &str, key: &str) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    pub(in crate::cli) use latido_model::catalogue::trial;
+    use latido_model::catalogue::trial;
 
     fn pairs(text: &str) -> Result<String, String> {
         let shown = |(key, value): &(String, String)| format!("{key}->{value}");
