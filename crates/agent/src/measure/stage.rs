@@ -2,7 +2,13 @@
 
 mod lookout;
 
-use super::{assignment::Assignment, clocks::Clocks, reporter::Reporter, series::OpenSeries, threads};
+use super::{
+    assignment::Assignment,
+    clocks::Clocks,
+    reporter::{Attachment, Reporter},
+    series::OpenSeries,
+    threads,
+};
 use crate::machine::door::Entry;
 use anyhow::{Context, Result, bail};
 use latido_model::{
@@ -113,6 +119,14 @@ impl<'a> Stage<'a> {
     /// The flag that ends all loops: every loop looks at it, and sets it when it cannot go on.
     pub fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
+    }
+
+    /// Begins a further file of the cell, of which its record tells: before the loops, or after them.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn attach(&mut self, name: &str) -> Result<Attachment> {
+        self.reporter.attach(name)
     }
 
     /// The CPUs to measure, ascending.

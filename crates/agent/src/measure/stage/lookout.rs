@@ -143,6 +143,7 @@ impl Stage<'_> {
             tunings: Vec::new(),
             series: Vec::new(),
             skipped: self.skipped.clone(),
+            attachments: Vec::new(),
         }
     }
 }
