@@ -1,10 +1,12 @@
-//! `latido report`: runs as one HTML page, or their figures as files.
+//! `latido report`: runs as one page, in another format, or their figures as files.
 
 use super::Usage;
 use crate::host::outcome;
 use crate::output::write_out;
 use crate::store;
 use anyhow::{Result, bail};
+use clap::builder::PossibleValuesParser;
+use latido_report::formats::FORMATS;
 use std::{
     io::{Write, stderr},
     path::{Path, PathBuf},
@@ -16,9 +18,12 @@ pub struct Args {
     /// Runs: ids, unambiguous prefixes, paths, or `last`
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
-    /// Where the page goes
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    pub output: PathBuf,
+    /// As which format
+    #[arg(long, value_name = "FORMAT", default_value = "html", value_parser = PossibleValuesParser::new(names()))]
+    pub format: String,
+    /// Where it goes [default: report.html; the other formats go to stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Write each figure as SVG and its data as CSV into this directory
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
@@ -30,12 +35,20 @@ pub struct Args {
     pub store: Option<PathBuf>,
 }
 
+/// The formats that there are.
+fn names() -> Vec<&'static str> {
+    FORMATS.iter().map(|format| format.name).collect()
+}
+
 /// Carries out `latido report`.
 ///
 /// # Errors
 /// A run cannot be read or the page cannot be written.
 pub fn run(args: Args) -> Result<u8> {
-    if args.output == Path::new("-") {
+    let page = args.format == "html";
+    let output = args.output.clone().or_else(|| page.then(|| PathBuf::from("report.html")));
+    let output = output.filter(|path| page || path != Path::new("-"));
+    if output.as_deref() == Some(Path::new("-")) {
         let message = "-o -: the page goes into a file: name one, for example -o report.html";
         return Err(Usage::new(message).into());
     }
@@ -60,8 +73,13 @@ pub fn run(args: Args) -> Result<u8> {
         bail!("--published: the plan of {runs} names no printed numbers; those of the shipped studies do");
     }
     let found = outcome::pooled(&all)?;
-    outcome::write_report(&all, &found, &args.output)?;
-    let mut written = format!("{}\n", args.output.display());
+    let mut written = match &output {
+        Some(path) => {
+            outcome::write_report(&all, &found, &args.format, path)?;
+            format!("{}\n", path.display())
+        }
+        None => outcome::report(&all, &found, &args.format)?,
+    };
     if let Some(dir) = &args.figures {
         for path in outcome::write_figures(&all, &found, dir)? {
             written.push_str(&format!("{}\n", path.display()));

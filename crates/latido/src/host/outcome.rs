@@ -66,7 +66,7 @@ pub(super) fn present(one: JudgedRun, how: &How, screen: &mut Screen) -> Result<
     };
     let printed = write_out(&text);
     if let Some(path) = report_path(how) {
-        match write_report(&all, &found, &path) {
+        match write_report(&all, &found, "html", &path) {
             Ok(()) => screen.say(&format!("report: {}", path.display())),
             Err(error) if how.output.is_some() => return Err(error),
             // Nobody asked for it by name: the run's own exit status counts.
@@ -86,13 +86,20 @@ pub(super) fn report_path(how: &How) -> Option<PathBuf> {
     how.output.clone().or(usual).filter(|_| !how.no_report)
 }
 
-/// Writes the HTML report of runs.
+/// The report of runs in one of [`formats::FORMATS`].
+///
+/// # Errors
+/// There is no such format.
+pub fn report(all: &[JudgedRun], found: &Configurations, format: &str) -> Result<String> {
+    formats::render(format, &judged::input(all, found))
+}
+
+/// Writes the report of runs.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_report(all: &[JudgedRun], found: &Configurations, path: &Path) -> Result<()> {
-    let text = formats::render("html", &judged::input(all, found))?;
-    fs::write(path, text).with_context(|| format!("cannot write the report {}", path.display()))
+pub fn write_report(all: &[JudgedRun], found: &Configurations, format: &str, path: &Path) -> Result<()> {
+    fs::write(path, report(all, found, format)?).with_context(|| format!("cannot write the report {}", path.display()))
 }
 
 /// Writes each figure of a report as a file of its own; returns the paths.
