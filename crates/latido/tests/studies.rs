@@ -84,7 +84,10 @@ fn skipped_cells_are_no_failure_and_no_pass() {
 
     // Each reason once, with the number of its cells, and the conclusions in the study's words.
     let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
-    assert!(shown.contains("skipped: 4 cells: kernel `rt`: the target `local` has the running kernel alone"), "{shown}");
+    assert!(
+        shown.contains("skipped: 4 cells: kernel `rt`: the target `local` has the running kernel alone"),
+        "{shown}"
+    );
     assert!(shown.contains("skipped: 4 cells: kernel `rt+rcu`: the target `local`"), "{shown}");
     assert!(shown.contains("conclusions of the study"), "{shown}");
     assert!(shown.contains("reproduced  Some samples are made up"), "{shown}");
