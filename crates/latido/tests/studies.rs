@@ -84,8 +84,11 @@ fn skipped_cells_are_no_failure_and_no_pass() {
 
     // Each reason once, with the number of its cells, and the conclusions in the study's words.
     let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
-    assert!(shown.contains("skipped: 4 cells: kernel `rt`: this version measures the running kernel alone"), "{shown}");
-    assert!(shown.contains("skipped: 4 cells: kernel `rt+rcu`: this version"), "{shown}");
+    assert!(
+        shown.contains("skipped: 4 cells: kernel `rt`: the target `local` has the running kernel alone"),
+        "{shown}"
+    );
+    assert!(shown.contains("skipped: 4 cells: kernel `rt+rcu`: the target `local`"), "{shown}");
     assert!(shown.contains("conclusions of the study"), "{shown}");
     assert!(shown.contains("reproduced  Some samples are made up"), "{shown}");
     assert!(shown.contains("of 1 conclusions 1 reproduced"), "{shown}");
@@ -101,7 +104,7 @@ fn a_conclusion_that_needs_a_skipped_cell_is_not_measured() {
     let words = words(&json(&output, 3));
     assert_eq!((words[0].0.as_str(), words[1].0.as_str()), ("pass", "inconclusive"));
     assert!(
-        words[1].1.contains("not measured: kernel `rt`: this version measures the running kernel alone"),
+        words[1].1.contains("not measured: kernel `rt`: the target `local` has the running kernel alone"),
         "{}",
         words[1].1
     );
@@ -206,7 +209,7 @@ fn printed_numbers_are_set_beside_when_asked_for() {
     let plain = page(&["report", "last"]);
     assert!(!plain.contains("published 2019"), "nobody asked for it");
     assert!(plain.contains("A. Author: Of latencies. 2019"), "the source is cited");
-    assert!(plain.contains("this version measures the running kernel alone"), "what was skipped is told");
+    assert!(plain.contains("the target `local` has the running kernel alone"), "what was skipped is told");
     let beside = page(&["report", "last", "--published"]);
     assert!(beside.contains("rt+isolated, published 2019") && beside.contains("android, published 2019"));
     assert!(beside.contains("mean exceeds max"), "the impossible row is marked");
