@@ -32,6 +32,20 @@ pub fn thermal_root() -> Root {
     Root::default()
 }
 
+/// A crash point is for the first agent that a process starts: the one that comes after it puts things right.
+#[cfg(debug_assertions)]
+pub fn only_once(agent: &mut std::process::Command) {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    static STARTED: AtomicBool = AtomicBool::new(false);
+    if STARTED.swap(true, Ordering::Relaxed) {
+        agent.env_remove("LATIDO_FAULT");
+    }
+}
+
+/// A crash point is for the first agent that a process starts: there are none in a release build.
+#[cfg(not(debug_assertions))]
+pub fn only_once(_agent: &mut std::process::Command) {}
+
 /// Marks a step after which a crash must leave nothing behind. `role` is `host`, `agent` or `measure`.
 #[cfg(debug_assertions)]
 pub fn point(role: &str) {

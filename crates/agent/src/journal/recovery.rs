@@ -64,6 +64,7 @@ pub fn undo_manual(wanted: &dyn Fn(&Borrowed) -> bool, place: Option<&PathBuf>) 
 /// The lock is held, or the journal cannot be read.
 pub fn recover_now() -> Result<Vec<String>> {
     let _lock = lock::take("lock", "recovery")?;
+    crate::scratch::sweep();
     recover(&path(), &boot_id(), &|_, entry| left_behind(entry, None), &mut Pulse::none())?.settled()
 }
 

@@ -59,12 +59,21 @@ impl Ask<'_> {
 }
 
 fn answered(target: &str, request: &Request, stopped: &dyn Fn() -> bool, hear: &mut dyn FnMut(Reply)) -> Result<()> {
-    let mut session: Session = match target::named(target)?.open(RUNNING, 1) {
+    let target = target::named(target)?;
+    let mut session: Session = match target.open(RUNNING, 1) {
         Ok(session) => session,
         Err(Unavailable::NotHad(reason)) => anyhow::bail!(reason),
         Err(Unavailable::Failed(error)) => return Err(error),
     };
     let answered = session.answer(request, stopped, hear);
-    session.close();
-    answered
+    if session.is_whole() {
+        session.close();
+        return answered;
+    }
+    let said = session.abandon();
+    // It died or was lost: what it may have left goes back at once.
+    for told in target::recovered(target.as_ref(), RUNNING, 1) {
+        let _ = writeln!(stderr(), "warning: {told}");
+    }
+    answered.map_err(|error| if said.is_empty() { error } else { error.context(said) })
 }

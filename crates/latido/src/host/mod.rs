@@ -219,7 +219,9 @@ fn one(
     if target::is_local(&cell.target) {
         stay_on(housekeeping);
     }
-    conduct::cell(draft, cell, place, session, stops, screen)
+    let ended = conduct::cell(draft, cell, place, session, stops, screen);
+    sessions.mend(&block, screen);
+    ended
 }
 
 /// Tells what is going to be measured: `left` of `all` cells, of `before` that are not done yet.

@@ -2,7 +2,7 @@
 
 use super::screen::Screen;
 use crate::stop::StopRequests;
-use crate::target::{self, Target, Unavailable, session::Session};
+use crate::target::{self, Target, Unavailable, recovered, session::Session};
 use anyhow::{Context, Result};
 use latido_model::{
     cell::Cell,
@@ -112,6 +112,19 @@ impl Sessions {
             }
         }
         self.open.get_mut(block).context("the session is not open")
+    }
+
+    /// After a session that broke: a new agent puts back what the old one may have left, at once and not when the next
+    /// run comes by.
+    pub fn mend(&mut self, block: &Block, screen: &mut Screen) {
+        if self.open.get(block).is_none_or(Session::is_whole) {
+            return;
+        }
+        self.open.remove(block);
+        let Some(target) = self.targets.get(&block.target) else { return };
+        for told in recovered(target.as_ref(), &block.kernel, block.boot) {
+            screen.warn(&told);
+        }
     }
 
     /// Ends the sessions of all other blocks: their turn is over.

@@ -23,6 +23,7 @@ impl Target for Local {
         let own = std::env::current_exe().context("cannot find latido's own file to start the agent")?;
         let mut agent = Command::new(own);
         agent.arg("agent");
+        latido_agent::fault::only_once(&mut agent);
         Ok(Session::over(agent, "the agent").context("cannot start the agent")?)
     }
 }

@@ -8,9 +8,14 @@ mod ssh;
 use anyhow::{Result, bail};
 use latido_model::{
     cell::{LOCAL, RUNNING},
+    protocol::{Reply, Request},
     suggest::nearest,
 };
 use session::Session;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 /// A machine, reached in some way. Opening it gives a session with the agent on it.
 pub trait Target {
@@ -84,6 +89,37 @@ fn only_running(target: &str, kernel: &str, boot: u32) -> Result<(), Unavailable
         )));
     }
     Ok(())
+}
+
+/// How long an agent whose host is gone may take to put everything back by itself.
+const MENDING: Duration = Duration::from_secs(30);
+
+/// Has a new agent put back what one that died or was lost may have left; what was done, for people. An old one that is
+/// still at it is waited for.
+pub fn recovered(target: &dyn Target, kernel: &str, boot: u32) -> Vec<String> {
+    let until = Instant::now() + MENDING;
+    loop {
+        let mut told = Vec::new();
+        let asked = target.open(kernel, boot).and_then(|mut session| {
+            let answered = session.answer(&Request::Recover, &|| false, |reply| {
+                if let Reply::Note { message } = reply {
+                    told.push(message);
+                }
+            });
+            session.close();
+            Ok(answered?)
+        });
+        let why = match asked {
+            Ok(()) => return told,
+            Err(Unavailable::NotHad(why)) => why,
+            Err(Unavailable::Failed(error)) => format!("{error:#}"),
+        };
+        if Instant::now() >= until {
+            told.push(format!("could not look for what was left: {why}"));
+            return told;
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
 }
 
 /// Whether a target is the machine that this process runs on.
