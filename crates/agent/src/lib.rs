@@ -15,6 +15,7 @@ pub mod measure;
 pub mod measuring;
 pub mod probe;
 pub mod role;
+pub mod scratch;
 pub mod setting;
 pub mod step;
 pub mod supervise;

@@ -17,7 +17,7 @@ use std::{
 
 /// What a run keeps of its plan, for the converter.
 fn manifest(path: &Path) -> serde_json::Value {
-    let plan = plan::parse("plan.toml", &plan::load(path).unwrap(), CATALOGUE).unwrap();
+    let plan = plan::parse::parse("plan.toml", &plan::parse::load(path).unwrap(), CATALOGUE).unwrap();
     let written = plan::expand(&Plan { order: Order::AsWritten, ..plan.clone() });
     let (mut measurands, mut items, mut cells) = (Vec::new(), Vec::new(), Vec::new());
     for cell in plan::expand(&plan) {

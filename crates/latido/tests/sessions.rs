@@ -22,7 +22,7 @@ const PLAN: &str = "schema = 1\nname = \"scripted\"\nseed = 7\norder = \"as-writ
 /// The cells of the plan on a target, as the host will ask for them.
 fn cells(target: &str) -> Vec<Cell> {
     let text = PLAN.replace("[[group]]", &format!("[[group]]\ntarget = [\"{target}\"]"));
-    let plan = plan::parse("scripted.toml", &text, &latido_agent::catalogue::Installed).unwrap();
+    let plan = plan::parse::parse("scripted.toml", &text, &latido_agent::catalogue::Installed).unwrap();
     plan::expand(&plan)
 }
 

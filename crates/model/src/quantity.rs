@@ -130,6 +130,11 @@ impl Measurand {
         self.quantities.iter().find(|quantity| quantity.name == name)
     }
 
+    /// Whether limits look at a quantity; they do at one that nobody declared.
+    pub fn judges(&self, name: &str) -> bool {
+        self.quantity(name).is_none_or(|quantity| quantity.judged)
+    }
+
     /// Whether it has a quantity of this name.
     pub fn yields(&self, name: &str) -> bool {
         self.quantity(name).is_some()

@@ -55,6 +55,9 @@ pub struct Record {
     pub series: Vec<Series>,
     /// What could not be had here, with the reason.
     pub skipped: Vec<Skip>,
+    /// Names of further files in the cell's directory, such as a trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<String>,
 }
 
 impl Record {

@@ -89,7 +89,7 @@ fn objection(table: &toml::Table, error: &toml::de::Error) -> Objection {
         return unknown_word(key, word, &names(expected));
     }
     let value = key.split('.').next().and_then(|key| table.get(key));
-    let given = value.map(crate::plan::print::value).unwrap_or_default();
+    let given = value.map(crate::written::value).unwrap_or_default();
     let too_large = value.and_then(toml::Value::as_integer).is_some_and(|number| number > 0);
     let mistyped = message.starts_with("invalid type: ") || message.starts_with("invalid value: ");
     match message.rsplit_once(", expected ").filter(|_| mistyped).and_then(|(_, expected)| wanted(expected, too_large))
@@ -105,7 +105,7 @@ fn objection(table: &toml::Table, error: &toml::de::Error) -> Objection {
 /// An [`Objection`], as [`options`] has it for the names of an enum.
 pub fn word<'a>(key: &str, given: &'a toml::Value, known: impl IntoIterator<Item = &'a str>) -> Result<&'a str> {
     let Some(word) = given.as_str() else {
-        let given = crate::plan::print::value(given);
+        let given = crate::written::value(given);
         return Err(Objection::Value(format!("`{key}` must be one of its names, not {given}")).into());
     };
     let known: Vec<String> = known.into_iter().map(String::from).collect();
@@ -194,20 +194,20 @@ mod tests {
     #[derive(Debug, Default, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     #[allow(dead_code, reason = "only ever read from TOML")]
-    struct Trial {
+    struct Everything {
         cpu: Option<u32>,
         samples: u64,
         share: f64,
         fork: bool,
         text: String,
         argv: Vec<String>,
-        mode: Mode,
+        mode: HoldOrAsIs,
         period: crate::units::Ns,
     }
 
     #[derive(Debug, Default, Deserialize)]
     #[serde(rename_all = "kebab-case")]
-    enum Mode {
+    enum HoldOrAsIs {
         #[default]
         Hold,
         AsIs,
@@ -240,7 +240,7 @@ mod tests {
                 "has no option `cpus` (did you mean `cpu`?); it has cpu, samples, share, fork, text, argv, mode, period",
             ),
         ] {
-            let error = options::<Trial>(text.parse().unwrap()).unwrap_err();
+            let error = options::<Everything>(text.parse().unwrap()).unwrap_err();
             assert_eq!(error.to_string(), sentence, "{text}");
             assert!(error.is::<Objection>());
         }

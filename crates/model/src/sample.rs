@@ -128,6 +128,7 @@ pub fn measured(cell: Cell, threads: &[Vec<i64>]) -> Record {
         tunings: Vec::new(),
         series,
         skipped: Vec::new(),
+        attachments: Vec::new(),
         cell,
     }
 }

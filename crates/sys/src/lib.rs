@@ -9,6 +9,7 @@
 //! their signals, files and their locks, limits, rights, terminals, timer descriptors. No facility has two doors.
 
 pub mod clock;
+mod descriptor;
 mod errno;
 pub mod handoff;
 pub mod memory;

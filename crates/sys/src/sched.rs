@@ -69,7 +69,7 @@ impl fmt::Display for Policy {
 /// struct sched_attr of sched_setattr(2), first published version.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Attributes {
+struct SchedAttr {
     size: u32,
     policy: u32,
     flags: u64,
@@ -80,7 +80,7 @@ struct Attributes {
     period: u64,
 }
 
-const SIZE: u32 = size_of::<Attributes>() as u32;
+const SIZE: u32 = size_of::<SchedAttr>() as u32;
 const OTHER: u32 = libc::SCHED_OTHER as u32;
 const FIFO: u32 = libc::SCHED_FIFO as u32;
 const RR: u32 = libc::SCHED_RR as u32;
@@ -99,14 +99,14 @@ const FLAG_DL_OVERRUN: u64 = 0x04;
 /// deadline thread whose affinity is less than its root domain.
 pub fn set_policy(tid: i32, policy: Policy, reset_on_fork: bool) -> Result<(), Errno> {
     let flags = if reset_on_fork { FLAG_RESET_ON_FORK } else { 0 };
-    let base = Attributes { size: SIZE, flags, ..Attributes::default() };
+    let base = SchedAttr { size: SIZE, flags, ..SchedAttr::default() };
     let attributes = match policy {
-        Policy::Other { nice } => Attributes { policy: OTHER, nice: i32::from(nice), ..base },
-        Policy::Batch { nice } => Attributes { policy: BATCH, nice: i32::from(nice), ..base },
-        Policy::Idle => Attributes { policy: IDLE, ..base },
-        Policy::Fifo { prio } => Attributes { policy: FIFO, priority: u32::from(prio), ..base },
-        Policy::Rr { prio } => Attributes { policy: RR, priority: u32::from(prio), ..base },
-        Policy::Deadline { runtime_ns, deadline_ns, period_ns } => Attributes {
+        Policy::Other { nice } => SchedAttr { policy: OTHER, nice: i32::from(nice), ..base },
+        Policy::Batch { nice } => SchedAttr { policy: BATCH, nice: i32::from(nice), ..base },
+        Policy::Idle => SchedAttr { policy: IDLE, ..base },
+        Policy::Fifo { prio } => SchedAttr { policy: FIFO, priority: u32::from(prio), ..base },
+        Policy::Rr { prio } => SchedAttr { policy: RR, priority: u32::from(prio), ..base },
+        Policy::Deadline { runtime_ns, deadline_ns, period_ns } => SchedAttr {
             policy: DEADLINE,
             flags: flags | FLAG_DL_OVERRUN,
             runtime: runtime_ns,
@@ -126,7 +126,7 @@ pub fn set_policy(tid: i32, policy: Policy, reset_on_fork: bool) -> Result<(), E
 /// # Errors
 /// `ESRCH` when there is no such thread.
 pub fn policy(tid: i32) -> Result<Policy, Errno> {
-    let mut attributes = Attributes::default();
+    let mut attributes = SchedAttr::default();
     // SAFETY: the structure is writable for the size given.
     Errno::check_long(unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &mut attributes, SIZE, 0u32) })?;
     let prio = u8::try_from(attributes.priority).unwrap_or(u8::MAX);

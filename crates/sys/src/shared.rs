@@ -1,6 +1,6 @@
 //! Memory that two processes see: an anonymous file (memfd_create), mapped by each.
 
-use crate::{Errno, handoff::fd};
+use crate::{Errno, descriptor};
 use std::{
     fmt,
     ops::Deref,
@@ -58,7 +58,7 @@ impl<T: Shareable> Shared<T> {
     /// # Errors
     /// `EBADF` for a number that is no open file, `EINVAL` for a file that is not sealed or not of this size.
     pub fn adopt(number: i32) -> Result<Self, Errno> {
-        let file = fd::take_over(number)?;
+        let file = descriptor::take_over(number)?;
         // SAFETY: takes numbers only.
         let seals = Errno::check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) })?;
         // SAFETY: all-zero is a valid stat.
@@ -83,7 +83,7 @@ impl<T: Shareable> Shared<T> {
         Ok(Self { file, at })
     }
 
-    /// The number under which a child inherits the file; see [`fd::inherit`].
+    /// The number under which a child inherits the file; see [`descriptor::inherit`].
     pub fn file(&self) -> &OwnedFd {
         &self.file
     }
@@ -111,13 +111,13 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-    struct Words<const N: usize>([AtomicU64; N]);
+    struct Atomics<const N: usize>([AtomicU64; N]);
 
-    type Two = Words<2>;
-    type Three = Words<3>;
+    type Two = Atomics<2>;
+    type Three = Atomics<3>;
 
     // SAFETY: atomics, for which all bytes are valid.
-    unsafe impl<const N: usize> Shareable for Words<N> {}
+    unsafe impl<const N: usize> Shareable for Atomics<N> {}
 
     #[test]
     fn both_mappings_are_the_same_memory() {

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::{fixture::machine as fixture, machine};
 
-    fn ask(tree: &fixture::Tree, look: fn(&MachineView) -> Answer) -> Answer {
+    fn ask(tree: &fixture::FakeMachine, look: fn(&MachineView) -> Answer) -> Answer {
         let machine = machine::read(&tree.root);
         look(&MachineView { root: &tree.root, machine: &machine, cpus: None })
     }

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::{fixture::machine as fixture, machine};
 
-    fn placed(tree: &fixture::Tree, cpus: Option<&str>) -> Answer {
+    fn placed(tree: &fixture::FakeMachine, cpus: Option<&str>) -> Answer {
         let machine = machine::read(&tree.root);
         placement(&MachineView { root: &tree.root, machine: &machine, cpus: cpus.map(|cpus| cpus.parse().unwrap()) })
     }

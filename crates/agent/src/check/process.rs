@@ -140,10 +140,10 @@ fn policy(number: Option<i64>, priority: Option<i64>, nice: Option<i64>) -> Opti
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::fixture::machine::{self as fixture, Tree};
+    use crate::fixture::machine::{self as fixture, FakeMachine};
 
     /// One thread of process 77.
-    pub fn write(tree: &Tree, tid: u32, name: &str, policy: u8, prio: u8, cpus: &str) {
+    pub fn write(tree: &FakeMachine, tid: u32, name: &str, policy: u8, prio: u8, cpus: &str) {
         // Fields 3 to 41, of which 10, 12, 19 and 39 to 41 are read.
         let mut fields = vec!["0".to_string(); 39];
         for (number, value) in [(10, 120), (12, 2), (19, 0), (39, 1), (40, prio), (41, policy)] {

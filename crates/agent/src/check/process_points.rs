@@ -13,16 +13,16 @@ struct ProgramQuestion {
     name: &'static str,
     why: &'static str,
     decides: bool,
-    look: fn(&Program) -> Answer,
+    look: fn(&ProgramView) -> Answer,
 }
 
-struct Program<'a> {
+struct ProgramView<'a> {
     root: &'a Root,
     machine: &'a Machine,
     process: &'a Process,
 }
 
-impl Program<'_> {
+impl ProgramView<'_> {
     fn realtime(&self) -> impl Iterator<Item = &Thread> {
         self.process.threads.iter().filter(|thread| thread.realtime == Some(true))
     }
@@ -87,7 +87,7 @@ const QUESTIONS: &[ProgramQuestion] = &[
 
 /// Asks everything.
 pub fn points(root: &Root, machine: &Machine, process: &Process) -> Vec<Point> {
-    let asked = Program { root, machine, process };
+    let asked = ProgramView { root, machine, process };
     let ask = |question: &ProgramQuestion| {
         let Answer { severity, state, remedies } = (question.look)(&asked);
         Point {
@@ -112,7 +112,7 @@ fn named<'a>(threads: impl IntoIterator<Item = &'a Thread>) -> String {
     }
 }
 
-fn policy(asked: &Program) -> Answer {
+fn policy(asked: &ProgramView) -> Answer {
     let (count, all) = (asked.realtime().count(), asked.process.threads.len());
     if count > 0 {
         return Answer::ok(format!("real-time in {count} of {all}: {}", named(asked.realtime())));
@@ -125,7 +125,7 @@ fn policy(asked: &Program) -> Answer {
         .advise("the command takes the number of a thread: name those that have deadlines, not all")
 }
 
-fn priority(asked: &Program) -> Answer {
+fn priority(asked: &ProgramView) -> Answer {
     let top: Vec<&Thread> = asked.realtime().filter(|thread| thread.priority == Some(99)).collect();
     match (top.first(), asked.realtime().filter_map(|thread| thread.priority).max()) {
         (Some(first), _) => Answer::new(Severity::Warning, format!("99 in {}", named(top.iter().copied())))
@@ -135,7 +135,7 @@ fn priority(asked: &Program) -> Answer {
     }
 }
 
-fn memory(asked: &Program) -> Answer {
+fn memory(asked: &ProgramView) -> Answer {
     let remedy = "call mlockall(MCL_CURRENT | MCL_FUTURE) at the start of the program; nobody else can do it";
     match (asked.process.locked_kib, asked.process.resident_kib) {
         (None, _) if asked.process.kernel => Answer::ok("the kernel's memory never goes away"),
@@ -149,7 +149,7 @@ fn memory(asked: &Program) -> Answer {
     }
 }
 
-fn faults(asked: &Program) -> Answer {
+fn faults(asked: &ProgramView) -> Answer {
     let sum = |count: fn(&Thread) -> Option<u64>| asked.realtime().filter_map(count).fold(0, u64::saturating_add);
     let (minor, major) = (sum(|thread| thread.minor_faults), sum(|thread| thread.major_faults));
     if asked.realtime().next().is_none() {
@@ -163,7 +163,7 @@ fn faults(asked: &Program) -> Answer {
     }
 }
 
-fn swap(asked: &Program) -> Answer {
+fn swap(asked: &ProgramView) -> Answer {
     match asked.process.swapped_kib {
         None if asked.process.kernel => Answer::ok("the kernel's memory never goes away"),
         None => Answer::unknown("it has no memory of its own, or that is not readable"),
@@ -172,7 +172,7 @@ fn swap(asked: &Program) -> Answer {
     }
 }
 
-fn affinity(asked: &Program) -> Answer {
+fn affinity(asked: &ProgramView) -> Answer {
     let isolated = asked.machine.isolation.cpus();
     let online = asked.machine.cpu.online.as_ref().map_or(0, |cpus| cpus.len());
     let loose: Vec<&Thread> = asked
@@ -212,7 +212,7 @@ fn affinity(asked: &Program) -> Answer {
 }
 
 /// The CPU to which most real-time threads are bound, where they are several.
-fn crowd<'a>(asked: &'a Program) -> Option<(u32, Vec<&'a Thread>)> {
+fn crowd<'a>(asked: &'a ProgramView) -> Option<(u32, Vec<&'a Thread>)> {
     let mut of_cpu: BTreeMap<u32, Vec<&Thread>> = BTreeMap::new();
     for thread in asked.realtime() {
         let cpus = thread.cpus.iter().filter(|cpus| cpus.len() == 1).flat_map(|cpus| cpus.iter());
@@ -221,7 +221,7 @@ fn crowd<'a>(asked: &'a Program) -> Option<(u32, Vec<&'a Thread>)> {
     of_cpu.into_iter().filter(|(_, threads)| threads.len() > 1).max_by_key(|(_, threads)| threads.len())
 }
 
-fn preemptions(asked: &Program) -> Answer {
+fn preemptions(asked: &ProgramView) -> Answer {
     let preempted: Vec<&Thread> =
         asked.realtime().filter(|thread| thread.involuntary_switches.is_some_and(|count| count > 0)).collect();
     let most = preempted.iter().filter_map(|thread| thread.involuntary_switches).max();
@@ -233,7 +233,7 @@ fn preemptions(asked: &Program) -> Answer {
     }
 }
 
-fn slack(asked: &Program) -> Answer {
+fn slack(asked: &ProgramView) -> Answer {
     if asked.realtime().count() == asked.process.threads.len() {
         return Answer::ok("real-time threads have none");
     }
@@ -250,7 +250,7 @@ fn slack(asked: &Program) -> Answer {
     }
 }
 
-fn limits(asked: &Program) -> Answer {
+fn limits(asked: &ProgramView) -> Answer {
     let Some(groups) = asked.process.threads.first().and_then(|thread| thread.cgroup.as_deref()) else {
         return Answer::unknown("its control groups are not readable");
     };
@@ -270,12 +270,12 @@ mod tests {
     use crate::{
         check::process,
         check::process::tests::write,
-        fixture::machine::{self as fixture, Tree},
+        fixture::machine::{self as fixture, FakeMachine},
         machine,
     };
     use latido_model::check::Fitness;
 
-    fn ask(tree: &Tree) -> Vec<Point> {
+    fn ask(tree: &FakeMachine) -> Vec<Point> {
         points(&tree.root, &machine::read(&tree.root), &process::read(&tree.root, 77).unwrap())
     }
 

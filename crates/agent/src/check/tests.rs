@@ -1,16 +1,16 @@
 use super::*;
-use crate::fixture::machine::{self as fixture, Tree};
+use crate::fixture::machine::{self as fixture, FakeMachine};
 use latido_model::check::Fitness;
 
-fn points_of(tree: &Tree) -> Vec<Point> {
+fn points_of(tree: &FakeMachine) -> Vec<Point> {
     points(&tree.root, &machine::read(&tree.root), None)
 }
 
-fn point(tree: &Tree, name: &str) -> Point {
+fn point(tree: &FakeMachine, name: &str) -> Point {
     points_of(tree).into_iter().find(|point| point.check == name).unwrap()
 }
 
-fn severities(tree: &Tree, wanted: Severity) -> Vec<String> {
+fn severities(tree: &FakeMachine, wanted: Severity) -> Vec<String> {
     points_of(tree).into_iter().filter(|point| point.severity == wanted).map(|point| point.check).collect()
 }
 
@@ -50,7 +50,7 @@ fn a_container_without_budget_names_the_control_group_although_root_has_the_capa
 #[test]
 fn each_limit_that_blocks_real_time_is_named() {
     let tree = fixture::desktop();
-    let state = |tree: &Tree| point(tree, "real-time permission").state;
+    let state = |tree: &FakeMachine| point(tree, "real-time permission").state;
     let limits = |soft: &str| tree.write("proc/self/limits", &format!("Max realtime priority     {soft}   99\n"));
     assert!(state(&tree).contains("CAP_SYS_NICE is missing and ulimit -r is 0"), "{}", state(&tree));
     limits("50");
@@ -72,7 +72,7 @@ fn in_a_container_root_is_the_remedy_only_where_it_would_help() {
     let tree = fixture::container();
     std::fs::remove_dir_all(tree.root.path("sys/fs/cgroup")).unwrap();
     tree.write("proc/self/limits", "Max realtime priority     0    0\n");
-    let first = |tree: &Tree| point(tree, "real-time permission").remedies.remove(0);
+    let first = |tree: &FakeMachine| point(tree, "real-time permission").remedies.remove(0);
     let as_root = Remedy::Do("run latido as root: this container allows it".into());
     tree.write("proc/self/status", "CapEff:\t0000000000000000\nCapBnd:\t000001ffffffffff\n");
     assert_eq!(first(&tree), as_root);

@@ -177,7 +177,7 @@ impl Borrowed {
             Self::Load { mark, .. } => {
                 let ended = end_marked(mark)?;
                 // Its directory is nobody's now.
-                crate::loading::scratch::sweep();
+                crate::scratch::sweep();
                 Ok(if ended == 0 { Past::Back } else { Past::Ended(ended) })
             }
             Self::Setting { tuning, root, change } => {

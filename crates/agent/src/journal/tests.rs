@@ -138,7 +138,7 @@ fn every_undoing_is_a_sign_of_life_and_is_never_stopped() {
     let (mut journal, _) = scene.open(None).unwrap();
     let heard = Rc::new(Cell::new(0));
     let hears = Rc::clone(&heard);
-    let tell = move |phase| hears.set(hears.get() + u32::from(phase == Phase::Undoing));
+    let tell = move |phase: Phase| hears.set(hears.get() + u32::from(phase == Phase::Undoing));
     journal.pulse = Pulse::new(|| true, tell).always();
     for machine in ["a", "b"] {
         journal.write(scene.setting(machine)).unwrap();

@@ -1,11 +1,12 @@
 //! `archive`: tar and compression of a source tree, again and again.
 
 use super::tree::memory_note;
-use crate::loading::{
-    Launch, Load, Surroundings,
+use crate::{
+    loading::{
+        Launch, Load, Surroundings, source,
+        work::{self, Work, program},
+    },
     scratch::Scratch,
-    source,
-    work::{self, Work, program},
 };
 use anyhow::{Context, Result, ensure};
 use latido_model::registry::{self, Def};

@@ -1,11 +1,12 @@
 //! `compile`: a real compiler at work on a made source tree: clean, build, again and again.
 
 use super::tree::memory_note;
-use crate::loading::{
-    Launch, Load, Surroundings,
+use crate::{
+    loading::{
+        Launch, Load, Surroundings, source,
+        work::{self, Work, program},
+    },
     scratch::Scratch,
-    source,
-    work::{self, Work, program},
 };
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::registry::{self, Def};

@@ -1,9 +1,11 @@
 //! `disk`: a file that has no name is written, synced and read again and again, or a device is read raw.
 
-use crate::loading::{
-    Launch, Load, Surroundings,
+use crate::{
+    loading::{
+        Launch, Load, Surroundings,
+        work::{self, Work},
+    },
     scratch::{filesystem, room},
-    work::{self, Work},
 };
 use anyhow::{Context, Result, ensure};
 use latido_model::{
@@ -54,8 +56,8 @@ loads of the interrupt-determinism study (2008): raw reads of 1000 blocks of 1 M
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Disk {
-    mode: Mode,
-    order: Order,
+    mode: Access,
+    order: Walk,
     size: u32,
     block: u32,
     sync: u32,
@@ -70,7 +72,7 @@ struct Disk {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Mode {
+enum Access {
     Both,
     Read,
     Write,
@@ -78,14 +80,14 @@ enum Mode {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Order {
+enum Walk {
     Sequential,
     Random,
 }
 
 impl Default for Disk {
     fn default() -> Self {
-        let (mode, order) = (Mode::Both, Order::Sequential);
+        let (mode, order) = (Access::Both, Walk::Sequential);
         Self { mode, order, size: 64, block: 1024, sync: 16, direct: true, dir: None, device: None, seed: None }
     }
 }
@@ -97,8 +99,8 @@ fn checked(table: toml::Table) -> Result<Disk> {
     ensure!((4..=16_384).contains(&disk.block) && disk.block.is_multiple_of(4), "`block` is 4 to 16384 KiB, by fours");
     ensure!(disk.block <= disk.size << 10, "`block` is not larger than `size`");
     if disk.device.is_some() {
-        ensure!(disk.mode != Mode::Write && disk.dir.is_none(), "a `device` is only ever read, and has no `dir`");
-        disk.mode = Mode::Read;
+        ensure!(disk.mode != Access::Write && disk.dir.is_none(), "a `device` is only ever read, and has no `dir`");
+        disk.mode = Access::Read;
     }
     for path in disk.dir.iter().chain(&disk.device) {
         ensure!(path.is_absolute(), "`dir` and `device` are whole paths, from /");
@@ -136,7 +138,7 @@ impl Load for Disk {
 }
 
 /// What is read and written.
-struct Target {
+struct Aim {
     file: File,
     direct: bool,
 }
@@ -156,7 +158,7 @@ impl Disk {
         self.dir.clone().unwrap_or_else(usual)
     }
 
-    fn open(&self) -> Result<Target> {
+    fn open(&self) -> Result<Aim> {
         let open = |flags: OFlags| match &self.device {
             Some(device) => {
                 let flags = flags.bits().cast_signed();
@@ -170,8 +172,8 @@ impl Disk {
             room(&what, u64::from(self.size) << 20)?;
         }
         match open(OFlags::DIRECT) {
-            Ok(file) if self.direct => Ok(Target { file, direct: true }),
-            _ => Ok(Target { file: open(OFlags::empty()).with_context(context)?, direct: false }),
+            Ok(file) if self.direct => Ok(Aim { file, direct: true }),
+            _ => Ok(Aim { file: open(OFlags::empty()).with_context(context)?, direct: false }),
         }
     }
 
@@ -183,7 +185,7 @@ impl Disk {
         work.go_on(vec![thread])
     }
 
-    fn passes(&self, target: &Target, work: &Work) -> Result<()> {
+    fn passes(&self, target: &Aim, work: &Work) -> Result<()> {
         let block = self.block as usize * 1024;
         // The start of the buffer must lie on a page for direct transfers.
         let mut memory = vec![0u8; block + 4096];
@@ -194,17 +196,17 @@ impl Disk {
         random.fill_bytes(buffer);
         let blocks = (u64::from(self.size) << 20) / block as u64;
         // Where something is read before it is written there must be something. This is not yet the load asked for.
-        if self.device.is_none() && (self.mode == Mode::Read || self.order == Order::Random) {
-            let fill = Self { order: Order::Sequential, ..self.clone() };
+        if self.device.is_none() && (self.mode == Access::Read || self.order == Walk::Random) {
+            let fill = Self { order: Walk::Sequential, ..self.clone() };
             fill.write(target, buffer, blocks, &mut random, &mut 0, &Work::of(&[]))?;
         }
         // Counted across passes: a small file is synced as often as a large one.
         let mut written = 0;
         while !work.is_over() {
-            if self.mode != Mode::Read {
+            if self.mode != Access::Read {
                 self.write(target, buffer, blocks, &mut random, &mut written, work)?;
             }
-            if self.mode != Mode::Write {
+            if self.mode != Access::Write {
                 self.read(target, buffer, blocks, &mut random, work)?;
             }
         }
@@ -213,14 +215,14 @@ impl Disk {
 
     fn at(&self, number: u64, blocks: u64, random: &mut ChaCha8Rng) -> u64 {
         match self.order {
-            Order::Sequential => number,
-            Order::Random => random.random_range(0..blocks),
+            Walk::Sequential => number,
+            Walk::Random => random.random_range(0..blocks),
         }
     }
 
     fn write(
         &self,
-        to: &Target,
+        to: &Aim,
         buffer: &[u8],
         blocks: u64,
         random: &mut ChaCha8Rng,
@@ -245,7 +247,7 @@ impl Disk {
         Ok(())
     }
 
-    fn read(&self, from: &Target, buffer: &mut [u8], blocks: u64, random: &mut ChaCha8Rng, work: &Work) -> Result<()> {
+    fn read(&self, from: &Aim, buffer: &mut [u8], blocks: u64, random: &mut ChaCha8Rng, work: &Work) -> Result<()> {
         if !from.direct {
             // What is in the cache would be read without the disk; only clean pages are dropped (posix_fadvise(2)).
             if self.device.is_none() {
@@ -307,7 +309,7 @@ mod tests {
         ] {
             assert!(disk(bad).is_err(), "{bad}");
         }
-        assert_eq!(disk("device = \"/dev/sda\"").unwrap().mode, Mode::Read);
+        assert_eq!(disk("device = \"/dev/sda\"").unwrap().mode, Access::Read);
     }
 
     /// One pass writes and reads the whole file and no more, and the directory never shows it.

@@ -40,35 +40,35 @@ elapsed_ns.",
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Interrupts {
+struct InterruptLoad {
     rate: u32,
     timers: u32,
-    by: By,
+    by: TimerKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     cpus: Option<CpuSet>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum By {
+enum TimerKind {
     Timerfd,
     Nanosleep,
 }
 
-impl Default for Interrupts {
+impl Default for InterruptLoad {
     fn default() -> Self {
-        Self { rate: 2000, timers: 8, by: By::Timerfd, cpus: None }
+        Self { rate: 2000, timers: 8, by: TimerKind::Timerfd, cpus: None }
     }
 }
 
-fn checked(table: toml::Table) -> Result<Interrupts> {
-    let load: Interrupts = registry::options(table)?;
+fn checked(table: toml::Table) -> Result<InterruptLoad> {
+    let load: InterruptLoad = registry::options(table)?;
     ensure!((1..=100_000).contains(&load.rate), "`rate` is 1 to 100000 a second");
     ensure!((1..=256).contains(&load.timers), "`timers` is 1 to 256");
     Ok(load)
 }
 
-impl Load for Interrupts {
+impl Load for InterruptLoad {
     fn options(&self) -> toml::Table {
         registry::resolved(self)
     }
@@ -84,7 +84,7 @@ impl Load for Interrupts {
     }
 }
 
-impl Interrupts {
+impl InterruptLoad {
     /// Bears the load in this process until it is ended from outside.
     fn work(&self) -> Result<()> {
         let work = Work::of(&["expiries", "wakeups"]);
@@ -104,7 +104,7 @@ impl Interrupts {
 
     fn expire(&self, work: &Work) -> Result<()> {
         let period = Duration::from_nanos(1_000_000_000 / u64::from(self.rate));
-        if self.by == By::Nanosleep {
+        if self.by == TimerKind::Nanosleep {
             // Without it the kernel gathers sleeps that end within 50 us of each other.
             let _ = sched::set_timer_slack(1);
             while !work.is_over() {

@@ -31,7 +31,7 @@ The record's `achieved` holds copied_bytes, accesses and elapsed_ns.",
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Memory {
+struct MemoryLoad {
     pattern: Pattern,
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<u32>,
@@ -48,20 +48,20 @@ enum Pattern {
     Random,
 }
 
-impl Default for Memory {
+impl Default for MemoryLoad {
     fn default() -> Self {
         Self { pattern: Pattern::Both, threads: None, size: 64, seed: None }
     }
 }
 
-fn checked(table: toml::Table) -> Result<Memory> {
-    let load: Memory = registry::options(table)?;
+fn checked(table: toml::Table) -> Result<MemoryLoad> {
+    let load: MemoryLoad = registry::options(table)?;
     ensure!((1..=65_536).contains(&load.size), "`size` is 1 to 65536 MiB");
     ensure!((1..=4096).contains(&load.threads.unwrap_or(1)), "`threads` is 1 to 4096");
     Ok(load)
 }
 
-impl Load for Memory {
+impl Load for MemoryLoad {
     fn options(&self) -> toml::Table {
         registry::resolved(self)
     }
@@ -97,7 +97,7 @@ fn available_mib() -> Option<u64> {
 const CHUNK: usize = 1 << 20;
 const STEPS: u64 = 100_000;
 
-impl Memory {
+impl MemoryLoad {
     /// Bears the load in this process until it is ended from outside.
     fn work(&self) -> Result<()> {
         let work = Work::of(match self.pattern {

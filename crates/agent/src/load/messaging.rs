@@ -40,13 +40,13 @@ struct Messaging {
     groups: u32,
     pairs: u32,
     size: usize,
-    by: By,
+    by: Through,
     with: With,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum By {
+enum Through {
     Sockets,
     Pipes,
 }
@@ -60,7 +60,7 @@ enum With {
 
 impl Default for Messaging {
     fn default() -> Self {
-        Self { groups: 2, pairs: 20, size: 100, by: By::Sockets, with: With::Latido }
+        Self { groups: 2, pairs: 20, size: 100, by: Through::Sockets, with: With::Latido }
     }
 }
 
@@ -130,7 +130,7 @@ impl Messaging {
         let (groups, pairs) = (self.groups.to_string(), self.pairs.to_string());
         let (rounds, size) = (ROUNDS.to_string(), self.size.to_string());
         let mut argv = vec!["hackbench", "-T", "-g", &groups, "-f", &pairs, "-l", &rounds, "-s", &size];
-        argv.extend((self.by == By::Pipes).then_some("-p"));
+        argv.extend((self.by == Through::Pipes).then_some("-p"));
         argv.into_iter().map(String::from).collect()
     }
 
@@ -162,11 +162,11 @@ impl Messaging {
     /// Where messages come out and go in.
     fn channel(&self) -> std::io::Result<(OwnedFd, std::fs::File)> {
         Ok(match self.by {
-            By::Sockets => {
+            Through::Sockets => {
                 let (from, to) = UnixStream::pair()?;
                 (from.into(), OwnedFd::from(to).into())
             }
-            By::Pipes => {
+            Through::Pipes => {
                 let (from, to) = std::io::pipe()?;
                 (from.into(), OwnedFd::from(to).into())
             }

@@ -14,14 +14,14 @@ pub const DEF: Def<dyn Load> = Def {
     about: "no load: the machine as it is",
     help: "Starts nothing. The level to compare with.\n\nOptions: none.",
     main_option: None,
-    new: |table| Ok(Box::new(registry::options::<Nothing>(table)?)),
+    new: |table| Ok(Box::new(registry::options::<NoLoad>(table)?)),
 };
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoLoad {}
 
-impl Load for Nothing {
+impl Load for NoLoad {
     fn options(&self) -> toml::Table {
         registry::resolved(self)
     }

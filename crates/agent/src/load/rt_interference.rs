@@ -151,7 +151,7 @@ fn throttle() -> String {
 
 /// What all threads did so far.
 #[derive(Default)]
-struct Done {
+struct Served {
     busy_ns: AtomicU64,
     bursts: AtomicU64,
     stalled_ns: AtomicU64,
@@ -160,7 +160,7 @@ struct Done {
 
 /// Bears the load in this process until it is ended from outside.
 fn bear(load: &Interference) -> Result<()> {
-    let done = Arc::new(Done::default());
+    let done = Arc::new(Served::default());
     let cpus = load.cpus.clone().unwrap_or_else(|| machine::allowed_cpus().without(&isolated()));
     let mut random = ChaCha8Rng::seed_from_u64(load.seed.unwrap_or(1));
     for cpu in cpus.iter() {
@@ -187,7 +187,7 @@ fn bear(load: &Interference) -> Result<()> {
 }
 
 /// One rival, for ever.
-fn rival(cpu: u32, prio: u8, begin: Duration, busy: u64, idle: Duration, top: bool, done: &Done) {
+fn rival(cpu: u32, prio: u8, begin: Duration, busy: u64, idle: Duration, top: bool, done: &Served) {
     let scheduling = latido_model::cell::Scheduling::Fifo { prio };
     let asked = sched::set_affinity(0, [cpu]).and_then(|()| sched::set_policy(0, Policy::Fifo { prio }, false));
     if let Err(error) = asked {

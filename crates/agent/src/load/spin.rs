@@ -33,7 +33,7 @@ The record's `achieved` holds computed (random numbers), touched (words of memor
 /// The options of the load, also those of the process that bears it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Spin {
+pub struct SpinLoad {
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,14 +46,14 @@ pub struct Spin {
     seed: Option<u64>,
 }
 
-fn checked(table: toml::Table) -> Result<Spin> {
-    let spin: Spin = registry::options(table)?;
+fn checked(table: toml::Table) -> Result<SpinLoad> {
+    let spin: SpinLoad = registry::options(table)?;
     ensure!(spin.cpu.unwrap_or(0) <= 4096 && spin.memory.unwrap_or(0) <= 4096, "more than 4096 threads are refused");
     ensure!((1..=65536).contains(&spin.size.unwrap_or(64)), "`size` is 1 to 65536 MiB");
     Ok(spin)
 }
 
-impl Load for Spin {
+impl Load for SpinLoad {
     fn options(&self) -> toml::Table {
         registry::resolved(self)
     }
@@ -79,7 +79,7 @@ impl Load for Spin {
 }
 
 /// Bears the load in this process until it is ended from outside.
-fn bear(spin: &Spin) -> Result<()> {
+fn bear(spin: &SpinLoad) -> Result<()> {
     let seed = spin.seed.unwrap_or(1);
     let size = spin.size.unwrap_or(64);
     let work = Work::of(&["computed", "touched", "forks"]);

@@ -1,6 +1,6 @@
 //! `stress-cpu`: processor, memory and process creation, by stress-ng where installed, else built in.
 
-use super::{spin::Spin, stress_ng};
+use super::{spin::SpinLoad, stress_ng};
 use crate::loading::{Launch, Load, Surroundings};
 use anyhow::Result;
 use latido_model::registry::{self, Def};
@@ -45,7 +45,7 @@ impl Load for StressCpu {
             let options = table(&[("cpu", count), ("vm", one.clone()), ("vm-bytes", bytes), ("fork", one)]);
             return Ok(Some(stress_ng::launch(&options, around.seed, version)));
         }
-        let spin: Spin = registry::options(table(&[("cpu", count)]))?;
+        let spin: SpinLoad = registry::options(table(&[("cpu", count)]))?;
         let launch = spin.launch(around)?;
         Ok(launch.map(|launch| Launch {
             note: Some("stress-ng is not installed: the built-in `spin` stands in (apt-get install stress-ng)".into()),

@@ -1,10 +1,11 @@
 //! `tree`: find and grep through a tree of C source, or through a directory that is there.
 
-use crate::loading::{
-    Launch, Load, Surroundings,
+use crate::{
+    loading::{
+        Launch, Load, Surroundings, source,
+        work::{self, Work, program},
+    },
     scratch::{Scratch, filesystem},
-    source,
-    work::{self, Work, program},
 };
 use anyhow::{Context, Result, ensure};
 use latido_model::registry::{self, Def};
@@ -39,7 +40,7 @@ loads of the interrupt-determinism study (2008).",
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Tree {
+struct TreeLoad {
     files: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<PathBuf>,
@@ -50,7 +51,7 @@ struct Tree {
     seed: Option<u64>,
 }
 
-impl Default for Tree {
+impl Default for TreeLoad {
     fn default() -> Self {
         Self { files: 1000, path: None, pattern: None, word: source::NEEDLE.into(), seed: None }
     }
@@ -59,15 +60,15 @@ impl Default for Tree {
 /// Functions of a file: about 4 KiB.
 const FUNCTIONS: u32 = 10;
 
-fn checked(table: toml::Table) -> Result<Tree> {
-    let tree: Tree = registry::options(table)?;
+fn checked(table: toml::Table) -> Result<TreeLoad> {
+    let tree: TreeLoad = registry::options(table)?;
     ensure!((1..=20_000).contains(&tree.files), "`files` is 1 to 20000");
     ensure!(!tree.word.is_empty() && !tree.word.contains('\n'), "`word` is something to look for, in one line");
     ensure!(tree.path.as_deref().is_none_or(Path::is_absolute), "`path` is a whole path, from /");
     Ok(tree)
 }
 
-impl Load for Tree {
+impl Load for TreeLoad {
     fn options(&self) -> toml::Table {
         registry::resolved(self)
     }
@@ -96,7 +97,7 @@ pub(super) fn memory_note(load: &str) -> Option<String> {
     Some(format!("{load}: {} is memory ({kind}): no disk is at work; TMPDIR names another", dir.display()))
 }
 
-impl Tree {
+impl TreeLoad {
     /// Bears the load in this process until it is ended from outside.
     fn work(&self) -> Result<()> {
         let mut scratch = None;

@@ -105,7 +105,7 @@ impl Load for UdpFlood {
 
 /// What was done so far.
 #[derive(Default)]
-struct Done {
+struct Delivered {
     packets: AtomicU64,
     received: AtomicU64,
     refused: AtomicU64,
@@ -114,7 +114,7 @@ struct Done {
 impl UdpFlood {
     /// Bears the load in this process until it is ended from outside.
     fn flood(&self) -> Result<()> {
-        let done = Arc::new(Done::default());
+        let done = Arc::new(Delivered::default());
         let target = match self.target()? {
             Some(target) => target,
             None => sink(&done)?,
@@ -147,7 +147,7 @@ impl UdpFlood {
 }
 
 /// A socket of this process on the loopback that counts what arrives.
-fn sink(done: &Arc<Done>) -> Result<SocketAddr> {
+fn sink(done: &Arc<Delivered>) -> Result<SocketAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("udp-flood: no socket on the loopback")?;
     let address = socket.local_addr()?;
     let done = Arc::clone(done);
@@ -163,7 +163,7 @@ fn sink(done: &Arc<Done>) -> Result<SocketAddr> {
 /// How often a limited sender looks how much it may send.
 const TICK: Duration = Duration::from_millis(1);
 
-fn send(socket: &UdpSocket, size: usize, rate: Option<u64>, done: &Done) {
+fn send(socket: &UdpSocket, size: usize, rate: Option<u64>, done: &Delivered) {
     let packet = vec![0x5a; size];
     let started = Monotonic.now();
     let mut tried = 0u64;

@@ -1,6 +1,9 @@
 //! What a load says it did: cumulative counts, printed now and then, of which the record keeps the measured part.
 
-use super::{metrics, rates::Seconds};
+use super::{
+    metrics,
+    rates::{Seconds, WorkCounts},
+};
 use latido_model::record::Rate;
 use latido_sys::clock::Clock::Monotonic;
 use std::{
@@ -9,9 +12,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
-
-/// Cumulative counts since the start of the load, by name. `elapsed_ns` is the load's own clock, for rates.
-pub type Counts = BTreeMap<String, i64>;
 
 /// How a line of counts begins; everything else that the program prints is its own business.
 const MARK: &str = "latido-load ";
@@ -41,7 +41,7 @@ pub struct Account {
 /// What was heard so far.
 #[derive(Debug, Default)]
 struct Told {
-    latest: Counts,
+    latest: WorkCounts,
     /// The seconds since the measurement began.
     seconds: Option<Seconds>,
     /// What the program told at its end.
@@ -79,8 +79,8 @@ impl Account {
     }
 
     /// The last counts in what a load printed.
-    pub fn read(output: impl Read) -> Counts {
-        let mut last = Counts::new();
+    pub fn read(output: impl Read) -> WorkCounts {
+        let mut last = WorkCounts::new();
         follow(output, |counts| last = counts);
         last
     }
@@ -89,7 +89,7 @@ impl Account {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hear(&self, counts: Counts) {
+    fn hear(&self, counts: WorkCounts) {
         let mut told = self.told();
         if let Some(seconds) = &mut told.seconds {
             seconds.tell(&counts, Monotonic.now());
@@ -98,7 +98,7 @@ impl Account {
     }
 
     /// The counts last told.
-    pub fn now(&self) -> Counts {
+    pub fn now(&self) -> WorkCounts {
         self.told().latest.clone()
     }
 
@@ -124,7 +124,7 @@ impl Account {
 }
 
 /// Calls for the counts of every line that has some, until the end.
-fn follow(output: impl Read, mut each: impl FnMut(Counts)) {
+fn follow(output: impl Read, mut each: impl FnMut(WorkCounts)) {
     let mut lines = BufReader::new(output);
     let mut line = Vec::new();
     // A program that never ends its line must not fill the memory.
@@ -135,13 +135,13 @@ fn follow(output: impl Read, mut each: impl FnMut(Counts)) {
 }
 
 /// What was counted between two moments; a count that was not told at the first began at 0.
-pub fn between(before: &Counts, after: &Counts) -> Counts {
+pub fn between(before: &WorkCounts, after: &WorkCounts) -> WorkCounts {
     let since =
         |(name, count): (&String, &i64)| (name.clone(), count.saturating_sub(before.get(name).copied().unwrap_or(0)));
     after.iter().map(since).collect()
 }
 
-fn parse(line: &str) -> Option<Counts> {
+fn parse(line: &str) -> Option<WorkCounts> {
     let pair = |word: &str| {
         let (name, count) = word.split_once('=')?;
         let plain = (1..=MOST).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
@@ -154,7 +154,7 @@ fn parse(line: &str) -> Option<Counts> {
 mod tests {
     use super::*;
 
-    fn counts(pairs: &[(&str, i64)]) -> Counts {
+    fn counts(pairs: &[(&str, i64)]) -> WorkCounts {
         pairs.iter().map(|(name, count)| ((*name).to_string(), *count)).collect()
     }
 
@@ -174,6 +174,6 @@ mod tests {
         for junk in ["latido-load busy", "latido-load busy=x", "latido-load a b=1", "latido-load ../x=1", "busy=1"] {
             assert_eq!(parse(junk), None, "{junk}");
         }
-        assert_eq!(parse("latido-load \n"), Some(Counts::new()));
+        assert_eq!(parse("latido-load \n"), Some(WorkCounts::new()));
     }
 }

@@ -5,7 +5,6 @@ pub mod metrics;
 pub mod orphans;
 pub mod rates;
 pub mod running;
-pub mod scratch;
 pub mod source;
 pub mod work;
 

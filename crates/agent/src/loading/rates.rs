@@ -1,8 +1,10 @@
 //! From what a load tells of itself to rates: their means, and the slowest and fastest of their seconds.
 
-use super::account::Counts;
 use latido_model::record::Rate;
 use std::collections::BTreeMap;
+
+/// Cumulative counts since the start of a load, by name. `elapsed_ns` is the load's own clock, for rates.
+pub type WorkCounts = BTreeMap<String, i64>;
 
 /// The count that is the load's own clock, in ns.
 pub const ELAPSED: &str = "elapsed_ns";
@@ -16,7 +18,7 @@ const SILENCE: u64 = SECOND;
 /// What was told, and when it arrived by our own clock, in ns.
 #[derive(Clone, Debug)]
 struct Moment {
-    counts: Counts,
+    counts: WorkCounts,
     at_ns: u64,
 }
 
@@ -32,7 +34,7 @@ pub struct Seconds {
 
 impl Seconds {
     /// A report arrived.
-    pub fn tell(&mut self, counts: &Counts, at_ns: u64) {
+    pub fn tell(&mut self, counts: &WorkCounts, at_ns: u64) {
         let now = Moment { counts: counts.clone(), at_ns };
         let first = &*self.first.get_or_insert_with(|| now.clone());
         let begin = self.second.as_ref().map_or(first, |(_, end)| end);
@@ -106,8 +108,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn counts(work: i64, elapsed_ms: Option<u64>) -> Counts {
-        let mut counts = Counts::from([("work".to_string(), work)]);
+    fn counts(work: i64, elapsed_ms: Option<u64>) -> WorkCounts {
+        let mut counts = WorkCounts::from([("work".to_string(), work)]);
         if let Some(ms) = elapsed_ms {
             counts.insert(ELAPSED.into(), (ms * MS).cast_signed());
         }

@@ -2,10 +2,14 @@
 
 use super::{
     Launch, Load, Surroundings,
-    account::{self, Account, Counts, Manner},
-    orphans, scratch,
+    account::{self, Account, Manner},
+    orphans,
+    rates::WorkCounts,
 };
-use crate::journal::{self, Borrowed, Journal, MARK};
+use crate::{
+    journal::{self, Borrowed, Journal, MARK},
+    scratch,
+};
 use anyhow::{Context, Result};
 use latido_model::{
     cell::Item,
@@ -37,22 +41,22 @@ const LONG_PATIENCE: Duration = Duration::from_secs(10);
 pub struct Running {
     item: Item,
     launch: Launch,
-    process: Option<Process>,
+    process: Option<Begun>,
     died: Option<String>,
-    at_start: Usage,
-    at_end: Usage,
+    at_start: Consumed,
+    at_end: Consumed,
     rates: BTreeMap<String, Rate>,
 }
 
 /// What the load had used and done at one moment.
 #[derive(Debug, Default)]
-struct Usage {
+struct Consumed {
     cpu_ns: Option<u64>,
-    counts: Counts,
+    counts: WorkCounts,
 }
 
 #[derive(Debug)]
-struct Process {
+struct Begun {
     child: Child,
     mark: String,
     tail: Arc<Mutex<Vec<u8>>>,
@@ -98,12 +102,12 @@ impl Running {
         }
         let account = child.stdout.take().map(|out| Account::of(out, launch.manner)).unwrap_or_default();
         crate::fault::point("agent");
-        let process = Some(Process { child, mark, tail, account });
+        let process = Some(Begun { child, mark, tail, account });
         Ok(Self::new(item, launch, process))
     }
 
-    fn new(item: Item, launch: Launch, process: Option<Process>) -> Self {
-        let (at_start, at_end) = (Usage::default(), Usage::default());
+    fn new(item: Item, launch: Launch, process: Option<Begun>) -> Self {
+        let (at_start, at_end) = (Consumed::default(), Consumed::default());
         Self { item, launch, process, died: None, at_start, at_end, rates: BTreeMap::new() }
     }
 
@@ -162,9 +166,9 @@ impl Running {
         }
     }
 
-    fn usage(&self) -> Usage {
+    fn usage(&self) -> Consumed {
         let counts = self.process.as_ref().map(|process| process.account.now()).unwrap_or_default();
-        Usage { cpu_ns: self.cpu_time(), counts }
+        Consumed { cpu_ns: self.cpu_time(), counts }
     }
 
     /// The command; empty for a load that is nothing.

@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 
 /// Where cpusets are made.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Hierarchy {
     /// A hierarchy of version 1.
     V1 {
         /// Where it is mounted.
@@ -22,7 +22,7 @@ pub enum Place {
 ///
 /// # Errors
 /// There is none, and what to do.
-pub fn find(root: &Root) -> Result<Place> {
+pub fn find(root: &Root) -> Result<Hierarchy> {
     let mounts = root.read("proc/mounts").unwrap_or_default();
     let mut unified = None;
     for line in mounts.lines() {
@@ -34,11 +34,11 @@ pub fn find(root: &Root) -> Result<Place> {
             if !root.exists(&format!("{dir}/cpuset.cpus")) {
                 bail!("{dir} is mounted with `noprefix`, whose file names latido does not know: mount it without");
             }
-            return Ok(Place::V1 { dir });
+            return Ok(Hierarchy::V1 { dir });
         }
         let controllers = root.read(&format!("{dir}/cgroup.controllers")).unwrap_or_default();
         if kind == "cgroup2" && controllers.split_whitespace().any(|name| name == "cpuset") {
-            unified.get_or_insert(Place::V2 { dir });
+            unified.get_or_insert(Hierarchy::V2 { dir });
         }
     }
     match unified {

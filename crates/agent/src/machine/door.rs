@@ -2,7 +2,7 @@
 
 use super::{
     Root,
-    cpusets::{self, Place},
+    cpusets::{self, Hierarchy},
 };
 use anyhow::{Context, Result};
 use latido_model::cpus::CpuSet;
@@ -28,8 +28,8 @@ pub struct Entry {
 pub fn entries(root: &Root) -> Vec<Entry> {
     let Ok(place) = cpusets::find(root) else { return Vec::new() };
     let (dir, tasks, process) = match &place {
-        Place::V1 { dir } => (dir, "tasks", None),
-        Place::V2 { dir } => (dir, "cgroup.threads", Some(format!("{dir}/cgroup.procs"))),
+        Hierarchy::V1 { dir } => (dir, "tasks", None),
+        Hierarchy::V2 { dir } => (dir, "cgroup.threads", Some(format!("{dir}/cgroup.procs"))),
     };
     let groups = root.list(dir).into_iter().filter(|name| name.starts_with(ISOLATED));
     let entry = |name: String| {

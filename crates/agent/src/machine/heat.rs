@@ -83,7 +83,7 @@ mod tests {
     use crate::fixture::machine as fixture;
     use latido_model::{cell::Item, sample};
 
-    fn tree(temperatures: &[&str]) -> fixture::Tree {
+    fn tree(temperatures: &[&str]) -> fixture::FakeMachine {
         let tree = fixture::empty();
         for (zone, temperature) in temperatures.iter().enumerate() {
             let zone = format!("{ZONES}/thermal_zone{zone}");

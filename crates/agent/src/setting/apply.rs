@@ -42,12 +42,12 @@ pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal
         note,
     };
     let crowd = pursuit.is_some();
-    let mut work = Work { root, owner, journal, record, done: Vec::new(), halfway: false, crowd };
+    let mut work = Application { root, owner, journal, record, done: Vec::new(), halfway: false, crowd };
     let made = steps.into_iter().try_for_each(|step| work.make(step)).and_then(|()| match pursuit {
         Some(pursuit) => work.pursue(pursuit),
         None => Ok(()),
     });
-    let Work { mut record, done, halfway, journal, .. } = work;
+    let Application { mut record, done, halfway, journal, .. } = work;
     match made.and_then(|()| in_force(tuning, root, &mut record, holds)) {
         Ok(guards) => Ok(Applied { record, guard: Box::new(guards) }),
         Err(error) => {
@@ -85,7 +85,7 @@ fn in_force(tuning: &dyn Tuning, root: &Root, record: &mut TuningRecord, holds: 
 }
 
 /// A tuning that is being applied.
-struct Work<'a> {
+struct Application<'a> {
     root: &'a Root,
     owner: Owner,
     journal: &'a mut Journal,
@@ -97,7 +97,7 @@ struct Work<'a> {
     crowd: bool,
 }
 
-impl Work<'_> {
+impl Application<'_> {
     fn make(&mut self, step: Step) -> Result<()> {
         self.note(&step)?;
         self.change(step)
@@ -256,7 +256,7 @@ mod tests {
         let (_dir, mut journal) = Journal::scratch();
         let heard = Rc::new(Cell::new((0, 0)));
         let (hears, asks) = (Rc::clone(&heard), Rc::clone(&heard));
-        let tell = move |phase| {
+        let tell = move |phase: Phase| {
             let (tuning, undoing) = hears.get();
             hears.set((tuning + u32::from(phase == Phase::Tuning), undoing + u32::from(phase == Phase::Undoing)));
         };

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Off or on; most knobs are turned off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Switch {
+pub enum OffOn {
     /// 0.
     #[default]
     Off,
@@ -20,7 +20,7 @@ pub enum Switch {
     On,
 }
 
-impl Switch {
+impl OffOn {
     /// As files hold it.
     pub fn digit(self) -> &'static str {
         match self {

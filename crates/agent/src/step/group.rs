@@ -22,7 +22,7 @@ pub const SYSTEM: &str = "latido-system";
 /// What a file of a new control group is to say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Setting {
+pub struct GroupFile {
     /// The file's name.
     pub file: String,
     /// Its value.
@@ -31,7 +31,7 @@ pub struct Setting {
     pub form: Form,
 }
 
-impl Setting {
+impl GroupFile {
     /// A setting.
     pub fn new(file: &str, value: impl ToString, form: Form) -> Self {
         Self { file: file.into(), value: value.to_string(), form }
@@ -54,9 +54,9 @@ pub fn ours(root: &Root, path: &str) -> bool {
 }
 
 /// Makes a group and sets its files in order.
-pub fn make(root: &Root, path: &str, settings: &[Setting]) -> Result<()> {
+pub fn make(root: &Root, path: &str, settings: &[GroupFile]) -> Result<()> {
     create(root, path)?;
-    for Setting { file, value, .. } in settings {
+    for GroupFile { file, value, .. } in settings {
         let file = format!("{path}/{file}");
         if !root.is_live() {
             // On a fake machine nobody else makes the files of a new group.
@@ -68,8 +68,8 @@ pub fn make(root: &Root, path: &str, settings: &[Setting]) -> Result<()> {
 }
 
 /// Whether its files say what they were told. A partition that the kernel could not make says why.
-pub fn check(root: &Root, path: &str, settings: &[Setting]) -> Result<()> {
-    for Setting { file, value, form } in settings {
+pub fn check(root: &Root, path: &str, settings: &[GroupFile]) -> Result<()> {
+    for GroupFile { file, value, form } in settings {
         let file = format!("{path}/{file}");
         let text = root.try_read(&file).with_context(|| format!("cannot read back {file}"))?;
         let found = form.value(&text);

@@ -12,7 +12,7 @@ mod undo;
 pub use crate::step::form::Form;
 pub use undo::Undone;
 
-use crate::{machine::Root, step::group::Setting};
+use crate::{machine::Root, step::group::GroupFile};
 use anyhow::{Context, Result, ensure};
 use latido_model::{cell::Scheduling, cpus::CpuSet};
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ pub enum Step {
         /// Its directory.
         path: String,
         /// What its files are to say, in this order.
-        settings: Vec<Setting>,
+        settings: Vec<GroupFile>,
         /// The name of the file in it that lists its threads.
         tasks: String,
         /// The file that takes the threads that are left in it.

@@ -19,7 +19,7 @@ const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
 /// What /proc/TID/stat says of a task, read at once: proc_pid_stat(5).
 #[derive(Clone, Debug)]
-pub struct Stat {
+pub struct TaskStat {
     /// Its name; that of a kernel thread is its own, any other task may call itself as it likes.
     pub comm: String,
     /// Whether it ends.
@@ -33,14 +33,14 @@ pub struct Stat {
 }
 
 /// The state of a task; `None` where there is none.
-pub fn stat(root: &Root, tid: i32) -> Option<Stat> {
+pub fn stat(root: &Root, tid: i32) -> Option<TaskStat> {
     let stat = root.read(&format!("proc/{tid}/stat"))?;
     let (begin, rest) = stat.rsplit_once(')')?;
     let (_, comm) = begin.split_once('(')?;
     // Field 3 is the state, 9 the flags, 22 the start.
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let flags: u64 = fields.get(6)?.parse().ok()?;
-    Some(Stat {
+    Some(TaskStat {
         comm: comm.to_owned(),
         ending: matches!(*fields.first()?, "Z" | "X" | "x"),
         start: fields.get(19)?.parse().ok()?,
@@ -51,7 +51,7 @@ pub fn stat(root: &Root, tid: i32) -> Option<Stat> {
 
 /// A thread of the kernel.
 #[derive(Clone, Debug)]
-pub struct Thread {
+pub struct KernelThread {
     tid: i32,
     start: u64,
     /// Its name.
@@ -60,16 +60,16 @@ pub struct Thread {
 
 /// The threads of the kernel with such names, in order of their ids. (Each is a process of its own; any other process may
 /// have such a name too.)
-pub fn named(root: &Root, wanted: impl Fn(&str) -> bool) -> Vec<Thread> {
+pub fn named(root: &Root, wanted: impl Fn(&str) -> bool) -> Vec<KernelThread> {
     let ids = root.list("proc").into_iter().filter_map(|name| name.parse::<i32>().ok());
     let threads = ids.filter_map(|tid| {
-        let Stat { comm, start, .. } = stat(root, tid).filter(|stat| stat.kernel && wanted(&stat.comm))?;
-        Some(Thread { tid, start, comm })
+        let TaskStat { comm, start, .. } = stat(root, tid).filter(|stat| stat.kernel && wanted(&stat.comm))?;
+        Some(KernelThread { tid, start, comm })
     });
     threads.collect()
 }
 
-impl Thread {
+impl KernelThread {
     /// The step to FIFO of this priority; `None` where it has it.
     ///
     /// # Errors

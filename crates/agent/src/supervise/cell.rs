@@ -4,11 +4,7 @@ use super::{Agent, assign::assign, borrowed::Borrowed, child::Measuring, client:
 use crate::{
     journal::{Journal, lock, pulse::Pulse},
     load::LOADS,
-    loading::{
-        Surroundings, orphans,
-        running::Running,
-        scratch::{self, Scratch},
-    },
+    loading::{Surroundings, orphans, running::Running},
     machine::{
         self, door,
         heat::{Heat, TooHot},
@@ -17,6 +13,7 @@ use crate::{
         assignment::{Assignment, stay_on},
         reporter::Told,
     },
+    scratch::{self, Scratch},
 };
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{

@@ -32,7 +32,7 @@ boot:threadirqs,isolcpus=domain,managed_irq,1,nohz_full=1,rcu_nocbs=1 (in a plan
 
 Kernel document: Documentation/admin-guide/kernel-parameters.txt",
     main_option: Some(PLAIN),
-    new: |table| Ok(Box::new(Boot { wanted: read(table)? })),
+    new: |table| Ok(Box::new(BootParameters { wanted: read(table)? })),
 };
 
 /// The option that a leading word sets: parameters without a value.
@@ -75,11 +75,11 @@ const BUILT: &[(&str, &str)] = &[("nohz_full", "NO_HZ_FULL"), ("rcu_nocbs", "RCU
 type Parameters = BTreeMap<String, Option<String>>;
 
 #[derive(Debug)]
-struct Boot {
+struct BootParameters {
     wanted: Parameters,
 }
 
-impl Tuning for Boot {
+impl Tuning for BootParameters {
     fn options(&self) -> Table {
         let value = |value: &Option<String>| value.clone().map_or(Value::Boolean(true), Value::String);
         self.wanted.iter().map(|(name, one)| (name.clone(), value(one))).collect()

@@ -49,13 +49,13 @@ Kernel documents: Documentation/power/pm_qos_interface.rst, Documentation/admin-
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Cstates {
-    mode: Mode,
+    mode: IdleMode,
     latency: Ns,
 }
 
 impl Default for Cstates {
     fn default() -> Self {
-        Self { mode: Mode::Hold, latency: Ns(0) }
+        Self { mode: IdleMode::Hold, latency: Ns(0) }
     }
 }
 
@@ -67,7 +67,7 @@ impl Cstates {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Mode {
+enum IdleMode {
     #[default]
     Hold,
     Disable,
@@ -82,9 +82,9 @@ impl Tuning for Cstates {
     fn wanted(&self, root: &Root) -> Result<Wanted> {
         let us = self.us();
         match self.mode {
-            Mode::AsIs => Ok(Wanted::default()),
-            Mode::Disable => disable(root, us),
-            Mode::Hold => {
+            IdleMode::AsIs => Ok(Wanted::default()),
+            IdleMode::Disable => disable(root, us),
+            IdleMode::Hold => {
                 let hold: Hold = Box::new(move |root| hold(root, us as i32));
                 Ok(Wanted { holds: vec![hold], ..Wanted::default() })
             }
@@ -94,7 +94,7 @@ impl Tuning for Cstates {
     fn confirm(&self, _root: &Root, record: &mut TuningRecord) {
         // Somebody else may ask for less, which serves as well.
         let us = |change: &Change| change.new.strip_suffix(" us").and_then(|us| us.parse::<u64>().ok());
-        if self.mode == Mode::Hold {
+        if self.mode == IdleMode::Hold {
             record.in_force = record.changes.iter().all(|change| us(change).is_some_and(|us| us <= self.us()));
         }
     }
@@ -154,7 +154,7 @@ mod tests {
     use crate::{
         fixture::{
             trees,
-            trial::{Machine, Proof, applied, refusal},
+            trial::{MakeMachine, Proof, applied, refusal},
         },
         journal::Journal,
     };
@@ -162,7 +162,7 @@ mod tests {
     /// ACPI's C2 of eight CPUs, PSCI's only deep state of four.
     #[test]
     fn it_is_applied_and_undone() {
-        let machines: [(Machine, u32, u32); 2] = [(&trees::server, 8, 2), (&trees::arm, 4, 1)];
+        let machines: [(MakeMachine, u32, u32); 2] = [(&trees::server, 8, 2), (&trees::arm, 4, 1)];
         for (machine, cpus, state) in machines {
             let file = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}/disable");
             let files: Vec<String> = (0..cpus).map(file).collect();

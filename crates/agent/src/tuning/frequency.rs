@@ -24,7 +24,7 @@ Options:
 
 Kernel documents: Documentation/admin-guide/pm/cpufreq.rst, Documentation/admin-guide/pm/intel_pstate.rst",
     main_option: Some("governor"),
-    new: |table| Ok(Box::new(registry::options::<Frequency>(table)?)),
+    new: |table| Ok(Box::new(registry::options::<Frequencies>(table)?)),
 };
 
 const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
@@ -34,13 +34,13 @@ const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Frequency {
+struct Frequencies {
     governor: String,
     turbo: Turbo,
     fixed: Fixed,
 }
 
-impl Default for Frequency {
+impl Default for Frequencies {
     fn default() -> Self {
         Self { governor: "performance".into(), turbo: Turbo::Off, fixed: Fixed::No }
     }
@@ -62,7 +62,7 @@ enum Fixed {
     Max,
 }
 
-impl Tuning for Frequency {
+impl Tuning for Frequencies {
     fn options(&self) -> toml::Table {
         registry::resolved(self)
     }
@@ -254,7 +254,7 @@ mod tests {
             ("sys/devices/system/cpu/intel_pstate/min_perf_pct", "90\n"),
         ];
         let tree = by_hand(&files);
-        let (done, _) = trees::apply(&super::Frequency::default(), &tree.root).unwrap();
+        let (done, _) = trees::apply(&super::Frequencies::default(), &tree.root).unwrap();
         // As a kernel does: it squashes the minimum, and a governor that comes back has its defaults.
         tree.write(files[4].0, "59\n");
         tree.write(files[2].0, "10000\n");
@@ -276,7 +276,7 @@ mod tests {
             ("sys/devices/system/cpu/cpufreq/policy1/scaling_governor", "performance\n"),
             ("sys/devices/system/cpu/cpufreq/policy1/boost", "0\n"),
         ]);
-        let (done, _) = trees::apply(&super::Frequency::default(), &tree.root).unwrap();
+        let (done, _) = trees::apply(&super::Frequencies::default(), &tree.root).unwrap();
         let paths: Vec<String> = done.iter().map(|step| step.change().knob).collect();
         assert_eq!(paths, ["/sys/devices/system/cpu/cpufreq/policy0/boost"]);
         trees::undo(&done, &tree.root);

@@ -81,7 +81,7 @@ mod tests {
     use crate::{
         fixture::{
             trees,
-            trial::{Machine, Proof, applied, refusal},
+            trial::{MakeMachine, Proof, applied, refusal},
         },
         journal::Journal,
     };
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn it_is_applied_and_undone() {
         let eth0 = &["irq/24-eth0-rx-0", "irq/25-eth0-tx-0", "irq/26-eth0"][..];
-        let cases: [(Machine, &str, &[&str]); 4] = [
+        let cases: [(MakeMachine, &str, &[&str]); 4] = [
             (&trees::cgroup_v2, "24", &eth0[..1]),
             (&trees::cgroup_v2, "eth0", eth0),
             (&trees::cgroup_v2, "8,acpi", &["irq/8-rtc0", "irq/9-acpi"]),

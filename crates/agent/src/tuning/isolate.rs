@@ -11,7 +11,7 @@ mod v2;
 use crate::{
     machine::{
         Root,
-        cpusets::{self, Place},
+        cpusets::{self, Hierarchy},
         door::{ISOLATED, entries},
     },
     setting::{Tuning, Wanted},
@@ -74,7 +74,7 @@ impl Tuning for Isolate {
                 entry.threads
             );
         }
-        let (Place::V1 { dir } | Place::V2 { dir }) = &place;
+        let (Hierarchy::V1 { dir } | Hierarchy::V2 { dir }) = &place;
         if let Some(name) = root.list(dir).into_iter().find(|name| name.starts_with(ISOLATED)) {
             bail!("{dir}/{name} is there already, and holds no CPUs: remove it first (rmdir {dir}/{name})");
         }
@@ -82,8 +82,8 @@ impl Tuning for Isolate {
             return Err(refused);
         }
         match place {
-            Place::V1 { dir } => v1::wanted(root, &dir, &self.cpus, &rest),
-            Place::V2 { dir } => v2::wanted(root, &dir, &self.cpus, &rest),
+            Hierarchy::V1 { dir } => v1::wanted(root, &dir, &self.cpus, &rest),
+            Hierarchy::V2 { dir } => v2::wanted(root, &dir, &self.cpus, &rest),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::{
     machine::Root,
     setting::{
         Tuning, Wanted,
-        knob::{self, Switch},
+        knob::{self, OffOn},
     },
     step::{Form, Step, ethtool},
 };
@@ -92,8 +92,8 @@ impl Tuning for Nic {
             steps.extend(coalescing(root, device)?);
         }
         let threaded = match self.threaded {
-            Threaded::On => Some(Switch::On),
-            Threaded::Off => Some(Switch::Off),
+            Threaded::On => Some(OffOn::On),
+            Threaded::Off => Some(OffOn::Off),
             Threaded::AsIs => None,
         };
         if let Some(threaded) = threaded {

@@ -32,19 +32,19 @@ const PATH: &str = "/sys/kernel/debug/sched/preempt";
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Preempt {
-    model: Model,
+    model: Offered,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Model {
+enum Offered {
     None,
     Voluntary,
     Full,
     Lazy,
 }
 
-impl Model {
+impl Offered {
     fn word(self) -> &'static str {
         match self {
             Self::None => "none",

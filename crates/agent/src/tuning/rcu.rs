@@ -5,7 +5,7 @@ use crate::{
     setting::{Tuning, Wanted, knob},
     step::{
         Form, Step,
-        thread::{self, Thread},
+        thread::{self, KernelThread},
     },
 };
 use anyhow::{Result, ensure};
@@ -113,7 +113,7 @@ impl Grace {
     }
 }
 
-fn threads(root: &Root, prefix: &str, absent: &str) -> Result<Vec<Thread>> {
+fn threads(root: &Root, prefix: &str, absent: &str) -> Result<Vec<KernelThread>> {
     let found = thread::named(root, |comm| comm.starts_with(prefix));
     ensure!(!found.is_empty(), "there is no thread {prefix}*: {absent}");
     Ok(found)

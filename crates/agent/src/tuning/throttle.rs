@@ -40,13 +40,13 @@ const SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Throttle {
-    mode: Mode,
+    mode: ThrottleMode,
     server: Server,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Mode {
+enum ThrottleMode {
     #[default]
     Off,
 }

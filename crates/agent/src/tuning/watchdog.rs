@@ -4,7 +4,7 @@ use crate::{
     machine::Root,
     setting::{
         Tuning, Wanted,
-        knob::{self, Switch},
+        knob::{self, OffOn},
     },
     step::Form,
 };
@@ -33,7 +33,7 @@ Kernel document: Documentation/admin-guide/lockup-watchdogs.rst",
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Watchdog {
-    detectors: Switch,
+    detectors: OffOn,
 }
 
 impl Tuning for Watchdog {

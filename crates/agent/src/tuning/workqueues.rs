@@ -61,13 +61,13 @@ impl Tuning for Workqueues {
 mod tests {
     use crate::fixture::{
         trees,
-        trial::{Machine, Proof, refusal},
+        trial::{MakeMachine, Proof, refusal},
     };
 
     /// A kernel prints 32 of its possible CPUs to a word; the same are written.
     #[test]
     fn it_is_applied_and_undone() {
-        let cases: [(Machine, &str, &str, &str); 2] =
+        let cases: [(MakeMachine, &str, &str, &str); 2] =
             [(&trees::arm, "2-3", "3\n", "7\n"), (&trees::cgroup_v1, "0-31", "ff,00000000\n", "00,00000001\n")];
         for (machine, away, new, others) in cases {
             let proof = Proof {

@@ -8,13 +8,13 @@ use latido_model::{
     plan::{
         Against, Citation, Expect, Filter, Group, Op, Order, Plan, Probed, Published, Than,
         axes::{Axes, ProbeOption},
-        expand, expect, load,
+        expand, expect,
         node::Keys,
         parse::{self, Overrides},
         print, scale, shipped,
         source::{Place, Problem, Source},
     },
-    published,
+    printed, published,
     registry::Objection,
     units::Ns,
 };
@@ -140,12 +140,12 @@ fn what_cannot_be_a_plan_is_refused_before_it_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("junk.toml");
     std::fs::write(&path, b"schema = 1\n\xff\xfe\0").unwrap();
-    let error = load(&path).unwrap_err().to_string();
+    let error = parse::load(&path).unwrap_err().to_string();
     assert!(error.ends_with("junk.toml:2: this is not text (UTF-8), so it is not a plan"), "{error}");
     let file = std::fs::File::create(&path).unwrap();
     file.set_len(100 << 20).unwrap();
-    assert!(load(&path).unwrap_err().to_string().contains("larger than 1 MiB"));
-    assert!(load(dir.path()).is_err() && load(&dir.path().join("none")).is_err());
+    assert!(parse::load(&path).unwrap_err().to_string().contains("larger than 1 MiB"));
+    assert!(parse::load(dir.path()).is_err() && parse::load(&dir.path().join("none")).is_err());
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn shipped_studies_place_the_printed_numbers() {
         let plan = of(name);
         assert!(plan.source.is_some() && plan.expect.iter().all(|one| one.claim.is_some()), "{name}");
         let printed: BTreeSet<_> =
-            published::study(name).into_iter().map(|figure| (figure.system, figure.quantity)).collect();
+            printed::study(name).into_iter().map(|figure| (figure.system, figure.quantity)).collect();
         let placed = published::columns(&plan);
         for (system, quantity) in &printed {
             let told = |one: &&published::Column| one.quantity == *quantity && one.system.ends_with(system.as_str());

@@ -16,13 +16,13 @@ use latido_model::{
         items::nothing,
         node::Keys,
         parse::{self, Overrides},
-        print::{bare, quote, value},
         scale,
         scheduling::POLICIES,
         shipped,
         source::{Place, Problem, Source},
     },
     suggest::nearest,
+    written::{bare, quote, value},
 };
 use std::{
     hash::{BuildHasher, Hasher},
@@ -334,7 +334,7 @@ mod tests {
     fn level(words: &[&str]) -> Result<String, String> {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         let mut script = Script::default();
-        script.level(words::tests::trial(), "load", "--load", &words).map_err(|usage| usage.to_string())?;
+        script.level(latido_model::catalogue::trial(), "load", "--load", &words).map_err(|usage| usage.to_string())?;
         Ok(script.toml.trim_end().into())
     }
 

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// Reads a plan file's text.
 fn parse(name: &str, text: &str) -> Result<Plan, Problem> {
-    latido_model::plan::parse(name, text, known::CATALOGUE)
+    latido_model::plan::parse::parse(name, text, known::CATALOGUE)
 }
 
 /// How complaints list the options of the probe that the tests use.

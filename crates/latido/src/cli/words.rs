@@ -2,10 +2,8 @@
 
 use latido_model::{
     catalogue::List,
-    plan::{
-        print::{bare, quote, value},
-        ramp,
-    },
+    plan::ramp,
+    written::{bare, quote, value},
 };
 use toml::Value;
 
@@ -173,63 +171,9 @@ fn takes_argv(list: List<'_>, name: &str, key: &str) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    use anyhow::Result as Anyhow;
-    use latido_model::{
-        catalogue::{Catalogue, Entry, Kind},
-        cell::{Cell, Item},
-        quantity::Measurand,
-        registry,
-        units::Ns,
-    };
-    use serde::{Deserialize, Serialize};
-    use toml::Table;
-
-    /// A list of two items with every kind of option.
-    pub(in crate::cli) fn trial() -> List<'static> {
-        let catalogue: &dyn Catalogue = &Trials;
-        catalogue.list(Kind::Load)
-    }
-
-    struct Trials;
-
-    #[derive(Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Trial {
-        #[serde(default)]
-        argv: Vec<String>,
-        #[serde(default)]
-        sleep: u32,
-        #[serde(default)]
-        cpus: String,
-        period: Ns,
-    }
-
-    impl Catalogue for Trials {
-        fn entries(&self, _: Kind) -> Vec<Entry> {
-            let entry = |name, main| Entry { name, about: "for tests", help: "", main_option: Some(main) };
-            vec![entry("trial", "period"), entry("command", "argv")]
-        }
-
-        fn read(&self, _: Kind, item: &Item) -> Anyhow<Table> {
-            let mut options = item.options.clone();
-            match item.name.as_str() {
-                "trial" => {}
-                "command" => drop(options.insert("period".into(), "1ms".into())),
-                other => anyhow::bail!("there is no {other}"),
-            }
-            Ok(registry::resolved(&registry::options::<Trial>(options)?))
-        }
-
-        fn measurand(&self, _: &Item) -> Anyhow<Measurand> {
-            Ok(Measurand::default())
-        }
-
-        fn check(&self, _: &Cell) -> Anyhow<()> {
-            Ok(())
-        }
-    }
+    use latido_model::catalogue::trial;
 
     fn pairs(text: &str) -> Result<String, String> {
         let shown = |(key, value): &(String, String)| format!("{key}->{value}");

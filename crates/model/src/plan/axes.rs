@@ -3,7 +3,7 @@
 use super::{
     CELLS_MAX, Group, Probed, expand, items,
     node::{Keys, Node},
-    print, scheduling,
+    scheduling,
     source::{At, Place, Problem},
 };
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     cpus::CpuSet,
     suggest::{closest, nearest},
     units::Ns,
+    written,
 };
 use std::collections::HashSet;
 
@@ -139,7 +140,7 @@ impl Axes {
         // Levels that differed in this option alone are now one.
         let mut seen = HashSet::new();
         if let Some(probes) = &mut self.probe {
-            probes.retain(|probe| seen.insert(print::item(&probe.it)));
+            probes.retain(|probe| seen.insert(written::item(&probe.it)));
         }
         Ok(known)
     }

@@ -17,7 +17,7 @@ pub fn expand(plan: &Plan) -> Vec<Cell> {
             shuffle(&mut blocks, &mut stream(plan.seed, u64::MAX, 0, u64::from(boot)));
         }
         for (number, target, kernel) in blocks {
-            cells.extend(block(plan, number, Boot { target, kernel, boot }));
+            cells.extend(block(plan, number, Booted { target, kernel, boot }));
         }
     }
     cells
@@ -25,7 +25,7 @@ pub fn expand(plan: &Plan) -> Vec<Cell> {
 
 /// One boot of a kernel on a target.
 #[derive(Clone, Copy)]
-struct Boot<'a> {
+struct Booted<'a> {
     target: &'a str,
     kernel: &'a str,
     boot: u32,
@@ -45,7 +45,7 @@ fn blocks(plan: &Plan) -> Vec<(u64, &str, &str)> {
 }
 
 /// The cells of one block in the order in which they run.
-fn block(plan: &Plan, block: u64, boot: Boot<'_>) -> Vec<Cell> {
+fn block(plan: &Plan, block: u64, boot: Booted<'_>) -> Vec<Cell> {
     let there = |group: &&Group| {
         group.target.iter().any(|target| target == boot.target) && group.kernel.iter().any(|k| k == boot.kernel)
     };
@@ -68,12 +68,12 @@ fn block(plan: &Plan, block: u64, boot: Boot<'_>) -> Vec<Cell> {
 }
 
 /// A repeat within a boot as one number.
-fn round_of(boot: Boot<'_>, repeat: u32) -> u64 {
+fn round_of(boot: Booted<'_>, repeat: u32) -> u64 {
     u64::from(boot.boot - 1) << 32 | u64::from(repeat)
 }
 
 /// One repeat of a group in one boot, the probe varying fastest.
-fn product(plan: &Plan, number: usize, group: &Group, boot: Boot<'_>, repeat: u32) -> Vec<Cell> {
+fn product(plan: &Plan, number: usize, group: &Group, boot: Booted<'_>, repeat: u32) -> Vec<Cell> {
     let blocks = || group.target.iter().flat_map(|target| group.kernel.iter().map(move |kernel| (target, kernel)));
     let each = [group.tuning.len(), group.load.len(), group.scheduling.len(), group.probe.len()];
     let each = each.into_iter().product::<usize>() as u64;
@@ -88,7 +88,7 @@ fn product(plan: &Plan, number: usize, group: &Group, boot: Boot<'_>, repeat: u3
                     let position = before + cells.len() as u64;
                     // 53 bits: a reader whose numbers are all floating-point keeps it exactly.
                     let seed = stream(plan.seed, number as u64, position, round_of(boot, repeat)).next_u64() >> 11;
-                    let axes = Axes { boot, tuning, load, scheduling: *scheduling, probe };
+                    let axes = Levels { boot, tuning, load, scheduling: *scheduling, probe };
                     cells.push(Cell { plan: plan.name.clone(), repeat, seed, ..cell(group, axes) });
                 }
             }
@@ -97,15 +97,15 @@ fn product(plan: &Plan, number: usize, group: &Group, boot: Boot<'_>, repeat: u3
     cells
 }
 
-struct Axes<'a> {
-    boot: Boot<'a>,
+struct Levels<'a> {
+    boot: Booted<'a>,
     tuning: &'a Level,
     load: &'a Level,
     scheduling: Scheduling,
     probe: &'a Item,
 }
 
-fn cell(group: &Group, axes: Axes) -> Cell {
+fn cell(group: &Group, axes: Levels) -> Cell {
     Cell {
         schema: SCHEMA,
         plan: String::new(),
@@ -127,8 +127,8 @@ pub fn sample(group: &Group, probe: &Item, scheduling: Scheduling) -> Cell {
     let none = Level::default();
     let tuning = group.tuning.first().unwrap_or(&none);
     let load = group.load.first().unwrap_or(&none);
-    let boot = Boot { target: LOCAL, kernel: RUNNING, boot: 1 };
-    cell(group, Axes { boot, tuning, load, scheduling, probe })
+    let boot = Booted { target: LOCAL, kernel: RUNNING, boot: 1 };
+    cell(group, Levels { boot, tuning, load, scheduling, probe })
 }
 
 /// Random numbers that belong to one place of the plan: the cipher's key is the place, so that neither the order nor

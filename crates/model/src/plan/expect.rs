@@ -7,9 +7,8 @@ pub use metric::{NS, quantity, statistic};
 pub use reach::{has_label, is_level, level_names, picked, reachable, reads, yields};
 
 use super::{
-    Against, Expect, Filter, Group, Op, Than,
+    Against, Expect, Filter, Group, Op, TABLES_MAX, Than,
     node::{Keys, Node},
-    parse::TABLES_MAX,
     source::Problem,
 };
 use crate::{

@@ -32,7 +32,7 @@ pub fn probes(node: Node, list: List<'_>) -> Result<Vec<At<Item>>, Problem> {
     let mut seen = std::collections::HashSet::new();
     for element in node.levels("probe")? {
         for Variant { item, .. } in variants(element, list)? {
-            let written = super::print::item(&item);
+            let written = crate::written::item(&item);
             if !seen.insert(written.clone()) {
                 return Err(element.problem(format!("the probe {written} is named twice")));
             }
@@ -262,7 +262,7 @@ fn unknown(list: List<'_>, name: &str) -> String {
 pub fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        other => super::print::value(other),
+        other => crate::written::value(other),
     }
 }
 

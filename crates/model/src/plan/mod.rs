@@ -17,7 +17,6 @@ pub mod study;
 mod tests;
 
 pub use expand::expand;
-pub use parse::{load, parse};
 
 use crate::{
     cell::{Conditions, Item, Level, RUNNING, Scheduling},
@@ -25,6 +24,12 @@ use crate::{
     units::Ns,
 };
 use serde::{Deserialize, Serialize};
+
+/// The version of the plan's TOML; raised when a key changes its meaning.
+pub const SCHEMA: i64 = 1;
+
+/// The most groups and the most expectations of a plan.
+pub const TABLES_MAX: usize = 1000;
 
 /// The most cells that a plan may have.
 pub const CELLS_MAX: usize = 100_000;
@@ -105,7 +110,7 @@ pub type Filter = Vec<(String, String)>;
 /// Which cells of a plan a study's printed numbers belong to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
-    /// The study, as [`crate::published::study`] knows it.
+    /// The study, as [`crate::printed::study`] knows it.
     pub study: String,
     /// The study's name of each system and the axes that are it here; empty where the plan has no cells for it.
     pub systems: Vec<(String, Filter)>,

@@ -1,7 +1,7 @@
 //! Reads a plan from TOML and checks all of it before anything starts.
 
 use super::{
-    CELLS_MAX, Order, Plan,
+    CELLS_MAX, Order, Plan, SCHEMA, TABLES_MAX,
     axes::{Axes, ProbeOption},
     expect,
     node::{Keys, Node},
@@ -14,14 +14,8 @@ use anyhow::{Context, Result as Anyhow};
 use std::{collections::HashMap, io::Read, path::Path};
 use toml::de::DeTable;
 
-/// The version of the plan's TOML; raised when a key changes its meaning.
-pub const SCHEMA: i64 = 1;
-
 /// The largest plan file.
 const BYTES_MAX: u64 = 1 << 20;
-
-/// The most groups and the most expectations of a plan.
-pub const TABLES_MAX: usize = 1000;
 
 /// The most boots of each kernel.
 const BOOTS_MAX: i64 = 1000;

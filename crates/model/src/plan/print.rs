@@ -1,15 +1,15 @@
 //! A plan as TOML: what `--print-plan` shows and what a run stores; reading it gives the same plan.
 
 use super::{
-    Against, Citation, Expect, Extent, Filter, Group, Order, Plan, Published, expect::NS, items::nothing, parse::SCHEMA,
+    Against, Citation, Expect, Extent, Filter, Group, Order, Plan, Published, SCHEMA, expect::NS, items::nothing,
 };
 use crate::{
     catalogue::Kind,
-    cell::{Item, LOCAL, Level, NiceBy, Scheduling},
+    cell::{LOCAL, Level, NiceBy, Scheduling},
     units::{self, Ns},
+    written::{bare, item, quote},
 };
 use std::fmt::Write;
-use toml::Value;
 
 /// The whole plan.
 pub fn plan(plan: &Plan) -> String {
@@ -182,12 +182,6 @@ fn level(level: &Level, kind: Kind) -> String {
     }
 }
 
-/// `{ name = "wakeup", period = "1ms" }`
-pub fn item(item: &Item) -> String {
-    let options = item.options.iter().map(|(key, one)| format!(", {} = {}", bare(key), value(one)));
-    format!("{{ name = {}{} }}", quote(&item.name), options.collect::<String>())
-}
-
 /// `{ policy = "fifo", prio = 80 }`
 pub fn scheduling(scheduling: Scheduling) -> String {
     match scheduling {
@@ -205,31 +199,6 @@ pub fn scheduling(scheduling: Scheduling) -> String {
             "{{ policy = \"deadline\", runtime = \"{runtime}\", deadline = \"{deadline}\", period = \"{period}\" }}"
         ),
     }
-}
-
-/// A value in one line.
-pub fn value(one: &Value) -> String {
-    match one {
-        Value::String(text) => quote(text),
-        Value::Array(values) => format!("[{}]", values.iter().map(value).collect::<Vec<_>>().join(", ")),
-        Value::Table(table) => {
-            let pairs: Vec<String> = table.iter().map(|(key, one)| format!("{} = {}", bare(key), value(one))).collect();
-            format!("{{ {} }}", pairs.join(", "))
-        }
-        other => other.to_string(),
-    }
-}
-
-/// A string in one line, whatever is in it. JSON's escapes are TOML's, but for the one control character that JSON
-/// lets stand.
-pub fn quote(text: &str) -> String {
-    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
-}
-
-/// A key, in quotes where it must be.
-pub fn bare(key: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    if !key.is_empty() && key.chars().all(plain) { key.into() } else { quote(key) }
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments) {

@@ -62,7 +62,7 @@ mod tests {
         match levels(text) {
             None => "none".into(),
             Some(Err(why)) => why,
-            Some(Ok(values)) => values.iter().map(crate::plan::print::value).collect::<Vec<_>>().join(" "),
+            Some(Ok(values)) => values.iter().map(crate::written::value).collect::<Vec<_>>().join(" "),
         }
     }
 

@@ -1,9 +1,10 @@
 //! `--scale`: every measurement of a plan shortened alike, by its duration and by its number of samples.
 
-use super::{Plan, Probed, axes, print};
+use super::{Plan, Probed, axes};
 use crate::{
     catalogue::{Catalogue, Kind},
     units::Ns,
+    written,
 };
 use anyhow::{Context, Result, ensure};
 use std::collections::HashSet;
@@ -28,7 +29,7 @@ pub fn scale(plan: &mut Plan, factor: f64, catalogue: &dyn Catalogue) -> Result<
         }
         // Levels that differed only in how much they counted may now be one.
         let mut seen = HashSet::new();
-        group.probe.retain(|probe| seen.insert(print::item(&probe.item)));
+        group.probe.retain(|probe| seen.insert(written::item(&probe.item)));
     }
     // A plan that was shortened before is shortened further against the sizes as written.
     plan.scaled = Some((plan.scaled.unwrap_or(1.0) * factor).max(SCALED_MIN));

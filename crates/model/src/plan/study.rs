@@ -1,13 +1,12 @@
 //! What makes a plan a study: `[source]`, the publication that it repeats, and `[published]`, its printed numbers.
 
 use super::{
-    Citation, Filter, Group, Published,
+    Citation, Filter, Group, Published, TABLES_MAX,
     expect::{self, is_level},
     node::{Keys, Node},
-    parse::TABLES_MAX,
     source::Problem,
 };
-use crate::{published, suggest::nearest};
+use crate::{printed, suggest::nearest};
 
 /// `[source]`
 pub fn citation(node: Node) -> Result<Citation, Problem> {
@@ -29,9 +28,9 @@ pub fn published(node: Node, groups: &[Group]) -> Result<Published, Problem> {
     keys.only(what, &["study", "system", "quantity"])?;
     let study_node = keys.need(what, "study")?;
     let study = study_node.text("study")?;
-    let figures = published::study(study);
+    let figures = printed::study(study);
     if figures.is_empty() {
-        let known = published::studies();
+        let known = printed::studies();
         let hint = nearest(study, known.iter().copied());
         return Err(
             study_node.problem(format!("no numbers of a study `{study}`{hint}; there are {}", known.join(", ")))

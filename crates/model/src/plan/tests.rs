@@ -1,7 +1,7 @@
 //! How items become levels, on a catalogue for trial; whole plans are tested where the real one is, in the agent.
 
 use super::{node::Keys, source::Source, *};
-use crate::catalogue::trial;
+use crate::{catalogue::trial, written};
 use proptest::prelude::*;
 
 #[test]
@@ -39,7 +39,10 @@ fn arrays_make_levels_except_where_the_option_is_a_list() {
     let text = r#"[{ id = "ramp", use = [{ name = "trial", period = "1ms", sleep = [4, 8], argv = ["a", "b"] }] }]"#;
     let levels = trial_levels(text).unwrap();
     assert_eq!(levels.iter().map(|level| level.id.as_str()).collect::<Vec<_>>(), ["ramp sleep=4", "ramp sleep=8"]);
-    assert_eq!(print::item(&levels[1].items[0]), r#"{ name = "trial", argv = ["a", "b"], period = "1ms", sleep = 8 }"#);
+    assert_eq!(
+        written::item(&levels[1].items[0]),
+        r#"{ name = "trial", argv = ["a", "b"], period = "1ms", sleep = 8 }"#
+    );
 
     let both = r#"[{ id = "x", use = [{ name = "trial", period = ["1ms", "2ms"], sleep = [1, 2] }, "command"] }]"#;
     let ids: Vec<String> = trial_levels(both).unwrap().into_iter().map(|level| level.id).collect();
@@ -78,7 +81,7 @@ proptest! {
         item.options.insert("argv".into(), argv.into());
         item.options.insert("sleep".into(), i64::from(sleep).into());
         let level = Level { id: id.clone(), items: vec![item.clone(), item.clone()] };
-        let printed = format!("[{{ id = {}, use = [{}, {}] }}]", print::quote(&id), print::item(&item), print::item(&item));
+        let printed = format!("[{{ id = {}, use = [{}, {}] }}]", written::quote(&id), written::item(&item), written::item(&item));
         prop_assert_eq!(trial_levels(&printed), Ok(vec![level]));
     }
 }

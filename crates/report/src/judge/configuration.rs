@@ -60,8 +60,11 @@ impl Configuration {
                 None => groups.push(vec![one]),
             }
         }
-        let limit = self.cell.conditions.limit;
-        let pooled = groups.iter().filter_map(|group| Pooled::over(group, limit).transpose());
+        let limit = |group: &[&RepeatQuantity]| {
+            let judged = group.first().is_some_and(|one| self.measurand.judges(&one.pooled.quantity));
+            self.cell.conditions.limit.filter(|_| judged)
+        };
+        let pooled = groups.iter().filter_map(|group| Pooled::over(group, limit(group)).transpose());
         self.quantities = pooled.collect::<Result<_>>()?;
         Ok(())
     }
@@ -205,6 +208,17 @@ mod tests {
         let pooled = &found.all[0].quantities[0];
         assert!(found.all[0].cell.conditions.limit.is_some() && pooled.above_limit.is_none());
         assert_eq!(found.all[0].tracks(pooled).next().unwrap().1.facts.get("fell"), Some(&1));
+    }
+
+    /// How long a sleep was asked to be is above any limit, and nobody's failure.
+    #[test]
+    fn what_is_not_judged_has_no_limit() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 7, 150_000)])]);
+        let of = |fixture: &Fixture| configurations([&fixture.run], fixture).unwrap().all[0].quantities[0].above_limit;
+        assert_eq!(of(&fixture), Some(1));
+        let quantity = &mut fixture.run.cells[0].measurand.quantities[0];
+        *quantity = quantity.clone().beside();
+        assert_eq!(of(&fixture), None);
     }
 
     /// The delay of a missed slot is in the headline, and only there.

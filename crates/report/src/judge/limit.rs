@@ -14,8 +14,8 @@ use latido_model::{
 
 /// The series that limits and headlines look at: times of the quantities that the probe declares as judged.
 pub(super) fn judged<'a>(record: &'a Record, measurand: &Measurand) -> Vec<&'a Series> {
-    let declared = |series: &&Series| measurand.quantity(&series.quantity).is_none_or(|quantity| quantity.judged);
-    record.series.iter().filter(|series| series.unit == NS).filter(declared).collect()
+    let times = record.series.iter().filter(|series| series.unit == NS);
+    times.filter(|series| measurand.judges(&series.quantity)).collect()
 }
 
 /// The series with the largest sample, and that sample.
@@ -40,7 +40,8 @@ pub(super) fn against(record: &Record, timed: &[&Series], deciding: &Deciding) -
         };
     };
     let count = count(timed.iter().copied());
-    let at_ns = deciding.worst.as_ref().map(|sample| sample.at_ns);
+    // The delay of a missed slot is no stored sample.
+    let at_ns = deciding.worst.as_ref().filter(|sample| sample.value == value_ns).map(|sample| sample.at_ns);
     let worst = Worst { value_ns, quantity: series.quantity.clone(), cpu: series.cpu, at_ns };
     let Some(limit) = limit else { return (Verdict::Pass, Reason::Unlimited { worst, count }) };
     let limit_ns = i64::try_from(limit.0).unwrap_or(i64::MAX);

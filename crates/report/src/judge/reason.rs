@@ -73,6 +73,6 @@ pub struct Worst {
     pub quantity: String,
     /// The CPU, where the thread was pinned.
     pub cpu: Option<u32>,
-    /// When, since the first slot, ns; absent where the samples could not be read.
+    /// When, since the first slot, ns; absent where no stored sample is as long.
     pub at_ns: Option<u64>,
 }

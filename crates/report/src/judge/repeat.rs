@@ -56,7 +56,8 @@ pub struct Pooled {
     pub plain: Summary,
     /// Slots of a periodic probe.
     pub slots: Option<Slots>,
-    /// Samples above the cell's limit in the decisive distribution; absent without a limit.
+    /// Samples above the cell's limit in the decisive distribution; absent without a limit, and of
+    /// what no limit looks at.
     pub above_limit: Option<u64>,
     /// Histogram of the samples as woken.
     pub woken: Histogram<u64>,
@@ -115,8 +116,12 @@ impl Repeat {
             let Some(part) = parts.get_mut(at) else { continue };
             part.take(series, data);
         }
-        let limit = record.cell.conditions.limit;
-        let quantities = parts.into_iter().map(|part| part.pool(limit, record.elapsed_ns)).collect::<Result<_>>()?;
+        let limit = |quantity: &str| record.cell.conditions.limit.filter(|_| cell.measurand.judges(quantity));
+        let pool = |part: Gathered<'_>| {
+            let limit = limit(&part.first.quantity);
+            part.pool(limit, record.elapsed_ns)
+        };
+        let quantities = parts.into_iter().map(pool).collect::<Result<_>>()?;
         Ok(Self {
             run: run.into(),
             number: cell.number,

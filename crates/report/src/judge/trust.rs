@@ -172,7 +172,8 @@ mod tests {
                 foreign_ns,
             });
         };
-        let changes: &[(&str, fn(&mut Record))] = &[
+        type Spoil = fn(&mut Record);
+        let changes: &[(&str, Spoil)] = &[
             ("policy", |r| r.quality.policy_refused = Some("fifo 80 was refused: EPERM".into())),
             ("load", dead),
             ("tunings", |r| {

@@ -83,18 +83,18 @@ fn grouped<'a>(judgement: &'a Judgement, grade: Grade) -> Vec<(&'a str, String)>
     }
     let measured = judgement.cells.iter().filter(|cell| !cell.findings.is_empty()).count();
     let text = |(check, entries): (&'a str, Vec<(usize, String)>)| {
-        let (first, text) = &entries[0];
+        let ((first, text), others) = entries.split_first()?;
         let same = entries.iter().all(|(_, other)| other == text);
         let numbers = |entries: &[(usize, String)]| entries.iter().map(|(n, _)| *n as u32).collect::<CpuSet>();
         let whose = match entries.len() {
             all if same && all == measured => String::new(),
             1 => format!(" (cell {first})"),
             _ if same => format!(" (cells {})", numbers(&entries)),
-            _ => format!(" (cell {first}; similar in {})", numbers(&entries[1..])),
+            _ => format!(" (cell {first}; similar in {})", numbers(others)),
         };
-        (check, format!("{text}{whose}"))
+        Some((check, format!("{text}{whose}")))
     };
-    groups.into_iter().map(text).collect()
+    groups.into_iter().filter_map(text).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Handing over through a descriptor: 8 bytes in a pipe, or an eventfd that counts.
 
-use crate::Errno;
+use crate::{Errno, descriptor};
 use std::{
     io,
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
@@ -48,7 +48,7 @@ impl Descriptors {
     /// # Errors
     /// `EBADF` for a number that is no open file.
     pub fn adopt(reading: i32, writing: i32) -> Result<Self, Errno> {
-        Ok(Self { reading: take_over(reading)?, writing: take_over(writing)? })
+        Ok(Self { reading: descriptor::take_over(reading)?, writing: descriptor::take_over(writing)? })
     }
 
     /// The end that waits and the end that posts.
@@ -87,27 +87,6 @@ fn whole(bytes: isize) -> Result<(), Errno> {
         bytes if bytes == TOKEN.len() as isize => Ok(()),
         _ => Err(Errno::from_raw(libc::EPIPE)),
     }
-}
-
-/// Lets children inherit a descriptor under its number.
-///
-/// # Errors
-/// None that a correct kernel gives for an open descriptor.
-pub fn inherit(fd: &OwnedFd) -> Result<i32, Errno> {
-    // SAFETY: takes numbers only.
-    Errno::check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) })?;
-    Ok(fd.as_raw_fd())
-}
-
-/// A descriptor of this process's own for what is open under a number.
-///
-/// # Errors
-/// `EBADF` for a number that is no open file.
-pub fn take_over(number: i32) -> Result<OwnedFd, Errno> {
-    // SAFETY: takes numbers only; a copy, since whoever opened the number owns that.
-    let copy = Errno::check(unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) })?;
-    // SAFETY: the descriptor was just opened and nobody else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
 fn number(error: &io::Error) -> Errno {

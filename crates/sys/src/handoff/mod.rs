@@ -1,17 +1,17 @@
 //! One task waits, another wakes it: through a semaphore, a futex, a pipe or an eventfd, within a process or between
 //! two.
 
-pub mod fd;
+mod fd;
 mod futex;
 mod semaphore;
 
 use crate::{
-    Errno,
+    Errno, descriptor,
     shared::{Shareable, Shared},
 };
 use fd::Descriptors;
 pub use futex::Futex;
-pub use semaphore::Semaphore;
+pub use semaphore::SharedSemaphore;
 use std::sync::atomic::AtomicU64;
 
 /// What the waiting task sleeps on.
@@ -30,18 +30,18 @@ pub enum Way {
 /// A word in a cache line of its own: the two tasks may run on two CPUs.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct Line(pub AtomicU64);
+pub struct CacheLine(pub AtomicU64);
 
 /// What the two tasks tell each other besides handing over.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Words {
     /// The round that the waiting task is about to wait for, from 1; it writes this.
-    pub announced: Line,
+    pub announced: CacheLine,
     /// The posting task's clock right before it posts, in ns; it writes this.
-    pub posted_ns: Line,
+    pub posted_ns: CacheLine,
     /// Not 0 once the waiting task has ended; it writes this.
-    pub ended: Line,
+    pub ended: CacheLine,
 }
 
 /// The memory that both tasks see.
@@ -49,7 +49,7 @@ pub struct Words {
 #[repr(C)]
 struct Area {
     words: Words,
-    semaphore: Semaphore,
+    semaphore: SharedSemaphore,
     futex: Futex,
 }
 
@@ -106,10 +106,10 @@ impl Handoff {
     /// # Errors
     /// None that a correct kernel gives.
     pub fn inherit(&self) -> Result<Numbers, Errno> {
-        let memory = Some(fd::inherit(self.area.file())?);
+        let memory = Some(descriptor::inherit(self.area.file())?);
         let Some(descriptors) = &self.descriptors else { return Ok([memory, None, None]) };
         let [reading, writing] = descriptors.ends();
-        Ok([memory, Some(fd::inherit(reading)?), Some(fd::inherit(writing)?)])
+        Ok([memory, Some(descriptor::inherit(reading)?), Some(descriptor::inherit(writing)?)])
     }
 
     /// What the waiting task sleeps on.
@@ -130,7 +130,7 @@ impl Handoff {
 
     /// The semaphore; only for [`Way::Semaphore`].
     #[inline(always)]
-    pub fn semaphore(&self) -> &Semaphore {
+    pub fn semaphore(&self) -> &SharedSemaphore {
         &self.area.semaphore
     }
 

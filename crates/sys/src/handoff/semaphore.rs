@@ -3,20 +3,20 @@
 use crate::Errno;
 use std::{cell::UnsafeCell, fmt};
 
-/// Of the C library; needs [`Semaphore::set_up`] before its first use, by one side only.
+/// Of the C library; needs [`SharedSemaphore::set_up`] before its first use, by one side only.
 #[repr(transparent)]
-pub struct Semaphore(UnsafeCell<libc::sem_t>);
+pub struct SharedSemaphore(UnsafeCell<libc::sem_t>);
 
 // SAFETY: the C library's functions are made to be called from many threads on one semaphore.
-unsafe impl Sync for Semaphore {}
+unsafe impl Sync for SharedSemaphore {}
 
-impl fmt::Debug for Semaphore {
+impl fmt::Debug for SharedSemaphore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Semaphore")
     }
 }
 
-impl Semaphore {
+impl SharedSemaphore {
     /// Sets it up at 0, for the threads of one process or for several processes.
     ///
     /// # Errors

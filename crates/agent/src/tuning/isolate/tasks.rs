@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// A thread, as /proc shows it.
 #[derive(Clone, Debug)]
-pub struct Thread {
+pub struct MovableThread {
     /// Its number.
     pub tid: i32,
     /// When it started, in clock ticks since boot.
@@ -25,19 +25,19 @@ pub struct Thread {
 }
 
 /// One thread; `None` for one that has ended, or ends.
-pub fn read(root: &Root, tid: i32) -> Option<Thread> {
-    let thread::Stat { comm, start, kernel, bound, .. } = thread::stat(root, tid).filter(|stat| !stat.ending)?;
-    Some(Thread { tid, start, comm, affinity: group::affinity(root, tid)?, kernel, bound })
+pub fn read(root: &Root, tid: i32) -> Option<MovableThread> {
+    let thread::TaskStat { comm, start, kernel, bound, .. } = thread::stat(root, tid).filter(|stat| !stat.ending)?;
+    Some(MovableThread { tid, start, comm, affinity: group::affinity(root, tid)?, kernel, bound })
 }
 
 /// Every thread of the machine.
-pub fn all(root: &Root) -> Vec<Thread> {
+pub fn all(root: &Root) -> Vec<MovableThread> {
     let numbers = |dir: &str| root.list(dir).into_iter().filter_map(|name| name.parse::<i32>().ok());
     let tids = numbers("proc").flat_map(|pid| numbers(&format!("proc/{pid}/task")).collect::<Vec<_>>());
     tids.filter_map(|tid| read(root, tid)).collect()
 }
 
-impl Thread {
+impl MovableThread {
     /// Whether it may run on one of these CPUs.
     pub fn may_run_on(&self, cpus: &CpuSet) -> bool {
         self.affinity.iter().any(|cpu| cpus.contains(cpu))
@@ -78,7 +78,7 @@ pub struct Tried(BTreeMap<(i32, u64), u32>);
 
 impl Tried {
     /// Counts a try; false after the third. A thread that ends stays listed for a while and takes every order.
-    pub fn again(&mut self, thread: &Thread) -> bool {
+    pub fn again(&mut self, thread: &MovableThread) -> bool {
         let tries = self.0.entry((thread.tid, thread.start)).or_default();
         *tries += 1;
         *tries <= 3
@@ -92,10 +92,10 @@ impl Tried {
 
 /// The kernel threads that stay and may still run on the isolated CPUs, in words.
 pub fn staying(root: &Root, isolated: &CpuSet) -> Option<String> {
-    let here: Vec<Thread> =
+    let here: Vec<MovableThread> =
         all(root).into_iter().filter(|thread| thread.kernel && thread.may_run_on(isolated)).collect();
-    let names = |threads: &[&Thread]| threads.iter().map(|t| t.comm.as_str()).collect::<Vec<_>>().join(" ");
-    let (of_them, wide): (Vec<&Thread>, Vec<&Thread>) =
+    let names = |threads: &[&MovableThread]| threads.iter().map(|t| t.comm.as_str()).collect::<Vec<_>>().join(" ");
+    let (of_them, wide): (Vec<&MovableThread>, Vec<&MovableThread>) =
         here.iter().partition(|thread| thread.affinity.without(isolated).is_empty());
     let mut told = Vec::new();
     if !of_them.is_empty() {

@@ -4,13 +4,13 @@ use super::tasks::{self, Tried};
 use crate::{
     machine::{
         Root,
-        cpusets::{self, Place},
+        cpusets::{self, Hierarchy},
         door::ISOLATED,
     },
     setting::{Pursuit, Wanted},
     step::{
         Form, Step,
-        group::{self, SYSTEM, Setting},
+        group::{self, GroupFile, SYSTEM},
     },
 };
 use anyhow::{Context, Result, ensure};
@@ -55,25 +55,25 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
         !system.is_empty(),
         "the exclusive cpusets below {dir} hold all the other CPUs ({rest}): none is left for the rest of the system"
     );
-    let set = |name: &str, settings: Vec<Setting>| {
+    let set = |name: &str, settings: Vec<GroupFile>| {
         let (tasks, leave) = ("tasks".to_owned(), at("tasks"));
         Step::Set { path: at(name), settings, tasks, leave }
     };
     steps.push(set(
         SYSTEM,
         vec![
-            Setting::new("cpuset.cpus", &system, Form::Cpus),
-            Setting::new("cpuset.mems", &mems, Form::Cpus),
-            Setting::new("cpuset.sched_load_balance", 1, Form::Plain),
+            GroupFile::new("cpuset.cpus", &system, Form::Cpus),
+            GroupFile::new("cpuset.mems", &mems, Form::Cpus),
+            GroupFile::new("cpuset.sched_load_balance", 1, Form::Plain),
         ],
     ));
     steps.push(set(
         ISOLATED,
         vec![
-            Setting::new("cpuset.cpus", isolated, Form::Cpus),
-            Setting::new("cpuset.mems", &mems, Form::Cpus),
-            Setting::new("cpuset.cpu_exclusive", 1, Form::Plain),
-            Setting::new("cpuset.sched_load_balance", 0, Form::Plain),
+            GroupFile::new("cpuset.cpus", isolated, Form::Cpus),
+            GroupFile::new("cpuset.mems", &mems, Form::Cpus),
+            GroupFile::new("cpuset.cpu_exclusive", 1, Form::Plain),
+            GroupFile::new("cpuset.sched_load_balance", 0, Form::Plain),
         ],
     ));
     steps.extend(Step::value(root, &at("cpuset.sched_load_balance"), "0", Form::Plain)?);
@@ -92,7 +92,7 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
 /// Every set below the root of the hierarchy, those inside others first; none where it is another version's.
 pub fn sets(root: &Root) -> Vec<String> {
     let mut sets = Vec::new();
-    if let Ok(Place::V1 { dir }) = cpusets::find(root) {
+    if let Ok(Hierarchy::V1 { dir }) = cpusets::find(root) {
         descend(root, &dir, &mut sets);
     }
     sets
@@ -128,7 +128,7 @@ fn bound_elsewhere(root: &Root, dir: &str, rest: &CpuSet) -> Vec<Step> {
     steps
 }
 
-fn listed(root: &Root, file: &str) -> Vec<tasks::Thread> {
+fn listed(root: &Root, file: &str) -> Vec<tasks::MovableThread> {
     let list = root.read(file).unwrap_or_default();
     list.split_whitespace().filter_map(|tid| tasks::read(root, tid.parse().ok()?)).collect()
 }
@@ -153,7 +153,8 @@ impl Pursuit for Movers {
         // of the crowd until the end, and, since undoing goes backwards, are out of it again from the beginning. On a
         // busy machine that is the difference between a second and a minute.
         let own = std::process::id().cast_signed();
-        let of_own = |thread: &tasks::Thread| root.is_live() && root.exists(&format!("proc/{own}/task/{}", thread.tid));
+        let of_own =
+            |thread: &tasks::MovableThread| root.is_live() && root.exists(&format!("proc/{own}/task/{}", thread.tid));
         threads.sort_by_key(|thread| (of_own(thread), thread.comm.starts_with("rcu"), thread.kernel));
         for thread in threads {
             if thread.bound {

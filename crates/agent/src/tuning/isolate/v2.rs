@@ -1,12 +1,12 @@
 //! Isolation by partitions of cgroup v2 (Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus.partition).
 
-use super::tasks::{self, Thread, Tried};
+use super::tasks::{self, MovableThread, Tried};
 use crate::{
     machine::{Root, door::ISOLATED},
     setting::{Pursuit, Wanted},
     step::{
         Form, Step,
-        group::{self, Setting},
+        group::{self, GroupFile},
     },
 };
 use anyhow::{Context, Result};
@@ -26,9 +26,9 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
     let partition = |name: String, cpus: &CpuSet, kind: &str| Step::Set {
         path: format!("{dir}/{name}"),
         settings: vec![
-            Setting::new("cgroup.type", "threaded", Form::Plain),
-            Setting::new("cpuset.cpus", cpus, Form::Cpus),
-            Setting::new("cpuset.cpus.partition", kind, Form::Plain),
+            GroupFile::new("cgroup.type", "threaded", Form::Plain),
+            GroupFile::new("cpuset.cpus", cpus, Form::Cpus),
+            GroupFile::new("cpuset.cpus.partition", kind, Form::Plain),
         ],
         tasks: "cgroup.threads".into(),
         leave: format!("{dir}/cgroup.threads"),
@@ -47,7 +47,7 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
 
 /// The step that keeps in mind where a thread is allowed: one that chose among the CPUs of its group, which kernels before
 /// 6.2 forget when the group's change; and one of the kernel, which no group takes off the isolated CPUs there.
-fn remembered(root: &Root, dir: &str, thread: &Thread, isolated: &CpuSet, rest: &CpuSet) -> Option<Step> {
+fn remembered(root: &Root, dir: &str, thread: &MovableThread, isolated: &CpuSet, rest: &CpuSet) -> Option<Step> {
     let group = of_group(root, dir, thread.tid);
     let chose = group.as_ref().is_some_and(|cpus| group::lacks(root, &thread.affinity, cpus));
     if thread.bound || !(chose || thread.kernel && thread.may_run_on(isolated)) {

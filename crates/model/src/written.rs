@@ -1,0 +1,35 @@
+//! Values and items as a plan writes them, each in one line of TOML.
+
+use crate::cell::Item;
+use toml::Value;
+
+/// `{ name = "wakeup", period = "1ms" }`
+pub fn item(item: &Item) -> String {
+    let options = item.options.iter().map(|(key, one)| format!(", {} = {}", bare(key), value(one)));
+    format!("{{ name = {}{} }}", quote(&item.name), options.collect::<String>())
+}
+
+/// A value in one line.
+pub fn value(one: &Value) -> String {
+    match one {
+        Value::String(text) => quote(text),
+        Value::Array(values) => format!("[{}]", values.iter().map(value).collect::<Vec<_>>().join(", ")),
+        Value::Table(table) => {
+            let pairs: Vec<String> = table.iter().map(|(key, one)| format!("{} = {}", bare(key), value(one))).collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A string in one line, whatever is in it. JSON's escapes are TOML's, but for the one control character that JSON
+/// lets stand.
+pub fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
+}
+
+/// A key, in quotes where it must be.
+pub fn bare(key: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if !key.is_empty() && key.chars().all(plain) { key.into() } else { quote(key) }
+}
