@@ -1,7 +1,8 @@
 //! `latido list`: what can be named on the command line and in plans.
 
-use super::{known, write_out};
+use super::known;
 use crate::host::outcome;
+use crate::output::write_out;
 use crate::store;
 use anyhow::Result;
 use latido_model::{
@@ -93,8 +94,9 @@ fn style() -> Style {
 }
 
 fn table(runs: &[&Meta], now: jiff::Timestamp, style: Style) -> String {
-    let column =
-        |name: &str, cell: &dyn Fn(&Meta) -> String| TextColumn::text(name, runs.iter().map(|meta| cell(meta)).collect());
+    let column = |name: &str, cell: &dyn Fn(&Meta) -> String| {
+        TextColumn::text(name, runs.iter().map(|meta| cell(meta)).collect())
+    };
     let verdict = |meta: &Meta| meta.verdict.map_or_else(|| "unfinished".into(), |verdict| verdict.to_string());
     let columns = vec![
         column("run", &|meta| meta.id.clone()),
