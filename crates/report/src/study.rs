@@ -11,12 +11,12 @@ pub struct StudyPart {
     /// The share of the published size that was measured; absent when it was all of it.
     pub scaled: Option<f64>,
     /// What the study concluded.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<Conclusion>,
 }
 
 /// A conclusion of the study and what became of it here.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct Conclusion {
     /// The conclusion.
     pub text: String,
     /// `reproduced`, `not reproduced` or `not measured`.

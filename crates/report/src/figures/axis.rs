@@ -130,7 +130,9 @@ fn power_of_ten_below(v: f64) -> f64 {
 
 /// The ticks of a value axis, at most so many, with their labels, all in one unit: `0.5 µs`, `20 µs`, `1 000 µs`.
 pub fn value_axis(scale: &AxisScale, most: usize, unit: &str) -> Vec<(f64, String)> {
-    let unit = Unit::at(scale.middle(), unit);
+    // Tenths of the larger unit read better than thousands of the smaller.
+    let middle = if scale.kind == Spacing::Log { scale.middle() * 3.0 } else { scale.middle() };
+    let unit = Unit::at(middle, unit);
     scale.ticks(most).into_iter().map(|v| (scale.at(v), unit.round_value(v))).collect()
 }
 

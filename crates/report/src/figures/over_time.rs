@@ -5,7 +5,7 @@ use super::{
     axis::{AxisScale, time_axis},
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Pen, Svg, fit, text_width},
-    timeline::{Course, end, timeline, usual},
+    timeline::{OverTime, end, timeline, usual},
 };
 use crate::{
     tree::{Curve, Datum, Head, Section, Sheet},
@@ -50,7 +50,7 @@ pub fn points(panels: usize) -> usize {
 fn draw(section: &Section) -> Drawing {
     let shown = section.shown();
     let (end, usual) = (end(shown), usual(shown));
-    let lines: Vec<Course> = shown.iter().map(|s| timeline(s, end, usual, points(shown.len()))).collect();
+    let lines: Vec<OverTime> = shown.iter().map(|s| timeline(s, end, usual, points(shown.len()))).collect();
     let height = match shown.len() {
         0..=2 => 180.0,
         3..=4 => 130.0,
@@ -98,7 +98,7 @@ fn draw(section: &Section) -> Drawing {
 }
 
 /// The line of the maxima over a wash, and the dashed line of the means.
-fn panel(svg: &mut Svg, line: &Course, x: &AxisScale, y: &AxisScale) {
+fn panel(svg: &mut Svg, line: &OverTime, x: &AxisScale, y: &AxisScale) {
     let mut maxima = Pen::default();
     let ground = y.at(0.0).round();
     for (first, past) in line.stretches(false) {
@@ -115,7 +115,7 @@ fn panel(svg: &mut Svg, line: &Course, x: &AxisScale, y: &AxisScale) {
 }
 
 /// Hatches the stretches without a sample: an empty one would look like a fault of the drawing.
-fn gaps(svg: &mut Svg, line: &Course, x: &AxisScale, frame: &Frame) {
+fn gaps(svg: &mut Svg, line: &OverTime, x: &AxisScale, frame: &Frame) {
     const TEXT: &str = "no sample";
     const PITCH: f64 = 9.0;
     let mut pen = Pen::default();
@@ -158,7 +158,7 @@ fn rings(svg: &mut Svg, section: &Section, series: &Curve, x: &AxisScale, y: &Ax
 fn table(section: &Section) -> Sheet {
     let shown = section.shown();
     let (end, usual) = (end(shown), usual(shown));
-    let lines: Vec<Course> = shown.iter().map(|s| timeline(s, end, usual, ROWS)).collect();
+    let lines: Vec<OverTime> = shown.iter().map(|s| timeline(s, end, usual, ROWS)).collect();
     let mut head = vec![Head::from("from")];
     for series in shown {
         head.extend([format!("{}: mean", series.name).into(), "max".into()]);

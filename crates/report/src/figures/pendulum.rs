@@ -117,8 +117,8 @@ fn draw(chapter: &Chapter) -> Drawing {
     above.x_axis(&mut svg, &ticks.iter().map(|(at, _)| (*at, String::new())).collect::<Vec<_>>(), "");
     below.x_axis(&mut svg, &ticks, "time since the first slot");
     if let Some(first) = motions.first() {
-        above.value_y_axis(&mut svg, &angle, first.angle.0, "angle", 7);
-        below.value_y_axis(&mut svg, &lateness, first.lateness.0, "lateness", 7);
+        above.value_y_axis(&mut svg, &angle, first.angle.0, &first.angle.0.short_name(), 7);
+        below.value_y_axis(&mut svg, &lateness, first.lateness.0, &first.lateness.0.short_name(), 7);
     }
     for (row, motion) in motions.iter().enumerate() {
         svg.open_series(motion.slot);

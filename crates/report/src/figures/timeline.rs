@@ -17,7 +17,7 @@ pub struct Slice {
 
 /// A series over time, its threads and repeats laid over each other from their first slots on.
 #[derive(Debug)]
-pub struct Course {
+pub struct OverTime {
     /// Length of a column in seconds.
     pub step: f64,
     /// The columns from the first slot on to the last block of any series; `None` where there is no sample.
@@ -46,7 +46,7 @@ fn blocks_of<'a>(series: &'a [Curve]) -> impl Iterator<Item = &'a Block> {
 
 /// The timeline in at most `most` columns over `end` seconds, none shorter than the usual block. A block counts in every
 /// column that it fills: a longer one leaves no hole behind it.
-pub fn timeline(series: &Curve, end: f64, usual: f64, most: usize) -> Course {
+pub fn timeline(series: &Curve, end: f64, usual: f64, most: usize) -> OverTime {
     let step = usual.max(end / most.max(1) as f64).max(1e-9);
     // A stump of the last block, shorter than half a column, stands with the one before.
     let columns = ((end / step).round() as usize).max(1);
@@ -70,10 +70,10 @@ pub fn timeline(series: &Curve, end: f64, usual: f64, most: usize) -> Course {
         let mean = sum as f64 / count.max(1) as f64;
         (count > 0).then_some(Slice { count, mean, max: if max.is_finite() { max } else { mean } })
     };
-    Course { step, columns: sums.into_iter().map(column).collect(), own }
+    OverTime { step, columns: sums.into_iter().map(column).collect(), own }
 }
 
-impl Course {
+impl OverTime {
     /// The stretches with samples or, if `gaps`, those without: from which column up to which.
     pub fn stretches(&self, gaps: bool) -> Vec<(usize, usize)> {
         let mut found: Vec<(usize, usize)> = Vec::new();
@@ -147,7 +147,7 @@ mod tests {
         configuration
     }
 
-    fn drawn(configuration: Configuration, most: usize) -> Course {
+    fn drawn(configuration: Configuration, most: usize) -> OverTime {
         let all = [configuration];
         let sections = sections(&all);
         let series = &sections[0].series;

@@ -6,7 +6,7 @@ use crate::{
     input::ReportInput,
     judge::configuration::Configuration,
     sample::{self, SampleRun, calls},
-    study::{Claim, PublishedColumn, PublishedRow},
+    study::{Conclusion, PublishedColumn, PublishedRow},
     tree::sections,
 };
 use latido_model::verdict::Verdict;
@@ -24,7 +24,7 @@ fn study_report(configurations: &[Configuration]) -> String {
 }
 
 fn study(input: &mut ReportInput) {
-    let claim = |text: &str, word: &str, detail: &str, verdict| Claim {
+    let claim = |text: &str, word: &str, detail: &str, verdict| Conclusion {
         text: text.into(),
         word: word.into(),
         detail: detail.into(),

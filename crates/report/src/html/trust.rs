@@ -66,7 +66,7 @@ fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: 
     texts.sort_unstable();
     texts.dedup();
     let differ = texts.len() > 1;
-    let alternatives = differ && texts.iter().map(|text| text.len()).sum::<usize>() < 50;
+    let alternatives = differ && texts.iter().map(|text| text.chars().count()).sum::<usize>() < 50;
     let about = match (labels.len(), entries.first()) {
         (n, Some((first, _))) if differ && !alternatives && n > 1 => format!("{first}; similar in {} more", n - 1),
         (n, _) if n == configurations => String::new(),

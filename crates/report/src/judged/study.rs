@@ -4,7 +4,7 @@ use super::JudgedRun;
 use crate::{
     judge::phrase,
     span::plain,
-    study::{Claim, NotMeasured, PublishedColumn, PublishedRow, StudyPart},
+    study::{Conclusion, NotMeasured, PublishedColumn, PublishedRow, StudyPart},
 };
 use latido_model::{
     cell::{Axis, RUNNING},
@@ -24,7 +24,7 @@ pub(super) fn study(all: &[JudgedRun]) -> Option<StudyPart> {
                 _ => format!("{}: {}", one.run.meta.id, expectation.sentence()),
             };
             let (word, verdict) = (expectation.word(), expectation.verdict);
-            Claim { text, word, detail: plain(&phrase::decision(expectation.decision.as_ref())), verdict }
+            Conclusion { text, word, detail: plain(&phrase::decision(expectation.decision.as_ref())), verdict }
         })
     });
     let citation = first.source.as_ref().map(ToString::to_string).unwrap_or_default();

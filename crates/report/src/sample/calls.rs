@@ -1,6 +1,6 @@
 //! Made-up configurations of the probes with many quantities: calls timed one by one, series kept in order, a pendulum.
 
-use super::{SampleRecorder, cell, measurand, once};
+use super::{cell, measurand, once, recorder::SampleRecorder};
 use crate::judge::{configuration::Configuration, repeat::RepeatQuantity};
 use latido_model::{
     cell::{Item, Scheduling},

@@ -1,9 +1,10 @@
 //! Made-up configurations, seeded, for tests and for looking at a report without measuring.
 
 pub mod calls;
+mod recorder;
 
 use crate::{
-    ReportInput, RunPart,
+    input::{ReportInput, RunPart},
     judge::{
         configuration::Configuration,
         finding::{Finding, Grade},
@@ -11,24 +12,23 @@ use crate::{
         judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement},
         measured::{Amount, Decision, Dimension, Measured, Whose},
         reason::{Reason, Worst},
-        repeat::{Pooled, Repeat, RepeatQuantity, Track},
+        repeat::{Pooled, Repeat, RepeatQuantity},
     },
 };
-use hdrhistogram::Histogram;
 use latido_model::{
     cell::{Cell, Conditions, Item, Level, Scheduling},
     machine::Machine,
     quantity::{Measurand, Quantity},
-    record::{BAND_EDGES, Band, Block, Evidence, QUANTILES, Sample, Slots, Summary},
+    record::Evidence,
     run::Meta,
     units::Ns,
     verdict::Verdict,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use recorder::{PERIOD, SampleRecorder};
 
 pub(crate) const RUN: &str = "20261121T200000Z-sample-k3f9";
-const PERIOD: u64 = 1_000_000;
 
 pub(super) fn cell(label: &str, limit: Option<u64>) -> Cell {
     let mut options = toml::Table::new();
@@ -72,104 +72,6 @@ pub(super) fn machine(kernel: &str) -> Machine {
     let mut machine = Machine::default();
     name(&mut machine, kernel);
     machine
-}
-
-/// Collects what a pooled quantity needs.
-pub(super) struct SampleRecorder {
-    histogram: Histogram<u64>,
-    bands: Vec<Band>,
-    count: u64,
-    sum: f64,
-    squares: f64,
-    extremes: Option<(i64, i64)>,
-    pub(super) tracks: Vec<Track>,
-}
-
-impl SampleRecorder {
-    pub(super) fn new(limit: Option<u64>) -> Self {
-        let mut edges: Vec<i64> = BAND_EDGES.iter().copied().chain(limit.map(|l| l as i64)).collect();
-        edges.sort_unstable();
-        edges.dedup();
-        let bands = edges.into_iter().map(Some).chain([None]).map(|upto| Band { upto, count: 0 }).collect();
-        let histogram = Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap();
-        Self { histogram, bands, count: 0, sum: 0.0, squares: 0.0, extremes: None, tracks: Vec::new() }
-    }
-
-    pub(super) fn track(&mut self, cpu: u32, seconds: u64) {
-        let block = |s: u64| Block { start_ns: s * 1_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
-        let blocks = (0..seconds).map(block).collect();
-        self.tracks.push(Track {
-            cpu: Some(cpu),
-            summary: Summary::default(),
-            plain: Summary::default(),
-            blocks,
-            largest: Vec::new(),
-            samples: Vec::new(),
-            facts: [].into(),
-        });
-    }
-
-    /// `times` equal samples in the newest track.
-    pub(super) fn add(&mut self, value: i64, at_ns: u64, times: u64) {
-        self.histogram.saturating_record_n(value as u64, times);
-        self.bands.iter_mut().find(|b| b.upto.is_none_or(|upto| value <= upto)).unwrap().count += times;
-        self.count += times;
-        self.sum += value as f64 * times as f64;
-        self.squares += (value as f64).powi(2) * times as f64;
-        let (low, high) = self.extremes.unwrap_or((value, value));
-        self.extremes = Some((low.min(value), high.max(value)));
-        let track = self.tracks.last_mut().unwrap();
-        let sample = Sample { value, at_ns, class: if value > 200_000 { "preempted".into() } else { String::new() } };
-        let block = &mut track.blocks[(at_ns / 1_000_000_000) as usize];
-        block.count += times;
-        block.sum += i128::from(value) * i128::from(times);
-        keep(&mut block.largest, &sample, 4);
-        if track.largest.len() < 4_096 || track.largest.last().is_some_and(|s| s.value < value) {
-            keep(&mut track.largest, &sample, 4_096);
-        }
-        track.summary.max = track.summary.max.max(Some(value));
-    }
-
-    pub(super) fn pooled(self, limit: Option<u64>) -> RepeatQuantity {
-        let n = self.count as f64;
-        let mean = (self.count > 0).then(|| self.sum / n);
-        let variance = mean.filter(|_| self.count > 1).map(|m| ((self.squares - n * m * m) / (n - 1.0)).max(0.0));
-        let quantile = |p: f64| {
-            (n * (1.0 - p) >= 1.0 - 1e-9)
-                .then(|| self.histogram.value_at_quantile(p).min(self.extremes.unwrap().1 as u64) as i64)
-        };
-        let summary = Summary {
-            count: self.count,
-            min: self.extremes.map(|e| e.0),
-            max: self.extremes.map(|e| e.1),
-            mean,
-            sd: variance.map(f64::sqrt),
-            quantiles: QUANTILES.iter().map(|(key, p)| ((*key).to_owned(), quantile(*p))).collect(),
-            bands: self.bands.clone(),
-        };
-        let above =
-            |limit: u64| self.bands.iter().rev().take_while(|b| b.upto != Some(limit as i64)).map(|b| b.count).sum();
-        let pooled = Pooled {
-            quantity: "latency".into(),
-            labels: [].into(),
-            unit: "ns".into(),
-            plain: summary.clone(),
-            summary,
-            slots: Some(Slots { met: self.count, late: 0, missed: 0 }),
-            above_limit: limit.map(above),
-            woken: self.histogram.clone(),
-            histogram: self.histogram,
-            elapsed_ns: self.count * PERIOD,
-            negative: 0,
-        };
-        RepeatQuantity { pooled, tracks: self.tracks }
-    }
-}
-
-fn keep(largest: &mut Vec<Sample>, sample: &Sample, most: usize) {
-    let at = largest.partition_point(|s| s.value >= sample.value);
-    largest.insert(at, sample.clone());
-    largest.truncate(most);
 }
 
 /// A repeat without quantities.

@@ -94,7 +94,13 @@ impl Unit {
             let text = count(v.abs() as u64);
             return if v < 0.0 { format!("−{text}") } else { text };
         }
-        plain(v / self.per)
+        match (v / self.per).abs() {
+            // In a column of one unit the small beside the large must not become nothing.
+            shown if shown > 0.0 && shown < 0.001 => {
+                format!("{:.*}", 1 + (-shown.log10()).ceil() as usize, v / self.per)
+            }
+            _ => plain(v / self.per),
+        }
     }
 
     /// A round value of the stored unit, such as a tick's, with the unit.
@@ -213,6 +219,7 @@ mod tests {
         };
         assert_eq!([text(1, 11.71), text(1, 10.0)], ["11.7 ns", "10 ns"]);
         assert_eq!([text(2, 24_600.0), text(2, 2_005_000_000.0)], ["0.025 ms", "2 005 ms"]);
+        assert_eq!([text(2, 11.71), text(2, 640.0), text(2, 0.0)], ["0.000012 ms", "0.00064 ms", "0 ms"]);
         let near = Units::fitting("ns", &[24_600.0, 2_005_000.0], &columns);
         assert_eq!(near.about(), "in µs");
     }
