@@ -9,7 +9,7 @@ use latido_agent::{
     machine::{self, heat::Heat},
 };
 use latido_model::{cell::Item, registry, units::Ns};
-use latido_report::rate;
+use latido_report::words;
 use std::{
     io::{Write, stderr},
     thread,
@@ -69,7 +69,7 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
         running.finish();
         let record = running.record();
         let used = record.cpu_ns.map_or_else(String::new, |ns| format!(", used {} of processor time", Ns(ns)));
-        tell(&format!("{}: {}{used}", record.item.name, rate::of_load(&record)));
+        tell(&format!("{}: {}{used}", record.item.name, words::of_load(&record)));
     }
     Ok(if interrupts.count() > 0 && duration.is_some() { crate::host::INTERRUPTED } else { 0 })
 }

@@ -74,7 +74,7 @@ fn the_table_of_trust_checks_is_the_code_s() {
     let level = |level| serde_json::to_value(level).unwrap().as_str().unwrap().to_string();
     let wanted: Vec<String> = CHECKS
         .iter()
-        .map(|check| format!("| {} | {} | {} | {} |", check.name, check.source, check.threshold, level(check.level)))
+        .map(|check| format!("| {} | {} | {} | {} |", check.name, check.source, check.threshold, level(check.grade)))
         .collect();
     assert_eq!(rows, wanted);
     let other: Vec<&str> =

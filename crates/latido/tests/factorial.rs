@@ -33,7 +33,11 @@ fn isolated_or_not_under_each_load() {
     assert_eq!((isolated.len(), shared.len()), (10, 10));
     for record in records {
         let id = &record["cell"]["load"]["id"];
-        assert_eq!((&record["outcome"]["kind"], &record["cell"]["cpus"]), (&"complete".into(), &"1".into()), "{id}");
+        assert_eq!(
+            (&record["outcome"]["kind"], &record["cell"]["conditions"]["cpus"]),
+            (&"complete".into(), &"1".into()),
+            "{id}"
+        );
         assert!(record["series"][0]["count"].as_u64().unwrap() > 0, "{id}");
         assert!(record["quality"]["interrupts"].is_array(), "what else ran there was counted");
     }

@@ -76,7 +76,11 @@ fn the_measured_task_is_alone_on_its_cpu_and_everything_returns() {
     assert!(samples >= 10, "the probe was watched only {samples} times");
 
     let record = &document["records"][0];
-    assert_eq!(record["cell"]["cpus"], cpu.to_string(), "a cell that names no CPUs measures the isolated ones");
+    assert_eq!(
+        record["cell"]["conditions"]["cpus"],
+        cpu.to_string(),
+        "a cell that names no CPUs measures the isolated ones"
+    );
     let tunings = record["tunings"].as_array().unwrap();
     let tuning = |name: &str| tunings.iter().find(|tuning| tuning["item"]["name"] == name).unwrap();
     assert_eq!(tuning("isolate")["in_force"], true);
@@ -161,7 +165,7 @@ fn host_and_supervisor_killed_together_the_next_latido_puts_everything_back() {
         // The same run again: what is left over of the first is no isolation that stands in its way.
         let again = ["run", "null", "samples=100", "--tune", &isolate, "--json", "--no-report"];
         let document = json(&world.run(again), 0);
-        assert_eq!(document["records"][0]["cell"]["cpus"], cpu.to_string());
+        assert_eq!(document["records"][0]["cell"]["conditions"]["cpus"], cpu.to_string());
         before.equals(&Snapshot::take(&stage), &format!("by the latido after SIGKILL at {entries} entries"));
         assert!(!journal.exists());
     }

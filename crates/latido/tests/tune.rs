@@ -322,6 +322,7 @@ fn what_needs_debugfs_is_applied_or_says_why_not() {
     if !common::root("debugfs in a namespace") || !common::installed("unshare", "debugfs in a namespace") {
         return;
     }
+    let _machine = common::machine();
     let world = World::new();
     let model = "/sys/kernel/debug/sched/preempt";
     let script = format!(

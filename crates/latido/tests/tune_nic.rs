@@ -44,6 +44,7 @@ cat /sys/class/net/lat0/threaded; ps -e -o comm= | grep -c napi/lat0; exit 0";
 /// The kernel itself shows it: a thread receives for the device, and is gone again.
 #[test]
 fn a_device_receives_in_threads_and_no_longer() {
+    let _machine = common::machine();
     let world = World::new();
     let Some(output) = inside(&world, "nic: threads", THREADED) else { return };
     assert_eq!(text(&output).split_whitespace().collect::<Vec<_>>(), ["1", "1", "0", "0"], "{}", stderr(&output));
@@ -53,6 +54,7 @@ fn a_device_receives_in_threads_and_no_longer() {
 
 #[test]
 fn packets_are_gathered_no_longer_and_again() {
+    let _machine = common::machine();
     let world = World::new();
     let script = "frames() { ethtool -c lat2 | sed -n 's/^rx-frames:[[:space:]]*//p'; }
         ethtool -C lat2 rx-frames 16 || exit 77
@@ -75,6 +77,7 @@ fn packets_are_gathered_no_longer_and_again() {
 /// At every step of applying and of undoing, the next undo puts it back.
 #[test]
 fn killed_on_the_way_the_device_is_as_before() {
+    let _machine = common::machine();
     let world = World::new();
     let script = "frames() { ethtool -c lat2 | sed -n 's/^rx-frames:[[:space:]]*//p'; }
         ethtool -C lat2 rx-frames 16 || exit 77
@@ -99,6 +102,7 @@ fn killed_on_the_way_the_device_is_as_before() {
 /// A driver that cannot, and a user who may not: named, with what to do, and nothing changed.
 #[test]
 fn refusals_of_a_device_are_told() {
+    let _machine = common::machine();
     let world = World::new();
     let open = tempfile::tempdir().unwrap();
     std::fs::set_permissions(open.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();

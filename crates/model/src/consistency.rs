@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn each_impossible_row_is_told() {
-        type Change = fn(&mut Series);
-        let changes: &[(&str, Change)] = &[
+        type Falsify = fn(&mut Series);
+        let changes: &[(&str, Falsify)] = &[
             ("min", |s| s.min = Some(i64::MAX)),
             ("mean", |s| s.mean = Some(-5.0)),
             ("mean", |s| s.mean = Some(f64::NAN)),

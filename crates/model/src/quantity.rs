@@ -15,7 +15,7 @@ pub struct Quantity {
     pub name: Text,
     /// `ns`, `ps` (also a time), or one that is no time, such as `urad`.
     pub unit: Text,
-    /// For headings: `Wake-up latency`.
+    /// For headings: `Wake-up latency`; `Mutex: lock` is `lock` under the heading of its probe.
     pub title: Text,
     /// What one sample is: `wake-up`, `call`.
     pub noun: Text,
@@ -44,6 +44,12 @@ impl Quantity {
             latest: Cow::Borrowed("now"),
             bound: None,
         }
+    }
+
+    /// The title under the heading of its probe: what stands behind a colon of the title, else the name in words.
+    pub fn short(&self) -> String {
+        let behind = self.title.split_once(": ").map(|(_, short)| short.to_owned());
+        behind.unwrap_or_else(|| self.name.replace('_', " "))
     }
 
     /// With slots that are met, late or missed.
@@ -122,6 +128,11 @@ impl Measurand {
     /// The quantity of this name.
     pub fn quantity(&self, name: &str) -> Option<&Quantity> {
         self.quantities.iter().find(|quantity| quantity.name == name)
+    }
+
+    /// Whether limits look at a quantity; they do at one that nobody declared.
+    pub fn judges(&self, name: &str) -> bool {
+        self.quantity(name).is_none_or(|quantity| quantity.judged)
     }
 
     /// Whether it has a quantity of this name.

@@ -55,6 +55,9 @@ pub struct Record {
     pub series: Vec<Series>,
     /// What could not be had here, with the reason.
     pub skipped: Vec<Skip>,
+    /// Names of further files in the cell's directory, such as a trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<String>,
 }
 
 impl Record {
@@ -187,8 +190,9 @@ impl Series {
         }
     }
 
-    /// The distribution that limits, expectations and headlines look at.
-    pub fn headline(&self) -> Summary {
+    /// The distribution that limits, expectations and verdicts look at: corrected for coordinated omission where slots
+    /// are counted, else the plain one.
+    pub fn decisive(&self) -> Summary {
         self.corrected.clone().unwrap_or_else(|| self.plain())
     }
 }

@@ -56,13 +56,18 @@ pub fn probing(probe: &str) -> Cell {
     Cell { probe: Item { name: probe.into(), options: toml::Table::new() }, conditions, ..cell() }
 }
 
-/// What the probe of a cell measures: wake-ups with slots, of others one quantity named as they are.
+/// What the probe of a cell measures: wake-ups with slots, gaps, of others a latency.
 pub fn measurand(cell: &Cell) -> Measurand {
-    let quantity = match cell.probe.name.as_str() {
-        "wakeup" => Quantity::time("latency", "Wake-up latency").each("wake-up").periodic(),
-        name => Quantity { name: name.to_owned().into(), title: name.to_owned().into(), ..Quantity::time("", "") },
+    let quantities = match cell.probe.name.as_str() {
+        "wakeup" => vec![
+            Quantity::time("latency", "Wake-up latency").each("wake-up").periodic(),
+            Quantity::time("latency_after_overrun", "After a budget overrun").each("wake-up"),
+        ],
+        "gap" => vec![Quantity::time("gap", "Gaps in a busy loop").each("reading").latest("last gap")],
+        name => vec![Quantity { title: format!("{name} latency").into(), ..Quantity::time("latency", "") }],
     };
-    Measurand { title: quantity.title.clone(), quantities: vec![quantity], ..Measurand::default() }
+    let title = quantities.iter().map(|quantity| quantity.title.clone()).next().unwrap_or_default();
+    Measurand { title, quantities, ..Measurand::default() }
 }
 
 /// Evidence that raises nothing.
@@ -123,6 +128,7 @@ pub fn measured(cell: Cell, threads: &[Vec<i64>]) -> Record {
         tunings: Vec::new(),
         series,
         skipped: Vec::new(),
+        attachments: Vec::new(),
         cell,
     }
 }

@@ -1,4 +1,4 @@
-//! Figures of a distribution: quantiles as order statistics with their doubt, exact moments, bands, pooling.
+//! Figures of a distribution: quantiles as order statistics with their doubt, exact moments, bands.
 
 use crate::record::{Band, QUANTILES, Summary};
 use hdrhistogram::Histogram;
@@ -100,54 +100,6 @@ pub(super) fn rank(n: u64, p: f64) -> u64 {
     (rank as u64).clamp(1, n)
 }
 
-/// Pools summaries: counts and bands add, extremes are the extremes', moments combine (Chan, Golub, LeVeque 1983), and
-/// quantiles come from the pooled histogram. Bands survive where all have the same edges. `negative` samples are below
-/// zero; what else the histogram lacks is above its range.
-pub fn pool(parts: &[Summary], histogram: &Histogram<u64>, negative: u64) -> Summary {
-    let count: u64 = parts.iter().map(|part| part.count).fold(0, u64::saturating_add);
-    let overflow = count.saturating_sub(histogram.len()).saturating_sub(negative);
-    let min = parts.iter().filter_map(|part| part.min).min();
-    let max = parts.iter().filter_map(|part| part.max).max();
-    let (mean, sd) = moments(parts);
-    let exact = Exact { count, min, max, overflow, ..Exact::default() };
-    let quantiles = quantiles(&exact, histogram);
-    Summary { count, min, max, mean, sd, quantiles, bands: pool_bands(parts) }
-}
-
-fn moments(parts: &[Summary]) -> (Option<f64>, Option<f64>) {
-    let (mut n, mut mean, mut scatter) = (0.0, 0.0, 0.0);
-    for part in parts {
-        let (Some(part_mean), true) = (part.mean, part.count > 0) else { continue };
-        let m = part.count as f64;
-        let delta = part_mean - mean;
-        scatter += part.sd.unwrap_or(0.0).powi(2) * (m - 1.0) + delta * delta * n * m / (n + m);
-        mean += delta * m / (n + m);
-        n += m;
-    }
-    ((n > 0.0).then_some(mean), (n > 1.0).then(|| (scatter / (n - 1.0)).sqrt()))
-}
-
-fn pool_bands(parts: &[Summary]) -> Vec<Band> {
-    let Some((first, others)) = parts.split_first() else { return Vec::new() };
-    let mut bands = first.bands.clone();
-    for part in others {
-        let same = part.bands.len() == bands.len() && part.bands.iter().zip(&bands).all(|(a, b)| a.upto == b.upto);
-        if !same {
-            return Vec::new();
-        }
-        for (sum, band) in bands.iter_mut().zip(&part.bands) {
-            sum.count += band.count;
-        }
-    }
-    bands
-}
-
-/// How many samples lie above an edge of the bands, exactly; `None` where it is no edge.
-pub fn above(bands: &[Band], edge: i64) -> Option<u64> {
-    let at = bands.iter().position(|band| band.upto == Some(edge))?;
-    Some(bands.iter().skip(at + 1).map(|band| band.count).fold(0, u64::saturating_add))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,24 +152,6 @@ mod tests {
                 prop_assert_eq!(summary.sd, None);
             }
         }
-
-        #[test]
-        fn pooling_equals_measuring_together(
-            parts in prop::collection::vec(prop::collection::vec(0i64..1_000_000, 0..60), 1..6),
-        ) {
-            let all: Vec<i64> = parts.concat();
-            let (exact, histogram) = of(&all);
-            let whole = summarise(&exact, &histogram, Vec::new());
-            let summaries: Vec<Summary> = parts.iter().map(|part| { let (e, h) = of(part); summarise(&e, &h, Vec::new()) }).collect();
-            let pooled = pool(&summaries, &histogram, 0);
-            prop_assert_eq!((pooled.count, pooled.min, pooled.max), (whole.count, whole.min, whole.max));
-            prop_assert_eq!(&pooled.quantiles, &whole.quantiles);
-            let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
-                (Some(a), Some(b)) => (a - b).abs() <= 1e-6 * b.abs().max(1.0),
-                (a, b) => a == b,
-            };
-            prop_assert!(near(pooled.mean, whole.mean) && near(pooled.sd, whole.sd), "{:?} {:?}", pooled, whole);
-        }
     }
 
     #[test]
@@ -233,13 +167,5 @@ mod tests {
         assert_eq!(rank(100_000, 0.99999), 99_999);
         assert_eq!(rank(1000, 0.999), 999);
         assert!(supported(100_000, 0.99999) && !supported(99_999, 0.99999));
-    }
-
-    #[test]
-    fn a_limit_that_is_an_edge_is_counted_exactly() {
-        let bands = [(Some(10), 5), (Some(100), 3), (None, 2)].map(|(upto, count)| Band { upto, count });
-        assert_eq!(above(&bands, 10), Some(5));
-        assert_eq!(above(&bands, 100), Some(2));
-        assert_eq!(above(&bands, 50), None);
     }
 }

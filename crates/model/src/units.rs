@@ -152,12 +152,12 @@ pub fn shown(value: i64, unit: &str) -> String {
     }
 }
 
-/// A measured span in the unit that keeps it readable: `870 ns`, `12.3 us`, `4.56 ms`, `1.20 s`.
+/// A measured span in the unit that keeps it readable: `870 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
 pub fn human(ns: i64) -> String {
     let magnitude = ns.unsigned_abs();
     let (scale, unit) = match magnitude {
         0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (1e3, "us"),
+        1_000..1_000_000 => (1e3, "µs"),
         1_000_000..1_000_000_000 => (1e6, "ms"),
         _ => (1e9, "s"),
     };

@@ -21,7 +21,7 @@ const WIDTH: usize = 100;
 /// What the points are about.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Subject<'a> {
+pub enum Examined<'a> {
     /// A machine.
     Machine(&'a Machine),
     /// A program at work.
@@ -29,19 +29,19 @@ pub enum Subject<'a> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct CheckDocument<'a> {
     schema: u32,
     verdict: Fitness,
     exit: u8,
     points: &'a [Point],
     #[serde(flatten)]
-    subject: Subject<'a>,
+    subject: Examined<'a>,
 }
 
 /// One JSON document.
-pub fn json(subject: Subject<'_>, points: &[Point]) -> String {
+pub fn json(subject: Examined<'_>, points: &[Point]) -> String {
     let verdict = Fitness::of(points);
-    let document = Document { schema: SCHEMA, verdict, exit: verdict.exit_code(), points, subject };
+    let document = CheckDocument { schema: SCHEMA, verdict, exit: verdict.exit_code(), points, subject };
     // Strings, numbers and maps with string keys always fit.
     serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
 }

@@ -2,29 +2,30 @@
 
 mod cards;
 mod chapter;
-mod data;
 mod environment;
 mod parts;
+mod sentence;
 mod settings;
 mod trust;
 
 use crate::{
-    ReportInput,
-    chapter::{Chapter, chapters},
     figures::{FIGURES, range_bar, style},
-    latex, markdown,
-    section::{SHOWN, Section, sections},
+    input::RunPart,
+    judge::{judgement::ExpectJudgement, phrase},
+    span::unbroken,
     study::{NotMeasured, StudyPart},
-    summary, words,
+    tables::{samples, slots, summary},
+    tree::{Chapter, Report, SHOWN, Section},
+    words,
 };
 use anyhow::{Context, Result};
 use askama::Template;
 use cards::{Card, Cards};
 use chapter::ChapterView;
 use environment::Environment;
-use parts::{Picture, SectionView, Table};
-use settings::{Beside, Setting};
-use trust::Group;
+use parts::{Picture, SectionView, SheetView};
+use settings::{Beside, SettingView};
+use trust::FindingGroup;
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -33,25 +34,25 @@ struct Page<'a> {
     css: String,
     symbols: String,
     script: &'static str,
-    headlines: Vec<Headline>,
+    headlines: Vec<HeadlineView>,
     runs: Vec<RunView<'a>>,
     problems: Vec<String>,
     cards: Vec<Card>,
     rest: Vec<Card>,
-    trust: Vec<Group>,
+    trust: Vec<FindingGroup>,
     expectations: Vec<ExpectView<'a>>,
     chapters: Vec<ChapterView>,
     study: Option<&'a StudyPart>,
     scaled: String,
     not_measured: &'a [NotMeasured],
     environment: Environment,
-    settings: Vec<Setting>,
+    settings: Vec<SettingView>,
     beside: Vec<Beside>,
     data: String,
 }
 
 /// The sentence of a run, its verdict first.
-struct Headline {
+struct HeadlineView {
     sign: &'static str,
     class: &'static str,
     verdict: String,
@@ -85,9 +86,8 @@ const SCRIPT: &str = include_str!("../templates/report.js");
 ///
 /// # Errors
 /// The template or the embedded data cannot be written; no input is known that causes it.
-pub fn render(input: &ReportInput) -> Result<String> {
-    let sections = sections(input.configurations);
-    let chapters = chapters(&sections);
+pub fn render(report: &Report) -> Result<String> {
+    let (input, chapters) = (report.input, report.chapters());
     let Cards { shown, rest } = cards::cards(input, &chapters);
     let page = Page {
         title: &input.title,
@@ -108,14 +108,15 @@ pub fn render(input: &ReportInput) -> Result<String> {
             .filter(|one| !one.of_study)
             .map(expectation)
             .collect(),
-        chapters: chapters.iter().enumerate().map(|(i, chapter)| chapter_view(i, chapter, input)).collect(),
+        chapters: chapters.iter().enumerate().map(|(i, chapter)| chapter_view(i, chapter, report)).collect(),
         study: input.study.as_ref(),
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
         not_measured: &input.not_measured,
         environment: Environment::of(input.configurations),
         settings: settings::settings(input.configurations),
         beside: settings::beside(input.configurations),
-        data: data::json(input, &sections)?,
+        // "</script>" or "<!--" in a name would end the element: JSON allows the escape everywhere "<" can stand.
+        data: report.in_format("json")?.unwrap_or_default().replace('<', "\\u003c"),
     };
     page.render().context("writing the report")
 }
@@ -125,12 +126,13 @@ fn slot(row: usize) -> usize {
     row % SHOWN
 }
 
-fn headline(part: &crate::RunPart<'_>) -> Headline {
-    let (sign, class, _) = cards::said(part.judgement.verdict);
-    Headline { sign, class, verdict: part.word.to_string(), text: words::micro(&part.judgement.headline) }
+fn headline(part: &RunPart<'_>) -> HeadlineView {
+    let said = words::verdict(part.judgement.verdict);
+    let text = unbroken(&part.judgement.headline.spans());
+    HeadlineView { sign: said.sign, class: said.tone.class(), verdict: part.word.to_string(), text }
 }
 
-fn run<'a>(part: &crate::RunPart<'a>) -> RunView<'a> {
+fn run<'a>(part: &RunPart<'a>) -> RunView<'a> {
     let meta = part.meta;
     RunView {
         id: &meta.id,
@@ -144,24 +146,25 @@ fn run<'a>(part: &crate::RunPart<'a>) -> RunView<'a> {
     }
 }
 
-fn expectation(expectation: &crate::judge::judgement::ExpectJudgement) -> ExpectView<'_> {
-    let (sign, class, word) = cards::said(expectation.verdict);
+fn expectation(expectation: &ExpectJudgement) -> ExpectView<'_> {
+    let said = words::verdict(expectation.verdict);
     ExpectView {
         claim: expectation.claim.as_deref(),
         text: &expectation.text,
-        sign,
-        class,
-        word,
-        detail: words::micro(&expectation.detail),
+        sign: said.sign,
+        class: said.tone.class(),
+        word: said.word,
+        detail: unbroken(&phrase::decision(expectation.decision.as_ref())),
     }
 }
 
-fn chapter_view(index: usize, chapter: &Chapter, input: &ReportInput) -> ChapterView {
-    let sections = chapter.sections.iter().enumerate().map(|(i, section)| view(chapter.first + i, section)).collect();
-    ChapterView::of(index, chapter, input, sections)
+fn chapter_view(index: usize, chapter: &Chapter, report: &Report) -> ChapterView {
+    let each = chapter.sections.iter().enumerate();
+    let sections = each.map(|(i, section)| view(chapter.first + i, section, report)).collect();
+    ChapterView::of(index, chapter, report, sections)
 }
 
-fn view(index: usize, section: &Section) -> SectionView {
+fn view(index: usize, section: &Section, report: &Report) -> SectionView {
     let sheet = summary::sheet(section);
     let bars = section.series.iter().enumerate().map(|(row, series)| {
         range_bar::draw(section, series, slot(row)).map(|d| d.inline().replace("class=\"figure\"", "class=\"range\""))
@@ -173,18 +176,17 @@ fn view(index: usize, section: &Section) -> SectionView {
         told: chapter::told(section),
         key: section.key(),
         about: parts::about(section),
-        unit: sheet.unit.about(),
+        unit: sheet.units.as_ref().map(words::Units::about).unwrap_or_default(),
         unsupported: summary::unsupported(section),
-        summary: Table::of(&sheet),
-        latex: latex::table(&sheet),
-        markdown: markdown::table(&sheet),
+        summary: SheetView::of(&sheet),
+        copies: parts::copies(&sheet, report.formats),
         range_heading: range_bar::heading(section),
         ranges: bars.map(Option::unwrap_or_default).collect(),
         legend: parts::legend(section),
         hidden: section.series.len().saturating_sub(SHOWN),
         figures: FIGURES.iter().filter(|f| (f.fits)(section)).map(|f| Picture::of(section, f)).collect(),
-        spikes: parts::spikes(section),
-        slots: parts::slots(section),
+        samples: SheetView::of(&samples::sheet(section)),
+        slots: slots::sheet(section).as_ref().map(SheetView::of),
     }
 }
 

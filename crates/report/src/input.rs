@@ -30,7 +30,7 @@ pub struct RunPart<'a> {
     pub meta: &'a Meta,
     /// The judgement of the run.
     pub judgement: &'a Judgement,
-    /// The verdict's word for people, see `analyze::headline::word`.
+    /// The verdict's word for people, see [`crate::judge::decide::word`].
     pub word: &'a str,
     /// The plan as stored.
     pub plan_toml: &'a str,

@@ -2,37 +2,24 @@
 //! machine anything, and what must be known of a probe lies in the run.
 #![forbid(unsafe_code)]
 
-pub mod chapter;
-pub mod characterisation;
 pub mod check;
-pub mod confidence;
-pub mod csv;
 pub mod figures;
+pub mod formats;
 pub mod html;
 pub mod input;
-pub mod json;
 pub mod judge;
-pub mod latex;
+pub mod judged;
 pub mod live;
-pub mod markdown;
-pub mod notes;
-pub mod rate;
 #[cfg(test)]
 pub mod sample;
-#[cfg(test)]
-pub mod sample_calls;
-pub mod scale;
-pub mod section;
-pub mod sentence;
-pub mod sheet;
+pub mod span;
+pub mod statistics;
 pub mod study;
-pub mod summary;
-pub mod table;
+pub mod tables;
 pub mod terminal;
-pub mod terminal_show;
-pub mod unit;
+pub mod tree;
 pub mod words;
 
+pub use formats::{FORMATS, render};
 pub use input::{ReportInput, RunPart};
-
-pub use terminal_show::show;
+pub use terminal::show;

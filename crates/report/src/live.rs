@@ -35,9 +35,12 @@ impl View<'_> {
         self.measurand.quantities.iter().any(|quantity| quantity.periodic)
     }
 
-    /// What the probe's last value is: a loop that never sleeps keeps the last gap that was not an ordinary one.
-    fn last(&self) -> &'static str {
-        if self.cell.probe.name == "gap" { "last gap" } else { "now" }
+    /// What the probe's quantities call their latest value, where they agree on it.
+    fn latest(&self) -> &str {
+        match self.measurand.quantities.as_slice() {
+            [first, rest @ ..] if rest.iter().all(|other| other.latest == first.latest) => &first.latest,
+            _ => "now",
+        }
     }
 
     /// Time left of the whole run, in ns, as far as it is spent measuring; none where samples are counted instead.
@@ -53,7 +56,7 @@ impl View<'_> {
     }
 }
 
-/// The scale of the bars: four decades from 1 us, where latencies live.
+/// The scale of the bars: four decades from 1 µs, where latencies live.
 const BAR_FROM: f64 = 1_000.0;
 const BAR_DECADES: f64 = 4.0;
 
@@ -84,7 +87,7 @@ pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
         }
         lines.extend(spike(progress).map(|text| fit(&text, style.width)));
         let room = height.saturating_sub(lines.len());
-        lines.extend(pendulum::picture(progress, style.width, room));
+        lines.extend(pendulum::picture(view.measurand, progress, style.width, room));
     }
     lines.truncate(height.max(1));
     lines
@@ -178,10 +181,10 @@ fn header(view: View<'_>, style: Style) -> String {
     let legend = if bar >= 25 { "=p50 -p99.9 |max" } else { "" };
     let scale = match bar {
         0 => String::new(),
-        _ => format!("  1us{legend:^w$}10ms", w = bar - 7),
+        _ => format!("  1µs{legend:^w$}10ms", w = bar - 7),
     };
     let what = what(view, "");
-    let text = format!("{:>4}{what}  {:>8}{middle}  {:>8}{missed}{scale}", "CPU", view.last(), "max");
+    let text = format!("{:>4}{what}  {:>8}{middle}  {:>8}{missed}{scale}", "CPU", view.latest(), "max");
     paint(&fit(&text, style.width), Paint::Dim, style)
 }
 
@@ -213,7 +216,7 @@ fn short(count: u64) -> String {
     }
 }
 
-/// `====---|`: to the median, to p99.9, and the maximum, on a logarithmic scale from 1 us to 10 ms.
+/// `====---|`: to the median, to p99.9, and the maximum, on a logarithmic scale from 1 µs to 10 ms.
 fn bar_of(thread: &ThreadProgress, width: usize) -> String {
     let place = |value: Option<i64>| {
         let decades = (value.unwrap_or(0).max(1) as f64 / BAR_FROM).log10() / BAR_DECADES;
@@ -257,115 +260,4 @@ fn clock(ns: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use latido_model::sample;
-    use std::sync::LazyLock;
-
-    const PLAIN: Style = Style { width: 80, color: false };
-
-    fn thread(cpu: u32, max: i64) -> ThreadProgress {
-        ThreadProgress {
-            cpu: Some(cpu),
-            count: 7_000,
-            now: 3_100,
-            p50: Some(2_900),
-            p999: Some(12_100),
-            max: Some(max),
-            missed: 0,
-            spike: Some((max, 3_200_000_000 + u64::from(cpu))),
-            ..ThreadProgress::default()
-        }
-    }
-
-    fn progress(threads: Vec<ThreadProgress>) -> Progress {
-        let (elapsed_ns, total_ns) = (7_000_000_000, 15_000_000_000);
-        Progress { phase: Phase::Measuring, elapsed_ns, total_ns, armed_at_ns: 1, threads }
-    }
-
-    /// `wakeup`, 10 s with a limit of 100 us.
-    static CELL: LazyLock<Cell> = LazyLock::new(sample::cell);
-    /// `gap`, without one.
-    static GAP: LazyLock<Cell> = LazyLock::new(|| sample::probing("gap"));
-
-    fn view(progress: &Progress) -> View<'_> {
-        View { number: 2, cells: 4, label: "wakeup, busy", cell: &CELL, after_ns: 30_000_000_000, progress }
-    }
-
-    fn gap(progress: &Progress) -> View<'_> {
-        View { number: 4, cells: 4, label: "gap, none", cell: &GAP, after_ns: 0, progress }
-    }
-
-    #[test]
-    fn a_frame() {
-        let mut late = thread(1, 228_000);
-        late.missed = 3;
-        let progress = progress(vec![thread(0, 24_900), late, ThreadProgress { cpu: Some(2), ..Default::default() }]);
-        insta::assert_snapshot!(frame(view(&progress), 24, PLAIN).join("\n"), @r#"
-        cell 2 of 4: wakeup, busy, measuring 0:07 of 0:15, 0:38 left in all
-         CPU       now       p50     p99.9       max  missed  1us =p50 -p99.9 |max  10ms
-           0   3.10 us   2.90 us   12.1 us   24.9 us       0  ===---- |
-           1   3.10 us   2.90 us   12.1 us    228 us       3  ===----       |
-           2         -         -         -         -       0
-        last spike 228 us on CPU 1 at 0:03
-        "#);
-    }
-
-    #[test]
-    fn a_log_line() {
-        let progress = progress(vec![thread(0, 24_900), thread(1, 228_000)]);
-        insta::assert_snapshot!(line(view(&progress)), @"cell 2 of 4: wakeup, busy, measuring 0:07 of 0:15, 0:38 left in all, 14000 samples, max 228 us, 0 missed");
-        insta::assert_snapshot!(start(view(&progress)), @"cell 2 of 4: wakeup, busy, measuring for 0:15, 0:38 left in all");
-        insta::assert_snapshot!(line(gap(&progress)), @"cell 4 of 4: gap, none, measuring 0:07 of 0:15, 0:08 left, 14000 samples, max 228 us");
-    }
-
-    #[test]
-    fn what_comes_before_measuring_is_shown_without_figures() {
-        let settling = Progress { phase: Phase::Settling, ..Progress::default() };
-        insta::assert_snapshot!(frame(view(&settling), 24, PLAIN).join("\n"), @"cell 2 of 4: wakeup, busy, settling, 0:41 left in all");
-        let mut warming = progress(vec![thread(0, 24_900)]);
-        (warming.phase, warming.elapsed_ns) = (Phase::WarmUp, 0);
-        insta::assert_snapshot!(frame(gap(&warming), 24, PLAIN).join("\n"), @"cell 4 of 4: gap, none, warm-up, 0:11 left");
-    }
-
-    #[test]
-    fn a_probe_without_slots_misses_none_and_names_its_last_value() {
-        let progress = progress(vec![ThreadProgress { now: 23_700, ..thread(1, 54_100_000) }]);
-        insta::assert_snapshot!(frame(gap(&progress), 24, PLAIN).join("\n"), @r#"
-        cell 4 of 4: gap, none, measuring 0:07 of 0:15, 0:08 left
-         CPU  last gap       p50     p99.9       max  1us     =p50 -p99.9 |max      10ms
-           1   23.7 us   2.90 us   12.1 us   54.1 ms  ====-----                        |
-        last spike 54.1 ms on CPU 1 at 0:03
-        "#);
-    }
-
-    #[test]
-    fn time_left_is_never_below_zero() {
-        let mut progress = progress(vec![thread(0, 24_900)]);
-        progress.elapsed_ns = progress.total_ns + 1;
-        assert!(head(gap(&progress), 80).ends_with(", 0:00 left"), "{}", head(gap(&progress), 80));
-        (progress.total_ns, progress.phase) = (0, Phase::Measuring);
-        assert!(!head(gap(&progress), 80).contains("left"), "samples are counted: nobody knows");
-    }
-
-    #[test]
-    fn a_machine_of_many_cpus_shows_its_worst() {
-        let progress = progress((0..128).map(|cpu| thread(cpu, 10_000 + i64::from(cpu) * 100)).collect());
-        let lines = frame(view(&progress), 10, PLAIN);
-        assert!(lines.len() <= 10, "{lines:#?}");
-        assert!(lines[2].starts_with(" 122") && lines[7].starts_with(" 127"), "{lines:#?}");
-        assert!(lines.iter().any(|line| line.contains("122 more CPUs")), "{lines:#?}");
-    }
-
-    proptest::proptest! {
-        /// A frame that wraps would tear the display when it is redrawn.
-        #[test]
-        fn no_line_is_wider_than_the_terminal(width in 32usize..200, max: i64, missed: u64, label in "[a-z, ]{0,80}") {
-            let progress = progress(vec![ThreadProgress { missed, ..thread(0, max) }]);
-            let lines = frame(View { label: &label, ..view(&progress) }, 24, Style { width, color: false });
-            for line in lines {
-                proptest::prop_assert!(line.chars().count() <= width, "{}", line);
-            }
-        }
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! What a report of a published study says beside its own figures: source, conclusions, gaps, and the printed numbers.
 
+use latido_model::verdict::Verdict;
 use std::collections::BTreeMap;
 
 /// The study that a run repeats.
@@ -22,8 +23,8 @@ pub struct Claim {
     pub word: String,
     /// The figures, or why there are none.
     pub detail: String,
-    /// `good`, `bad` or `warn`.
-    pub class: &'static str,
+    /// Whether it held.
+    pub verdict: Verdict,
 }
 
 /// Cells of the plan that were not measured for one reason.

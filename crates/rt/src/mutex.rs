@@ -17,8 +17,8 @@ const REHEARSED: u64 = (rounds::MANY as u64).saturating_mul(2);
 
 /// Something to lock: a mutex, or a row of them.
 pub trait Lockable {
-    /// Proof that it is locked.
-    type Proof<'a>
+    /// Locked that it is locked.
+    type Locked<'a>
     where
         Self: 'a;
 
@@ -26,38 +26,38 @@ pub trait Lockable {
     ///
     /// # Errors
     /// What the C library answers.
-    fn lock(&self) -> Result<Self::Proof<'_>, Errno>;
+    fn lock(&self) -> Result<Self::Locked<'_>, Errno>;
 
     /// Locks it unless it is locked.
     ///
     /// # Errors
     /// What the C library answers.
-    fn try_lock(&self) -> Result<Self::Proof<'_>, Errno>;
+    fn try_lock(&self) -> Result<Self::Locked<'_>, Errno>;
 
     /// Unlocks it.
     ///
     /// # Errors
     /// What the C library answers.
-    fn unlock(held: Self::Proof<'_>) -> Result<(), Errno>;
+    fn unlock(held: Self::Locked<'_>) -> Result<(), Errno>;
 }
 
 macro_rules! of_the_c_library {
     ($($lock:ty, $held:ident);*) => {$(
         impl Lockable for $lock {
-            type Proof<'a> = mutex::$held<'a>;
+            type Locked<'a> = mutex::$held<'a>;
 
             #[inline(always)]
-            fn lock(&self) -> Result<Self::Proof<'_>, Errno> {
+            fn lock(&self) -> Result<Self::Locked<'_>, Errno> {
                 <$lock>::lock(self)
             }
 
             #[inline(always)]
-            fn try_lock(&self) -> Result<Self::Proof<'_>, Errno> {
+            fn try_lock(&self) -> Result<Self::Locked<'_>, Errno> {
                 <$lock>::try_lock(self)
             }
 
             #[inline(always)]
-            fn unlock(held: Self::Proof<'_>) -> Result<(), Errno> {
+            fn unlock(held: Self::Locked<'_>) -> Result<(), Errno> {
                 held.unlock()
             }
         }

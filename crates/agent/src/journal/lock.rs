@@ -5,7 +5,7 @@ mod machine;
 mod patience;
 
 pub use holder::Holder;
-pub use machine::{Claim, Machine, Use, machine};
+pub use machine::{Claim, Machine, Use, machine, machine_holder};
 pub use patience::{Busy, Patience};
 
 use anyhow::{Context, Result, ensure};

@@ -15,7 +15,7 @@ pub use latido_model::{
     registry::{Def, with_defaults},
 };
 pub use series::Fact;
-pub use stage::{Span, Stage};
+pub use stage::{Interval, Stage};
 
 use anyhow::Result;
 use latido_model::{cell::Cell, cpus::CpuSet, registry::Options};

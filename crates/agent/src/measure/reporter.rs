@@ -1,16 +1,20 @@
 //! The measuring process's voice: progress and records on its stream, their files in the spool.
 
-use super::series::File;
-use anyhow::{Context, Result, ensure};
+use super::series::File as SeriesFile;
+use anyhow::{Context, Result};
 use latido_model::{
     protocol::{Progress, Writer},
-    record::{Record, Series},
+    record::{Outcome, Record, Series},
 };
 use serde::{Deserialize, Serialize};
 use std::{
-    fs,
-    io::{Stdout, stdout},
+    fs::{self, File},
+    io::{self, Stdout, Write, stdout},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// What the measuring process tells its supervisor.
@@ -46,13 +50,42 @@ pub struct Reporter {
     spool: PathBuf,
     records: u32,
     /// Bytes written so far, those of checkpoints that are gone again included.
-    written: u64,
+    written: Arc<AtomicU64>,
+    attached: Vec<String>,
+}
+
+/// A further file of the cell while it is written: a trace, or whatever else a probe hands over.
+pub struct Attachment {
+    file: File,
+    written: Arc<AtomicU64>,
+}
+
+impl Write for Attachment {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let so_far = self.written.load(Ordering::Relaxed);
+        if so_far + bytes.len() as u64 > QUOTA {
+            return Err(io::Error::other(format!("the measurement wrote more than {} GiB", QUOTA >> 30)));
+        }
+        let count = self.file.write(bytes)?;
+        self.written.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 impl Reporter {
     /// With a spool of its own.
     pub fn new(spool: &Path) -> Self {
-        Self { out: Writer::new(stdout()), spool: spool.into(), records: 0, written: 0 }
+        Self {
+            out: Writer::new(stdout()),
+            spool: spool.into(),
+            records: 0,
+            written: Arc::default(),
+            attached: Vec::new(),
+        }
     }
 
     /// How the cell goes.
@@ -63,11 +96,22 @@ impl Reporter {
         self.out.send(&Told::Progress(progress))
     }
 
+    /// Begins a further file of the cell, sent with its final record.
+    ///
+    /// # Errors
+    /// The spool cannot be written, or has a file of that name.
+    pub fn attach(&mut self, name: &str) -> Result<Attachment> {
+        let path = self.spool.join(name);
+        let file = File::create_new(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        self.attached.push(name.into());
+        Ok(Attachment { file, written: Arc::clone(&self.written) })
+    }
+
     /// A record with its series and their files.
     ///
     /// # Errors
     /// The supervisor is gone, or the spool is full.
-    pub fn record(&mut self, mut record: Record, parts: Vec<(Series, Vec<File>)>) -> Result<()> {
+    pub fn record(&mut self, mut record: Record, parts: Vec<(Series, Vec<SeriesFile>)>) -> Result<()> {
         self.records += 1;
         let place = self.records.to_string();
         let dir = self.spool.join(&place);
@@ -75,13 +119,21 @@ impl Reporter {
         let mut files = Vec::new();
         for (series, own) in parts {
             for (name, bytes) in own {
-                self.written += bytes.len() as u64;
-                ensure!(self.written <= QUOTA, "the measurement wrote more than {} GiB", QUOTA >> 30);
                 let path = dir.join(&name);
-                fs::write(&path, &bytes).with_context(|| format!("cannot write {} of the spool", path.display()))?;
+                let file = File::create_new(&path).map(|file| Attachment { file, written: Arc::clone(&self.written) });
+                let written = file.and_then(|mut file| file.write_all(&bytes));
+                written.with_context(|| format!("cannot write {} of the spool", path.display()))?;
                 files.push((name, bytes.len() as u64));
             }
             record.series.push(series);
+        }
+        if record.outcome != Outcome::Checkpoint {
+            for name in std::mem::take(&mut self.attached) {
+                let (from, to) = (self.spool.join(&name), dir.join(&name));
+                fs::rename(&from, &to).with_context(|| format!("cannot move {}", from.display()))?;
+                files.push((name.clone(), fs::metadata(&to)?.len()));
+                record.attachments.push(name);
+            }
         }
         self.out.send(&Told::Record { record: Box::new(record), files, place })?;
         crate::fault::point("measure");

@@ -1,6 +1,6 @@
 //! What the probes of timed calls share: their series, their end, and how long they go on.
 
-use super::{series::OpenSeries, stage::Span, stage::Stage};
+use super::{series::OpenSeries, stage::Interval, stage::Stage};
 use anyhow::{Result, anyhow, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},
@@ -66,10 +66,10 @@ pub fn course(cell: &Cell, rounds: u64) -> Course {
 ///
 /// # Errors
 /// A call failed.
-pub fn span(outcome: Rounds) -> Result<Span> {
+pub fn interval(outcome: Rounds) -> Result<Interval> {
     match outcome.end.failure() {
         Some(refusal) => Err(anyhow!("{refusal}")),
-        None => Ok(Span { first_slot_ns: outcome.first_ns, ended_ns: outcome.ended_ns }),
+        None => Ok(Interval { first_slot_ns: outcome.first_ns, ended_ns: outcome.ended_ns }),
     }
 }
 

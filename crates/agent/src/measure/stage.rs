@@ -2,7 +2,13 @@
 
 mod lookout;
 
-use super::{assignment::Assignment, clocks::Clocks, reporter::Reporter, series::OpenSeries, threads};
+use super::{
+    assignment::Assignment,
+    clocks::Clocks,
+    reporter::{Attachment, Reporter},
+    series::OpenSeries,
+    threads,
+};
 use crate::machine::door::Entry;
 use anyhow::{Context, Result, bail};
 use latido_model::{
@@ -25,7 +31,7 @@ use std::{
 
 /// What a measuring thread says when its loop is over: from when to when it measured.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Span {
+pub struct Interval {
     /// The first counted slot, or the start of the loop, on CLOCK_MONOTONIC.
     pub first_slot_ns: u64,
     /// When the loop ended, on the same clock.
@@ -33,7 +39,7 @@ pub struct Span {
 }
 
 /// A loop that is ready to run on its thread.
-type Loop = Box<dyn FnOnce() -> Result<Span>>;
+type Loop = Box<dyn FnOnce() -> Result<Interval>>;
 
 /// A thread to be: what it does, and what can be read of it meanwhile.
 struct MeasuringThread {
@@ -50,7 +56,7 @@ pub type StandIns = Arc<Mutex<BTreeMap<u32, ThreadEvidence>>>;
 /// What a thread sends when it is over.
 struct Finished {
     thread: usize,
-    span: Result<Span>,
+    interval: Result<Interval>,
     evidence: ThreadEvidence,
 }
 
@@ -115,6 +121,14 @@ impl<'a> Stage<'a> {
         Arc::clone(&self.stop)
     }
 
+    /// Begins a further file of the cell, of which its record tells: before the loops, or after them.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn attach(&mut self, name: &str) -> Result<Attachment> {
+        self.reporter.attach(name)
+    }
+
     /// The CPUs to measure, ascending.
     pub fn cpus(&self) -> Vec<u32> {
         self.cell.conditions.cpus.iter().flat_map(|cpus| cpus.iter()).collect()
@@ -172,7 +186,7 @@ impl<'a> Stage<'a> {
     ///
     /// `rehearse` runs on the thread before its policy is set: it touches everything that the loop will touch, and
     /// returns the loop. What it allocates is the last that this thread may.
-    pub fn thread<L: FnOnce() -> Result<Span> + 'static>(
+    pub fn thread<L: FnOnce() -> Result<Interval> + 'static>(
         &mut self,
         cpu: impl Into<Option<u32>>,
         series: impl IntoIterator<Item = OpenSeries>,
@@ -182,7 +196,7 @@ impl<'a> Stage<'a> {
     }
 
     /// As [`Stage::thread`], under a policy of its own; `None` asks for none. Without series it is a helper.
-    pub fn thread_under<L: FnOnce() -> Result<Span> + 'static>(
+    pub fn thread_under<L: FnOnce() -> Result<Interval> + 'static>(
         &mut self,
         scheduling: Option<Scheduling>,
         cpu: impl Into<Option<u32>>,
@@ -225,10 +239,10 @@ impl<'a> Stage<'a> {
                 prepared.go(scheduling, |why| {
                     lock(&refused).get_or_insert(why);
                 });
-                let span = body();
+                let interval = body();
                 let evidence = prepared.finish();
                 // The main thread listens until all have sent.
-                let _ = sender.send(Finished { thread, span, evidence });
+                let _ = sender.send(Finished { thread, interval, evidence });
             };
             let name = cpu.map_or_else(|| format!("latido-{thread}"), |cpu| format!("latido/{cpu}"));
             let builder = thread::Builder::new().name(name).stack_size(threads::STACK);

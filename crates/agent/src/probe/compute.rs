@@ -2,7 +2,7 @@
 
 mod sizes;
 
-use crate::measure::{Def, Fact, Measurand, Probe, Quantity, Span, Stage, with_defaults};
+use crate::measure::{Def, Fact, Interval, Measurand, Probe, Quantity, Stage, with_defaults};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},
@@ -116,7 +116,7 @@ impl Probe for ComputeProbe {
                     if let Some(wrong) = outcome.end.failure() {
                         bail!(sentence(wrong));
                     }
-                    Ok(Span { first_slot_ns: outcome.first_ns, ended_ns: outcome.ended_ns })
+                    Ok(Interval { first_slot_ns: outcome.first_ns, ended_ns: outcome.ended_ns })
                 }
             });
         }

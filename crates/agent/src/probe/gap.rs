@@ -1,6 +1,6 @@
 //! `gap`: a thread that never sleeps reads the clock again and again; whatever takes the CPU away shows as a gap.
 
-use crate::measure::{Def, Fact, Measurand, Probe, Quantity, Span, Stage, with_defaults};
+use crate::measure::{Def, Fact, Interval, Measurand, Probe, Quantity, Stage, with_defaults};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},
@@ -123,7 +123,7 @@ impl Probe for GapProbe {
                 move || {
                     let outcome = gap::run(source, &task, &stop, &mut recorder, schedstat.as_ref());
                     let ended_ns = Monotonic.now();
-                    Ok(Span { first_slot_ns: ended_ns.saturating_sub(outcome.elapsed_ns), ended_ns })
+                    Ok(Interval { first_slot_ns: ended_ns.saturating_sub(outcome.elapsed_ns), ended_ns })
                 }
             });
         }

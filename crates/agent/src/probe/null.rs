@@ -1,6 +1,6 @@
 //! `null`: made-up samples from the cell's seed. Needs no hardware, no permission and no time.
 
-use crate::measure::{Def, Measurand, Probe, Quantity, Span, Stage, with_defaults};
+use crate::measure::{Def, Interval, Measurand, Probe, Quantity, Stage, with_defaults};
 use anyhow::{Result, ensure};
 use latido_model::units::Ns;
 use latido_sys::clock::Clock::Monotonic;
@@ -8,6 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::{
+    io::Write,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
@@ -24,11 +25,13 @@ Options:
   samples   how many; default 1000
   value     around which value; default 10us
   hold      how long the measurement then goes on doing nothing; default 0ns
+  attach    length in bytes of a file that comes with the record, for trying a link; default 0
 
 Quantity: latency (ns). Nothing is measured.",
     main_option: Some("samples"),
     new: |table| {
-        let probe = with_defaults(table, NullProbe { samples: 1000, value: Ns::from_micros(10), hold: Ns(0) })?;
+        let probe =
+            with_defaults(table, NullProbe { samples: 1000, value: Ns::from_micros(10), hold: Ns(0), attach: 0 })?;
         ensure!(probe.samples <= 100_000_000, "more than 100000000 made-up samples are refused");
         Ok(Box::new(probe))
     },
@@ -43,6 +46,7 @@ struct NullProbe {
     samples: u64,
     value: Ns,
     hold: Ns,
+    attach: u64,
 }
 
 impl Probe for NullProbe {
@@ -53,6 +57,16 @@ impl Probe for NullProbe {
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
+        if self.attach > 0 {
+            let mut file = stage.attach("attachment.bin")?;
+            let piece: Vec<u8> = (0..1 << 20).map(|n: u32| (n ^ (n >> 8)) as u8).collect();
+            let mut left = self.attach;
+            while let Some(piece) = piece.get(..left.min(piece.len() as u64) as usize).filter(|piece| !piece.is_empty())
+            {
+                file.write_all(piece)?;
+                left -= piece.len() as u64;
+            }
+        }
         let (mut recorder, series) = stage.series("latency")?;
         let (probe, seed, stop) = (self.clone(), stage.cell.seed, stage.stop());
         let body = move || {
@@ -68,7 +82,7 @@ impl Probe for NullProbe {
             recorder.close(probe.samples * STEP);
             hold(probe.hold.as_duration(), &stop);
             // As long as the made-up samples took: equal cells give equal records.
-            Ok(Span { first_slot_ns, ended_ns: first_slot_ns + probe.samples * STEP })
+            Ok(Interval { first_slot_ns, ended_ns: first_slot_ns + probe.samples * STEP })
         };
         stage.thread_under(None, None, [series], || body);
         stage.run()

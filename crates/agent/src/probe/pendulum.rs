@@ -94,7 +94,7 @@ impl Probe for PendulumProbe {
             let (seed, stop) = (self.seed, stage.stop());
             stage.thread(cpu, [late, angle.facts(fall)], move || {
                 pendulum::rehearse(&mut lateness, &mut angles);
-                move || super::wakeup::span(&pendulum::run(&schedule, seed, &stop, &mut lateness, &mut angles))
+                move || super::wakeup::interval(&pendulum::run(&schedule, seed, &stop, &mut lateness, &mut angles))
             });
         }
         stage.run()

@@ -118,7 +118,7 @@ impl Probe for PriorityProbe {
                     let (mut channel, series) = rounds::channel(stage, names, &[], MANY)?;
                     stage.thread(cpu, series, move || {
                         as_before(|| Changes::new(thread()).rehearse(&mut channel));
-                        move || rounds::span(Changes::new(thread()).run(&course, &stop, &mut channel))
+                        move || rounds::interval(Changes::new(thread()).run(&course, &stop, &mut channel))
                     });
                 }
                 Timing::Batch => {
@@ -127,7 +127,7 @@ impl Probe for PriorityProbe {
                     let batch = move || ChangeBatch::new(thread(), count, cost_ps);
                     stage.thread(cpu, series, move || {
                         as_before(|| batch().rehearse(&mut channel));
-                        move || rounds::span(batch().run(&course, &stop, &mut channel))
+                        move || rounds::interval(batch().run(&course, &stop, &mut channel))
                     });
                 }
             }

@@ -98,7 +98,7 @@ impl Probe for SleepProbe {
             let stop = stage.stop();
             stage.thread(cpu, series, move || {
                 sleep::rehearse(&mut channels);
-                move || rounds::span(sleep::run(&mut modes, &course, &stop, &mut channels))
+                move || rounds::interval(sleep::run(&mut modes, &course, &stop, &mut channels))
             });
         }
         stage.run()

@@ -3,7 +3,7 @@
 mod options;
 pub mod partner;
 
-use crate::measure::{Def, Fact, Measurand, Probe, Quantity, Span, Stage, rounds, with_defaults};
+use crate::measure::{Def, Fact, Interval, Measurand, Probe, Quantity, Stage, rounds, with_defaults};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},
@@ -163,7 +163,7 @@ impl SwitchProbe {
                     bail!("the kernel refused the waiting task: {error}");
                 }
                 rehearsed.map_err(|error| anyhow!("the waiting task could not be rehearsed: {error}"))?;
-                Ok(Span { first_slot_ns: outcome.first_ns, ended_ns: outcome.ended_ns })
+                Ok(Interval { first_slot_ns: outcome.first_ns, ended_ns: outcome.ended_ns })
             }
         });
         Ok(())
@@ -177,7 +177,7 @@ impl SwitchProbe {
                 switch::rehearse_post(&scratch);
             }
             move || match partner::failure(switch::post(&handoff, pace, &stop)) {
-                None => Ok(Span::default()),
+                None => Ok(Interval::default()),
                 Some(why) => {
                     stop.store(true, Ordering::Relaxed);
                     bail!(why)

@@ -1,6 +1,6 @@
 //! `wakeup`: how late a periodic thread runs after its timer, every slot accounted for.
 
-use crate::measure::{Def, Measurand, Probe, Quantity, Span, Stage, with_defaults};
+use crate::measure::{Def, Interval, Measurand, Probe, Quantity, Stage, with_defaults};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},
@@ -154,9 +154,9 @@ impl Probe for WakeupProbe {
                     // Whatever the clock of the schedule, the host places the thread on CLOCK_MONOTONIC.
                     let offset = clock.now().wrapping_sub(Monotonic.now());
                     let outcome = wakeup::run(clock, &schedule, &stop, &mut recorder, after_overrun.as_mut());
-                    let Span { first_slot_ns, ended_ns } = span(&outcome)?;
+                    let Interval { first_slot_ns, ended_ns } = interval(&outcome)?;
                     let (first_slot_ns, ended_ns) = (first_slot_ns.wrapping_sub(offset), ended_ns.wrapping_sub(offset));
-                    Ok(Span { first_slot_ns, ended_ns })
+                    Ok(Interval { first_slot_ns, ended_ns })
                 }
             });
         }
@@ -165,9 +165,9 @@ impl Probe for WakeupProbe {
 }
 
 /// What the stage wants to know of a periodic loop that is over.
-pub fn span(outcome: &Wakeups) -> Result<Span> {
+pub fn interval(outcome: &Wakeups) -> Result<Interval> {
     match outcome.end.failure() {
         Some(error) => bail!("the kernel refused to sleep: {error}"),
-        None => Ok(Span { first_slot_ns: outcome.first_slot_ns, ended_ns: outcome.ended_ns }),
+        None => Ok(Interval { first_slot_ns: outcome.first_slot_ns, ended_ns: outcome.ended_ns }),
     }
 }

@@ -46,9 +46,9 @@ pub fn run(args: Args) -> Result<u8> {
     let Inspected { machine, process, points } = ask::inspect(args.on.as_deref().unwrap_or(LOCAL), what)?;
     let style = outcome::style();
     let text = match (&process, args.json) {
-        (Some(process), true) => page::json(page::Subject::Process(process), &points),
+        (Some(process), true) => page::json(page::Examined::Process(process), &points),
         (Some(process), false) => page::process::table(process, &points, style),
-        (None, true) => page::json(page::Subject::Machine(&machine), &points),
+        (None, true) => page::json(page::Examined::Machine(&machine), &points),
         (None, false) => page::table(&machine, &points, style),
     };
     let exit = Fitness::of(&points).exit_code();

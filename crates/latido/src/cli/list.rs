@@ -9,9 +9,9 @@ use latido_model::{
     plan::{parse, shipped},
     run::Meta,
 };
-use latido_report::{
-    table::{self, Column},
-    terminal::{Paint, Style, fit, hang, paint},
+use latido_report::terminal::{
+    Paint, Style, fit, hang, paint,
+    table::{self, TextColumn},
 };
 use std::{
     io::{self, IsTerminal, Write as _},
@@ -94,12 +94,12 @@ fn style() -> Style {
 
 fn table(runs: &[&Meta], now: jiff::Timestamp, style: Style) -> String {
     let column =
-        |name: &str, cell: &dyn Fn(&Meta) -> String| Column::text(name, runs.iter().map(|meta| cell(meta)).collect());
+        |name: &str, cell: &dyn Fn(&Meta) -> String| TextColumn::text(name, runs.iter().map(|meta| cell(meta)).collect());
     let verdict = |meta: &Meta| meta.verdict.map_or_else(|| "unfinished".into(), |verdict| verdict.to_string());
     let columns = vec![
         column("run", &|meta| meta.id.clone()),
-        Column { left: false, ..column("age", &|meta| age(&meta.started, now)) },
-        Column::counts("cells", runs.iter().map(|meta| Some(meta.cells as u64))),
+        TextColumn { left: false, ..column("age", &|meta| age(&meta.started, now)) },
+        TextColumn::counts("cells", runs.iter().map(|meta| Some(meta.cells as u64))),
         column("verdict", &verdict),
         column("what decided", &|meta| meta.headline.clone().unwrap_or_default()),
     ];

@@ -1,10 +1,10 @@
 //! `latido show`: a stored run again, computed anew from its records.
 
 use super::write_out;
-use crate::host::outcome::{self, Judged};
+use crate::host::outcome;
 use crate::store;
 use anyhow::Result;
-use latido_report::json;
+use latido_report::{formats::json, judged::JudgedRun};
 use std::path::PathBuf;
 
 /// Show a stored run: table, verdict, trust checks.
@@ -29,7 +29,7 @@ pub fn run(args: Args) -> Result<u8> {
     let root = store::root(args.store.as_deref())?;
     let all = [outcome::judged(&store::find(&root, &args.run)?)?];
     let found = outcome::pooled(&all)?;
-    let [Judged { run, judgement, .. }] = &all;
+    let [JudgedRun { run, judgement, .. }] = &all;
     let text = match args.json {
         true => json::document(run, judgement)?,
         false => latido_report::show(run, judgement, &found, outcome::style()),

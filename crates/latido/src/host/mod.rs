@@ -6,7 +6,6 @@ mod prepare;
 mod screen;
 mod sessions;
 mod stop;
-mod study;
 
 use crate::{
     cli::how::How,

@@ -1,26 +1,17 @@
 //! What a run comes to: read back from the store, judged, printed, reported. `show` and `report` do the same later.
 
-use super::{
-    screen::{self, Screen},
-    study,
-};
+use super::screen::{self, Screen};
 use crate::store;
 use crate::{
     cli::{how::How, is_broken_pipe, write_out},
     store::Draft,
 };
 use anyhow::{Context, Result};
-use latido_model::{
-    record::Record,
-    run::{Run, codec},
-};
+use latido_model::{record::Record, run::codec};
 use latido_report::{
-    ReportInput, RunPart, html, json,
-    judge::{
-        configuration::{Configurations, configurations},
-        headline, judge,
-        judgement::Judgement,
-    },
+    formats::{self, files, json},
+    judge::configuration::Configurations,
+    judged::{self, JudgedRun},
     terminal::{self, Style},
 };
 use std::{
@@ -29,46 +20,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A run read, judged and pooled: all that any output needs.
-pub struct Judged {
-    /// As it lies on the disk.
-    pub run: Run,
-    /// The plan's text, as stored.
-    pub plan_toml: String,
-    /// What follows from it.
-    pub judgement: Judgement,
-    /// The verdict's word for people.
-    pub word: String,
-    /// Whether a report sets the numbers that the study printed beside its own.
-    pub published: bool,
-}
-
 /// Reads a run and judges it.
 ///
 /// # Errors
 /// No run lies there.
-pub fn judged(dir: &Path) -> Result<Judged> {
+pub fn judged(dir: &Path) -> Result<JudgedRun> {
     let run = super::read(dir)?;
-    let judgement = judge::judge(&run, &store::series_data);
     // A plan that cannot be read is among the run's problems.
     let plan_toml = fs::read_to_string(dir.join("plan.toml")).unwrap_or_default();
-    let word = headline::word(&run, &judgement);
-    Ok(Judged { run, plan_toml, judgement, word, published: false })
+    Ok(JudgedRun::new(run, plan_toml, &store::series_data))
 }
 
 /// Pools the cells of runs.
 ///
 /// # Errors
 /// None in practice.
-pub fn pooled(judged: &[Judged]) -> Result<Configurations> {
-    configurations(judged.iter().map(|one| &one.run), &store::series_data)
+pub fn pooled(all: &[JudgedRun]) -> Result<Configurations> {
+    judged::pooled(all, &store::series_data)
 }
 
 /// Reads the run back, judges it, notes the verdict, prints, and writes the report. Returns the exit status.
 pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Screen) -> Result<u8> {
     let mut one = judged(&draft.dir)?;
     if !interrupted {
-        one.run.meta = draft.finish(one.judgement.verdict, &one.judgement.headline)?;
+        one.run.meta = draft.finish(one.judgement.verdict, &one.judgement.headline.sentence())?;
     }
     latido_agent::fault::point("host");
     let id = one.run.meta.id.clone();
@@ -80,7 +55,7 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
 }
 
 /// Prints a judged run and writes its report; the exit status.
-pub(super) fn present(one: Judged, how: &How, screen: &mut Screen) -> Result<u8> {
+pub(super) fn present(one: JudgedRun, how: &How, screen: &mut Screen) -> Result<u8> {
     let all = [one];
     let found = pooled(&all)?;
     let [one] = &all;
@@ -114,8 +89,8 @@ pub(super) fn report_path(how: &How) -> Option<PathBuf> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_report(all: &[Judged], found: &Configurations, path: &Path) -> Result<()> {
-    let text = html::render(&input(all, found)?)?;
+pub fn write_report(all: &[JudgedRun], found: &Configurations, path: &Path) -> Result<()> {
+    let text = formats::render("html", &judged::input(all, found))?;
     fs::write(path, text).with_context(|| format!("cannot write the report {}", path.display()))
 }
 
@@ -123,31 +98,8 @@ pub fn write_report(all: &[Judged], found: &Configurations, path: &Path) -> Resu
 ///
 /// # Errors
 /// The directory cannot be written.
-pub fn write_figures(all: &[Judged], found: &Configurations, dir: &Path) -> Result<Vec<PathBuf>> {
-    latido_report::figures::write(&input(all, found)?, dir)
-}
-
-fn input<'a>(all: &'a [Judged], found: &'a Configurations) -> Result<ReportInput<'a>> {
-    let runs: Vec<RunPart<'a>> = all
-        .iter()
-        .map(|one| RunPart {
-            meta: &one.run.meta,
-            judgement: &one.judgement,
-            word: &one.word,
-            plan_toml: &one.plan_toml,
-        })
-        .collect();
-    let title = all.first().map(|one| one.run.plan.about.clone().unwrap_or_else(|| one.run.meta.plan.clone()));
-    let problems = all.iter().flat_map(|one| one.run.problems.clone()).chain(found.problems.clone()).collect();
-    Ok(ReportInput {
-        title: title.unwrap_or_default(),
-        runs,
-        configurations: &found.all,
-        problems,
-        study: study::study(all),
-        not_measured: study::not_measured(all),
-        published: study::printed(all),
-    })
+pub fn write_figures(all: &[JudgedRun], found: &Configurations, dir: &Path) -> Result<Vec<PathBuf>> {
+    files::write(&judged::input(all, found), dir)
 }
 
 /// Layout of stdout: its colours and width. Through a pipe (`| less`) most text is read on the terminal of stderr; 100

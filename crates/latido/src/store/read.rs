@@ -7,7 +7,7 @@ use latido_model::{
     quantity::{Measurand, Quantity},
     record::{self, HostFacts, Outcome, Record, Series},
     run::{
-        CHECKPOINTS, CellState, Header, Manifest, Meta, Planned, Reason, Run, SCHEMA, SeriesData, StoredCell, cell_dir,
+        CHECKPOINTS, CellState, Header, Manifest, Meta, Planned, InfraNote, Run, SCHEMA, SeriesData, StoredCell, cell_dir,
         codec, tolerant,
     },
 };
@@ -240,7 +240,7 @@ fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, PathBuf) {
         return (state, dir);
     }
     let told = |path: &Path, problems: &mut Vec<String>| {
-        path.exists().then(|| match json::<Reason>(path, SCHEMA, problems) {
+        path.exists().then(|| match json::<InfraNote>(path, SCHEMA, problems) {
             Ok(told) => told.reason,
             Err(error) => format!("{error:#}"),
         })

@@ -60,11 +60,24 @@ fn measure(draft: &Draft, number: usize, cell: Cell) {
         ("largest-0.csv", codec::encode_largest(&data.largest).unwrap()),
     ];
     for (name, bytes) in files {
-        draft.put_file(number, name, &bytes).unwrap();
+        put(draft, number, name, &bytes).unwrap();
     }
     draft
         .finish_cell(number, &record(cell), &HostFacts { run: draft.meta.id.clone(), ..HostFacts::default() })
         .unwrap();
+}
+
+/// A file that comes whole.
+fn put(draft: &Draft, number: usize, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut incoming = draft.receive(number, name)?;
+    incoming.write(bytes)?;
+    incoming.keep()
+}
+
+/// A checkpoint with files.
+fn checkpoint(draft: &Draft, number: usize, record: &Record, files: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
+    files.iter().try_for_each(|(name, bytes)| put(draft, number, name, bytes))?;
+    draft.checkpoint(number, record)
 }
 
 #[test]
@@ -97,7 +110,7 @@ fn a_run_cut_off_anywhere_resumes_with_its_finished_cells() {
         ("started", |d| d.start_cell(2).unwrap()),
         ("files", |d| {
             d.start_cell(2).unwrap();
-            d.put_file(2, "histogram-0.hdr", b"x").unwrap();
+            put(d, 2, "histogram-0.hdr", b"x").unwrap();
         }),
         ("infra", |d| {
             d.start_cell(2).unwrap();
@@ -105,7 +118,7 @@ fn a_run_cut_off_anywhere_resumes_with_its_finished_cells() {
         }),
         ("checkpoint", |d| {
             d.start_cell(2).unwrap();
-            d.checkpoint(2, &record(under("busy")), &[("blocks-0.csv".into(), b"x".to_vec())]).unwrap();
+            checkpoint(d, 2, &record(under("busy")), &[("blocks-0.csv".into(), b"x".to_vec())]).unwrap();
         }),
         ("interrupted", |d| {
             d.start_cell(2).unwrap();
@@ -148,7 +161,7 @@ fn a_checkpoint_is_replaced_whole_and_goes_with_the_record() {
     let mut partial = record(cell());
     for minute in 1..=3u64 {
         partial.elapsed_ns = minute;
-        draft.checkpoint(1, &partial, &[("blocks-0.csv".into(), vec![minute as u8])]).unwrap();
+        checkpoint(&draft, 1, &partial, &[("blocks-0.csv".into(), vec![minute as u8])]).unwrap();
         let stored = &store.read().cells[0];
         assert_eq!(stored.record().unwrap().elapsed_ns, minute);
         assert_eq!(fs::read(stored.dir.join("blocks-0.csv")).unwrap(), [minute as u8]);
@@ -161,7 +174,7 @@ fn a_checkpoint_is_replaced_whole_and_goes_with_the_record() {
     fs::create_dir(dir.join("checkpoint.new")).unwrap();
     assert_eq!(store.read().cells[0].record().unwrap().elapsed_ns, 3);
     partial.elapsed_ns = 4;
-    draft.checkpoint(1, &partial, &[]).unwrap();
+    checkpoint(&draft, 1, &partial, &[]).unwrap();
     assert_eq!(store.read().cells[0].record().unwrap().elapsed_ns, 4);
     draft.finish_cell(1, &record(cell()), &HostFacts::default()).unwrap();
     assert_eq!(store.read().cells[0].record().unwrap().outcome, Outcome::Complete);
@@ -185,7 +198,7 @@ fn a_targets_file_stays_in_its_cell() {
     let draft = store.draft();
     draft.start_cell(1).unwrap();
     for name in ["", "../x", "a/b", ".hidden", "record.json", "checkpoint", "checkpoint.new", "host.json"] {
-        assert!(draft.put_file(1, name, b"x").is_err(), "{name}");
+        assert!(put(&draft, 1, name, b"x").is_err(), "{name}");
     }
     assert!(draft.start_cell(1).is_err());
 }
@@ -385,11 +398,11 @@ fn a_full_disk_leaves_finished_cells_whole() {
     let draft = Draft::create(disk.0.path(), new()).unwrap();
     measure(&draft, 1, cell());
     draft.start_cell(2).unwrap();
-    draft.checkpoint(2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 1000])]).unwrap();
-    let error = draft.put_file(2, "histogram-0.hdr", &vec![7; 400 << 10]).unwrap_err();
+    checkpoint(&draft, 2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 1000])]).unwrap();
+    let error = put(&draft, 2, "histogram-0.hdr", &vec![7; 400 << 10]).unwrap_err();
     let text = format!("{error:#}");
     assert!(text.contains("histogram-0.hdr") && text.contains("--store"), "{text}");
-    assert!(draft.checkpoint(2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 400 << 10])]).is_err());
+    assert!(checkpoint(&draft, 2, &record(under("busy")), &[("blocks-0.csv".into(), vec![7; 400 << 10])]).is_err());
     drop(draft);
     let run = read(&find(disk.0.path(), "last").unwrap()).unwrap();
     assert_eq!(run.problems, Vec::<String>::new());

@@ -145,7 +145,7 @@ impl Draft {
     }
 
     fn put_reason(&self, number: usize, name: &str, reason: &str) -> Result<()> {
-        let reason = latido_model::run::Reason { schema: SCHEMA, reason: reason.into() };
+        let reason = latido_model::run::InfraNote { schema: SCHEMA, reason: reason.into() };
         self.put_json(&cell_dir(&self.dir, number).join(name), &reason)
     }
 

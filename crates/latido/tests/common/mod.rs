@@ -3,6 +3,7 @@
 
 #[path = "../../../agent/tests/trees/plant.rs"]
 pub mod trees;
+mod turn;
 
 use std::{
     fs,
@@ -13,16 +14,18 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
+pub use turn::Turn;
 
 /// A store, a state directory and a working directory of a test's own. Every process started from here, and every
 /// descendant, carries the state directory in its environment: that is how leftovers are found.
 pub struct World {
     pub dir: TempDir,
+    _turn: Turn,
 }
 
 impl World {
     pub fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        Self { dir: tempfile::tempdir().unwrap(), _turn: Turn::among_others() }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -189,12 +192,10 @@ pub fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps the tests of other files and of other working copies away while this machine's settings are changed and compared:
-/// a lock that ends with the returned file.
-pub fn machine() -> fs::File {
-    let file = fs::File::open("/sys/devices/system/cpu").unwrap();
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    file
+/// Keeps everybody else away while this machine's settings are changed and compared: the tests of this file, of other
+/// working copies, and a `latido run` of a person. To be had before a [`World`].
+pub fn machine() -> Turn {
+    Turn::alone()
 }
 
 /// The runs of a world; none where there is no store.

@@ -1,7 +1,7 @@
 //! Where threads are and what isolation changes, read without latido's own code.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use super::common::{World, machine, root, skip};
+use super::common::{Turn, World, machine, root, skip};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -14,7 +14,7 @@ pub struct Stage {
     pub cpu: u32,
     dir: PathBuf,
     threads: &'static str,
-    _one: fs::File,
+    _one: Turn,
 }
 
 impl Stage {

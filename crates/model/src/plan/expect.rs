@@ -149,14 +149,12 @@ impl Expect {
     pub fn amount(&self, amount: f64) -> String {
         metric::written(amount, &self.unit)
     }
-}
 
-impl fmt::Display for Expect {
-    /// `wakeup.latency.p99.9 < 100us where load = ramp`
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// What must hold, without where: `wakeup.latency.p99.9 < 100us`.
+    pub fn condition(&self) -> String {
         let (metric, op) = (self.metric(), self.op);
         match &self.against {
-            Against::Value(value) => write!(f, "{metric} {op} {}", self.amount(*value))?,
+            Against::Value(value) => format!("{metric} {op} {}", self.amount(*value)),
             Against::Than(than) => {
                 let grown = |text: &str| {
                     let times = if than.times == 1.0 { String::new() } else { format!("{} x ", than.times) };
@@ -165,11 +163,18 @@ impl fmt::Display for Expect {
                 };
                 let with = format!("that with {}", listed(&than.levels));
                 match op {
-                    Op::Less | Op::AtMost => write!(f, "{} {op} {with}", grown(&metric))?,
-                    Op::Greater | Op::AtLeast => write!(f, "{metric} {op} {}", grown(&with))?,
+                    Op::Less | Op::AtMost => format!("{} {op} {with}", grown(&metric)),
+                    Op::Greater | Op::AtLeast => format!("{metric} {op} {}", grown(&with)),
                 }
             }
         }
+    }
+}
+
+impl fmt::Display for Expect {
+    /// `wakeup.latency.p99.9 < 100us where load = ramp`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.condition())?;
         if self.filter.is_empty() { Ok(()) } else { write!(f, " where {}", listed(&self.filter)) }
     }
 }

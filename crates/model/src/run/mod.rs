@@ -168,7 +168,7 @@ impl Run {
 
 /// `infra.json`: why a cell has no record.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Reason {
+pub struct InfraNote {
     /// [`SCHEMA`].
     pub schema: u32,
     /// The reason.

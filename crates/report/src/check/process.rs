@@ -5,7 +5,7 @@ use crate::terminal::Style;
 use latido_model::check::{Point, Process, Thread};
 
 /// The columns of the table of threads.
-const COLUMNS: [&str; 9] = ["thread", "name", "policy", "CPUs", "on", "faults", "slept", "preempted", "slack us"];
+const COLUMNS: [&str; 9] = ["thread", "name", "policy", "CPUs", "on", "faults", "slept", "preempted", "slack µs"];
 
 /// A program at work: its threads, then the points.
 pub fn table(process: &Process, points: &[Point], style: Style) -> String {
@@ -100,11 +100,11 @@ fn row(thread: &Thread) -> [String; 9] {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use latido_agent::{
-        check::{process::tests::write, run_process},
-        fixture::machine as fixture,
+    use super::{
+        super::{Examined, json},
+        *,
     };
+    use latido_model::check::{Remedy, Severity};
 
     #[test]
     fn groups_of_both_versions_are_short() {
@@ -116,14 +116,63 @@ mod tests {
 
     #[test]
     fn a_program_is_shown_thread_by_thread() {
-        let tree = fixture::board();
-        write(&tree, 77, "motor", 0, 0, "0-2");
-        write(&tree, 78, "loop", 1, 80, "3");
-        let (text, exit) = run_process(&tree.root, "motor", false, Style { width: 100, color: false }).unwrap();
-        assert_eq!(exit, 0);
-        insta::assert_snapshot!(text);
-        let (text, _) = run_process(&tree.root, "77", true, Style { width: 100, color: false }).unwrap();
-        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let thread = |tid, name: &str, policy: &str, cpus: &str| Thread {
+            tid,
+            name: name.into(),
+            policy: Some(policy.into()),
+            realtime: Some(policy != "other"),
+            priority: None,
+            cpus: Some(cpus.parse().unwrap()),
+            last_cpu: Some(1),
+            minor_faults: Some(120),
+            major_faults: Some(2),
+            voluntary_switches: Some(900),
+            involuntary_switches: Some(3),
+            timer_slack_ns: Some(50_000),
+            cgroup: Some("0::/\n".into()),
+        };
+        let process = Process {
+            pid: 77,
+            name: "motor".into(),
+            command: Some("/usr/bin/motor --fast".into()),
+            kernel: false,
+            locked_kib: Some(4096),
+            resident_kib: Some(5000),
+            swapped_kib: Some(0),
+            threads: vec![thread(77, "motor", "other", "0-2"), thread(78, "loop", "fifo 80", "3")],
+        };
+        let point = |check: &str, severity, state: &str, remedies| Point {
+            check: check.into(),
+            severity,
+            state: state.into(),
+            why: "Each one is a delay in the midst of the work.".into(),
+            remedies,
+            decides: false,
+        };
+        let remedies = vec![Remedy::Run("ps -eLo rtprio".into()), Remedy::Do("ask again while it works".into())];
+        let points = [
+            point("priority", Severity::Ok, "at most 80", Vec::new()),
+            point("page faults", Severity::Advice, "120 minor, 2 major so far", remedies),
+        ];
+        insta::assert_snapshot!(table(&process, &points, Style { width: 100, color: false }), @r#"
+        motor (77), 2 threads, 5000 KiB present, 4096 KiB locked
+        fit for real-time work
+        1 advice, 1 ok
+
+        thread  name   policy   CPUs  on  faults  slept  preempted  slack µs
+        77      motor  other    0-2   1   120+2   900    3          50
+        78      loop   fifo 80  3     1   120+2   900    3          50
+
+        control group: /
+
+        advice  page faults  120 minor, 2 major so far
+                Each one is a delay in the midst of the work.
+                $ ps -eLo rtprio
+                - ask again while it works
+
+        ok      priority     at most 80
+        "#);
+        let document: serde_json::Value = serde_json::from_str(&json(Examined::Process(&process), &points)).unwrap();
         assert_eq!(document["process"]["threads"][1]["policy"], "fifo 80");
         assert_eq!(document["verdict"], "fit");
     }

@@ -135,7 +135,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
 #[test]
 fn json_is_one_document_with_the_points_and_the_verdict() {
     let (machine, points) = desktop();
-    let document: serde_json::Value = serde_json::from_str(&json(Subject::Machine(&machine), &points)).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&json(Examined::Machine(&machine), &points)).unwrap();
     assert_eq!(document["verdict"], "unfit");
     assert_eq!(document["exit"], 2);
     assert_eq!(document["points"].as_array().unwrap().len(), points.len());

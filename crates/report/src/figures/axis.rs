@@ -1,18 +1,18 @@
 //! Axes: scales from values to pixels, ticks on round numbers, labels in human units.
 
-use crate::{unit, words};
+use crate::words::{Unit, trimmed};
 
 /// How values become positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum Spacing {
     Linear,
     Log,
 }
 
 /// A scale from `low..high` in values to `from..to` in pixels. What lies outside is drawn at the edge.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
-    kind: Kind,
+pub struct AxisScale {
+    kind: Spacing,
     /// Value at `from`.
     pub low: f64,
     /// Value at `to`.
@@ -21,19 +21,19 @@ pub struct Scale {
     to: f64,
 }
 
-impl Scale {
+impl AxisScale {
     /// A linear scale. An empty range is widened.
     pub fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
         let low = if low.is_finite() { low } else { 0.0 };
         let high = if high.is_finite() && high > low { high } else { low + low.abs().max(1.0) };
-        Self { kind: Kind::Linear, low, high, from, to }
+        Self { kind: Spacing::Linear, low, high, from, to }
     }
 
     /// A logarithmic scale. The range is made positive and widened if it is empty.
     pub fn log(low: f64, high: f64, from: f64, to: f64) -> Self {
         let low = if low.is_finite() { low.max(1e-9) } else { 1.0 };
         let high = if high.is_finite() && high > low { high } else { low * 10.0 };
-        Self { kind: Kind::Log, low, high, from, to }
+        Self { kind: Spacing::Log, low, high, from, to }
     }
 
     /// A logarithmic scale that shows all these values, from and to a round number; 1 to 10 us without values.
@@ -55,11 +55,19 @@ impl Scale {
     /// The position of a value, never outside `from..to`.
     pub fn at(&self, value: f64) -> f64 {
         let share = match self.kind {
-            Kind::Linear => (value - self.low) / (self.high - self.low),
-            Kind::Log => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+            Spacing::Linear => (value - self.low) / (self.high - self.low),
+            Spacing::Log => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
         };
         let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
         self.from + share * (self.to - self.from)
+    }
+
+    /// The value that stands for the scale where it has one unit: its middle, or the upper end of a linear one.
+    pub fn middle(&self) -> f64 {
+        match self.kind {
+            Spacing::Log => (self.low * self.high).sqrt(),
+            Spacing::Linear => self.high.abs().max(self.low.abs()),
+        }
     }
 
     /// Whether a value lies beyond the upper end.
@@ -69,7 +77,7 @@ impl Scale {
 
     /// Between 2 and `most` round values inside the range, ascending. `most` is at least 4.
     pub fn ticks(&self, most: usize) -> Vec<f64> {
-        if self.kind == Kind::Log {
+        if self.kind == Spacing::Log {
             let candidates: [(&[f64], i32); 6] =
                 [(&[1.0, 2.0, 5.0], 1), (&[1.0, 3.0], 1), (&[1.0], 1), (&[1.0], 2), (&[1.0], 3), (&[1.0], 6)];
             for (steps, decades) in candidates {
@@ -120,13 +128,10 @@ fn power_of_ten_below(v: f64) -> f64 {
     10f64.powf(v.max(1e-9).log10().floor())
 }
 
-/// A tick of a value axis: `500 ns`, `20 µs`, `1 ms`, `50 mrad`.
-pub fn value_label(v: f64, unit: &str) -> String {
-    if v == 0.0 {
-        return "0".into();
-    }
-    let (name, per) = unit::of_tick(v, unit);
-    format!("{} {name}", trimmed(v / per))
+/// The ticks of a value axis, at most so many, with their labels, all in one unit: `0.5 µs`, `20 µs`, `1 000 µs`.
+pub fn value_axis(scale: &AxisScale, most: usize, unit: &str) -> Vec<(f64, String)> {
+    let unit = Unit::at(scale.middle(), unit);
+    scale.ticks(most).into_iter().map(|v| (scale.at(v), unit.round_value(v))).collect()
 }
 
 /// A tick of a count axis: `1`, `500`, `20 k`, `5 M`, `1 G`.
@@ -152,18 +157,6 @@ pub fn short_count(n: u64) -> String {
     format!("{:.digits$}{unit}", v / scale)
 }
 
-/// A number without needless zeros.
-pub fn trimmed(v: f64) -> String {
-    let text = format!("{v:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    match text {
-        "-0" | "" => "0".into(),
-        _ if v >= 1e4 => words::count(v as u64),
-        _ if v < 0.0 => text.replacen('-', "−", 1),
-        _ => text.to_owned(),
-    }
-}
-
 /// Steps that people use for time, in seconds.
 const TIME_STEPS: &[f64] = &[
     1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0,
@@ -179,7 +172,7 @@ fn time_ticks(end: f64) -> Vec<f64> {
 }
 
 /// The ticks of a time axis with their labels, all in one form: `0`, `10 s`, `5 min`, `1:30`, `2 h`.
-pub fn time_axis(scale: &Scale) -> Vec<(f64, String)> {
+pub fn time_axis(scale: &AxisScale) -> Vec<(f64, String)> {
     let ticks = time_ticks(scale.high);
     let step = ticks.get(1).copied().unwrap_or(1.0);
     let label = |t: f64| match (t.round() as u64, step) {
@@ -208,7 +201,7 @@ mod tests {
     proptest! {
         #[test]
         fn ticks_ascend_inside_the_range(low in 1e-3f64..1e9, ratio in 1.001f64..1e9, most in 4usize..=12) {
-            for scale in [Scale::log(low, low * ratio, 0.0, 100.0), Scale::linear(low, low * ratio, 0.0, 100.0)] {
+            for scale in [AxisScale::log(low, low * ratio, 0.0, 100.0), AxisScale::linear(low, low * ratio, 0.0, 100.0)] {
                 let ticks = scale.ticks(most);
                 prop_assert!(sound(&ticks, scale.low, scale.high) && ticks.len() <= most, "{scale:?}: {ticks:?}");
             }
@@ -222,7 +215,7 @@ mod tests {
 
         #[test]
         fn positions_are_finite_and_inside(low: f64, high: f64, value: f64) {
-            for scale in [Scale::log(low, high, 10.0, 90.0), Scale::linear(low, high, 10.0, 90.0)] {
+            for scale in [AxisScale::log(low, high, 10.0, 90.0), AxisScale::linear(low, high, 10.0, 90.0)] {
                 prop_assert!((10.0..=90.0).contains(&scale.at(value)), "{scale:?}");
             }
         }
@@ -236,22 +229,25 @@ mod tests {
 
     #[test]
     fn labels_are_human() {
-        let label = |v| value_label(v, "ns");
-        assert_eq!([0.0, 500.0, 2e4, 1e6, 5e9].map(label), ["0", "500 ns", "20 µs", "1 ms", "5 s"]);
-        assert_eq!([value_label(500.0, "ps"), value_label(2e6, "ps")], ["0.5 ns", "2 µs"]);
-        assert_eq!([value_label(-2e4, "urad"), value_label(5e5, "urad")], ["−20 mrad", "500 mrad"]);
+        let labels = |low, high, unit| {
+            let scale = AxisScale::log(low, high, 0.0, 100.0);
+            value_axis(&scale, 4, unit).into_iter().map(|(_, label)| label).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(100.0, 1e5, "ns"), ["0.1 µs", "1 µs", "10 µs", "100 µs"]);
+        assert_eq!(labels(1e5, 1e7, "ps"), ["0.1 µs", "1 µs", "10 µs"]);
+        assert_eq!(labels(10.0, 1e6, "urad"), ["0.1 mrad", "10 mrad", "1000 mrad"]);
         assert_eq!([1.0, 2e4, 5e6].map(count_label), ["1", "20 k", "5 M"]);
         assert_eq!([7, 1_234, 39_000, 999_700].map(short_count), ["7", "1.2k", "39k", "1.0M"]);
-        let times = |end| time_axis(&Scale::linear(0.0, end, 0.0, 100.0)).into_iter().nth(1).unwrap().1;
+        let times = |end| time_axis(&AxisScale::linear(0.0, end, 0.0, 100.0)).into_iter().nth(1).unwrap().1;
         let second = [0.9, 60.0, 150.0, 3_600.0, 9_000.0, 90_000.0].map(times);
         assert_eq!(second, ["100 ms", "10 s", "0:15", "10 min", "0:15 h", "4 h"]);
     }
 
     #[test]
     fn an_empty_range_still_has_an_axis() {
-        let scale = Scale::log_over(std::iter::empty(), 0.0, 100.0);
+        let scale = AxisScale::log_over(std::iter::empty(), 0.0, 100.0);
         assert_eq!((scale.low, scale.high), (1e3, 1e4));
-        let one = Scale::log_over([3_000.0].into_iter(), 0.0, 100.0);
+        let one = AxisScale::log_over([3_000.0].into_iter(), 0.0, 100.0);
         assert!(one.low <= 3_000.0 && one.high >= 9.0 * one.low, "{one:?}");
     }
 }

@@ -2,20 +2,19 @@
 //! log scale where systems are compared.
 
 use super::{
-    Figure,
-    axis::{Scale, short_count, value_label},
+    Chart,
+    axis::{AxisScale, short_count},
     frame::{Frame, WIDTH, count_scale},
     svg::{Anchor, Drawing, Svg, fit, text_width},
 };
 use crate::{
-    section::{Section, Series},
-    sheet::{Datum, Sheet, percent},
-    words::{self, Unit},
+    tree::{Curve, Datum, Head, Section, Sheet, percent},
+    words,
 };
 use std::collections::BTreeSet;
 
 /// The list entry.
-pub const FIGURE: Figure = Figure {
+pub const FIGURE: Chart = Chart {
     name: "bands",
     title: "Bands",
     fits: |section| section.unit == "ns" && section.has_samples(),
@@ -33,8 +32,8 @@ pub const FIGURE: Figure = Figure {
 const LINE: f64 = 16.0;
 
 /// The bands that all series have: upper edge and the count of each series, none where a series has no samples.
-fn common(series: &[Series]) -> Vec<(Option<i64>, Vec<u64>)> {
-    let edges = |s: &Series| s.pooled.summary.bands.iter().filter_map(|b| b.upto).collect::<BTreeSet<i64>>();
+fn common(series: &[Curve]) -> Vec<(Option<i64>, Vec<u64>)> {
+    let edges = |s: &Curve| s.pooled.summary.bands.iter().filter_map(|b| b.upto).collect::<BTreeSet<i64>>();
     let with_bands = || series.iter().filter(|s| !s.pooled.summary.bands.is_empty());
     let Some(shared) = with_bands().map(edges).reduce(|a, b| &a & &b) else { return Vec::new() };
     let edges: Vec<Option<i64>> = shared.into_iter().map(Some).chain([None]).collect();
@@ -45,7 +44,7 @@ fn common(series: &[Series]) -> Vec<(Option<i64>, Vec<u64>)> {
             (None, _, upto) => upto.is_none(),
             (Some(e), below, upto) => below.is_none_or(|b| e > b) && upto.is_none_or(|u| e <= u),
         };
-        let count = |s: &Series| {
+        let count = |s: &Curve| {
             s.pooled.summary.bands.iter().filter(|b| belongs(b.upto)).map(|b| b.count).fold(0, u64::saturating_add)
         };
         bands.push((upto, series.iter().map(count).collect()));
@@ -56,7 +55,7 @@ fn common(series: &[Series]) -> Vec<(Option<i64>, Vec<u64>)> {
 
 /// `≤ 1 µs`, `1–5 µs`, `> 200 µs`.
 fn names(bands: &[(Option<i64>, Vec<u64>)], unit: &str) -> Vec<String> {
-    let label = |v: i64| value_label(v as f64, unit);
+    let label = |v: i64| words::round_value(v as f64, unit);
     let mut below: Option<i64> = None;
     let mut names = Vec::new();
     for (upto, _) in bands {
@@ -86,7 +85,7 @@ fn draw(section: &Section) -> Drawing {
     let most = bands.iter().flat_map(|b| &b.1).copied().max().unwrap_or(0);
     // Of one system the shares are to be seen, of several the rare samples that tell them apart.
     let y = match shown {
-        [_] => Scale::linear(0.0, most.max(1) as f64 * 1.05, frame.bottom, frame.top),
+        [_] => AxisScale::linear(0.0, most.max(1) as f64 * 1.05, frame.bottom, frame.top),
         _ => count_scale(most, frame.bottom, frame.top),
     };
 
@@ -95,7 +94,7 @@ fn draw(section: &Section) -> Drawing {
         if let Some(first) = first.filter(|i| *i < bands.len()) {
             let x = frame.left + per_band * first as f64;
             svg.rect("over", (x, frame.top), (frame.right - x, frame.bottom - frame.top), "above the limit");
-            let text = format!("above the limit of {}", value_label(limit, section.unit));
+            let text = format!("above the limit of {}", words::round_value(limit, section.unit));
             let fits = x + 5.0 + text_width(&text, 11.0) < frame.right;
             let (x, anchor) = if fits { (x + 5.0, Anchor::Start) } else { (frame.right, Anchor::End) };
             svg.text("limit-name", (x, frame.top - if upright { 32.0 } else { 12.0 }), anchor, &text);
@@ -161,13 +160,7 @@ fn empty(bands: &[(Option<i64>, Vec<u64>)], band: usize) -> bool {
 }
 
 /// The study's two figures of a system: `maximum 294 µs, 99.9 % ≤ 1 µs, 8 readings > 200 µs`.
-fn line(
-    section: &Section,
-    series: &Series,
-    slot: usize,
-    bands: &[(Option<i64>, Vec<u64>)],
-    names: &[String],
-) -> String {
+fn line(section: &Section, series: &Curve, slot: usize, bands: &[(Option<i64>, Vec<u64>)], names: &[String]) -> String {
     let Some(max) = series.max() else { return words::NOT_MEASURED.into() };
     let total = series.pooled.summary.count.max(1) as f64;
     let of = |band: Option<&(Option<i64>, Vec<u64>)>| band.and_then(|b| b.1.get(slot)).copied().unwrap_or(0);
@@ -184,9 +177,9 @@ fn table(section: &Section) -> Sheet {
     let shown = section.shown();
     let bands = common(shown);
     let names = names(&bands, section.unit);
-    let mut head = vec!["band".to_owned()];
+    let mut head = vec![Head::from("band")];
     for series in shown {
-        head.extend([series.name.clone(), "share".to_owned()]);
+        head.extend([series.name.clone().into(), "share".into()]);
     }
     let row = |((_, counts), name): (&(Option<i64>, Vec<u64>), &String)| {
         let mut row = vec![Datum::Text(name.clone())];
@@ -197,18 +190,13 @@ fn table(section: &Section) -> Sheet {
         }
         row
     };
-    Sheet {
-        caption: format!("{}, counts per band", section.title()),
-        head,
-        rows: bands.iter().zip(&names).map(row).collect(),
-        unit: Unit::stored(section.unit),
-    }
+    Sheet::plain(format!("{}, counts per band", section.title()), head, bands.iter().zip(&names).map(row).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
     use latido_model::record::Band;
 
     #[test]

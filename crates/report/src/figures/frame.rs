@@ -1,10 +1,10 @@
 //! The plot area of a chart: its axes with grid and labels, limit lines, and labels that keep out of each other's way.
 
 use super::{
-    axis::{Scale, count_label, round_up, value_label},
+    axis::{AxisScale, count_label, round_up, value_axis},
     svg::{Anchor, Pen, Svg, text_width},
 };
-use crate::section::Section;
+use crate::{tree::Section, words};
 
 /// The width of every figure.
 pub const WIDTH: f64 = 1080.0;
@@ -58,9 +58,8 @@ impl Frame {
     }
 
     /// A horizontal axis of values.
-    pub fn value_x_axis(&self, svg: &mut Svg, scale: &Scale, section: &Section, name: &str) {
-        let ticks: Vec<_> = scale.ticks(12).into_iter().map(|v| (scale.at(v), value_label(v, section.unit))).collect();
-        self.x_axis(svg, &ticks, name);
+    pub fn value_x_axis(&self, svg: &mut Svg, scale: &AxisScale, section: &Section, name: &str) {
+        self.x_axis(svg, &value_axis(scale, 12, section.unit), name);
     }
 
     fn y_axis(&self, svg: &mut Svg, ticks: impl Iterator<Item = (f64, String)> + Clone, name: &str) {
@@ -74,9 +73,8 @@ impl Frame {
     }
 
     /// A vertical axis of values; `most` is the largest number of ticks.
-    pub fn value_y_axis(&self, svg: &mut Svg, scale: &Scale, section: &Section, name: &str, most: usize) {
-        let ticks = scale.ticks(most);
-        self.y_axis(svg, ticks.iter().map(|v| (scale.at(*v), value_label(*v, section.unit))), name);
+    pub fn value_y_axis(&self, svg: &mut Svg, scale: &AxisScale, section: &Section, name: &str, most: usize) {
+        self.y_axis(svg, value_axis(scale, most, section.unit).into_iter(), name);
     }
 
     /// A vertical axis of these ticks.
@@ -85,19 +83,19 @@ impl Frame {
     }
 
     /// A vertical axis of counts on a log scale, whole decades only.
-    pub fn count_y_axis(&self, svg: &mut Svg, scale: &Scale, name: &str) {
+    pub fn count_y_axis(&self, svg: &mut Svg, scale: &AxisScale, name: &str) {
         let decades = (0..20).map(|d| 10f64.powi(d)).filter(|v| *v <= scale.high * 1.001);
         self.y_axis(svg, decades.map(|v| (scale.at(v), count_label(v))), name);
     }
 
     /// A vertical axis of counts on a linear scale.
-    pub fn linear_count_y_axis(&self, svg: &mut Svg, scale: &Scale, name: &str) {
+    pub fn linear_count_y_axis(&self, svg: &mut Svg, scale: &AxisScale, name: &str) {
         let ticks = scale.ticks(8);
         self.y_axis(svg, ticks.iter().map(|v| (scale.at(*v), count_label(*v))), name);
     }
 
     /// The horizontal line of each limit inside the scale, named at the left.
-    pub fn limits_across(&self, svg: &mut Svg, scale: &Scale, section: &Section, named: bool) {
+    pub fn limits_across(&self, svg: &mut Svg, scale: &AxisScale, section: &Section, named: bool) {
         for limit in inside(section, scale) {
             let y = scale.at(limit);
             svg.line("limit", (self.left, y), (self.right, y));
@@ -116,30 +114,30 @@ impl Frame {
 }
 
 /// The limits that a scale shows.
-pub fn inside(section: &Section, scale: &Scale) -> Vec<f64> {
+pub fn inside(section: &Section, scale: &AxisScale) -> Vec<f64> {
     section.limits().into_iter().filter(|limit| (scale.low..=scale.high).contains(limit)).collect()
 }
 
 /// `limit 100 µs`.
 pub fn limit_name(section: &Section, limit: f64) -> String {
-    format!("limit {}", value_label(limit, section.unit))
+    format!("limit {}", words::round_value(limit, section.unit))
 }
 
 /// The scale of counts: from half a sample, so that a single one is seen, to a round number.
-pub fn count_scale(most: u64, bottom: f64, top: f64) -> Scale {
-    Scale::log(0.5, round_up(most.max(9) as f64 * 1.1), bottom, top)
+pub fn count_scale(most: u64, bottom: f64, top: f64) -> AxisScale {
+    AxisScale::log(0.5, round_up(most.max(9) as f64 * 1.1), bottom, top)
 }
 
 /// A flag: its pole stands on the axis, and its text is beside the top of the pole.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct FlagReach {
     /// Where the pole is.
     pub pole: f64,
     /// From where to where pole and text reach.
     pub reach: (f64, f64),
 }
 
-impl Extent {
+impl FlagReach {
     fn covers(&self, at: f64) -> bool {
         (self.reach.0..=self.reach.1).contains(&at)
     }
@@ -147,7 +145,7 @@ impl Extent {
 
 /// A row above the plot for each flag, taken in their order: no two overlap, and where it can be avoided no text is
 /// crossed by the pole of another, that is, a text is above the flags whose poles it covers.
-pub fn rows(flags: &[Extent]) -> Vec<usize> {
+pub fn rows(flags: &[FlagReach]) -> Vec<usize> {
     let mut rows: Vec<usize> = Vec::with_capacity(flags.len());
     for flag in flags {
         let placed = || flags.iter().zip(&rows);
@@ -205,7 +203,7 @@ mod tests {
 
         #[test]
         fn flags_of_a_row_do_not_overlap(starts in proptest::collection::vec((0.0f64..100.0, 1.0f64..50.0), 0..9)) {
-            let flags: Vec<_> = starts.into_iter().map(|(at, width)| Extent { pole: at, reach: (at, at + width) }).collect();
+            let flags: Vec<_> = starts.into_iter().map(|(at, width)| FlagReach { pole: at, reach: (at, at + width) }).collect();
             let rows = rows(&flags);
             for i in 0..rows.len() {
                 for j in 0..i {
@@ -218,7 +216,7 @@ mod tests {
 
     #[test]
     fn texts_are_above_the_poles_they_cover() {
-        let flag = |at: f64| Extent { pole: at, reach: (at, at + 50.0) };
+        let flag = |at: f64| FlagReach { pole: at, reach: (at, at + 50.0) };
         assert_eq!(rows(&[flag(40.0), flag(20.0), flag(0.0)]), [0, 1, 2]);
         assert_eq!(rows(&[flag(200.0), flag(20.0), flag(0.0)]), [0, 0, 1]);
     }

@@ -1,19 +1,18 @@
 //! How often each value occurred: counts on a log scale, values on a log or linear one.
 
 use super::{
-    Figure,
-    axis::{Scale, round_up, value_label},
-    frame::{Extent, Frame, WIDTH, count_scale, inside, limit_name, rows},
+    Chart,
+    axis::{AxisScale, round_up},
+    frame::{FlagReach, Frame, WIDTH, count_scale, inside, limit_name, rows},
     svg::{Anchor, Drawing, Pen, Svg, text_width},
 };
 use crate::{
-    section::{Section, Series},
-    sheet::{Datum, Sheet},
-    words::Unit,
+    tree::{Curve, Datum, Head, Section, Sheet},
+    words,
 };
 
 /// The list entry.
-pub const FIGURE: Figure = Figure {
+pub const FIGURE: Chart = Chart {
     name: "histogram",
     title: "Histogram",
     fits: |section| section.has_samples(),
@@ -23,7 +22,7 @@ pub const FIGURE: Figure = Figure {
             section.noun()
         )
     },
-    draw: |section| vec![draw(section, Form::Log), draw(section, Form::Linear)],
+    draw: |section| vec![draw(section, XAxis::Log), draw(section, XAxis::Linear)],
     table,
 };
 
@@ -34,7 +33,7 @@ const ROW: f64 = 17.0;
 const NAMED: usize = 3;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+enum XAxis {
     Log,
     Linear,
 }
@@ -49,7 +48,7 @@ fn log_edge(bin: usize) -> f64 {
 }
 
 /// Counts of the bins; what lies beyond the last is left out.
-fn binned(series: &Series, bins: usize, bin: impl Fn(f64) -> usize) -> Vec<u64> {
+fn binned(series: &Curve, bins: usize, bin: impl Fn(f64) -> usize) -> Vec<u64> {
     let mut counts = vec![0u64; bins];
     for (v, n) in &series.buckets {
         if let Some(slot) = counts.get_mut(bin(*v)) {
@@ -61,27 +60,27 @@ fn binned(series: &Series, bins: usize, bin: impl Fn(f64) -> usize) -> Vec<u64> 
 
 /// The end of the linear axis: where 999 of 1000 samples of the slowest series are.
 fn linear_end(section: &Section) -> f64 {
-    let reach = |s: &Series| s.quantile("0.999").or(s.max()).unwrap_or(0.0);
+    let reach = |s: &Curve| s.quantile("0.999").or(s.max()).unwrap_or(0.0);
     let end = section.shown().iter().map(reach).fold(0.0, f64::max) * 1.25;
     if end > 0.0 { round_up(end).min((end / round_up(end / 8.0)).ceil() * round_up(end / 8.0)) } else { 10_000.0 }
 }
 
-fn draw(section: &Section, form: Form) -> Drawing {
+fn draw(section: &Section, form: XAxis) -> Drawing {
     let shown = section.shown();
     let (left, right) = (62.0, WIDTH - 18.0);
     let values = shown.iter().flat_map(|s| [s.min(), s.max()]).flatten();
     let x = match form {
-        Form::Log => Scale::log_over(values, left, right),
-        Form::Linear => Scale::linear(0.0, linear_end(section), left, right),
+        XAxis::Log => AxisScale::log_over(values, left, right),
+        XAxis::Linear => AxisScale::linear(0.0, linear_end(section), left, right),
     };
     let step = x.high / LINEAR_BINS as f64;
-    let bins = if form == Form::Log { log_bin(x.high) + 1 } else { LINEAR_BINS };
-    let edge = |bin: usize| if form == Form::Log { log_edge(bin) } else { bin as f64 * step };
+    let bins = if form == XAxis::Log { log_bin(x.high) + 1 } else { LINEAR_BINS };
+    let edge = |bin: usize| if form == XAxis::Log { log_edge(bin) } else { bin as f64 * step };
     let counts: Vec<Vec<u64>> = shown
         .iter()
         .map(|s| match form {
-            Form::Log => binned(s, bins, log_bin),
-            Form::Linear => binned(s, bins, |v| (v / step) as usize),
+            XAxis::Log => binned(s, bins, log_bin),
+            XAxis::Linear => binned(s, bins, |v| (v / step) as usize),
         })
         .collect();
 
@@ -96,7 +95,7 @@ fn draw(section: &Section, form: Form) -> Drawing {
     }
     let most = counts.iter().flatten().copied().max().unwrap_or(0);
     let y = count_scale(most, frame.bottom, frame.top);
-    let width = if form == Form::Log { "20 bins per decade" } else { "100 bins" };
+    let width = if form == XAxis::Log { "20 bins per decade" } else { "100 bins" };
     frame.value_x_axis(&mut svg, &x, section, &format!("{} ({width})", section.quantity));
     frame.count_y_axis(&mut svg, &y, &format!("{}s per bin", section.noun()));
     if most == 0 {
@@ -112,9 +111,9 @@ fn draw(section: &Section, form: Form) -> Drawing {
         flag.draw(&mut svg, &frame);
     }
     let (variant, beyond) = match form {
-        Form::Log => ("log x", String::new()),
-        Form::Linear => {
-            ("linear x", format!(" Values above {} are beyond the axis.", value_label(x.high, section.unit)))
+        XAxis::Log => ("log x", String::new()),
+        XAxis::Linear => {
+            ("linear x", format!(" Values above {} are beyond the axis.", words::round_value(x.high, section.unit)))
         }
     };
     let maxima: Vec<_> =
@@ -163,7 +162,7 @@ struct Flag {
     row: usize,
 }
 
-fn flags(section: &Section, x: &Scale, left: f64, right: f64) -> Vec<Flag> {
+fn flags(section: &Section, x: &AxisScale, left: f64, right: f64) -> Vec<Flag> {
     let mut flags: Vec<Flag> = Vec::new();
     for limit in inside(section, x) {
         flags.push(Flag::new(None, x.at(limit), limit_name(section, limit), false, right));
@@ -197,10 +196,10 @@ impl Flag {
         Self { slot, at, text, leftwards, beyond, row: 0 }
     }
 
-    fn extent(&self) -> Extent {
+    fn extent(&self) -> FlagReach {
         let width = text_width(&self.text, 12.0) + 22.0;
         let reach = if self.leftwards { (self.at - width, self.at + 8.0) } else { (self.at - 8.0, self.at + width) };
-        Extent { pole: self.at, reach }
+        FlagReach { pole: self.at, reach }
     }
 
     fn draw(&self, svg: &mut Svg, frame: &Frame) {
@@ -235,19 +234,16 @@ fn table(section: &Section) -> Sheet {
         edges.into_iter().chain(counts.iter().map(|c| cell(c, bin))).collect::<Vec<_>>()
     };
     let occupied = |bin: &usize| counts.iter().any(|c| c.get(*bin).is_some_and(|n| *n > 0));
-    let unit = Unit::fitting(section.unit, shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
-    Sheet {
-        caption: format!("{} {}, counts per bin", section.title(), unit.about()),
-        head: ["from", "below"].into_iter().map(String::from).chain(shown.iter().map(|s| s.name.clone())).collect(),
-        rows: (0..last).filter(occupied).map(row).collect(),
-        unit,
-    }
+    let typical: Vec<f64> = shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten().collect();
+    let head = ["from", "below"].map(Head::from).into_iter().chain(shown.iter().map(|s| s.name.clone().into()));
+    let rows = (0..last).filter(occupied).map(row).collect();
+    Sheet::new(section.title(), head.collect(), rows, section.unit, &typical).remark(", counts per bin")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
 
     #[test]
     fn the_table_loses_no_sample() {

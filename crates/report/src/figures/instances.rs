@@ -2,15 +2,11 @@
 
 use super::{
     Overview,
-    ordered::{Grid, any, drawn, forms, instance_axis, longest, shown, values},
+    ordered::{Grid, any, drawn, forms, instance_axis, longest, name, shown, values},
     svg::Drawing,
     thin::{Envelope, line_scale, range},
 };
-use crate::{
-    chapter::{Chapter, Row},
-    sheet::{Datum, Sheet},
-    words::{self, Unit},
-};
+use crate::tree::{CallRow, Chapter, Datum, Head, Sheet};
 
 /// The list entry.
 pub const FIGURE: Overview = Overview {
@@ -38,15 +34,15 @@ fn columns(chapter: &Chapter) -> usize {
 }
 
 /// Instance, from 1, and value.
-fn points<'s>(series: &'s crate::section::Series) -> impl Iterator<Item = (f64, f64)> + 's {
+fn points<'s>(series: &'s crate::tree::Curve) -> impl Iterator<Item = (f64, f64)> + 's {
     values(series).zip(1u32..).map(|(value, i)| (f64::from(i), value as f64))
 }
 
 fn draw(chapter: &Chapter) -> Vec<Drawing> {
-    forms(chapter).into_iter().map(|(quantity, rows)| form(chapter, quantity, &rows)).collect()
+    forms(chapter).into_iter().map(|(_, rows)| form(chapter, &rows)).collect()
 }
 
-fn form(chapter: &Chapter, quantity: &str, rows: &[&Row]) -> Drawing {
+fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
     let grid = Grid::new(rows.len(), if rows.len() > 2 { 150.0 } else { 220.0 });
     let mut svg = grid.svg(rows.len());
     let (last, columns) = (longest(rows), columns(chapter));
@@ -71,8 +67,8 @@ fn form(chapter: &Chapter, quantity: &str, rows: &[&Row]) -> Drawing {
         Some(format!("{}: {} to {}", row.name, section.value(low), section.value(high)))
     });
     let description = format!("{}.", said.collect::<Vec<_>>().join("; "));
-    let title = format!("{}: {} against instance", chapter.title(), words::quantity(quantity));
-    svg.finish(Some(&words::quantity(quantity)), &title, &description)
+    let title = format!("{}: {} against instance", chapter.title(), name(chapter, rows));
+    svg.finish(Some(&name(chapter, rows)), &title, &description)
 }
 
 fn table(chapter: &Chapter) -> Sheet {
@@ -97,23 +93,21 @@ fn table(chapter: &Chapter) -> Sheet {
             }
         }
     }
-    let unit = Unit::fitting(stored, typical.into_iter());
-    Sheet {
-        caption: format!("{} against instance {}", chapter.title(), unit.about()),
-        head: ["call", "system", "from instance", "to", "min", "max"].map(String::from).into(),
-        rows,
-        unit,
-    }
+    let head = ["call", "system", "from instance", "to", "min", "max"].map(Head::from).into();
+    Sheet::new(format!("{} against instance", chapter.title()), head, rows, stored, &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chapter::chapters, sample_calls, section::sections};
+    use crate::{
+        sample::calls,
+        tree::{chapters, sections},
+    };
 
     #[test]
     fn a_panel_a_size_and_a_line_a_way_of_scheduling() {
-        let all = sample_calls::compute(&[2, 64, 128], 1_000);
+        let all = calls::compute(&[2, 64, 128], 1_000);
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let drawings = draw(&chapters[0]);
@@ -126,9 +120,9 @@ mod tests {
     /// A million samples of each series cost no more than their pixels.
     #[test]
     fn a_million_points_stay_a_small_file() {
-        let all = sample_calls::compute(&[8], 1_000);
+        let all = calls::compute(&[8], 1_000);
         let mut all: Vec<_> = all.into_iter().take(2).collect();
-        for track in all.iter_mut().flat_map(|one| &mut one.quantities).flat_map(|pooled| &mut pooled.tracks) {
+        for track in all.iter_mut().flat_map(|one| one.repeats[0].tracks_mut()) {
             let few = track.samples.clone();
             track.samples = few.iter().cycle().take(latido_model::record::ORDERED_MAX).copied().collect();
         }
@@ -141,7 +135,7 @@ mod tests {
 
     #[test]
     fn short_series_are_drawn_point_by_point() {
-        let all = sample_calls::compute(&[8], 30);
+        let all = calls::compute(&[8], 30);
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let svg = draw(&chapters[0])[0].inline();

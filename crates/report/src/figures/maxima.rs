@@ -2,15 +2,13 @@
 
 use super::{
     Overview,
-    axis::Scale,
+    axis::AxisScale,
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Svg, fit, text_width},
 };
 use crate::{
-    chapter::{Chapter, Row},
-    section::{SHOWN, Section, Series},
-    sheet::{Datum, Sheet},
-    words::{self, Unit},
+    tree::{CallRow, Chapter, Curve, Datum, Head, SHOWN, Section, Sheet},
+    words,
 };
 
 /// The list entry.
@@ -34,8 +32,8 @@ const NARROWEST: f64 = 7.0;
 const WIDEST: f64 = 40.0;
 
 /// The rows with maxima of single calls: those of means over batches are no maxima of a call.
-fn rows<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> impl Iterator<Item = (&'c Row<'s, 'a>, &'s Section<'a>)> {
-    let timed = |row: &'c Row<'s, 'a>| {
+fn rows<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> impl Iterator<Item = (&'c CallRow<'s, 'a>, &'s Section<'a>)> {
+    let timed = |row: &'c CallRow<'s, 'a>| {
         let section = chapter.section(row).filter(|section| section.unit == "ns")?;
         row.series.iter().flatten().any(|series| series.max().is_some()).then_some((row, section))
     };
@@ -43,13 +41,13 @@ fn rows<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> impl Iterator<Item = (&'c R
 }
 
 /// The series that bars show.
-fn shown<'r, 's, 'a>(row: &'r Row<'s, 'a>) -> impl Iterator<Item = (usize, &'s Series<'a>)> + 'r {
+fn shown<'r, 's, 'a>(row: &'r CallRow<'s, 'a>) -> impl Iterator<Item = (usize, &'s Curve<'a>)> + 'r {
     row.series.iter().take(SHOWN).enumerate().filter_map(|(slot, series)| Some((slot, (*series)?)))
 }
 
 /// `one run`, `3 runs`, `1 to 10 runs`.
 fn runs(chapter: &Chapter) -> String {
-    let counts = || rows(chapter).flat_map(|(row, _)| shown(row)).map(|(_, series)| series.configuration.members.len());
+    let counts = || rows(chapter).flat_map(|(row, _)| shown(row)).map(|(_, series)| series.configuration.repeats.len());
     match (counts().min(), counts().max()) {
         (Some(1), Some(1)) | (None, _) | (_, None) => "one run".into(),
         (Some(low), Some(high)) if low == high => format!("{low} runs"),
@@ -85,12 +83,12 @@ fn draw(chapter: &Chapter) -> Drawing {
     let (above, height) = (if upright { 52.0 } else { 22.0 }, if strips > 1 { 150.0 } else { 210.0 });
     let mut svg = Svg::new(WIDTH, (above + height + below) * strips as f64);
     let maxima = rows.iter().flat_map(|(row, _)| shown(row)).filter_map(|(_, series)| series.max());
-    let low_high = Scale::log_over(maxima, 0.0, 1.0);
+    let low_high = AxisScale::log_over(maxima, 0.0, 1.0);
     for strip in 0..strips {
         let top = (above + height + below) * strip as f64 + above;
         let frame = Frame { left, right, top, bottom: top + height };
         // The smallest maximum too is a bar, not a line on the ground.
-        let y = Scale::log(low_high.low / 2.0, low_high.high, frame.bottom, frame.top);
+        let y = AxisScale::log(low_high.low / 2.0, low_high.high, frame.bottom, frame.top);
         if let Some((_, section)) = rows.first() {
             frame.value_y_axis(&mut svg, &y, section, "largest sample", 7);
         }
@@ -104,7 +102,7 @@ fn draw(chapter: &Chapter) -> Drawing {
                 let Some(max) = series.max() else { continue };
                 let x = middle - bar * systems as f64 / 2.0 + bar * slot as f64;
                 let (height, said) = (y.at(max), section.value(max));
-                let members = words::many(series.configuration.members.len() as u64, "run");
+                let members = words::many(series.configuration.repeats.len() as u64, "run");
                 let samples = words::many(series.pooled.summary.count, section.noun());
                 let system = chapter.systems.get(slot).map_or("", String::as_str);
                 let tip = format!("{}, {system}: {said}, largest of {samples} in {members}", row.name);
@@ -132,37 +130,35 @@ fn draw(chapter: &Chapter) -> Drawing {
 }
 
 fn table(chapter: &Chapter) -> Sheet {
-    let mut head = vec!["call".to_owned()];
+    let mut head = vec![Head::from("call")];
     for system in &chapter.systems {
-        head.extend([format!("{system}: max"), "runs".into()]);
+        head.extend([format!("{system}: max").into(), "runs".into()]);
     }
-    let row = |(row, _): (&Row, &Section)| {
+    let row = |(row, _): (&CallRow, &Section)| {
         let mut cells = vec![Datum::Text(row.name.clone())];
         for series in &row.series {
-            cells.push(Datum::value(series.and_then(Series::max)));
-            cells.push(series.map_or(Datum::Absent, |s| Datum::Count(s.configuration.members.len() as u64)));
+            cells.push(Datum::value(series.and_then(Curve::max)));
+            cells.push(series.map_or(Datum::Absent, |s| Datum::Count(s.configuration.repeats.len() as u64)));
         }
         cells
     };
     let maxima = rows(chapter).flat_map(|(row, _)| row.series.iter().flatten()).filter_map(|s| s.max());
-    let unit = Unit::fitting("ns", maxima);
-    Sheet {
-        caption: format!("{}, maxima {}", chapter.title(), unit.about()),
-        head,
-        rows: rows(chapter).map(row).collect(),
-        unit,
-    }
+    let (typical, rows): (Vec<f64>, _) = (maxima.collect(), rows(chapter).map(row).collect());
+    Sheet::new(format!("{}, maxima", chapter.title()), head, rows, "ns", &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chapter::chapters, sample_calls, section::sections};
+    use crate::{
+        sample::calls,
+        tree::{chapters, sections},
+    };
 
     #[test]
     fn every_call_of_every_system_has_its_bar() {
-        let mut all = sample_calls::mutex(&["idle", "busy"]);
-        all.extend(sample_calls::mutex_batch(&["idle"]));
+        let mut all = calls::mutex(&["idle", "busy"]);
+        all.extend(calls::mutex_batch(&["idle"]));
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let svg = draw(&chapters[0]).inline();
@@ -174,7 +170,7 @@ mod tests {
     fn many_bars_are_spread_over_strips_and_stay_wide_enough() {
         let loads: Vec<String> = (0..8).map(|i| format!("system {i}")).collect();
         let loads: Vec<&str> = loads.iter().map(String::as_str).collect();
-        let all = sample_calls::mutex(&loads);
+        let all = calls::mutex(&loads);
         let sections = sections(&all);
         let drawing = draw(&chapters(&sections)[0]);
         assert_eq!(drawing.body.matches("class=\"bar\"").count(), 13 * 8);
@@ -189,13 +185,13 @@ mod tests {
 
     #[test]
     fn the_number_of_runs_is_said() {
-        let mut all = sample_calls::mutex(&["idle", "busy"]);
+        let mut all = calls::mutex(&["idle", "busy"]);
         let said = |all: &[crate::judge::configuration::Configuration]| {
             let sections = sections(all);
             runs(&chapters(&sections)[0])
         };
         assert_eq!(said(&all), "one run");
-        all[1].members.push(("again".into(), 1));
+        all[1].repeats.push(crate::sample::repeat(Default::default(), 0));
         assert_eq!(said(&all), "1 to 2 runs (see the table)");
     }
 }

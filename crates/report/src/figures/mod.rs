@@ -18,26 +18,14 @@ pub mod svg;
 mod thin;
 pub mod timeline;
 
-use crate::{
-    ReportInput,
-    chapter::{Chapter, chapters},
-    characterisation::characterisation,
-    csv, latex, markdown,
-    section::{SHOWN, Section, sections},
-    sheet::Sheet,
-};
-use anyhow::{Context, Result};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use crate::tree::{Chapter, SHOWN, Section, Sheet};
 use svg::{Anchor, Drawing, Svg, fit, number, text_width};
 
 pub use over_time::points;
 
 /// A figure over the series of a section.
 #[derive(Debug)]
-pub struct Figure {
+pub struct Chart {
     /// Short name, for file names and links.
     pub name: &'static str,
     /// The heading.
@@ -53,7 +41,7 @@ pub struct Figure {
 }
 
 /// Every figure of a section, in the order of the report.
-pub const FIGURES: &[Figure] =
+pub const FIGURES: &[Chart] =
     &[histogram::FIGURE, percentiles::FIGURE, bands::FIGURE, over_time::FIGURE, scatter::FIGURE];
 
 /// A figure over all that a probe measured.
@@ -76,62 +64,8 @@ pub struct Overview {
 /// Every figure of a chapter, in the order of the report.
 pub const OVERVIEWS: &[Overview] = &[maxima::FIGURE, instances::FIGURE, moments::FIGURE, pendulum::FIGURE];
 
-/// Writes each figure as an SVG file and its data as CSV into a directory, which is made if need be. Returns the paths.
-///
-/// # Errors
-/// The directory or a file cannot be written.
-pub fn write(input: &ReportInput, dir: &Path) -> Result<Vec<PathBuf>> {
-    fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
-    let mut written = Vec::new();
-    let mut put = |name: String, text: String| -> Result<()> {
-        let path = dir.join(name);
-        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-        written.push(path);
-        Ok(())
-    };
-    put("summary.csv".into(), csv::summary(input.configurations)?)?;
-    let sections = sections(input.configurations);
-    for chapter in chapters(&sections) {
-        let stem = file_name(chapter.probe);
-        if let Some(table) = characterisation(&chapter, input) {
-            put(format!("{stem}-table.csv"), csv::sheet(&table.data())?)?;
-            put(format!("{stem}-table.tex"), latex::table(&table.sheet()))?;
-            put(format!("{stem}-table.md"), markdown::table(&table.sheet()))?;
-        }
-        for figure in OVERVIEWS.iter().filter(|figure| (figure.fits)(&chapter)) {
-            let names: Vec<&str> = chapter.systems.iter().map(String::as_str).collect();
-            for drawing in (figure.draw)(&chapter) {
-                put(format!("{stem}-{}{}.svg", figure.name, form(&drawing)), standalone(&names, &drawing))?;
-            }
-            put(format!("{stem}-{}.csv", figure.name), csv::sheet(&(figure.table)(&chapter))?)?;
-        }
-    }
-    for section in &sections {
-        let stem = file_name(&section.stem());
-        let names: Vec<&str> = section.series.iter().map(|series| series.name.as_str()).collect();
-        for figure in FIGURES.iter().filter(|figure| (figure.fits)(section)) {
-            for drawing in (figure.draw)(section) {
-                put(format!("{stem}-{}{}.svg", figure.name, form(&drawing)), standalone(&names, &drawing))?;
-            }
-            put(format!("{stem}-{}.csv", figure.name), csv::sheet(&(figure.table)(section))?)?;
-        }
-    }
-    Ok(written)
-}
-
-/// The end of a file's name that tells the form.
-fn form(drawing: &Drawing) -> String {
-    drawing.variant.as_ref().map_or(String::new(), |variant| format!("-{}", file_name(variant)))
-}
-
-/// Only letters, digits, dots and dashes: a quantity's name comes from a record and must not leave the directory.
-fn file_name(text: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
-    text.chars().map(safe).collect::<String>().trim_start_matches('.').to_owned()
-}
-
 /// A picture of its own: title and legend above, styles inside, light colours.
-fn standalone(names: &[&str], drawing: &Drawing) -> String {
+pub fn standalone(names: &[&str], drawing: &Drawing) -> String {
     let mut head = Svg::new(drawing.width, 0.0);
     head.text("head", (10.0, 20.0), Anchor::Start, &drawing.title);
     let (mut x, mut y) = (10.0, 42.0);

@@ -2,17 +2,15 @@
 
 use super::{
     Overview,
-    axis::{Scale, trimmed},
+    axis::AxisScale,
     frame::Frame,
-    ordered::{Grid, any, drawn, forms, instance_axis, longest, shown, values},
+    ordered::{Grid, any, drawn, forms, instance_axis, longest, name, shown, values},
     svg::{Anchor, Drawing, Pen, Svg},
     thin::{line_scale, range},
 };
 use crate::{
-    chapter::{Chapter, Row},
-    section::{Section, Series},
-    sheet::{Datum, Sheet},
-    unit,
+    statistics::moments::Moments,
+    tree::{CallRow, Chapter, Curve, Datum, Head, Section, Sheet},
     words::{self, Unit},
 };
 
@@ -32,39 +30,8 @@ pub const FIGURE: Overview = Overview {
 const ALL_POINTS: usize = 7_000;
 const ALL_ROWS: usize = 300;
 
-/// Mean and population variance (1/n) of the samples so far, after Welford (Technometrics 4, 1962). Values are taken
-/// relative to the first, in integers, so that a large offset costs no digits.
-#[derive(Debug, Default)]
-struct Moments {
-    first: i64,
-    n: u64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Moments {
-    fn push(&mut self, value: i64) {
-        if self.n == 0 {
-            self.first = value;
-        }
-        let value = (i128::from(value) - i128::from(self.first)) as f64;
-        self.n += 1;
-        let before = value - self.mean;
-        self.mean += before / self.n as f64;
-        self.squares += before * (value - self.mean);
-    }
-
-    fn mean(&self) -> f64 {
-        self.first as f64 + self.mean
-    }
-
-    fn variance(&self) -> f64 {
-        self.squares / self.n.max(1) as f64
-    }
-}
-
 /// Instance, running mean and running variance, at most so many and the last one always.
-fn running(series: &Series, most: usize) -> Vec<(usize, f64, f64)> {
+fn running(series: &Curve, most: usize) -> Vec<(usize, f64, f64)> {
     let length = values(series).count();
     let step = length.div_ceil(most.max(1)).max(1);
     let mut moments = Moments::default();
@@ -79,10 +46,10 @@ fn running(series: &Series, most: usize) -> Vec<(usize, f64, f64)> {
 }
 
 fn draw(chapter: &Chapter) -> Vec<Drawing> {
-    forms(chapter).into_iter().map(|(quantity, rows)| form(chapter, quantity, &rows)).collect()
+    forms(chapter).into_iter().map(|(_, rows)| form(chapter, &rows)).collect()
 }
 
-fn form(chapter: &Chapter, quantity: &str, rows: &[&Row]) -> Drawing {
+fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
     let grid = Grid::new(rows.len(), if rows.len() > 2 { 210.0 } else { 300.0 });
     let mut svg = grid.svg(rows.len());
     let last = longest(rows);
@@ -117,8 +84,8 @@ fn form(chapter: &Chapter, quantity: &str, rows: &[&Row]) -> Drawing {
             }
         }
     }
-    let title = format!("{}: running mean and variance of {}", chapter.title(), words::quantity(quantity));
-    svg.finish(Some(&words::quantity(quantity)), &title, &format!("{}.", said.join("; ")))
+    let title = format!("{}: running mean and variance of {}", chapter.title(), name(chapter, rows));
+    svg.finish(Some(&name(chapter, rows)), &title, &format!("{}.", said.join("; ")))
 }
 
 fn curve(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
@@ -129,14 +96,10 @@ fn curve(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
     svg.path("curve", &pen);
 }
 
-/// The axis of squares: `0.5 µs²`, in the square of the unit that suits the upper end, or each tick in that of its own
-/// where they are far apart.
-fn variance_axis(svg: &mut Svg, frame: &Frame, scale: &Scale, section: &Section) {
-    let apart = scale.low > 0.0 && scale.high > scale.low * 1e3;
-    let label = |v: f64| {
-        let (name, per) = unit::of_tick(if apart { v } else { scale.high }.max(0.0).sqrt(), section.unit);
-        if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", trimmed(v / per / per)) }
-    };
+/// The axis of squares: `0.5 µs²`, in the square of the unit that suits its middle.
+fn variance_axis(svg: &mut Svg, frame: &Frame, scale: &AxisScale, section: &Section) {
+    let Unit { name, per } = Unit::at(scale.middle().max(0.0).sqrt(), section.unit);
+    let label = |v: f64| if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", words::trimmed(v / per / per)) };
     let ticks: Vec<_> = scale.ticks(5).into_iter().map(|v| (scale.at(v), label(v))).collect();
     frame.ticks_y_axis(svg, &ticks);
 }
@@ -161,57 +124,22 @@ fn table(chapter: &Chapter) -> Sheet {
             }
         }
     }
-    let unit = Unit::fitting(stored, typical.into_iter());
-    Sheet {
-        caption: format!("{}, running mean and root of the running variance {}", chapter.title(), unit.about()),
-        head: ["call", "system", "instance", "mean", "sd (1/n)"].map(String::from).into(),
-        rows,
-        unit,
-    }
+    let title = format!("{}, running mean and root of the running variance", chapter.title());
+    let head = ["call", "system", "instance", "mean", "sd (1/n)"].map(Head::from).into();
+    Sheet::new(title, head, rows, stored, &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chapter::chapters, sample_calls, section::sections};
-    use proptest::prelude::*;
-
-    /// Mean and variance from exact integer sums.
-    fn exact(values: &[i64]) -> (f64, f64) {
-        let n = values.len() as i128;
-        // Sums of differences from the first: exact in i128 for any i64.
-        let d: Vec<i128> = values.iter().map(|v| i128::from(*v) - i128::from(values[0])).collect();
-        let (sum, squares): (i128, i128) = (d.iter().sum(), d.iter().map(|d| d * d).sum());
-        let variance = (n * squares - sum * sum) as f64 / (n * n) as f64;
-        (values[0] as f64 + sum as f64 / n as f64, variance)
-    }
-
-    proptest! {
-        /// Also under an offset that leaves a naive sum of squares no digit.
-        #[test]
-        fn running_moments_are_exact(offset in 0i64..1_000_000_000_000_000, small in proptest::collection::vec(0i64..100_000, 1..300)) {
-            let mut moments = Moments::default();
-            let mut so_far = Vec::new();
-            for value in small.iter().map(|v| v + offset) {
-                moments.push(value);
-                so_far.push(value);
-                let (mean, variance) = exact(&so_far);
-                prop_assert!((moments.mean() - mean).abs() <= mean.abs() * 1e-15 + 1e-9);
-                prop_assert!((moments.variance() - variance).abs() <= variance * 1e-10 + 1e-9, "{} {variance}", moments.variance());
-            }
-        }
-    }
-
-    #[test]
-    fn the_variance_divides_by_n() {
-        let mut moments = Moments::default();
-        [1_000_000_000_002, 1_000_000_000_004, 1_000_000_000_006].into_iter().for_each(|v| moments.push(v));
-        assert_eq!((moments.mean(), moments.variance()), (1_000_000_000_004.0, 8.0 / 3.0));
-    }
+    use crate::{
+        sample::calls,
+        tree::{chapters, sections},
+    };
 
     #[test]
     fn the_last_instance_is_always_there_and_the_points_are_few() {
-        let all = sample_calls::compute(&[4], 1_003);
+        let all = calls::compute(&[4], 1_003);
         let sections = sections(&all);
         let line = running(&sections[0].series[0], 50);
         assert!(line.len() <= 52, "{}", line.len());
@@ -222,7 +150,7 @@ mod tests {
 
     #[test]
     fn two_plots_a_panel_and_two_lines_a_system() {
-        let all = sample_calls::compute(&[2, 64], 200);
+        let all = calls::compute(&[2, 64], 200);
         let sections = sections(&all);
         let drawings = draw(&chapters(&sections)[0]);
         assert_eq!(drawings[0].body.matches("class=\"curve\"").count(), 2 * 2 * 5);

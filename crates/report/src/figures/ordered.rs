@@ -1,14 +1,11 @@
 //! Samples in the order of their instances: which rows of a chapter have them, and the grid of panels they are drawn in.
 
 use super::{
-    axis::{Scale, count_label},
+    axis::{AxisScale, count_label},
     frame::{Frame, WIDTH},
     svg::{Anchor, Svg, fit},
 };
-use crate::{
-    chapter::{Chapter, Row},
-    section::{SHOWN, Series},
-};
+use crate::tree::{CallRow, Chapter, Curve, SHOWN, Section};
 
 /// Whether anything of a chapter was kept in order, other than the pendulum's motion, which has a figure of its own.
 pub fn any(chapter: &Chapter) -> bool {
@@ -16,8 +13,8 @@ pub fn any(chapter: &Chapter) -> bool {
 }
 
 /// The quantities with ordered samples, each with its rows: a figure has a form for each and a panel for each row.
-pub fn forms<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<(&'a str, Vec<&'c Row<'s, 'a>>)> {
-    let mut forms: Vec<(&str, Vec<&Row>)> = Vec::new();
+pub fn forms<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<(&'a str, Vec<&'c CallRow<'s, 'a>>)> {
+    let mut forms: Vec<(&str, Vec<&CallRow>)> = Vec::new();
     for row in &chapter.rows {
         let Some(section) = chapter.section(row) else { continue };
         if !row.series.iter().flatten().any(|series| values(series).next().is_some()) {
@@ -32,24 +29,29 @@ pub fn forms<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<(&'a str, Vec<&'c 
     forms
 }
 
+/// What the quantity of these rows is called.
+pub fn name(chapter: &Chapter, rows: &[&CallRow]) -> String {
+    rows.first().and_then(|row| chapter.section(row)).map(Section::short_name).unwrap_or_default()
+}
+
 /// How many series are drawn over all forms and panels.
 pub fn drawn(chapter: &Chapter) -> usize {
     forms(chapter).iter().flat_map(|(_, rows)| rows).map(|row| shown(row).count()).sum::<usize>().max(1)
 }
 
 /// The series of a row that figures show, by the number of their system.
-pub fn shown<'r, 's, 'a>(row: &'r Row<'s, 'a>) -> impl Iterator<Item = (usize, &'s Series<'a>)> + 'r {
+pub fn shown<'r, 's, 'a>(row: &'r CallRow<'s, 'a>) -> impl Iterator<Item = (usize, &'s Curve<'a>)> + 'r {
     row.series.iter().take(SHOWN).enumerate().filter_map(|(slot, series)| Some((slot, (*series)?)))
 }
 
 /// The samples of a series, thread by thread and repeat after repeat.
-pub fn values<'s>(series: &'s Series) -> impl Iterator<Item = i64> + 's {
-    series.pooled.tracks.iter().flat_map(|track| &track.samples).map(|point| point.value)
+pub fn values<'s>(series: &'s Curve) -> impl Iterator<Item = i64> + 's {
+    series.tracks().flat_map(|track| &track.samples).map(|point| point.value)
 }
 
 /// The most samples that a series of these rows has.
-pub fn longest(rows: &[&Row]) -> usize {
-    let length = |series: &Series| series.pooled.tracks.iter().map(|track| track.samples.len()).sum();
+pub fn longest(rows: &[&CallRow]) -> usize {
+    let length = |series: &Curve| series.tracks().map(|track| track.samples.len()).sum();
     rows.iter().flat_map(|row| shown(row)).map(|(_, series)| length(series)).max().unwrap_or(0)
 }
 
@@ -87,8 +89,8 @@ impl Grid {
 }
 
 /// The axis of instances from 1 to the last.
-pub fn instance_axis(svg: &mut Svg, frame: &Frame, last: usize, name: &str) -> Scale {
-    let x = Scale::linear(0.0, last.max(1) as f64, frame.left, frame.right);
+pub fn instance_axis(svg: &mut Svg, frame: &Frame, last: usize, name: &str) -> AxisScale {
+    let x = AxisScale::linear(0.0, last.max(1) as f64, frame.left, frame.right);
     let ticks: Vec<_> = x.ticks(8).into_iter().map(|v| (x.at(v), count_label(v))).collect();
     frame.x_axis(svg, &ticks, name);
     x

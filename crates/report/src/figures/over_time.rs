@@ -1,20 +1,19 @@
 //! Block maxima and means over time, one panel a configuration on the same scales; rings mark the spikes.
 
 use super::{
-    Figure,
-    axis::{Scale, time_axis},
+    Chart,
+    axis::{AxisScale, time_axis},
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Pen, Svg, fit, text_width},
-    timeline::{Timeline, end, timeline, usual},
+    timeline::{Course, end, timeline, usual},
 };
 use crate::{
-    section::{Section, Series},
-    sheet::{Datum, Sheet},
-    words::{self, Unit},
+    tree::{Curve, Datum, Head, Section, Sheet},
+    words,
 };
 
 /// The list entry.
-pub const FIGURE: Figure = Figure {
+pub const FIGURE: Chart = Chart {
     name: "over-time",
     title: "Over time",
     fits: |section| section.is_over_time(),
@@ -51,7 +50,7 @@ pub fn points(panels: usize) -> usize {
 fn draw(section: &Section) -> Drawing {
     let shown = section.shown();
     let (end, usual) = (end(shown), usual(shown));
-    let lines: Vec<Timeline> = shown.iter().map(|s| timeline(s, end, usual, points(shown.len()))).collect();
+    let lines: Vec<Course> = shown.iter().map(|s| timeline(s, end, usual, points(shown.len()))).collect();
     let height = match shown.len() {
         0..=2 => 180.0,
         3..=4 => 130.0,
@@ -60,13 +59,13 @@ fn draw(section: &Section) -> Drawing {
     let pitch = height + 26.0;
     let mut svg = Svg::new(WIDTH, pitch * shown.len() as f64 + 46.0);
     let (left, right) = (62.0, WIDTH - 18.0);
-    let x = Scale::linear(0.0, end, left, right);
+    let x = AxisScale::linear(0.0, end, left, right);
     let values = || lines.iter().flat_map(|l| &l.columns).flatten().flat_map(|c| [c.mean, c.max]);
     let ticks = time_axis(&x);
     for (slot, (series, line)) in shown.iter().zip(&lines).enumerate() {
         let top = pitch * slot as f64 + 22.0;
         let frame = Frame { left, right, top, bottom: top + height };
-        let y = Scale::log_over(values().chain(section.limits()), frame.bottom, frame.top);
+        let y = AxisScale::log_over(values().chain(section.limits()), frame.bottom, frame.top);
         let last = slot + 1 == shown.len();
         let named: Vec<_> = ticks.iter().map(|(at, t)| (*at, if last { t.clone() } else { String::new() })).collect();
         frame.x_axis(&mut svg, &named, if last { "time since the first sample" } else { "" });
@@ -99,7 +98,7 @@ fn draw(section: &Section) -> Drawing {
 }
 
 /// The line of the maxima over a wash, and the dashed line of the means.
-fn panel(svg: &mut Svg, line: &Timeline, x: &Scale, y: &Scale) {
+fn panel(svg: &mut Svg, line: &Course, x: &AxisScale, y: &AxisScale) {
     let mut maxima = Pen::default();
     let ground = y.at(0.0).round();
     for (first, past) in line.stretches(false) {
@@ -116,7 +115,7 @@ fn panel(svg: &mut Svg, line: &Timeline, x: &Scale, y: &Scale) {
 }
 
 /// Hatches the stretches without a sample: an empty one would look like a fault of the drawing.
-fn gaps(svg: &mut Svg, line: &Timeline, x: &Scale, frame: &Frame) {
+fn gaps(svg: &mut Svg, line: &Course, x: &AxisScale, frame: &Frame) {
     const TEXT: &str = "no sample";
     const PITCH: f64 = 9.0;
     let mut pen = Pen::default();
@@ -142,7 +141,7 @@ fn gaps(svg: &mut Svg, line: &Timeline, x: &Scale, frame: &Frame) {
     }
 }
 
-fn rings(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &Scale) {
+fn rings(svg: &mut Svg, section: &Section, series: &Curve, x: &AxisScale, y: &AxisScale) {
     let most = match series.limit() {
         None => RINGS_WITHOUT_LIMIT,
         Some(_) => (ALL_RINGS / section.shown().len().max(1)).min(RINGS),
@@ -159,10 +158,10 @@ fn rings(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &Scale
 fn table(section: &Section) -> Sheet {
     let shown = section.shown();
     let (end, usual) = (end(shown), usual(shown));
-    let lines: Vec<Timeline> = shown.iter().map(|s| timeline(s, end, usual, ROWS)).collect();
-    let mut head = vec!["from".to_owned()];
+    let lines: Vec<Course> = shown.iter().map(|s| timeline(s, end, usual, ROWS)).collect();
+    let mut head = vec![Head::from("from")];
     for series in shown {
-        head.extend([format!("{}: mean", series.name), "max".to_owned()]);
+        head.extend([format!("{}: mean", series.name).into(), "max".into()]);
     }
     let columns = lines.iter().map(|l| l.columns.len()).max().unwrap_or(0);
     let row = |i: usize| {
@@ -174,29 +173,25 @@ fn table(section: &Section) -> Sheet {
         }
         row
     };
-    let unit = Unit::fitting(section.unit, shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
-    Sheet {
-        caption: format!("{} over time {}", section.title(), unit.about()),
-        head,
-        rows: (0..columns).map(row).collect(),
-        unit,
-    }
+    let typical: Vec<f64> = shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten().collect();
+    let rows = (0..columns).map(row).collect();
+    Sheet::new(format!("{} over time", section.title()), head, rows, section.unit, &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
     use latido_model::record::Block;
 
     /// Thirteen seconds are thirteen blocks: steps from edge to edge, nothing between them.
     #[test]
     fn few_blocks_are_drawn_without_holes() {
         let mut all = sample::configurations(1);
-        let track = &mut all[0].quantities[0].tracks[0];
+        let track = &mut all[0].repeats[0].quantities[0].tracks[0];
         track.blocks.truncate(13);
         track.blocks[12].length_ns = 130_000_000;
-        all[0].quantities[0].tracks.truncate(1);
+        all[0].repeats[0].quantities[0].tracks.truncate(1);
         let sections = sections(&all);
         let svg = draw(&sections[0]).inline();
         assert!(!svg.contains("hatch") && !svg.contains("no sample"), "{svg}");
@@ -206,10 +201,10 @@ mod tests {
     #[test]
     fn a_block_without_samples_is_hatched_and_named() {
         let mut all = sample::configurations(1);
-        let pooled = &mut all[0].quantities[0];
-        pooled.tracks.truncate(1);
-        pooled.tracks[0].blocks.truncate(10);
-        pooled.tracks[0].blocks[4] = Block { start_ns: 4_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
+        let own = &mut all[0].repeats[0].quantities[0];
+        own.tracks.truncate(1);
+        own.tracks[0].blocks.truncate(10);
+        own.tracks[0].blocks[4] = Block { start_ns: 4_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
         let sections = sections(&all);
         let svg = draw(&sections[0]).inline();
         assert!(svg.contains("class=\"hatch\"") && svg.contains(">no sample<"), "{svg}");

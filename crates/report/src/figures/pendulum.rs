@@ -2,18 +2,17 @@
 
 use super::{
     Overview,
-    axis::{Scale, time_axis},
+    axis::{AxisScale, time_axis},
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Svg, fit, text_width},
     thin::{Envelope, range},
 };
 use crate::{
-    chapter::Chapter,
-    judge::configuration::Track,
-    section::{SHOWN, Section, Series},
-    sheet::{Datum, Sheet},
-    words::{self, Unit},
+    judge::repeat::Track,
+    tree::{Chapter, Curve, Datum, Head, SHOWN, Section, Sheet},
+    words::{self, Unit, Units},
 };
+use latido_model::quantity::Quantity;
 
 /// The list entry.
 pub const FIGURE: Overview = Overview {
@@ -37,8 +36,8 @@ const ALL_ROWS: usize = 200;
 struct Motion<'s, 'a> {
     slot: usize,
     system: &'s str,
-    angle: (&'s Section<'a>, &'s Series<'a>),
-    lateness: (&'s Section<'a>, &'s Series<'a>),
+    angle: (&'s Section<'a>, &'s Curve<'a>),
+    lateness: (&'s Section<'a>, &'s Curve<'a>),
 }
 
 /// Whether angle and lateness of one system were kept in order.
@@ -47,22 +46,25 @@ pub fn fits(chapter: &Chapter) -> bool {
 }
 
 fn motions<'c, 's: 'c, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<Motion<'c, 'a>> {
-    // Options of the probe make rows of their own: those of the first row are drawn.
-    let row = |quantity: &str| chapter.rows_of(quantity).next();
-    let (Some(angles), Some(late)) = (row("angle"), row("lateness")) else { return Vec::new() };
+    // What it is that can fall has a bound, and what holds it up has periods. Options of the probe make rows of their own:
+    // those of the first row are drawn.
+    let row = |of: fn(&Quantity) -> bool| {
+        chapter.rows.iter().find(|row| chapter.section(row).and_then(|section| section.declared).is_some_and(of))
+    };
+    let (Some(angles), Some(late)) = (row(|q| q.bound.is_some()), row(|q| q.periodic)) else { return Vec::new() };
     let (Some(angle), Some(lateness)) = (chapter.section(angles), chapter.section(late)) else { return Vec::new() };
-    let ordered = |series: &&Series| series.pooled.tracks.iter().any(|track| !track.samples.is_empty());
+    let ordered = |series: &&Curve| series.tracks().any(|track| !track.samples.is_empty());
     let motion = |(slot, system): (usize, &'c String)| {
-        let of = |series: &[Option<&'s Series<'a>>]| series.get(slot).copied().flatten().filter(ordered);
+        let of = |series: &[Option<&'s Curve<'a>>]| series.get(slot).copied().flatten().filter(ordered);
         Some(Motion { slot, system, angle: (angle, of(&angles.series)?), lateness: (lateness, of(&late.series)?) })
     };
     chapter.systems.iter().take(SHOWN).enumerate().filter_map(motion).collect()
 }
 
 /// Seconds since the first slot and value, of all threads and repeats over each other.
-fn points<'s>(series: &'s Series) -> impl Iterator<Item = (f64, f64)> + 's {
+fn points<'s>(series: &'s Curve) -> impl Iterator<Item = (f64, f64)> + 's {
     let of = |track: &'s Track| track.samples.iter().map(|p| (p.at_ns as f64 / 1e9, p.value as f64));
-    series.pooled.tracks.iter().flat_map(of)
+    series.tracks().flat_map(of)
 }
 
 impl Motion<'_, '_> {
@@ -72,7 +74,7 @@ impl Motion<'_, '_> {
             let fell = track.facts.get("fell").is_some_and(|fell| *fell > 0);
             track.facts.get("fell_at_ns").filter(|_| fell).map(|at| *at as f64 / 1e9)
         };
-        let of = |series: &Series| series.pooled.tracks.iter().filter_map(fell).collect::<Vec<_>>();
+        let of = |series: &Curve| series.tracks().filter_map(fell).collect::<Vec<_>>();
         let mut falls = of(self.angle.1);
         if falls.is_empty() {
             falls = of(self.lateness.1);
@@ -84,7 +86,7 @@ impl Motion<'_, '_> {
     /// What became of it in words.
     fn outcome(&self) -> String {
         let falls = self.falls();
-        let repeats = self.angle.1.configuration.members.len().max(falls.len());
+        let repeats = self.angle.1.configuration.repeats.len().max(falls.len());
         match (falls.first(), repeats) {
             (None, _) => "kept upright".into(),
             (Some(at), 1) => format!("fell at {}", words::clock((*at * 1e9) as u64)),
@@ -105,12 +107,12 @@ fn draw(chapter: &Chapter) -> Drawing {
     let columns = (ALL_COLUMNS / (2 * motions.len().max(1))).clamp(60, 900);
     let ends = motions.iter().flat_map(|m| points(m.angle.1).chain(points(m.lateness.1)).map(|p| p.0).chain(m.falls()));
     let end = ends.fold(0.0, f64::max);
-    let x = Scale::linear(0.0, end, left, right);
+    let x = AxisScale::linear(0.0, end, left, right);
     let reach = range(motions.iter().flat_map(|m| points(m.angle.1)).map(|p| p.1));
     let reach = reach.map_or(1e3, |(low, high)| low.abs().max(high.abs()).max(1e3)) * 1.05;
-    let angle = Scale::linear(-reach, reach, above.bottom, above.top);
+    let angle = AxisScale::linear(-reach, reach, above.bottom, above.top);
     let lateness =
-        Scale::log_over(motions.iter().flat_map(|m| points(m.lateness.1)).map(|p| p.1), below.bottom, below.top);
+        AxisScale::log_over(motions.iter().flat_map(|m| points(m.lateness.1)).map(|p| p.1), below.bottom, below.top);
     let ticks = time_axis(&x);
     above.x_axis(&mut svg, &ticks.iter().map(|(at, _)| (*at, String::new())).collect::<Vec<_>>(), "");
     below.x_axis(&mut svg, &ticks, "time since the first slot");
@@ -133,7 +135,7 @@ fn draw(chapter: &Chapter) -> Drawing {
         svg.close();
     }
     let said = motions.iter().map(|m| {
-        let value = |(section, series): (&Section, &Series)| series.max().map(|v| section.value(v)).unwrap_or_default();
+        let value = |(section, series): (&Section, &Curve)| series.max().map(|v| section.value(v)).unwrap_or_default();
         format!("{}: {}, largest angle {}, latest {}", m.system, m.outcome(), value(m.angle), value(m.lateness))
     });
     let description = format!("{}.", said.collect::<Vec<_>>().join("; "));
@@ -150,37 +152,40 @@ fn table(chapter: &Chapter) -> Sheet {
         let angles = Envelope::of(points(motion.angle.1), 0.0, end, most);
         let late = Envelope::of(points(motion.lateness.1), 0.0, end, most);
         for (i, (angle, late)) in angles.columns().iter().zip(late.columns()).enumerate() {
-            // The sheet's unit is that of the lateness; an angle is written in its own.
-            let said = |v: Option<f64>| v.map_or(Datum::Absent, |v| Datum::Text(words::value(v, "urad")));
             rows.push(vec![
                 Datum::Text(motion.system.to_owned()),
                 Datum::Text(words::clock((step * i as f64 * 1e9) as u64)),
-                said(angle.map(|r| r.0)),
-                said(angle.map(|r| r.1)),
+                Datum::value(angle.map(|r| r.0)),
+                Datum::value(angle.map(|r| r.1)),
                 Datum::value(late.map(|r| r.0)),
                 Datum::value(late.map(|r| r.1)),
             ]);
         }
     }
-    let unit = Unit::fitting("ns", motions.iter().filter_map(|m| m.lateness.1.pooled.summary.mean));
+    let head = ["system", "from", "least angle", "largest angle", "least lateness", "largest lateness"];
+    let mean = |(_, series): (&Section, &Curve)| series.pooled.summary.mean;
+    let unit = |stored: Option<&str>, typical: Vec<f64>| Some(Unit::fitting(stored?, typical.into_iter()));
+    let first = motions.first();
+    let angle = unit(first.map(|m| m.angle.0.unit), motions.iter().filter_map(|m| mean(m.angle)).collect());
+    let late = unit(first.map(|m| m.lateness.0.unit), motions.iter().filter_map(|m| mean(m.lateness)).collect());
+    let units = vec![None, None, angle.clone(), angle, late.clone(), late];
     Sheet {
-        caption: format!("{} over time, lateness {}", chapter.title(), unit.about()),
-        head: ["system", "from", "least angle", "largest angle", "least lateness", "largest lateness"]
-            .map(String::from)
-            .into(),
-        rows,
-        unit,
+        units: Some(Units::PerColumn(units)),
+        ..Sheet::plain(format!("{} over time", chapter.title()), head.map(Head::from).into(), rows)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chapter::chapters, sample_calls, section::sections};
+    use crate::{
+        sample::calls,
+        tree::{chapters, sections},
+    };
 
     #[test]
     fn a_fall_is_marked_and_said() {
-        let all = sample_calls::pendulum();
+        let all = calls::pendulum();
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let motions = motions(&chapters[0]);
@@ -195,17 +200,17 @@ mod tests {
     /// The sign of the angle is in the ordered samples only.
     #[test]
     fn angles_have_both_signs() {
-        let all = sample_calls::pendulum();
+        let all = calls::pendulum();
         let sections = sections(&all);
         let chapters = chapters(&sections);
         let (low, high) = range(points(motions(&chapters[0])[0].angle.1).map(|p| p.1)).unwrap();
         assert!(low < 0.0 && high > 0.0, "{low} {high}");
-        assert!(table(&chapters[0]).rows.iter().any(|row| row[2].raw().starts_with('−')));
+        assert!(table(&chapters[0]).rows.iter().any(|row| row[2].raw().starts_with('-')));
     }
 
     #[test]
     fn other_probes_have_no_such_figure() {
-        let all = sample_calls::compute(&[4], 10);
+        let all = calls::compute(&[4], 10);
         let sections = sections(&all);
         assert!(!fits(&chapters(&sections)[0]));
     }

@@ -1,21 +1,19 @@
 //! The latency that a share of the samples stays under: each step to the right is ten times rarer.
 
 use super::{
-    Figure,
-    axis::Scale,
+    Chart,
+    axis::AxisScale,
     frame::{Frame, WIDTH, spread},
     svg::{Anchor, Drawing, Pen, Svg, fit, text_width},
 };
 use crate::{
-    section::{Section, Series},
-    sheet::{Datum, Sheet},
-    summary::quantile_name,
-    words::Unit,
+    tables::summary::quantile_name,
+    tree::{Curve, Datum, Section, Sheet},
 };
 use latido_model::record::QUANTILES;
 
 /// The list entry.
-pub const FIGURE: Figure = Figure {
+pub const FIGURE: Chart = Chart {
     name: "percentiles",
     title: "Percentiles",
     fits: |section| section.has_samples(),
@@ -27,7 +25,7 @@ pub const FIGURE: Figure = Figure {
 const POINTS_PER_DECADE: f64 = 14.0;
 
 /// The quantiles of a series as (decades of rarity, value), each an order statistic, the last the exact maximum.
-fn curve(series: &Series) -> Vec<(f64, f64)> {
+fn curve(series: &Curve) -> Vec<(f64, f64)> {
     let total: u64 = series.buckets.iter().map(|b| b.1).fold(0, u64::saturating_add);
     let (Some(min), Some(max)) = (series.min(), series.max()) else { return Vec::new() };
     let n = total.max(1) as f64;
@@ -68,8 +66,8 @@ fn draw(section: &Section) -> Drawing {
     let margin = names.iter().map(|n| text_width(n, 12.0)).fold(0.0, f64::max) + 34.0;
     let frame = Frame { left: 76.0, right: WIDTH - margin, top: 12.0, bottom: 292.0 };
     let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
-    let x = Scale::linear(0.0, decades, frame.left, frame.right);
-    let y = Scale::log_over(curves.iter().flatten().map(|p| p.1), frame.bottom, frame.top);
+    let x = AxisScale::linear(0.0, decades, frame.left, frame.right);
+    let y = AxisScale::log_over(curves.iter().flatten().map(|p| p.1), frame.bottom, frame.top);
 
     let mut ticks: Vec<_> = (0..=decades.floor() as usize).map(|d| (x.at(d as f64), percent(d))).collect();
     ticks.insert(1, (x.at(2f64.log10()), "50".into()));
@@ -113,7 +111,7 @@ fn draw(section: &Section) -> Drawing {
 
 fn table(section: &Section) -> Sheet {
     let shown = section.shown();
-    let cell = |series: &Series, key: &str| match series.quantile(key) {
+    let cell = |series: &Curve, key: &str| match series.quantile(key) {
         Some(v) => Datum::Value(v),
         None if series.pooled.summary.count > 0 => Datum::TooFew,
         None => Datum::Absent,
@@ -125,25 +123,21 @@ fn table(section: &Section) -> Sheet {
             std::iter::once(name).chain(shown.iter().map(|s| cell(s, key))).collect()
         })
         .collect();
-    let whole = |name: &str, figure: fn(&Series) -> Option<f64>| {
+    let whole = |name: &str, figure: fn(&Curve) -> Option<f64>| {
         let name = Datum::Text(name.into());
         std::iter::once(name).chain(shown.iter().map(|s| Datum::value(figure(s)))).collect::<Vec<_>>()
     };
     rows.insert(0, whole("min", |s| s.min()));
     rows.push(whole("max", |s| s.max()));
-    let unit = Unit::fitting(section.unit, shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
-    Sheet {
-        caption: format!("{}, percentiles {}", section.title(), unit.about()),
-        head: std::iter::once("percentile".to_owned()).chain(shown.iter().map(|s| s.name.clone())).collect(),
-        rows,
-        unit,
-    }
+    let typical: Vec<f64> = shown.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten().collect();
+    let head = std::iter::once("percentile".into()).chain(shown.iter().map(|s| s.name.clone().into()));
+    Sheet::new(format!("{}, percentiles", section.title()), head.collect(), rows, section.unit, &typical)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
 
     #[test]
     fn the_curve_rises_from_minimum_to_maximum() {

@@ -1,28 +1,31 @@
 //! The small bar of the summary table: from the smallest to the largest, the body marked, the limit dashed.
 
 use super::{
-    axis::{Scale, value_label},
+    axis::AxisScale,
     svg::{Drawing, Svg},
 };
-use crate::section::{Section, Series};
+use crate::{
+    tree::{Curve, Section},
+    words,
+};
 
 const WIDTH: f64 = 176.0;
 const HEIGHT: f64 = 18.0;
 
 /// The scale of all the bars of a section.
-pub fn scale(section: &Section) -> Scale {
+pub fn scale(section: &Section) -> AxisScale {
     let values = section.series.iter().flat_map(|s| [s.min(), s.max()]).flatten();
-    Scale::log_over(values, 3.0, WIDTH - 5.0)
+    AxisScale::log_over(values, 3.0, WIDTH - 5.0)
 }
 
 /// `1 µs–10 ms, log`: the heading over the bars.
 pub fn heading(section: &Section) -> String {
     let scale = scale(section);
-    format!("{}–{}, log", value_label(scale.low, section.unit), value_label(scale.high, section.unit))
+    format!("{}–{}, log", words::round_value(scale.low, section.unit), words::round_value(scale.high, section.unit))
 }
 
 /// The bar: line from minimum to maximum, box from the median to p99.99 or the rarest quantile known, dot at the maximum.
-pub fn draw(section: &Section, series: &Series, slot: usize) -> Option<Drawing> {
+pub fn draw(section: &Section, series: &Curve, slot: usize) -> Option<Drawing> {
     let (min, max) = (series.min()?, series.max()?);
     let x = scale(section);
     let middle = HEIGHT / 2.0;
@@ -47,7 +50,7 @@ pub fn draw(section: &Section, series: &Series, slot: usize) -> Option<Drawing> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
 
     #[test]
     fn nothing_measured_is_no_bar() {

@@ -1,20 +1,19 @@
 //! The scatter form of the interrupt-latency studies: a panel a configuration, one linear scale, mean and spread below.
 
 use super::{
-    Figure,
-    axis::{Scale, round_up, time_axis, value_label},
+    Chart,
+    axis::{AxisScale, round_up, time_axis},
     frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, Pen, Svg, fit},
     timeline::{end, timeline, usual},
 };
 use crate::{
-    section::{Kept, Section, Series},
-    sheet::{Datum, Sheet},
+    tree::{Curve, Datum, Head, Kept, Section, Sheet},
     words::{self, Unit},
 };
 
 /// The list entry.
-pub const FIGURE: Figure = Figure {
+pub const FIGURE: Chart = Chart {
     name: "scatter",
     title: "Scatter",
     fits: |section| section.is_over_time() && section.labels.is_empty() && !section.is_ordered(),
@@ -22,7 +21,7 @@ pub const FIGURE: Figure = Figure {
         format!(
             "Dots: the largest samples, smaller ones are not drawn; dashed: block means; red dashes: the limit. One linear \
              scale for all, from 0 to {}; triangles at its upper edge are the largest above it.",
-            value_label(scale_end(section), section.unit)
+            words::round_value(scale_end(section), section.unit)
         )
     },
     draw: |section| vec![draw(section)],
@@ -45,7 +44,7 @@ const HEADROOM: f64 = 8.0;
 fn scale_end(section: &Section) -> f64 {
     // The dot of each series that this share of its dots does not exceed; the largest of all series.
     let dot = |share: f64| {
-        let of = |series: &Series| {
+        let of = |series: &Curve| {
             let kept = series.kept();
             let above = ((1.0 - share) * kept.len() as f64).round() as usize;
             kept.get(above.min(kept.len().saturating_sub(1))).map(|k| k.sample.value as f64)
@@ -62,22 +61,16 @@ fn scale_end(section: &Section) -> f64 {
 }
 
 /// Samples above the scale, as exactly as the histogram knows.
-fn off_scale(series: &Series, high: f64) -> u64 {
+fn off_scale(series: &Curve, high: f64) -> u64 {
     series.buckets.iter().rev().take_while(|(value, _)| *value > high).map(|(_, count)| count).sum()
 }
 
-/// Mean, standard deviation, minimum and maximum of the whole run in µs, as the study has them under each panel.
-fn caption(section: &Section, series: &Series, high: f64) -> String {
+/// Mean, standard deviation, minimum and maximum of the whole run in one unit, as the study has them under each panel.
+fn caption(section: &Section, series: &Curve, high: f64) -> String {
     let summary = &series.pooled.summary;
-    let (unit, name) =
-        match Unit::fitting(section.unit, [series.min(), summary.mean, series.max()].into_iter().flatten()) {
-            Unit::Common { .. } if section.unit == "ns" => {
-                (Unit::Common { name: "µs".into(), per: 1e3 }, "\u{a0}µs".to_owned())
-            }
-            unit @ Unit::Common { .. } => (unit, format!("\u{a0}{}", section.unit)),
-            Unit::Each => (Unit::Each, String::new()),
-        };
-    let said = |v: Option<f64>| v.map_or(words::NOT_MEASURED.into(), |v| format!("{}{name}", unit.text(v)));
+    let unit = Unit::fitting(section.unit, [series.min(), summary.mean, series.max()].into_iter().flatten());
+    let said =
+        |v: Option<f64>| v.map_or(words::NOT_MEASURED.into(), |v| format!("{}\u{a0}{}", unit.text(v), unit.name));
     let off = match off_scale(series, high) {
         0 => String::new(),
         n => format!(" · {} off the scale", words::count(n)),
@@ -105,8 +98,8 @@ fn draw(section: &Section) -> Drawing {
         let left = column * (width + 24.0) + 62.0;
         let top = row * pitch + 22.0;
         let frame = Frame { left, right: left + width - 62.0 - 12.0, top, bottom: top + height };
-        let x = Scale::linear(0.0, end, frame.left, frame.right);
-        let y = Scale::linear(0.0, high, frame.bottom, frame.top);
+        let x = AxisScale::linear(0.0, end, frame.left, frame.right);
+        let y = AxisScale::linear(0.0, high, frame.bottom, frame.top);
         let ticks = time_axis(&x);
         frame.x_axis(&mut svg, &ticks, "");
         frame.value_y_axis(&mut svg, &y, section, "", if height > 120.0 { 6 } else { 5 });
@@ -119,19 +112,19 @@ fn draw(section: &Section) -> Drawing {
         svg.path("mean over-dots", &line.steps(&x, |c| (c.mean <= high).then(|| y.at(c.mean))));
         svg.close();
         triangles(&mut svg, section, series, &x, &y);
-        if series.pooled.tracks.iter().all(|t| t.blocks.is_empty() && t.largest.is_empty()) {
+        if series.tracks().all(|t| t.blocks.is_empty() && t.largest.is_empty()) {
             frame.nothing(&mut svg, "no samples");
         }
         let middle = (frame.left + frame.right) / 2.0;
         svg.text("label", (middle, frame.bottom + 33.0), Anchor::Middle, &caption(section, series, high));
     }
     let said: Vec<_> = shown.iter().map(|s| format!("{}: {}", s.name, caption(section, s, high))).collect();
-    let description = format!("Vertical scale to {}. {}.", value_label(high, section.unit), said.join("; "));
+    let description = format!("Vertical scale to {}. {}.", words::round_value(high, section.unit), said.join("; "));
     svg.finish(None, &format!("{}: scatter over time", section.title()), &description)
 }
 
 /// The kept samples on the scale, one dot for those that would cover each other; coarser until there are few enough.
-fn dots(series: &Series, x: &Scale, y: &Scale, most: usize) -> Pen {
+fn dots(series: &Curve, x: &AxisScale, y: &AxisScale, most: usize) -> Pen {
     let place = |kept: &Kept| (x.at(kept.sample.at_ns as f64 / 1e9), y.at(kept.sample.value as f64));
     let inside: Vec<(f64, f64)> =
         series.kept().iter().filter(|k| !y.is_over(k.sample.value as f64)).map(place).collect();
@@ -159,7 +152,7 @@ fn scattered(i: usize) -> u32 {
     (i as u32).wrapping_mul(2_654_435_761)
 }
 
-fn triangles(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &Scale) {
+fn triangles(svg: &mut Svg, section: &Section, series: &Curve, x: &AxisScale, y: &AxisScale) {
     let most = (ALL_TRIANGLES / section.shown().len().max(1)).min(TRIANGLES);
     for kept in series.kept().iter().take(most).take_while(|k| y.is_over(k.sample.value as f64)) {
         let tip = format!("{} at {}", section.value(kept.sample.value as f64), words::clock(kept.sample.at_ns));
@@ -169,8 +162,8 @@ fn triangles(svg: &mut Svg, section: &Section, series: &Series, x: &Scale, y: &S
 
 fn table(section: &Section) -> Sheet {
     let high = scale_end(section);
-    let unit = Unit::fitting(section.unit, section.series.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten());
-    let row = |series: &Series| {
+    let typical: Vec<f64> = section.series.iter().flat_map(|s| [s.quantile("0.5"), s.max()]).flatten().collect();
+    let row = |series: &Curve| {
         let summary = &series.pooled.summary;
         vec![
             Datum::Text(series.name.clone()),
@@ -181,25 +174,23 @@ fn table(section: &Section) -> Sheet {
             Datum::Count(off_scale(series, high)),
         ]
     };
-    Sheet {
-        caption: format!("{} {}; scale to {}", section.title(), unit.about(), value_label(high, section.unit)),
-        head: ["configuration", "mean", "sd", "min", "max", "off the scale"].map(String::from).into(),
-        rows: section.series.iter().map(row).collect(),
-        unit,
-    }
+    let head = ["configuration", "mean", "sd", "min", "max", "off the scale"].map(Head::from).into();
+    let rows = section.series.iter().map(row).collect();
+    let scale = format!("; scale to {}", words::round_value(high, section.unit));
+    Sheet::new(section.title(), head, rows, section.unit, &typical).remark(scale)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, section::sections};
+    use crate::{sample, tree::sections};
 
     #[test]
     fn few_dots_stay_and_many_are_thinned() {
         let values: Vec<i64> = (1..=4_000).map(|i| i * 7 % 9_973).collect();
         let all = [sample::of("x", &values, None), sample::of("y", &[10, 5_000], None)];
         let sections = sections(&all);
-        let (x, y) = (Scale::linear(0.0, 1.0, 0.0, 1_000.0), Scale::linear(0.0, 1e4, 200.0, 0.0));
+        let (x, y) = (AxisScale::linear(0.0, 1.0, 0.0, 1_000.0), AxisScale::linear(0.0, 1e4, 200.0, 0.0));
         let count = |i: usize| dots(&sections[0].series[i], &x, &y, 300).data().matches("h0").count();
         assert!((100..=300).contains(&count(0)), "{}", count(0));
         assert_eq!(count(1), 2);

@@ -1,7 +1,10 @@
 //! What holds of every figure, whatever was measured.
 
 use super::*;
-use crate::{sample, sample_calls};
+use crate::{
+    sample::{self, calls},
+    tree::{chapters, sections},
+};
 use latido_model::record::Point;
 use proptest::prelude::*;
 
@@ -64,9 +67,9 @@ proptest! {
     fn no_overview_has_an_invalid_attribute(
         all in proptest::collection::vec(proptest::collection::vec(-1i64 << 40..1 << 40, 0..30), 1..6)
     ) {
-        for mut configurations in [sample_calls::compute(&[2, 4], 1), sample_calls::pendulum()] {
+        for mut configurations in [calls::compute(&[2, 4], 1), calls::pendulum()] {
             for (one, values) in configurations.iter_mut().zip(&all) {
-                for track in one.quantities.iter_mut().flat_map(|pooled| &mut pooled.tracks) {
+                for track in one.repeats[0].tracks_mut() {
                     let point = |(value, i): (&i64, u64)| Point { value: *value, at_ns: i * 1_000_003 };
                     track.samples = values.iter().zip(0..).map(point).collect();
                 }
@@ -78,15 +81,15 @@ proptest! {
 
 #[test]
 fn overviews_of_many_calls_are_sound() {
-    check(&sample_calls::mutex(&["idle", "busy", "more"])).unwrap();
-    check(&sample_calls::switch(&["idle"], &["futex", "pipe", "eventfd"])).unwrap();
+    check(&calls::mutex(&["idle", "busy", "more"])).unwrap();
+    check(&calls::switch(&["idle"], &["futex", "pipe", "eventfd"])).unwrap();
 }
 
 #[test]
 fn nothing_at_all_is_drawn_as_nothing() {
     check(&[sample::empty("idle"), sample::empty("busy")]).unwrap();
     let mut bare = sample::empty("bare");
-    bare.quantities[0].tracks.clear();
+    bare.repeats[0].quantities[0].tracks.clear();
     bare.quantities[0].summary = latido_model::record::Summary::default();
     check(&[bare]).unwrap();
 }
@@ -95,12 +98,14 @@ fn nothing_at_all_is_drawn_as_nothing() {
 fn hostile_names_stay_text_in_every_figure() {
     let hostile = "<script>alert(\"1\")</script>&'";
     let mut configuration = sample::of(hostile, &[1_000, 2_000], Some(1_500));
-    configuration.quantities[0].labels = [("kind".to_owned(), "\"><img src=x>".to_owned())].into();
-    configuration.quantities[0].quantity = "<q>".into();
+    sample::change(&mut configuration, 0, |own| {
+        own.labels = [("kind".to_owned(), "\"><img src=x>".to_owned())].into();
+        own.quantity = "<q>".into();
+    });
     let mut all = vec![configuration];
-    for mut one in sample_calls::compute(&[2], 9).into_iter().chain(sample_calls::pendulum()) {
+    for mut one in calls::compute(&[2], 9).into_iter().chain(calls::pendulum()) {
         one.cell.load.id = hostile.into();
-        one.quantities[0].labels.insert("\"><img src=x>".into(), hostile.into());
+        sample::change(&mut one, 0, |own| drop(own.labels.insert("\"><img src=x>".into(), hostile.into())));
         all.push(one);
     }
     let all = sections(&all);
@@ -120,49 +125,5 @@ fn hostile_names_stay_text_in_every_figure() {
         for svg in [drawing.inline(), standalone(&[hostile], &drawing)] {
             assert!(!svg.contains("<script") && !svg.contains("<img") && !svg.contains("<q>"), "{svg}");
         }
-    }
-}
-
-#[test]
-fn every_figure_is_written_with_its_data() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut configuration = sample::of("x", &[1_000, 2_000], None);
-    configuration.quantities[0].quantity = "../../latency".into();
-    let configurations = [configuration];
-    let sample = sample::Judged::of(&configurations);
-    let written = write(&sample.input(&configurations), dir.path()).unwrap();
-    assert_eq!(written.len(), 1 + 2 * FIGURES.len() + 1, "a picture and its data each, a second form of the histogram");
-    sound_files(&written, dir.path());
-}
-
-/// Labels are in the names of files: none is written over another.
-#[test]
-fn tables_and_overviews_are_written_too() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut configurations = sample_calls::compute(&[2, 4], 50);
-    configurations.extend(sample_calls::mutex(&["idle"]));
-    let sample = sample::Judged::of(&configurations);
-    let written = write(&sample.input(&configurations), dir.path()).unwrap();
-    let names: Vec<String> = written.iter().map(|p| p.file_name().unwrap().to_str().unwrap().to_owned()).collect();
-    let wanted = ["mutex-table.csv", "mutex-table.tex", "mutex-table.md", "mutex-maxima.svg", "mutex-maxima.csv"];
-    let ordered = ["compute-instances-elapsed.svg", "compute-moments-cpu.svg", "compute.elapsed-size-2-bands.svg"];
-    for name in wanted.iter().chain(&ordered) {
-        assert!(names.contains(&(*name).to_owned()), "{name} of {names:?}");
-    }
-    let different: std::collections::BTreeSet<&String> = names.iter().collect();
-    assert_eq!(different.len(), names.len());
-    sound_files(&written, dir.path());
-}
-
-fn sound_files(written: &[PathBuf], dir: &Path) {
-    for path in written {
-        assert_eq!(path.parent(), Some(dir));
-        let text = fs::read_to_string(path).unwrap();
-        let svg = path.extension().is_some_and(|e| e == "svg");
-        assert!(if svg {
-            text.starts_with("<svg xmlns=") && !text.contains("var(")
-        } else {
-            text.lines().count() >= 2
-        });
     }
 }

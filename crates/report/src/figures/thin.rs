@@ -1,7 +1,7 @@
 //! Ordered samples thinned to what a figure can show: their envelope, column by column.
 
 use super::{
-    axis::Scale,
+    axis::AxisScale,
     svg::{Pen, Svg},
 };
 
@@ -42,7 +42,7 @@ impl Envelope {
     }
 
     /// Draws the points as a line if they are few, else the envelope as a band; both are broken where nothing is for long.
-    pub fn draw(&self, svg: &mut Svg, x: &Scale, y: &Scale) {
+    pub fn draw(&self, svg: &mut Svg, x: &AxisScale, y: &AxisScale) {
         if let Some(points) = &self.few {
             let mut pen = Pen::default();
             for (i, (at, value)) in points.iter().enumerate() {
@@ -92,15 +92,15 @@ pub fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 /// A scale for lines: linear around the values, or logarithmic where they are far apart.
-pub fn line_scale(range: Option<(f64, f64)>, from: f64, to: f64) -> Scale {
+pub fn line_scale(range: Option<(f64, f64)>, from: f64, to: f64) -> AxisScale {
     match range {
-        Some((low, high)) if low > 0.0 && high > low * 8.0 => Scale::log_over([low, high].into_iter(), from, to),
+        Some((low, high)) if low > 0.0 && high > low * 8.0 => AxisScale::log_over([low, high].into_iter(), from, to),
         Some((low, high)) => {
             let room = ((high - low) * 0.06).max(high.abs() * 1e-3);
             let low = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
-            Scale::linear(low, high + room, from, to)
+            AxisScale::linear(low, high + room, from, to)
         }
-        None => Scale::linear(0.0, 1.0, from, to),
+        None => AxisScale::linear(0.0, 1.0, from, to),
     }
 }
 

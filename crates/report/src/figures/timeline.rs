@@ -1,12 +1,12 @@
 //! The tracks of a series laid over each other and thinned to what a figure can show.
 
-use super::{axis::Scale, svg::Pen};
-use crate::section::Series;
+use super::{axis::AxisScale, svg::Pen};
+use crate::tree::Curve;
 use latido_model::record::Block;
 
 /// What happened in one column of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Column {
+pub struct Slice {
     /// Number of samples in the blocks that reach into it.
     pub count: u64,
     /// Their mean.
@@ -17,42 +17,42 @@ pub struct Column {
 
 /// A series over time, its threads and repeats laid over each other from their first slots on.
 #[derive(Debug)]
-pub struct Timeline {
+pub struct Course {
     /// Length of a column in seconds.
     pub step: f64,
     /// The columns from the first slot on to the last block of any series; `None` where there is no sample.
-    pub columns: Vec<Option<Column>>,
+    pub columns: Vec<Option<Slice>>,
     /// How many of the columns this series was measured in: a `None` before is a gap, one after is not.
     pub own: usize,
 }
 
 /// When the last block of these series ends, in seconds; 0 without blocks.
-pub fn end(series: &[Series]) -> f64 {
+pub fn end(series: &[Curve]) -> f64 {
     let ends = blocks_of(series).map(|b| b.start_ns.saturating_add(b.length_ns));
     ends.max().unwrap_or(0) as f64 / 1e9
 }
 
 /// The usual length of a block of these series in seconds, their median: columns need not be finer. The shortest would
 /// not do: the last block of a thread may be a stump.
-pub fn usual(series: &[Series]) -> f64 {
+pub fn usual(series: &[Curve]) -> f64 {
     let mut lengths: Vec<u64> = blocks_of(series).map(|b| b.length_ns.max(1)).collect();
     lengths.sort_unstable();
     lengths.get(lengths.len() / 2).copied().unwrap_or(1_000_000_000) as f64 / 1e9
 }
 
-fn blocks_of<'a>(series: &'a [Series]) -> impl Iterator<Item = &'a Block> {
-    series.iter().flat_map(|s| &s.pooled.tracks).flat_map(|t| &t.blocks)
+fn blocks_of<'a>(series: &'a [Curve]) -> impl Iterator<Item = &'a Block> {
+    series.iter().flat_map(|s| s.tracks()).flat_map(|t| &t.blocks)
 }
 
 /// The timeline in at most `most` columns over `end` seconds, none shorter than the usual block. A block counts in every
 /// column that it fills: a longer one leaves no hole behind it.
-pub fn timeline(series: &Series, end: f64, usual: f64, most: usize) -> Timeline {
+pub fn timeline(series: &Curve, end: f64, usual: f64, most: usize) -> Course {
     let step = usual.max(end / most.max(1) as f64).max(1e-9);
     // A stump of the last block, shorter than half a column, stands with the one before.
     let columns = ((end / step).round() as usize).max(1);
     let mut sums = vec![(0u64, 0i128, f64::NEG_INFINITY); columns];
     let mut own = 0;
-    for block in series.pooled.tracks.iter().flat_map(|t| &t.blocks) {
+    for block in series.tracks().flat_map(|t| &t.blocks) {
         let (start, length) = (block.start_ns as f64 / 1e9, block.length_ns as f64 / 1e9);
         // Edges are rounded alike, so that blocks without a gap between them fill columns without a gap between them.
         let (first, past) = ((start / step).round() as usize, ((start + length) / step).round() as usize);
@@ -68,12 +68,12 @@ pub fn timeline(series: &Series, end: f64, usual: f64, most: usize) -> Timeline 
     }
     let column = |(count, sum, max): (u64, i128, f64)| {
         let mean = sum as f64 / count.max(1) as f64;
-        (count > 0).then_some(Column { count, mean, max: if max.is_finite() { max } else { mean } })
+        (count > 0).then_some(Slice { count, mean, max: if max.is_finite() { max } else { mean } })
     };
-    Timeline { step, columns: sums.into_iter().map(column).collect(), own }
+    Course { step, columns: sums.into_iter().map(column).collect(), own }
 }
 
-impl Timeline {
+impl Course {
     /// The stretches with samples or, if `gaps`, those without: from which column up to which.
     pub fn stretches(&self, gaps: bool) -> Vec<(usize, usize)> {
         let mut found: Vec<(usize, usize)> = Vec::new();
@@ -87,7 +87,7 @@ impl Timeline {
     }
 
     /// A line in steps as long as the columns, broken where there is no sample or the figure is `None`.
-    pub fn steps(&self, x: &Scale, y: impl Fn(&Column) -> Option<f64>) -> Pen {
+    pub fn steps(&self, x: &AxisScale, y: impl Fn(&Slice) -> Option<f64>) -> Pen {
         let mut pen = Pen::default();
         let mut open = false;
         for (i, column) in self.columns.iter().enumerate() {
@@ -107,7 +107,7 @@ impl Timeline {
     }
 
     /// Where a column begins, in whole pixels: the file stays small. The last one ends with the axis, stump and all.
-    pub fn edge(&self, x: &Scale, column: usize) -> f64 {
+    pub fn edge(&self, x: &AxisScale, column: usize) -> f64 {
         let seconds = if column < self.columns.len() { column as f64 * self.step } else { x.high };
         x.at(seconds).round()
     }
@@ -116,7 +116,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{judge::configuration::Configuration, sample, section::sections};
+    use crate::{judge::configuration::Configuration, sample, tree::sections};
 
     #[test]
     fn thinning_keeps_maxima_and_counts() {
@@ -128,7 +128,7 @@ mod tests {
                 let columns: Vec<_> = line.columns.iter().flatten().collect();
                 let max = columns.iter().map(|c| c.max).fold(0.0, f64::max);
                 assert!(columns.len() <= 7 && Some(max) == series.max());
-                let counted: u64 = series.pooled.tracks.iter().flat_map(|t| &t.blocks).map(|b| b.count).sum();
+                let counted: u64 = series.tracks().flat_map(|t| &t.blocks).map(|b| b.count).sum();
                 assert_eq!(columns.iter().map(|c| c.count).sum::<u64>(), counted);
             }
         }
@@ -143,11 +143,11 @@ mod tests {
             count,
             ..Block::default()
         };
-        configuration.quantities[0].tracks[0].blocks = list.iter().map(block).collect();
+        configuration.repeats[0].quantities[0].tracks[0].blocks = list.iter().map(block).collect();
         configuration
     }
 
-    fn drawn(configuration: Configuration, most: usize) -> Timeline {
+    fn drawn(configuration: Configuration, most: usize) -> Course {
         let all = [configuration];
         let sections = sections(&all);
         let series = &sections[0].series;

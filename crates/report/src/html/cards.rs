@@ -1,16 +1,16 @@
 //! The verdict cards: one per configuration and judged quantity, with the sentence that decides.
 
+use super::sentence;
 use crate::{
-    ReportInput,
-    chapter::Chapter,
-    figures::axis::value_label,
+    input::ReportInput,
     judge::{
         configuration::Configuration,
+        finding::Grade,
         judgement::{CellJudgement, SeriesJudgement},
-        trust::Level,
     },
-    section::{Section, Series},
-    sentence, words,
+    span::unbroken,
+    tree::{Chapter, Curve, Section},
+    words::{self, Said, Tone, round_value},
 };
 use latido_model::verdict::Verdict;
 
@@ -21,16 +21,12 @@ pub struct Card {
     pub question: String,
     /// The configuration.
     pub name: String,
-    /// A sign for those who do not see colours.
-    pub sign: &'static str,
-    /// `good`, `bad`, `warn` or `plain`.
-    pub class: &'static str,
-    /// `Holds`.
-    pub word: &'static str,
+    /// Its verdict: `Holds`.
+    pub said: Said,
     /// The sentence that decides.
     pub why: String,
-    /// Sign, class and text of each expectation of it, the gravest first.
-    pub expected: Vec<(&'static str, &'static str, String)>,
+    /// What became of each expectation of it, and the text, the gravest first.
+    pub expected: Vec<(Said, String)>,
     /// What else must be known, most important first.
     pub reasons: Vec<String>,
 }
@@ -45,17 +41,6 @@ pub struct Cards {
 
 /// More cards than these are not read.
 const MOST: usize = 12;
-
-/// Sign, colour class and word of a verdict.
-pub fn said(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
-    match verdict {
-        Verdict::Pass => ("✓", "good", "Holds"),
-        Verdict::Fail => ("✗", "bad", "Fails"),
-        Verdict::Inconclusive => ("?", "warn", "Undecided"),
-        Verdict::Contaminated => ("!", "warn", "Contaminated"),
-        Verdict::Infra | Verdict::Skipped => ("!", "warn", "Not measured"),
-    }
-}
 
 /// The judgements of the cells that a configuration pools.
 pub fn of_members<'a>(input: &ReportInput<'a>, members: &[(String, usize)]) -> Vec<&'a CellJudgement> {
@@ -106,17 +91,19 @@ pub fn cards(input: &ReportInput, chapters: &[Chapter]) -> Cards {
 /// The cards of a chapter with many calls: those that a limit or an expectation judges, one for each configuration that
 /// is in doubt, and one for all where there is neither.
 fn together(input: &ReportInput, chapter: &Chapter, each: Vec<(u8, Card, bool)>) -> Vec<(u8, Card, bool)> {
-    let judged = |card: &Card| !card.expected.is_empty() || matches!(card.word, "Holds" | "Fails");
+    let judged = |card: &Card| {
+        !card.expected.is_empty() || [Verdict::Pass, Verdict::Fail].map(words::verdict).contains(&card.said)
+    };
     let mut kept: Vec<(u8, Card, bool)> = each.into_iter().filter(|(_, card, _)| judged(card)).collect();
     let mut doubted: Vec<&Configuration> = Vec::new();
     for series in chapter.sections.iter().flat_map(|section| &section.series) {
         let known = doubted.iter().any(|one| std::ptr::eq(*one, series.configuration));
-        let doubt = doubt(&of_members(input, &series.configuration.members));
+        let doubt = doubt(&of_members(input, &series.configuration.members()));
         let (Some(doubt), false) = (doubt, known) else { continue };
         doubted.push(series.configuration);
         let Some(mut card) = measured(chapter, Some(series.configuration)) else { continue };
-        (card.sign, card.class, card.word) = said(doubt);
-        card.reasons = reasons(&of_members(input, &series.configuration.members));
+        card.said = words::verdict(doubt);
+        card.reasons = reasons(&of_members(input, &series.configuration.members()));
         kept.push((2, card, true));
     }
     if kept.is_empty() {
@@ -142,9 +129,7 @@ fn measured(chapter: &Chapter, only: Option<&Configuration>) -> Option<Card> {
     Some(Card {
         question: chapter.title(),
         name: only.map_or_else(|| format!("{rows} on {systems}"), |only| only.label.clone()),
-        sign: "·",
-        class: "plain",
-        word: "Measured",
+        said: Said::MEASURED,
         why,
         expected: Vec::new(),
         reasons: Vec::new(),
@@ -160,12 +145,12 @@ fn doubt(cells: &[&CellJudgement]) -> Option<Verdict> {
 fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !matches!(cell.verdict, Verdict::Pass | Verdict::Fail)) {
-        let weighty = cell.findings.iter().filter(|finding| finding.level >= Level::Contaminated);
-        let mut own: Vec<String> = weighty.map(|finding| finding.sentence()).collect();
+        let weighty = cell.findings.iter().filter(|finding| finding.grade >= Grade::Contaminated);
+        let mut own: Vec<String> = weighty.map(|finding| unbroken(&finding.spans())).collect();
         if own.is_empty() {
-            own.clone_from(&cell.reasons);
+            own = cell.reasons.iter().map(|reason| unbroken(&reason.spans())).collect();
         }
-        for reason in own.iter().map(|reason| words::micro(reason)) {
+        for reason in own {
             if !reasons.contains(&reason) {
                 reasons.push(reason);
             }
@@ -175,56 +160,48 @@ fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
 }
 
 /// A card with its weight and whether anything judges its series.
-fn card(input: &ReportInput, section: &Section, series: &Series) -> (u8, Card, bool) {
-    let cells = of_members(input, &series.configuration.members);
+fn card(input: &ReportInput, section: &Section, series: &Curve) -> (u8, Card, bool) {
+    let cells = of_members(input, &series.configuration.members());
     let doubt = doubt(&cells);
     let expected = expected(input, section, series);
     // The cell's verdict may come from another quantity: this card speaks of its own.
     let by_limit = series.pooled.above_limit.map(|n| if n == 0 { Verdict::Pass } else { Verdict::Fail });
     let judged = by_limit.into_iter().chain(expected.iter().map(|e| e.0)).max_by_key(|verdict| verdict.in_one());
     let empty = series.pooled.summary.count == 0;
-    let (sign, class, word) = match (doubt, judged) {
-        (Some(doubt), _) => said(doubt),
-        _ if empty => ("?", "warn", "Not measured"),
-        (None, Some(verdict)) => said(verdict),
-        (None, None) => ("·", "plain", "Measured"),
+    let said = match (doubt, judged) {
+        (Some(doubt), _) => words::verdict(doubt),
+        _ if empty => Said::EMPTY,
+        (None, Some(verdict)) => words::verdict(verdict),
+        (None, None) => Said::MEASURED,
     };
     let mut why = sentence::deciding(section, series);
     if judged.is_none() && !empty {
         why.push_str(" No limit was set and nothing was expected of it, so nothing is decided.");
     }
-    let limit = series.limit().map_or(String::new(), |l| format!(", limit {}", value_label(l, section.unit)));
+    let limit = series.limit().map_or(String::new(), |l| format!(", limit {}", round_value(l, section.unit)));
     let card = Card {
         question: format!("{}{limit}", section.title()),
         name: series.full_name.clone(),
-        sign,
-        class,
-        word,
+        said,
         why,
-        expected: expected
-            .into_iter()
-            .map(|(verdict, text)| {
-                let (sign, class, _) = said(verdict);
-                (sign, class, text)
-            })
-            .collect(),
+        expected: expected.into_iter().map(|(verdict, text)| (words::verdict(verdict), text)).collect(),
         reasons: reasons(&cells),
     };
-    let weight = match class {
-        "bad" => 3,
-        "warn" => 2,
-        "plain" => 1,
+    let weight = match said.tone {
+        Tone::Bad => 3,
+        Tone::Warn => 2,
+        Tone::Plain => 1,
         _ => 0,
     };
     (weight, card, judged.is_some() || doubt.is_some() || empty)
 }
 
 /// What the expectations came to in one series, a line each, the gravest first.
-fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Verdict, String)> {
+fn expected(input: &ReportInput, section: &Section, series: &Curve) -> Vec<(Verdict, String)> {
     let mut lines = Vec::new();
     for part in &input.runs {
         let here = |cell: usize| {
-            series.configuration.members.iter().any(|(run, number)| (run, *number) == (&part.meta.id, cell))
+            series.configuration.members().iter().any(|(run, number)| (run, *number) == (&part.meta.id, cell))
         };
         for expectation in &part.judgement.expectations {
             let own = |one: &&SeriesJudgement| {
@@ -236,9 +213,9 @@ fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Ver
             let alike = outcomes.filter(|other| other.verdict == worst.verdict).count();
             let more = if alike > 0 { format!(" (and {alike} more)") } else { String::new() };
             // Quantity and configuration stand above.
-            let text = expectation.text.strip_prefix(&format!("{}.", section.key())).unwrap_or(&expectation.text);
-            let text = text.split(" where ").next().unwrap_or(text);
-            lines.push((worst.verdict, format!("{text}: {}{more}", words::micro(&worst.measured))));
+            let whole = &expectation.condition;
+            let text = whole.strip_prefix(&format!("{}.", section.key())).unwrap_or(whole);
+            lines.push((worst.verdict, format!("{text}: {}{more}", unbroken(&worst.measured.spans()))));
         }
     }
     lines.sort_by_key(|(verdict, _)| std::cmp::Reverse(verdict.in_one()));
@@ -249,14 +226,12 @@ fn expected(input: &ReportInput, section: &Section, series: &Series) -> Vec<(Ver
 mod tests {
     use super::*;
     use crate::{
-        chapter::chapters,
-        sample::{self, Judged},
-        sample_calls,
-        section::sections,
+        sample::{self, SampleRun, calls},
+        tree::{chapters, sections},
     };
 
     fn of(configurations: &[crate::judge::configuration::Configuration], change: impl Fn(&mut ReportInput)) -> Cards {
-        let judged = Judged::of(configurations);
+        let judged = SampleRun::of(configurations);
         let mut input = judged.input(configurations);
         change(&mut input);
         cards(&input, &chapters(&sections(configurations)))
@@ -266,21 +241,21 @@ mod tests {
     fn a_failed_expectation_fails_the_card_although_the_limit_holds() {
         let all = [sample::of("x", &[5_000, 60_000], Some(100_000))];
         let cards = of(&all, |_| ()).shown;
-        assert_eq!((cards[0].word, cards[0].class), ("Fails", "bad"));
-        let (sign, _, text) = &cards[0].expected[0];
-        assert_eq!((*sign, text.as_str()), ("✗", "max < 50us: CPU 2: 60.0\u{a0}µs"));
-        assert_eq!(cards[0].expected[1].0, "✓");
+        assert_eq!((cards[0].said.word, cards[0].said.tone), ("Fails", Tone::Bad));
+        let (said, text) = &cards[0].expected[0];
+        assert_eq!((said.sign, text.as_str()), ("✗", "max < 50us: CPU 2: 60.0\u{a0}µs"));
+        assert_eq!(cards[0].expected[1].0.sign, "✓");
     }
 
     #[test]
     fn measured_is_what_nothing_judges() {
         let all = [sample::gaps("idle", 1)];
         let cards = of(&all, |_| ()).shown;
-        assert_eq!(cards[0].word, "Measured");
+        assert_eq!(cards[0].said.word, "Measured");
         assert!(cards[0].why.contains("No limit was set and nothing was expected"), "{}", cards[0].why);
         let free = [sample::of("x", &[5_000], None)];
         let card = &of(&free, |_| ()).shown[0];
-        assert_eq!(card.word, "Holds");
+        assert_eq!(card.said.word, "Holds");
         assert!(!card.why.contains("No limit"), "{}", card.why);
     }
 
@@ -296,23 +271,23 @@ mod tests {
     /// The doubt about a configuration is said once, not for each of its calls.
     #[test]
     fn a_doubted_configuration_of_many_calls_is_one_card() {
-        let shown = of(&sample_calls::compute(&[2, 4], 20), |_| ()).shown;
+        let shown = of(&calls::compute(&[2, 4], 20), |_| ()).shown;
         let [card] = &shown[..] else { panic!("{shown:?}") };
-        assert_eq!((card.name.as_str(), card.word, card.class), ("rr 95", "Contaminated", "warn"));
+        assert_eq!((card.name.as_str(), card.said.word, card.said.tone), ("rr 95", "Contaminated", Tone::Warn));
         assert_eq!(card.reasons.len(), 1);
     }
 
     /// Sixteen calls that nobody judged are one card, not sixteen.
     #[test]
     fn many_unjudged_calls_share_a_card() {
-        let shown = of(&sample_calls::mutex(&["idle", "busy"]), |_| ()).shown;
+        let shown = of(&calls::mutex(&["idle", "busy"]), |_| ()).shown;
         let [card] = &shown[..] else { panic!("{shown:?}") };
         assert_eq!(
-            (card.question.as_str(), card.name.as_str(), card.word),
+            (card.question.as_str(), card.name.as_str(), card.said.word),
             ("Mutex calls", "13 rows on 2 systems", "Measured")
         );
         assert!(card.why.starts_with("Largest: "), "{}", card.why);
-        let mut both = sample_calls::mutex(&["idle"]);
+        let mut both = calls::mutex(&["idle"]);
         both.push(sample::of("x", &[5_000], Some(100_000)));
         assert_eq!(of(&both, |_| ()).shown.len(), 1, "beside a judged one they have none");
     }

@@ -1,13 +1,10 @@
 //! A chapter as the template reads it: the characterisation table, the figures over all calls, the details below.
 
-use super::parts::{LegendEntry, Picture, SectionView};
+use super::parts::{Copy, LegendEntry, Picture, SectionView, copies};
 use crate::{
-    ReportInput,
-    chapter::Chapter,
-    characterisation::{Characterisation, Entry, Line, characterisation},
     figures::OVERVIEWS,
-    latex, markdown,
-    section::SHOWN,
+    tables::characterisation::{Call, CallFigures, Characterisation, characterisation},
+    tree::{Chapter, Format, Report, SHOWN, Section},
     words,
 };
 
@@ -38,8 +35,7 @@ pub struct TableView {
     pub notes: Vec<(&'static str, String)>,
     /// Systems without a column, as one text.
     pub missing: String,
-    pub latex: String,
-    pub markdown: String,
+    pub copies: Vec<Copy>,
 }
 
 /// A call.
@@ -63,8 +59,8 @@ pub struct CellView {
 
 impl ChapterView {
     /// The view of a chapter whose sections are ready.
-    pub fn of(index: usize, chapter: &Chapter, input: &ReportInput, sections: Vec<SectionView>) -> Self {
-        let table = characterisation(chapter, input).map(|table| TableView::of(chapter, &table));
+    pub fn of(index: usize, chapter: &Chapter, report: &Report, sections: Vec<SectionView>) -> Self {
+        let table = characterisation(chapter, report.input).map(|table| TableView::of(chapter, &table, report.formats));
         let fitting = OVERVIEWS.iter().filter(|figure| (figure.fits)(chapter));
         let overviews: Vec<Picture> = fitting.map(|figure| Picture::over(chapter, figure)).collect();
         let legend = chapter.systems.iter().take(SHOWN).enumerate();
@@ -84,8 +80,7 @@ impl ChapterView {
 }
 
 impl TableView {
-    fn of(chapter: &Chapter, table: &Characterisation) -> Self {
-        let sheet = table.sheet();
+    fn of(chapter: &Chapter, table: &Characterisation, formats: &[Format]) -> Self {
         let class = |i: usize| match table.columns.get(i) {
             Some(column) if column.published && (i == 0 || table.columns.get(i - 1).is_some_and(|c| !c.published)) => {
                 "published first"
@@ -94,19 +89,19 @@ impl TableView {
             _ => "",
         };
         let published = table.columns.iter().filter(|column| column.published).count();
-        let cell = |line: &Line, (i, entry): (usize, &Entry)| {
+        let cell = |line: &Call, (i, entry): (usize, &CallFigures)| {
             let text = entry.text(&line.unit);
             let (lead, max) = match (entry, text.rsplit_once(" / ")) {
-                (Entry::Measured { .. }, Some((lead, max))) => (format!("{lead} / "), max.to_owned()),
+                (CallFigures::Measured { .. }, Some((lead, max))) => (format!("{lead} / "), max.to_owned()),
                 _ => (text, String::new()),
             };
             let note = match entry {
-                Entry::Published { sign: Some(sign), .. } => {
+                CallFigures::Published { sign: Some(sign), .. } => {
                     table.notes.iter().find(|(known, _)| known == sign).map(|(_, text)| text.clone())
                 }
                 _ => None,
             };
-            let absent = matches!(entry, Entry::Absent | Entry::Unpublished);
+            let absent = matches!(entry, CallFigures::Absent | CallFigures::Unpublished);
             CellView {
                 class: match (absent, class(i)) {
                     (true, "") => "missing",
@@ -120,10 +115,10 @@ impl TableView {
                 note: note.unwrap_or_default(),
             }
         };
-        let row = |line: &Line| RowView {
+        let row = |line: &Call| RowView {
             name: line.name.clone(),
             section: chapter.first + line.section,
-            unit: line.unit.name().to_owned(),
+            unit: line.unit.name.clone(),
             cells: line.entries.iter().enumerate().map(|entry| cell(line, entry)).collect(),
         };
         Self {
@@ -133,14 +128,13 @@ impl TableView {
             rows: table.rows.iter().map(row).collect(),
             notes: table.notes.clone(),
             missing: table.missing.join(", "),
-            latex: latex::table(&sheet),
-            markdown: markdown::table(&sheet),
+            copies: copies(&table.sheet(), formats),
         }
     }
 }
 
 /// What a folded section says of itself: `2 systems, largest 88.0 µs (busy)`.
-pub fn told(section: &crate::section::Section) -> String {
+pub fn told(section: &Section) -> String {
     let largest = section.series.iter().filter_map(|s| Some((s.max()?, s))).max_by(|a, b| a.0.total_cmp(&b.0));
     match (largest, section.series.len()) {
         (None, _) => words::NOT_MEASURED.into(),

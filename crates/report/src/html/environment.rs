@@ -1,6 +1,9 @@
 //! The environment: what all configurations share, and what tells them apart.
 
-use crate::{judge::configuration::Configuration, rate, words::NOT_MEASURED};
+use crate::{
+    judge::configuration::Configuration,
+    words::{self, NOT_MEASURED},
+};
 use latido_model::cell::{Item, Level};
 
 /// The rows of the environment.
@@ -107,10 +110,10 @@ fn rows(configuration: &Configuration, all: &[Configuration]) -> Vec<(String, St
         ("load".into(), level(&cell.load)),
         ("tuning".into(), level(&cell.tuning)),
         ("kernel axis".into(), cell.kernel.clone()),
-        ("repeats pooled".into(), configuration.members.len().to_string()),
+        ("repeats pooled".into(), configuration.repeats.len().to_string()),
     ];
-    if all.iter().any(|one| !one.loads.is_empty()) {
-        rows.push(("loads achieved".into(), rate::pooled(&configuration.loads)));
+    if all.iter().any(|one| one.loads().next().is_some()) {
+        rows.push(("loads achieved".into(), words::pooled(configuration.loads())));
     }
     rows.extend(configuration.machine.rows().into_iter().map(|(name, value)| (name.to_owned(), value)));
     rows

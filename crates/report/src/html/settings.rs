@@ -8,15 +8,15 @@ use crate::{
 use latido_model::record::{Foreign, Interrupt, TuningRecord};
 
 /// A level of the axis `tuning` as it was in force.
-pub struct Setting {
+pub struct SettingView {
     /// The level's name.
     pub level: String,
     /// Its tunings.
-    pub tunings: Vec<Tuned>,
+    pub tunings: Vec<TuningView>,
 }
 
 /// One tuning and what it changed.
-pub struct Tuned {
+pub struct TuningView {
     /// As the command line names it.
     pub item: String,
     /// Knob, value before, value while measured.
@@ -26,23 +26,23 @@ pub struct Tuned {
 }
 
 /// The levels, each as its first configuration had it.
-pub fn settings(configurations: &[Configuration]) -> Vec<Setting> {
-    let mut found: Vec<Setting> = Vec::new();
+pub fn settings(configurations: &[Configuration]) -> Vec<SettingView> {
+    let mut found: Vec<SettingView> = Vec::new();
     for configuration in configurations {
         let level = &configuration.cell.tuning.id;
         if !found.iter().any(|known| known.level == *level) {
             let tunings = configuration.tunings.iter().map(tuned).collect();
-            found.push(Setting { level: level.clone(), tunings });
+            found.push(SettingView { level: level.clone(), tunings });
         }
     }
     found.retain(|setting| !setting.tunings.is_empty());
     found
 }
 
-fn tuned(record: &TuningRecord) -> Tuned {
+fn tuned(record: &TuningRecord) -> TuningView {
     let change =
         |change: &latido_model::record::Change| [change.knob.clone(), change.original.clone(), change.new.clone()];
-    Tuned {
+    TuningView {
         item: item(&record.item),
         changes: record.changes.iter().map(change).collect(),
         note: record.note.clone().unwrap_or_default(),
@@ -67,19 +67,19 @@ pub struct Beside {
 
 /// One row for each configuration whose interrupts were counted; none at all where nobody's were.
 pub fn beside(configurations: &[Configuration]) -> Vec<Beside> {
-    let counted = |c: &&Configuration| c.evidence.iter().any(|(seen, _)| seen.interrupts.is_some());
+    let counted = |c: &&Configuration| c.repeats.iter().any(|one| one.evidence.interrupts.is_some());
     configurations.iter().filter(counted).map(row).collect()
 }
 
 fn row(configuration: &Configuration) -> Beside {
-    let all: Vec<_> = configuration.evidence.iter().filter(|(seen, _)| seen.interrupts.is_some()).collect();
-    let seconds = all.iter().map(|(_, ns)| *ns as f64).sum::<f64>() / 1e9;
+    let all: Vec<_> = configuration.repeats.iter().filter(|one| one.evidence.interrupts.is_some()).collect();
+    let seconds = all.iter().map(|one| one.elapsed_ns as f64).sum::<f64>() / 1e9;
     let rate = |count: u64| match seconds > 0.0 {
         true => words::plain(count as f64 / seconds),
         false => NOT_MEASURED.into(),
     };
     let mut lines: Vec<Interrupt> = Vec::new();
-    for one in all.iter().flat_map(|(seen, _)| seen.interrupts.iter().flatten()) {
+    for one in all.iter().flat_map(|one| one.evidence.interrupts.iter().flatten()) {
         match lines.iter_mut().find(|line| (&line.line, &line.action) == (&one.line, &one.action)) {
             Some(line) => line.count = line.count.saturating_add(one.count),
             None => lines.push(one.clone()),
@@ -88,8 +88,8 @@ fn row(configuration: &Configuration) -> Beside {
     lines.sort_by_key(|line| std::cmp::Reverse(line.count));
     let sum = |device: bool| lines.iter().filter(|line| line.of_device() == device).map(|line| line.count).sum();
     let most: Vec<String> = lines.iter().take(3).map(|line| format!("{} {}", name(line), rate(line.count))).collect();
-    let foreign: Vec<&Foreign> = all.iter().flat_map(|(seen, _)| &seen.foreign).collect();
-    let threads = || all.iter().flat_map(|(seen, _)| &seen.threads).filter(|thread| !thread.helper);
+    let foreign: Vec<&Foreign> = all.iter().flat_map(|one| &one.evidence.foreign).collect();
+    let threads = || all.iter().flat_map(|one| &one.evidence.threads).filter(|thread| !thread.helper);
     Beside {
         label: configuration.label.clone(),
         devices: rate(sum(true)),
@@ -147,7 +147,7 @@ mod tests {
         };
         let mut all = sample::configurations(2);
         let one = &mut all[0];
-        one.evidence = vec![(seen(400), 2_000_000_000), (seen(600), 2_000_000_000)];
+        one.repeats = [400, 600].map(|own| sample::repeat(seen(own), 2_000_000_000)).into();
         let rows = beside(&all);
         assert_eq!(rows.len(), 1, "what was not counted has no row");
         assert_eq!((rows[0].devices.as_str(), rows[0].own.as_str()), ("3.00", "250"));

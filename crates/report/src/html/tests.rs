@@ -2,39 +2,52 @@
 
 use super::*;
 use crate::{
+    formats,
+    input::ReportInput,
     judge::configuration::Configuration,
-    sample::{self, Judged},
-    sample_calls,
+    sample::{self, SampleRun, calls},
     study::{Claim, PublishedColumn, PublishedRow},
+    tree::sections,
 };
+use latido_model::verdict::Verdict;
 
 fn report(configurations: &[Configuration]) -> String {
-    render(&Judged::of(configurations).input(configurations)).unwrap()
+    formats::render("html", &SampleRun::of(configurations).input(configurations)).unwrap()
 }
 
 /// A report of a study: scaled, with every outcome of a claim, gaps and printed numbers, some of them impossible.
 fn study_report(configurations: &[Configuration]) -> String {
-    let judged = Judged::of(configurations);
+    let judged = SampleRun::of(configurations);
     let mut input = judged.input(configurations);
     study(&mut input);
-    render(&input).unwrap()
+    formats::render("html", &input).unwrap()
 }
 
 fn study(input: &mut ReportInput) {
-    let claim = |text: &str, word: &str, detail: &str, class| Claim {
+    let claim = |text: &str, word: &str, detail: &str, verdict| Claim {
         text: text.into(),
         word: word.into(),
         detail: detail.into(),
-        class,
+        verdict,
     };
     input.title = "Strategies to lower scheduling latency".into();
     input.study = Some(StudyPart {
         citation: "A. Author, \"Strategies to lower scheduling latency\", degree thesis, University, 2019".into(),
         scaled: Some(0.01),
         claims: vec![
-            claim("Isolation lowers the maxima of mutex calls", "reproduced", "max 3.9 µs against 88 µs", "good"),
-            claim("RCU options make the priority calls slower", "not measured", "needs another kernel", "warn"),
-            claim("Round robin is the lowest", "not reproduced", "1.21 ms against 1.19 ms", "bad"),
+            claim(
+                "Isolation lowers the maxima of mutex calls",
+                "reproduced",
+                "max 3.9 µs against 88 µs",
+                Verdict::Pass,
+            ),
+            claim(
+                "RCU options make the priority calls slower",
+                "not measured",
+                "needs another kernel",
+                Verdict::Inconclusive,
+            ),
+            claim("Round robin is the lowest", "not reproduced", "1.21 ms against 1.19 ms", Verdict::Fail),
         ],
     });
     let gap = |label: &str| NotMeasured { label: label.into(), reason: "needs another kernel".into(), cells: 12 };
@@ -72,16 +85,16 @@ fn samples() -> Vec<(&'static str, Vec<Configuration>)> {
         ("sparse", vec![sample::empty("nothing"), sample::of("one sample", &[24_900], Some(100_000))]),
         ("none", Vec::new()),
         ("mutex", mutex()),
-        ("compute", sample_calls::compute(&[2, 4, 8, 16, 32, 64, 128], 1_000)),
-        ("switch", sample_calls::switch(&["idle", "busy"], &["semaphore", "futex", "pipe", "eventfd"])),
-        ("pendulum", sample_calls::pendulum()),
+        ("compute", calls::compute(&[2, 4, 8, 16, 32, 64, 128], 1_000)),
+        ("switch", calls::switch(&["idle", "busy"], &["semaphore", "futex", "pipe", "eventfd"])),
+        ("pendulum", calls::pendulum()),
     ]
 }
 
 /// Everything that the mutex probe measures, call by call and in batches.
 fn mutex() -> Vec<Configuration> {
-    let mut all = sample_calls::mutex(&["idle", "busy"]);
-    all.extend(sample_calls::mutex_batch(&["idle", "busy"]));
+    let mut all = calls::mutex(&["idle", "busy"]);
+    all.extend(calls::mutex_batch(&["idle", "busy"]));
     all
 }
 
@@ -114,10 +127,11 @@ fn hostile_names_stay_text_everywhere() {
     let hostile = "</script><script>alert(1)</script>&\"'";
     let mut configuration = sample::of(hostile, &[1_000, 200_000_000], Some(1_500));
     configuration.machine.hostname = hostile.into();
-    configuration.quantities[0].labels = [(hostile.to_owned(), hostile.to_owned())].into();
-    configuration.quantities[0].tracks[0].largest[0].class = hostile.into();
+    let labels = [(hostile.to_owned(), hostile.to_owned())];
+    crate::sample::change(&mut configuration, 0, |own| own.labels = labels.clone().into());
+    configuration.repeats[0].quantities[0].tracks[0].largest[0].class = hostile.into();
     let all = [configuration];
-    let judged = Judged::of(&all);
+    let judged = SampleRun::of(&all);
     let mut input = judged.input(&all);
     input.title = hostile.into();
     input.problems = vec![hostile.into()];
@@ -141,7 +155,7 @@ fn hostile_names_stay_text_everywhere() {
         ..PublishedRow::default()
     };
     input.published[0].rows = vec![row];
-    let html = render(&input).unwrap();
+    let html = formats::render("html", &input).unwrap();
     assert!(html.contains("class=\"published first\""), "the published column is there");
     assert_eq!(html.matches("<script").count(), 2, "the data and the page's own script");
     assert_eq!(html.matches("</script").count(), 2);
@@ -181,8 +195,8 @@ fn figures_say_when_they_do_not_show_all() {
 #[test]
 fn cells_without_a_record_are_named() {
     let all = sample::configurations(2);
-    let judged = Judged::of(&all);
-    let html = render(&judged.input(&all[..1])).unwrap();
+    let judged = SampleRun::of(&all);
+    let html = formats::render("html", &judged.input(&all[..1])).unwrap();
     assert!(html.contains("cell 2 of 20261121T200000Z-sample-k3f9 was not measured"));
 }
 

@@ -2,15 +2,19 @@
 
 use super::cards;
 use crate::{
-    ReportInput,
-    judge::trust::{Finding, Level},
+    input::ReportInput,
+    judge::{
+        finding::{Finding, Grade},
+        reason::Reason,
+    },
+    span::{joined, unbroken},
     words,
 };
 use latido_model::verdict::Verdict;
 use std::collections::BTreeSet;
 
 /// Findings of one check and level.
-pub struct Group {
+pub struct FindingGroup {
     /// `ok`, `unknown`, `note`, `contaminated` or `invalid`.
     pub class: &'static str,
     /// A sign for those who do not see colours.
@@ -25,24 +29,25 @@ pub struct Group {
     pub each: Vec<(String, String)>,
 }
 
-fn said(level: Level) -> (&'static str, &'static str) {
-    match level {
-        Level::Ok => ("ok", "✓"),
-        Level::Unknown => ("unknown", "?"),
-        Level::Note => ("note", "!"),
-        Level::Contaminated => ("contaminated", "!! contaminated:"),
-        Level::Invalid => ("invalid", "✗ invalid:"),
+/// The class of a finding's line.
+fn class(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Ok => "ok",
+        Grade::Unknown => "unknown",
+        Grade::Note => "note",
+        Grade::Contaminated => "contaminated",
+        Grade::Invalid => "invalid",
     }
 }
 
 /// One group per check and level.
-pub fn groups(input: &ReportInput) -> Vec<Group> {
+pub fn groups(input: &ReportInput) -> Vec<FindingGroup> {
     let mut found: Vec<(&Finding, Vec<(String, String)>)> = Vec::new();
     for configuration in input.configurations {
-        for cell in cards::of_members(input, &configuration.members) {
+        for cell in cards::of_members(input, &configuration.members()) {
             for finding in &cell.findings {
-                let entry = (configuration.label.clone(), finding.text.clone());
-                match found.iter_mut().find(|(f, _)| (&f.check, f.level) == (&finding.check, finding.level)) {
+                let entry = (configuration.label.clone(), unbroken(&finding.state));
+                match found.iter_mut().find(|(f, _)| (&f.check, f.grade) == (&finding.check, finding.grade)) {
                     Some((_, entries)) => entries.push(entry),
                     None => found.push((finding, vec![entry])),
                 }
@@ -50,12 +55,12 @@ pub fn groups(input: &ReportInput) -> Vec<Group> {
         }
     }
     // Stable: within a level the order is that of the table of checks. Notes weigh more than what was not readable.
-    found.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.level));
+    found.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.grade));
     found.into_iter().map(|(finding, entries)| group(finding, entries, input.configurations.len())).collect()
 }
 
-fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: usize) -> Group {
-    let (class, sign) = said(finding.level);
+fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: usize) -> FindingGroup {
+    let (class, sign) = (class(finding.grade), words::finding(finding.grade).sign);
     let labels: BTreeSet<&String> = entries.iter().map(|(label, _)| label).collect();
     let mut texts: Vec<&String> = entries.iter().map(|(_, text)| text).collect();
     texts.sort_unstable();
@@ -69,14 +74,13 @@ fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: 
         (n, _) => format!("{n} of {configurations} configurations"),
     };
     let text = match alternatives {
-        true => texts.iter().map(|text| words::micro(text)).collect::<Vec<_>>().join(" or "),
-        false => words::micro(&finding.text),
+        true => texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(" or "),
+        false => unbroken(&finding.state),
     };
-    let more_than_shown = about.ends_with("configurations") && finding.level > Level::Unknown;
+    let more_than_shown = about.ends_with("configurations") && finding.grade > Grade::Unknown;
     entries.dedup();
     let each = if differ || more_than_shown { entries } else { Vec::new() };
-    let each = each.into_iter().map(|(label, text)| (label, words::micro(&text))).collect();
-    Group { class, sign, check: name(&finding.check), text, about, each }
+    FindingGroup { class, sign, check: name(&finding.check), text, about, each }
 }
 
 /// The check's name as prose has it.
@@ -88,11 +92,11 @@ fn name(check: &str) -> String {
 pub fn problems(input: &ReportInput) -> Vec<String> {
     let mut problems = input.problems.clone();
     for part in &input.runs {
-        let members = || input.configurations.iter().flat_map(|c| &c.members);
+        let members = || input.configurations.iter().flat_map(|c| c.members());
         // What was skipped is told by its reason, not cell by cell.
         for cell in part.judgement.cells.iter().filter(|cell| cell.verdict != Verdict::Skipped) {
-            if !members().any(|(run, number)| (run, *number) == (&part.meta.id, cell.number)) {
-                let reasons = cell.reasons.join("; ");
+            if !members().any(|(run, number)| (&run, number) == (&part.meta.id, cell.number)) {
+                let reasons = unbroken(&joined(cell.reasons.iter().map(Reason::spans), "; "));
                 problems.push(format!("cell {} of {} was not measured: {reasons}", cell.number, part.meta.id));
             }
         }
@@ -106,7 +110,7 @@ mod tests {
 
     fn said(texts: &[&str]) -> (String, String, usize) {
         let entries: Vec<_> = (1..).zip(texts).map(|(i, text)| (format!("c{i}"), text.to_string())).collect();
-        let finding = Finding { check: "smi".into(), level: Level::Note, text: texts[0].into() };
+        let finding = Finding { check: "smi".into(), grade: Grade::Note, state: vec![texts[0].into()] };
         let group = group(&finding, entries, texts.len());
         (format!("{}: {}", group.check, group.text), group.about, group.each.len())
     }
@@ -115,7 +119,7 @@ mod tests {
     fn a_finding_stands_with_its_check_and_says_where_others_differ() {
         assert_eq!(said(&["not measured", "not measured"]), ("SMI: not measured".into(), String::new(), 0));
         assert_eq!(said(&["none", "alive", "none"]), ("SMI: alive or none".into(), String::new(), 3));
-        let long = ["117 us in all for the task of the kernel", "2.03 ms in all for the task of the kernel"];
+        let long = ["117\u{a0}µs in all for the task of the kernel", "2.03 ms in all for the task of the kernel"];
         let (text, about, each) = said(&long);
         assert_eq!(text, "SMI: 117\u{a0}µs in all for the task of the kernel");
         assert_eq!((about.as_str(), each), ("c1; similar in 1 more", 2));

@@ -1,23 +1,21 @@
-//! The judges of the trust checks: from a record's evidence to a level and a sentence. The table is in `trust`.
+//! The judges of the trust checks: from a record's evidence to a grade and a sentence. The table is in `trust`.
 
 use super::{
     deciding::{Cause, Deciding},
-    trust::Level::{self, Contaminated, Invalid, Note, Ok, Unknown},
+    finding::Grade::{self, Contaminated, Invalid, Note, Ok, Unknown},
 };
-use latido_model::{
-    record::{Outcome, Record, ThreadEvidence},
-    units::human,
-};
+use crate::span::{Span, spans};
+use latido_model::record::{Outcome, Record, ThreadEvidence};
 
-/// A level and a short sentence with the number.
-pub(super) type Judged = (Level, String);
+/// A grade and a short sentence with the number.
+pub(super) type Graded = (Grade, Vec<Span>);
 
-fn ok(text: impl Into<String>) -> Judged {
-    (Ok, text.into())
+fn ok(text: impl Into<Span>) -> Graded {
+    (Ok, vec![text.into()])
 }
 
-fn note_if(bad: bool, text: String) -> Judged {
-    (if bad { Note } else { Ok }, text)
+fn note_if(bad: bool, state: Vec<Span>) -> Graded {
+    (if bad { Note } else { Ok }, state)
 }
 
 /// Whether what the kernel says of the measuring threads is missing, as it is until the loops are over.
@@ -25,37 +23,36 @@ fn no_threads(record: &Record) -> bool {
     record.quality.threads.is_empty()
 }
 
-fn unknown() -> Judged {
-    (Unknown, "not measured".into())
+fn unknown() -> Graded {
+    (Unknown, spans!["not measured"])
 }
 
-pub(super) fn policy(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn policy(record: &Record, _: &Deciding) -> Graded {
     let asked = record.cell.scheduling;
     match &record.quality.policy_refused {
         // What follows is the remedy: the record and the banner tell it once.
-        Some(why) => (Invalid, why.split("; ").next().unwrap_or(why).into()),
+        Some(why) => (Invalid, spans![why.split("; ").next().unwrap_or(why)]),
         // A checkpoint has no answers of the threads: a refusal would be known, a grant is not proven.
         None if no_threads(record) => unknown(),
         // The kernel's own answer, thread by thread: what was asked for is not what runs.
         None if asked.is_realtime() => {
             let real = |thread: &ThreadEvidence| thread.policy != "other" && !thread.policy.starts_with("other ");
             match record.quality.threads.iter().all(real) {
-                true => ok(format!("{asked} granted{}", time_slice(record))),
+                true => (Ok, [spans![format!("{asked} granted")], time_slice(record)].concat()),
                 false => ok("none: the probe asks for no policy"),
             }
         }
-        None => (Note, format!("`{asked}`, as asked: any task may delay it")),
+        None => (Note, spans![format!("`{asked}`, as asked: any task may delay it")]),
     }
 }
 
 /// `, a time slice of 100 ms` of round robin.
-fn time_slice(record: &Record) -> String {
+fn time_slice(record: &Record) -> Vec<Span> {
     let slice = record.quality.threads.iter().find_map(|thread| thread.rr_slice_ns);
-    let words = |slice| format!(", a time slice of {}", human(i64::try_from(slice).unwrap_or(i64::MAX)));
-    slice.map(words).unwrap_or_default()
+    slice.map(|slice| spans![", a time slice of ", Span::time(slice)]).unwrap_or_default()
 }
 
-pub(super) fn load(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn load(record: &Record, _: &Deciding) -> Graded {
     let dead: Vec<String> = record
         .load
         .iter()
@@ -66,25 +63,25 @@ pub(super) fn load(record: &Record, _: &Deciding) -> Judged {
         })
         .collect();
     if !dead.is_empty() {
-        return (Invalid, dead.join(", "));
+        return (Invalid, spans![dead.join(", ")]);
     }
     let notes: Vec<&str> = record.load.iter().filter_map(|load| load.note.as_deref()).collect();
     match record.load.len() {
         0 => ok("none"),
-        _ if !notes.is_empty() => (Note, notes.join(", ")),
+        _ if !notes.is_empty() => (Note, spans![notes.join(", ")]),
         _ => ok("alive throughout"),
     }
 }
 
-pub(super) fn tunings(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn tunings(record: &Record, _: &Deciding) -> Graded {
     let loose: Vec<&str> =
         record.tunings.iter().filter(|t| !t.in_force).map(|tuning| tuning.item.name.as_str()).collect();
     if !loose.is_empty() {
-        return (Invalid, format!("not in force: {}", loose.join(", ")));
+        return (Invalid, spans![format!("not in force: {}", loose.join(", "))]);
     }
     let notes = record.tunings.iter().filter_map(|tuning| tuning.note.as_deref()).flat_map(|note| note.split("; "));
     let notes: Vec<String> = notes.map(brief).collect();
-    note_if(!notes.is_empty(), if notes.is_empty() { "in force".into() } else { notes.join("; ") })
+    note_if(!notes.is_empty(), if notes.is_empty() { spans!["in force"] } else { spans![notes.join("; ")] })
 }
 
 /// A remark that lists dozens of names, cut after the first: the record and the report's settings have them all.
@@ -96,206 +93,209 @@ fn brief(note: &str) -> String {
     }
 }
 
-pub(super) fn pinning(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn pinning(record: &Record, _: &Deciding) -> Graded {
     let pinned: Vec<_> = record.quality.threads.iter().filter(|thread| thread.cpu.is_some()).collect();
     let moved = pinned.iter().filter_map(|thread| Some((thread.migrations?, thread.cpu?))).max();
     match moved {
         _ if no_threads(record) => unknown(),
         _ if pinned.is_empty() => ok("threads free to move"),
-        Some((times, cpu)) if times > 0 => (Invalid, format!("the thread of CPU {cpu} left it {times} times")),
+        Some((times, cpu)) if times > 0 => {
+            let cpu = Span::Where(format!("CPU {cpu}"));
+            (Invalid, spans!["the thread of ", cpu, " left it ", Span::Count(times), " times"])
+        }
         Some(_) if pinned.iter().all(|thread| thread.migrations.is_some()) => ok("each thread stayed on its CPU"),
         _ => unknown(),
     }
 }
 
-pub(super) fn clock(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn clock(record: &Record, _: &Deciding) -> Graded {
     let clock = &record.quality.clock;
     let negative: u64 =
         record.series.iter().filter(|s| s.unit == "ns").map(|s| s.negative).fold(0, u64::saturating_add);
     if clock.backwards > 0 {
-        return (Invalid, format!("{} ran backwards {} times", clock.name, clock.backwards));
+        return (Invalid, spans![clock.name.as_str(), " ran backwards ", Span::Count(clock.backwards), " times"]);
     }
     if negative > 0 {
-        return (Invalid, format!("{negative} samples of {} are below zero", clock.name));
+        return (Invalid, spans![Span::Count(negative), " samples of ", clock.name.as_str(), " are below zero"]);
     }
     let source = clock.source.as_deref().map(|source| format!(" ({source})")).unwrap_or_default();
     match clock.drift_ppb {
         Some(drift) if drift.abs() > 100_000.0 => {
-            (Invalid, format!("{} drifts by {:.0} ppm against CLOCK_MONOTONIC", clock.name, drift / 1000.0))
+            let drift = Span::whole(drift / 1000.0, "ppm");
+            (Invalid, spans![clock.name.as_str(), " drifts by ", drift, " against CLOCK_MONOTONIC"])
         }
-        _ => ok(format!("{}{source}, {:.0} ns a reading, step {:.0} ns", clock.name, clock.cost_ns, clock.step_ns)),
+        _ => {
+            let (cost, step) = (Span::whole(clock.cost_ns, "ns"), Span::whole(clock.step_ns, "ns"));
+            (Ok, spans![format!("{}{source}, ", clock.name), cost, " a reading, step ", step])
+        }
     }
 }
 
-pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Graded {
     let shift = record.quality.clock.realtime_shift_ns;
-    note_if(shift.unsigned_abs() > 1_000_000, format!("CLOCK_REALTIME moved by {}", human(shift)))
+    note_if(shift.unsigned_abs() > 1_000_000, spans!["CLOCK_REALTIME moved by ", Span::Time(shift)])
 }
 
 /// A total that contaminates a failure if it explains it, alone or with others, and is a note otherwise.
-fn weighed(total: u64, text: String, cause: Cause, deciding: &Deciding) -> Judged {
+fn weighed(total: u64, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Graded {
     if total == 0 {
-        return ok(text);
+        return (Ok, state);
     }
     if !deciding.blames(cause) {
-        return (Note, text);
+        return (Note, state);
     }
     let others: Vec<&str> = deciding.blamed().filter(|other| *other != cause).map(Cause::name).collect();
     let with = if others.is_empty() { String::new() } else { format!("together with {} ", others.join(" and ")) };
-    (Contaminated, format!("{text}, which {with}explains the samples that fail"))
+    (Contaminated, [state, spans![format!(", which {with}explains the samples that fail")]].concat())
 }
 
-pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Judged {
+pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
     let tasks = &record.quality.foreign;
     let total: u64 = tasks.iter().map(|task| task.ran_ns).fold(0, u64::saturating_add);
     let seconds: u64 = record.quality.timeline.iter().map(|second| second.foreign_ns).fold(0, u64::saturating_add);
     let text = match tasks.iter().max_by_key(|task| task.ran_ns) {
-        Some(worst) => format!(
-            "{} at or above the own priority, most {} ({}, CPU {}) for {}",
-            count(tasks.len(), "task"),
-            worst.comm,
-            worst.policy,
-            worst.cpu,
-            span(worst.ran_ns)
-        ),
-        None if seconds > 0 => format!("for {}", span(seconds)),
-        None => "none seen".into(),
+        Some(worst) => {
+            let most = format!(" at or above the own priority, most {} ({}, ", worst.comm, worst.policy);
+            let cpu = Span::Where(format!("CPU {}", worst.cpu));
+            let own = spans![most, cpu, ") for ", Span::time(worst.ran_ns)];
+            [count(tasks.len() as u64, "task"), own].concat()
+        }
+        None if seconds > 0 => spans!["for ", Span::time(seconds)],
+        None => spans!["none seen"],
     };
     weighed(total.max(seconds).max(tasks.len() as u64), text, Cause::Foreign, deciding)
 }
 
-pub(super) fn steal(record: &Record, deciding: &Deciding) -> Judged {
+pub(super) fn steal(record: &Record, deciding: &Deciding) -> Graded {
     let Some(steal) = record.quality.steal_ns else { return unknown() };
-    weighed(steal, format!("{} of the measured CPUs' time stolen", span(steal)), Cause::Steal, deciding)
+    weighed(steal, spans![Span::time(steal), " of the measured CPUs' time stolen"], Cause::Steal, deciding)
 }
 
-pub(super) fn smi(record: &Record, deciding: &Deciding) -> Judged {
+pub(super) fn smi(record: &Record, deciding: &Deciding) -> Graded {
     let Some(smi) = record.quality.smi else { return unknown() };
-    weighed(smi, count(smi as usize, "management interrupt"), Cause::Smi, deciding)
+    weighed(smi, count(smi, "management interrupt"), Cause::Smi, deciding)
 }
 
-pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Judged {
+pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Graded {
     let gaps = record.quality.throttle.throttle_like;
-    let text = count(gaps as usize, "throttle-like preemption");
-    let remedy = if gaps > 0 { " (see throttle settings)" } else { "" };
-    weighed(gaps, format!("{text}{remedy}"), Cause::Throttle, deciding)
+    let state = count(gaps, "throttle-like preemption");
+    let remedy = if gaps > 0 { spans![" (see throttle settings)"] } else { Vec::new() };
+    weighed(gaps, [state, remedy].concat(), Cause::Throttle, deciding)
 }
 
-pub(super) fn outcome(record: &Record, _: &Deciding) -> Judged {
-    let measured = span(record.elapsed_ns);
+pub(super) fn outcome(record: &Record, _: &Deciding) -> Graded {
+    let measured = Span::time(record.elapsed_ns);
     match &record.outcome {
-        Outcome::Complete => ok(format!("complete, {measured}")),
-        Outcome::Interrupted => (Note, format!("interrupted after {measured}")),
-        Outcome::Checkpoint => (Note, format!("a checkpoint after {measured}: the cell was never finished")),
+        Outcome::Complete => (Ok, spans!["complete, ", measured]),
+        Outcome::Interrupted => (Note, spans!["interrupted after ", measured]),
+        Outcome::Checkpoint => (Note, spans!["a checkpoint after ", measured, ": the cell was never finished"]),
         Outcome::Stopped { value_ns, at_ns, .. } => {
-            (Note, format!("stopped on a sample of {} after {}", human(*value_ns), span(*at_ns)))
+            (Note, spans!["stopped on a sample of ", Span::Time(*value_ns), " after ", Span::time(*at_ns)])
         }
     }
 }
 
-pub(super) fn memory(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn memory(record: &Record, _: &Deciding) -> Graded {
     match &record.quality.memory_unlocked {
-        Some(why) => (Note, format!("not locked: {why}")),
+        Some(why) => (Note, spans!["not locked: ", why.as_str()]),
         None => ok("locked"),
     }
 }
 
-pub(super) fn faults(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn faults(record: &Record, _: &Deciding) -> Graded {
     if no_threads(record) {
         return unknown();
     }
     let (minor, major) =
         record.quality.threads.iter().fold((0, 0), |(a, b), t| (a + t.minor_faults, b + t.major_faults));
-    note_if(minor + major > 0, format!("{minor} minor, {major} major while measuring"))
+    note_if(minor + major > 0, spans![Span::Count(minor), " minor, ", Span::Count(major), " major while measuring"])
 }
 
-pub(super) fn preemptions(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn preemptions(record: &Record, _: &Deciding) -> Graded {
     if no_threads(record) {
         return unknown();
     }
     // A helper is below the measured thread: that it is preempted is the measurement.
     let measuring = record.quality.threads.iter().filter(|thread| !thread.helper);
     let switches: u64 = measuring.map(|t| t.involuntary_switches).fold(0, u64::saturating_add);
-    note_if(switches > 0 && record.cell.scheduling.is_realtime(), count(switches as usize, "involuntary switch"))
+    note_if(switches > 0 && record.cell.scheduling.is_realtime(), count(switches, "involuntary switch"))
 }
 
-pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Graded {
     let throttle = &record.quality.throttle;
     let (Some(runtime), Some(period)) = (throttle.rt_runtime_us, throttle.rt_period_us) else { return unknown() };
     let limited = runtime >= 0 && runtime < period;
-    let runtime = if limited { format!("{runtime} of {period} us") } else { "unlimited".into() };
+    let runtime = match limited {
+        true => spans![format!("{runtime} of "), Span::exact(period as f64, "µs")],
+        false => spans!["unlimited"],
+    };
     // Before kernel 6.12 there is none; where its file cannot be read its state is not known.
     let server = throttle.fair_server.as_deref().unwrap_or("none");
     let on = server.parse::<u64>().is_ok_and(|budget| budget > 0);
-    let server = server.parse::<u64>().map_or(server.to_string(), |ns| if ns > 0 { span(ns) } else { "off".into() });
-    note_if(limited || on, format!("real-time budget {runtime}, fair server {server}"))
+    let server = server.parse::<u64>().map_or(server.into(), |ns| if ns > 0 { Span::time(ns) } else { "off".into() });
+    note_if(limited || on, [spans!["real-time budget "], runtime, spans![", fair server ", server]].concat())
 }
 
-pub(super) fn idle_states(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn idle_states(record: &Record, _: &Deciding) -> Graded {
     match record.quality.dma_latency_held {
         true => ok("held off through /dev/cpu_dma_latency"),
-        false => (Note, "not held off: wake-ups may wait for the processor to leave them".into()),
+        false => (Note, spans!["not held off: wake-ups may wait for the processor to leave them"]),
     }
 }
 
-pub(super) fn frequency(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn frequency(record: &Record, _: &Deciding) -> Graded {
     let Some((low, high)) = record.quality.frequency_khz else { return unknown() };
-    note_if(low * 100 < high * 95, format!("{} to {} MHz", low / 1000, high / 1000))
+    note_if(low * 100 < high * 95, spans![format!("{} to ", low / 1000), Span::exact((high / 1000) as f64, "MHz")])
 }
 
-pub(super) fn temperature(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn temperature(record: &Record, _: &Deciding) -> Graded {
     if let Some(hot) = record.quality.overheated {
         let (degrees, limit) = (hot.temperature_mc as f64 / 1e3, hot.limit_mc as f64 / 1e3);
-        let when = u64::try_from(hot.at_ns).map_or("in the warm-up".into(), |at| format!("after {}", span(at)));
-        return (
-            Note,
-            format!("{degrees} degrees {when}, above the limit of {limit}: loads and measurement were ended"),
-        );
+        let when = u64::try_from(hot.at_ns);
+        let when = when.map_or_else(|_| spans![" in the warm-up"], |at| spans![" after ", Span::time(at)]);
+        let above = format!(", above the limit of {limit}: loads and measurement were ended");
+        return (Note, [spans![Span::exact(degrees, "degrees")], when, spans![above]].concat());
     }
     let Some((highest, critical)) = record.quality.temperature_mc else { return unknown() };
     let near = critical.is_some_and(|critical| highest > critical - 10_000);
     let of = critical.map(|critical| format!(", critical at {}", critical / 1000)).unwrap_or_default();
-    note_if(near, format!("at most {} degrees{of}", highest / 1000))
+    note_if(near, spans!["at most ", Span::exact((highest / 1000) as f64, "degrees"), of])
 }
 
-pub(super) fn timer_slack(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn timer_slack(record: &Record, _: &Deciding) -> Graded {
     if record.cell.scheduling.is_realtime() {
         return ok("none with real-time policy");
     }
     let Some(slack) = record.quality.timer_slack_ns else { return unknown() };
-    note_if(slack > 1, format!("{} are part of every wake-up", span(slack)))
+    note_if(slack > 1, spans![Span::time(slack), " are part of every wake-up"])
 }
 
-pub(super) fn autogroup(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn autogroup(record: &Record, _: &Deciding) -> Graded {
     match record.quality.autogroup {
         None => unknown(),
-        Some(true) if !record.cell.scheduling.is_realtime() => (Note, "on: the session decides the share".into()),
+        Some(true) if !record.cell.scheduling.is_realtime() => (Note, spans!["on: the session decides the share"]),
         Some(on) => ok(if on { "on, without effect on real-time policy" } else { "off" }),
     }
 }
 
-pub(super) fn hypervisor(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn hypervisor(record: &Record, _: &Deciding) -> Graded {
     match record.machine.rows().into_iter().find(|(name, _)| *name == "hypervisor") {
         None => unknown(),
         Some((_, value)) if value == "unknown" => unknown(),
         Some((_, value)) if value == "none" => ok("none"),
-        Some((_, value)) => (Note, format!("{value}: the host adds latencies of its own")),
+        Some((_, value)) => (Note, spans![format!("{value}: the host adds latencies of its own")]),
     }
 }
 
-pub(super) fn housekeeping(record: &Record, _: &Deciding) -> Judged {
+pub(super) fn housekeeping(record: &Record, _: &Deciding) -> Graded {
     match &record.quality.housekeeping {
         Some(cpus) => ok(format!("left for everything else: {cpus}")),
-        None => (Note, "every CPU is measured: latido itself runs on them too".into()),
+        None => (Note, spans!["every CPU is measured: latido itself runs on them too"]),
     }
-}
-
-fn span(ns: u64) -> String {
-    human(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
 /// `1 task`, `3 tasks`, `2 involuntary switches`.
-fn count(n: usize, noun: &str) -> String {
+fn count(n: u64, noun: &str) -> Vec<Span> {
     let plural = if noun.ends_with("ch") { "es" } else { "s" };
-    format!("{n} {noun}{}", if n == 1 { "" } else { plural })
+    spans![Span::Count(n), format!(" {noun}{}", if n == 1 { "" } else { plural })]
 }

@@ -9,9 +9,14 @@ use super::{
     deciding::{Deciding, Stored},
     judgement::{CellJudgement, ExpectJudgement, SeriesJudgement},
     label::title,
+    measured::{But, Decision, Measured, Missing, Whose},
+    reason::Reason,
 };
 use latido_model::{
-    plan::{Against, Expect, Filter, Op, Statistic, expect::is_of_series},
+    plan::{
+        Against, Expect, Filter, Op, Statistic,
+        expect::{NS, is_of_series},
+    },
     record::{Record, Series},
     run::{CellState, Run, SeriesSource, StoredCell},
     verdict::Verdict,
@@ -36,47 +41,58 @@ pub(super) fn weigh(
     found.decide(expect, run)
 }
 
+/// What an expectation comes to at one place.
+struct Weighed {
+    verdict: Verdict,
+    /// How far beyond what was expected, in parts of it.
+    beyond: f64,
+    place: String,
+    measured: Measured,
+}
+
 /// What an expectation comes to, one entry each.
 #[derive(Default)]
 struct Found {
-    /// Verdict, how far beyond what was expected in parts of it, and where and what.
-    all: Vec<(Verdict, f64, String)>,
-    /// The same of the series that were looked at.
+    all: Vec<Weighed>,
+    /// How far beyond, and the same of the series that were looked at.
     each: Vec<(f64, SeriesJudgement)>,
 }
 
 impl Found {
+    fn add(&mut self, verdict: Verdict, beyond: f64, place: String, measured: Measured) {
+        self.all.push(Weighed { verdict, beyond, place, measured });
+    }
+
     /// A cell that it needs and that has no record.
     fn without(&mut self, cell: &StoredCell) {
         let why = match &cell.state {
-            CellState::Skipped(reason) | CellState::Infra(reason) => format!(": {reason}"),
-            _ => String::new(),
+            CellState::Skipped(reason) | CellState::Infra(reason) => Some(reason.clone()),
+            _ => None,
         };
-        let text = format!("{}: not measured{why}", title(&cell.cell));
-        if self.all.iter().all(|(_, _, known)| *known != text) {
-            self.all.push((Verdict::Inconclusive, 0.0, text));
+        let (place, measured) = (title(&cell.cell), Measured::Nothing(why));
+        if self.all.iter().all(|known| (&known.place, &known.measured) != (&place, &measured)) {
+            self.add(Verdict::Inconclusive, 0.0, place, measured);
         }
     }
 
     /// The heaviest verdict decides, and within it the figure farthest out.
     fn decide(mut self, expect: &Expect, run: &Run) -> (ExpectJudgement, f64) {
         let Self { all, each } = &mut self;
-        all.sort_by(|a, b| b.0.in_one().cmp(&a.0.in_one()).then(b.1.total_cmp(&a.1)));
+        all.sort_by(|a, b| b.verdict.in_one().cmp(&a.verdict.in_one()).then(b.beyond.total_cmp(&a.beyond)));
         each.sort_by(|a, b| b.1.verdict.in_one().cmp(&a.1.verdict.in_one()).then(b.0.total_cmp(&a.0)));
-        let (verdict, beyond, detail) = match all.first() {
-            None => (Verdict::Inconclusive, 0.0, "no series matches".into()),
-            Some((verdict, beyond, worst)) => {
-                let alike = all.iter().filter(|other| other.0 == *verdict).count();
-                let more = if alike > 1 { format!(" (and {} more)", alike - 1) } else { String::new() };
-                (*verdict, *beyond, format!("{worst}{more}"))
-            }
-        };
+        let first = self.all.first();
+        let verdict = first.map_or(Verdict::Inconclusive, |worst| worst.verdict);
+        let beyond = first.map_or(0.0, |worst| worst.beyond);
+        let alike = self.all.iter().skip(1).filter(|other| other.verdict == verdict).count();
+        let decision =
+            first.map(|worst| Decision { place: worst.place.clone(), measured: worst.measured.clone(), alike });
         let judgement = ExpectJudgement {
             text: expect.text.clone(),
+            condition: expect.condition(),
             claim: expect.claim.clone(),
             of_study: run.plan.source.is_some(),
             verdict,
-            detail,
+            decision,
             each: self.each.into_iter().map(|(_, judged)| judged).collect(),
         };
         (judgement, beyond)
@@ -96,7 +112,7 @@ fn against_value(expect: &Expect, value: f64, run: &Run, cells: &[CellJudgement]
         for series in record.series.iter().filter(|series| matches_series(expect, &expect.filter, record, series)) {
             let (verdict, beyond, measured) = judge_series(expect, value, cell, judged, record, series, source);
             let beyond = beyond / value.abs().max(1.0);
-            found.all.push((verdict, beyond, format!("{}, {measured}", title(&cell.cell))));
+            found.add(verdict, beyond, title(&cell.cell), measured.clone());
             let (quantity, labels) = (series.quantity.clone(), series.labels.clone());
             found.each.push((beyond, SeriesJudgement { cell: cell.number, quantity, labels, verdict, measured }));
         }
@@ -104,7 +120,7 @@ fn against_value(expect: &Expect, value: f64, run: &Run, cells: &[CellJudgement]
     found
 }
 
-/// The verdict of one series, how far it is on the wrong side (for sorting), and its thread and figure in words.
+/// The verdict of one series, how far it is on the wrong side (for sorting), and its thread and figure.
 fn judge_series(
     expect: &Expect,
     bound: f64,
@@ -113,42 +129,41 @@ fn judge_series(
     record: &Record,
     series: &Series,
     source: &dyn SeriesSource,
-) -> (Verdict, f64, String) {
-    let whose = series.cpu.map_or_else(|| format!("thread {}", series.thread), |cpu| format!("CPU {cpu}"));
+) -> (Verdict, f64, Measured) {
+    let whose = series.cpu.map_or(Whose::Thread(series.thread), Whose::Cpu);
+    let without = |why| (Verdict::Inconclusive, 0.0, Measured::Single { whose, amount: Err(why), but: None });
     let value = match figure::of(expect, &[(cell, series)], source) {
         Ok(Some(value)) => value,
-        Ok(None) => {
-            let why = figure::missing(expect.statistic, &[(cell, series)]);
-            return (Verdict::Inconclusive, 0.0, format!("{whose}: {why}"));
-        }
-        Err(error) => return (Verdict::Inconclusive, 0.0, format!("{whose}: {error:#}")),
+        Ok(None) => return without(figure::missing(expect.statistic, &[(cell, series)])),
+        Err(error) => return without(Missing::Unfit(format!("{error:#}"))),
     };
-    let text = format!("{whose}: {}", figure::text(expect, series, value));
+    let with = |but| Measured::Single { whose, amount: Ok(figure::amount(expect, series, value)), but };
     let beyond = match expect.op {
         Op::Less | Op::AtMost => value - bound,
         Op::Greater | Op::AtLeast => bound - value,
     };
     if let Some((verdict, why)) = doubt(judged) {
-        return (verdict, beyond, format!("{text}, but {why}"));
+        return (verdict, beyond, with(Some(why)));
     }
     if holds(expect.op, value, bound) {
-        return (Verdict::Pass, beyond, text);
+        return (Verdict::Pass, beyond, with(None));
     }
     let upper = matches!(expect.op, Op::Less | Op::AtMost);
     if upper && is_foreign_above(expect, bound, cell, record, series, source) == Some(true) {
-        return (Verdict::Contaminated, beyond, format!("{text}, in seconds with foreign time"));
+        return (Verdict::Contaminated, beyond, with(Some(But::ForeignSeconds)));
     }
-    (Verdict::Fail, beyond, text)
+    (Verdict::Fail, beyond, with(None))
 }
 
 /// The verdict of a cell of which nothing can be concluded, and why.
-fn doubt(judged: &CellJudgement) -> Option<(Verdict, &str)> {
+fn doubt(judged: &CellJudgement) -> Option<(Verdict, But)> {
     let verdict = match judged.verdict {
         Verdict::Infra => Verdict::Inconclusive,
         verdict if judged.is_invalid() => verdict,
         _ => return None,
     };
-    Some((verdict, judged.reasons.first().map(String::as_str).unwrap_or_default()))
+    let first: Option<&Reason> = judged.reasons.first();
+    Some((verdict, But::Doubt(first.cloned().map(Box::new))))
 }
 
 /// Whether what is above a bound in a tail is foreign as a whole; `None` where nothing is, or nothing can be told.
@@ -161,7 +176,7 @@ fn is_foreign_above(
     source: &dyn SeriesSource,
 ) -> Option<bool> {
     let tail = matches!(expect.statistic, Statistic::Max | Statistic::Quantile(_));
-    let timed = tail && series.unit == "ns";
+    let timed = tail && series.unit == NS;
     let data = timed.then(|| source.series(cell, series).ok()).flatten()?;
     let stored = Stored { count: series.count, cpu: series.cpu, largest: &data.largest };
     let deciding = Deciding::new(record, Some(bound), &[stored]);

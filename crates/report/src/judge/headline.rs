@@ -1,261 +1,100 @@
-//! A run's verdict in one sentence: its word, what it is about, and the number that decides.
+//! What a run's verdict rests on: typed, to be phrased once as the headline.
 
-use super::{
-    judge::worst,
-    judgement::{CellJudgement, ExpectJudgement, Judgement},
-    label::title,
-    trust::Level,
-};
-use latido_model::{
-    record::Outcome,
-    run::{CellState, Run, StoredCell},
-    verdict::Verdict,
-};
+use super::{measured::Decision, reason::Reason};
 
-/// The word of the verdict for people, who must not read a pass where nothing was judged or a run was cut short.
-pub fn word(run: &Run, judgement: &Judgement) -> String {
-    match judgement.verdict {
-        Verdict::Pass if !is_judged(run) => "MEASURED".into(),
-        verdict if is_interrupted(run, verdict, &judgement.cells) => "INTERRUPTED".into(),
-        verdict => verdict.to_string().to_uppercase(),
-    }
+/// What decides a run's verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Headline {
+    /// What became of the conclusions, where the plan repeats a study.
+    pub conclusions: Option<Conclusions>,
+    /// What else decides; absent where the conclusions say it all.
+    pub rest: Option<Ground>,
 }
 
-/// Whether a limit or an expectation judges anything of the run.
-pub fn is_judged(run: &Run) -> bool {
-    !run.plan.expect.is_empty() || run.cells.iter().any(|cell| cell.cell.conditions.limit.is_some())
+/// What became of a study's conclusions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conclusions {
+    /// How many there are.
+    pub all: usize,
+    /// How many hold.
+    pub reproduced: usize,
+    /// How many do not.
+    pub not_reproduced: usize,
+    /// How many of which nothing can be said.
+    pub not_measured: usize,
 }
 
-/// Whether the cell was not measured to its end.
-pub(super) fn is_unfinished(cell: &StoredCell) -> bool {
-    match &cell.state {
-        CellState::Pending | CellState::Open => true,
-        CellState::Measured(record) => matches!(record.outcome, Outcome::Interrupted | Outcome::Checkpoint),
-        CellState::Infra(_) | CellState::Skipped(_) => false,
-    }
+/// What decides, besides a study's conclusions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ground {
+    /// Nothing but the early end keeps the run from a verdict.
+    CutShort {
+        /// Cells measured to the end.
+        measured: usize,
+        /// Cells that were to be measured.
+        tried: usize,
+        /// The worst so far.
+        so_far: Option<DecidingCell>,
+        /// An expectation that has failed already.
+        failed: Option<Expected>,
+    },
+    /// A cell.
+    Cell {
+        /// The cell and why.
+        cause: DecidingCell,
+        /// How many cells have this verdict, and of how many, where it is not this one alone.
+        alike: Option<(usize, usize)>,
+        /// An expectation that failed outright beside it.
+        failed: Option<Expected>,
+    },
+    /// An expectation.
+    Expectation {
+        /// What came of it.
+        expected: Expected,
+        /// As of [`Ground::Cell`].
+        alike: Option<(usize, usize)>,
+        /// As of [`Ground::Cell`].
+        failed: Option<Expected>,
+    },
+    /// Neither a limit nor an expectation judges anything; the worst cell all the same.
+    Unjudged(Option<DecidingCell>),
+    /// The plan could not be read: the first problem.
+    NoPlan(String),
+    /// The run has no cells.
+    NoCells,
 }
 
-/// Whether nothing but its early end keeps the run from a verdict.
-fn is_interrupted(run: &Run, verdict: Verdict, cells: &[CellJudgement]) -> bool {
-    let mut undecided = run.cells.iter().zip(cells).filter(|(_, judged)| judged.verdict == Verdict::Inconclusive);
-    verdict == Verdict::Inconclusive
-        && !run.damaged
-        && run.cells.iter().any(is_unfinished)
-        && undecided.all(|(cell, judged)| is_unfinished(cell) && !judged.is_invalid())
+/// A cell and the reason of its verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DecidingCell {
+    /// The cell: `wakeup, busy`.
+    pub cell: String,
+    /// Its first reason; absent where it has none.
+    pub reason: Option<Reason>,
+    /// What is doubted, where the first reason is a doubt.
+    pub doubted: Option<Reason>,
 }
 
-/// The verdict in one sentence, with the number that decides; before it, what became of a study's conclusions. `closest`
-/// is the expectation with the least room.
-pub(super) fn headline(
-    run: &Run,
-    verdict: Verdict,
-    cells: &[CellJudgement],
-    expectations: &[ExpectJudgement],
-    closest: Option<&ExpectJudgement>,
-) -> String {
-    let text = decided(run, verdict, cells, expectations, closest);
-    if !expectations.iter().any(|one| one.of_study) {
-        return text;
-    }
-    let count = |word: &str| expectations.iter().filter(|one| one.word() == word).count();
-    let counts = ["reproduced", "not reproduced", "not measured"].map(|word| (count(word), word));
-    let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
-    let counts = format!("of {} conclusions {}", expectations.len(), told.join(", "));
-    // What the conclusions alone decide needs no more than the one that does not hold.
-    let cells_decide = verdict != Verdict::Pass && cells.iter().any(|judged| judged.verdict == verdict);
-    if cells_decide || is_interrupted(run, verdict, cells) {
-        return format!("{counts}; {text}");
-    }
-    let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail);
-    failed.map_or_else(|| counts.clone(), |one| format!("{counts}; {}", of_study(one)))
+/// An expectation and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// What its words are.
+    pub wording: Wording,
+    /// The expectation, its claim, or the conclusion of the study.
+    pub what: String,
+    /// What decided it; absent where no series matches.
+    pub decision: Option<Decision>,
 }
 
-fn of_study(one: &ExpectJudgement) -> String {
-    format!("{}: {}: {}", one.word(), one.sentence(), one.detail)
-}
-
-fn decided(
-    run: &Run,
-    verdict: Verdict,
-    cells: &[CellJudgement],
-    expectations: &[ExpectJudgement],
-    closest: Option<&ExpectJudgement>,
-) -> String {
-    let expected = |one: &ExpectJudgement| match &one.claim {
-        _ if one.of_study => of_study(one),
-        Some(claim) => format!("{claim}: {}", one.detail),
-        None if one.verdict == Verdict::Pass => format!("{} holds: {}", one.text, one.detail),
-        None => format!("expected {}: {}", one.text, one.detail),
-    };
-    let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail);
-    if is_interrupted(run, verdict, cells) {
-        let tried = run.cells.iter().filter(|cell| cell.skipped().is_none());
-        let measured = tried.clone().filter(|cell| !is_unfinished(cell)).count();
-        let mut text = format!("{measured} of {} cells measured to the end", tried.count());
-        // What failed so far has failed; else the worst so far.
-        let of = |wanted| decisive(run, cells, wanted).filter(|(cell, _)| cell.record().is_some());
-        if let Some(found) = of(Verdict::Fail).or_else(|| of(Verdict::Pass)).or_else(|| of(Verdict::Inconclusive)) {
-            text = format!("{text}; so far {}", told(found));
-        }
-        return failed.map_or_else(|| text.clone(), |one| format!("{text}; failed: {}", expected(one)));
-    }
-    let decisive = decisive(run, cells, verdict);
-    if verdict == Verdict::Pass {
-        let limited = decisive.filter(|(cell, _)| cell.cell.conditions.limit.is_some());
-        return match (limited, closest, decisive) {
-            (Some(found), ..) => told(found),
-            (None, Some(closest), _) => expected(closest),
-            (None, None, Some(found)) => format!("{}: nothing to judge", told(found)),
-            (None, None, None) => "no limit given: nothing to judge".into(),
-        };
-    }
-    let others = cells.iter().filter(|judged| judged.verdict == verdict).count();
-    let of_all = if others > 1 { format!(" ({others} of {} cells)", cells.len()) } else { String::new() };
-    let one = expectations.iter().find(|one| one.verdict == verdict);
-    match (decisive, one) {
-        (_, Some(one)) if verdict == Verdict::Fail => format!("{}{of_all}", expected(one)),
-        (None, Some(one)) => also(expected(one), failed.map(expected)),
-        (Some(found), _) => also(format!("{}{of_all}", told(found)), failed.map(expected)),
-        _ if run.damaged => format!("the plan: {}", run.problems.first().cloned().unwrap_or_default()),
-        _ => "nothing: the run has no cells".into(),
-    }
-}
-
-/// What weighs most, and the expectation that failed outright beside it.
-fn also(text: String, failed: Option<String>) -> String {
-    failed.map_or_else(|| text.clone(), |failed| format!("{text}; failed outright: {failed}"))
-}
-
-/// The cell of this verdict that is nearest to its limit or farthest above; those with a limit come first, for they are
-/// what the run is about.
-fn decisive<'a>(
-    run: &'a Run,
-    cells: &'a [CellJudgement],
-    verdict: Verdict,
-) -> Option<(&'a StoredCell, &'a CellJudgement)> {
-    let tension = |cell: &StoredCell| -> f64 {
-        let series = cell.record().map(|record| super::judge::judged(record, &cell.measurand)).unwrap_or_default();
-        let max = worst(&series).map_or(0.0, |(_, max)| max as f64);
-        cell.cell.conditions.limit.map_or(-1.0 / (1.0 + max.max(0.0)), |limit| max.max(0.0) / limit.0 as f64)
-    };
-    let judged = run.cells.iter().zip(cells).filter(|(_, judged)| judged.verdict == verdict);
-    judged.max_by(|a, b| tension(a.0).total_cmp(&tension(b.0)))
-}
-
-/// A cell and its first reason; where that is a doubt, also what is doubted. The other doubts are told above the table.
-fn told((cell, judged): (&StoredCell, &CellJudgement)) -> String {
-    let mut reasons = judged.reasons.iter();
-    let first = reasons.next().cloned().unwrap_or_default();
-    let weighty = judged.findings.iter().filter(|finding| finding.level >= Level::Contaminated);
-    let known: Vec<String> = weighty.map(super::trust::Finding::sentence).collect();
-    let doubtful = matches!(judged.verdict, Verdict::Contaminated | Verdict::Inconclusive);
-    let second = reasons.find(|reason| doubtful && **reason != first && !known.contains(reason));
-    let second = second.map(|second| format!("; {second}")).unwrap_or_default();
-    format!("{}: {first}{second}", title(&cell.cell))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::judge::judge::judge;
-    use latido_model::{
-        plan::{Against, Expect, Op, Statistic},
-        record::Second,
-        sample::{Fixture, cell, probing, quiet, under, with_spike},
-    };
-
-    fn judged(fixture: &Fixture) -> Judgement {
-        judge(&fixture.run, &fixture)
-    }
-
-    fn said(fixture: &Fixture) -> String {
-        let judgement = judged(fixture);
-        format!("{}: {}", word(&fixture.run, &judgement), judgement.headline)
-    }
-
-    fn expect(statistic: Statistic, value: f64, text: &str) -> Expect {
-        Expect {
-            filter: Vec::new(),
-            probe: "wakeup".into(),
-            quantity: "latency".into(),
-            claim: None,
-            statistic,
-            unit: "ns".into(),
-            op: Op::Less,
-            against: Against::Value(value),
-            text: text.into(),
-            line: 12,
-        }
-    }
-
-    #[test]
-    fn with_nothing_judged_nothing_passes() {
-        let fixture = Fixture::new(vec![(probing("gap"), vec![quiet(0)])]);
-        assert_eq!(judged(&fixture).exit, 0);
-        insta::assert_snapshot!(said(&fixture), @"MEASURED: gap, idle: worst 24.8 us of 10000 samples (gap, CPU 0), no limit given: nothing to judge");
-    }
-
-    /// What no limit and no expectation looked at is not what passed.
-    #[test]
-    fn a_pass_is_about_what_was_judged() {
-        let mut free = cell();
-        free.limit = None;
-        let gap = vec![with_spike(0, 5, 44_000_000)];
-        let mut fixture = Fixture::new(vec![(free, vec![quiet(0)]), (probing("gap"), gap.clone())]);
-        fixture.run.plan.expect.push(expect(Statistic::Mean, 50_000.0, "wakeup.latency.mean < 50us"));
-        fixture.run.plan.expect.push(expect(Statistic::Max, 50_000.0, "wakeup.latency.max < 50us"));
-        insta::assert_snapshot!(said(&fixture), @"PASS: wakeup.latency.max < 50us holds: wakeup, idle, CPU 0: 24.8 us");
-        let fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (probing("gap"), gap)]);
-        insta::assert_snapshot!(said(&fixture), @"PASS: wakeup, idle: worst 24.8 us of 10000 samples (latency, CPU 0), 75.2 us inside the limit of 100 us");
-    }
-
-    #[test]
-    fn a_run_cut_short_says_how_far_it_came() {
-        let cells = || vec![(cell(), vec![quiet(0)]), (under("busy"), vec![quiet(1)]), (under("more"), vec![quiet(0)])];
-        let mut fixture = Fixture::new(cells());
-        fixture.record(2).outcome = Outcome::Interrupted;
-        fixture.run.cells[2].state = CellState::Pending;
-        assert_eq!(judged(&fixture).exit, 3);
-        insta::assert_snapshot!(said(&fixture), @"INTERRUPTED: 1 of 3 cells measured to the end; so far wakeup, idle: worst 24.8 us of 10000 samples (latency, CPU 0), 75.2 us inside the limit of 100 us");
-        fixture.run.plan.expect.push(expect(Statistic::Max, 10_000.0, "wakeup.latency.max < 10us"));
-        assert!(said(&fixture).starts_with("INTERRUPTED: 1 of 3"), "{}", said(&fixture));
-        for cell in &mut fixture.run.cells {
-            cell.state = CellState::Pending;
-        }
-        fixture.run.plan.expect.clear();
-        insta::assert_snapshot!(said(&fixture), @"INTERRUPTED: 0 of 3 cells measured to the end");
-        // What is not real-time is doubtful beyond its early end.
-        let mut fixture = Fixture::new(cells());
-        fixture.record(1).quality.policy_refused = Some("fifo 80 was refused: EPERM".into());
-        fixture.run.cells[2].state = CellState::Pending;
-        assert!(said(&fixture).starts_with("INCONCLUSIVE: "), "{}", said(&fixture));
-    }
-
-    /// Two causes share one failure: it is told once, with the figure, and what failed outright is not lost.
-    #[test]
-    fn a_contaminated_run_tells_its_figure_and_what_failed_outright() {
-        let busy = vec![quiet(0), with_spike(1, 3_000, 228_000)];
-        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (under("busy"), busy)]);
-        let (start_ns, length_ns) = (3_000_000_000, 1_000_000_000);
-        let quality = &mut fixture.record(2).quality;
-        quality.steal_ns = Some(10_000_000);
-        quality.timeline.push(Second {
-            start_ns,
-            length_ns,
-            cpu: None,
-            steal_ns: 10_000_000,
-            smi: 0,
-            foreign_ns: 40_000,
-        });
-        fixture.run.plan.expect.push(expect(Statistic::Mean, 2_000.0, "wakeup.latency.mean < 2us"));
-        insta::assert_snapshot!(said(&fixture), @"CONTAMINATED: wakeup, busy: foreign tasks: for 40.0 us, which together with steal explains the samples that fail; 1 of 20000 samples above the limit of 100 us, worst 228 us (latency, CPU 1); failed outright: expected wakeup.latency.mean < 2us: wakeup, busy, CPU 1: 2.66 us (and 2 more)");
-    }
-
-    #[test]
-    fn a_failed_expectation_is_the_headline() {
-        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
-        fixture.run.plan.expect.push(expect(Statistic::Max, 10_000.0, "wakeup.latency.max < 10us"));
-        assert_eq!((judged(&fixture).verdict, judged(&fixture).exit), (Verdict::Fail, 2));
-        insta::assert_snapshot!(said(&fixture), @"FAIL: expected wakeup.latency.max < 10us: wakeup, idle, CPU 0: 24.8 us");
-    }
+/// How an expectation stands in a headline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wording {
+    /// A conclusion of a study, with its word: `reproduced`.
+    Conclusion(String),
+    /// A claim of the plan's author.
+    Claim,
+    /// A condition that holds.
+    Holds,
+    /// A condition that does not.
+    Expected,
 }

@@ -1,19 +1,26 @@
 //! What a run is judged to be: cell by cell, expectation by expectation.
 
-use super::trust::{Finding, Level};
+use super::{
+    finding::{Finding, Grade},
+    headline::Headline,
+    measured::{Decision, Measured},
+    phrase,
+    reason::Reason,
+};
 use latido_model::verdict::Verdict;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The judgement of a whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// The run's verdict.
     pub verdict: Verdict,
     /// 0, 1, 2 or 3 (see `latido help exit-status`).
     pub exit: u8,
-    /// One sentence with the number that decides.
-    pub headline: String,
+    /// What decides, with its number; one sentence in documents.
+    #[serde(serialize_with = "phrase::headline_as_text")]
+    pub headline: Headline,
     /// One entry per cell, in order.
     pub cells: Vec<CellJudgement>,
     /// One entry per expectation, in order.
@@ -21,40 +28,44 @@ pub struct Judgement {
 }
 
 /// The judgement of one cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellJudgement {
     /// The cell's number in the run.
     pub number: usize,
     /// Its verdict.
     pub verdict: Verdict,
-    /// Why, most important first.
-    pub reasons: Vec<String>,
+    /// Why, most important first; sentences in documents.
+    #[serde(serialize_with = "phrase::reasons_as_text")]
+    pub reasons: Vec<Reason>,
     /// Every trust check, also those in order.
     pub findings: Vec<Finding>,
 }
 
 /// The judgement of one expectation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExpectJudgement {
     /// As its author wrote it.
     pub text: String,
+    /// The same without the levels that it is about: `wakeup.latency.max < 50us`.
+    #[serde(skip)]
+    pub condition: String,
     /// The sentence that it stands for, where the plan has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
     /// Whether it is a conclusion of the publication that the plan repeats.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub of_study: bool,
     /// Whether it held.
     pub verdict: Verdict,
-    /// The measured figures, or why there are none.
-    pub detail: String,
+    /// What decided it; absent where no series matches. One sentence in documents.
+    #[serde(rename = "detail", serialize_with = "phrase::decision_as_text")]
+    pub decision: Option<Decision>,
     /// Every series that it was looked at in, what weighs most first.
-    #[serde(default)]
     pub each: Vec<SeriesJudgement>,
 }
 
 /// What an expectation came to in one series.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesJudgement {
     /// Number of the cell in the run.
     pub cell: usize,
@@ -64,8 +75,9 @@ pub struct SeriesJudgement {
     pub labels: BTreeMap<String, String>,
     /// Whether it held.
     pub verdict: Verdict,
-    /// Where and what was measured: `CPU 1: 4.36 ms`.
-    pub measured: String,
+    /// Where and what was measured: `CPU 1: 4.36 ms` in documents.
+    #[serde(serialize_with = "phrase::measured_as_text")]
+    pub measured: Measured,
 }
 
 impl ExpectJudgement {
@@ -89,6 +101,6 @@ impl ExpectJudgement {
 impl CellJudgement {
     /// Whether the measurement was not what was asked for.
     pub fn is_invalid(&self) -> bool {
-        self.findings.iter().any(|finding| finding.level == Level::Invalid)
+        self.findings.iter().any(|finding| finding.grade == Grade::Invalid)
     }
 }

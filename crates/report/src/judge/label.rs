@@ -1,8 +1,11 @@
 //! Names for cells and configurations: as short as possible, built from what differs.
 
-use super::configuration::Configuration;
-use latido_model::cell::{Axis, Cell};
-use std::collections::BTreeSet;
+use latido_model::{
+    cell::{Axis, Cell, Conditions, RUNNING},
+    cpus::CpuSet,
+    machine::Machine,
+    units::Ns,
+};
 
 /// A cell for people, beside others of its run: `wakeup, busy`, with the repeat where it is not the first.
 pub fn title(cell: &Cell) -> String {
@@ -18,25 +21,59 @@ pub fn title(cell: &Cell) -> String {
 
 /// The same, with the axes of the machine on which the cells of its run differ: `wakeup, busy, isolated`.
 pub fn title_among(cell: &Cell, all: &[Cell]) -> String {
-    let tunings = all.iter().any(|other| other.tuning.id != cell.tuning.id).then_some(&cell.tuning.id);
-    let kernels = all.iter().any(|other| other.kernel != cell.kernel).then_some(&cell.kernel);
-    [Some(&title(cell)), tunings, kernels].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
+    // The faster an axis changes, the more it tells.
+    let axes = Axis::ALL.into_iter().rev().filter(|axis| {
+        matches!(axis, Axis::Target | Axis::Kernel | Axis::Boot | Axis::Tuning)
+            && all.iter().any(|other| other.level(*axis) != cell.level(*axis))
+    });
+    let level = |axis| match axis {
+        Axis::Boot => format!("boot {}", cell.boot),
+        axis => cell.level(axis),
+    };
+    std::iter::once(title(cell)).chain(axes.map(level)).collect::<Vec<_>>().join(", ")
 }
 
-/// One label for each configuration: the axes on which they differ, in the order probe, host, kernel, tuning, load,
-/// scheduling, CPUs, limit. A single one is named by its probe and load.
-pub(super) fn labels(all: &[Configuration]) -> Vec<String> {
+/// What can be labelled: a cell and the machine that it was measured on.
+pub trait Labelled {
+    /// The cell.
+    fn cell(&self) -> &Cell;
+    /// The machine.
+    fn machine(&self) -> &Machine;
+}
+
+/// One label for each: what they differ in, in the order probe, host, target, kernel, tuning, load, scheduling, CPUs,
+/// limit. A single one is named by its probe and load.
+pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<String> {
+    let first = |one: &T| title(&Cell { repeat: 1, ..one.cell().clone() });
     if let [one] = all {
-        return vec![title(&Cell { repeat: 1, ..one.cell.clone() })];
+        return vec![first(one)];
     }
-    let rows: Vec<Vec<String>> = all.iter().map(|one| axes(one, all)).collect();
-    let width = rows.first().map_or(0, Vec::len);
-    let differing: Vec<usize> =
-        (0..width).filter(|&k| rows.iter().map(|row| &row[k]).collect::<BTreeSet<_>>().len() > 1).collect();
+    let every: Vec<&T> = all.iter().collect();
+    let row = |one: &T| {
+        let Conditions { cpus, limit, .. } = &one.cell().conditions;
+        // Different probes may measure different CPUs or have a limit each: that is no difference of its own.
+        let cpus = if shared(all, |other| other.conditions.cpus.as_ref()) { String::new() } else { said_cpus(cpus) };
+        let limit =
+            if shared(all, |other| other.conditions.limit.as_ref()) { String::new() } else { said_limit(limit) };
+        [vec![probe(one.cell(), all)], place(one, &every), vec![cpus, limit]].concat()
+    };
+    named(all.iter().map(|one| (row(one), first(one))).collect())
+}
+
+/// Names from rows: the parts in which the rows differ, else the name beside; equal names are numbered.
+fn named(rows: Vec<(Vec<String>, String)>) -> Vec<String> {
+    let differs = |k: &usize| {
+        let mut parts = rows.iter().map(|(row, _)| row.get(*k));
+        let first = parts.next();
+        parts.any(|part| Some(part) != first)
+    };
+    let width = rows.first().map_or(0, |(row, _)| row.len());
+    let differing: Vec<usize> = (0..width).filter(differs).collect();
     let mut labels: Vec<String> = Vec::new();
-    for (one, row) in all.iter().zip(&rows) {
-        let parts: Vec<&str> = differing.iter().map(|&k| row[k].as_str()).filter(|part| !part.is_empty()).collect();
-        let label = if parts.is_empty() { title(&Cell { repeat: 1, ..one.cell.clone() }) } else { parts.join(", ") };
+    for (row, otherwise) in &rows {
+        let parts: Vec<&str> =
+            differing.iter().filter_map(|k| row.get(*k)).map(String::as_str).filter(|part| !part.is_empty()).collect();
+        let label = if parts.is_empty() { otherwise.clone() } else { parts.join(", ") };
         // Levels of one name with other items (two runs, two meanings of `busy`) still need two labels.
         let twins = labels.iter().filter(|other| **other == label || other.starts_with(&format!("{label} #"))).count();
         labels.push(if twins == 0 { label } else { format!("{label} #{}", twins + 1) });
@@ -55,59 +92,59 @@ pub struct Systems {
 
 /// Which configurations are of one system, in the order of their first appearance. CPUs and limit count only if `fine`:
 /// an option of the probe may decide the CPUs.
-pub fn systems(all: &[&Configuration], fine: bool) -> Systems {
-    let mut firsts: Vec<&Configuration> = Vec::new();
+pub fn systems<T: Labelled>(all: &[&T], fine: bool) -> Systems {
+    let mut firsts: Vec<&T> = Vec::new();
     let mut of = Vec::new();
     for one in all {
-        let known = firsts.iter().position(|first| alike(first, one, fine));
+        let known = firsts.iter().position(|first| alike(*first, *one, fine));
         of.push(known.unwrap_or(firsts.len()));
         if known.is_none() {
             firsts.push(one);
         }
     }
-    let rows: Vec<Vec<String>> = firsts.iter().map(|one| place(one, fine)).collect();
-    let differs = |k: &usize| rows.iter().any(|row| row.get(*k) != rows.first().and_then(|first| first.get(*k)));
-    let differing: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).filter(differs).collect();
-    let mut labels: Vec<String> = Vec::new();
-    for (one, row) in firsts.iter().zip(&rows) {
-        let parts: Vec<&str> =
-            differing.iter().filter_map(|k| row.get(*k)).map(String::as_str).filter(|part| !part.is_empty()).collect();
-        let label = if parts.is_empty() { alone(one) } else { parts.join(", ") };
-        let twins = labels.iter().filter(|other| **other == label || other.starts_with(&format!("{label} #"))).count();
-        labels.push(if twins == 0 { label } else { format!("{label} #{}", twins + 1) });
-    }
+    let row = |one: &T| {
+        let Conditions { cpus, limit, .. } = &one.cell().conditions;
+        let conditions = if fine { vec![said_cpus(cpus), said_limit(limit)] } else { Vec::new() };
+        [place(one, &firsts), conditions].concat()
+    };
+    let labels = named(firsts.iter().map(|one| (row(one), alone(*one))).collect());
     Systems { labels, of }
 }
 
-fn alike(a: &Configuration, b: &Configuration, fine: bool) -> bool {
-    let axes = |c: &'_ Configuration| (c.machine.hostname.clone(), c.machine.kernel.clone());
-    let (x, y) = (&a.cell, &b.cell);
-    axes(a) == axes(b)
+fn alike<T: Labelled>(a: &T, b: &T, fine: bool) -> bool {
+    let machine = |c: &T| (c.machine().hostname.clone(), c.machine().kernel.clone());
+    let (x, y) = (a.cell(), b.cell());
+    machine(a) == machine(b)
         && Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe)).all(|axis| x.agrees(y, axis))
         && (!fine || (&x.conditions.cpus, x.conditions.limit) == (&y.conditions.cpus, y.conditions.limit))
 }
 
-/// The axes of a system: host, kernel, tuning, load, scheduling and, if `fine`, CPUs and limit.
-fn place(one: &Configuration, fine: bool) -> Vec<String> {
-    let cell = &one.cell;
-    let kernel = if cell.kernel == "running" { &one.machine.kernel } else { &cell.kernel };
-    let mut axes = vec![
-        one.machine.hostname.clone(),
-        kernel.clone(),
-        cell.tuning.id.clone(),
-        cell.load.id.clone(),
-        cell.scheduling.to_string(),
-    ];
-    if fine {
-        axes.push(cell.conditions.cpus.as_ref().map(|cpus| format!("CPUs {cpus}")).unwrap_or_default());
-        axes.push(cell.conditions.limit.map(|limit| format!("limit {limit}")).unwrap_or_default());
-    }
-    axes
+/// Host, target, kernel, tuning, load and scheduling: all but the probe, and the boot, in which repeats differ.
+fn place<T: Labelled>(one: &T, all: &[&T]) -> Vec<String> {
+    let cell = one.cell();
+    // Where each host is a target of its own, the target says which.
+    let alike = |a: &T, b: &T| a.machine().hostname == b.machine().hostname || a.cell().target != b.cell().target;
+    let told = all.iter().all(|a| all.iter().all(|b| alike(a, b)));
+    let host = if told { String::new() } else { one.machine().hostname.clone() };
+    let level = |axis| match axis {
+        Axis::Kernel if cell.kernel == RUNNING => one.machine().kernel.clone(),
+        axis => cell.level(axis),
+    };
+    let axes = Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe));
+    std::iter::once(host).chain(axes.map(level)).collect()
+}
+
+fn said_cpus(cpus: &Option<CpuSet>) -> String {
+    cpus.as_ref().map(|cpus| format!("CPUs {cpus}")).unwrap_or_default()
+}
+
+fn said_limit(limit: &Option<Ns>) -> String {
+    limit.map(|limit| format!("limit {limit}")).unwrap_or_default()
 }
 
 /// The name of a system that has no other beside it: its load, else the host.
-fn alone(one: &Configuration) -> String {
-    [&one.cell.load.id, &one.machine.hostname, &one.machine.kernel]
+fn alone<T: Labelled>(one: &T) -> String {
+    [&one.cell().load.id, &one.machine().hostname, &one.machine().kernel]
         .into_iter()
         .find(|name| !name.is_empty() && *name != "none")
         .cloned()
@@ -129,32 +166,15 @@ pub fn said(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
-fn axes(one: &Configuration, all: &[Configuration]) -> Vec<String> {
-    let cell = &one.cell;
-    let kernel = if cell.kernel == "running" { &one.machine.kernel } else { &cell.kernel };
-    let cpus = cell.conditions.cpus.as_ref().map(|cpus| format!("CPUs {cpus}")).unwrap_or_default();
-    let limit = cell.conditions.limit.map(|limit| format!("limit {limit}")).unwrap_or_default();
-    vec![
-        probe(cell, all),
-        one.machine.hostname.clone(),
-        kernel.clone(),
-        cell.tuning.id.clone(),
-        cell.load.id.clone(),
-        cell.scheduling.to_string(),
-        // Different probes may measure different CPUs or have a limit each: that is no difference of its own.
-        if shared(all, |other| other.conditions.cpus.as_ref()) { String::new() } else { cpus },
-        if shared(all, |other| other.conditions.limit.as_ref()) { String::new() } else { limit },
-    ]
-}
-
 /// Whether every probe has one value of this over all configurations.
-fn shared<'a, T: PartialEq>(all: &'a [Configuration], value: impl Fn(&'a Cell) -> Option<T>) -> bool {
-    all.iter().all(|a| all.iter().all(|b| a.cell.probe.name != b.cell.probe.name || value(&a.cell) == value(&b.cell)))
+fn shared<'a, S: Labelled, T: PartialEq>(all: &'a [S], value: impl Fn(&'a Cell) -> Option<T>) -> bool {
+    let cells = || all.iter().map(S::cell);
+    cells().all(|a| cells().all(|b| a.probe.name != b.probe.name || value(a) == value(b)))
 }
 
 /// The probe's name with the options on which configurations of the same probe differ.
-fn probe(cell: &Cell, all: &[Configuration]) -> String {
-    let others: Vec<&Cell> = all.iter().map(|other| &other.cell).collect();
+fn probe<T: Labelled>(cell: &Cell, all: &[T]) -> String {
+    let others: Vec<&Cell> = all.iter().map(T::cell).collect();
     let options = options(cell, &others, &|_| false);
     std::iter::once(cell.probe.name.clone()).chain(options).collect::<Vec<_>>().join(" ")
 }
@@ -162,23 +182,39 @@ fn probe(cell: &Cell, all: &[Configuration]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::{cell::Scheduling, machine::Machine, sample, units::Ns};
+    use latido_model::{cell::Scheduling, sample};
+
+    struct On(Cell, Machine);
+
+    impl Labelled for On {
+        fn cell(&self) -> &Cell {
+            &self.0
+        }
+
+        fn machine(&self) -> &Machine {
+            &self.1
+        }
+    }
+
+    fn on_host(cell: Cell) -> On {
+        On(cell, Machine { hostname: "host".into(), ..Machine::default() })
+    }
 
     fn labelled(cells: Vec<Cell>) -> Vec<String> {
-        let all: Vec<Configuration> = cells
-            .into_iter()
-            .map(|cell| Configuration {
-                label: String::new(),
-                cell,
-                machine: Machine::default(),
-                tunings: Vec::new(),
-                evidence: Vec::new(),
-                members: Vec::new(),
-                loads: Vec::new(),
-                quantities: Vec::new(),
-            })
-            .collect();
-        labels(&all)
+        labels(&cells.into_iter().map(on_host).collect::<Vec<_>>())
+    }
+
+    /// Repeats of another boot are the same configuration; at work the boot tells where the run is.
+    #[test]
+    fn targets_and_boots_are_told_where_they_differ() {
+        let at = |target: &str, boot| Cell { target: target.into(), boot, ..sample::cell() };
+        assert_eq!(labelled(vec![at("local", 1), at("ssh:board", 2)]), ["local", "ssh:board"]);
+        let board = On(at("ssh:board", 1), Machine { hostname: "board".into(), ..Machine::default() });
+        assert_eq!(labels(&[on_host(at("local", 1)), board]), ["local", "ssh:board"]);
+        let other = On(at("local", 1), Machine { hostname: "other".into(), ..Machine::default() });
+        assert_eq!(labels(&[on_host(at("local", 1)), other]), ["host", "other"]);
+        let all = [at("local", 1), at("local", 2)];
+        assert_eq!(title_among(&all[1], &all), "wakeup, idle, boot 2");
     }
 
     #[test]
@@ -204,22 +240,13 @@ mod tests {
             ..sample::cell()
         };
         assert_eq!(labelled(vec![sample::cell(), fast]), ["wakeup period=1ms", "wakeup period=250us"]);
-        let other = Cell { scheduling: Scheduling::OTHER, limit: Some(Ns(5)), ..sample::cell() };
+        let mut other = Cell { scheduling: Scheduling::OTHER, ..sample::cell() };
+        other.conditions.limit = Some(Ns(5));
         assert_eq!(labelled(vec![sample::cell(), other]), ["fifo 80, limit 100us", "other, limit 5ns"]);
     }
 
     fn systems_of(cells: Vec<Cell>, fine: bool) -> Systems {
-        let configuration = |cell| Configuration {
-            label: String::new(),
-            cell,
-            machine: Machine { hostname: "host".into(), ..Machine::default() },
-            tunings: Vec::new(),
-            evidence: Vec::new(),
-            members: Vec::new(),
-            loads: Vec::new(),
-            quantities: Vec::new(),
-        };
-        let all: Vec<Configuration> = cells.into_iter().map(configuration).collect();
+        let all: Vec<On> = cells.into_iter().map(on_host).collect();
         systems(&all.iter().collect::<Vec<_>>(), fine)
     }
 
@@ -233,8 +260,12 @@ mod tests {
         let found = systems_of(vec![on("idle", "a"), on("idle", "b"), on("busy", "a")], false);
         assert_eq!((found.labels, found.of), (vec!["idle".to_owned(), "busy".to_owned()], vec![0, 0, 1]));
         assert_eq!(systems_of(vec![on("none", "a"), on("none", "b")], false).labels, ["host"]);
-        let elsewhere = Cell { cpus: Some([1].into_iter().collect()), ..on("idle", "a") };
-        let cells = || vec![Cell { cpus: Some([0].into_iter().collect()), ..on("idle", "a") }, elsewhere.clone()];
+        let at = |cpu: u32| {
+            let mut cell = on("idle", "a");
+            cell.conditions.cpus = Some([cpu].into_iter().collect());
+            cell
+        };
+        let cells = || vec![at(0), at(1)];
         assert_eq!(systems_of(cells(), false).of, [0, 0]);
         assert_eq!(systems_of(cells(), true).labels, ["CPUs 0", "CPUs 1"]);
     }

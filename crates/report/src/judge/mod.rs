@@ -1,12 +1,18 @@
-//! Pure functions from stored records to judgements: distributions, trust, verdicts, configurations.
+//! Pure functions from stored records to judgements: configurations, trust, verdicts, and their sentences.
 
 mod checks;
 pub mod configuration;
+pub mod decide;
 pub mod deciding;
 pub mod expect;
+pub mod finding;
 pub mod headline;
-pub mod judge;
 pub mod judgement;
 pub mod label;
-pub mod ranks;
+mod limit;
+pub mod measured;
+pub mod phrase;
+pub mod reason;
+pub mod repeat;
 pub mod trust;
+pub mod verdict;

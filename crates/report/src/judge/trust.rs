@@ -1,46 +1,14 @@
-//! The trust checks: one table of source, threshold and level, applied to a record's evidence.
+//! The trust checks: one table of source, threshold and grade, applied to a record's evidence.
 
-use super::{checks::*, deciding::Deciding};
-use Level::{Contaminated, Invalid, Note};
+use super::{
+    checks::*,
+    deciding::Deciding,
+    finding::{
+        Finding,
+        Grade::{self, Contaminated, Invalid, Note},
+    },
+};
 use latido_model::{record::Record, verdict::Verdict};
-use serde::{Deserialize, Serialize};
-
-/// How much a finding weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Level {
-    /// Measured and in order.
-    Ok,
-    /// Could not be measured here.
-    Unknown,
-    /// Worth knowing; the result stands.
-    Note,
-    /// Something foreign touched the samples that decide the verdict (exit 3).
-    Contaminated,
-    /// The measurement is not what was asked for (exit 3).
-    Invalid,
-}
-
-/// The outcome of one trust check on one record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Finding {
-    /// The check's name in the table.
-    pub check: String,
-    /// How much it weighs.
-    pub level: Level,
-    /// One short sentence for people, with the number.
-    pub text: String,
-}
-
-impl Finding {
-    /// The text with the check's name before it, where it does not begin with that itself.
-    pub fn sentence(&self) -> String {
-        match self.text.starts_with(&format!("the {} ", self.check)) {
-            true => self.text.clone(),
-            false => format!("{}: {}", self.check, self.text),
-        }
-    }
-}
 
 /// One check: where its evidence comes from, when it weighs, and how.
 pub struct Check {
@@ -50,25 +18,25 @@ pub struct Check {
     pub source: &'static str,
     /// From when on it weighs.
     pub threshold: &'static str,
-    /// The heaviest level it can give.
-    pub level: Level,
+    /// The heaviest grade it can give.
+    pub grade: Grade,
     /// The verdict of a cell that it makes invalid.
     pub invalid: Verdict,
-    judge: fn(&Record, &Deciding) -> Judged,
+    judge: fn(&Record, &Deciding) -> Graded,
 }
 
 impl Check {
     /// Judges a record whose deciding samples are known.
     pub fn apply(&self, record: &Record, deciding: &Deciding) -> Finding {
-        let (level, text) = (self.judge)(record, deciding);
-        Finding { check: self.name.into(), level, text }
+        let (grade, state) = (self.judge)(record, deciding);
+        Finding { check: self.name.into(), grade, state }
     }
 }
 
 /// Every check on a record, heaviest findings first, otherwise in the order of the table.
 pub fn findings(record: &Record, deciding: &Deciding) -> Vec<Finding> {
     let mut all: Vec<Finding> = CHECKS.iter().map(|check| check.apply(record, deciding)).collect();
-    all.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+    all.sort_by_key(|finding| std::cmp::Reverse(finding.grade));
     all
 }
 
@@ -76,10 +44,10 @@ const fn check(
     name: &'static str,
     source: &'static str,
     threshold: &'static str,
-    level: Level,
-    judge: fn(&Record, &Deciding) -> Judged,
+    grade: Grade,
+    judge: fn(&Record, &Deciding) -> Graded,
 ) -> Check {
-    Check { name, source, threshold, level, invalid: Verdict::Inconclusive, judge }
+    Check { name, source, threshold, grade, invalid: Verdict::Inconclusive, judge }
 }
 
 /// The trust checks.
@@ -145,7 +113,7 @@ pub const CHECKS: &[Check] = &[
 mod tests {
     use super::*;
     use crate::judge::deciding::Stored;
-    use Level::Unknown;
+    use crate::judge::finding::Grade::Unknown;
     use latido_model::{
         cell::{Item, Scheduling},
         record::{LoadRecord, Outcome, Sample, Second},
@@ -187,14 +155,13 @@ mod tests {
     fn a_clean_record_raises_nothing() {
         let record = sample::record();
         for finding in findings(&record, &Deciding::default()) {
-            assert!(finding.level <= Unknown, "{finding:?}");
+            assert!(finding.grade <= Unknown, "{finding:?}");
         }
     }
 
     /// Each check of the table weighs as much as the table says when its evidence is there.
     #[test]
-    fn every_check_reaches_the_level_that_the_table_states() {
-        type Change = fn(&mut Record);
+    fn every_check_reaches_the_grade_that_the_table_states() {
         let second = |r: &mut Record, steal_ns, smi, foreign_ns| {
             r.quality.timeline.push(Second {
                 start_ns: 3_000_000_000,
@@ -205,7 +172,8 @@ mod tests {
                 foreign_ns,
             });
         };
-        let changes: &[(&str, Change)] = &[
+        type Spoil = fn(&mut Record);
+        let changes: &[(&str, Spoil)] = &[
             ("policy", |r| r.quality.policy_refused = Some("fifo 80 was refused: EPERM".into())),
             ("load", dead),
             ("tunings", |r| {
@@ -240,14 +208,14 @@ mod tests {
         ];
         for (name, change) in changes {
             let table = CHECKS.iter().find(|check| check.name == *name).unwrap();
-            assert_eq!(finding(name, change).level, table.level, "{name}");
+            assert_eq!(finding(name, change).grade, table.grade, "{name}");
         }
         assert_eq!(
             finding("steal", |r| {
                 r.quality.steal_ns = Some(10_000_000);
                 second(r, 10_000_000, 0, 0)
             })
-            .level,
+            .grade,
             Contaminated
         );
         assert_eq!(
@@ -255,11 +223,11 @@ mod tests {
                 r.quality.smi = Some(1);
                 second(r, 0, 1, 0)
             })
-            .level,
+            .grade,
             Contaminated
         );
-        assert_eq!(finding("foreign tasks", |r| second(r, 0, 0, 150_000)).level, Contaminated);
-        assert_eq!(finding("throttle", |r| r.quality.throttle.throttle_like = 5).level, Contaminated);
+        assert_eq!(finding("foreign tasks", |r| second(r, 0, 0, 150_000)).grade, Contaminated);
+        assert_eq!(finding("throttle", |r| r.quality.throttle.throttle_like = 5).grade, Contaminated);
     }
 
     /// Two causes that explain a failure only together must not claim it each for itself.
@@ -272,11 +240,11 @@ mod tests {
             r.quality.timeline.push(Second { start_ns, length_ns, cpu: None, steal_ns, smi: 0, foreign_ns });
         };
         assert_eq!(
-            finding("foreign tasks", both).text,
-            "for 40.0 us, which together with steal explains the samples that fail"
+            finding("foreign tasks", both).text(),
+            "for 40.0 µs, which together with steal explains the samples that fail"
         );
         assert_eq!(
-            finding("steal", both).text,
+            finding("steal", both).text(),
             "10.0 ms of the measured CPUs' time stolen, which together with foreign tasks explains the samples that fail"
         );
     }
@@ -308,7 +276,7 @@ mod tests {
                 ..Second::default()
             });
         };
-        assert_eq!(finding("steal", elsewhere).level, Note);
+        assert_eq!(finding("steal", elsewhere).grade, Note);
     }
 
     #[test]
@@ -321,7 +289,7 @@ mod tests {
             ("autogroup", |r| r.quality.autogroup = None),
         ] {
             let found = finding(name, change);
-            assert_eq!((found.level, found.text.as_str()), (Unknown, "not measured"), "{name}");
+            assert_eq!((found.grade, found.text().as_str()), (Unknown, "not measured"), "{name}");
         }
     }
 

@@ -1,26 +1,29 @@
 //! The pendulum of the demonstrator in characters: a rod from its pivot to its weight, as large as there is room.
 
-use latido_model::protocol::{Progress, ThreadProgress};
+use latido_model::{
+    protocol::{Progress, ThreadProgress},
+    quantity::Measurand,
+};
 
 /// Small angles are what good machines have: they are drawn so many times as large.
 const MAGNIFIED: f64 = 10.0;
 
-/// An angle at which the pendulum lies, in microradians: see `latido_rt::pendulum`.
-const LIES: i64 = 1_047_197;
+/// The unit of what leans.
+const UNIT: &str = "urad";
 
 /// The fewest rows that show anything.
 const LEAST: usize = 5;
 
-/// The lines of a picture of the first pendulum, none where there is no pendulum or no room for one.
-pub fn picture(progress: &Progress, width: usize, height: usize) -> Vec<String> {
-    let Some(thread) = progress.threads.iter().find(|thread| thread.unit.as_deref() == Some("urad")) else {
-        return Vec::new();
-    };
+/// The lines of a picture of the first angle that has a bound, none where there is none or no room for one.
+pub fn picture(measurand: &Measurand, progress: &Progress, width: usize, height: usize) -> Vec<String> {
+    let lies = measurand.quantities.iter().filter(|quantity| quantity.unit == UNIT).find_map(|quantity| quantity.bound);
+    let thread = progress.threads.iter().find(|thread| thread.unit.as_deref() == Some(UNIT));
+    let Some((thread, lies)) = thread.zip(lies) else { return Vec::new() };
     let (Some(angle), true) = (thread.kept, height > LEAST && width >= 40) else { return Vec::new() };
     // A character is twice as high as wide: a rod of so many rows reaches twice as many columns to each side.
     let rows = (height - 1).min(9);
     let mut lines = rod(angle, rows);
-    lines.push(words(thread, angle));
+    lines.push(words(thread, angle, lies));
     lines.into_iter().map(|line| line.chars().take(width).collect()).collect()
 }
 
@@ -53,23 +56,31 @@ fn rod(urad: i64, rows: usize) -> Vec<String> {
     field.into_iter().map(|line| line.into_iter().collect::<String>().trim_end().to_string()).collect()
 }
 
-fn words(thread: &ThreadProgress, angle: i64) -> String {
+fn words(thread: &ThreadProgress, angle: i64, lies: i64) -> String {
     let degrees = |urad: i64| (urad as f64 * 1e-6).to_degrees();
     let farthest = thread.max.unwrap_or(0);
-    if farthest >= LIES {
+    // What is counted in whole units may fall short of it by a part of one.
+    if farthest >= lies - 1 {
         let at = thread.spike.map_or_else(String::new, |(_, at)| format!(" after {:.1} s", at as f64 * 1e-9));
         return format!("it FELL{at}: the torque was held too long");
     }
     format!(
-        "leans {:+.2}°, at most {:.2}° so far; it falls at 60° (drawn {MAGNIFIED:.0} times as large)",
+        "leans {:+.2}°, at most {:.2}° so far; it falls at {:.0}° (drawn {MAGNIFIED:.0} times as large)",
         degrees(angle),
-        degrees(farthest)
+        degrees(farthest),
+        degrees(lies)
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use latido_model::quantity::Quantity;
+
+    fn measurand() -> Measurand {
+        let angle = Quantity::time("angle", "Pendulum: angle").in_unit(UNIT).up_to(1_047_198);
+        Measurand { quantities: vec![angle], ..Measurand::default() }
+    }
 
     fn at(angle: i64, max: i64) -> Progress {
         let thread = ThreadProgress {
@@ -85,21 +96,23 @@ mod tests {
     #[test]
     fn it_stands_leans_and_lies() {
         let states = [(0, 9_000), (-60_000, 90_000), (1_047_198, 1_047_198)];
-        let pictures = states.map(|(angle, max)| picture(&at(angle, max), 80, 7).join("\n"));
+        let pictures = states.map(|(angle, max)| picture(&measurand(), &at(angle, max), 80, 7).join("\n"));
         insta::assert_snapshot!(pictures.join("\n\n"));
     }
 
     #[test]
     fn without_a_pendulum_or_room_there_is_no_picture() {
-        assert!(picture(&Progress::default(), 80, 20).is_empty());
-        assert!(picture(&at(0, 0), 80, 4).is_empty() && picture(&at(0, 0), 30, 20).is_empty());
+        assert!(picture(&measurand(), &Progress::default(), 80, 20).is_empty());
+        assert!(
+            picture(&measurand(), &at(0, 0), 80, 4).is_empty() && picture(&measurand(), &at(0, 0), 30, 20).is_empty()
+        );
     }
 
     proptest::proptest! {
         /// Whatever another process claims, the picture fits.
         #[test]
         fn it_never_leaves_its_field(angle: i64, max: i64, width in 40usize..200, height in 6usize..60) {
-            let lines = picture(&at(angle, max), width, height);
+            let lines = picture(&measurand(), &at(angle, max), width, height);
             proptest::prop_assert!(lines.len() <= height);
             proptest::prop_assert!(lines.iter().all(|line| line.chars().count() <= width));
         }

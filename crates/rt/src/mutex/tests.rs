@@ -43,7 +43,7 @@ impl Time for Fake {
 }
 
 impl Lockable for Fake {
-    type Proof<'a> = Fake;
+    type Locked<'a> = Fake;
 
     fn lock(&self) -> Result<Fake, Errno> {
         self.spend(self.lock, true)

@@ -41,7 +41,7 @@ use core::sync::atomic::{
 use shared::SharedMemory;
 
 /// A change that is going on.
-pub(crate) struct Open(u64);
+pub(crate) struct OpenChange(u64);
 
 /// The writing end, for the measuring thread. What each sample reads comes first, in one cache line.
 #[derive(Debug)]
@@ -153,16 +153,16 @@ impl Recorder {
     /// Opens a change; everything that writes lies between this and [`Recorder::commit`], which takes the token.
     #[inline(always)]
     #[must_use]
-    pub(crate) fn begin(&mut self) -> Open {
+    pub(crate) fn begin(&mut self) -> OpenChange {
         let odd = self.shared.sequence.load(Relaxed).wrapping_add(1);
         self.shared.sequence.store(odd, Relaxed);
         fence(Release);
-        Open(odd)
+        OpenChange(odd)
     }
 
     /// Closes a change.
     #[inline(always)]
-    pub(crate) fn commit(&mut self, open: Open) {
+    pub(crate) fn commit(&mut self, open: OpenChange) {
         self.shared.sequence.store(open.0.wrapping_add(1), Release);
     }
 

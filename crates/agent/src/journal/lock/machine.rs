@@ -155,6 +155,13 @@ pub fn machine(wanted: Use, purpose: &str, patience: &mut Patience<'_>) -> Resul
     Ok(Machine(wanted))
 }
 
+/// Who has the machine now, in words; `None` where nobody does.
+pub fn machine_holder() -> Option<String> {
+    let claim = Claim::open().ok()?;
+    let first = |(file, _): &(File, PathBuf)| holder::lockers(file).first().map(|it| holder::of(file, it.pid).words);
+    claim.files.iter().find_map(first)
+}
+
 impl Drop for Machine {
     fn drop(&mut self) {
         let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);

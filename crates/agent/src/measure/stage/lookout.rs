@@ -89,20 +89,20 @@ impl Stage<'_> {
         self.evidence.policy_refused = lock(&self.refused).take();
         // A helper's times are of no interest: it was there before the first sample.
         let measured = results.iter().filter(|result| !result.evidence.helper);
-        let spans = || measured.clone().filter_map(|result| result.span.as_ref().ok());
-        let first = spans().map(|span| span.first_slot_ns).min().unwrap_or(0);
-        let ended = spans().map(|span| span.ended_ns).max().unwrap_or(0);
+        let intervals = || measured.clone().filter_map(|result| result.interval.as_ref().ok());
+        let first = intervals().map(|interval| interval.first_slot_ns).min().unwrap_or(0);
+        let ended = intervals().map(|interval| interval.ended_ns).max().unwrap_or(0);
         let mut outcome = Outcome::Complete;
         let mut parts = Vec::new();
         for (own, result) in series.into_iter().zip(results) {
-            let span = result.span.context("the measuring loop failed")?;
+            let interval = result.interval.context("the measuring loop failed")?;
             let stand_in = lock(&self.stand_ins).remove(&result.evidence.thread);
             self.evidence.threads.push(stand_in.unwrap_or(result.evidence));
             for mut series in own {
                 let snapshot = series.reader.snapshot().context("the memory of a finished loop is not at rest")?;
                 let mut facts = series.stated(&snapshot);
                 self.evidence.throttle.throttle_like += facts.get("throttle_like").map_or(0, |n| n.unsigned_abs());
-                let offset_ns = span.first_slot_ns.saturating_sub(first);
+                let offset_ns = interval.first_slot_ns.saturating_sub(first);
                 facts.insert("first_slot_ns".into(), i64::try_from(offset_ns).unwrap_or(i64::MAX));
                 if let Some(stopped) = snapshot.stopped {
                     // Of several threads above it the first in time is the one that ended the cell.
@@ -143,6 +143,7 @@ impl Stage<'_> {
             tunings: Vec::new(),
             series: Vec::new(),
             skipped: self.skipped.clone(),
+            attachments: Vec::new(),
         }
     }
 }

@@ -54,7 +54,7 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
                 let mut kinds: Vec<Calls> = kinds.iter().map(of).map(each).collect::<Result<_>>()?;
                 stage.thread(cpu, series, move || {
                     rehearse(realtime, || mutex::rehearse_each(&mut kinds, &mut channels));
-                    move || rounds::span(mutex::run_each(&mut kinds, &course, &stop, &mut channels))
+                    move || rounds::interval(mutex::run_each(&mut kinds, &course, &stop, &mut channels))
                 });
             }
             Timing::Batch => {
@@ -65,7 +65,7 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
                 let mut kinds: Vec<CallBatch> = kinds.iter().map(of).map(batch).collect::<Result<_>>()?;
                 stage.thread(cpu, series, move || {
                     rehearse(realtime, || mutex::rehearse_batch(&mut kinds, &mut channels));
-                    move || rounds::span(mutex::run_batch(&mut kinds, &course, &stop, &mut channels))
+                    move || rounds::interval(mutex::run_batch(&mut kinds, &course, &stop, &mut channels))
                 });
             }
         }

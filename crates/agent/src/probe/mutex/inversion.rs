@@ -61,21 +61,21 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
         inversion::rehearse(&mut recorders);
         move || {
             look(&scene);
-            rounds::span(inversion::high(&scene, &stop, &mut recorders))
+            rounds::interval(inversion::high(&scene, &stop, &mut recorders))
         }
     });
     stage.thread_under(Some(lower(scheduling, 1)), cpu, [], move || {
         let (scene, stop) = middle;
         move || {
             look(&scene);
-            rounds::span(inversion::middle(&scene, &stop, &times))
+            rounds::interval(inversion::middle(&scene, &stop, &times))
         }
     });
     stage.thread_under(Some(lower(scheduling, 2)), cpu, [], move || {
         let (scene, stop) = low;
         move || {
             look(&scene);
-            rounds::span(inversion::low(&scene, &stop, &times))
+            rounds::interval(inversion::low(&scene, &stop, &times))
         }
     });
     stage.run()

@@ -6,7 +6,7 @@
 use super::options::HandoffBy;
 use crate::{
     machine::door::Entry,
-    measure::{Span, stage::StandIns, threads},
+    measure::{Interval, stage::StandIns, threads},
 };
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{cell::Scheduling, record::ThreadEvidence};
@@ -143,7 +143,7 @@ impl Partner {
 
     /// Stands for it on a thread of its own: lets it start, hears what it has to say at its end. Should it end before
     /// the waiting task does, the measurement has failed, and `stop` ends it.
-    pub fn attend(mut self, thread: u32, stop: &AtomicBool, stand_ins: &StandIns) -> Result<Span> {
+    pub fn attend(mut self, thread: u32, stop: &AtomicBool, stand_ins: &StandIns) -> Result<Interval> {
         // A partner that is gone is noticed by its silence.
         let _ = self.input.write_all(b"go\n");
         let failed = match hear::<Over>(&mut self.output) {
@@ -163,7 +163,7 @@ impl Partner {
         let _ = self.child.wait();
         match failed {
             Some(why) => bail!(why),
-            None => Ok(Span::default()),
+            None => Ok(Interval::default()),
         }
     }
 }

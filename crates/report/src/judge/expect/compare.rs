@@ -4,22 +4,24 @@ use super::{Found, doubt, figure, holds, is_foreign_above, matches_series, value
 use crate::judge::{
     judgement::{CellJudgement, SeriesJudgement},
     label::title,
+    measured::{But, Compared, Measured, Missing},
 };
 use latido_model::{
-    cell::Cell,
+    cell::{Axis, Cell},
     plan::{
         Expect, Filter, Op, Than,
         expect::{is_level, is_of_series, level_of, picked, reads},
     },
     record::{Record, Series},
     run::{Run, SeriesSource, StoredCell},
-    units::human,
     verdict::Verdict,
 };
 use std::collections::BTreeMap;
 
-/// The axes of a cell, as configurations are told apart.
-const AXES: &[&str] = &["kernel", "tuning", "load", "scheduling"];
+/// The axes on which two sides can differ: boots are repeats, and probes are compared with their options.
+fn system_axes() -> impl Iterator<Item = Axis> {
+    Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe))
+}
 
 /// One side: all threads and repeats of a configuration, pooled.
 struct Side<'a> {
@@ -94,7 +96,8 @@ pub(super) fn all(
     }
     // Only what some cell would have been compared with is missing.
     let needed = |cell: &&&StoredCell| {
-        let lone = |side: &&Side<'_>| axes(&cell.cell, than) == axes(&side.members[0].cell.cell, than);
+        let alike = |member: &Member<'_>| axes(&cell.cell, than) == axes(&member.cell.cell, than);
+        let lone = |side: &&Side<'_>| side.members.first().is_some_and(alike);
         here.iter().any(|side| lone(&side)) || untold.iter().any(|one| axes(&one.cell, than) == axes(&cell.cell, than))
     };
     for cell in unpaired.iter().filter(needed) {
@@ -104,16 +107,15 @@ pub(super) fn all(
 }
 
 /// The names of all levels of each axis in a run.
-fn names(run: &Run) -> BTreeMap<&'static str, Vec<String>> {
-    let of = |axis: &&'static str| (*axis, run.cells.iter().filter_map(|cell| level_of(&cell.cell, axis)).collect());
-    AXES.iter().map(of).collect()
+fn names(run: &Run) -> BTreeMap<Axis, Vec<String>> {
+    system_axes().map(|axis| (axis, run.cells.iter().map(|cell| cell.cell.level(axis)).collect())).collect()
 }
 
 /// Whether a cell is on the other side, as far as its axes tell.
-fn has(cell: &Cell, levels: &Filter, names: &BTreeMap<&'static str, Vec<String>>) -> bool {
-    levels.iter().all(|(axis, wanted)| {
-        let all = names.get(axis.as_str()).map_or(&[][..], Vec::as_slice);
-        level_of(cell, axis).is_none_or(|name| picked(&name, wanted, all))
+fn has(cell: &Cell, levels: &Filter, names: &BTreeMap<Axis, Vec<String>>) -> bool {
+    levels.iter().all(|(key, wanted)| {
+        let Some(axis) = Axis::named(key) else { return true };
+        picked(&cell.level(axis), wanted, names.get(&axis).map_or(&[][..], Vec::as_slice))
     })
 }
 
@@ -126,8 +128,8 @@ fn covered(expect: &Expect, filter: &Filter, stored: &StoredCell) -> bool {
 
 /// Axes and everything else of a cell in which a pair must agree.
 fn axes(cell: &Cell, than: &Than) -> String {
-    let compared = |axis: &&&str| than.levels.iter().all(|(key, _)| key != **axis);
-    let kept: Vec<_> = AXES.iter().filter(compared).filter_map(|axis| level_of(cell, axis)).collect();
+    let compared = |axis: &Axis| than.levels.iter().all(|(key, _)| key != axis.name());
+    let kept: Vec<_> = system_axes().filter(compared).map(|axis| cell.level(axis)).collect();
     format!("{kept:?} {:?} {:?} {:?}", cell.probe, cell.conditions.cpus, cell.conditions.limit)
 }
 
@@ -146,17 +148,17 @@ fn add<'a>(sides: &mut Vec<Side<'a>>, than: &Than, member: Member<'a>) {
 }
 
 impl Side<'_> {
-    fn figure(&self, expect: &Expect, source: &dyn SeriesSource) -> Result<f64, String> {
+    fn figure(&self, expect: &Expect, source: &dyn SeriesSource) -> Result<f64, Missing> {
         let members: Vec<_> = self.members.iter().map(|member| (member.cell, member.series)).collect();
         match figure::of(expect, &members, source) {
             Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(format!("{}: {}", self.name, figure::missing(expect.statistic, &members))),
-            Err(error) => Err(format!("{}: {error:#}", self.name)),
+            Ok(None) => Err(figure::missing(expect.statistic, &members)),
+            Err(error) => Err(Missing::Unfit(format!("{error:#}"))),
         }
     }
 
-    /// How many runs of the cell it pools.
-    fn runs(&self) -> usize {
+    /// How many repeats of the cell it pools.
+    fn repeats(&self) -> usize {
         let mut numbers: Vec<usize> = self.members.iter().map(|member| member.cell.number).collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -178,22 +180,16 @@ fn pair(expect: &Expect, than: &Than, here: &Side<'_>, there: &Side<'_>, source:
     let cell = &first.cell.cell;
     let labels: Vec<String> = first.series.labels.iter().map(|(label, value)| format!("{label} {value}")).collect();
     let whose = [title(&Cell { repeat: 1, ..cell.clone() })].into_iter().chain(labels).collect::<Vec<_>>().join(", ");
+    let sideless = |side: &Side<'_>, why| Measured::Sideless { name: side.name.clone(), why };
     let (own, other) = match (here.figure(expect, source), there.figure(expect, source)) {
         (Ok(own), Ok(other)) => (own, other),
-        (Err(why), _) | (_, Err(why)) => {
-            return found.all.push((Verdict::Inconclusive, 0.0, format!("{whose}, {why}")));
-        }
+        (Err(why), _) => return found.add(Verdict::Inconclusive, 0.0, whose, sideless(here, why)),
+        (_, Err(why)) => return found.add(Verdict::Inconclusive, 0.0, whose, sideless(there, why)),
     };
-    let runs = match (here.runs(), there.runs()) {
-        (1, 1) => "one run a side".into(),
-        (a, b) if a == b => format!("{a} runs a side"),
-        (a, b) => format!("{a} runs against {b}"),
-    };
-    let shown = |side: &Side<'_>, value: f64| {
+    let compared = |side: &Side<'_>, value: f64| {
         let series = side.members.first().map_or(first.series, |member| member.series);
-        format!("{} {}", side.name, figure::text(expect, series, value))
+        Compared { name: side.name.clone(), amount: figure::amount(expect, series, value), repeats: side.repeats() }
     };
-    let mut measured = format!("{} against {}, {runs}", shown(here, own), shown(there, other));
     let (value, bound) = match expect.op {
         Op::Less | Op::AtMost => (own * than.times + than.by, other),
         Op::Greater | Op::AtLeast => (own, other * than.times + than.by),
@@ -205,19 +201,18 @@ fn pair(expect: &Expect, than: &Than, here: &Side<'_>, there: &Side<'_>, source:
     let doubtful = here.members.iter().chain(&there.members).find_map(|member| doubt(member.judged));
     // What makes the larger one larger must be its own.
     let (larger, edge) = if own >= other { (here, other) } else { (there, own) };
-    let verdict = if let Some((verdict, why)) = doubtful {
-        measured = format!("{measured}, but {why}");
-        verdict
+    let (verdict, but) = if let Some((verdict, why)) = doubtful {
+        (verdict, Some(why))
     } else if own != other && larger.is_foreign_above(expect, edge, source) {
-        measured =
-            format!("{measured}, but all of {} above {} is foreign time", larger.name, human(edge.round() as i64));
-        Verdict::Contaminated
+        let but = But::ForeignAbove { side: larger.name.clone(), above_ns: edge.round() as i64 };
+        (Verdict::Contaminated, Some(but))
     } else if holds(expect.op, value, bound) {
-        Verdict::Pass
+        (Verdict::Pass, None)
     } else {
-        Verdict::Fail
+        (Verdict::Fail, None)
     };
-    found.all.push((verdict, beyond, format!("{whose}: {measured}")));
+    let measured = Measured::Pair { own: compared(here, own), other: compared(there, other), but };
+    found.add(verdict, beyond, whose, measured.clone());
     let mut numbers: Vec<usize> = here.members.iter().map(|member| member.cell.number).collect();
     numbers.dedup();
     for number in numbers {

@@ -1,6 +1,9 @@
 //! The figure that an expectation looks at: of one series, or of several pooled.
 
-use crate::judge::configuration::sum;
+use crate::{
+    judge::measured::{Amount, Dimension, Missing},
+    statistics::pool,
+};
 use anyhow::{Result, bail};
 use latido_model::{
     plan::{Expect, Statistic, expect::NS},
@@ -13,7 +16,7 @@ use latido_model::{
 /// Series with the cells that they are of.
 pub(super) type Members<'a> = [(&'a StoredCell, &'a Series)];
 
-/// The figure of the headline distribution in the expectation's unit; `None` where the samples do not give one.
+/// The figure of the decisive distribution in the expectation's unit; `None` where the samples do not give one.
 ///
 /// # Errors
 /// Another unit than the expectation's, an edge that the bands do not have, or data that cannot be read.
@@ -26,8 +29,8 @@ pub(super) fn of(expect: &Expect, members: &Members<'_>, source: &dyn SeriesSour
         (wanted, unit) if wanted == unit => 1.0,
         (wanted, unit) => bail!("{} is in {unit}, which cannot be compared with a value in {wanted}", first.quantity),
     };
-    let headlines: Vec<Summary> = members.iter().map(|(_, series)| series.headline()).collect();
-    let plain = || -> Result<Summary> { Ok(summary::pool(&headlines, &codec::histogram()?, 0)) };
+    let decisive: Vec<Summary> = members.iter().map(|(_, series)| series.decisive()).collect();
+    let plain = || -> Result<Summary> { Ok(pool::summaries(&decisive, &codec::histogram()?, 0)) };
     let figure = match expect.statistic {
         Statistic::Count => Some(plain()?.count as f64),
         Statistic::Min => plain()?.min.map(|value| value as f64),
@@ -36,42 +39,35 @@ pub(super) fn of(expect: &Expect, members: &Members<'_>, source: &dyn SeriesSour
         Statistic::Max => plain()?.max.map(|value| value as f64),
         Statistic::Missed => slots(members).map(|slots| slots.missed as f64),
         Statistic::Late => slots(members).map(|slots| slots.late as f64),
-        Statistic::Above(edge) => Some(above(first, &headlines, edge)? as f64),
+        Statistic::Above(edge) => Some(above(first, &decisive, edge)? as f64),
         Statistic::Share(edge) => {
             let count = plain()?.count;
-            let above = above(first, &headlines, edge)?;
+            let above = above(first, &decisive, edge)?;
             (count > 0).then(|| count.saturating_sub(above) as f64 / count as f64)
         }
-        Statistic::Quantile(p) => quantile(members, &headlines, p, source)?.map(|value| value as f64),
+        Statistic::Quantile(p) => quantile(members, &decisive, p, source)?.map(|value| value as f64),
     };
     Ok(figure.map(|figure| figure * scale))
 }
 
 fn slots(members: &Members<'_>) -> Option<Slots> {
-    members.iter().filter_map(|(_, series)| series.slots).reduce(|a, b| Slots {
-        met: a.met.saturating_add(b.met),
-        late: a.late.saturating_add(b.late),
-        missed: a.missed.saturating_add(b.missed),
-    })
+    pool::slots(members.iter().filter_map(|(_, series)| series.slots))
 }
 
-fn above(first: &Series, headlines: &[Summary], edge: i64) -> Result<u64> {
+fn above(first: &Series, decisive: &[Summary], edge: i64) -> Result<u64> {
     if first.unit != NS {
         bail!("the bands of {} are in {}, not times", first.quantity, first.unit);
     }
-    let counts = headlines.iter().filter(|headline| headline.count > 0);
-    let sum = counts
-        .map(|headline| summary::above(&headline.bands, edge))
-        .try_fold(0u64, |sum, one| Some(sum.saturating_add(one?)));
+    let sum = pool::all_above(decisive.iter().filter(|part| part.count > 0), edge);
     match sum {
         Some(sum) => Ok(sum),
         None => bail!("{} is no edge of its bands", human(edge)),
     }
 }
 
-fn quantile(members: &Members<'_>, headlines: &[Summary], p: f64, source: &dyn SeriesSource) -> Result<Option<i64>> {
-    if let ([headline], Some((key, _))) = (headlines, QUANTILES.iter().find(|(_, known)| (known - p).abs() < 1e-12)) {
-        return Ok(headline.quantiles.get(*key).copied().flatten());
+fn quantile(members: &Members<'_>, decisive: &[Summary], p: f64, source: &dyn SeriesSource) -> Result<Option<i64>> {
+    if let ([only], Some((key, _))) = (decisive, QUANTILES.iter().find(|(_, known)| (known - p).abs() < 1e-12)) {
+        return Ok(only.quantiles.get(*key).copied().flatten());
     }
     let mut histograms = Vec::new();
     let mut negative = 0;
@@ -81,33 +77,29 @@ fn quantile(members: &Members<'_>, headlines: &[Summary], p: f64, source: &dyn S
         histograms.push(data.histogram);
         histograms.extend(data.missed.filter(|_| series.corrected.is_some()));
     }
-    let histogram = sum(&histograms)?;
-    let Summary { count, min, max, .. } = summary::pool(headlines, &histogram, negative);
+    let histogram = pool::histograms(&histograms)?;
+    let Summary { count, min, max, .. } = pool::summaries(decisive, &histogram, negative);
     let overflow = count.saturating_sub(histogram.len()).saturating_sub(negative);
     Ok(summary::quantile(&Exact { count, min, max, overflow, ..Exact::default() }, &histogram, p))
 }
 
 /// Why there is no figure.
-pub(super) fn missing(statistic: Statistic, members: &Members<'_>) -> String {
-    let count = members.iter().map(|(_, series)| series.headline().count).fold(0, u64::saturating_add);
+pub(super) fn missing(statistic: Statistic, members: &Members<'_>) -> Missing {
+    let count = members.iter().map(|(_, series)| series.decisive().count).fold(0, u64::saturating_add);
     match statistic {
-        Statistic::Missed | Statistic::Late => "counts no slots".into(),
-        _ => format!("{count} samples are too few"),
+        Statistic::Missed | Statistic::Late => Missing::NoSlots,
+        _ => Missing::TooFew(count),
     }
 }
 
-/// A figure for people.
-pub(super) fn text(expect: &Expect, series: &Series, value: f64) -> String {
-    match (expect.unit.as_str(), expect.statistic) {
-        // Means of many calls are finer than a nanosecond.
-        (NS, _) if series.unit == "ps" && value.abs() < 1_000.0 => format!("{value:.2} ns"),
-        (NS, _) => human(value.round() as i64),
-        // Nine decimals tell one sample of the studies' 10^9.
-        (_, Statistic::Share(_)) => {
-            let text = format!("{value:.9}");
-            text.trim_end_matches('0').trim_end_matches('.').to_string()
-        }
-        ("", _) => format!("{value}"),
-        (unit, _) => format!("{value} {unit}"),
-    }
+/// A figure with what it counts.
+pub(super) fn amount(expect: &Expect, series: &Series, value: f64) -> Amount {
+    let dimension = match (expect.unit.as_str(), expect.statistic) {
+        (NS, _) if series.unit == "ps" => Dimension::FineTime,
+        (NS, _) => Dimension::Time,
+        (_, Statistic::Share(_)) => Dimension::Share,
+        ("", _) => Dimension::Number,
+        (unit, _) => Dimension::Other(unit.into()),
+    };
+    Amount { value, dimension }
 }

@@ -1,7 +1,10 @@
 //! Expectations on runs in memory.
 
 use super::*;
-use crate::judge::judge;
+use crate::{
+    judge::{phrase, verdict::of_cell},
+    span::plain,
+};
 use latido_model::{
     cell::{Cell, Scheduling},
     plan::{Citation, Than},
@@ -35,10 +38,9 @@ fn expect(filter: &[(&str, &str)], statistic: Statistic, op: Op, value: f64) -> 
 }
 
 fn judged(fixture: &Fixture, expect: &Expect) -> (Verdict, String) {
-    let load = |c: &StoredCell, s: &Series| fixture.load(c, s);
-    let cells = fixture.run.cells.iter().map(|cell| judge::cell(cell, &load)).collect::<Vec<_>>();
-    let judged = super::judge(expect, &fixture.run, &cells, &load);
-    (judged.verdict, judged.detail)
+    let cells = fixture.run.cells.iter().map(|cell| of_cell(cell, fixture)).collect::<Vec<_>>();
+    let judged = super::judge(expect, &fixture.run, &cells, fixture);
+    (judged.verdict, plain(&phrase::decision(judged.decision.as_ref())))
 }
 
 #[test]
@@ -47,23 +49,22 @@ fn it_must_hold_for_every_matching_series() {
     let max = |filter, value| judged(&fixture, &expect(filter, Statistic::Max, Op::Less, value));
     assert_eq!(max(&[("load", "idle")], 100_000.0).0, Verdict::Pass);
     let (verdict, detail) = max(&[], 100_000.0);
-    assert_eq!((verdict, detail.as_str()), (Verdict::Fail, "wakeup, busy, CPU 1: 150 us"));
+    assert_eq!((verdict, detail.as_str()), (Verdict::Fail, "wakeup, busy, CPU 1: 150 µs"));
     assert_eq!(max(&[("load", "busy"), ("cpu", "0")], 100_000.0).0, Verdict::Pass);
     let (verdict, detail) = max(&[], 1_000.0);
-    assert_eq!((verdict, detail.as_str()), (Verdict::Fail, "wakeup, busy, CPU 1: 150 us (and 3 more)"));
+    assert_eq!((verdict, detail.as_str()), (Verdict::Fail, "wakeup, busy, CPU 1: 150 µs (and 3 more)"));
 }
 
 #[test]
 fn every_series_that_it_looks_at_is_told() {
     let fixture = fixture();
-    let load = |c: &StoredCell, s: &Series| fixture.load(c, s);
-    let cells = fixture.run.cells.iter().map(|cell| judge::cell(cell, &load)).collect::<Vec<_>>();
+    let cells = fixture.run.cells.iter().map(|cell| of_cell(cell, &fixture)).collect::<Vec<_>>();
     let max = expect(&[], Statistic::Max, Op::Less, 100_000.0);
-    let each = super::judge(&max, &fixture.run, &cells, &load).each;
+    let each = super::judge(&max, &fixture.run, &cells, &fixture).each;
     // The heaviest first.
-    let told: Vec<_> = each.iter().map(|one| (one.cell, one.verdict, one.measured.as_str())).collect();
+    let told: Vec<_> = each.iter().map(|one| (one.cell, one.verdict, one.measured.sentence())).collect();
     assert_eq!(told.len(), 4);
-    assert_eq!(told[0], (2, Verdict::Fail, "CPU 1: 150 us"));
+    assert_eq!(told[0], (2, Verdict::Fail, "CPU 1: 150 µs".into()));
     assert_eq!(told[3].1, Verdict::Pass);
 }
 
@@ -125,7 +126,12 @@ fn an_invalid_cell_gives_no_pass_and_foreign_time_no_fail() {
 fn tuned() -> Fixture {
     let tuned = |tuning: &str, load: &str, repeat, max| {
         let own = if load == "idle" { cell() } else { under(load) };
-        let cell = Cell { tuning: level(tuning, &[]), repeat, limit: None, ..own };
+        let cell = Cell {
+            tuning: level(tuning, &[]),
+            repeat,
+            conditions: latido_model::cell::Conditions { limit: None, ..own.conditions.clone() },
+            ..own
+        };
         (cell, vec![quiet(0), with_spike(1, 3_000, max)])
     };
     Fixture::new(vec![
@@ -154,13 +160,13 @@ fn a_comparison_pools_threads_and_repeats_and_tells_both_figures() {
     let (verdict, detail) = judged(&fixture, &than(LOWER, Statistic::Max, Op::Less, STOCK));
     assert_eq!(
         (verdict, detail.as_str()),
-        (Verdict::Pass, "wakeup, idle: isolated 95.0 us against stock 300 us, 2 runs a side")
+        (Verdict::Pass, "wakeup, idle: isolated 95.0 µs against stock 300 µs, 2 runs a side")
     );
     // All pairs must hold: busy does not, with one run a side.
     let (verdict, detail) = judged(&fixture, &than(&LOWER[..1], Statistic::Max, Op::Less, STOCK));
     assert_eq!(
         (verdict, detail.as_str()),
-        (Verdict::Fail, "wakeup, busy: isolated 500 us against stock 400 us, one run a side")
+        (Verdict::Fail, "wakeup, busy: isolated 500 µs against stock 400 µs, one run a side")
     );
     // Without `where` the stock cells are still the other side alone.
     let (verdict, detail) = judged(&fixture, &than(&[("load", "idle")], Statistic::Max, Op::Less, STOCK));
@@ -168,7 +174,7 @@ fn a_comparison_pools_threads_and_repeats_and_tells_both_figures() {
     for (statistic, holds) in [
         (Statistic::Above(100_000), "isolated 0 against stock 2"),
         (Statistic::Above(150_000), "isolated 0 against stock 2"),
-        (Statistic::Mean, "isolated 2.64 us against stock 2.65 us"),
+        (Statistic::Mean, "isolated 2.64 µs against stock 2.65 µs"),
     ] {
         let (verdict, detail) = judged(&fixture, &than(LOWER, statistic, Op::Less, STOCK));
         assert_eq!(verdict, Verdict::Pass, "{detail}");
@@ -197,7 +203,7 @@ fn by_and_times_ask_for_a_distance() {
         (than.by, than.times) = (by, times);
         super::tests::judged(&fixture, &expect).0
     };
-    // 95 us against 300 us: lower by 205 us, or by a factor of a little more than 3.
+    // 95 µs against 300 µs: lower by 205 µs, or by a factor of a little more than 3.
     assert_eq!(judged(Op::AtMost, LOWER, STOCK, 205_000.0, 1.0), Verdict::Pass);
     assert_eq!(judged(Op::AtMost, LOWER, STOCK, 205_001.0, 1.0), Verdict::Fail);
     assert_eq!(judged(Op::Less, LOWER, STOCK, 0.0, 3.1), Verdict::Pass);
@@ -221,28 +227,19 @@ fn labels_tell_series_apart_and_pair_them() {
     label(&mut record.series[1], "inherit", "no");
     label(&mut record.series[2], "normal", "yes");
     label(&mut record.series[3], "inherit", "yes");
+    let values = |all: [&str; 2]| all.map(String::from).to_vec();
+    fixture.run.cells[0].measurand.labels =
+        vec![("kind".into(), values(["normal", "inherit"])), ("shared".into(), values(["no", "yes"]))];
     let judged = |filter: &[(&str, &str)], levels: &[(&str, &str)]| {
-        let mut expect = than(filter, Statistic::Max, Op::Greater, levels);
-        // A probe without these labels in this version may still have them in the stored record.
-        expect.probe = "later".into();
-        let mut fixture = fixture_of(&fixture);
-        fixture.run.cells[0].cell.probe.name = "later".into();
-        fixture.record(1).probe = "later".into();
-        super::tests::judged(&fixture, &expect)
+        super::tests::judged(&fixture, &than(filter, Statistic::Max, Op::Greater, levels))
     };
     let (verdict, detail) = judged(&[("kind", "inherit"), ("shared", "no")], &[("kind", "normal")]);
-    let text = "later, idle, kind inherit, shared no: inherit 90.0 us against normal 24.8 us, one run a side";
+    let text = "wakeup, idle, kind inherit, shared no: inherit 90.0 µs against normal 24.8 µs, one run a side";
     assert_eq!((verdict, detail.as_str()), (Verdict::Pass, text));
     let (verdict, detail) = judged(&[("kind", "inherit")], &[("kind", "normal")]);
     assert_eq!(verdict, Verdict::Fail, "shared mutexes are no slower: {detail}");
     let (verdict, _) = judged(&[("shared", "no"), ("kind", "inherit")], &[("shared", "yes")]);
     assert_eq!(verdict, Verdict::Pass);
-}
-
-fn fixture_of(fixture: &Fixture) -> Fixture {
-    let mut copy = Fixture::new(vec![(cell(), vec![quiet(0), with_spike(1, 5, 90_000), quiet(0), quiet(1)])]);
-    copy.record(1).series.clone_from(&fixture.run.cells[0].record().unwrap().series);
-    copy
 }
 
 #[test]
@@ -293,7 +290,7 @@ fn foreign_time_decides_no_comparison() {
     let busy = [("tuning", "isolated"), ("load", "busy")];
     let (verdict, detail) = judged(&fixture, &than(&busy, Statistic::Max, Op::Less, STOCK));
     assert_eq!(verdict, Verdict::Contaminated);
-    assert!(detail.ends_with("but all of isolated above 400 us is foreign time"), "{detail}");
+    assert!(detail.ends_with("but all of isolated above 400 µs is foreign time"), "{detail}");
     // It makes no pass either: here the stock side is larger by it.
     let mut fixture = tuned();
     fixture.record(1).quality.timeline.push(second);
@@ -331,9 +328,8 @@ fn a_studys_conclusions_have_words_of_their_own() {
     let mut one = than(LOWER, Statistic::Max, Op::Less, STOCK);
     one.claim = Some("Isolation lowers the maximum".into());
     let word = |fixture: &Fixture, one: &Expect| {
-        let load = |c: &StoredCell, s: &Series| fixture.load(c, s);
-        let cells = fixture.run.cells.iter().map(|cell| judge::cell(cell, &load)).collect::<Vec<_>>();
-        super::judge(one, &fixture.run, &cells, &load).word()
+        let cells = fixture.run.cells.iter().map(|cell| of_cell(cell, fixture)).collect::<Vec<_>>();
+        super::judge(one, &fixture.run, &cells, fixture).word()
     };
     assert_eq!(word(&fixture, &one), "pass");
     let (title, author) = ("A study".into(), "Somebody".into());

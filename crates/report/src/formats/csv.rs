@@ -1,0 +1,91 @@
+//! Summaries and figures as CSV (RFC 4180): integer ns, no grouping, empty where nothing was measured.
+
+use crate::{
+    tables::summary::quantile_name,
+    tree::{Datum, Format, Report, Section, Sheet, TableForm},
+};
+use anyhow::{Context, Result};
+use latido_model::record::QUANTILES;
+
+/// The list entry.
+pub const FORMAT: Format = Format {
+    name: "csv",
+    title: "CSV",
+    ending: "csv",
+    about: "one row for each configuration and quantity, in the stored units, for programs",
+    report: |report: &Report| summary(&report.sections),
+    table: Some(TableForm::Data(sheet)),
+};
+
+/// One row per configuration and quantity.
+fn summary(sections: &[Section]) -> Result<String> {
+    let mut head = vec!["configuration", "probe", "quantity", "labels", "unit", "count", "min"];
+    let names: Vec<String> = QUANTILES.iter().map(|(key, _)| quantile_name(key)).collect();
+    head.extend(names.iter().map(String::as_str));
+    head.extend(["max", "mean", "sd", "limit", "above_limit", "met", "late", "missed", "elapsed_ns"]);
+    head.extend(["plain_count", "plain_max"]);
+
+    let mut rows = Vec::new();
+    for section in sections {
+        for series in &section.series {
+            let (pooled, summary) = (series.pooled, &series.pooled.summary);
+            let labels: Vec<String> = pooled.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let mut row = vec![
+                series.configuration.label.clone(),
+                section.probe.to_owned(),
+                section.quantity.to_owned(),
+                labels.join(";"),
+                section.unit.to_owned(),
+                summary.count.to_string(),
+                text(summary.min),
+            ];
+            row.extend(QUANTILES.iter().map(|(key, _)| text(summary.quantiles.get(*key).copied().flatten())));
+            row.extend([text(summary.max), text(summary.mean), text(summary.sd)]);
+            row.extend([text(series.limit()), text(pooled.above_limit)]);
+            row.extend([text(pooled.slots.map(|s| s.met)), text(pooled.slots.map(|s| s.late))]);
+            row.extend([text(pooled.slots.map(|s| s.missed)), pooled.elapsed_ns.to_string()]);
+            row.extend([pooled.plain.count.to_string(), text(pooled.plain.max)]);
+            rows.push(row);
+        }
+    }
+    write(&head, rows)
+}
+
+/// The data of a figure or table.
+fn sheet(sheet: &Sheet) -> Result<String> {
+    let rows = sheet.rows.iter().map(|row| row.iter().map(Datum::raw).collect());
+    write(&sheet.head.iter().map(|head| head.name.as_str()).collect::<Vec<_>>(), rows)
+}
+
+fn text<T: ToString>(value: Option<T>) -> String {
+    value.map(|v| v.to_string()).unwrap_or_default()
+}
+
+fn write(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Result<String> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer.write_record(head).context("writing CSV")?;
+    for row in rows {
+        writer.write_record(row).context("writing CSV")?;
+    }
+    let bytes = writer.into_inner().map_err(|e| e.into_error()).context("writing CSV")?;
+    String::from_utf8(bytes).context("writing CSV")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, tree::sections};
+
+    #[test]
+    fn the_summary_is_one_row_per_configuration() {
+        insta::assert_snapshot!(summary(&sections(&sample::configurations(3))).unwrap());
+    }
+
+    #[test]
+    fn what_was_not_measured_is_empty_and_quotes_survive() {
+        let text = summary(&sections(&[sample::empty("a \"b\", c")])).unwrap();
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let row = reader.records().next().unwrap().unwrap();
+        assert_eq!((&row[0], &row[5], &row[6]), ("a \"b\", c", "0", ""));
+    }
+}

@@ -1,0 +1,104 @@
+//! The data of a report: what its figures show, as compact JSON. A page has it inside, to download.
+
+use crate::{
+    figures::{
+        points,
+        timeline::{self, end, timeline, usual},
+    },
+    tree::{Curve, Format, Report, Section},
+};
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+/// The version of this document; raised when a key changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// The list entry.
+pub const FORMAT: Format = Format {
+    name: "json",
+    title: "JSON",
+    ending: "json",
+    about: "the data behind the tables and figures of the page",
+    report: json,
+    table: None,
+};
+
+fn json(report: &Report) -> Result<String> {
+    let input = report.input;
+    let document = json!({
+        "schema": SCHEMA,
+        "title": input.title,
+        "runs": input.runs.iter().map(|r| json!({"meta": r.meta, "judgement": {
+            "verdict": r.judgement.verdict,
+            "headline": r.judgement.headline.sentence(),
+            "expectations": r.judgement.expectations,
+        }})).collect::<Vec<_>>(),
+        "study": input.study.as_ref().map(|study| json!({
+            "citation": study.citation,
+            "scaled": study.scaled,
+            "claims": study.claims.iter().map(|c| json!([c.text, c.word, c.detail])).collect::<Vec<_>>(),
+        })),
+        "not_measured": input.not_measured.iter().map(|n| json!([n.label, n.reason, n.cells])).collect::<Vec<_>>(),
+        "sections": report.sections.iter().map(section).collect::<Vec<_>>(),
+    });
+    serde_json::to_string(&document).context("writing the report's data")
+}
+
+fn section(section: &Section) -> Value {
+    let (end, usual) = (end(&section.series), usual(&section.series));
+    json!({
+        "probe": section.probe,
+        "quantity": section.quantity,
+        "unit": section.unit,
+        "series": section.series.iter().map(|s| series(s, end, usual, section.series.len())).collect::<Vec<_>>(),
+    })
+}
+
+fn series(series: &Curve, end: f64, usual: f64, of: usize) -> Value {
+    let pooled = series.pooled;
+    let line = timeline(series, end, usual, points(of));
+    let columns = |figure: fn(&timeline::Slice) -> f64| {
+        line.columns.iter().map(|c| c.as_ref().map(|c| figure(c).round() as i64)).collect::<Vec<_>>()
+    };
+    json!({
+        "name": series.full_name,
+        "cell": series.configuration.cell,
+        "members": series.configuration.members(),
+        "labels": pooled.labels,
+        "summary": pooled.summary,
+        "plain": if pooled.plain == pooled.summary { Value::Null } else { json!(pooled.plain) },
+        "slots": pooled.slots,
+        "above_limit": pooled.above_limit,
+        "elapsed_ns": pooled.elapsed_ns,
+        "histogram": thinned(&series.buckets),
+        "over_time": {"step_s": line.step, "max": columns(|c| c.max), "mean": columns(|c| c.mean)},
+        "largest": series.kept().iter().take(20)
+            .map(|k| json!([k.sample.value, k.sample.at_ns, k.cpu, k.repeat, k.sample.class])).collect::<Vec<_>>(),
+    })
+}
+
+/// 40 buckets to the decade, those that are occupied: the first value in each and the count.
+fn thinned(buckets: &[(f64, u64)]) -> Vec<(u64, u64)> {
+    let mut thin: Vec<(i64, u64, u64)> = Vec::new();
+    for (value, count) in buckets {
+        let bin = (value.max(1.0).log10() * 40.0).floor() as i64;
+        match thin.last_mut() {
+            Some((last, _, sum)) if *last == bin => *sum = sum.saturating_add(*count),
+            _ => thin.push((bin, value.round() as u64, *count)),
+        }
+    }
+    thin.into_iter().map(|(_, value, count)| (value, count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_loses_no_sample() {
+        let buckets: Vec<(f64, u64)> = (0..5_000).map(|i| (f64::from(i), 3)).collect();
+        let thin = thinned(&buckets);
+        assert!(thin.len() < 200);
+        assert_eq!(thin.iter().map(|b| b.1).sum::<u64>(), 15_000);
+    }
+}

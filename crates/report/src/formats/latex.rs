@@ -1,0 +1,99 @@
+//! Tables in LaTeX (with the booktabs package).
+
+use crate::{
+    tables::{characterisation::characterisation, summary},
+    tree::{Datum, Format, Report, Sheet, TableForm},
+};
+
+/// The list entry.
+pub const FORMAT: Format = Format {
+    name: "latex",
+    title: "LaTeX",
+    ending: "tex",
+    about: "every table, to be set with the package booktabs",
+    report: |report| Ok(tables(report)),
+    table: Some(TableForm::Print(table)),
+};
+
+/// The tables of every chapter and of every section.
+fn tables(report: &Report) -> String {
+    let mut sheets: Vec<Sheet> = Vec::new();
+    for chapter in report.chapters() {
+        sheets.extend(characterisation(&chapter, report.input).map(|table| table.sheet()));
+        sheets.extend(chapter.sections.iter().map(summary::sheet));
+    }
+    sheets.iter().map(table).collect::<Vec<_>>().join("\n")
+}
+
+/// One table, its caption as a comment: where it floats and what it is called is the paper's business.
+fn table(sheet: &Sheet) -> String {
+    let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
+    let columns = "r".repeat(sheet.head.len().saturating_sub(1));
+    let caption = sheet.caption().replace(['\n', '\r'], " ");
+    let mut out = format!("% {caption}; needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{l{columns}}}\n\\toprule\n");
+    out.push_str(&line(sheet.headings().iter().map(|h| escape(h)).collect()));
+    out.push_str("\\midrule\n");
+    for row in &sheet.rows {
+        out.push_str(&line(row.iter().zip(sheet.texts(row)).map(cell).collect()));
+    }
+    out.push_str("\\bottomrule\n\\end{tabular}\n");
+    out
+}
+
+fn cell((datum, text): (&Datum, String)) -> String {
+    // A phrase in every other column would make the table wider than the page.
+    if datum.is_missing() { "--".into() } else { escape(&text) }
+}
+
+/// Text that TeX sets as it is.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
+            '\\' => out.push_str("\\textbackslash{}"),
+            '~' => out.push_str("\\textasciitilde{}"),
+            '^' => out.push_str("\\textasciicircum{}"),
+            '<' => out.push_str("\\textless{}"),
+            '>' => out.push_str("\\textgreater{}"),
+            '|' => out.push_str("\\textbar{}"),
+            'µ' => out.push_str("\\textmu{}"),
+            '\u{202f}' => out.push_str("\\,"),
+            '\u{a0}' => out.push('~'),
+            '−' => out.push_str("$-$"),
+            '–' => out.push_str("--"),
+            '†' => out.push_str("\\textdagger{}"),
+            '‡' => out.push_str("\\textdaggerdbl{}"),
+            '§' => out.push_str("\\S{}"),
+            '¶' => out.push_str("\\P{}"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        formats::FORMATS,
+        judge::configuration::Configuration,
+        sample::{self, SampleRun},
+    };
+
+    fn summary(all: &[Configuration]) -> String {
+        tables(&Report::new(&SampleRun::of(all).input(all), FORMATS))
+    }
+
+    #[test]
+    fn the_summary_is_a_tabular() {
+        insta::assert_snapshot!(summary(&sample::configurations(3)));
+    }
+
+    #[test]
+    fn what_is_missing_is_a_dash_and_hostile_names_are_text() {
+        let text = summary(&[sample::empty("50% & \\input{x}")]);
+        assert!(text.contains("50\\% \\& \\textbackslash{}input\\{x\\} & 0 & -- & --"), "{text}");
+    }
+}

@@ -1,0 +1,122 @@
+//! The sentence that decides: the worst sample, the limit, and what the number of samples supports.
+
+use crate::{
+    statistics::confidence,
+    tree::{Curve, Section, percent},
+    words::{self, round_value},
+};
+
+/// From this share on "one in" says too little: a half and a third would read alike.
+const OFTEN: f64 = 0.02;
+
+/// What can be said of one series against its limit, in one or two sentences.
+pub fn deciding(section: &Section, series: &Curve) -> String {
+    let n = series.pooled.summary.count;
+    let Some(max) = series.max() else {
+        return format!("No {} was measured.", section.noun());
+    };
+    let worst = section.value(max);
+    let samples = samples(section, series);
+    let (Some(limit), Some(above)) = (series.limit(), series.pooled.above_limit) else {
+        return format!("Worst of {samples}: {worst}.");
+    };
+    let limit_text = round_value(limit, section.unit).replace(' ', "\u{a0}");
+    let Some((lower, upper)) = confidence::exceedance(above, n) else {
+        return format!("Worst of {samples}: {worst}; {} above {limit_text}.", words::count(above));
+    };
+    if above > 0 {
+        if above as f64 / n as f64 > OFTEN {
+            return format!(
+                "{} of {samples} above {limit_text}, the worst {worst}. That is {}; with 95\u{a0}% confidence between {} \
+                 and {}.",
+                words::count(above),
+                share(above as f64 / n as f64),
+                share(lower),
+                share(upper),
+            );
+        }
+        let (share, rarest, commonest) = (above as f64 / n as f64, one_in(lower), one_in(upper));
+        return format!(
+            "{} of {samples} above {limit_text}, the worst {worst}. That is one in {}; with 95\u{a0}% confidence between one \
+             in {rarest} and one in {commonest}.",
+            words::count(above),
+            one_in(share),
+        );
+    }
+    let begin =
+        format!("Worst of {samples}: {worst}, {} inside the limit of {limit_text}.", section.value(limit - max));
+    if upper > 0.05 {
+        return format!("{begin} None was above it, but so few cannot say how rare one is: measure longer.");
+    }
+    let seconds = series.pooled.elapsed_ns as f64 / 1e9 / n as f64 / upper;
+    let rate = if seconds > 0.0 {
+        format!(" (per CPU at most about one in {})", words::roughly(seconds))
+    } else {
+        String::new()
+    };
+    format!("{begin} None was above it, so with 95\u{a0}% confidence fewer than one in {} is{rate}.", one_in(upper))
+}
+
+fn samples(section: &Section, series: &Curve) -> String {
+    let missed = series.pooled.slots.map_or(0, |s| s.missed);
+    let n = series.pooled.summary.count;
+    match missed {
+        0 => words::many(n, section.noun()),
+        _ => format!("{} (missed ones counted)", words::many(n, section.noun())),
+    }
+}
+
+/// A percentage that does not break.
+fn share(share: f64) -> String {
+    percent(share).replace(' ', "\u{a0}")
+}
+
+/// The denominator of a probability written as "one in".
+fn one_in(probability: f64) -> String {
+    if probability <= 0.0 {
+        return "∞".into();
+    }
+    words::count((1.0 / probability) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, tree::sections};
+
+    fn say(configuration: crate::judge::configuration::Configuration) -> String {
+        let all = [configuration];
+        let sections = sections(&all);
+        deciding(&sections[0], &sections[0].series[0]).replace(['\u{202f}', '\u{a0}'], " ")
+    }
+
+    #[test]
+    fn says_what_the_samples_support_and_no_more() {
+        assert_eq!(say(sample::empty("x")), "No wake-up was measured.");
+        let one = say(sample::of("x", &[24_900], Some(100_000)));
+        assert_eq!(
+            one,
+            "Worst of 1 wake-up: 24.9 µs, 75.1 µs inside the limit of 100 µs. None was above it, but so few cannot \
+             say how rare one is: measure longer."
+        );
+        let many = say(sample::of("x", &[5_000; 3_000], Some(100_000)));
+        assert!(many.contains("fewer than one in 1 001 is (per CPU at most about one in 1 s)"), "{many}");
+        let above = say(sample::of("x", &[vec![5_000; 999], vec![150_000]].concat(), Some(100_000)));
+        assert_eq!(
+            above,
+            "1 of 1 000 wake-ups above 100 µs, the worst 150 µs. That is one in 1 000; with 95 % confidence between one \
+             in 39 498 and one in 179."
+        );
+        let often = say(sample::of("x", &[vec![5_000; 9], vec![150_000]].concat(), Some(100_000)));
+        assert_eq!(
+            often,
+            "1 of 10 wake-ups above 100 µs, the worst 150 µs. That is 10.0 %; with 95 % confidence between 0.2529 % and \
+             44.5 %."
+        );
+        let mut missed = sample::of("x", &[5_000; 10], None);
+        missed.quantities[0].slots = Some(latido_model::record::Slots { met: 8, late: 0, missed: 2 });
+        assert_eq!(say(missed), "Worst of 10 wake-ups (missed ones counted): 5.00 µs.");
+        let free = say(sample::of("x", &[5_000; 10], None));
+        assert_eq!(free, "Worst of 10 wake-ups: 5.00 µs.");
+    }
+}

@@ -1,0 +1,231 @@
+//! Where verdicts become sentences: what decides a cell, an expectation or a run is phrased here and nowhere else.
+
+use super::{
+    headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Wording},
+    measured::{Amount, But, Compared, Decision, Dimension, Measured, Missing},
+    reason::{Reason, Worst},
+};
+use crate::span::{Span, joined, plain, spans};
+use serde::{Serialize, Serializer};
+
+impl Reason {
+    /// The reason as a sentence without its full stop.
+    pub fn spans(&self) -> Vec<Span> {
+        match self {
+            Self::Contradiction(text) | Self::Broken(text) | Self::Skipped(text) => spans![text.as_str()],
+            Self::Doubt(finding) => finding.spans(),
+            Self::NotStarted => spans!["not measured yet"],
+            Self::NeverFinished => spans!["started and never finished"],
+            Self::Checkpoint => spans!["a checkpoint of a cell that was never finished"],
+            Self::Interrupted { after_ns } => spans!["interrupted after ", Span::time(*after_ns)],
+            Self::NoSamples => spans!["no samples"],
+            Self::Sampled { count, limited } => {
+                let limit = if *limited { " samples, none of which the limit is about" } else { " samples" };
+                spans![Span::Count(*count), limit]
+            }
+            Self::Unlimited { worst, count } => [largest(worst, *count), spans![", no limit given"]].concat(),
+            Self::Within { worst, count, limit_ns } => {
+                let room = Span::Time(limit_ns.saturating_sub(worst.value_ns));
+                [largest(worst, *count), spans![", ", room, " inside the limit of ", Span::Time(*limit_ns)]].concat()
+            }
+            Self::Above { above, count, limit_ns, worst } => {
+                let many = match above {
+                    Some(above) => spans![Span::Count(*above), " of ", Span::Count(*count), " samples"],
+                    None => spans!["samples"],
+                };
+                let limit =
+                    spans![" above the limit of ", Span::Time(*limit_ns), ", worst ", Span::Time(worst.value_ns)];
+                [many, limit, spans![" ("], whose(worst), spans![")"]].concat()
+            }
+            Self::Unread(why) => spans!["the largest samples could not be read: ", why.as_str()],
+        }
+    }
+
+    /// The same as plain text.
+    pub fn sentence(&self) -> String {
+        plain(&self.spans())
+    }
+}
+
+/// `worst 24.8 µs of 20000 samples (latency, CPU 1)`
+fn largest(worst: &Worst, count: u64) -> Vec<Span> {
+    let figure = spans!["worst ", Span::Time(worst.value_ns), " of ", Span::Count(count), " samples ("];
+    [figure, whose(worst), spans![")"]].concat()
+}
+
+fn whose(worst: &Worst) -> Vec<Span> {
+    let cpu = worst.cpu.map(|cpu| spans![", ", Span::Where(format!("CPU {cpu}"))]);
+    [spans![worst.quantity.as_str()], cpu.unwrap_or_default()].concat()
+}
+
+impl Amount {
+    /// The figure with its unit.
+    pub fn span(&self) -> Span {
+        let value = self.value;
+        match &self.dimension {
+            Dimension::Time => Span::Time(value.round() as i64),
+            // Means of many calls are finer than a nanosecond.
+            Dimension::FineTime if value.abs() < 1_000.0 => {
+                Span::Quantity { value, unit: "ns".into(), decimals: Some(2) }
+            }
+            Dimension::FineTime => Span::Time(value.round() as i64),
+            Dimension::Share => Span::Share(value),
+            Dimension::Number => Span::exact(value, ""),
+            Dimension::Other(unit) => Span::exact(value, unit),
+        }
+    }
+}
+
+impl Missing {
+    fn spans(&self) -> Vec<Span> {
+        match self {
+            Self::NoSlots => spans!["counts no slots"],
+            Self::TooFew(count) => spans![Span::Count(*count), " samples are too few"],
+            Self::Unfit(why) => spans![why.as_str()],
+        }
+    }
+}
+
+impl But {
+    fn spans(&self) -> Vec<Span> {
+        match self {
+            Self::Doubt(reason) => {
+                let why = reason.as_ref().map(|reason| reason.spans()).unwrap_or_default();
+                [spans![", but "], why].concat()
+            }
+            Self::ForeignSeconds => spans![", in seconds with foreign time"],
+            Self::ForeignAbove { side, above_ns } => {
+                spans![", but all of ", side.as_str(), " above ", Span::Time(*above_ns), " is foreign time"]
+            }
+        }
+    }
+}
+
+impl Measured {
+    /// Where in the cell and what: `CPU 1: 4.36 ms`.
+    pub fn spans(&self) -> Vec<Span> {
+        let weakened = |but: &Option<But>| but.as_ref().map(But::spans).unwrap_or_default();
+        match self {
+            Self::Nothing(None) => spans!["not measured"],
+            Self::Nothing(Some(why)) => spans!["not measured: ", why.as_str()],
+            Self::Single { whose, amount, but } => {
+                let what = amount.as_ref().map_or_else(Missing::spans, |amount| vec![amount.span()]);
+                [spans![Span::Where(whose.to_string()), ": "], what, weakened(but)].concat()
+            }
+            Self::Pair { own, other, but } => {
+                let side = |side: &Compared| spans![side.name.as_str(), " ", side.amount.span()];
+                let runs = match (own.repeats, other.repeats) {
+                    (1, 1) => ", one run a side".into(),
+                    (a, b) if a == b => format!(", {a} runs a side"),
+                    (a, b) => format!(", {a} runs against {b}"),
+                };
+                [side(own), spans![" against "], side(other), spans![runs], weakened(but)].concat()
+            }
+            Self::Sideless { name, why } => [spans![name.as_str(), ": "], why.spans()].concat(),
+        }
+    }
+
+    /// The same as plain text.
+    pub fn sentence(&self) -> String {
+        plain(&self.spans())
+    }
+}
+
+impl Decision {
+    /// Where and what decides, and how many others say the same: `wakeup, busy, CPU 1: 150 µs (and 3 more)`.
+    pub fn spans(&self) -> Vec<Span> {
+        let between = match self.measured {
+            Measured::Nothing(_) | Measured::Pair { .. } => ": ",
+            Measured::Single { .. } | Measured::Sideless { .. } => ", ",
+        };
+        let more = if self.alike > 0 { spans![format!(" (and {} more)", self.alike)] } else { Vec::new() };
+        [spans![Span::Where(self.place.clone()), between], self.measured.spans(), more].concat()
+    }
+}
+
+/// What decided an expectation, or that nothing could.
+pub fn decision(decision: Option<&Decision>) -> Vec<Span> {
+    decision.map_or_else(|| spans!["no series matches"], Decision::spans)
+}
+
+impl Headline {
+    /// The verdict's sentence, without the verdict and without its full stop.
+    pub fn spans(&self) -> Vec<Span> {
+        let parts = [self.conclusions.as_ref().map(conclusions), self.rest.as_ref().map(ground)];
+        joined(parts.into_iter().flatten(), "; ")
+    }
+
+    /// The same as plain text.
+    pub fn sentence(&self) -> String {
+        plain(&self.spans())
+    }
+}
+
+fn conclusions(of: &Conclusions) -> Vec<Span> {
+    let counts =
+        [(of.reproduced, "reproduced"), (of.not_reproduced, "not reproduced"), (of.not_measured, "not measured")];
+    let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    spans![format!("of {} conclusions {}", of.all, told.join(", "))]
+}
+
+fn ground(what: &Ground) -> Vec<Span> {
+    match what {
+        Ground::CutShort { measured, tried, so_far, failed } => {
+            let far = spans![format!("{measured} of {tried} cells measured to the end")];
+            let so_far = so_far.as_ref().map(|cause| [spans!["; so far "], self::cause(cause)].concat());
+            let failed = failed.as_ref().map(|one| [spans!["; failed: "], expected(one)].concat());
+            [far, so_far.unwrap_or_default(), failed.unwrap_or_default()].concat()
+        }
+        Ground::Cell { cause, alike, failed } => [self::cause(cause), of_all(*alike), outright(failed)].concat(),
+        Ground::Expectation { expected, alike, failed } => {
+            [self::expected(expected), of_all(*alike), outright(failed)].concat()
+        }
+        Ground::Unjudged(Some(cause)) => [self::cause(cause), spans![": nothing to judge"]].concat(),
+        Ground::Unjudged(None) => spans!["no limit given: nothing to judge"],
+        Ground::NoPlan(problem) => spans!["the plan: ", problem.as_str()],
+        Ground::NoCells => spans!["nothing: the run has no cells"],
+    }
+}
+
+fn of_all(alike: Option<(usize, usize)>) -> Vec<Span> {
+    alike.map(|(some, all)| spans![format!(" ({some} of {all} cells)")]).unwrap_or_default()
+}
+
+fn outright(failed: &Option<Expected>) -> Vec<Span> {
+    failed.as_ref().map(|one| [spans!["; failed outright: "], expected(one)].concat()).unwrap_or_default()
+}
+
+/// A cell and its first reason; where that is a doubt, also what is doubted.
+fn cause(of: &DecidingCell) -> Vec<Span> {
+    let reason = |reason: &Option<Reason>| reason.as_ref().map(Reason::spans);
+    let doubted = reason(&of.doubted).map(|spans| [spans!["; "], spans].concat());
+    let first = reason(&of.reason).unwrap_or_default();
+    [spans![Span::Where(of.cell.clone()), ": "], first, doubted.unwrap_or_default()].concat()
+}
+
+fn expected(of: &Expected) -> Vec<Span> {
+    let what = of.what.as_str();
+    let head = match &of.wording {
+        Wording::Conclusion(word) => spans![word.as_str(), ": ", what, ": "],
+        Wording::Claim => spans![what, ": "],
+        Wording::Holds => spans![what, " holds: "],
+        Wording::Expected => spans!["expected ", what, ": "],
+    };
+    [head, decision(of.decision.as_ref())].concat()
+}
+
+pub(super) fn headline_as_text<S: Serializer>(headline: &Headline, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&headline.sentence())
+}
+
+pub(super) fn reasons_as_text<S: Serializer>(reasons: &[Reason], serializer: S) -> Result<S::Ok, S::Error> {
+    reasons.iter().map(Reason::sentence).collect::<Vec<_>>().serialize(serializer)
+}
+
+pub(super) fn decision_as_text<S: Serializer>(of: &Option<Decision>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&plain(&decision(of.as_ref())))
+}
+
+pub(super) fn measured_as_text<S: Serializer>(measured: &Measured, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&measured.sentence())
+}

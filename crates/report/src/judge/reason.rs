@@ -1,0 +1,78 @@
+//! Why a cell has its verdict: typed, to be phrased once.
+
+use super::finding::Finding;
+
+/// One reason for a cell's verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// The record cannot be true: what contradicts itself.
+    Contradiction(String),
+    /// A trust check that weighs.
+    Doubt(Finding),
+    /// The cell was not started.
+    NotStarted,
+    /// It was started and there is no record.
+    NeverFinished,
+    /// The infrastructure failed: what it said.
+    Broken(String),
+    /// The cell cannot be had here: why.
+    Skipped(String),
+    /// What is left of a cell that was never finished.
+    Checkpoint,
+    /// Measured for less than it was to be.
+    Interrupted {
+        /// How long, ns.
+        after_ns: u64,
+    },
+    /// Nothing was sampled.
+    NoSamples,
+    /// Sampled, with nothing that a limit could be held against.
+    Sampled {
+        /// Number of samples.
+        count: u64,
+        /// Whether the cell has a limit all the same.
+        limited: bool,
+    },
+    /// No limit was given.
+    Unlimited {
+        /// The largest sample.
+        worst: Worst,
+        /// Number of samples.
+        count: u64,
+    },
+    /// Every sample kept the limit.
+    Within {
+        /// The largest sample.
+        worst: Worst,
+        /// Number of samples.
+        count: u64,
+        /// The limit, ns.
+        limit_ns: i64,
+    },
+    /// At least one did not.
+    Above {
+        /// How many, where the bands tell.
+        above: Option<u64>,
+        /// Number of samples.
+        count: u64,
+        /// The limit, ns.
+        limit_ns: i64,
+        /// The largest sample.
+        worst: Worst,
+    },
+    /// The largest samples could not be read, so that nothing foreign can explain them: why.
+    Unread(String),
+}
+
+/// The largest sample of a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worst {
+    /// Its length, ns.
+    pub value_ns: i64,
+    /// The quantity that it is of.
+    pub quantity: String,
+    /// The CPU, where the thread was pinned.
+    pub cpu: Option<u32>,
+    /// When, since the first slot, ns; absent where no stored sample is as long.
+    pub at_ns: Option<u64>,
+}

@@ -1,0 +1,255 @@
+//! The repeat: one cell of one run as it was measured, its threads pooled. Repeats of one boot are not independent of it.
+
+use crate::statistics::pool;
+use anyhow::Result;
+use hdrhistogram::Histogram;
+use latido_model::{
+    plan::expect::NS,
+    record::{Block, Evidence, LoadRecord, Point, Record, Sample, Series, Slots, Summary},
+    run::{SeriesData, SeriesSource, StoredCell},
+    units::Ns,
+};
+use std::collections::BTreeMap;
+
+/// One measured cell.
+#[derive(Debug)]
+pub struct Repeat {
+    /// The run's id.
+    pub run: String,
+    /// The cell's number in it.
+    pub number: usize,
+    /// In which boot of its kernel.
+    pub boot: u32,
+    /// Which repetition, from 1.
+    pub repeat: u32,
+    /// What was seen beside it.
+    pub evidence: Evidence,
+    /// How long was measured, ns.
+    pub elapsed_ns: u64,
+    /// Its loads as they ran.
+    pub loads: Vec<LoadRecord>,
+    /// Its quantities.
+    pub quantities: Vec<RepeatQuantity>,
+}
+
+/// One quantity of a repeat, all threads pooled.
+#[derive(Debug)]
+pub struct RepeatQuantity {
+    /// Its distribution.
+    pub pooled: Pooled,
+    /// One entry per thread.
+    pub tracks: Vec<Track>,
+}
+
+/// The distribution of one quantity: of a repeat, or of all repeats of a configuration.
+#[derive(Clone, Debug)]
+pub struct Pooled {
+    /// `latency`, `gap`.
+    pub quantity: String,
+    /// What tells it from others of the same quantity.
+    pub labels: BTreeMap<String, String>,
+    /// `ns` or another named unit.
+    pub unit: String,
+    /// The decisive distribution: slot-corrected where slots are counted.
+    pub summary: Summary,
+    /// The distribution as woken.
+    pub plain: Summary,
+    /// Slots of a periodic probe.
+    pub slots: Option<Slots>,
+    /// Samples above the cell's limit in the decisive distribution; absent without a limit, and of
+    /// what no limit looks at.
+    pub above_limit: Option<u64>,
+    /// Histogram of the samples as woken.
+    pub woken: Histogram<u64>,
+    /// Histogram of the decisive distribution.
+    pub histogram: Histogram<u64>,
+    /// Time measured by all threads together, ns.
+    pub elapsed_ns: u64,
+    /// Samples below zero, which no histogram holds.
+    pub negative: u64,
+}
+
+/// One thread of one repeat, over time.
+#[derive(Debug)]
+pub struct Track {
+    /// The CPU, where pinned.
+    pub cpu: Option<u32>,
+    /// Its decisive distribution.
+    pub summary: Summary,
+    /// Its distribution as woken.
+    pub plain: Summary,
+    /// Its blocks.
+    pub blocks: Vec<Block>,
+    /// Its largest samples, in descending order.
+    pub largest: Vec<Sample>,
+    /// Its samples in the order of time, where they were kept.
+    pub samples: Vec<Point>,
+    /// The probe's own facts of it, as [`Series::facts`].
+    pub facts: BTreeMap<String, i64>,
+}
+
+impl Repeat {
+    /// A record with the data of its series; what cannot be read is left out and added to the problems.
+    ///
+    /// # Errors
+    /// None in practice: see [`pool::histograms`].
+    pub fn of(
+        run: &str,
+        cell: &StoredCell,
+        record: &Record,
+        source: &dyn SeriesSource,
+        problems: &mut Vec<String>,
+    ) -> Result<Self> {
+        let mut parts: Vec<Gathered> = Vec::new();
+        for series in &record.series {
+            let data = match source.series(cell, series) {
+                Ok(data) => data,
+                Err(error) => {
+                    problems.push(format!("left out: {} of thread {}: {error:#}", series.quantity, series.thread));
+                    continue;
+                }
+            };
+            let at = parts.iter().position(|part| part.is_of(series)).unwrap_or(parts.len());
+            if at == parts.len() {
+                parts.push(Gathered::new(series));
+            }
+            let Some(part) = parts.get_mut(at) else { continue };
+            part.take(series, data);
+        }
+        let limit = |quantity: &str| record.cell.conditions.limit.filter(|_| cell.measurand.judges(quantity));
+        let pool = |part: Gathered<'_>| {
+            let limit = limit(&part.first.quantity);
+            part.pool(limit, record.elapsed_ns)
+        };
+        let quantities = parts.into_iter().map(pool).collect::<Result<_>>()?;
+        Ok(Self {
+            run: run.into(),
+            number: cell.number,
+            boot: record.cell.boot,
+            repeat: record.cell.repeat,
+            evidence: record.quality.clone(),
+            elapsed_ns: record.elapsed_ns,
+            loads: record.load.clone(),
+            quantities,
+        })
+    }
+}
+
+#[cfg(test)]
+impl Repeat {
+    /// All threads of all quantities, to be changed.
+    pub(crate) fn tracks_mut(&mut self) -> impl Iterator<Item = &mut Track> {
+        self.quantities.iter_mut().flat_map(|one| &mut one.tracks)
+    }
+}
+
+/// One quantity's series before they are pooled.
+struct Gathered<'a> {
+    first: &'a Series,
+    slots: Vec<Slots>,
+    negative: u64,
+    histograms: Vec<Histogram<u64>>,
+    missed: Vec<Histogram<u64>>,
+    tracks: Vec<Track>,
+}
+
+impl<'a> Gathered<'a> {
+    fn new(first: &'a Series) -> Self {
+        let (slots, histograms, missed, tracks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { first, slots, negative: 0, histograms, missed, tracks }
+    }
+
+    fn is_of(&self, other: &Series) -> bool {
+        let own = self.first;
+        (&own.quantity, &own.labels, &own.unit) == (&other.quantity, &other.labels, &other.unit)
+    }
+
+    fn take(&mut self, series: &Series, data: SeriesData) {
+        self.slots.extend(series.slots);
+        self.negative += series.negative;
+        self.histograms.push(data.histogram);
+        self.missed.extend(data.missed);
+        self.tracks.push(Track {
+            cpu: series.cpu,
+            summary: series.decisive(),
+            plain: series.plain(),
+            blocks: data.blocks,
+            largest: data.largest,
+            samples: data.samples,
+            facts: series.facts.clone(),
+        });
+    }
+
+    fn pool(self, limit: Option<Ns>, elapsed_ns: u64) -> Result<RepeatQuantity> {
+        let woken = pool::histograms(&self.histograms)?;
+        let histogram = pool::histograms([&woken].into_iter().chain(&self.missed))?;
+        let key = (self.first.quantity.as_str(), &self.first.labels, self.first.unit.as_str());
+        let sums = Sums {
+            slots: pool::slots(self.slots),
+            elapsed_ns: elapsed_ns.saturating_mul(self.tracks.len() as u64),
+            negative: self.negative,
+        };
+        let pooled = Pooled::new(key, &self.tracks.iter().collect::<Vec<_>>(), sums, woken, histogram, limit);
+        Ok(RepeatQuantity { pooled, tracks: self.tracks })
+    }
+}
+
+/// What adds up.
+struct Sums {
+    slots: Option<Slots>,
+    elapsed_ns: u64,
+    negative: u64,
+}
+
+impl Pooled {
+    /// Several repeats of one quantity as one; `None` of none. Moments are taken of all threads in turn, as if they had
+    /// been measured together.
+    ///
+    /// # Errors
+    /// None in practice: see [`pool::histograms`].
+    pub fn over(repeats: &[&RepeatQuantity], limit: Option<Ns>) -> Result<Option<Self>> {
+        let Some(first) = repeats.first().map(|one| &one.pooled) else { return Ok(None) };
+        let each = || repeats.iter().map(|one| &one.pooled);
+        let tracks: Vec<&Track> = repeats.iter().flat_map(|one| &one.tracks).collect();
+        let sums = Sums {
+            slots: pool::slots(each().filter_map(|one| one.slots)),
+            elapsed_ns: each().map(|one| one.elapsed_ns).fold(0, u64::saturating_add),
+            negative: each().map(|one| one.negative).fold(0, u64::saturating_add),
+        };
+        let woken = pool::histograms(each().map(|one| &one.woken))?;
+        let histogram = pool::histograms(each().map(|one| &one.histogram))?;
+        Ok(Some(Self::new(first.key(), &tracks, sums, woken, histogram, limit)))
+    }
+
+    /// What tells it from the other quantities of its cell: name, labels, unit.
+    pub fn key(&self) -> (&str, &BTreeMap<String, String>, &str) {
+        (&self.quantity, &self.labels, &self.unit)
+    }
+
+    fn new(
+        (quantity, labels, unit): (&str, &BTreeMap<String, String>, &str),
+        tracks: &[&Track],
+        sums: Sums,
+        woken: Histogram<u64>,
+        histogram: Histogram<u64>,
+        limit: Option<Ns>,
+    ) -> Self {
+        let summaries: Vec<Summary> = tracks.iter().map(|track| track.summary.clone()).collect();
+        let plains: Vec<Summary> = tracks.iter().map(|track| track.plain.clone()).collect();
+        // A limit is a span of time: what is measured in another unit has none.
+        let edge = limit.filter(|_| unit == NS).and_then(|limit| i64::try_from(limit.0).ok());
+        Self {
+            above_limit: edge.and_then(|edge| pool::all_above(&summaries, edge)),
+            summary: pool::summaries(&summaries, &histogram, sums.negative),
+            plain: pool::summaries(&plains, &woken, sums.negative),
+            quantity: quantity.into(),
+            labels: labels.clone(),
+            unit: unit.into(),
+            slots: sums.slots,
+            woken,
+            histogram,
+            elapsed_ns: sums.elapsed_ns,
+            negative: sums.negative,
+        }
+    }
+}

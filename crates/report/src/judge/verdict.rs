@@ -1,0 +1,258 @@
+//! From a stored run to its judgement: cells against their limits, expectations, and the verdict.
+
+use super::{
+    decide,
+    deciding::{Deciding, Stored},
+    expect,
+    finding::Grade,
+    judgement::{CellJudgement, ExpectJudgement, Judgement},
+    limit,
+    reason::Reason,
+    trust::{self, CHECKS},
+};
+use latido_model::{
+    consistency::contradictions,
+    record::{Outcome, Record},
+    run::{CellState, Run, SeriesSource, StoredCell},
+    verdict::Verdict,
+};
+
+/// Judges a whole run.
+pub fn of_run(run: &Run, source: &dyn SeriesSource) -> Judgement {
+    let cells: Vec<CellJudgement> = run.cells.iter().map(|cell| of_cell(cell, source)).collect();
+    let weighed: Vec<_> = run.plan.expect.iter().map(|one| expect::weigh(one, run, &cells, source)).collect();
+    let closest = weighed.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(one, _)| one.clone());
+    let expectations: Vec<ExpectJudgement> = weighed.into_iter().map(|(one, _)| one).collect();
+    // What was skipped decides nothing by itself; an expectation that needs it is inconclusive.
+    let tried: Vec<Verdict> = cells.iter().map(|cell| cell.verdict).filter(|one| *one != Verdict::Skipped).collect();
+    let judged = tried.iter().copied().chain(expectations.iter().map(|one| one.verdict));
+    let mut verdict = judged.fold(Verdict::Pass, Verdict::and);
+    if run.damaged || tried.is_empty() {
+        verdict = verdict.and(Verdict::Inconclusive);
+    }
+    let headline = decide::headline(run, verdict, &cells, &expectations, closest.as_ref());
+    Judgement { verdict, exit: verdict.exit(), headline, cells, expectations }
+}
+
+/// Judges one cell: can its record be true, is it what was asked for, does it keep its limit.
+pub fn of_cell(cell: &StoredCell, source: &dyn SeriesSource) -> CellJudgement {
+    let without =
+        |verdict, reason| CellJudgement { number: cell.number, verdict, reasons: vec![reason], findings: Vec::new() };
+    match &cell.state {
+        CellState::Pending => without(Verdict::Inconclusive, Reason::NotStarted),
+        CellState::Open => without(Verdict::Inconclusive, Reason::NeverFinished),
+        CellState::Infra(why) => without(Verdict::Infra, Reason::Broken(why.clone())),
+        CellState::Skipped(why) => without(Verdict::Skipped, Reason::Skipped(why.clone())),
+        CellState::Measured(record) => measured(cell, record, source),
+    }
+}
+
+fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> CellJudgement {
+    let timed = limit::judged(record, &cell.measurand);
+    let mut unread = Vec::new();
+    let mut largest = Vec::new();
+    for series in &timed {
+        match source.series(cell, series) {
+            Ok(data) => largest.push((*series, data.largest)),
+            Err(error) => {
+                // Without its samples a series is a stored one with none: a failure then stands unexplained.
+                unread.push(Reason::Unread(format!("{error:#}")));
+                largest.push((*series, Vec::new()));
+            }
+        }
+    }
+    let stored: Vec<Stored<'_>> =
+        largest.iter().map(|(series, largest)| Stored { count: series.count, cpu: series.cpu, largest }).collect();
+    let deciding = Deciding::new(record, record.cell.conditions.limit.map(|limit| limit.0 as f64), &stored);
+    let findings = trust::findings(record, &deciding);
+    let (by_limit, figure) = limit::against(record, &timed, &deciding);
+
+    let contradictions = contradictions(record);
+    let verdict = if !contradictions.is_empty() {
+        Verdict::Infra
+    } else if let Some(first) = findings.iter().find(|finding| finding.grade == Grade::Invalid) {
+        CHECKS.iter().find(|check| check.name == first.check).map_or(Verdict::Inconclusive, |check| check.invalid)
+    } else if decide::is_unfinished(cell) && by_limit == Verdict::Pass {
+        Verdict::Inconclusive
+    } else {
+        by_limit
+    };
+    let mut reasons: Vec<Reason> = contradictions.into_iter().map(Reason::Contradiction).collect();
+    let weighty = findings.iter().filter(|finding| finding.grade >= Grade::Contaminated);
+    reasons.extend(weighty.cloned().map(Reason::Doubt));
+    reasons.extend(match record.outcome {
+        Outcome::Checkpoint => Some(Reason::Checkpoint),
+        Outcome::Interrupted => Some(Reason::Interrupted { after_ns: record.elapsed_ns }),
+        Outcome::Complete | Outcome::Stopped { .. } => None,
+    });
+    reasons.push(figure);
+    reasons.extend(unread);
+    CellJudgement { number: cell.number, verdict, reasons, findings }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::{
+        record::{LoadRecord, Second},
+        sample::{Fixture, cell, quiet, under, with_spike},
+    };
+
+    fn judged(fixture: &Fixture) -> Judgement {
+        of_run(&fixture.run, fixture)
+    }
+
+    fn spiky() -> Fixture {
+        Fixture::new(vec![
+            (cell(), vec![quiet(0), quiet(1)]),
+            (under("busy"), vec![quiet(0), with_spike(1, 3_000, 228_000)]),
+        ])
+    }
+
+    #[test]
+    fn within_the_limit_passes_and_tells_the_room() {
+        let fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
+        let judgement = judged(&fixture);
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Pass, 0));
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs");
+    }
+
+    #[test]
+    fn one_sample_above_the_limit_fails() {
+        let judgement = judged(&spiky());
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Fail, 2));
+        assert_eq!(judgement.cells[0].verdict, Verdict::Pass);
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1)");
+    }
+
+    #[test]
+    fn stolen_time_in_the_deciding_second_contaminates_a_failure() {
+        let mut fixture = spiky();
+        let second =
+            Second { start_ns: 3_000_000_000, length_ns: 1_000_000_000, steal_ns: 10_000_000, ..Second::default() };
+        let quality = &mut fixture.record(2).quality;
+        quality.steal_ns = Some(10_000_000);
+        quality.timeline.push(second);
+        let judgement = judged(&fixture);
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Contaminated, 3));
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: steal: 10.0 ms of the measured CPUs' time stolen, which explains the samples that fail; 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1)");
+    }
+
+    /// A guest that loses a little in every second still gets its pass.
+    #[test]
+    fn steal_everywhere_leaves_a_pass() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
+        let quality = &mut fixture.record(1).quality;
+        quality.steal_ns = Some(100_000_000);
+        for start in 0..10 {
+            let start_ns = start * 1_000_000_000;
+            quality.timeline.push(Second {
+                start_ns,
+                length_ns: 1_000_000_000,
+                steal_ns: 10_000_000,
+                ..Second::default()
+            });
+        }
+        assert_eq!(judged(&fixture).verdict, Verdict::Pass);
+    }
+
+    #[test]
+    fn what_was_not_real_time_is_inconclusive_even_if_it_fails() {
+        let mut fixture = spiky();
+        fixture.record(2).quality.policy_refused =
+            Some("fifo 80 was refused: EPERM, allow it with `ulimit -r 99`".into());
+        let judgement = judged(&fixture);
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Inconclusive, 3));
+        assert!(judgement.headline.sentence().contains("refused"), "{}", judgement.headline.sentence());
+    }
+
+    #[test]
+    fn a_dead_load_contaminates() {
+        let mut fixture = spiky();
+        let load = &mut fixture.record(1).load;
+        let item = latido_model::cell::Item { name: "spin".into(), options: toml::Table::new() };
+        load.push(LoadRecord {
+            item,
+            argv: vec![],
+            version: None,
+            note: None,
+            alive: false,
+            died: None,
+            cpu_ns: None,
+            achieved: Default::default(),
+            rates: Default::default(),
+            unaccounted: None,
+            commands: vec![],
+        });
+        assert_eq!(judged(&fixture).verdict, Verdict::Contaminated);
+    }
+
+    #[test]
+    fn a_record_that_contradicts_itself_is_the_tools_failure() {
+        let mut fixture = spiky();
+        fixture.record(1).series[0].mean = Some(-1.0);
+        let judgement = judged(&fixture);
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Infra, 1));
+        assert!(judgement.headline.sentence().contains("contradicts"), "{}", judgement.headline.sentence());
+    }
+
+    #[test]
+    fn unfinished_cells_are_no_pass() {
+        for state in [CellState::Pending, CellState::Open] {
+            let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (under("busy"), vec![quiet(0)])]);
+            fixture.run.cells[1].state = state;
+            assert_eq!(judged(&fixture).verdict, Verdict::Inconclusive);
+        }
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+        for outcome in [Outcome::Checkpoint, Outcome::Interrupted] {
+            fixture.record(1).outcome = outcome;
+            assert_eq!(judged(&fixture).verdict, Verdict::Inconclusive);
+        }
+        assert_eq!(judged(&Fixture::new(vec![])).verdict, Verdict::Inconclusive);
+        assert_eq!(judged(&Fixture::new(vec![(cell(), vec![vec![]])])).verdict, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn an_unreadable_plan_is_no_pass() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+        fixture.run.damaged = true;
+        fixture.run.problems.push("plan.toml: cut short".into());
+        let judgement = judged(&fixture);
+        assert_eq!(judgement.exit, 3);
+        assert!(judgement.headline.sentence().contains("cut short"), "{}", judgement.headline.sentence());
+    }
+
+    /// A mean of many calls in picoseconds is no time that a limit looks at, and yet it was measured: the cell is none
+    /// without samples.
+    #[test]
+    fn a_cell_of_batches_alone_has_samples() {
+        let mut batches = cell();
+        batches.conditions.limit = None;
+        let mut fixture = Fixture::new(vec![(batches, vec![vec![12_000; 10], vec![12_500; 10]])]);
+        for series in &mut fixture.record(1).series {
+            series.unit = "ps".into();
+        }
+        let judgement = judged(&fixture);
+        assert_eq!((judgement.verdict, judgement.exit), (Verdict::Pass, 0));
+        assert_eq!(judgement.cells[0].reasons, [Reason::Sampled { count: 20, limited: false }]);
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, idle: 20 samples: nothing to judge");
+        let mut fixture = Fixture::new(vec![(cell(), vec![vec![12_000; 10]])]);
+        fixture.record(1).series[0].unit = "ps".into();
+        let judgement = judged(&fixture);
+        assert_eq!(judgement.cells[0].reasons, [Reason::Sampled { count: 10, limited: true }]);
+        assert_eq!(judgement.verdict, Verdict::Pass, "a limit of 100 µs says nothing of 12 000 ps");
+    }
+
+    /// What is judged is what the probe declares, whatever it is called.
+    #[test]
+    fn what_stands_beside_is_not_judged() {
+        let mut fixture = spiky();
+        for cell in &mut fixture.run.cells {
+            let quantity = &mut cell.measurand.quantities[0];
+            *quantity = quantity.clone().beside();
+        }
+        let judgement = judged(&fixture);
+        assert_eq!(judgement.verdict, Verdict::Pass);
+        assert_eq!(judgement.cells[1].reasons, [Reason::Sampled { count: 20_000, limited: true }]);
+    }
+}

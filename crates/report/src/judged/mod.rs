@@ -1,0 +1,68 @@
+//! Stored runs, judged: from what lies on the disk to what a report is made from.
+
+mod study;
+
+use crate::{
+    input::{ReportInput, RunPart},
+    judge::{
+        configuration::{Configurations, configurations},
+        decide,
+        judgement::Judgement,
+        verdict,
+    },
+};
+use anyhow::Result;
+use latido_model::run::{Run, SeriesSource};
+
+/// A run read and judged: all that any output needs.
+#[derive(Debug)]
+pub struct JudgedRun {
+    /// As it lies on the disk.
+    pub run: Run,
+    /// The plan's text, as stored.
+    pub plan_toml: String,
+    /// What follows from it.
+    pub judgement: Judgement,
+    /// The verdict's word for people.
+    pub word: String,
+    /// Whether a report sets the numbers that the study printed beside its own.
+    pub published: bool,
+}
+
+impl JudgedRun {
+    /// Judges a run.
+    pub fn new(run: Run, plan_toml: String, source: &dyn SeriesSource) -> Self {
+        let judgement = verdict::of_run(&run, source);
+        let word = decide::word(&run, &judgement);
+        Self { run, plan_toml, judgement, word, published: false }
+    }
+}
+
+/// Pools the cells of runs.
+///
+/// # Errors
+/// None in practice: see [`configurations`].
+pub fn pooled(all: &[JudgedRun], source: &dyn SeriesSource) -> Result<Configurations> {
+    configurations(all.iter().map(|one| &one.run), source)
+}
+
+/// What a report of runs is made from; `found` are their configurations.
+pub fn input<'a>(all: &'a [JudgedRun], found: &'a Configurations) -> ReportInput<'a> {
+    let part = |one: &'a JudgedRun| RunPart {
+        meta: &one.run.meta,
+        judgement: &one.judgement,
+        word: &one.word,
+        plan_toml: &one.plan_toml,
+    };
+    let title = all.first().map(|one| one.run.plan.about.clone().unwrap_or_else(|| one.run.meta.plan.clone()));
+    let problems = all.iter().flat_map(|one| one.run.problems.clone()).chain(found.problems.clone()).collect();
+    ReportInput {
+        title: title.unwrap_or_default(),
+        runs: all.iter().map(part).collect(),
+        configurations: &found.all,
+        problems,
+        study: study::study(all),
+        not_measured: study::not_measured(all),
+        published: study::printed(all),
+    }
+}

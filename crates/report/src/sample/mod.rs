@@ -1,0 +1,412 @@
+//! Made-up configurations, seeded, for tests and for looking at a report without measuring.
+
+pub mod calls;
+
+use crate::{
+    ReportInput, RunPart,
+    judge::{
+        configuration::Configuration,
+        finding::{Finding, Grade},
+        headline::{DecidingCell, Ground, Headline},
+        judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement},
+        measured::{Amount, Decision, Dimension, Measured, Whose},
+        reason::{Reason, Worst},
+        repeat::{Pooled, Repeat, RepeatQuantity, Track},
+    },
+};
+use hdrhistogram::Histogram;
+use latido_model::{
+    cell::{Cell, Conditions, Item, Level, Scheduling},
+    machine::Machine,
+    quantity::{Measurand, Quantity},
+    record::{BAND_EDGES, Band, Block, Evidence, QUANTILES, Sample, Slots, Summary},
+    run::Meta,
+    units::Ns,
+    verdict::Verdict,
+};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+pub(crate) const RUN: &str = "20261121T200000Z-sample-k3f9";
+const PERIOD: u64 = 1_000_000;
+
+pub(super) fn cell(label: &str, limit: Option<u64>) -> Cell {
+    let mut options = toml::Table::new();
+    options.insert("period".into(), "1ms".into());
+    Cell {
+        schema: latido_model::cell::SCHEMA,
+        plan: "sample".into(),
+        target: latido_model::cell::LOCAL.into(),
+        kernel: latido_model::cell::RUNNING.into(),
+        boot: 1,
+        tuning: Level { id: "stock".into(), items: Vec::new() },
+        load: Level { id: label.into(), items: Vec::new() },
+        scheduling: Scheduling::Fifo { prio: 80 },
+        probe: Item { name: "wakeup".into(), options },
+        conditions: Conditions {
+            cpus: Some([2, 3].into_iter().collect()),
+            duration: Ns::from_secs(60),
+            warmup: Ns::from_millis(500),
+            limit: limit.map(Ns),
+            stop_on: None,
+            max_temp: None,
+        },
+        repeat: 1,
+        seed: 7,
+    }
+}
+
+fn latency() -> Quantity {
+    Quantity::time("latency", "Wake-up latency").each("wake-up").periodic()
+}
+
+pub(super) fn measurand(title: &'static str, quantities: Vec<Quantity>) -> Measurand {
+    Measurand { title: title.into(), quantities, ..Measurand::default() }
+}
+
+pub(super) fn machine(kernel: &str) -> Machine {
+    fn name(machine: &mut Machine, kernel: &str) {
+        machine.hostname = "bench-07".into();
+        machine.kernel = kernel.into();
+    }
+    let mut machine = Machine::default();
+    name(&mut machine, kernel);
+    machine
+}
+
+/// Collects what a pooled quantity needs.
+pub(super) struct SampleRecorder {
+    histogram: Histogram<u64>,
+    bands: Vec<Band>,
+    count: u64,
+    sum: f64,
+    squares: f64,
+    extremes: Option<(i64, i64)>,
+    pub(super) tracks: Vec<Track>,
+}
+
+impl SampleRecorder {
+    pub(super) fn new(limit: Option<u64>) -> Self {
+        let mut edges: Vec<i64> = BAND_EDGES.iter().copied().chain(limit.map(|l| l as i64)).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        let bands = edges.into_iter().map(Some).chain([None]).map(|upto| Band { upto, count: 0 }).collect();
+        let histogram = Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap();
+        Self { histogram, bands, count: 0, sum: 0.0, squares: 0.0, extremes: None, tracks: Vec::new() }
+    }
+
+    pub(super) fn track(&mut self, cpu: u32, seconds: u64) {
+        let block = |s: u64| Block { start_ns: s * 1_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
+        let blocks = (0..seconds).map(block).collect();
+        self.tracks.push(Track {
+            cpu: Some(cpu),
+            summary: Summary::default(),
+            plain: Summary::default(),
+            blocks,
+            largest: Vec::new(),
+            samples: Vec::new(),
+            facts: [].into(),
+        });
+    }
+
+    /// `times` equal samples in the newest track.
+    pub(super) fn add(&mut self, value: i64, at_ns: u64, times: u64) {
+        self.histogram.saturating_record_n(value as u64, times);
+        self.bands.iter_mut().find(|b| b.upto.is_none_or(|upto| value <= upto)).unwrap().count += times;
+        self.count += times;
+        self.sum += value as f64 * times as f64;
+        self.squares += (value as f64).powi(2) * times as f64;
+        let (low, high) = self.extremes.unwrap_or((value, value));
+        self.extremes = Some((low.min(value), high.max(value)));
+        let track = self.tracks.last_mut().unwrap();
+        let sample = Sample { value, at_ns, class: if value > 200_000 { "preempted".into() } else { String::new() } };
+        let block = &mut track.blocks[(at_ns / 1_000_000_000) as usize];
+        block.count += times;
+        block.sum += i128::from(value) * i128::from(times);
+        keep(&mut block.largest, &sample, 4);
+        if track.largest.len() < 4_096 || track.largest.last().is_some_and(|s| s.value < value) {
+            keep(&mut track.largest, &sample, 4_096);
+        }
+        track.summary.max = track.summary.max.max(Some(value));
+    }
+
+    pub(super) fn pooled(self, limit: Option<u64>) -> RepeatQuantity {
+        let n = self.count as f64;
+        let mean = (self.count > 0).then(|| self.sum / n);
+        let variance = mean.filter(|_| self.count > 1).map(|m| ((self.squares - n * m * m) / (n - 1.0)).max(0.0));
+        let quantile = |p: f64| {
+            (n * (1.0 - p) >= 1.0 - 1e-9)
+                .then(|| self.histogram.value_at_quantile(p).min(self.extremes.unwrap().1 as u64) as i64)
+        };
+        let summary = Summary {
+            count: self.count,
+            min: self.extremes.map(|e| e.0),
+            max: self.extremes.map(|e| e.1),
+            mean,
+            sd: variance.map(f64::sqrt),
+            quantiles: QUANTILES.iter().map(|(key, p)| ((*key).to_owned(), quantile(*p))).collect(),
+            bands: self.bands.clone(),
+        };
+        let above =
+            |limit: u64| self.bands.iter().rev().take_while(|b| b.upto != Some(limit as i64)).map(|b| b.count).sum();
+        let pooled = Pooled {
+            quantity: "latency".into(),
+            labels: [].into(),
+            unit: "ns".into(),
+            plain: summary.clone(),
+            summary,
+            slots: Some(Slots { met: self.count, late: 0, missed: 0 }),
+            above_limit: limit.map(above),
+            woken: self.histogram.clone(),
+            histogram: self.histogram,
+            elapsed_ns: self.count * PERIOD,
+            negative: 0,
+        };
+        RepeatQuantity { pooled, tracks: self.tracks }
+    }
+}
+
+fn keep(largest: &mut Vec<Sample>, sample: &Sample, most: usize) {
+    let at = largest.partition_point(|s| s.value >= sample.value);
+    largest.insert(at, sample.clone());
+    largest.truncate(most);
+}
+
+/// A repeat without quantities.
+pub fn repeat(evidence: Evidence, elapsed_ns: u64) -> Repeat {
+    let (loads, quantities) = (Vec::new(), Vec::new());
+    Repeat { run: RUN.into(), number: 1, boot: 1, repeat: 1, evidence, elapsed_ns, loads, quantities }
+}
+
+/// A configuration of one repeat with these quantities.
+pub(super) fn once(cell: Cell, number: usize, quantities: Vec<RepeatQuantity>) -> Configuration {
+    Configuration {
+        label: cell.load.id.clone(),
+        measurand: measurand("Wake-up latency", vec![latency()]),
+        cell,
+        machine: machine("6.12.48-amd64"),
+        tunings: Vec::new(),
+        quantities: quantities.iter().map(|one| one.pooled.clone()).collect(),
+        repeats: vec![Repeat { number, quantities, ..repeat(Evidence::default(), 0) }],
+    }
+}
+
+/// Changes a quantity of a configuration of one repeat, in the repeat and over all.
+pub fn change(configuration: &mut Configuration, at: usize, change: impl Fn(&mut Pooled)) {
+    change(&mut configuration.quantities[at]);
+    change(&mut configuration.repeats[0].quantities[at].pooled);
+}
+
+fn configuration(label: &str, number: usize, limit: Option<u64>, recorder: SampleRecorder) -> Configuration {
+    once(cell(label, limit), number, vec![recorder.pooled(limit)])
+}
+
+/// A configuration with exactly these samples, one a millisecond.
+pub fn of(label: &str, values: &[i64], limit: Option<u64>) -> Configuration {
+    let mut recorder = SampleRecorder::new(limit);
+    recorder.track(2, (values.len() as u64).div_ceil(1_000).max(1));
+    for (i, value) in values.iter().enumerate() {
+        recorder.add(*value, i as u64 * PERIOD, 1);
+    }
+    configuration(label, 1, limit, recorder)
+}
+
+/// A configuration that measured nothing.
+pub fn empty(label: &str) -> Configuration {
+    let mut configuration = of(label, &[], Some(100_000));
+    change(&mut configuration, 0, |pooled| pooled.slots = None);
+    configuration.repeats[0].quantities[0].tracks[0].blocks.clear();
+    configuration
+}
+
+const LABELS: [&str; 10] = [
+    "6.12.48, none",
+    "6.12.48, full",
+    "6.12.48, rt",
+    "rt, isolated",
+    "rt, rcu options",
+    "rt, isolated, rcu options",
+    "none, isolated",
+    "none, rcu options",
+    "full, isolated",
+    "full, rcu options",
+];
+
+/// `n` configurations with a body, a shoulder and a tail each, on two CPUs for a minute.
+pub fn configurations(n: usize) -> Vec<Configuration> {
+    (0..n).map(|i| synthetic(i, 60, 2)).collect()
+}
+
+/// `n` configurations of the largest size that a record has: 3,600 blocks on each of four CPUs.
+pub fn full_size(n: usize) -> Vec<Configuration> {
+    (0..n).map(|i| synthetic(i, 3_600, 4)).collect()
+}
+
+fn synthetic(index: usize, seconds: u64, cpus: u32) -> Configuration {
+    let limit = Some(100_000);
+    let mut random = ChaCha8Rng::seed_from_u64(index as u64 + 1);
+    // Typical value, spread, frequency of spikes a second and their size, from worst to best.
+    let (body, spread, often, size) = match index % 3 {
+        0 => (4_200.0, 0.55, 0.08, 180_000.0),
+        1 => (3_600.0, 0.38, 0.02, 60_000.0),
+        _ => (3_100.0 + 100.0 * index as f64, 0.28, 0.01, 9_000.0),
+    };
+    let mut recorder = SampleRecorder::new(limit);
+    for cpu in 0..cpus {
+        recorder.track(cpu + 2, seconds);
+        for second in 0..seconds {
+            let mut at = || second * 1_000_000_000 + random.random_range(0..1_000_000_000u64);
+            let times: Vec<u64> = (0..20).map(|_| at()).collect();
+            for at in times {
+                let normal: f64 = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+                let slow = if random.random_bool(0.04) { 3.2 } else { 1.0 };
+                let value = (body * (normal * spread).exp() * slow).max(1_100.0);
+                recorder.add(value as i64, at, if slow > 1.0 { 1 } else { 51 });
+            }
+            if random.random_bool(often) {
+                let value = size * (0.2 - f64::ln(1.0 - random.random::<f64>()));
+                recorder.add(value as i64, second * 1_000_000_000 + 500_000_000, 1);
+            }
+        }
+    }
+    configuration(LABELS[index % LABELS.len()], index + 1, limit, recorder)
+}
+
+/// The same machine measured with the busy loop: values from tens of nanoseconds to a millisecond, no slots, no limit.
+pub fn gaps(label: &str, number: usize) -> Configuration {
+    let mut random = ChaCha8Rng::seed_from_u64(99 + number as u64);
+    let mut recorder = SampleRecorder::new(None);
+    recorder.track(3, 30);
+    for second in 0..30u64 {
+        let start = second * 1_000_000_000;
+        recorder.add(14, start, 30_000_000);
+        recorder.add(15, start + 1_000, 2_000_000);
+        for tick in 0..250u64 {
+            recorder.add(random.random_range(1_200..3_800), start + tick * 4_000_000, 1);
+        }
+    }
+    recorder.add(54_000_000, 17_300_000_000, 1);
+    let mut configuration = configuration(label, number, None, recorder);
+    configuration.cell.probe = Item { name: "gap".into(), options: toml::Table::new() };
+    configuration.measurand =
+        measurand("Gaps in a busy loop", vec![Quantity::time("gap", "Gaps in a busy loop").each("reading")]);
+    change(&mut configuration, 0, |pooled| {
+        pooled.quantity = "gap".into();
+        pooled.slots = None;
+        pooled.elapsed_ns = 30_000_000_000;
+    });
+    configuration
+}
+
+fn single(ns: i64) -> Measured {
+    let amount = Ok(Amount { value: ns as f64, dimension: Dimension::Time });
+    Measured::Single { whose: Whose::Cpu(2), amount, but: None }
+}
+
+/// What an expectation came to in the quantities of a configuration; a failure fails where the maximum is above 50 us.
+fn series(text: &str, verdict: Verdict, configuration: &Configuration, cell: usize) -> Vec<SeriesJudgement> {
+    let judge = |pooled: &Pooled| {
+        let max = pooled.summary.max.filter(|_| text.starts_with(&format!("wakeup.{}.", pooled.quantity)))?;
+        let failed = verdict == Verdict::Fail && max > 50_000;
+        Some(SeriesJudgement {
+            cell,
+            quantity: pooled.quantity.clone(),
+            labels: pooled.labels.clone(),
+            verdict: if failed { Verdict::Fail } else { Verdict::Pass },
+            measured: single(max),
+        })
+    };
+    configuration.quantities.iter().filter_map(judge).collect()
+}
+
+/// The run and judgement that go with some configurations.
+pub struct SampleRun {
+    meta: Meta,
+    judgement: Judgement,
+}
+
+impl SampleRun {
+    /// A judgement with a finding of every level, and an expectation of every outcome.
+    pub fn of(configurations: &[Configuration]) -> Self {
+        let finding = |check: &str, grade, text: &str| Finding { check: check.into(), grade, state: vec![text.into()] };
+        let judge = |(i, c): (usize, &Configuration)| {
+            let above = c.quantities.iter().any(|q| q.above_limit.is_some_and(|n| n > 0));
+            let mut findings = vec![
+                finding("policy", Grade::Ok, "SCHED_FIFO 80, memory locked, pinned"),
+                finding("clock", Grade::Ok, &format!("clocksource tsc; one reading costs {} ns", 20 + i)),
+                finding("throttle", Grade::Ok, "real-time throttling never hit"),
+                finding("frequency", Grade::Note, "turbo is on: minimum and median drift with heat"),
+                finding("smi", Grade::Unknown, "SMI count is not readable (no MSR access)"),
+            ];
+            let mut verdict = if above { Verdict::Fail } else { Verdict::Pass };
+            if i == 4 {
+                findings.push(finding(
+                    "foreign",
+                    Grade::Contaminated,
+                    "irq/44 (fifo 90) ran 12.1 ms on CPU 2 at the maximum",
+                ));
+                verdict = Verdict::Contaminated;
+            }
+            if i == 6 {
+                findings.push(finding("load", Grade::Invalid, "the load died after 12 s: stress-ng exited with 2"));
+                verdict = Verdict::Inconclusive;
+            }
+            let weighty = findings.iter().filter(|f| f.grade >= Grade::Contaminated);
+            let reasons = weighty.cloned().map(Reason::Doubt).collect();
+            CellJudgement { number: i + 1, verdict, reasons, findings }
+        };
+        let expect = |text: &str, verdict, max: Option<i64>| {
+            let place = "wakeup, none".to_owned();
+            let decision = max.map(|max| Decision { place, measured: single(max), alike: 0 });
+            let condition = text.split(" where ").next().unwrap_or(text).to_owned();
+            let each = configurations.iter().zip(1..).flat_map(|(c, cell)| series(text, verdict, c, cell)).collect();
+            ExpectJudgement { text: text.into(), condition, claim: None, of_study: false, verdict, decision, each }
+        };
+        let worst = Worst { value_ns: 812_000, quantity: "latency".into(), cpu: Some(2), at_ns: None };
+        let reason = Some(Reason::Above { above: Some(1), count: 3_600, limit_ns: 100_000, worst });
+        let cause = DecidingCell { cell: "wakeup, none".into(), reason, doubted: None };
+        let judgement = Judgement {
+            verdict: Verdict::Fail,
+            exit: 2,
+            headline: Headline { conclusions: None, rest: Some(Ground::Cell { cause, alike: None, failed: None }) },
+            cells: configurations.iter().enumerate().map(judge).collect(),
+            expectations: vec![
+                expect("wakeup.latency.p99.9 < 100us where load = idle", Verdict::Pass, Some(20_100)),
+                expect("wakeup.latency.max < 50us", Verdict::Fail, Some(812_000)),
+                expect("gap.gap.max < 1ms", Verdict::Inconclusive, None),
+            ],
+        };
+        let meta = Meta {
+            id: RUN.into(),
+            plan: "sample".into(),
+            latido: "0.1.0".into(),
+            command: ["latido", "run", "plans/sample.toml", "--seed", "7"].map(String::from).into(),
+            machine: "bench-07".into(),
+            started: "2026-11-21T20:00:00Z".into(),
+            finished: Some("2026-11-21T21:04:12Z".into()),
+            cells: configurations.len(),
+            verdict: Some(judgement.verdict),
+            headline: Some(judgement.headline.sentence()),
+        };
+        Self { meta, judgement }
+    }
+
+    /// What a report of them is made from.
+    pub fn input<'a>(&'a self, configurations: &'a [Configuration]) -> ReportInput<'a> {
+        let part = RunPart {
+            meta: &self.meta,
+            judgement: &self.judgement,
+            word: "FAIL",
+            plan_toml: "schema = 1\nname = \"sample\"\n",
+        };
+        ReportInput {
+            title: "Three preemption models".into(),
+            runs: vec![part],
+            configurations,
+            problems: Vec::new(),
+            study: None,
+            not_measured: Vec::new(),
+            published: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Several distributions as one: counts, moments, bands and histograms together.
+
+use anyhow::{Result, anyhow};
+use hdrhistogram::Histogram;
+use latido_model::{
+    record::{Band, Slots, Summary},
+    run::codec,
+    summary::{Exact, quantiles},
+};
+
+/// Pools summaries: counts and bands add, extremes are the extremes', moments combine (Chan, Golub, LeVeque 1983), and
+/// quantiles come from the pooled histogram. Bands survive where all have the same edges. `negative` samples are below
+/// zero; what else the histogram lacks is above its range.
+pub fn summaries(parts: &[Summary], histogram: &Histogram<u64>, negative: u64) -> Summary {
+    let count: u64 = parts.iter().map(|part| part.count).fold(0, u64::saturating_add);
+    let overflow = count.saturating_sub(histogram.len()).saturating_sub(negative);
+    let min = parts.iter().filter_map(|part| part.min).min();
+    let max = parts.iter().filter_map(|part| part.max).max();
+    let (mean, sd) = moments(parts);
+    let exact = Exact { count, min, max, overflow, ..Exact::default() };
+    let quantiles = quantiles(&exact, histogram);
+    Summary { count, min, max, mean, sd, quantiles, bands: pool_bands(parts) }
+}
+
+fn moments(parts: &[Summary]) -> (Option<f64>, Option<f64>) {
+    let (mut n, mut mean, mut scatter) = (0.0, 0.0, 0.0);
+    for part in parts {
+        let (Some(part_mean), true) = (part.mean, part.count > 0) else { continue };
+        let m = part.count as f64;
+        let delta = part_mean - mean;
+        scatter += part.sd.unwrap_or(0.0).powi(2) * (m - 1.0) + delta * delta * n * m / (n + m);
+        mean += delta * m / (n + m);
+        n += m;
+    }
+    ((n > 0.0).then_some(mean), (n > 1.0).then(|| (scatter / (n - 1.0)).sqrt()))
+}
+
+fn pool_bands(parts: &[Summary]) -> Vec<Band> {
+    let Some((first, others)) = parts.split_first() else { return Vec::new() };
+    let mut bands = first.bands.clone();
+    for part in others {
+        let same = part.bands.len() == bands.len() && part.bands.iter().zip(&bands).all(|(a, b)| a.upto == b.upto);
+        if !same {
+            return Vec::new();
+        }
+        for (sum, band) in bands.iter_mut().zip(&part.bands) {
+            sum.count += band.count;
+        }
+    }
+    bands
+}
+
+/// Histograms added up.
+///
+/// # Errors
+/// None in practice: see [`codec::histogram`].
+pub fn histograms<'a>(parts: impl IntoIterator<Item = &'a Histogram<u64>>) -> Result<Histogram<u64>> {
+    let mut sum = codec::histogram()?;
+    for part in parts {
+        sum.add(part).map_err(|e| anyhow!("pooling histograms: {e}"))?;
+    }
+    Ok(sum)
+}
+
+/// Slots added up; `None` where nobody counted any.
+pub fn slots(parts: impl IntoIterator<Item = Slots>) -> Option<Slots> {
+    parts.into_iter().reduce(|a, b| Slots {
+        met: a.met.saturating_add(b.met),
+        late: a.late.saturating_add(b.late),
+        missed: a.missed.saturating_add(b.missed),
+    })
+}
+
+/// How many samples lie above an edge of the bands, exactly; `None` where it is no edge.
+pub fn above(bands: &[Band], edge: i64) -> Option<u64> {
+    let at = bands.iter().position(|band| band.upto == Some(edge))?;
+    Some(bands.iter().skip(at + 1).map(|band| band.count).fold(0, u64::saturating_add))
+}
+
+/// The same of several together; `None` where it is an edge of not all of them.
+pub fn all_above<'a>(parts: impl IntoIterator<Item = &'a Summary>, edge: i64) -> Option<u64> {
+    parts.into_iter().map(|part| above(&part.bands, edge)).try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::summary::summarise;
+    use proptest::prelude::*;
+
+    fn of(values: &[i64]) -> (Exact, Histogram<u64>) {
+        let mut histogram = codec::histogram().unwrap();
+        let mut exact = Exact::default();
+        for &value in values {
+            exact.count += 1;
+            exact.min = Some(exact.min.map_or(value, |m| m.min(value)));
+            exact.max = Some(exact.max.map_or(value, |m| m.max(value)));
+            exact.sum += i128::from(value);
+            exact.sum_squares += u128::from(value.unsigned_abs()).pow(2);
+            if let Ok(value) = u64::try_from(value) {
+                histogram.record(value).unwrap();
+            }
+        }
+        (exact, histogram)
+    }
+
+    proptest! {
+        #[test]
+        fn pooling_equals_measuring_together(
+            parts in prop::collection::vec(prop::collection::vec(0i64..1_000_000, 0..60), 1..6),
+        ) {
+            let all: Vec<i64> = parts.concat();
+            let (exact, histogram) = of(&all);
+            let whole = summarise(&exact, &histogram, Vec::new());
+            let summaries: Vec<Summary> = parts.iter().map(|part| { let (e, h) = of(part); summarise(&e, &h, Vec::new()) }).collect();
+            let pooled = super::summaries(&summaries, &histogram, 0);
+            prop_assert_eq!((pooled.count, pooled.min, pooled.max), (whole.count, whole.min, whole.max));
+            prop_assert_eq!(&pooled.quantiles, &whole.quantiles);
+            let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
+                (Some(a), Some(b)) => (a - b).abs() <= 1e-6 * b.abs().max(1.0),
+                (a, b) => a == b,
+            };
+            prop_assert!(near(pooled.mean, whole.mean) && near(pooled.sd, whole.sd), "{:?} {:?}", pooled, whole);
+        }
+    }
+
+    #[test]
+    fn a_limit_that_is_an_edge_is_counted_exactly() {
+        let bands = [(Some(10), 5), (Some(100), 3), (None, 2)].map(|(upto, count)| Band { upto, count });
+        assert_eq!(above(&bands, 10), Some(5));
+        assert_eq!(above(&bands, 100), Some(2));
+        assert_eq!(above(&bands, 50), None);
+    }
+}

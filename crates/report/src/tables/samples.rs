@@ -1,0 +1,39 @@
+//! The largest samples of a section: when, where and, as far as it is known, why.
+
+use crate::{
+    tree::{Datum, Head, Section, Sheet},
+    words::{self, NOT_MEASURED},
+};
+
+/// So many samples of all configurations together.
+const ROWS: usize = 16;
+
+/// The largest samples, the same number of each configuration.
+pub fn sheet(section: &Section) -> Sheet {
+    let each = (ROWS / section.series.len().max(1)).clamp(2, 10);
+    let mut rows = Vec::new();
+    for series in &section.series {
+        for kept in series.kept().iter().take(each) {
+            let value = kept.sample.value as f64;
+            let class = if kept.sample.class.is_empty() { NOT_MEASURED } else { &kept.sample.class };
+            let row = vec![
+                Datum::Text(series.name.clone()),
+                if series.limit().is_some_and(|limit| value > limit) {
+                    Datum::Over(value)
+                } else {
+                    Datum::Value(value)
+                },
+                Datum::Text(words::clock(kept.sample.at_ns)),
+                kept.cpu.map_or_else(|| Datum::Text("not pinned".into()), |cpu| Datum::Count(cpu.into())),
+                Datum::Count(kept.repeat.into()),
+                Datum::Text(class.into()),
+            ];
+            rows.push((kept.sample.value, row));
+        }
+    }
+    rows.sort_by_key(|(value, _)| std::cmp::Reverse(*value));
+    let typical: Vec<f64> = rows.iter().map(|(value, _)| *value as f64).collect();
+    let head = ["configuration", "value", "at", "CPU", "repeat", "cause"].map(Head::from).into();
+    let rows = rows.into_iter().map(|(_, row)| row).collect();
+    Sheet::new(format!("The {each} largest samples of each configuration"), head, rows, section.unit, &typical)
+}

@@ -1,0 +1,193 @@
+//! The summary table: a row for each configuration of a section, for each of a quantity, or for each thread of a cell.
+
+use crate::{
+    tree::{Curve, Datum, Head, Section, Sheet},
+    words,
+};
+use latido_model::record::{self, QUANTILES, Slots, Summary};
+
+/// The quantiles of the table: those of every summary without p90, which says little of a tail.
+fn quantiles() -> impl Iterator<Item = &'static str> {
+    QUANTILES.iter().map(|(key, _)| *key).filter(|key| *key != "0.9")
+}
+
+/// The name of a quantile key: `p99.9` for `0.999`.
+pub fn quantile_name(key: &str) -> String {
+    let digits = key.strip_prefix("0.").unwrap_or(key);
+    match digits.len() {
+        0 | 1 => format!("p{digits}0"),
+        2 => format!("p{digits}"),
+        _ => format!("p{}.{}", &digits[..2], &digits[2..]),
+    }
+}
+
+/// One of the stated quantiles, by its key.
+fn quantile(summary: &Summary, key: &str) -> Option<f64> {
+    summary.quantiles.get(key).copied().flatten().map(|v| v as f64)
+}
+
+/// The quantiles that some row has samples enough for; all where nothing was measured.
+fn supported(rows: &[Summarised]) -> Vec<&'static str> {
+    let (some, none): (Vec<_>, Vec<_>) =
+        quantiles().partition(|key| rows.iter().any(|row| quantile(&row.summary, key).is_some()));
+    if some.is_empty() { none } else { some }
+}
+
+/// The quantiles of which there is no column because no series supports them: `p99.99, p99.999`.
+pub fn unsupported(section: &Section) -> String {
+    let supported = supported(&rows(section).collect::<Vec<_>>());
+    quantiles().filter(|key| !supported.contains(key)).map(quantile_name).collect::<Vec<_>>().join(", ")
+}
+
+/// A row before it is written.
+struct Summarised {
+    name: String,
+    summary: Summary,
+    /// The limit, where it was judged by one, and how many samples are above it.
+    limit: Option<(f64, u64)>,
+    slots: Option<Slots>,
+    /// Samples beyond the histogram.
+    overflow: u64,
+}
+
+fn rows<'r>(section: &'r Section<'_>) -> impl Iterator<Item = Summarised> + 'r {
+    section.series.iter().map(|series| Summarised::of(series, series.name.clone()))
+}
+
+impl Summarised {
+    fn of(series: &Curve, name: String) -> Self {
+        let limit = series.limit().zip(series.pooled.above_limit);
+        Self { name, summary: series.pooled.summary.clone(), limit, slots: series.pooled.slots, overflow: 0 }
+    }
+}
+
+/// The table of a section.
+pub fn sheet(section: &Section) -> Sheet {
+    write(section.title(), "configuration", section.noun(), section.unit, &rows(section).collect::<Vec<_>>(), false)
+}
+
+/// The table of sections that differ in their labels alone: these are in the rows' names.
+pub fn of_quantity(sections: &[Section]) -> Option<Sheet> {
+    let first = sections.first()?;
+    let rows: Vec<Summarised> = sections
+        .iter()
+        .flat_map(|section| &section.series)
+        .map(|series| {
+            let labels = words::labels(&series.pooled.labels);
+            let name = if labels.is_empty() { series.name.clone() } else { format!("{}, {labels}", series.name) };
+            Summarised::of(series, name)
+        })
+        .collect();
+    Some(write(first.name(), "configuration", first.noun(), first.unit, &rows, false))
+}
+
+/// The table of one quantity of a cell: a row for each thread, with what became of its slots.
+pub fn threads(name: &str, noun: &str, unit: &str, threads: &[(String, &record::Series)]) -> Sheet {
+    let row = |(name, one): &(String, &record::Series)| Summarised {
+        name: name.clone(),
+        summary: one.decisive(),
+        limit: None,
+        slots: one.slots,
+        overflow: one.overflow,
+    };
+    write(name.to_owned(), name, noun, unit, &threads.iter().map(row).collect::<Vec<_>>(), true)
+}
+
+/// How early columns leave where there is no room: what says most of a tail stays.
+fn spare(key: &str) -> u8 {
+    match key {
+        "0.99" => 3,
+        "0.9999" => 4,
+        "0.99999" => 5,
+        _ => 0,
+    }
+}
+
+fn write(title: String, first: &str, noun: &str, unit: &str, rows: &[Summarised], by_thread: bool) -> Sheet {
+    let supported = supported(rows);
+    let mut head: Vec<Head> = vec![first.into(), format!("{noun}s").into(), Head::from("min").spare(1)];
+    for key in &supported {
+        head.push(Head::from(quantile_name(key)).spare(spare(key)));
+        if *key == "0.5" {
+            head.extend([Head::from("mean").spare(2), Head::from("sd").spare(6)]);
+        }
+    }
+    head.push("max".into());
+    let mut limits: Vec<f64> = rows.iter().filter_map(|row| Some(row.limit?.0)).collect();
+    limits.dedup();
+    let limited = !limits.is_empty();
+    if limited {
+        let name = match limits[..] {
+            [one] => format!("> {}", words::round_value(one, unit)),
+            _ => "> limit".into(),
+        };
+        head.push(Head::from(name).alarm());
+    }
+    let slots = rows.iter().any(|row| row.slots.is_some());
+    if slots {
+        head.extend(by_thread.then(|| Head::from("met").spare(7)));
+        let late = Head::from("late").alarm();
+        head.extend([if by_thread { late } else { late.spare(7) }, Head::from("missed").alarm()]);
+    }
+    let overflow = rows.iter().any(|row| row.overflow > 0);
+    head.extend(overflow.then(|| Head::from("> 60 s").alarm()));
+
+    let row = |one: &Summarised| {
+        let Summary { count, min, max, mean, sd, .. } = &one.summary;
+        let whole = |v: &Option<i64>| Datum::value(v.map(|v| v as f64));
+        let mut row = vec![Datum::Text(one.name.clone()), Datum::Count(*count), whole(min)];
+        for key in &supported {
+            row.push(supporting(quantile(&one.summary, key), *count));
+            if *key == "0.5" {
+                row.extend([Datum::value(*mean), supporting(*sd, *count)]);
+            }
+        }
+        row.push(whole(max));
+        if limited {
+            row.push(one.limit.map_or(Datum::Absent, |(_, above)| Datum::Count(above)));
+        }
+        if slots {
+            let counts = one.slots.map(|slots| [slots.met, slots.late, slots.missed]);
+            let counts = counts.map_or([Datum::Absent, Datum::Absent, Datum::Absent], |all| all.map(Datum::Count));
+            row.extend(counts.into_iter().skip(if by_thread { 0 } else { 1 }));
+        }
+        row.extend(overflow.then_some(Datum::Count(one.overflow)));
+        row
+    };
+    let typical = rows.iter().flat_map(|row| {
+        let summary = &row.summary;
+        [quantile(summary, "0.5"), quantile(summary, "0.99"), summary.max.map(|v| v as f64)]
+    });
+    let typical: Vec<f64> = typical.flatten().collect();
+    Sheet::new(title, head, rows.iter().map(row).collect(), unit, &typical)
+}
+
+/// A figure that needs samples enough.
+fn supporting(v: Option<f64>, count: u64) -> Datum {
+    match v.filter(|v| v.is_finite()) {
+        Some(v) => Datum::Value(v),
+        None if count > 0 => Datum::TooFew,
+        None => Datum::Absent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, tree::sections};
+
+    #[test]
+    fn quantiles_read_as_percentiles() {
+        assert_eq!(["0.5", "0.9", "0.99", "0.99999"].map(quantile_name), ["p50", "p90", "p99", "p99.999"]);
+    }
+
+    #[test]
+    fn every_row_is_as_wide_as_its_head() {
+        for data in [sample::configurations(3), vec![sample::empty("idle")]] {
+            for section in sections(&data) {
+                let sheet = sheet(&section);
+                assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()), "{sheet:?}");
+            }
+        }
+    }
+}

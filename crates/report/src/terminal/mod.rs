@@ -1,0 +1,172 @@
+//! Text for terminals: what to doubt first, then the tables, the expectations and the verdict.
+
+mod notes;
+mod show;
+mod style;
+pub mod table;
+
+pub use show::show;
+pub use style::{Paint, Style, fit, hang, paint};
+
+use crate::{
+    judge::{
+        configuration::Configurations,
+        decide::{is_judged, word},
+        judgement::Judgement,
+        phrase,
+        repeat::Pooled,
+    },
+    span,
+    statistics::confidence::exceedance,
+    tables::summary::of_quantity,
+    tree::{Report, Section, sections},
+    words,
+};
+use latido_model::{
+    quantity::Measurand,
+    record::Record,
+    run::{Run, StoredCell},
+    verdict::Verdict,
+};
+use notes::{alarms, notes};
+
+/// The result of a run as it is printed at its end.
+pub fn summary(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> String {
+    result(run, judgement, found, notes(run, judgement, style), style)
+}
+
+/// The same with notes of the caller's choice.
+fn result(run: &Run, judgement: &Judgement, found: &Configurations, notes: Vec<String>, style: Style) -> String {
+    let mut lines = alarms(judgement, style);
+    lines.push(paint(&title(run), Paint::Bold, style));
+    for problem in run.problems.iter().chain(&found.problems) {
+        lines.extend(hang("warning:", Paint::Warn, problem, style));
+    }
+    lines.extend(notes);
+    for (reason, cells) in run.skips() {
+        let many = if cells == 1 { "1 cell".into() } else { format!("{cells} cells") };
+        lines.extend(hang("skipped:", Paint::Dim, &format!("{many}: {reason}"), style));
+    }
+    lines.push(String::new());
+    let tables = quantities(&sections(&found.all), style);
+    if !tables.is_empty() {
+        lines.extend(tables);
+        lines.push(String::new());
+    }
+    if !judgement.expectations.is_empty() {
+        lines.extend(expectations(judgement, style));
+        lines.push(String::new());
+    }
+    lines.extend(verdict(run, judgement, found, style));
+    lines.join("\n") + "\n"
+}
+
+/// The summary tables, one for each quantity.
+fn quantities(sections: &[Section], style: Style) -> Vec<String> {
+    let alike = |a: &Section, b: &Section| (a.probe, a.quantity, a.unit) == (b.probe, b.quantity, b.unit);
+    let tables = sections.chunk_by(alike).filter_map(of_quantity);
+    tables.map(|sheet| table::titled(&sheet, style)).collect::<Vec<_>>().join(&String::new())
+}
+
+/// A report as text: what was judged, then the tables.
+pub fn report(report: &Report, style: Style) -> String {
+    let mut lines = vec![paint(&report.input.title, Paint::Bold, style), String::new()];
+    for problem in &report.input.problems {
+        lines.extend(hang("warning:", Paint::Warn, problem, style));
+    }
+    lines.extend(quantities(&report.sections, style));
+    for part in &report.input.runs {
+        lines.push(String::new());
+        if !part.judgement.expectations.is_empty() {
+            lines.extend(expectations(part.judgement, style));
+            lines.push(String::new());
+        }
+        let tone = words::verdict(part.judgement.verdict).tone.into();
+        lines.push(format!("run {}", part.meta.id));
+        lines.extend(hang(&format!("{}:", part.word), tone, &part.judgement.headline.sentence(), style));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn title(run: &Run) -> String {
+    let record = run.cells.iter().find_map(StoredCell::record);
+    let machine = record.map_or(run.meta.machine.as_str(), |record| record.machine.hostname.as_str());
+    let kernel = record.map(|record| format!(", Linux {}", record.machine.kernel)).unwrap_or_default();
+    let on = if machine.is_empty() { String::new() } else { format!(" on {machine}{kernel}") };
+    format!("{}{on}", run.meta.id)
+}
+
+/// The expectations, each with its verdict and its figure.
+fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
+    let all = &judgement.expectations;
+    let width = all.iter().map(|one| one.word().len()).max().unwrap_or(0);
+    let title = if all.iter().any(|one| one.of_study) { "conclusions of the study" } else { "expected" };
+    let mut lines = vec![paint(title, Paint::Dim, style)];
+    for one in all {
+        let label = format!("  {:<width$} ", one.word());
+        let detail = span::plain(&phrase::decision(one.decision.as_ref()));
+        let text = format!("{}: {detail}", one.sentence());
+        lines.extend(hang(&label, words::verdict(one.verdict).tone.into(), &text, style));
+    }
+    lines
+}
+
+/// The last word: the verdict, the number that decides, and how much it supports.
+fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> Vec<String> {
+    let mut parts = vec![judgement.headline.sentence()];
+    if judgement.verdict == Verdict::Pass {
+        parts.extend(support(found));
+        parts.extend(match judgement.expectations.len() {
+            0 => None,
+            _ if judgement.expectations.iter().any(|one| one.of_study) => None,
+            1 => Some("the expectation holds".into()),
+            all => Some(format!("all {all} expectations hold")),
+        });
+    }
+    let tone = match judgement.verdict {
+        Verdict::Pass if !is_judged(run) => Paint::Plain,
+        verdict => words::verdict(verdict).tone.into(),
+    };
+    hang(&format!("{}:", word(run, judgement)), tone, &parts.join("; "), style)
+}
+
+/// How rare a sample above the limit is, where there was none: of the quantity that came closest to its limit.
+fn support(found: &Configurations) -> Option<String> {
+    let limited = found.all.iter().filter_map(|one| Some((one, one.cell.conditions.limit?.0 as f64)));
+    let quantities = limited.flat_map(|(one, limit)| one.quantities.iter().map(move |pooled| (pooled, limit)));
+    let near = |pooled: &Pooled, limit: f64| pooled.summary.max.map_or(0.0, |max| max as f64 / limit);
+    let (closest, _) = quantities
+        .filter(|(pooled, _)| pooled.above_limit == Some(0))
+        .max_by(|a, b| near(a.0, a.1).total_cmp(&near(b.0, b.1)))?;
+    let (_, upper) = exceedance(0, closest.summary.count)?;
+    Some(match upper {
+        0.05.. => "none above it, but so few cannot say how rare one is: measure longer".into(),
+        _ => format!(
+            "0 of {} above it: with 95 % confidence fewer than 1 in {}",
+            closest.summary.count,
+            (1.0 / upper) as u64
+        ),
+    })
+}
+
+/// The figures of records that could not be stored: nothing measured is lost without having been seen.
+pub fn rescue(records: &[&Record], style: Style) -> String {
+    let mut lines = Vec::new();
+    for record in records {
+        lines.push(crate::judge::label::title(&record.cell));
+        lines.extend(show::threads(record, &Measurand::default(), style));
+        for series in &record.series {
+            let bands = series.decisive().bands;
+            let text = bands.iter().filter(|band| band.count > 0).map(|band| match band.upto {
+                Some(upto) => format!("to {}: {}", latido_model::units::human(upto), band.count),
+                None => format!("above: {}", band.count),
+            });
+            let label = series.cpu.map_or_else(|| series.quantity.clone(), |cpu| format!("CPU {cpu}"));
+            lines.extend(hang(&label, Paint::Plain, &text.collect::<Vec<_>>().join(", "), style));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests;

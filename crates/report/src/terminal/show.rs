@@ -1,0 +1,209 @@
+//! `latido show`: everything about a stored run, as text.
+
+use super::{
+    result,
+    style::{Paint, Style, hang, paint},
+    table,
+};
+use crate::{
+    judge::{
+        configuration::Configurations,
+        judgement::{CellJudgement, Judgement},
+        label::title,
+    },
+    tables::summary,
+    words,
+};
+use latido_model::{
+    cell::Item,
+    quantity::Measurand,
+    record::{Record, Series},
+    run::{Run, StoredCell},
+    units::human,
+};
+
+/// The summary, then each cell with its threads, loads, tunings and trust checks, then the machine.
+pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for (cell, judged) in run.cells.iter().zip(&judgement.cells) {
+        lines.push(String::new());
+        lines.extend(one_cell(cell, judged, style));
+    }
+    lines.push(String::new());
+    lines.extend(machine(run, style));
+    let mut facts = vec![
+        ("plan", run.meta.plan.clone()),
+        ("seed", run.plan.seed.to_string()),
+        ("started", second(&run.meta.started)),
+        ("finished", run.meta.finished.as_deref().map_or_else(|| "no".into(), second)),
+        ("latido", run.meta.latido.clone()),
+        ("directory", run.dir.display().to_string()),
+    ];
+    if !run.meta.command.is_empty() {
+        facts.push(("command", run.meta.command.join(" ")));
+    }
+    lines.push(String::new());
+    lines.push(paint("run", Paint::Bold, style));
+    lines.extend(pairs(&facts, style));
+    // No notes above: each cell tells all of its own.
+    result(run, judgement, found, Vec::new(), style) + &lines.join("\n") + "\n"
+}
+
+fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<String> {
+    let head = format!("cell {}: {}", cell.number, title(&cell.cell));
+    let mut lines = vec![paint(&head, Paint::Bold, style)];
+    let verdict = judged.verdict.to_string();
+    let mut label = verdict.as_str();
+    for reason in &judged.reasons {
+        lines.extend(hang(
+            &format!("  {label}"),
+            words::verdict(judged.verdict).tone.into(),
+            &reason.sentence(),
+            style,
+        ));
+        label = "and";
+    }
+    let Some(record) = cell.record() else { return lines };
+    lines.extend(settings(record, style));
+    lines.push(String::new());
+    lines.extend(threads(record, &cell.measurand, style).into_iter().map(|line| format!("  {line}")));
+    lines.push(String::new());
+    let wide = judged.findings.iter().map(|finding| words::finding(finding.grade).word.len()).max().unwrap_or(0);
+    let name = judged.findings.iter().map(|finding| finding.check.len()).max().unwrap_or(0);
+    for finding in &judged.findings {
+        let said = words::finding(finding.grade);
+        let label = format!("  {:<wide$}  {:<name$} ", said.word, finding.check);
+        lines.extend(hang(&label, said.tone.into(), &finding.text(), style));
+    }
+    for skip in &record.skipped {
+        lines.extend(hang("  skipped", Paint::Warn, &format!("{}: {}", skip.what, skip.why), style));
+    }
+    lines
+}
+
+fn span(ns: u64) -> String {
+    human(i64::try_from(ns).unwrap_or(i64::MAX))
+}
+
+/// A time of RFC 3339 without the fraction of its second; other text as it is.
+fn second(time: &str) -> String {
+    match time.parse::<jiff::Timestamp>() {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        Err(_) => time.into(),
+    }
+}
+
+fn settings(record: &Record, style: Style) -> Vec<String> {
+    let cell = &record.cell;
+    let mut facts = vec![
+        ("probe", item(&cell.probe)),
+        ("scheduling", cell.scheduling.to_string()),
+        ("cpus", cell.conditions.cpus.as_ref().map_or_else(|| "any".into(), |cpus| cpus.to_string())),
+        ("measured", format!("{} after {} of warm-up", span(record.elapsed_ns), span(record.warmup_ns))),
+    ];
+    if let Some(limit) = cell.conditions.limit {
+        facts.push(("limit", limit.to_string()));
+    }
+    for load in &record.load {
+        let argv = Some(load.argv.join(" ")).filter(|argv| !argv.is_empty());
+        let commands: Vec<String> = argv.into_iter().chain(load.commands.iter().cloned()).collect();
+        let command = if commands.is_empty() { String::new() } else { format!(": {}", commands.join("; ")) };
+        let version = load.version.as_deref().map(|version| format!(" ({version})")).unwrap_or_default();
+        facts.push(("load", format!("{}{version}{command}", item(&load.item))));
+        let rates = words::of_load(load);
+        if !rates.is_empty() {
+            facts.push(("its rate", rates));
+        }
+        if !load.achieved.is_empty() {
+            let did: Vec<String> = load.achieved.iter().map(|(name, count)| format!("{name} {count}")).collect();
+            facts.push(("it did", did.join(", ")));
+        }
+    }
+    for tuning in &record.tunings {
+        let changes = tuning.changes.iter().map(|c| format!("{} {} -> {}", c.knob, c.original, c.new));
+        facts.push(("tuning", format!("{}: {}", item(&tuning.item), changes.collect::<Vec<_>>().join(", "))));
+    }
+    pairs(&facts, style)
+}
+
+/// The figures of every thread, slots included: a table for each quantity, then what else the probe counted.
+pub(super) fn threads(record: &Record, measurand: &Measurand, style: Style) -> Vec<String> {
+    let mut groups: Vec<Vec<&Series>> = Vec::new();
+    let sampled = |quantity: &str| record.series.iter().any(|one| one.quantity == quantity && one.decisive().count > 0);
+    let nothing = record.series.iter().all(|one| one.decisive().count == 0);
+    // A thread without samples is told beside others that have some, a quantity without any is not.
+    for one in record.series.iter().filter(|one| nothing || sampled(&one.quantity)) {
+        let alike = |other: &&Series| (&other.quantity, &other.unit) == (&one.quantity, &one.unit);
+        match groups.iter_mut().find(|group| group.first().is_some_and(alike)) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    let style = Style { width: style.width.saturating_sub(2), ..style };
+    groups.iter().flat_map(|group| quantity(group, measurand, style)).collect()
+}
+
+fn quantity(series: &[&Series], measurand: &Measurand, style: Style) -> Vec<String> {
+    let Some(first) = series.first() else { return Vec::new() };
+    let noun = measurand.quantity(&first.quantity).map_or("sample", |quantity| &quantity.noun);
+    let named: Vec<(String, &Series)> = series.iter().map(|one| (thread(one), *one)).collect();
+    let sheet = summary::threads(&first.quantity.replace('_', " "), noun, &first.unit, &named);
+    let mut lines = table::untitled(&sheet, style);
+    for one in series.iter().filter(|one| !one.facts.is_empty()) {
+        let facts: Vec<String> = one.facts.iter().map(|(key, value)| fact(key, *value)).collect();
+        lines.extend(hang(&format!("{}:", thread(one)), Paint::Dim, &facts.join(", "), style));
+    }
+    lines
+}
+
+fn thread(one: &Series) -> String {
+    let thread = one.cpu.map_or_else(|| format!("thread {}", one.thread), |cpu| format!("CPU {cpu}"));
+    match words::labels(&one.labels) {
+        labels if labels.is_empty() => thread,
+        labels => format!("{thread}, {labels}"),
+    }
+}
+
+/// A probe's own fact in words: `own_ns 9336261` is `own 9.34 ms`.
+fn fact(key: &str, value: i64) -> String {
+    match key.strip_suffix("_ns") {
+        Some(name) => format!("{} {}", name.replace('_', " "), human(value)),
+        None => format!("{} {value}", key.replace('_', " ")),
+    }
+}
+
+/// Each machine once, with the numbers of its cells where there are several.
+fn machine(run: &Run, style: Style) -> Vec<String> {
+    let mut seen: Vec<Vec<(&'static str, String)>> = Vec::new();
+    let mut lines = Vec::new();
+    for cell in &run.cells {
+        let Some(record) = cell.record() else { continue };
+        let rows = record.machine.rows();
+        if seen.contains(&rows) {
+            continue;
+        }
+        let head = if seen.is_empty() { "machine".into() } else { format!("machine as of cell {}", cell.number) };
+        // Of a machine that has changed, only what differs from the first snapshot.
+        let first = seen.first();
+        let shown: Vec<_> = rows.iter().filter(|row| first.is_none_or(|first| !first.contains(row))).cloned().collect();
+        lines.push(paint(&head, Paint::Bold, style));
+        lines.extend(pairs(&shown, style));
+        seen.push(rows);
+    }
+    lines
+}
+
+fn pairs(rows: &[(&str, String)], style: Style) -> Vec<String> {
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    rows.iter().flat_map(|(name, value)| hang(&format!("  {name:<width$} "), Paint::Dim, value, style)).collect()
+}
+
+/// A probe, load or tuning as the command line writes it: `wakeup:period=1ms`.
+fn item(item: &Item) -> String {
+    let value = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    let options: Vec<String> = item.options.iter().map(|(key, v)| format!("{key}={}", value(v))).collect();
+    if options.is_empty() { item.name.clone() } else { format!("{}:{}", item.name, options.join(",")) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! That nothing of a run is left out.
+
+use super::*;
+use crate::judge::{configuration, verdict};
+use latido_model::{
+    record::{Change, LoadRecord, Skip, Slots, TuningRecord},
+    run::CellState,
+    sample::{Fixture, cell, quiet, under},
+};
+
+#[test]
+fn everything_of_a_run_is_shown() {
+    let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)]), (under("busy"), vec![quiet(0)])]);
+    fixture.run.cells[1].state = CellState::Infra("the agent vanished".into());
+    let record = fixture.record(1);
+    record.load.push(LoadRecord {
+        item: Item { name: "stress-ng".into(), options: toml::toml! { sleep = 16 } },
+        argv: ["stress-ng", "--sleep", "16"].map(String::from).to_vec(),
+        version: Some("0.18.06".into()),
+        note: None,
+        alive: true,
+        died: None,
+        cpu_ns: None,
+        achieved: Default::default(),
+        rates: Default::default(),
+        unaccounted: None,
+        commands: vec![],
+    });
+    let (knob, original, new) = ("scaling_governor".into(), "powersave".into(), "performance".into());
+    record.tunings.push(TuningRecord {
+        item: Item { name: "governor".into(), options: toml::Table::new() },
+        changes: vec![Change { knob, original, new }],
+        in_force: true,
+        note: None,
+    });
+    record.series[1].slots = Some(Slots { met: 10_001, late: 1, missed: 2 });
+    record.series[0].facts.insert("own_ns".into(), 1_200);
+    record.skipped.push(Skip { what: "deadline".into(), why: "pinned threads cannot have it".into() });
+    let found = configuration::configurations([&fixture.run], &fixture).unwrap();
+    let judgement = verdict::of_run(&fixture.run, &fixture);
+    let text = show(&fixture.run, &judgement, &found, Style { width: 80, color: false });
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // The rows of the machine are the snapshot's own business: that each is there is enough.
+    let (cells, rest) = text.split_once("\nmachine\n").unwrap();
+    let (rows, rest) = rest.split_once("\n\nrun\n").unwrap();
+    for (name, value) in latido_model::sample::machine().rows() {
+        assert!(rows.contains(name) && value.split_whitespace().all(|word| rows.contains(word)), "{name}: {rows}");
+    }
+    insta::assert_snapshot!(format!("{cells}\nrun\n{rest}"), @r#"
+    20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
+
+    Wake-up latency (µs)
+    configuration  wake-ups   min   p50  mean   p99  p99.9   max  > 100 µs  missed
+    idle              20000  2.00  2.62  2.64  3.24   3.25  24.8         0       2
+
+    INFRA: wakeup, busy: the agent vanished
+
+    cell 1: wakeup, idle
+      pass worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit
+           of 100 µs
+      probe       wakeup:period=1ms
+      scheduling  fifo 80
+      cpus        0,1
+      measured    10.0 s after 500 ms of warm-up
+      limit       100us
+      load        stress-ng:sleep=16 (0.18.06): stress-ng --sleep 16
+      tuning      governor: scaling_governor powersave -> performance
+
+      latency (µs)  wake-ups   min   p50  mean   p99  p99.9   max  late  missed
+      CPU 0            10000  2.00  2.62  2.64  3.24   3.25  24.8     0       0
+      CPU 1            10000  2.00  2.62  2.64  3.24   3.25  24.8     1       2
+      CPU 0: own 1.20 µs
+
+      ?   hypervisor         not measured
+      ok  policy             fifo 80 granted
+      ok  load               alive throughout
+      ok  tunings            in force
+      ok  pinning            each thread stayed on its CPU
+      ok  clock              monotonic (tsc), 21 ns a reading, step 1 ns
+      ok  foreign tasks      none seen
+      ok  steal              0 ns of the measured CPUs' time stolen
+      ok  smi                0 management interrupts
+      ok  throttle           0 throttle-like preemptions
+      ok  outcome            complete, 10.0 s
+      ok  memory             locked
+      ok  page faults        0 minor, 0 major while measuring
+      ok  preemptions        0 involuntary switches
+      ok  wall clock         CLOCK_REALTIME moved by 0 ns
+      ok  throttle settings  real-time budget unlimited, fair server off
+      ok  idle states        held off through /dev/cpu_dma_latency
+      ok  frequency          3000 to 3000 MHz
+      ok  temperature        at most 45 degrees, critical at 100
+      ok  timer slack        none with real-time policy
+      ok  autogroup          off
+      ok  housekeeping       left for everything else: 2
+      skipped deadline: pinned threads cannot have it
+
+    cell 2: wakeup, busy
+      infra the agent vanished
+
+    run
+      plan       quick
+      seed       42
+      started    2026-11-21 20:00:00 UTC
+      finished   2026-11-21 20:01:00 UTC
+      latido     0.1.0
+      directory  /nowhere
+      command    latido run quick
+    "#);
+}

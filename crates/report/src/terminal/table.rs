@@ -1,0 +1,196 @@
+//! Tables as text: columns that align and leave when the terminal is too narrow.
+
+use super::style::{Paint, Style, fit, paint};
+use crate::{
+    tree::{Datum, Head, Sheet, percent},
+    words::{Unit, Units},
+};
+
+/// A column of a table.
+#[derive(Clone, Debug, Default)]
+pub struct TextColumn {
+    /// First line of the header.
+    pub name: String,
+    /// Second line of the header.
+    pub unit: String,
+    /// Text is aligned left, numbers right.
+    pub left: bool,
+    /// Columns of the largest number leave first when the table is too wide; 0 stays.
+    pub spare: u8,
+    /// One entry a row.
+    pub cells: Vec<String>,
+    /// Whether any value but 0 and `-` is bad news.
+    pub alarm: bool,
+}
+
+impl TextColumn {
+    /// A column of text.
+    pub fn text(name: &str, cells: Vec<String>) -> Self {
+        Self { name: name.into(), left: true, cells, ..Self::default() }
+    }
+
+    /// A column of counts.
+    pub fn counts(name: &str, cells: impl IntoIterator<Item = Option<u64>>) -> Self {
+        let cells = cells.into_iter().map(|n| n.map_or_else(|| "-".into(), |n| n.to_string())).collect();
+        Self { name: name.into(), cells, ..Self::default() }
+    }
+
+    /// Leaves early when the table is too wide.
+    pub fn spare(self, spare: u8) -> Self {
+        Self { spare, ..self }
+    }
+
+    /// Values but 0 are bad news.
+    pub fn alarm(self) -> Self {
+        Self { alarm: true, ..self }
+    }
+
+    fn width(&self) -> usize {
+        self.cells.iter().chain([&self.name, &self.unit]).map(|text| text.chars().count()).max().unwrap_or(0)
+    }
+}
+
+/// Blanks between two columns.
+const GAP: usize = 2;
+
+/// Lines of a table that fits the width where its columns allow it: spare ones leave, then the first one is cut.
+pub fn render(mut columns: Vec<TextColumn>, style: Style) -> Vec<String> {
+    let total = |columns: &[TextColumn]| columns.iter().map(|c| c.width() + GAP).sum::<usize>().saturating_sub(GAP);
+    while total(&columns) > style.width {
+        let Some(last) = columns.iter().map(|c| c.spare).max().filter(|spare| *spare > 0) else { break };
+        columns.retain(|column| column.spare != last);
+    }
+    let excess = total(&columns).saturating_sub(style.width);
+    if let Some(first) = columns.first_mut().filter(|first| first.left && excess > 0) {
+        let width = first.width().saturating_sub(excess).max(12);
+        first.cells.iter_mut().for_each(|cell| *cell = fit(cell, width));
+    }
+    let mut lines = vec![line(&columns, |column| (column.name.clone(), Paint::Dim), style)];
+    if columns.iter().any(|column| !column.unit.is_empty()) {
+        lines.push(line(&columns, |column| (column.unit.clone(), Paint::Dim), style));
+    }
+    for row in 0..columns.iter().map(|column| column.cells.len()).max().unwrap_or(0) {
+        let cell = |column: &TextColumn| {
+            let text = column.cells.get(row).map(String::as_str).unwrap_or_default();
+            let bad = column.alarm && !matches!(text, "0" | "-" | "");
+            (text.to_string(), if bad { Paint::Bad } else { Paint::Plain })
+        };
+        lines.push(line(&columns, cell, style));
+    }
+    lines
+}
+
+/// One line: every column's text, aligned first and painted then, so that colours move nothing.
+fn line(columns: &[TextColumn], text: impl Fn(&TextColumn) -> (String, Paint), style: Style) -> String {
+    let cells = columns.iter().map(|column| {
+        let ((text, tone), width) = (text(column), column.width());
+        let padded = if column.left { format!("{text:<width$}") } else { format!("{text:>width$}") };
+        paint(&padded, tone, style)
+    });
+    cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_string()
+}
+
+/// A table under its title with the unit.
+pub fn titled(sheet: &Sheet, style: Style) -> Vec<String> {
+    let mut lines = vec![paint(&fit(&with_unit(&sheet.title, sheet), style.width), Paint::Bold, style)];
+    lines.extend(render(columns(sheet), style));
+    lines
+}
+
+/// A table whose first column bears the title and the unit.
+pub fn untitled(sheet: &Sheet, style: Style) -> Vec<String> {
+    let mut columns = columns(sheet);
+    columns.iter_mut().take(1).for_each(|first| first.name = with_unit(&first.name, sheet));
+    render(columns, style)
+}
+
+fn with_unit(title: &str, sheet: &Sheet) -> String {
+    match &sheet.units {
+        Some(Units::One(unit)) => format!("{title} ({})", unit.name),
+        _ => title.to_owned(),
+    }
+}
+
+fn columns(sheet: &Sheet) -> Vec<TextColumn> {
+    let one = matches!(sheet.units, Some(Units::One(_)));
+    let column = |(k, head): (usize, &Head)| {
+        let unit = sheet.unit(k);
+        let data: Vec<&Datum> = sheet.rows.iter().filter_map(|row| row.get(k)).collect();
+        TextColumn {
+            name: head.name.clone(),
+            unit: unit.filter(|_| !one).map_or_else(String::new, |unit| unit.name.clone()),
+            left: k == 0,
+            spare: head.spare,
+            cells: texts(&data, unit),
+            alarm: head.alarm,
+        }
+    };
+    sheet.head.iter().enumerate().map(column).collect()
+}
+
+/// A column as digits that align: decimal points are below each other, and no value is rounded away.
+fn texts(data: &[&Datum], unit: Option<&Unit>) -> Vec<String> {
+    let per = unit.map_or(1.0, |unit| unit.per);
+    let known = || data.iter().filter_map(|datum| datum.number());
+    let magnitudes = known().map(f64::abs).filter(|v| *v > 0.0);
+    let (low, high) = magnitudes.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
+    let whole = per == 1.0 && known().all(|v| v.fract() == 0.0);
+    let digits = if whole || high == 0.0 { 0 } else { digits(low / per, high / low) };
+    let text = |datum: &&Datum| match datum {
+        Datum::Text(text) => text.clone(),
+        Datum::Count(n) => n.to_string(),
+        Datum::Value(v) | Datum::Over(v) if *v == 0.0 => "0".into(),
+        Datum::Value(v) | Datum::Over(v) => format!("{:.digits$}", v / per),
+        Datum::Share(share) => percent(*share),
+        Datum::Absent | Datum::TooFew => "-".into(),
+    };
+    data.iter().map(text).collect()
+}
+
+/// Three digits for the smallest, two where the largest has three more before the point: never none.
+fn digits(smallest: f64, ratio: f64) -> usize {
+    let point = match smallest {
+        s if s >= 100.0 => 0,
+        s if s >= 10.0 => 1,
+        s if s >= 1.0 => 2,
+        s => 2 + (-s.log10()).ceil() as usize,
+    };
+    if ratio >= 1e3 { point.saturating_sub(1) } else { point }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Heads and cells of one column of values, as they are in a table.
+    fn written(stored: &str, values: &[f64]) -> Vec<String> {
+        let rows = values.iter().map(|v| vec![Datum::Text("x".into()), Datum::Value(*v)]).collect();
+        let sheet = Sheet::new("t".into(), vec!["row".into(), "value".into()], rows, stored, values);
+        let column = columns(&sheet).pop().unwrap();
+        column.cells.into_iter().chain(sheet.unit(1).map(|unit| unit.name.clone())).collect()
+    }
+
+    #[test]
+    fn points_align_and_the_smallest_stays_readable() {
+        assert_eq!(written("ns", &[24_900.0, 228_000.0]), ["24.9", "228.0", "µs"]);
+        assert_eq!(written("ns", &[9_790.0, 13_800.0, 4_800_000.0]), ["9.79", "13.80", "4800.00", "µs"]);
+        assert_eq!(written("ns", &[9.0, 2_100.0]), ["9", "2100", "ns"]);
+        assert_eq!(written("ns", &[9.84, 11.4]), ["9.84", "11.40", "ns"]);
+        assert_eq!(written("ns", &[0.0, 1.5e10]), ["0", "15.0", "s"]);
+        assert_eq!(written("ps", &[6_010.0, 6_340.5, 12_900.0]), ["6.01", "6.34", "12.90", "ns"]);
+        assert_eq!(written("urad", &[6_010.0, 12_900.0]), ["6.01", "12.90", "mrad"]);
+    }
+
+    proptest::proptest! {
+        /// Whatever the company, a value above zero is never written as zero.
+        #[test]
+        fn nothing_is_rounded_away(values: Vec<u32>, powers in proptest::collection::vec(0i32..12, 1..8)) {
+            let all: Vec<f64> =
+                values.iter().zip(&powers).map(|(value, power)| f64::from(*value) * 10f64.powi(power - 9)).collect();
+            for (value, text) in all.iter().zip(written("ns", &all)) {
+                let written = text.contains(|c: char| c.is_ascii_digit() && c != '0');
+                proptest::prop_assert_eq!(*value == 0.0, !written, "{}", text);
+            }
+        }
+    }
+}

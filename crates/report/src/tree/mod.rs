@@ -1,0 +1,69 @@
+//! What a report says, as one tree: chapters of sections, tables and figures over them. Every format renders this one.
+
+mod chapter;
+mod section;
+mod sheet;
+
+pub use chapter::{CallRow, Chapter, chapters};
+pub use section::{Curve, Kept, SHOWN, Section, sections};
+pub use sheet::{Datum, Head, Sheet, percent};
+
+use crate::input::ReportInput;
+use anyhow::Result;
+
+/// A report: what it is made from, and its sections.
+#[derive(Debug)]
+pub struct Report<'a> {
+    /// What it is made from.
+    pub input: &'a ReportInput<'a>,
+    /// All that was measured, probe by probe.
+    pub sections: Vec<Section<'a>>,
+    /// The formats that it may be asked for: a page offers its tables and data in them.
+    pub formats: &'static [Format],
+}
+
+/// A format of reports, of single tables, or of both.
+#[derive(Debug)]
+pub struct Format {
+    /// What it is asked for by: `markdown`.
+    pub name: &'static str,
+    /// What people call it: `Markdown`.
+    pub title: &'static str,
+    /// The ending of a file's name.
+    pub ending: &'static str,
+    /// What comes of it, in a sentence.
+    pub about: &'static str,
+    /// The whole report.
+    pub report: fn(&Report) -> Result<String>,
+    /// How it writes one table, where it can.
+    pub table: Option<TableForm>,
+}
+
+/// How a format writes a table.
+#[derive(Clone, Copy, Debug)]
+pub enum TableForm {
+    /// As people read it.
+    Print(fn(&Sheet) -> String),
+    /// Whole values in the stored unit, for programs.
+    Data(fn(&Sheet) -> Result<String>),
+}
+
+impl<'a> Report<'a> {
+    /// The tree of what was measured.
+    pub fn new(input: &'a ReportInput<'a>, formats: &'static [Format]) -> Self {
+        Self { input, sections: sections(input.configurations), formats }
+    }
+
+    /// Its chapters.
+    pub fn chapters(&self) -> Vec<Chapter<'_, 'a>> {
+        chapters(&self.sections)
+    }
+
+    /// The same report in another format; nothing where there is none of this name.
+    ///
+    /// # Errors
+    /// Those of the format.
+    pub fn in_format(&self, name: &str) -> Result<Option<String>> {
+        self.formats.iter().find(|format| format.name == name).map(|format| (format.report)(self)).transpose()
+    }
+}

@@ -1,0 +1,219 @@
+//! Units, stored ones and those that people read: `ps` as nanoseconds with decimals, `urad` as radians, times in what suits them.
+
+use super::{count, plain, trimmed};
+use latido_model::units;
+
+/// A value with its unit, not to be broken: `24.9 µs`, `6.34 ns` of picoseconds, `12.3 mrad` of microradians; anything
+/// else as number and name of the unit.
+pub fn value(v: f64, unit: &str) -> String {
+    match unit {
+        "ps" => value(v / 1e3, "ns"),
+        "ns" if v.abs() < 999.5 && v.fract() != 0.0 => format!("{}\u{a0}ns", plain(v)),
+        "ns" => units::human(v.round() as i64).replace(' ', "\u{a0}"),
+        _ => {
+            let own = Unit::at(v, unit);
+            format!("{}\u{a0}{}", plain(v / own.per), own.name)
+        }
+    }
+}
+
+/// A round value with its unit, as limits are named: `500 ns`, `20 µs`, `1 ms`, `50 mrad`.
+pub fn round_value(v: f64, unit: &str) -> String {
+    Unit::at(v, unit).round_value(v)
+}
+
+/// How many nanoseconds one of the stored unit is, where it is a span of time.
+pub fn in_ns(unit: &str) -> Option<f64> {
+    match unit {
+        "ns" => Some(1.0),
+        "ps" => Some(1e-3),
+        _ => None,
+    }
+}
+
+/// A unit in which people read values: each column of a table and each axis of a figure has one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    /// `µs`.
+    pub name: String,
+    /// How many of the stored unit make one.
+    pub per: f64,
+}
+
+/// The units of time, with their size in ns, and from how many of each on it is taken.
+type TimeUnits = [(&'static str, f64, f64); 4];
+
+/// From this ratio of the largest to the smallest on, four decades, columns of a table have units of their own: one for
+/// all would be zeros here and millions there.
+const MOST_OF_ONE_UNIT: f64 = 1e4;
+
+impl Unit {
+    /// The stored unit as it is.
+    pub fn stored(name: &str) -> Self {
+        Self { name: name.to_owned(), per: 1.0 }
+    }
+
+    /// The largest unit of the stored one's kind of which a magnitude has as many as it takes.
+    fn of(stored: &str, magnitude: f64, times: TimeUnits, angles: [(&str, f64, f64); 3]) -> Self {
+        let largest = |sizes: &[(&str, f64, f64)], magnitude: f64, one: f64| {
+            let found = sizes.iter().rev().find(|(_, size, from)| magnitude >= size * from).or(sizes.first());
+            found.map(|(name, size, _)| Self { name: (*name).to_owned(), per: size / one })
+        };
+        let found = match (in_ns(stored), stored) {
+            (Some(ns), _) => largest(&times, magnitude.abs() * ns, ns),
+            (None, "urad") => largest(&angles, magnitude.abs(), 1.0),
+            _ => None,
+        };
+        found.unwrap_or_else(|| Self::stored(stored))
+    }
+
+    /// The unit of this value alone.
+    pub fn at(v: f64, stored: &str) -> Self {
+        const FROM: f64 = 0.9995;
+        let times = [("ns", 1.0, 0.0), ("µs", 1e3, FROM), ("ms", 1e6, FROM), ("s", 1e9, FROM)];
+        Self::of(stored, v, times, [("µrad", 1.0, 0.0), ("mrad", 1e3, 1.0), ("rad", 1e6, 1.0)])
+    }
+
+    /// The unit that suits these values of the stored unit: neither all zeros nor all thousands.
+    pub fn fitting(stored: &str, values: impl Iterator<Item = f64>) -> Self {
+        let (sum, n) = values.filter(|v| *v > 0.0).fold((0.0, 0u32), |(sum, n), v| (sum + v.ln(), n + 1));
+        let typical = if n > 0 { (sum / f64::from(n)).exp() } else { 1e3 / in_ns(stored).unwrap_or(1.0) };
+        Self::of(stored, typical, [("ns", 1.0, 0.0), ("µs", 1e3, 0.5), ("ms", 1e6, 2.0), ("s", 1e9, 2.0)], ANGLES)
+    }
+
+    /// The one unit of a table's row whose typical value this is: whole numbers of it where they have up to four digits,
+    /// so that rare giants beside it keep their place in the row.
+    pub fn of_row(stored: &str, typical: f64) -> Self {
+        Self::of(stored, typical, [("ns", 1.0, 0.0), ("µs", 1e3, 10.0), ("ms", 1e6, 10.0), ("s", 1e9, 10.0)], ANGLES)
+    }
+
+    /// A value of the stored unit.
+    pub fn text(&self, v: f64) -> String {
+        // The clock counts whole nanoseconds: a decimal would promise more.
+        if self.per == 1.0 && v.fract() == 0.0 && v.abs() < 1e15 {
+            let text = count(v.abs() as u64);
+            return if v < 0.0 { format!("−{text}") } else { text };
+        }
+        plain(v / self.per)
+    }
+
+    /// A round value of the stored unit, such as a tick's, with the unit.
+    pub fn round_value(&self, v: f64) -> String {
+        if v == 0.0 { "0".into() } else { format!("{} {}", trimmed(v / self.per), self.name) }
+    }
+
+    /// What is said once of all values: `in µs`.
+    pub fn about(&self) -> String {
+        format!("in {}", self.name)
+    }
+}
+
+/// Angles in tables are not written in less than thousandths.
+const ANGLES: [(&str, f64, f64); 3] = [("µrad", 1.0, f64::INFINITY), ("mrad", 1e3, 0.0), ("rad", 1e6, 1.0)];
+
+/// The units of a table: one for all of its columns where that reads well, else one for each.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Units {
+    /// All values are in this one, which the caption states.
+    One(Unit),
+    /// Each column has its own, which its head states; a column without values has none.
+    PerColumn(Vec<Option<Unit>>),
+}
+
+impl Units {
+    /// The units that suit a table of these columns: one where the typical values, else all, are near each other.
+    pub fn fitting(stored: &str, typical: &[f64], columns: &[Vec<f64>]) -> Self {
+        let (low, high) = typical
+            .iter()
+            .filter(|v| **v >= 1.0)
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
+        if in_ns(stored).is_none() || high <= low * MOST_OF_ONE_UNIT {
+            return Self::One(Unit::fitting(stored, typical.iter().copied().filter(|v| *v >= 1.0)));
+        }
+        let own = |values: &Vec<f64>| (!values.is_empty()).then(|| Unit::fitting(stored, values.iter().copied()));
+        Self::PerColumn(columns.iter().map(own).collect())
+    }
+
+    /// The unit of a column; nothing where it has none.
+    pub fn of(&self, column: usize) -> Option<&Unit> {
+        match self {
+            Self::One(unit) => Some(unit),
+            Self::PerColumn(units) => units.get(column)?.as_ref(),
+        }
+    }
+
+    /// What is said once of all values: `in µs`.
+    pub fn about(&self) -> String {
+        match self {
+            Self::One(unit) => unit.about(),
+            Self::PerColumn(_) => "in the unit of each column".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_in_the_unit_of_people() {
+        let said = |v, unit| value(v, unit).replace('\u{a0}', " ");
+        assert_eq!(said(24_900.0, "ns"), "24.9 µs");
+        assert_eq!(
+            [said(6_340.0, "ps"), said(340.0, "ps"), said(2_340_000.0, "ps")],
+            ["6.34 ns", "0.340 ns", "2.34 µs"]
+        );
+        assert_eq!(
+            [said(-12_300.0, "urad"), said(1.57e6, "urad"), said(80.0, "urad")],
+            ["−12.3 mrad", "1.57 rad", "80.0 µrad"]
+        );
+        assert_eq!(said(0.25, "rad"), "0.250 rad");
+    }
+
+    #[test]
+    fn round_values_have_no_needless_digits() {
+        let label = |v| round_value(v, "ns");
+        assert_eq!([0.0, 500.0, 2e4, 1e6, 5e9].map(label), ["0", "500 ns", "20 µs", "1 ms", "5 s"]);
+        assert_eq!([round_value(500.0, "ps"), round_value(2e6, "ps")], ["0.5 ns", "2 µs"]);
+        assert_eq!([round_value(-2e4, "urad"), round_value(5e5, "urad")], ["−20 mrad", "500 mrad"]);
+    }
+
+    #[test]
+    fn the_unit_suits_the_values() {
+        let about = |unit: &str, values: &[f64]| Unit::fitting(unit, values.iter().copied()).about();
+        assert_eq!(about("ns", &[20.0, 30.0]), "in ns");
+        assert_eq!(about("ns", &[20.0, 180_000.0]), "in µs");
+        assert_eq!(about("ns", &[]), "in µs");
+        assert_eq!(about("ps", &[6_340.0, 9_000.0]), "in ns");
+        assert_eq!(about("urad", &[6_340.0, 90_000.0]), "in mrad");
+        assert_eq!(about("rad", &[1.0, 1e9]), "in rad");
+    }
+
+    #[test]
+    fn a_row_has_one_unit_whatever_its_maximum() {
+        let row = |stored, typical: f64, v: f64| {
+            let unit = Unit::of_row(stored, typical);
+            format!("{} {}", unit.text(v), unit.name).replace('\u{202f}', " ")
+        };
+        assert_eq!(row("ns", 61.0, 562_230.0), "562 230 ns");
+        assert_eq!([row("ns", 61.0, 61.0), row("ns", 61.0, 61.25)], ["61 ns", "61.2 ns"]);
+        assert_eq!(row("ns", 1_058_000.0, 1_002_345.0), "1 002 µs");
+        assert_eq!(row("ps", 6_340.0, 6_340.0), "6.34 ns");
+        assert_eq!(row("urad", 6_340.0, 6_340.0), "6.34 mrad");
+    }
+
+    #[test]
+    fn beyond_four_decades_each_column_has_its_unit() {
+        let columns = [vec![], vec![10.0, 11.71], vec![24_600.0, 2_005_000_000.0]];
+        let units = Units::fitting("ns", &[24_600.0, 2_005_000_000.0], &columns);
+        assert_eq!(units.of(0), None);
+        let text = |column: usize, v: f64| {
+            let unit = units.of(column).unwrap();
+            format!("{} {}", unit.text(v), unit.name).replace('\u{202f}', " ")
+        };
+        assert_eq!([text(1, 11.71), text(1, 10.0)], ["11.7 ns", "10 ns"]);
+        assert_eq!([text(2, 24_600.0), text(2, 2_005_000_000.0)], ["0.025 ms", "2 005 ms"]);
+        let near = Units::fitting("ns", &[24_600.0, 2_005_000.0], &columns);
+        assert_eq!(near.about(), "in µs");
+    }
+}

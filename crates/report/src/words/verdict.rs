@@ -1,0 +1,72 @@
+//! What a verdict is called and looks like, in every output the same.
+
+use crate::judge::finding::Grade;
+use latido_model::verdict::Verdict;
+
+/// How news is told: the class of a page, the colour of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// In order.
+    Good,
+    /// Bad news.
+    Bad,
+    /// Worth a look.
+    Warn,
+    /// Nothing to judge.
+    Plain,
+}
+
+impl Tone {
+    /// Its class in a page.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Bad => "bad",
+            Self::Warn => "warn",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+/// How a verdict or a finding is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// For those who do not see colours.
+    pub sign: &'static str,
+    /// Its class or colour.
+    pub tone: Tone,
+    /// A word.
+    pub word: &'static str,
+}
+
+impl Said {
+    /// What nothing judges.
+    pub const MEASURED: Self = Self { sign: "·", tone: Tone::Plain, word: "Measured" };
+    /// What has no samples.
+    pub const EMPTY: Self = Self { sign: "?", tone: Tone::Warn, word: "Not measured" };
+}
+
+/// How a verdict is said.
+pub fn verdict(verdict: Verdict) -> Said {
+    let said = |sign, tone, word| Said { sign, tone, word };
+    match verdict {
+        Verdict::Pass => said("✓", Tone::Good, "Holds"),
+        Verdict::Fail => said("✗", Tone::Bad, "Fails"),
+        Verdict::Inconclusive => said("?", Tone::Warn, "Undecided"),
+        Verdict::Contaminated => said("!", Tone::Warn, "Contaminated"),
+        Verdict::Infra => said("!", Tone::Bad, "Not measured"),
+        Verdict::Skipped => said("!", Tone::Plain, "Not measured"),
+    }
+}
+
+/// How the finding of a trust check is said; the word is that of a list.
+pub fn finding(grade: Grade) -> Said {
+    let said = |sign, tone, word| Said { sign, tone, word };
+    match grade {
+        Grade::Ok => said("✓", Tone::Good, "ok"),
+        Grade::Unknown => said("?", Tone::Plain, "?"),
+        Grade::Note => said("!", Tone::Warn, "note"),
+        Grade::Contaminated => said("!! contaminated:", Tone::Bad, "CONTAMINATED"),
+        Grade::Invalid => said("✗ invalid:", Tone::Bad, "INVALID"),
+    }
+}
