@@ -93,8 +93,9 @@ fn style() -> Style {
 }
 
 fn table(runs: &[&Meta], now: jiff::Timestamp, style: Style) -> String {
-    let column =
-        |name: &str, cell: &dyn Fn(&Meta) -> String| TextColumn::text(name, runs.iter().map(|meta| cell(meta)).collect());
+    let column = |name: &str, cell: &dyn Fn(&Meta) -> String| {
+        TextColumn::text(name, runs.iter().map(|meta| cell(meta)).collect())
+    };
     let verdict = |meta: &Meta| meta.verdict.map_or_else(|| "unfinished".into(), |verdict| verdict.to_string());
     let columns = vec![
         column("run", &|meta| meta.id.clone()),

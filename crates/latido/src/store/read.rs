@@ -7,8 +7,8 @@ use latido_model::{
     quantity::{Measurand, Quantity},
     record::{self, HostFacts, Outcome, Record, Series},
     run::{
-        CHECKPOINTS, CellState, Header, Manifest, Meta, Planned, InfraNote, Run, SCHEMA, SeriesData, StoredCell, cell_dir,
-        codec, tolerant,
+        CHECKPOINTS, CellState, Header, InfraNote, Manifest, Meta, Planned, Run, SCHEMA, SeriesData, StoredCell,
+        cell_dir, codec, tolerant,
     },
 };
 use rustix::fs::OFlags;
