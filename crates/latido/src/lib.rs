@@ -1,8 +1,9 @@
 //! latido: a laboratory for real-time Linux. The command line, the host that runs plans on targets, and the store.
 #![forbid(unsafe_code)]
 
-pub mod alone;
 pub mod cli;
 pub mod host;
+pub mod output;
+pub mod stop;
 pub mod store;
 pub mod target;

@@ -12,10 +12,11 @@ mod settings;
 mod voice;
 mod watch;
 
-use crate::{check, journal, journal::lock::Lock, machine, machine::Root};
+use crate::{check, journal, machine, machine::Root};
 use anyhow::{Context, Result};
 use client::{Client, Requests, Wish};
 use latido_model::protocol::{EndStatus, Hello, Inspect, Inspected, Reply, Request};
+use prepare::Turn;
 use std::{
     sync::{Arc, mpsc::RecvTimeoutError},
     time::Duration,
@@ -50,7 +51,7 @@ struct Agent {
     client: Arc<Client>,
     voice: Voice,
     /// Held from the first `Prepare` on: between two cells of a run nothing else may begin.
-    run: Option<Lock>,
+    run: Option<Turn>,
 }
 
 impl Agent {

@@ -28,8 +28,7 @@ impl Agent {
     pub(super) fn prepare(&mut self, cells: &[Cell], wait: Option<Ns>) -> Result<()> {
         // Between two cells of another run nothing may be touched, so the run's lock comes first.
         if self.run.is_none() {
-            let purpose = format!("running `{}`", cells.first().map_or("nothing", |cell| &cell.plan));
-            self.run = Some(self.turn(&purpose, wait)?);
+            self.run = Some(self.turn(cells, wait)?);
         }
         // What a crash left behind must not look like somebody's setting.
         for told in journal::recover_now()? {
@@ -50,8 +49,9 @@ impl Agent {
         Ok(())
     }
 
-    /// The run's lock, after the turns of those before us.
-    fn turn(&self, purpose: &str, wait: Option<Ns>) -> Result<lock::Lock> {
+    /// The run's lock and the machine, after the turns of those before us.
+    fn turn(&self, cells: &[Cell], wait: Option<Ns>) -> Result<Turn> {
+        let purpose = format!("running `{}`", cells.first().map_or("nothing", |cell| &cell.plan));
         let pulse = RefCell::new(self.pulse());
         let stop = || {
             pulse.borrow_mut().beat(Phase::Waiting);
@@ -61,8 +61,26 @@ impl Agent {
             self.voice.say(Reply::Note { message: format!("waiting for another latido ({})", holder.words) });
         };
         let limit = wait.map_or(Duration::ZERO, Ns::as_duration);
-        lock::take_patiently("run", purpose, &mut lock::Patience { limit, stop: &stop, tell: Some(&mut tell) })
+        let mut patience = lock::Patience { limit, stop: &stop, tell: Some(&mut tell) };
+        let run = lock::take_patiently("run", &purpose, &mut patience)?;
+        let wanted = if cells.iter().any(changes) { lock::Use::Change } else { lock::Use::Measure };
+        Ok(Turn { _run: run, _machine: lock::machine(wanted, &purpose, &mut patience)? })
     }
+}
+
+/// What a session holds between its cells too.
+pub(super) struct Turn {
+    _run: lock::Lock,
+    _machine: lock::Machine,
+}
+
+/// Whether a cell changes settings of this machine: then nobody else may measure meanwhile.
+fn changes(cell: &Cell) -> bool {
+    cell.tuning.items.iter().any(|item| {
+        let wanted = registry::build("tuning", TUNINGS, item).and_then(|tuning| tuning.wanted(&Root::default()));
+        // What cannot be had is skipped.
+        wanted.is_ok_and(|wanted| !wanted.steps.is_empty() || wanted.pursuit.is_some())
+    })
 }
 
 /// Why each cell cannot be measured with its tunings on this machine, if it cannot.

@@ -3,8 +3,8 @@
 
 use super::{
     Usage,
+    flags::Args,
     known::{CATALOGUE, list},
-    run::Args,
     words::{self, asked},
 };
 use anyhow::Result;

@@ -1,6 +1,7 @@
 //! `latido completions`: what a shell needs to complete latido's words.
 
-use super::{Cli, write_out};
+use super::Cli;
+use crate::output::write_out;
 use anyhow::Result;
 use clap::CommandFactory;
 

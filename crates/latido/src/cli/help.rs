@@ -1,6 +1,7 @@
 //! `latido help`: of a command, of a probe, load or tuning, or of a topic.
 
-use super::{Cli, Usage, known, list, write_out};
+use super::{Cli, Usage, known, list};
+use crate::output::write_out;
 use anyhow::Result;
 use clap::{CommandFactory, ValueEnum};
 use latido_model::{

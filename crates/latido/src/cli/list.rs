@@ -1,7 +1,8 @@
 //! `latido list`: what can be named on the command line and in plans.
 
-use super::{known, write_out};
+use super::known;
 use crate::host::outcome;
+use crate::output::write_out;
 use crate::store;
 use anyhow::Result;
 use latido_model::{

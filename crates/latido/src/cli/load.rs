@@ -1,7 +1,7 @@
 //! `latido load`: one load on its own, until Ctrl-C or for a while.
 
 use super::{Usage, assemble, known, words};
-use crate::alone;
+use crate::host::alone;
 use anyhow::Result;
 use latido_model::catalogue::Kind;
 

@@ -1,6 +1,7 @@
 //! `latido man`: the manual pages, made from the command line's own table.
 
-use super::{Cli, write_out};
+use super::Cli;
+use crate::output::write_out;
 use anyhow::{Context, Result};
 use clap::CommandFactory;
 use std::path::PathBuf;

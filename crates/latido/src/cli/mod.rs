@@ -5,8 +5,8 @@ mod ask;
 mod assemble;
 mod check;
 mod completions;
+mod flags;
 mod help;
-pub mod how;
 pub mod known;
 mod list;
 mod load;
@@ -19,6 +19,7 @@ mod tests;
 mod tune;
 pub mod words;
 
+use crate::output;
 use anyhow::Result;
 use clap::{
     Parser, Subcommand,
@@ -46,7 +47,7 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Check(check::Args),
-    Run(Box<run::Args>),
+    Run(Box<flags::Args>),
     List(list::Args),
     Show(show::Args),
     Report(report::Args),
@@ -161,7 +162,7 @@ fn in_our_words(error: &clap::Error) -> Option<Usage> {
 
 /// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
 pub fn complain(error: &anyhow::Error) -> u8 {
-    if is_broken_pipe(error) {
+    if output::is_broken_pipe(error) {
         return 0;
     }
     let usage = error.downcast_ref::<Usage>().is_some();
@@ -173,20 +174,4 @@ pub fn complain(error: &anyhow::Error) -> u8 {
     // Nobody is left to tell when this fails.
     let _ = writeln!(io::stderr(), "error: {error:#}{more}");
     if usage { EXIT_USAGE } else { 1 }
-}
-
-/// Whether the reader of our output went away.
-pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let broken = |cause: &(dyn std::error::Error + 'static)| {
-        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    };
-    error.chain().any(broken)
-}
-
-/// Writes a text to stdout.
-pub(crate) fn write_out(text: &str) -> Result<u8> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(0)
 }

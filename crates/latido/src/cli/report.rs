@@ -1,7 +1,8 @@
 //! `latido report`: runs as one HTML page, or their figures as files.
 
-use super::{Usage, write_out};
+use super::Usage;
 use crate::host::outcome;
+use crate::output::write_out;
 use crate::store;
 use anyhow::{Result, bail};
 use std::{

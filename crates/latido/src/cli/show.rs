@@ -1,7 +1,7 @@
 //! `latido show`: a stored run again, computed anew from its records.
 
-use super::write_out;
 use crate::host::outcome;
+use crate::output::write_out;
 use crate::store;
 use anyhow::Result;
 use latido_report::{formats::json, judged::JudgedRun};

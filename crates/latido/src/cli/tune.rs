@@ -1,7 +1,8 @@
 //! `latido tune`: settings changed by hand, shown and put back.
 
-use super::{Usage, ask::Ask, assemble, known, known::list, write_out};
-use crate::host::{INTERRUPTED, StopRequests};
+use super::{Usage, ask::Ask, assemble, known, known::list};
+use crate::output::write_out;
+use crate::stop::{INTERRUPTED, StopRequests};
 use anyhow::{Result, anyhow};
 use latido_model::{
     catalogue::Kind,

@@ -1,6 +1,7 @@
 //! One cell from the host's side: ask for it, listen, store what comes.
 
-use super::{screen::Screen, stop::StopRequests};
+use super::screen::Screen;
+use crate::stop::StopRequests;
 use crate::{
     store::{Draft, Incoming},
     target::session::Session,

@@ -1,19 +1,21 @@
 //! Runs a plan: cell by cell on its targets, each record stored before the next cell starts, then table, verdict, report.
 
+pub mod alone;
 mod conduct;
+pub mod how;
 pub mod outcome;
 mod prepare;
 mod screen;
 mod sessions;
-mod stop;
 
 use crate::{
-    cli::how::How,
+    stop::{INTERRUPTED, StopRequests},
     store::{self, Contents, Draft, New},
     target,
 };
 use anyhow::{Context, Result};
 use conduct::{Ended, Place};
+use how::How;
 use latido_agent::measure::assignment::stay_on;
 use latido_model::{
     cell::Cell,
@@ -28,10 +30,6 @@ use prepare::Known;
 use screen::Screen;
 use sessions::{Block, Sessions};
 use std::{collections::HashMap, path::Path, sync::OnceLock};
-pub use stop::StopRequests;
-
-/// The exit status of an interrupted run.
-pub const INTERRUPTED: u8 = 130;
 
 static STARTED: OnceLock<u64> = OnceLock::new();
 

@@ -3,7 +3,8 @@
 use super::screen::{self, Screen};
 use crate::store;
 use crate::{
-    cli::{how::How, is_broken_pipe, write_out},
+    host::how::How,
+    output::{is_broken_pipe, write_out},
     store::Draft,
 };
 use anyhow::{Context, Result};

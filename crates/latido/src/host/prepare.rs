@@ -1,20 +1,25 @@
 //! What is settled before the first cell: a run that cannot succeed leaves nothing in the store.
 
+use super::how::How;
 use super::{
     outcome,
     screen::Screen,
     sessions::{Block, Prepared, Sessions},
-    stop::StopRequests,
 };
-use crate::cli::how::How;
+use crate::stop::StopRequests;
 use anyhow::{Context, Result, bail, ensure};
+use latido_agent::catalogue::Installed;
 use latido_model::{
+    catalogue::Catalogue,
     cell::Cell,
     check::{Point, Remedy},
     cpus::CpuSet,
     quantity::Measurand,
 };
 use std::path::{Path, PathBuf};
+
+/// What cells measure that no target was asked about.
+const CATALOGUE: &dyn Catalogue = &Installed;
 
 /// What the targets say of the cells, each in their order.
 #[derive(Debug, Default)]
@@ -68,7 +73,7 @@ pub fn all(
                 }
                 // What such cells would measure is known all the same.
                 for (place, cell) in places.iter().zip(&own) {
-                    let measurand = crate::cli::known::CATALOGUE.measurand(&cell.probe)?;
+                    let measurand = CATALOGUE.measurand(&cell.probe)?;
                     put(&mut known.measurand, *place, among(&mut known.measurands, measurand));
                 }
             }

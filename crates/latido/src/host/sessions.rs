@@ -1,6 +1,7 @@
 //! The sessions of a run: one for each boot of a kernel on a target, opened when it is wanted, and again when it broke.
 
-use super::{screen::Screen, stop::StopRequests};
+use super::screen::Screen;
+use crate::stop::StopRequests;
 use crate::target::{self, Target, Unavailable, session::Session};
 use anyhow::{Context, Result};
 use latido_model::{

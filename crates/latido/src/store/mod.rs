@@ -1,6 +1,7 @@
 //! The store: where runs lie, how they are written and found again.
 
 mod durable;
+mod files;
 mod incoming;
 mod read;
 mod root;

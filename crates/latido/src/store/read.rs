@@ -1,31 +1,23 @@
 //! Reading runs: whatever is truncated, foreign, too large or newer is reported beside what could be read.
 
-use super::root;
+use super::{
+    files::{MAX_FILE, bytes, json, meta},
+    root,
+};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     plan::{Order, Plan},
     quantity::{Measurand, Quantity},
     record::{self, HostFacts, Outcome, Record, Series},
     run::{
-        CHECKPOINTS, CellState, Header, InfraNote, Manifest, Meta, Planned, Run, SCHEMA, SeriesData, StoredCell,
-        cell_dir, codec, tolerant,
+        CHECKPOINTS, CellState, InfraNote, Manifest, Meta, Planned, Run, SCHEMA, SeriesData, StoredCell, cell_dir,
+        codec,
     },
 };
-use rustix::fs::OFlags;
-use serde::{Serialize, de::DeserializeOwned};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    fs::{File, OpenOptions},
-    io::Read,
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
-
-/// The largest `record.json` read: 8192 threads stay below.
-const MAX_JSON: u64 = 32 << 20;
-
-/// The largest file of a series read.
-const MAX_FILE: u64 = 64 << 20;
 
 /// What `list runs` shows.
 #[derive(Debug, Default)]
@@ -50,15 +42,6 @@ pub fn list_runs(root: &Path) -> Result<Listing> {
         }
     }
     Ok(listing)
-}
-
-/// A run's `run.json`.
-pub(super) fn meta(dir: &Path) -> Result<Meta> {
-    let path = dir.join("run.json");
-    let bytes = bytes(&path, MAX_JSON)?;
-    tolerant::schema(&bytes, SCHEMA)
-        .and_then(|()| Ok(serde_json::from_slice::<Header>(&bytes)?.meta))
-        .with_context(|| path.display().to_string())
 }
 
 /// Reads a run.
@@ -118,32 +101,6 @@ fn file<T>(cell: &StoredCell, name: &Option<String>, decode: impl Fn(&[u8]) -> R
     let path = cell.dir.join(name);
     let bytes = bytes(&path, MAX_FILE)?;
     decode(&bytes).with_context(|| path.display().to_string()).map(Some)
-}
-
-/// Reads a regular file of at most `limit` bytes. Opening must not hang on a pipe that someone left there.
-fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
-    let open = || -> std::io::Result<(File, std::fs::Metadata)> {
-        let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-        let what = file.metadata()?;
-        Ok((file, what))
-    };
-    let (file, what) = open().with_context(|| format!("reading {}", path.display()))?;
-    ensure!(what.is_file(), "{}: not a file", path.display());
-    ensure!(what.len() <= limit, "{}: {} bytes, more than the {limit} of any sound one", path.display(), what.len());
-    let mut bytes = Vec::new();
-    file.take(limit).read_to_end(&mut bytes).with_context(|| format!("reading {}", path.display()))?;
-    Ok(bytes)
-}
-
-fn json<T: Serialize + DeserializeOwned>(path: &Path, schema: u32, problems: &mut Vec<String>) -> Result<T> {
-    let bytes = bytes(path, MAX_JSON)?;
-    let (value, unknown) = tolerant::parse(&bytes, schema).with_context(|| path.display().to_string())?;
-    if !unknown.is_empty() {
-        let keys = unknown.join(", ");
-        problems.push(format!("{}: keys that this version does not know, left out: {keys}", path.display()));
-    }
-    Ok(value)
 }
 
 /// The numbers of the cells that have a directory; anything else there is reported.

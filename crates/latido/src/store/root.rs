@@ -167,7 +167,7 @@ fn newest<'a>(root: &Path, ids: &'a [String]) -> Option<&'a String> {
     let stamp = |id: &str| id.get(..STAMP).filter(|s| s.ends_with('Z') && s.contains('T')).map(str::to_string);
     let last = ids.iter().filter_map(|id| stamp(id)).max()?;
     ids.iter().filter(|id| stamp(id).as_ref() == Some(&last)).max_by_key(|id| {
-        super::read::meta(&runs_dir(root).join(id))
+        super::files::meta(&runs_dir(root).join(id))
             .ok()
             .and_then(|meta| meta.started.parse().ok())
             .unwrap_or(Timestamp::MIN)

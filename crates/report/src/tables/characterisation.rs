@@ -1,7 +1,7 @@
 //! The characterisation table of a probe: rows are calls, columns systems, cells minimum, mean and maximum.
 
 use crate::{
-    ReportInput,
+    input::ReportInput,
     judge::label,
     tree::{CallRow, Chapter, Curve, Datum, Head, Section, Sheet},
     words::{self, NOT_MEASURED, Unit, in_ns},

@@ -1,6 +1,6 @@
 //! `latido load`: one load by itself, until Ctrl-C or for a while.
 
-use crate::host::StopRequests;
+use crate::stop::StopRequests;
 use anyhow::{Result, bail};
 use latido_agent::{
     journal::MARK,

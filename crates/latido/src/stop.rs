@@ -10,6 +10,9 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+/// The exit status of an interrupted command.
+pub const INTERRUPTED: u8 = 130;
+
 /// Counts what asks for the end.
 #[derive(Clone, Debug)]
 pub struct StopRequests(Arc<AtomicUsize>);

@@ -1,0 +1,112 @@
+//! The flags of `latido run`.
+
+use super::{known, words};
+use latido_model::units::Ns;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  latido run                                   wakeup, 1 ms, FIFO 80, all allowed CPUs, 60 s
+  latido run quick                             the shipped plan `quick`: about a minute
+  latido run wakeup period=250us --load stress-cpu --limit 100us
+  latido run plans/mine.toml --repeat 3
+  latido run scheduling-latency --scale 0.01   a published study at a hundredth of its size
+  latido run gap -c 2-3 -d 10m --print-plan    show the plan, measure nothing
+
+NAME is a probe, a shipped plan, or a path with `/` or `.toml` (`latido list`, `latido help NAME`).
+Loads and tunings are NAME[:key=value,...]; a piece without `=` extends the value before it.
+With a plan, a flag replaces the plan's own axis or value in every group.
+Exit status: 0 within limits, 1 error, 2 a limit failed, 3 inconclusive, 64 usage, 130 interrupted.";
+
+/// Measure, store, print the table and the verdict.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(after_help = EXAMPLES, override_usage = "latido run [NAME] [KEY=VALUE]... [OPTIONS]")]
+pub struct Args {
+    /// Probe or plan, then options of the probe (key=value)
+    #[arg(value_name = "NAME] [KEY=VALUE")]
+    pub words: Vec<String>,
+    /// CPUs to measure, for example 2-5 [default: the probe's, mostly all allowed]
+    #[arg(short, long, value_name = "LIST", allow_hyphen_values = true, value_parser = words::text)]
+    pub cpus: Option<String>,
+    /// How long each cell measures, for example 10m [default: 60s]
+    #[arg(short, long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    pub duration: Option<String>,
+    /// Period of the probe, for example 500us
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    pub period: Option<String>,
+    /// Policy of the measuring threads: fifo, rr, other, deadline[:runtime=T,deadline=T,period=T] [default: fifo]
+    #[arg(long, value_name = "POLICY", allow_hyphen_values = true, value_parser = words::text)]
+    pub policy: Option<String>,
+    /// Priority under fifo or rr, 1 to 99 [default: 80]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
+    pub prio: Option<String>,
+    /// Nice value under policy other, -20 to 19
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
+    pub nice: Option<String>,
+    /// Budget in each period under policy deadline
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    pub runtime: Option<String>,
+    /// Relative deadline under policy deadline [default: the period]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    pub dl_deadline: Option<String>,
+    /// Period under policy deadline
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    pub dl_period: Option<String>,
+    /// A load meanwhile, NAME[:key=value,...]; several act together
+    #[arg(long, value_name = "LOAD")]
+    pub load: Vec<String>,
+    /// A setting changed meanwhile, NAME[:key=value,...]; several act together
+    #[arg(long, value_name = "TUNING")]
+    pub tune: Vec<String>,
+    /// Fail when a sample is above this, for example 100us
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    pub limit: Option<String>,
+    /// End the cell at the first sample above this
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    pub stop_on: Option<String>,
+    /// End loads and cell above this temperature in degrees Celsius [default: with loads, 5 below the critical one]
+    #[arg(long, value_name = "DEGREES", allow_hyphen_values = true, value_parser = words::text)]
+    pub max_temp: Option<String>,
+    /// How long to run before samples count [default: 1s, or a tenth of a short duration]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    pub warmup: Option<String>,
+    /// How often to repeat everything [default: 1]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
+    pub repeat: Option<String>,
+    /// Shorten every measurement to this part, for example 0.01: durations and numbers of samples
+    #[arg(long, value_name = "PART", allow_hyphen_values = true, value_parser = words::part)]
+    pub scale: Option<f64>,
+    /// Seed of the order and of all that is random [default: random, recorded]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::seed)]
+    pub seed: Option<u64>,
+    /// The machine to measure: local, or ssh:[USER@]HOST [default: local]
+    #[arg(long, value_name = "TARGET", value_parser = known::target)]
+    pub on: Option<String>,
+    /// Wait for another latido that is at work there, as long as it takes or this long
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "365d",
+        value_parser = known::patience)]
+    pub wait: Option<Ns>,
+    /// Where runs are kept [default: $LATIDO_STORE, else $XDG_DATA_HOME/latido]
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// No live view, only the result
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Print the plan as TOML and measure nothing
+    #[arg(long)]
+    pub print_plan: bool,
+    /// Finish an interrupted run; finished cells are kept
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "cpus", "duration", "period", "policy", "prio",
+        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "warmup", "repeat", "scale", "seed",
+        "on", "print_plan"])]
+    pub resume: Option<String>,
+    /// Where the report goes [default: report.html]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "no_report")]
+    pub output: Option<PathBuf>,
+    /// Write no report
+    #[arg(long)]
+    pub no_report: bool,
+}

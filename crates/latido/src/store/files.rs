@@ -1,0 +1,53 @@
+//! Single files of a run, each bounded: opening one never hangs, and none fills the memory.
+
+use anyhow::{Context, Result, ensure};
+use latido_model::run::{Header, Meta, SCHEMA, tolerant};
+use rustix::fs::OFlags;
+use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    fs::{File, OpenOptions},
+    io::Read,
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+/// The largest `record.json` read: 8192 threads stay below.
+const MAX_JSON: u64 = 32 << 20;
+
+/// The largest file of a series read.
+pub(super) const MAX_FILE: u64 = 64 << 20;
+
+/// A run's `run.json`.
+pub(super) fn meta(dir: &Path) -> Result<Meta> {
+    let path = dir.join("run.json");
+    let bytes = bytes(&path, MAX_JSON)?;
+    tolerant::schema(&bytes, SCHEMA)
+        .and_then(|()| Ok(serde_json::from_slice::<Header>(&bytes)?.meta))
+        .with_context(|| path.display().to_string())
+}
+
+/// Reads a regular file of at most `limit` bytes. Opening must not hang on a pipe that someone left there.
+pub(super) fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let open = || -> std::io::Result<(File, std::fs::Metadata)> {
+        let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let what = file.metadata()?;
+        Ok((file, what))
+    };
+    let (file, what) = open().with_context(|| format!("reading {}", path.display()))?;
+    ensure!(what.is_file(), "{}: not a file", path.display());
+    ensure!(what.len() <= limit, "{}: {} bytes, more than the {limit} of any sound one", path.display(), what.len());
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).with_context(|| format!("reading {}", path.display()))?;
+    Ok(bytes)
+}
+
+pub(super) fn json<T: Serialize + DeserializeOwned>(path: &Path, schema: u32, problems: &mut Vec<String>) -> Result<T> {
+    let bytes = bytes(path, MAX_JSON)?;
+    let (value, unknown) = tolerant::parse(&bytes, schema).with_context(|| path.display().to_string())?;
+    if !unknown.is_empty() {
+        let keys = unknown.join(", ");
+        problems.push(format!("{}: keys that this version does not know, left out: {keys}", path.display()));
+    }
+    Ok(value)
+}
