@@ -1,4 +1,5 @@
 //! Real measurements of calls, small: mutexes, an inversion, priorities, sleeps. Nothing asserts how fast the machine is.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! A power cut in a long cell costs what was measured since the last checkpoint, no more.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! A plan whose cells differ in their settings: each has its own, the next finds the machine as it was, and the report
 //! tells them apart. A setting that cannot be had costs its own cells alone.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 #[path = "common/placement.rs"]

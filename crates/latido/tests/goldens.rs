@@ -1,4 +1,5 @@
 //! What latido says of stored runs is what it said of them before, but for what is meant (tests/goldens).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Bad surroundings: no permission, no real-time budget, a full disk, junk plans, a symlinked store. Clear words, the
 //! right exit status, nothing lost.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The rivals of real-time priority, the presets, and every way of being scheduled, for real and small.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! CPUs isolated for real: who is where while a probe runs, that interrupts stay away, and that everything is as it was
 //! afterwards, also after SIGKILL.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 #[path = "common/placement.rs"]

@@ -1,4 +1,5 @@
 //! Sessions over real links: attachments of gigabytes, a real sshd, a link that is lost in silence, turns.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 #[path = "common/ssh.rs"]

@@ -1,5 +1,6 @@
 //! Real runs of `switch` and `compute`, small: every way to hand over, and what happens when one side dies. Nothing
 //! here asserts how fast the machine is.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! `latido tune`: applied, in force, undone byte for byte; killed at every step, after a reboot, without permission, and
 //! on this very machine.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! SIGKILL at random moments of `tune apply`, of `tune undo` and of a tuned run: the machine is as before.
 //!
 //! `LATIDO_KILLS` says how many (20 if not), `LATIDO_KILL_SEED` repeats the choices of a run that failed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 #[path = "common/whole.rs"]

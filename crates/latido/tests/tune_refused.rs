@@ -1,5 +1,6 @@
 //! Without rights every tuning says which file or right it lacks, or that this machine has no such thing, and what to do;
 //! nothing is left half-applied.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 #[path = "common/whole.rs"]

@@ -25,10 +25,6 @@ pub struct Assignment {
 /// Binds the calling thread to these CPUs; `None` changes nothing.
 pub fn stay_on(cpus: Option<&CpuSet>) {
     let Some(cpus) = cpus else { return };
-    let mut set = rustix::thread::CpuSet::new();
-    for cpu in cpus.iter().filter(|cpu| (*cpu as usize) < rustix::thread::CpuSet::MAX_CPU) {
-        set.set(cpu as usize);
-    }
     // Refused where a cpuset was narrowed meanwhile: then we stay where we are, which measures the same.
-    let _ = rustix::thread::sched_setaffinity(None, &set);
+    let _ = latido_sys::sched::set_affinity(0, cpus.iter());
 }

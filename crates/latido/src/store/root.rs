@@ -97,7 +97,7 @@ fn suffix() -> String {
     let mut bits = std::collections::hash_map::RandomState::new().build_hasher().finish();
     let mut text = String::new();
     for _ in 0..4 {
-        text.push(char::from(LETTERS[(bits % 32) as usize]));
+        text.extend(LETTERS.get((bits % 32) as usize).copied().map(char::from));
         bits /= 32;
     }
     text

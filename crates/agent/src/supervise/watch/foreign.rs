@@ -4,6 +4,7 @@
 //! start, every ten seconds, and whenever a thread of the probe is found standing still.
 
 use latido_model::{cpus::CpuSet, record::Foreign};
+use latido_sys::clock::Clock;
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 /// Most tasks that a record names.
@@ -168,12 +169,13 @@ impl Stat {
     }
 }
 
+/// A second in ns.
+const SECOND: u64 = 1_000_000_000;
+
 /// The time since boot in the unit of a task's start time.
 fn now_in_ticks() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    let per_second = rustix::param::clock_ticks_per_second();
-    let (seconds, nanos) = (now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs());
-    seconds * per_second + nanos * per_second / 1_000_000_000
+    let (now, per_second) = (Clock::Boottime.now(), rustix::param::clock_ticks_per_second());
+    now / SECOND * per_second + now % SECOND * per_second / SECOND
 }
 
 /// The first number of schedstat: time on a CPU in ns (Documentation/scheduler/sched-stats.rst).
