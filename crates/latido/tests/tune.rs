@@ -10,7 +10,7 @@ use latido_model::catalogue::Kind;
 use std::{
     collections::BTreeMap,
     fs,
-    os::unix::{fs::PermissionsExt, process::CommandExt, process::ExitStatusExt},
+    os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
 };
 
