@@ -1,4 +1,4 @@
-//! Any line as the cell that a host sends to an agent: an answer, and the same cell again when written and read.
+//! Any line as a cell that a host asks an agent to measure: an answer, and the same cell again when written and read.
 #![no_main]
 
 use latido_agent::supervise::assign::assign;

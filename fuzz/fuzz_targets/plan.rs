@@ -2,7 +2,7 @@
 #![no_main]
 
 use latido::cli::known::CATALOGUE;
-use latido_model::plan::{Plan, expand, parse, print};
+use latido_model::plan::{Plan, expand, parse::parse, print};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
     for word in ["77", "motor"] {
         let Ok((process, points)) = check::process(&root, word) else { continue };
         let _ = page::process::table(&process, &points, style);
-        let text = page::json(page::Subject::Process(&process), &points);
+        let text = page::json(page::Examined::Process(&process), &points);
         let document: serde_json::Value = serde_json::from_str(&text).expect("one document");
         assert_eq!(document["exit"], Fitness::of(&points).exit_code(), "{text}");
     }

@@ -6,9 +6,13 @@
 //! `$LATIDO_FUZZ_RUN`.
 #![no_main]
 
-use latido::host::outcome::{self, Judged};
+use latido::host::outcome;
 use latido_model::record::Record;
-use latido_report as report;
+use latido_report::{
+    self as report,
+    formats::{FORMATS, json},
+    judged::JudgedRun,
+};
 use libfuzzer_sys::fuzz_target;
 use std::{
     fs,
@@ -86,11 +90,13 @@ fn everything(dir: &Path, page: bool) {
     }
     let all = [judged];
     let Ok(found) = outcome::pooled(&all) else { return };
-    let [Judged { run, judgement, .. }] = &all;
-    let _ = report::json::document(run, judgement);
+    let [JudgedRun { run, judgement, .. }] = &all;
+    let _ = json::document(run, judgement);
     let _ = report::show(run, judgement, &found, report::terminal::Style { width: 100, color: false });
     let _ = report::terminal::summary(run, judgement, &found, report::terminal::Style { width: 40, color: true });
     if page {
-        let _ = outcome::write_report(&all, &found, Path::new("/dev/null"));
+        for format in FORMATS {
+            let _ = outcome::report(&all, &found, format.name);
+        }
     }
 }

@@ -3,16 +3,19 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
+#[path = "common/scripted.rs"]
+mod scripted;
 
 use common::{World, stderr};
 use latido_model::{
     cell::Cell,
     plan,
-    protocol::{EndStatus, Hello, Reply, Request, Writer},
+    protocol::{EndStatus, Hello, Reply, Writer},
 };
+use scripted::{Recorded, recorded};
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
+    io::Write,
     path::Path,
     process::{Command, Output, Stdio},
 };
@@ -25,52 +28,6 @@ fn cells(target: &str) -> Vec<Cell> {
     let text = PLAN.replace("[[group]]", &format!("[[group]]\ntarget = [\"{target}\"]"));
     let plan = plan::parse::parse("scripted.toml", &text, &latido_agent::catalogue::Installed).unwrap();
     plan::expand(&plan)
-}
-
-/// What a real agent says of these cells: its hello, and the bytes of its answer to each request.
-struct Recorded {
-    hello: Vec<u8>,
-    answers: Vec<Vec<u8>>,
-}
-
-fn recorded(world: &World, cells: &[Cell]) -> Recorded {
-    let mut agent = Command::new(env!("CARGO_BIN_EXE_latido"))
-        .arg("agent")
-        .env("LATIDO_STATE", world.state())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = Writer::new(agent.stdin.take().unwrap());
-    let mut output = BufReader::new(agent.stdout.take().unwrap());
-    let mut hello = Vec::new();
-    output.read_until(b'\n', &mut hello).unwrap();
-    let mut answers = Vec::new();
-    let prepare = Request::Prepare { cells: cells.to_vec(), wait: None };
-    let measure = cells.iter().map(|cell| Request::Measure { cell: Box::new(cell.clone()) });
-    for request in [prepare].into_iter().chain(measure) {
-        input.send(&request).unwrap();
-        let mut answer = Vec::new();
-        loop {
-            let from = answer.len();
-            output.read_until(b'\n', &mut answer).unwrap();
-            let line = String::from_utf8_lossy(&answer[from..]).into_owned();
-            if let Some(len) = line.split("\"type\":\"chunk\",\"len\":").nth(1) {
-                let len: usize = len.split('}').next().unwrap().parse().unwrap();
-                let mut bytes = vec![0; len];
-                std::io::Read::read_exact(&mut output, &mut bytes).unwrap();
-                answer.extend(bytes);
-            }
-            if line.contains("\"type\":\"end\"") {
-                assert!(line.contains("done"), "{line}");
-                break;
-            }
-        }
-        answers.push(answer);
-    }
-    drop(input);
-    agent.wait().unwrap();
-    Recorded { hello, answers }
 }
 
 /// A world with the plan, the script's place and what a real agent says there.
@@ -90,14 +47,8 @@ impl Stage {
         Self { world, target, said }
     }
 
-    /// All of it, each answer when it was asked for.
     fn script(&self) -> Vec<u8> {
-        let mut script = self.said.hello.clone();
-        for (number, answer) in (1..).zip(&self.said.answers) {
-            script.extend(format!("#wait {number}\n").into_bytes());
-            script.extend(answer);
-        }
-        script
+        self.said.script()
     }
 
     /// What becomes of the run with such an agent.

@@ -71,10 +71,10 @@ impl Agent {
         let result = self.measured(&assignment, &named, &spool, &mut borrowed, &mut journal);
         // Undone before the record is sent: who has the record may rely on the machine being as it was.
         borrowed.give_back(&mut journal.pulse);
+        let settled = journal.settle();
+        // Not before: an isolation that is undone gives CPUs back.
         stay_on(Some(&allowed));
-        for message in journal.settle()? {
-            self.voice.note(message);
-        }
+        settled?.into_iter().for_each(|message| self.voice.note(message));
         crate::fault::point("agent");
         let mut parcel = result?;
         // Some tell what they did at their end.

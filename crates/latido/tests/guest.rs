@@ -1,0 +1,191 @@
+//! A machine with a kernel of its own, over ssh: measured, inspected and tuned; and what becomes of it when the link is cut.
+
+mod common;
+#[path = "common/guest.rs"]
+mod emulation;
+
+use common::{World, skip, stderr};
+use emulation::Guest;
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+/// A setting that every kernel for several CPUs has, and that disturbs nobody.
+const KNOB: &str = "/proc/sys/vm/stat_interval";
+
+/// Writes twice a second what the agent's end looks like from within: uptime, the knob, how many processes of latido are
+/// there. It goes on while no packet gets through.
+const WATCH: &str = "while :; do read up rest </proc/uptime; read knob </proc/sys/vm/stat_interval; \
+                     echo $up $knob $(ls -l /proc/[0-9]*/exe 2>/dev/null | grep -c /latido); sleep 0.5; \
+                     done >/tmp/watch 2>/dev/null </dev/null &";
+
+/// How long no packet gets through: longer than the agent waits for its host and then takes to put everything back.
+const CUT: Duration = Duration::from_secs(28);
+
+/// What must be over within this time after the link was lost, in seconds.
+const ENDS_WITHIN: f64 = 60.0;
+
+/// A guest, and latido that reaches it.
+struct Far {
+    world: World,
+    guest: Guest,
+    agents: PathBuf,
+}
+
+impl Far {
+    fn start() -> Result<Self, String> {
+        let world = World::new();
+        let agents = world.path("agents");
+        let of_arch = agents.join(std::env::consts::ARCH);
+        fs::create_dir_all(&of_arch).unwrap();
+        let copy = of_arch.join("latido");
+        fs::copy(env!("CARGO_BIN_EXE_latido"), &copy).unwrap();
+        // A debug build is mostly what only a debugger reads; it would take a while through the emulated network card.
+        let _ = Command::new("strip").arg(&copy).status();
+        let guest = Guest::start(&[])?;
+        Ok(Self { world, guest, agents })
+    }
+
+    /// latido here, for the guest.
+    fn latido(&self, words: &[&str]) -> Command {
+        let mut command = self.world.latido(words.iter().copied().chain(["--on", "ssh:guest"]));
+        command.env("LATIDO_SSH_CONFIG", self.guest.config()).env("LATIDO_AGENTS", &self.agents);
+        command
+    }
+
+    fn ran(&self, words: &[&str]) -> Output {
+        self.latido(words).output().unwrap()
+    }
+
+    /// What a command in the guest prints.
+    fn there(&self, command: &str) -> String {
+        let output = self.guest.ssh("guest", command).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn knob(&self) -> String {
+        self.there(&format!("cat {KNOB}"))
+    }
+
+    /// How many processes of latido are there.
+    fn agents_alive(&self) -> String {
+        self.there("ls -l /proc/[0-9]*/exe 2>/dev/null | grep -c /latido || true")
+    }
+
+    fn status(&self) -> String {
+        let output = self.ran(&["tune", "status"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+/// One machine for all of it: the boot takes as long as the rest.
+#[test]
+fn a_machine_of_its_own_is_measured_tuned_and_left_as_it_was() {
+    let far = match Far::start() {
+        Ok(far) => far,
+        Err(why) => return skip("a guest over ssh", &why),
+    };
+    let kernel = far.there("uname -r");
+    let own = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert_ne!(kernel, own.trim(), "a kernel of its own tells the two machines apart");
+    measured(&far, &kernel);
+    inspected(&far, &kernel);
+    tuned_by_hand(&far);
+    lost(&far);
+    far.world.nothing_left("after a guest");
+}
+
+/// A record is of the guest's kernel, and so is what is said beside it.
+fn measured(far: &Far, kernel: &str) {
+    let output = far.ran(&["run", "wakeup", "-d", "1s", "--no-report", "--json"]);
+    // Times of an emulated machine pass or not; that there are some is what counts.
+    assert!(matches!(output.status.code(), Some(0 | 2 | 3)), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let record = &document["records"][0];
+    assert_eq!(record["machine"]["kernel"], kernel);
+    assert_eq!(record["machine"]["hostname"], "guest");
+    assert_eq!(record["cell"]["target"], "ssh:guest");
+    assert_eq!(record["outcome"]["kind"], "complete", "{record}");
+    assert!(record["series"][0]["count"].as_u64().is_some_and(|count| count > 0), "{record}");
+}
+
+fn inspected(far: &Far, kernel: &str) {
+    let output = far.ran(&["check", "--json"]);
+    assert!(matches!(output.status.code(), Some(0 | 2 | 3)), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["machine"]["kernel"], kernel);
+    assert!(document["points"].as_array().is_some_and(|points| points.len() > 5), "{document}");
+}
+
+/// What is applied by hand stays when the session is over, is told, and goes back; this machine is not touched.
+fn tuned_by_hand(far: &Far) {
+    let here = || fs::read_to_string(KNOB).unwrap();
+    let (before, own) = (far.knob(), here());
+    let apply = far.ran(&["tune", "apply", "vm-stat:77s"]);
+    assert_eq!(apply.status.code(), Some(0), "{}", stderr(&apply));
+    assert_eq!(far.knob(), "77");
+    assert_eq!(here(), own, "the knob of this machine");
+    let said = far.status();
+    assert!(said.contains(KNOB) && said.contains("77") && said.contains("in force"), "{said}");
+    let undo = far.ran(&["tune", "undo"]);
+    assert_eq!(undo.status.code(), Some(0), "{}", stderr(&undo));
+    assert_eq!(far.knob(), before);
+    assert_eq!(far.status(), "nothing is applied by hand\n");
+}
+
+/// The link is cut in the middle of a cell: without its host the agent puts everything back and ends, while nothing gets
+/// through to it; and the host says what it lost.
+fn lost(far: &Far) {
+    let before = far.knob();
+    let words = ["run", "wakeup", "-d", "60s", "--tune", "vm-stat:88s", "--load", "spin:cpu=1,memory=0", "--no-report"];
+    let mut run = far.latido(&words).arg("--quiet").stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    far.there(WATCH);
+    let until = Instant::now() + Duration::from_secs(40);
+    while far.knob() != "88" {
+        assert!(Instant::now() < until && run.try_wait().unwrap().is_none(), "it does not measure");
+    }
+    sleep(Duration::from_secs(2));
+    let cut_at: f64 = far.there("cut -d' ' -f1 /proc/uptime").parse().unwrap();
+    assert_ne!(far.agents_alive(), "0");
+    far.guest.link(false);
+    let cut = Instant::now();
+    sleep(CUT);
+    far.guest.link(true);
+    let begun = Instant::now();
+    let output = loop {
+        if run.try_wait().unwrap().is_some() {
+            break run.wait_with_output().unwrap();
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "the host hangs");
+        sleep(Duration::from_millis(100));
+    };
+    println!("the host ended {:.1} s after the cut: {}", cut.elapsed().as_secs_f64(), stderr(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the link was lost"), "{}", stderr(&output));
+    let over = over_after(&far.there("cat /tmp/watch"), cut_at, &before);
+    println!("everything was back there {over:.1} s after the cut");
+    // Before the link was there again: by itself. A new agent that puts right what is left comes only then.
+    assert!(over < CUT.as_secs_f64() && over < ENDS_WITHIN, "{over} s");
+    let until = Instant::now() + Duration::from_secs(20);
+    while far.agents_alive() != "0" {
+        assert!(Instant::now() < until, "latido is still there");
+    }
+    assert_eq!(far.knob(), before);
+    assert_eq!(far.status(), "nothing is applied by hand\n");
+}
+
+/// How long after an uptime the knob was as before and nobody of latido was there, in seconds.
+fn over_after(watched: &str, cut_at: f64, before: &str) -> f64 {
+    let rows = watched.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        Some((words.next()?.parse::<f64>().ok()?, words.next()?, words.next()?))
+    });
+    let back = rows.filter(|(at, ..)| *at > cut_at).find(|(_, knob, alive)| *knob == before && *alive == "0");
+    back.unwrap_or_else(|| panic!("it is never over:\n{watched}")).0 - cut_at
+}
