@@ -1,4 +1,5 @@
 //! A machine with a kernel of its own, over ssh: measured, inspected and tuned; and what becomes of it when the link is cut.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 #[path = "common/guest.rs"]
