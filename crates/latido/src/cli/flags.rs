@@ -82,7 +82,7 @@ pub struct Args {
     #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target)]
     pub on: Option<String>,
     /// Wait for another latido that is at work there, as long as it takes or this long
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "365d",
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",
         value_parser = known::patience)]
     pub wait: Option<Ns>,
     /// Where runs are kept [default: $LATIDO_STORE, else $XDG_DATA_HOME/latido]
