@@ -1,4 +1,5 @@
 //! Blocks of one boot of a kernel on a target: each measured as a whole, and every record says of which it is.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 #[path = "common/scripted.rs"]

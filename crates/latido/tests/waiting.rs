@@ -1,4 +1,5 @@
 //! Two runs on one machine: the second is refused, or waits its turn with `--wait` and says for whom.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
 
