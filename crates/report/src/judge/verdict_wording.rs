@@ -1,4 +1,5 @@
-//! Where verdicts become sentences: what decides a cell, an expectation or a run is phrased here and nowhere else.
+//! Where verdicts become sentences: what decides a cell, an expectation or a run is phrased here. The word before it is in
+//! `decide`, its sign and colour in `words::marks`, the short text of a card in `html::card_text`.
 
 use super::{
     headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Wording},

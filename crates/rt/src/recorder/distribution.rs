@@ -20,7 +20,7 @@ pub struct Distribution {
     pub negative: u64,
     /// Samples above [`HIGHEST`]: in every other figure, not in the histogram.
     pub overflow: u64,
-    /// Counts of the buckets of [`histogram`]; those beyond the end are 0.
+    /// Counts of the buckets of [`crate::buckets`]; those beyond the end are 0.
     pub counts: Vec<u64>,
     /// The band edges, ascending.
     pub edges: Vec<u64>,
