@@ -6,7 +6,7 @@ use std::{io::ErrorKind, os::unix::fs::FileExt};
 
 pub const SMI: Question = Question {
     name: "management interrupts",
-    why: "The firmware takes the CPU for 10 us to ms, and the kernel neither sees nor prevents it.",
+    why: "The firmware takes the CPU for 10 µs to ms, and the kernel neither sees nor prevents it.",
     decides: false,
     look: smi,
 };

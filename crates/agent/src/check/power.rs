@@ -89,7 +89,7 @@ fn idle(view: &MachineView) -> Answer {
             _ => Answer::unknown("the exit latencies are not readable"),
         };
     };
-    let deepest = format!("{name} takes {us} us to leave");
+    let deepest = format!("{name} takes {us} µs to leave");
     if us <= LIGHT_US {
         return Answer::ok(deepest);
     }

@@ -242,7 +242,7 @@ fn slack(asked: &ProgramView) -> Answer {
         None => Answer::unknown("only its owner and root may read it")
             .run(format!("sudo latido check --pid {}", asked.process.pid)),
         Some((slack, thread)) if slack > 1 => {
-            let state = format!("{} us in time-sharing threads", slack as f64 / 1e3);
+            let state = format!("{} µs in time-sharing threads", slack as f64 / 1e3);
             let severity = if asked.realtime().next().is_some() { Severity::Ok } else { Severity::Advice };
             Answer::new(severity, state).run(format!("echo 1 | sudo tee /proc/{}/timerslack_ns", thread.tid))
         }

@@ -129,7 +129,7 @@ fn groups(view: &MachineView) -> Answer {
         (Some(false), _) => Answer::ok("off"),
         (Some(true), Some(budget)) => {
             let severity = if budget.runtime_us == 0 { Severity::Warning } else { Severity::Advice };
-            let state = format!("on; {} us of each period here ({})", budget.runtime_us, budget.group);
+            let state = format!("on; {} µs of each period here ({})", budget.runtime_us, budget.group);
             Answer::new(severity, state).boot("rt_group_sched=0").advise("that needs Linux 6.16 or newer")
         }
         (Some(true), None) => {
@@ -152,10 +152,10 @@ fn slack(view: &MachineView) -> Answer {
     match view.machine.realtime.timer_slack_ns {
         None => Answer::unknown("/proc/self/timerslack_ns is not readable"),
         Some(ns) if ns > USUAL_SLACK_NS => {
-            let state = format!("{} us, more than the usual 50", ns / 1000);
+            let state = format!("{} µs, more than the usual 50", ns / 1000);
             Answer::new(Severity::Advice, state).run("echo 50000 | sudo tee /proc/$$/timerslack_ns")
         }
-        Some(ns) => Answer::ok(format!("{} us, for time-sharing threads alone", ns as f64 / 1e3)),
+        Some(ns) => Answer::ok(format!("{} µs, for time-sharing threads alone", ns as f64 / 1e3)),
     }
 }
 

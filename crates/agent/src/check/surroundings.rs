@@ -197,11 +197,11 @@ fn quota(root: &Root, dir: &str) -> Option<Quota> {
     let read = |name: &str| Some((root.read(&format!("{dir}/{name}"))?, format!("/{dir}/{name}")));
     if let Some((text, file)) = read("cpu.max") {
         let (quota, period) = text.split_once(' ')?;
-        let words = format!("{file}: {quota} of {period} us");
+        let words = format!("{file}: {quota} of {period} µs");
         return (quota != "max").then_some(Quota { text: words, file, off: "max" });
     }
     let (quota, file) = read("cpu.cfs_quota_us")?;
-    let words = format!("{file}: {quota} us of each period");
+    let words = format!("{file}: {quota} µs of each period");
     quota.parse::<i64>().is_ok_and(|quota| quota > 0).then_some(Quota { text: words, file, off: "-1" })
 }
 
@@ -223,7 +223,7 @@ mod tests {
             tree.write(path, text);
         }
         let found = group_limits(&tree.root, "0::/a/b\n");
-        assert_eq!(found.quotas[0].text, "/sys/fs/cgroup/a/cpu.max: 200000 of 100000 us");
+        assert_eq!(found.quotas[0].text, "/sys/fs/cgroup/a/cpu.max: 200000 of 100000 µs");
         assert_eq!((found.quotas.len(), found.cpus), (1, Some("0-1".parse().unwrap())));
         let old = group_limits(&tree.root, "4:cpu,cpuacct:/x\n1:name=systemd:/y\n");
         assert_eq!((old.quotas.len(), old.quotas[0].off), (1, "-1"));

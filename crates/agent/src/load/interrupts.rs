@@ -105,7 +105,7 @@ impl InterruptLoad {
     fn expire(&self, work: &Work) -> Result<()> {
         let period = Duration::from_nanos(1_000_000_000 / u64::from(self.rate));
         if self.by == TimerKind::Nanosleep {
-            // Without it the kernel gathers sleeps that end within 50 us of each other.
+            // Without it the kernel gathers sleeps that end within 50 µs of each other.
             let _ = sched::set_timer_slack(1);
             while !work.is_over() {
                 std::thread::sleep(period);

@@ -144,7 +144,7 @@ fn throttle() -> String {
     let realtime = machine::read(&Root::default()).realtime;
     match (realtime.runtime_us, realtime.period_us) {
         (Some(-1), _) => "the real-time throttle is off".into(),
-        (Some(runtime), Some(period)) => format!("the real-time throttle leaves them {runtime} of {period} us"),
+        (Some(runtime), Some(period)) => format!("the real-time throttle leaves them {runtime} of {period} µs"),
         _ => "the real-time throttle could not be read".into(),
     }
 }

@@ -119,7 +119,7 @@ mod tests {
             ("CPUs online", "4 (0-3)"),
             ("L3 cache", "12288 KiB"),
             ("frequency", "powersave, 400-4700 MHz (intel_pstate)"),
-            ("idle states", "intel_idle: POLL 0 us, C1 1 us, C10 230 us"),
+            ("idle states", "intel_idle: POLL 0 µs, C1 1 µs, C10 230 µs"),
             ("fair server", "50ms of 1s on CPUs 0-3"),
             ("memory", "15.5 GiB"),
             ("swap", "1.0 GiB"),

@@ -25,7 +25,7 @@ pub const DEF: Def<dyn Probe> = Def {
     about: "a loop that reads the clock: interrupts, preemptions and stolen time show as gaps (as oslat)",
     help: "\
 One thread per measured CPU reads a clock without ever sleeping. A sample of `gap` is the difference between two
-successive readings, the loop's own few nanoseconds included; every reading counts. After a gap above 100 us the
+successive readings, the loop's own few nanoseconds included; every reading counts. After a gap above 100 µs the
 thread asks the kernel whether it was waiting for its CPU meanwhile: `preempted`; if not, `in-place`: an interrupt, a
 system management interrupt or the hypervisor. Preemptions about once a second are throttle-like: the real-time
 throttle or the deadline fair server, which no kernel counter names.
@@ -39,7 +39,7 @@ Options:
                throttle and the fair server. Default: none, always busy
 
 Quantity: gap (ns). Facts per thread: elapsed_ns (time covered by the readings), own_ns (time the loop spent on its
-own bookkeeping, which is in no gap), slept_ns (duty), preempted, in_place, throttle_like (gaps above 100 us by cause).
+own bookkeeping, which is in no gap), slept_ns (duty), preempted, in_place, throttle_like (gaps above 100 µs by cause).
 The measurement of the scheduling-latency study (2019); comparable with oslat(8).",
     main_option: None,
     new: |table| {

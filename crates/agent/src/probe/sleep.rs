@@ -20,7 +20,7 @@ next sleep begins when the one before is recorded: there is no schedule, and not
   relative   for `length`: the kernel adds it to the time at which the call arrives
   absolute   until the first reading + `length`: the way to the kernel is not added
 A sample of `length` is the second reading less the first; a sample of `lateness` is that less the length asked for.
-Under a time-sharing policy both hold the timer slack of the thread (50 us where nobody changed it).
+Under a time-sharing policy both hold the timer slack of the thread (50 µs where nobody changed it).
 
 --stop-on looks at `lateness` only.
 

@@ -54,7 +54,7 @@ mod tests {
         Cell { scheduling, ..sample::cell() }
     }
 
-    /// What no kernel grants: a deadline period under 100 us (EINVAL), and more budget than there is (EBUSY).
+    /// What no kernel grants: a deadline period under 100 µs (EINVAL), and more budget than there is (EBUSY).
     #[test]
     fn impossible_deadlines_are_refused_with_their_reason() {
         let deadline = |runtime, period| Scheduling::Deadline { runtime, deadline: period, period };

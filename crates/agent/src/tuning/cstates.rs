@@ -26,7 +26,7 @@ pub const DEF: Def<dyn Tuning> = Def {
     name: "cstates",
     about: "keep CPUs out of idle states through /dev/cpu_dma_latency (on by default)",
     help: "\
-Holds /dev/cpu_dma_latency at 0 us while measuring, so that no CPU sleeps deeper than a wake-up of no cost. This
+Holds /dev/cpu_dma_latency at 0 µs while measuring, so that no CPU sleeps deeper than a wake-up of no cost. This
 flatters a system that will not hold it in the field: measure both ways. It is on unless you say `cstates:as-is`.
 
 Options:
@@ -121,7 +121,7 @@ fn disable(root: &Root, us: u64) -> Result<Wanted> {
     }
     let mut wanted = knob::wanted(steps);
     if wanted.steps.is_empty() {
-        wanted.note = Some(format!("no idle state in use takes longer than {us} us to leave: nothing was changed"));
+        wanted.note = Some(format!("no idle state in use takes longer than {us} µs to leave: nothing was changed"));
     }
     Ok(wanted)
 }
@@ -138,7 +138,7 @@ fn hold(root: &Root, us: i32) -> Result<(Change, Guard)> {
         format!("{KNOB} cannot be held at {us} (root may): run as root, or leave idle states with --tune cstates:as-is")
     })?;
     let now = read(root)?;
-    let change = Change { knob: KNOB.into(), original: format!("{original} us"), new: format!("{now} us") };
+    let change = Change { knob: KNOB.into(), original: format!("{original} µs"), new: format!("{now} µs") };
     Ok((change, Box::new(file)))
 }
 

@@ -82,7 +82,7 @@ impl Tuning for Throttle {
 /// What groups with budgets of their own mean for it.
 fn budget(root: &Root) -> Option<String> {
     let GroupBudget { runtime_us, group } = machine::realtime(root, "", None, None).group_budget?;
-    Some(format!("{group} has a real-time budget of {runtime_us} us, which is not enforced while the throttle is off"))
+    Some(format!("{group} has a real-time budget of {runtime_us} µs, which is not enforced while the throttle is off"))
 }
 
 /// The fair server of every CPU, off.
@@ -171,6 +171,6 @@ mod tests {
         let (_dir, mut journal) = Journal::scratch();
         let record = applied("throttle", "server = 'as-is'", &tree.root, &mut journal).unwrap();
         let note = record.note.unwrap();
-        assert!(note.contains("cpu,cpuacct/jobs") && note.contains("budget of 0 us"), "{note}");
+        assert!(note.contains("cpu,cpuacct/jobs") && note.contains("budget of 0 µs"), "{note}");
     }
 }

@@ -202,7 +202,7 @@ mod tests {
             headline: Some(headline.into()),
             ..Meta::default()
         };
-        let long = "wakeup, busy: 1 of 20000 samples above the limit of 100 us, worst 228 us";
+        let long = "wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs";
         let runs = [
             run("20261121T200000Z-quick-k3f9", "2026-11-21T20:00:00Z", 4, Some(Verdict::Fail), long),
             run("20261123T195900Z-my-plan-0a1b", "2026-11-23T19:59:00Z", 12, None, ""),

@@ -136,7 +136,7 @@ fn frequency(frequency: &Frequency) -> String {
     if texts.is_empty() { "not scaled by the kernel".into() } else { texts.join("; ") }
 }
 
-/// `intel_idle: POLL 0 us, C1 2 us, C6 133 us`.
+/// `intel_idle: POLL 0 µs, C1 2 µs, C6 133 µs`.
 fn idle(idle: &Idle) -> String {
     let states: Vec<String> = idle
         .states
@@ -144,7 +144,7 @@ fn idle(idle: &Idle) -> String {
         .map(|state| {
             let off = if state.disabled == Some(true) { " (off)" } else { "" };
             match state.exit_latency_us {
-                Some(us) => format!("{} {us} us{off}", state.name),
+                Some(us) => format!("{} {us} µs{off}", state.name),
                 None => format!("{}{off}", state.name),
             }
         })

@@ -50,7 +50,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
             $ sudo latido tune apply frequency:performance
 
     unknown management interrupts   there is no /dev/cpu/0/msr
-            The firmware takes the CPU for 10 us to ms, and the kernel neither sees
+            The firmware takes the CPU for 10 µs to ms, and the kernel neither sees
             nor prevents it.
             $ sudo modprobe msr
 
@@ -111,12 +111,12 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     ok      preemptible RCU         yes
     ok      priority inheritance    mutexes of programs can have it
                                     (PTHREAD_PRIO_INHERIT)
-    ok      idle states             C10 takes 230 us to leave; a run holds it off
+    ok      idle states             C10 takes 230 µs to leave; a run holds it off
                                     unless told --tune cstates:as-is
     ok      real-time throttle      950 ms of 1000 ms, which this kernel (6.12 or
                                     newer) no longer enforces
     ok      RT group scheduling     off
-    ok      timer slack             50 us, for time-sharing threads alone
+    ok      timer slack             50 µs, for time-sharing threads alone
     ok      load now                0.40 tasks on 4 CPUs in the last minute; 0 now
     ok      hypervisor              none
     ok      stolen time             none since the start
