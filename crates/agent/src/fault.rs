@@ -52,10 +52,10 @@ pub fn point(role: &str) {
     use std::sync::atomic::{AtomicU32, Ordering};
     static PASSED: AtomicU32 = AtomicU32::new(0);
     let Ok(wanted) = std::env::var("LATIDO_FAULT") else { return };
-    let Some((wanted_role, number)) = wanted.split_once(':') else { return };
-    if wanted_role != role {
-        return;
-    }
+    // Several roles may die in one story: `agent:3,host:1`.
+    let of_role =
+        |one: &str| one.split_once(':').filter(|(wanted, _)| *wanted == role).map(|(_, number)| number.to_owned());
+    let Some(number) = wanted.split(',').find_map(of_role) else { return };
     let passed = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
     if number.parse() == Ok(passed) {
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);

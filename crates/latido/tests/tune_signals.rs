@@ -5,6 +5,10 @@
 mod common;
 
 use common::{World, json, stderr};
+use latido_model::{
+    cell::Cell,
+    protocol::{Request, Writer},
+};
 use rustix::{
     fs::{CWD, FileType, FlockOperation, Mode, OFlags, flock, mknodat},
     process::{Pid, Signal, kill_process},
@@ -118,7 +122,8 @@ impl Machine {
     /// An apply that was killed with the first of its changes made.
     fn leave_half(&self) {
         let mut command = self.command(&["apply", "vm-stat:60s"]);
-        assert!(command.env("LATIDO_FAULT", "agent:2").output().unwrap().status.code().is_none());
+        // Its host dies too, before it can have that put right.
+        assert!(command.env("LATIDO_FAULT", "agent:3,host:1").output().unwrap().status.code().is_none());
         assert_eq!(self.read(INTERVAL), "60\n");
     }
 }
@@ -243,14 +248,23 @@ fn what_another_latido_wrote_into_the_journal_stops_all_but_status() {
 fn an_agent_that_waits_for_its_loads_gives_signs_of_life() {
     let world = World::new();
     let run = world.run(["run", "null", "samples=10", "--load", "disk", "--no-report", "--json"]);
-    let cell = json(&run, 0)["records"][0]["cell"].clone();
+    let cell: Cell = serde_json::from_value(json(&run, 0)["records"][0]["cell"].clone()).unwrap();
     let mut agent = world.latido(["agent"]);
     let mut agent = agent.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut input = agent.stdin.take().unwrap();
-    writeln!(input, "{cell}").unwrap();
+    let mut input = Writer::new(agent.stdin.take().unwrap());
+    input.send(&Request::Prepare { cells: vec![cell.clone()], wait: None }).unwrap();
+    input.send(&Request::Measure { cell: Box::new(cell) }).unwrap();
     let lines = BufReader::new(agent.stdout.take().unwrap()).split(b'\n').map_while(Result::ok);
-    let settling = lines.filter(|line| String::from_utf8_lossy(line).contains(r#""phase":"settling""#)).count();
-    agent.wait().unwrap();
+    let (mut settling, mut ends) = (0, 0);
+    for line in lines {
+        let line = String::from_utf8_lossy(&line).into_owned();
+        settling += usize::from(line.contains(r#""phase":"settling""#));
+        ends += usize::from(line.contains(r#""type":"end""#));
+        if ends == 2 {
+            break;
+        }
+    }
     drop(input);
+    agent.wait().unwrap();
     assert!(settling > 1, "after it said that it waits it said nothing more");
 }

@@ -82,7 +82,7 @@ impl Slow {
 fn while_a_tune_is_at_work_every_other_latido_waits_its_turn() {
     let slow = Slow::new();
     let mut first = slow.half_way();
-    let name = format!("pid {}, tune apply", first.id());
+    let name = format!("pid {}, tune apply", common::agent_of(first.id()));
     let refused = |output: std::process::Output, what: &str| {
         assert_eq!(output.status.code(), Some(1), "{what}");
         let said = stderr(&output);
@@ -114,7 +114,10 @@ fn while_a_tune_is_at_work_every_other_latido_waits_its_turn() {
 fn a_tune_that_is_killed_half_way_frees_the_lock() {
     let slow = Slow::new();
     let mut first = slow.half_way();
-    kill_process(Pid::from_raw(first.id().cast_signed()).unwrap(), Signal::KILL).unwrap();
+    // The agent stands still in a system call, where nothing but this ends it.
+    for pid in [common::agent_of(first.id()), first.id()] {
+        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    }
     assert_eq!(first.wait().unwrap().signal(), Some(9));
     let status = json(&slow.tune(&["status", "--json"]), 0);
     assert!(status["at_work"].is_null() && status["unsettled"].as_array().unwrap().len() == 1, "{status:#}");

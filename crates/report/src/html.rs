@@ -1,17 +1,17 @@
 //! The report: one HTML file that needs nothing else, from a pure function.
 
+mod card_text;
 mod cards;
 mod chapter;
 mod environment;
 mod parts;
-mod sentence;
 mod settings;
 mod trust;
 
 use crate::{
     figures::{FIGURES, range_bar, style},
     input::RunPart,
-    judge::{judgement::ExpectJudgement, phrase},
+    judge::{judgement::ExpectJudgement, verdict_wording},
     span::unbroken,
     study::{NotMeasured, StudyPart},
     tables::{samples, slots, summary},
@@ -154,7 +154,7 @@ fn expectation(expectation: &ExpectJudgement) -> ExpectView<'_> {
         sign: said.sign,
         class: said.tone.class(),
         word: said.word,
-        detail: unbroken(&phrase::decision(expectation.decision.as_ref())),
+        detail: unbroken(&verdict_wording::decision(expectation.decision.as_ref())),
     }
 }
 

@@ -34,10 +34,10 @@ extern crate alloc;
 extern crate std;
 
 pub mod block;
+pub mod buckets;
 pub mod compute;
 pub mod end;
 pub mod gap;
-pub mod histogram;
 pub mod inversion;
 pub mod mutex;
 pub mod pendulum;

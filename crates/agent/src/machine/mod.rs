@@ -3,8 +3,8 @@
 mod config;
 mod cpu;
 pub mod cpusets;
-pub mod door;
 pub mod heat;
+pub mod isolated;
 mod policy;
 mod power;
 mod preemption;

@@ -1,6 +1,6 @@
 //! What the supervisor hands to the measuring process: the cell with nothing left to choose.
 
-use crate::machine::door::Entry;
+use crate::machine::isolated::Entry;
 use latido_model::{cell::Cell, cpus::CpuSet};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use latido_model::{
     run::codec,
     summary::{Exact, summarise},
 };
-use latido_rt::{Block, Distribution, Reader, Sample, Snapshot, histogram};
+use latido_rt::{Block, Distribution, Reader, Sample, Snapshot, buckets};
 use std::{collections::BTreeMap, fmt};
 
 /// A whole-numbered fact of a series: its name and its value.
@@ -149,7 +149,7 @@ fn hdr(distribution: &Distribution) -> Result<Histogram<u64>> {
         // The loop counts samples below zero in bucket 0; the files hold only what they can say.
         let count = if index == 0 { count.saturating_sub(distribution.negative) } else { count };
         if count > 0 {
-            let value = histogram::lowest(index);
+            let value = buckets::lowest(index);
             histogram.record_n(value, count).map_err(|error| anyhow!("histogram: {error}"))?;
         }
     }

@@ -9,7 +9,7 @@ use super::{
     series::OpenSeries,
     threads,
 };
-use crate::machine::door::Entry;
+use crate::machine::isolated::Entry;
 use anyhow::{Context, Result, bail};
 use latido_model::{
     cell::{Cell, Scheduling},
@@ -162,14 +162,12 @@ impl<'a> Stage<'a> {
     /// What a recorder keeps: slots of a periodic quantity, the band edges of the studies and the cell's limit of a
     /// time; it heeds `stop_on` where limits look at it.
     fn config(&self, quantity: &Quantity) -> Config {
-        let limit = self.cell.conditions.limit.map(|limit| limit.0).filter(|ns| *ns <= latido_rt::histogram::HIGHEST);
+        let limit = self.cell.conditions.limit.map(|limit| limit.0).filter(|ns| *ns <= latido_rt::buckets::HIGHEST);
         let edges = BAND_EDGES.iter().filter_map(|edge| u64::try_from(*edge).ok()).chain(limit);
         let edges = edges.collect::<BTreeSet<u64>>().into_iter();
         let edges = match quantity.unit.as_ref() {
             "ns" => edges.collect(),
-            "ps" => {
-                edges.map(|ns| ns.saturating_mul(1_000)).filter(|ps| *ps <= latido_rt::histogram::HIGHEST).collect()
-            }
+            "ps" => edges.map(|ns| ns.saturating_mul(1_000)).filter(|ps| *ps <= latido_rt::buckets::HIGHEST).collect(),
             _ => Vec::new(),
         };
         let stop_on_ns = self.cell.conditions.stop_on.filter(|_| quantity.judged).map(|limit| limit.0);

@@ -2,7 +2,7 @@
 
 use super::permission;
 use crate::machine;
-use crate::machine::door::{Entry, door};
+use crate::machine::isolated::{Entry, door};
 use latido_model::{
     cell::{NiceBy, Scheduling},
     record::ThreadEvidence,

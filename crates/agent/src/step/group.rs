@@ -1,7 +1,7 @@
 //! Control groups and the threads in them: made with their settings, entered, left, removed without losing anybody.
 
 use super::{Form, Undone, fake};
-use crate::machine::{Root, door::ISOLATED};
+use crate::machine::{Root, isolated::ISOLATED};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::cpus::CpuSet;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use crate::{
     load::LOADS,
-    machine::{self, door},
+    machine::{self, isolated},
     measure::assignment::Assignment,
     probe, tuning,
 };
@@ -43,7 +43,7 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
     }
     let own = isolated.clone();
     // What was isolated by hand is not allowed to this process, but its measuring threads know the door.
-    let standing = door::entries(&machine::Root::default());
+    let standing = isolated::entries(&machine::Root::default());
     isolated = isolated.iter().chain(standing.iter().flat_map(|entry| entry.cpus.iter())).collect();
     let allowed: CpuSet = machine::allowed_cpus().iter().chain(isolated.iter()).collect();
     available(&isolated)?;

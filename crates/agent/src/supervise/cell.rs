@@ -1,13 +1,16 @@
 //! One cell: tunings, then loads, then the measuring process; all put back; then its record, completed, on its way.
 
-use super::{Agent, assign::assign, borrowed::Borrowed, child::Measuring, client::Wish, voice::Parcel, watch::Watch};
+use super::{
+    Agent, assign::assign, borrowed::Borrowed, child::Measuring, client::Wish, outgoing::Parcel, watch::Watch,
+};
 use crate::{
     journal::{Journal, lock, pulse::Pulse},
     load::LOADS,
     loading::{Surroundings, orphans, running::Running},
     machine::{
-        self, door,
+        self,
         heat::{Heat, TooHot},
+        isolated,
     },
     measure::{
         assignment::{Assignment, stay_on},
@@ -107,7 +110,7 @@ impl Agent {
         borrowed.tune(&cell.tuning, named, journal)?;
         // The machine as it is measured; what the tunings found is in their changes.
         let machine = machine::read(&machine::Root::default());
-        let entries = door::entries(&machine::Root::default());
+        let entries = isolated::entries(&machine::Root::default());
         self.voice.phase(Phase::Loading);
         let around = Surroundings { allowed: machine::allowed_cpus(), seed: cell.seed };
         let mut settle = Duration::ZERO;

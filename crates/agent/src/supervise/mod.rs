@@ -7,21 +7,21 @@ pub mod by_hand;
 mod cell;
 mod child;
 mod client;
+mod outgoing;
 mod prepare;
 mod settings;
-mod voice;
 mod watch;
 
 use crate::{check, journal, machine, machine::Root};
 use anyhow::{Context, Result};
 use client::{Client, Requests, Wish};
 use latido_model::protocol::{EndStatus, Hello, Inspect, Inspected, Reply, Request};
+use outgoing::Voice;
 use prepare::Turn;
 use std::{
     sync::{Arc, mpsc::RecvTimeoutError},
     time::Duration,
 };
-use voice::Voice;
 
 /// How often an idle agent looks whether its host is still there.
 const LOOK: Duration = Duration::from_millis(100);

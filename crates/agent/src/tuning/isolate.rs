@@ -1,10 +1,10 @@
 //! `isolate`: CPUs for the measured task alone; everything else that can move goes to the others.
 
-#[cfg(test)]
-mod back;
 mod tasks;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod undo_tests;
 mod v1;
 mod v2;
 
@@ -12,7 +12,7 @@ use crate::{
     machine::{
         Root,
         cpusets::{self, Hierarchy},
-        door::{ISOLATED, entries},
+        isolated::{ISOLATED, entries},
     },
     setting::{Tuning, Wanted},
     step::refusal,

@@ -71,6 +71,7 @@ fn answered(target: &str, request: &Request, stopped: &dyn Fn() -> bool, hear: &
         return answered;
     }
     let said = session.abandon();
+    latido_agent::fault::point("host");
     // It died or was lost: what it may have left goes back at once.
     for told in target::recovered(target.as_ref(), RUNNING, 1) {
         let _ = writeln!(stderr(), "warning: {told}");

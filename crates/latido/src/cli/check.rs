@@ -26,8 +26,7 @@ pub struct Args {
     /// Look at a program at work instead: its process number, or its name
     #[arg(long, value_name = "PID")]
     pub pid: Option<String>,
-    /// The machine to look at: local, or ssh:[USER@]HOST [default: local]
-    #[arg(long, value_name = "TARGET", value_parser = known::target)]
+    #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target)]
     pub on: Option<String>,
     /// Read the machine's files below this directory, for example a copy of another machine's
     #[arg(long, value_name = "DIR")]

@@ -79,8 +79,7 @@ pub struct Args {
     /// Seed of the order and of all that is random [default: random, recorded]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::seed)]
     pub seed: Option<u64>,
-    /// The machine to measure: local, or ssh:[USER@]HOST [default: local]
-    #[arg(long, value_name = "TARGET", value_parser = known::target)]
+    #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target)]
     pub on: Option<String>,
     /// Wait for another latido that is at work there, as long as it takes or this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",

@@ -1,5 +1,6 @@
 //! What this version measures with, as the words of the command line ask for it.
 
+use crate::target;
 use latido_agent::catalogue::Installed;
 use latido_model::{
     catalogue::{Catalogue, Kind, List},
@@ -14,12 +15,18 @@ pub fn list(kind: Kind) -> List<'static> {
     CATALOGUE.list(kind)
 }
 
+/// What `--on` takes.
+pub fn targets() -> String {
+    let all: Vec<String> = target::TARGETS.iter().filter(|def| !def.for_tests).map(target::Def::written).collect();
+    format!("The machine: {} [default: local]", all.join(" or "))
+}
+
 /// The value of `--on`.
 ///
 /// # Errors
 /// There is no such target.
 pub fn target(text: &str) -> Result<String, String> {
-    crate::target::named(text).map(|_| text.into()).map_err(|error| format!("{error:#}"))
+    target::named(text).map(|_| text.into()).map_err(|error| format!("{error:#}"))
 }
 
 /// The value of `--wait`.

@@ -1,7 +1,7 @@
 //! `latido load`: one load on its own, until Ctrl-C or for a while.
 
 use super::{Usage, assemble, known, words};
-use crate::host::alone;
+use crate::host::load_alone;
 use anyhow::Result;
 use latido_model::catalogue::Kind;
 
@@ -40,7 +40,7 @@ pub fn run(mut args: Args) -> Result<u8> {
         Some(text) => Some(text.parse().map_err(|error| Usage::new(format!("--duration {text}: {error}")))?),
         None => None,
     };
-    alone::run(&item, duration, args.max_temp, args.seed)
+    load_alone::run(&item, duration, args.max_temp, args.seed)
 }
 
 impl Args {

@@ -2,7 +2,7 @@
 
 use super::{Usage, assemble, flags::Args};
 use crate::{
-    host::{self, how::How},
+    host::{self, options::How},
     output::write_out,
 };
 use anyhow::Result;

@@ -29,8 +29,7 @@ pub struct Args {
     /// Another machine's file tree instead of this machine, for tests
     #[arg(long, value_name = "DIR", global = true)]
     sysroot: Option<PathBuf>,
-    /// The machine: local, or ssh:[USER@]HOST [default: local]
-    #[arg(long, value_name = "TARGET", global = true, value_parser = known::target)]
+    #[arg(long, value_name = "TARGET", help = known::targets(), global = true, value_parser = known::target)]
     on: Option<String>,
 }
 

@@ -1,8 +1,8 @@
 //! Runs a plan: cell by cell on its targets, each record stored before the next cell starts, then table, verdict, report.
 
-pub mod alone;
 mod conduct;
-pub mod how;
+pub mod load_alone;
+pub mod options;
 pub mod outcome;
 mod prepare;
 mod screen;
@@ -15,7 +15,6 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use conduct::{Ended, Place};
-use how::How;
 use latido_agent::measure::assignment::stay_on;
 use latido_model::{
     cell::Cell,
@@ -26,6 +25,7 @@ use latido_model::{
 };
 use latido_report::judge::label;
 use latido_sys::clock::Clock;
+use options::How;
 use prepare::Known;
 use screen::Screen;
 use sessions::{Block, Sessions};

@@ -3,7 +3,7 @@
 use super::screen::{self, Screen};
 use crate::store;
 use crate::{
-    host::how::How,
+    host::options::How,
     output::{is_broken_pipe, write_out},
     store::Draft,
 };

@@ -1,6 +1,6 @@
 //! What is settled before the first cell: a run that cannot succeed leaves nothing in the store.
 
-use super::how::How;
+use super::options::How;
 use super::{
     outcome,
     screen::Screen,

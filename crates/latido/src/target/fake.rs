@@ -13,6 +13,7 @@ use std::{
 pub const DEF: Def = Def {
     name: "fake",
     about: "what a file says that an agent says, for tests: its bytes, with `#wait N` for the Nth request and `#hang`",
+    for_tests: true,
     place: "FILE",
     new: |place| {
         ensure!(!place.is_empty(), "name the file that has the agent's words: fake:FILE");

@@ -8,6 +8,7 @@ use std::process::Command;
 pub const DEF: Def = Def {
     name: "local",
     about: "this machine",
+    for_tests: false,
     place: "",
     new: |place| {
         ensure!(place.is_empty(), "the target `local` takes nothing behind a colon");

@@ -47,6 +47,8 @@ pub struct Def {
     pub name: &'static str,
     /// One line.
     pub about: &'static str,
+    /// Whether it is for latido's own tests alone: people are not told of it.
+    pub for_tests: bool,
     /// What stands behind the colon, for people; empty for a kind that takes nothing.
     pub place: &'static str,
     /// Reads what stands behind the colon; connects to nothing.
@@ -64,7 +66,7 @@ pub fn named(name: &str) -> Result<Box<dyn Target>> {
     let (kind, place) = name.split_once(':').unwrap_or((name, ""));
     let Some(def) = TARGETS.iter().find(|def| def.name == kind) else {
         let hint = nearest(kind, TARGETS.iter().map(|def| def.name));
-        let all: Vec<String> = TARGETS.iter().map(Def::written).collect();
+        let all: Vec<String> = TARGETS.iter().filter(|def| !def.for_tests).map(Def::written).collect();
         bail!("there is no target `{kind}`{hint}; a target is {}", all.join(", "));
     };
     (def.new)(place)

@@ -12,6 +12,7 @@ use way::Way;
 pub const DEF: Def = Def {
     name: "ssh",
     about: "a machine over ssh, with the agent copied there once; $LATIDO_SSH_CONFIG names another configuration file",
+    for_tests: false,
     place: "[USER@]HOST",
     new: |place| Ok(Box::new(Ssh { host: host(place)? })),
 };

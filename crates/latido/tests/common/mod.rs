@@ -210,3 +210,9 @@ pub fn records_of(world: &World) -> usize {
         runs_of(world).into_iter().flat_map(|run| fs::read_dir(run.join("cells")).into_iter().flatten().flatten());
     cells.filter(|cell| cell.path().join("record.json").exists()).count()
 }
+
+/// The agent of a host: its only child.
+pub fn agent_of(host: u32) -> u32 {
+    let children = fs::read_to_string(format!("/proc/{host}/task/{host}/children")).unwrap();
+    children.split_whitespace().next().expect("a host has an agent").parse().unwrap()
+}

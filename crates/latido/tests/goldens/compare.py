@@ -24,6 +24,12 @@ Rules:
   # or one of its own for the AFTER text:
   # after = { pattern = '...', replace = '...' }
 
+  [[rule]]
+  demand = "D9: one unit a column"
+  files = "*/show*.txt"
+  normaliser = "terminal"             # instead of `pattern`: a function of normal.py; other keys in `options`
+  options = { after_only = ["sd"] }
+
   [[only]]                            # files that one side alone has
   demand = "D7: Markdown tables are gone"
   side = "before"                     # or "after"
@@ -34,6 +40,7 @@ nothing anywhere, or an [[only]] that fits no file, is an error: what is not nee
 HTML and SVG are compared as they are; only for the diff they are broken between tags.
 """
 import argparse, collections, fnmatch, os, re, subprocess, sys, tempfile, tomllib
+from normal import NORMALISERS
 
 
 def fail(text):
@@ -53,6 +60,15 @@ class Rule:
         self.where = f"rule {number}"
         self.demand = demand(table, self.where)
         self.files = globs(table.pop("files", "*"), self.where)
+        self.changed = 0
+        name = table.pop("normaliser", None)
+        self.normaliser = NORMALISERS.get(name)
+        if name is not None:
+            self.options = table.pop("options", {})
+            if self.normaliser is None:
+                fail(f"{self.where}: there is no normaliser {name}")
+            unknown(table, self.where)
+            return
         self.before = self.substitution(table)
         after = table.pop("after", False)
         if after is True:
@@ -67,7 +83,6 @@ class Rule:
         if self.before is None and self.after is None:
             fail(f"{self.where}: there is no `pattern`")
         unknown(table, self.where)
-        self.changed = 0
 
     def substitution(self, table):
         pattern, replace = table.pop("pattern", None), table.pop("replace", "")
@@ -81,6 +96,10 @@ class Rule:
     def apply(self, path, before, after):
         if not fits(path, self.files):
             return before, after
+        if self.normaliser:
+            new = self.normaliser(before, after, self.options)
+            self.changed += (new[0] != before) + (new[1] != after)
+            return new
         out = []
         for text, how in (before, self.before), (after, self.after):
             try:

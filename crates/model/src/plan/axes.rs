@@ -212,12 +212,14 @@ fn targets(node: Node) -> Result<Vec<String>, Problem> {
     for element in node.levels("target")? {
         let name = element.text("target")?;
         // Which kinds there are is the host's to know; a name holds nothing that a terminal or a shell could mistake.
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@[]%".contains(c);
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@[]%/+".contains(c);
         // Nor does a place begin like an option of the program that it is given to.
         let placed = |(kind, place): (&str, &str)| !kind.is_empty() && !place.is_empty() && !place.starts_with('-');
         let known = name == LOCAL || name.split_once(':').is_some_and(placed);
         if !known || name.len() > 256 || !name.chars().all(plain) {
-            return Err(element.problem("a target is `local`, or KIND:PLACE such as `ssh:root@board`"));
+            return Err(element.problem(
+                "a target is `local`, or KIND:PLACE such as `ssh:root@board`, of letters, digits and -_.:@[]%/+",
+            ));
         }
         if targets.iter().any(|known| known == name) {
             return Err(element.problem(format!("the target `{name}` is named twice")));

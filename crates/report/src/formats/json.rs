@@ -42,7 +42,7 @@ pub fn document(run: &Run, judgement: &Judgement) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::verdict::of_run;
+    use crate::judge::judging::of_run;
     use latido_model::sample::{Fixture, cell, quiet, under};
 
     #[test]

@@ -1,6 +1,6 @@
 //! The verdict cards: one per configuration and judged quantity, with the sentence that decides.
 
-use super::sentence;
+use super::card_text;
 use crate::{
     input::ReportInput,
     judge::{
@@ -174,7 +174,7 @@ fn card(input: &ReportInput, section: &Section, series: &Curve) -> (u8, Card, bo
         (None, Some(verdict)) => words::verdict(verdict),
         (None, None) => Said::MEASURED,
     };
-    let mut why = sentence::deciding(section, series);
+    let mut why = card_text::deciding(section, series);
     if judged.is_none() && !empty {
         why.push_str(" No limit was set and nothing was expected of it, so nothing is decided.");
     }

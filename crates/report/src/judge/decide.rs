@@ -153,7 +153,7 @@ fn told((cell, judged): (&StoredCell, &CellJudgement)) -> DecidingCell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::verdict::of_run;
+    use crate::judge::judging::of_run;
     use latido_model::{
         plan::{Against, Expect, Op, Statistic},
         record::Second,

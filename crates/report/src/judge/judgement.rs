@@ -4,8 +4,8 @@ use super::{
     finding::{Finding, Grade},
     headline::Headline,
     measured::{Decision, Measured},
-    phrase,
     reason::Reason,
+    verdict_wording,
 };
 use latido_model::verdict::Verdict;
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub struct Judgement {
     /// 0, 1, 2 or 3 (see `latido help exit-status`).
     pub exit: u8,
     /// What decides, with its number; one sentence in documents.
-    #[serde(serialize_with = "phrase::headline_as_text")]
+    #[serde(serialize_with = "verdict_wording::headline_as_text")]
     pub headline: Headline,
     /// One entry per cell, in order.
     pub cells: Vec<CellJudgement>,
@@ -35,7 +35,7 @@ pub struct CellJudgement {
     /// Its verdict.
     pub verdict: Verdict,
     /// Why, most important first; sentences in documents.
-    #[serde(serialize_with = "phrase::reasons_as_text")]
+    #[serde(serialize_with = "verdict_wording::reasons_as_text")]
     pub reasons: Vec<Reason>,
     /// Every trust check, also those in order.
     pub findings: Vec<Finding>,
@@ -58,7 +58,7 @@ pub struct ExpectJudgement {
     /// Whether it held.
     pub verdict: Verdict,
     /// What decided it; absent where no series matches. One sentence in documents.
-    #[serde(rename = "detail", serialize_with = "phrase::decision_as_text")]
+    #[serde(rename = "detail", serialize_with = "verdict_wording::decision_as_text")]
     pub decision: Option<Decision>,
     /// Every series that it was looked at in, what weighs most first.
     pub each: Vec<SeriesJudgement>,
@@ -76,7 +76,7 @@ pub struct SeriesJudgement {
     /// Whether it held.
     pub verdict: Verdict,
     /// Where and what was measured: `CPU 1: 4.36 ms` in documents.
-    #[serde(serialize_with = "phrase::measured_as_text")]
+    #[serde(serialize_with = "verdict_wording::measured_as_text")]
     pub measured: Measured,
 }
 

@@ -8,7 +8,7 @@ use crate::{
         configuration::{Configurations, configurations},
         decide,
         judgement::Judgement,
-        verdict,
+        judging,
     },
 };
 use anyhow::Result;
@@ -32,7 +32,7 @@ pub struct JudgedRun {
 impl JudgedRun {
     /// Judges a run.
     pub fn new(run: Run, plan_toml: String, source: &dyn SeriesSource) -> Self {
-        let judgement = verdict::of_run(&run, source);
+        let judgement = judging::of_run(&run, source);
         let word = decide::word(&run, &judgement);
         Self { run, plan_toml, judgement, word, published: false }
     }

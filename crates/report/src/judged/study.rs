@@ -2,7 +2,7 @@
 
 use super::JudgedRun;
 use crate::{
-    judge::phrase,
+    judge::verdict_wording,
     span::plain,
     study::{Conclusion, NotMeasured, PublishedColumn, PublishedRow, StudyPart},
 };
@@ -24,7 +24,7 @@ pub(super) fn study(all: &[JudgedRun]) -> Option<StudyPart> {
                 _ => format!("{}: {}", one.run.meta.id, expectation.sentence()),
             };
             let (word, verdict) = (expectation.word(), expectation.verdict);
-            Conclusion { text, word, detail: plain(&phrase::decision(expectation.decision.as_ref())), verdict }
+            Conclusion { text, word, detail: plain(&verdict_wording::decision(expectation.decision.as_ref())), verdict }
         })
     });
     let citation = first.source.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::{
     tree::{Datum, Head, Section, Sheet},
-    words::{self, NOT_MEASURED},
+    words,
 };
 
 /// So many samples of all configurations together.
@@ -15,7 +15,7 @@ pub fn sheet(section: &Section) -> Sheet {
     for series in &section.series {
         for kept in series.kept().iter().take(each) {
             let value = kept.sample.value as f64;
-            let class = if kept.sample.class.is_empty() { NOT_MEASURED } else { &kept.sample.class };
+            let class = &kept.sample.class;
             let row = vec![
                 Datum::Text(series.name.clone()),
                 if series.limit().is_some_and(|limit| value > limit) {
@@ -26,7 +26,7 @@ pub fn sheet(section: &Section) -> Sheet {
                 Datum::Text(words::clock(kept.sample.at_ns)),
                 kept.cpu.map_or_else(|| Datum::Text("not pinned".into()), |cpu| Datum::Count(cpu.into())),
                 Datum::Count(kept.repeat.into()),
-                Datum::Text(class.into()),
+                if class.is_empty() { Datum::Absent } else { Datum::Text(class.clone()) },
             ];
             rows.push((kept.sample.value, row));
         }

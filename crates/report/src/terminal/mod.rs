@@ -13,8 +13,8 @@ use crate::{
         configuration::Configurations,
         decide::{is_judged, word},
         judgement::Judgement,
-        phrase,
         repeat::Pooled,
+        verdict_wording,
     },
     span,
     statistics::confidence::exceedance,
@@ -104,7 +104,7 @@ fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
     let mut lines = vec![paint(title, Paint::Dim, style)];
     for one in all {
         let label = format!("  {:<width$} ", one.word());
-        let detail = span::plain(&phrase::decision(one.decision.as_ref()));
+        let detail = span::plain(&verdict_wording::decision(one.decision.as_ref()));
         let text = format!("{}: {detail}", one.sentence());
         lines.extend(hang(&label, words::verdict(one.verdict).tone.into(), &text, style));
     }

@@ -100,7 +100,7 @@ fn grouped<'a>(judgement: &'a Judgement, grade: Grade) -> Vec<(&'a str, String)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::verdict::of_run;
+    use crate::judge::judging::of_run;
     use latido_model::sample::{Fixture, cell, quiet};
 
     /// The table must stay in sight, and what was not measured as asked must not be among what is only named.

@@ -4,8 +4,8 @@ use super::*;
 use crate::judge::{
     configuration,
     judgement::ExpectJudgement,
+    judging::of_run,
     measured::{Amount, Decision, Dimension, Measured, Whose},
-    verdict::of_run,
 };
 use latido_model::{
     record::Skip,

@@ -1,12 +1,12 @@
 //! How reports say things: numbers, units, names, rates and verdicts.
 
+mod marks;
 mod rate;
 mod unit;
-mod verdict;
 
+pub use marks::{Said, Tone, finding, verdict};
 pub use rate::{of_load, pooled};
 pub use unit::{Unit, Units, in_ns, round_value, value};
-pub use verdict::{Said, Tone, finding, verdict};
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! What a recorder is asked to keep.
 
-use crate::histogram::HIGHEST;
+use crate::buckets::HIGHEST;
 use alloc::vec::Vec;
 use core::fmt;
 use latido_sys::tsc::Scale;

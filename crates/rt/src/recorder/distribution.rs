@@ -1,6 +1,6 @@
 //! A distribution as the reader gets it: plain numbers.
 
-use crate::histogram::{self, HIGHEST};
+use crate::buckets::{self, HIGHEST};
 use alloc::vec::Vec;
 
 /// Everything known about a set of samples in ns.
@@ -47,7 +47,7 @@ impl Distribution {
         if clamped > HIGHEST {
             self.overflow = self.overflow.wrapping_add(times);
         } else {
-            add_to(&mut self.counts, histogram::index(clamped), times);
+            add_to(&mut self.counts, buckets::index(clamped), times);
         }
         let band = self.edges.iter().take_while(|edge| clamped > **edge).count();
         add_to(&mut self.bands, band, times);
@@ -86,7 +86,7 @@ impl Distribution {
         for (index, times) in self.counts.iter().enumerate() {
             seen = seen.wrapping_add(*times);
             if seen >= rank {
-                let upper = i64::try_from(histogram::highest(index)).unwrap_or(i64::MAX);
+                let upper = i64::try_from(buckets::highest(index)).unwrap_or(i64::MAX);
                 return self.max.map(|max| upper.min(max));
             }
         }

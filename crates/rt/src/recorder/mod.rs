@@ -5,11 +5,11 @@
 //! writer brackets each change with a sequence number, so that the reader's copy is of one moment.
 
 mod config;
-mod counters;
 mod direct;
 mod distribution;
 mod facts;
 mod gaps;
+mod histogram;
 mod largest;
 mod ordered;
 mod reader;

@@ -2,7 +2,7 @@
 
 use super::{
     Config, SlotCounts, SpinCounts,
-    counters::Counters,
+    histogram::Counters,
     largest::Largest,
     ordered::Ordered,
     ring::{RawBlock, Ring},

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     block::{Block, BlockSeries},
-    histogram::{self, HIGHEST},
+    buckets::{self, HIGHEST},
 };
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
@@ -54,8 +54,8 @@ fn reference(samples: &[(i64, u64)], edges: &[u64]) -> Distribution {
     }
     plain.min = samples.iter().map(|s| s.0).min();
     plain.max = samples.iter().map(|s| s.0).max();
-    let used = plain.max.map_or(0, |max| histogram::index(max.clamp(0, HIGHEST as i64) as u64) + 1);
-    let count_at = |index| crate_histogram.count_at(histogram::lowest(index));
+    let used = plain.max.map_or(0, |max| buckets::index(max.clamp(0, HIGHEST as i64) as u64) + 1);
+    let count_at = |index| crate_histogram.count_at(buckets::lowest(index));
     plain.counts = (0..used).map(count_at).collect();
     plain.counts.truncate(plain.counts.iter().rposition(|n| *n > 0).map_or(0, |last| last + 1));
     plain

@@ -5,7 +5,7 @@
 
 use super::options::HandoffBy;
 use crate::{
-    machine::door::Entry,
+    machine::isolated::Entry,
     measure::{Interval, stage::StandIns, threads},
 };
 use anyhow::{Context, Result, bail, ensure};

@@ -5,7 +5,7 @@ use crate::{
     fixture::trees::{self, Tree},
     machine::{
         Root,
-        door::{Entry, door, entries},
+        isolated::{Entry, door, entries},
     },
     setting::{Tuning, Wanted},
     step::{Step, Undone},

@@ -5,7 +5,7 @@ use crate::{
     machine::{
         Root,
         cpusets::{self, Hierarchy},
-        door::ISOLATED,
+        isolated::ISOLATED,
     },
     setting::{Pursuit, Wanted},
     step::{

@@ -2,7 +2,7 @@
 
 use super::tasks::{self, MovableThread, Tried};
 use crate::{
-    machine::{Root, door::ISOLATED},
+    machine::{Root, isolated::ISOLATED},
     setting::{Pursuit, Wanted},
     step::{
         Form, Step,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    judge::{phrase, verdict::of_cell},
+    judge::{judging::of_cell, verdict_wording},
     span::plain,
 };
 use latido_model::{
@@ -40,7 +40,7 @@ fn expect(filter: &[(&str, &str)], statistic: Statistic, op: Op, value: f64) -> 
 fn judged(fixture: &Fixture, expect: &Expect) -> (Verdict, String) {
     let cells = fixture.run.cells.iter().map(|cell| of_cell(cell, fixture)).collect::<Vec<_>>();
     let judged = super::judge(expect, &fixture.run, &cells, fixture);
-    (judged.verdict, plain(&phrase::decision(judged.decision.as_ref())))
+    (judged.verdict, plain(&verdict_wording::decision(judged.decision.as_ref())))
 }
 
 #[test]

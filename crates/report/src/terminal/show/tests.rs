@@ -1,7 +1,7 @@
 //! That nothing of a run is left out.
 
 use super::*;
-use crate::judge::{configuration, verdict};
+use crate::judge::{configuration, judging};
 use latido_model::{
     record::{Change, LoadRecord, Skip, Slots, TuningRecord},
     run::CellState,
@@ -37,7 +37,7 @@ fn everything_of_a_run_is_shown() {
     record.series[0].facts.insert("own_ns".into(), 1_200);
     record.skipped.push(Skip { what: "deadline".into(), why: "pinned threads cannot have it".into() });
     let found = configuration::configurations([&fixture.run], &fixture).unwrap();
-    let judgement = verdict::of_run(&fixture.run, &fixture);
+    let judgement = judging::of_run(&fixture.run, &fixture);
     let text = show(&fixture.run, &judgement, &found, Style { width: 80, color: false });
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     // The rows of the machine are the snapshot's own business: that each is there is enough.

@@ -6,7 +6,7 @@
 
 use super::distribution::Distribution;
 use crate::{
-    histogram::{self, HIGHEST, LEN},
+    buckets::{self, HIGHEST, LEN},
     word::{WordCell, words},
 };
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
@@ -33,7 +33,7 @@ pub(super) struct Counters {
 impl Counters {
     /// `edges` ascend and are at most [`HIGHEST`].
     pub fn new(edges: &[u64]) -> Self {
-        let edge = |&edge: &u64| Edge { edge, bucket: histogram::index(edge), above: WordCell::default() };
+        let edge = |&edge: &u64| Edge { edge, bucket: buckets::index(edge), above: WordCell::default() };
         Self {
             words: words(LEN).into(),
             edges: edges.iter().map(edge).collect(),
@@ -51,7 +51,7 @@ impl Counters {
     /// The same with the writer's own handle of the counters, one cache line less away.
     #[inline(always)]
     pub fn count_in(&self, words: &[WordCell], value: u64) {
-        let bucket = histogram::index(value);
+        let bucket = buckets::index(value);
         if let Some(word) = words.get(bucket)
             && (word.add(1) as i64) < 0
         {
@@ -98,7 +98,7 @@ impl Counters {
         }
         for edge in &self.edges {
             edge.above.set(0);
-            if edge.edge < histogram::highest(edge.bucket)
+            if edge.edge < buckets::highest(edge.bucket)
                 && let Some(word) = self.words.get(edge.bucket)
             {
                 word.set(MARK);
@@ -111,7 +111,7 @@ impl Counters {
     /// Copies the counts, up to the last bucket that has any, into a distribution without sums.
     pub fn read(&self, largest: Option<i64>) -> Distribution {
         let top = largest.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
-        let used = histogram::index(top.min(HIGHEST)).saturating_add(1);
+        let used = buckets::index(top.min(HIGHEST)).saturating_add(1);
         let mut counts: Vec<u64> = self.words.iter().take(used).map(|word| word.get() & !MARK).collect();
         while counts.last() == Some(&0) {
             counts.pop();
