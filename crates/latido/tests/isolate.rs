@@ -154,9 +154,10 @@ fn host_and_supervisor_killed_together_the_next_latido_puts_everything_back() {
             assert!(Instant::now() < give_up, "the journal never had {entries} entries");
             sleep(Duration::from_millis(1));
         }
-        for (pid, _) in world.alive() {
-            placement::kill(pid);
-        }
+        // All at one instant: whoever is told of the other's end would begin to put things right.
+        let all = world.alive();
+        all.iter().for_each(|(pid, _)| placement::stop(*pid));
+        all.iter().for_each(|(pid, _)| placement::kill(*pid));
         assert_eq!(run.wait().unwrap().signal(), Some(9));
         world.nothing_left("after SIGKILL of host and supervisor");
         assert!(journal.exists(), "nobody was left to settle it");

@@ -22,9 +22,13 @@ pub struct Assignment {
     pub entries: Vec<Entry>,
 }
 
-/// Binds the calling thread to these CPUs; `None` changes nothing.
+/// Binds every thread of this process to these CPUs, those that it will start included; `None` changes nothing.
 pub fn stay_on(cpus: Option<&CpuSet>) {
     let Some(cpus) = cpus else { return };
-    // Refused where a cpuset was narrowed meanwhile: then we stay where we are, which measures the same.
-    let _ = latido_sys::sched::set_affinity(0, cpus.iter());
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let others = threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    for tid in [0].into_iter().chain(others) {
+        // Refused where a cpuset was narrowed meanwhile: then we stay where we are, which measures the same.
+        let _ = latido_sys::sched::set_affinity(tid, cpus.iter());
+    }
 }

@@ -1,7 +1,13 @@
 //! One cell: tunings, then loads, then the measuring process; all put back; then its record, completed, on its way.
 
 use super::{
-    Agent, assign::assign, borrowed::Borrowed, child::Measuring, client::Wish, outgoing::Parcel, watch::Watch,
+    Agent,
+    assign::assign,
+    borrowed::Borrowed,
+    child::Measuring,
+    client::{Wish, urgently},
+    outgoing::Parcel,
+    watch::Watch,
 };
 use crate::{
     journal::{Journal, lock, pulse::Pulse},
@@ -27,18 +33,12 @@ use latido_model::{
     record::{Evidence, Outcome, Overheated, Record},
     registry,
 };
-use latido_sys::{
-    clock::Clock,
-    sched::{self, Policy},
-};
+use latido_sys::clock::Clock;
 use std::{
     sync::mpsc::{RecvTimeoutError, channel},
     thread,
     time::{Duration, Instant},
 };
-
-/// The nice value of supervisor and measuring process outside the loops.
-const URGENT: i8 = -15;
 
 /// How often the supervisor looks at the loads and at its own signals.
 const LOOK: Duration = Duration::from_millis(100);
@@ -59,7 +59,7 @@ impl Agent {
         ensure!(self.run.is_some(), "a cell came before the machine was prepared for it");
         // Before the loads in the queue, or an overload would keep us from ending it. Refused without the right; then it
         // is as it is. The loads start without it.
-        let _ = sched::set_policy(0, Policy::Other { nice: URGENT }, false);
+        urgently();
         let allowed = machine::allowed_cpus();
         let lock = lock::take("lock", &format!("cell of `{}`", cell.plan))?;
         let (mut journal, told) = Journal::open(&lock, None, self.pulse())?;

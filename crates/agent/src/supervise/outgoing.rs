@@ -1,6 +1,7 @@
 //! What the agent says. A thread of its own writes it, so that ending loads and putting settings back never waits for a
 //! slow link or a host that does not read; progress that nobody has taken yet is replaced by newer progress.
 
+use super::client::urgently;
 use anyhow::Result;
 use latido_model::{
     protocol::{Hello, Phase, Progress, Reply, Writer},
@@ -75,7 +76,10 @@ impl Voice {
         out.inner().flush()?;
         let shared = Arc::new(Shared::default());
         let voice = Self(Arc::clone(&shared));
-        thread::Builder::new().name("latido-voice".into()).spawn(move || Self(shared).write(&mut out))?;
+        thread::Builder::new().name("latido-voice".into()).spawn(move || {
+            urgently();
+            Self(shared).write(&mut out);
+        })?;
         Ok(voice)
     }
 

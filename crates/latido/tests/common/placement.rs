@@ -155,6 +155,13 @@ pub fn kill(pid: i32) {
     }
 }
 
+/// Has a process stand still.
+pub fn stop(pid: i32) {
+    if let Some(pid) = rustix::process::Pid::from_raw(pid) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::STOP);
+    }
+}
+
 /// How often each numbered interrupt came on a CPU.
 pub fn interrupts(cpu: u32) -> BTreeMap<u32, u64> {
     let table = fs::read_to_string("/proc/interrupts").unwrap();
