@@ -112,7 +112,10 @@ impl Session {
     /// The agent is gone.
     pub fn ask(&mut self, request: &Request) -> Result<()> {
         match lock(&self.input).as_mut() {
-            Some(writer) => writer.send(request).context("the agent does not take requests any more"),
+            // In words alone: a pipe to an agent that broke is not the reader of our output who went away.
+            Some(writer) => {
+                writer.send(request).map_err(|error| anyhow!("the agent does not take requests any more: {error:#}"))
+            }
             None => bail!("the session is closed"),
         }
     }
@@ -145,7 +148,10 @@ impl Session {
     /// # Errors
     /// What the agent says went wrong; the session broke.
     pub fn answer(&mut self, request: &Request, stopped: &dyn Fn() -> bool, mut hear: impl FnMut(Reply)) -> Result<()> {
-        self.ask(request)?;
+        if let Err(error) = self.ask(request) {
+            self.broken = true;
+            return Err(error);
+        }
         let mut asked = false;
         let mut complaint = None;
         let silence = latido_agent::fault::silence();
