@@ -61,6 +61,15 @@ pub struct Record {
 }
 
 impl Record {
+    /// The names of all files that lie beside it.
+    pub fn files(&self) -> impl Iterator<Item = &String> {
+        let of_series = self.series.iter().flat_map(|series| {
+            let files = &series.files;
+            [&files.histogram, &files.missed, &files.blocks, &files.largest, &files.samples].into_iter().flatten()
+        });
+        of_series.chain(&self.attachments)
+    }
+
     /// In what it contradicts the cell that was asked for. Options after defaults and the CPUs chosen are no
     /// contradiction.
     pub fn strays_from(&self, asked: &Cell) -> Option<String> {

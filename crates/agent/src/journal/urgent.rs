@@ -25,7 +25,10 @@ impl Urgent {
 impl Drop for Urgent {
     fn drop(&mut self) {
         if let Some(before) = self.0 {
-            let _ = sched::set_policy(0, before, false);
+            // Without privileges the policy can be put back, but what children inherit cannot (sched(7)).
+            if sched::set_policy(0, before, false).is_err() {
+                let _ = sched::set_policy(0, before, true);
+            }
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct Reporter {
     out: Writer<Stdout>,
     spool: PathBuf,
     records: u32,
-    /// Bytes written so far, those of checkpoints that are gone again included.
+    /// Bytes written so far, checkpoints apart.
     written: Arc<AtomicU64>,
     attached: Vec<String>,
 }
@@ -115,19 +115,43 @@ impl Reporter {
         self.records += 1;
         let place = self.records.to_string();
         let dir = self.spool.join(&place);
-        fs::create_dir(&dir).with_context(|| format!("cannot write to the spool {}", dir.display()))?;
+        let checkpoint = record.outcome == Outcome::Checkpoint;
+        let files = match self.put(&dir, &mut record, parts, checkpoint) {
+            Ok(files) => files,
+            // A checkpoint that cannot be kept is not worth the measurement.
+            Err(_) if checkpoint => {
+                let _ = fs::remove_dir_all(&dir);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        self.out.send(&Told::Record { record: Box::new(record), files, place })?;
+        crate::fault::point("measure");
+        Ok(())
+    }
+
+    /// Puts the files of a record into their directory; what a checkpoint takes is given back soon, and not counted.
+    fn put(
+        &mut self,
+        dir: &Path,
+        record: &mut Record,
+        parts: Vec<(Series, Vec<SeriesFile>)>,
+        checkpoint: bool,
+    ) -> Result<Vec<(String, u64)>> {
+        fs::create_dir(dir).with_context(|| format!("cannot write to the spool {}", dir.display()))?;
+        let counter = if checkpoint { Arc::default() } else { Arc::clone(&self.written) };
         let mut files = Vec::new();
         for (series, own) in parts {
             for (name, bytes) in own {
                 let path = dir.join(&name);
-                let file = File::create_new(&path).map(|file| Attachment { file, written: Arc::clone(&self.written) });
+                let file = File::create_new(&path).map(|file| Attachment { file, written: Arc::clone(&counter) });
                 let written = file.and_then(|mut file| file.write_all(&bytes));
                 written.with_context(|| format!("cannot write {} of the spool", path.display()))?;
                 files.push((name, bytes.len() as u64));
             }
             record.series.push(series);
         }
-        if record.outcome != Outcome::Checkpoint {
+        if !checkpoint {
             for name in std::mem::take(&mut self.attached) {
                 let (from, to) = (self.spool.join(&name), dir.join(&name));
                 fs::rename(&from, &to).with_context(|| format!("cannot move {}", from.display()))?;
@@ -135,9 +159,7 @@ impl Reporter {
                 record.attachments.push(name);
             }
         }
-        self.out.send(&Told::Record { record: Box::new(record), files, place })?;
-        crate::fault::point("measure");
-        Ok(())
+        Ok(files)
     }
 
     /// Nothing follows.

@@ -5,7 +5,7 @@ use super::{
     assign::assign,
     borrowed::Borrowed,
     child::Measuring,
-    client::{Wish, urgently},
+    client::{Client, Wish, urgently},
     outgoing::Parcel,
     watch::Watch,
 };
@@ -77,7 +77,6 @@ impl Agent {
         let settled = journal.settle();
         // Not before: an isolation that is undone gives CPUs back.
         stay_on(Some(&allowed));
-        settled?.into_iter().for_each(|message| self.voice.note(message));
         crate::fault::point("agent");
         let mut parcel = result?;
         // Some tell what they did at their end.
@@ -91,6 +90,8 @@ impl Agent {
             }
         }
         crate::fault::point("agent");
+        // What would not go back is told behind the record, not instead of it.
+        settled?.into_iter().for_each(|message| self.voice.note(message));
         Ok(())
     }
 
@@ -139,11 +140,12 @@ impl Agent {
         let mut last_look = Instant::now();
         let mut last_glance = Instant::now();
         let mut patience = LOOK;
+        let mut ending = None;
         loop {
             match self.client.wish() {
                 Wish::GoOn => {}
-                Wish::End => measuring.stop(),
-                Wish::EndNow => {
+                Wish::End if !overdue(&mut ending, &self.client) => measuring.stop(),
+                Wish::End | Wish::EndNow => {
                     // The loads first: under an overload even dying takes long.
                     measuring.kill();
                     borrowed.loads.iter_mut().rev().for_each(Running::stop);
@@ -251,6 +253,14 @@ impl Agent {
             thread::sleep(left.min(LOOK));
         }
     }
+}
+
+/// How long loops may take to end when nobody is there any more to hear of them.
+const OVERDUE: Duration = Duration::from_secs(10);
+
+/// Whether an end that was asked for has to be made: the host is gone, and the measuring process does not end by itself.
+fn overdue(since: &mut Option<Instant>, client: &Client) -> bool {
+    since.get_or_insert_with(Instant::now).elapsed() > OVERDUE && client.is_gone()
 }
 
 /// Adds to the measuring process's record what only the supervisor knows.

@@ -85,6 +85,8 @@ impl Client {
                 Err(error) => Err(error),
             };
             let over = request.is_err();
+            // What was wanted of the last request is past; what comes behind this one is about it.
+            self.wish.store(0, Ordering::Relaxed);
             if requests.send(request).is_err() || over {
                 break;
             }
@@ -108,11 +110,6 @@ impl Client {
             0 | 1 => Wish::End,
             _ => Wish::EndNow,
         }
-    }
-
-    /// A new request begins: what was wanted of the last one is past.
-    pub fn next(&self) {
-        self.wish.store(0, Ordering::Relaxed);
     }
 
     /// Whether a signal ended this process's work for good.

@@ -58,10 +58,7 @@ impl Agent {
     fn serve(&mut self, requests: &Requests) {
         while !self.client.is_terminated() {
             match requests.recv_timeout(LOOK) {
-                Ok(Ok(request)) => {
-                    self.client.next();
-                    self.answer(request);
-                }
+                Ok(Ok(request)) => self.answer(request),
                 Ok(Err(error)) => {
                     let message = format!("this is no request of latido's: {error:#}");
                     self.voice.say(Reply::Error { message });

@@ -174,7 +174,10 @@ impl Voice {
     /// Files first, then the record that names them; progress in between.
     fn deliver(&self, out: &mut Writer<Stdout>, parcel: &Parcel) -> Result<()> {
         for (name, len) in &parcel.files {
-            let file = File::open(parcel.dir.join(name))?;
+            let Ok(file) = File::open(parcel.dir.join(name)) else {
+                // The spool is gone: somebody wants no more. The stream is as sound as before.
+                return out.send(&Reply::Error { message: format!("{name} was not sent: the cell was given up") });
+            };
             out.attach(name, *len, file, |out| match self.queue().progress.take() {
                 Some(progress) => out.send(&Reply::Progress(progress)),
                 None => Ok(()),

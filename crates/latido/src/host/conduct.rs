@@ -3,8 +3,8 @@
 use super::screen::Screen;
 use crate::stop::StopRequests;
 use crate::{
-    store::{Draft, Incoming},
-    target::session::Session,
+    store::{self, Draft, Incoming},
+    target::{self, session::Session},
 };
 use anyhow::{Result, anyhow};
 use latido_model::{
@@ -15,6 +15,9 @@ use latido_model::{
 };
 use latido_report::live::View;
 use std::time::{Duration, Instant};
+
+/// How long an agent may take to stop at once, everything put back.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How much of the files that came is kept in memory, for a person to see where the store takes nothing: bytes.
 const RESCUE: usize = 4 << 20;
@@ -85,7 +88,13 @@ pub fn cell(
     }
     match status {
         _ if asked > 0 && stored => Ok(Ended::Interrupted),
-        Ok(_) if stored => Ok(Ended::Measured),
+        Ok(status) if stored => {
+            if status == EndStatus::Failed {
+                let said = said.unwrap_or_else(|| "the agent does not say what".into());
+                screen.warn(&format!("after its record was sent something went wrong: {said}"));
+            }
+            Ok(Ended::Measured)
+        }
         // Left open: without a record it counts as not measured, and --resume measures it again.
         _ if asked > 0 => Ok(Ended::Interrupted),
         Ok(_) => infra(draft, number, said.unwrap_or_else(|| "the agent gave no record and no reason".into())),
@@ -109,7 +118,7 @@ fn listen(
     stops: &StopRequests,
     screen: &mut Screen,
 ) -> Result<(Result<EndStatus>, usize)> {
-    let mut asked = 0;
+    let (mut asked, mut given_up) = (0, None::<Instant>);
     if let Err(error) = session.ask(&Request::Measure { cell: Box::new(listener.cell.clone()) }) {
         session.abandon();
         return Ok((Err(error), asked));
@@ -128,6 +137,14 @@ fn listen(
             });
             session.stop(now);
             asked = wanted;
+            if now {
+                given_up.get_or_insert_with(Instant::now);
+            }
+        }
+        if given_up.is_some_and(|since| since.elapsed() > PATIENCE) {
+            session.abandon();
+            let seconds = PATIENCE.as_secs();
+            return Ok((Err(anyhow!("the agent did not stop within {seconds} s and was ended")), asked));
         }
         let message = match session.receive(Duration::from_millis(100)) {
             Ok(Some(message)) => message,
@@ -154,7 +171,9 @@ fn listen(
             // The store refuses: the machine is put back before that is reported.
             Err(Trouble::Store(error)) => {
                 session.stop(true);
-                while !matches!(session.receive(silence), Ok(Some(Message::Reply(Reply::End { .. }))) | Err(_)) {}
+                while !matches!(session.receive(PATIENCE), Ok(Some(Message::Reply(Reply::End { .. })) | None) | Err(_))
+                {
+                }
                 return Err(error);
             }
         }
@@ -201,6 +220,10 @@ impl Listener<'_> {
         match message {
             Message::Bytes(bytes) => self.bytes(&bytes),
             Message::Reply(Reply::Attachment { name, .. }) => {
+                store::check_name(&name).map_err(Trouble::Agent)?;
+                if self.rescue.iter().any(|(known, _)| *known == name) {
+                    return Err(Trouble::Agent(anyhow!("the agent sent {name} twice")));
+                }
                 let begun = self.draft.receive(self.place.number, &name);
                 self.incoming = self.unless_refused(begun);
                 self.rescue.push((name, Vec::new()));
@@ -266,6 +289,9 @@ impl Listener<'_> {
             return Err(Trouble::Agent(anyhow!(why)));
         }
         let files = std::mem::take(&mut self.rescue);
+        if let Some(name) = record.files().find(|name| files.iter().all(|(came, _)| came != *name)) {
+            return Err(Trouble::Agent(anyhow!("the record names the file {name}, which did not come")));
+        }
         let refused = self.refused.take();
         let number = self.place.number;
         if record.outcome == Outcome::Checkpoint {
@@ -285,7 +311,10 @@ impl Listener<'_> {
             started: self.started.to_string(),
             stored: jiff::Timestamp::now().to_string(),
             run: self.draft.meta.id.clone(),
-            start_to_armed_ns: self.armed_at.checked_sub(super::started_ns()).filter(|_| self.armed_at > 0),
+            start_to_armed_ns: self
+                .armed_at
+                .checked_sub(super::started_ns())
+                .filter(|_| self.armed_at > 0 && target::is_local(&self.cell.target)),
         };
         let written = refused.map_or_else(|| self.draft.finish_cell(number, record, &host), Err);
         latido_agent::fault::point("host");

@@ -33,6 +33,7 @@ impl Block {
 pub struct Sessions {
     targets: BTreeMap<String, Box<dyn Target>>,
     open: BTreeMap<Block, Session>,
+    machines: Vec<String>,
     /// How long to wait for another latido on a target.
     wait: Option<Ns>,
 }
@@ -48,7 +49,7 @@ pub enum Prepared {
 impl Sessions {
     /// None yet.
     pub fn new(wait: Option<Ns>) -> Self {
-        Self { targets: BTreeMap::new(), open: BTreeMap::new(), wait }
+        Self { targets: BTreeMap::new(), open: BTreeMap::new(), machines: Vec::new(), wait }
     }
 
     /// Opens a session for a block and has it take the machine for its cells.
@@ -80,6 +81,9 @@ impl Sessions {
         });
         match answered.and_then(|()| ready.context("the agent did not say what it can have")) {
             Ok(ready) => {
+                if !self.machines.contains(&session.hello.machine) {
+                    self.machines.push(session.hello.machine.clone());
+                }
                 self.open.insert(block.clone(), session);
                 Ok(Prepared::Ready(ready))
             }
@@ -152,9 +156,7 @@ impl Sessions {
     }
 
     /// Names of the machines that answered.
-    pub fn machines(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.open.values().map(|session| session.hello.machine.clone()).collect();
-        names.dedup();
-        names
+    pub fn machines(&self) -> &[String] {
+        &self.machines
     }
 }

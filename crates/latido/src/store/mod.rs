@@ -12,4 +12,4 @@ mod write;
 pub use incoming::Incoming;
 pub use read::{Listing, list_runs, read, series_data};
 pub use root::{find, root};
-pub use write::{Contents, Draft, New, is_done};
+pub use write::{Contents, Draft, New, check_name, is_done};

@@ -235,7 +235,11 @@ pub fn is_done(cell: &StoredCell) -> bool {
     }
 }
 
-pub(super) fn check_name(name: &str) -> Result<()> {
+/// Refuses names of files that are not plain, or the store's own.
+///
+/// # Errors
+/// Which.
+pub fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let sound = !name.is_empty() && name.chars().all(plain) && !name.starts_with('.');
     ensure!(sound, "a cell's file cannot be named {name:?}");

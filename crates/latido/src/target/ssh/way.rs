@@ -1,12 +1,14 @@
 //! The way to a machine over ssh: one connection for all commands, ended with it.
 
 use anyhow::{Context, Result, bail, ensure};
+use latido_sys::process::Child;
+use signal_hook::consts::SIGTERM;
 use std::{
     ffi::OsStr,
     fs,
     os::unix::fs::DirBuilderExt,
     path::PathBuf,
-    process::{Child, Command, Output, Stdio},
+    process::{self, Command, Output, Stdio},
     sync::atomic::{AtomicU32, Ordering},
     thread,
     time::{Duration, Instant},
@@ -20,7 +22,7 @@ pub struct Way {
     host: String,
     /// Holds the socket of the connection.
     dir: PathBuf,
-    master: Child,
+    master: process::Child,
 }
 
 impl Way {
@@ -115,6 +117,7 @@ fn ssh(dir: &std::path::Path) -> Command {
     }
     let options = [
         "BatchMode=yes",
+        "ConnectTimeout=10",
         "ControlPersist=no",
         "ServerAliveInterval=3",
         "ServerAliveCountMax=3",
@@ -128,6 +131,10 @@ fn ssh(dir: &std::path::Path) -> Command {
     for option in options {
         command.arg("-o").arg(option);
     }
+    // Ctrl-C at the terminal is for us alone: ssh would end, and with it the link over which the record is to come. And it
+    // goes when we go, however that is.
+    let manners = Child { own_group: true, death_signal: Some(SIGTERM), reset_scheduling: false, nice: None };
+    latido_sys::process::prepare(&mut command, manners);
     let mut path = std::ffi::OsString::from("ControlPath=");
     path.push(dir.join("way"));
     command.arg("-o").arg(AsRef::<OsStr>::as_ref(&path));
