@@ -183,9 +183,11 @@ fn a_run_named_twice_is_reported_once() {
     let dir = tempfile::tempdir().unwrap();
     let call = |line: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
-        command.args(line).current_dir(&dir).env("LATIDO_STORE", dir.path().join("store")).output().unwrap()
+        command.env("LATIDO_STORE", dir.path().join("store")).env("LATIDO_STATE", dir.path().join("state"));
+        command.args(line).current_dir(&dir).output().unwrap()
     };
-    call(&["run", "null", "samples=5", "--load", "none", "-q", "--no-report"]);
+    let made = call(&["run", "null", "samples=5", "--load", "none", "-q", "--no-report"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let output = call(&["report", "last", "last"]);
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{err}");
