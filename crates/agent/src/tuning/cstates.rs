@@ -93,7 +93,7 @@ impl Tuning for Cstates {
 
     fn confirm(&self, _root: &Root, record: &mut TuningRecord) {
         // Somebody else may ask for less, which serves as well.
-        let us = |change: &Change| change.new.strip_suffix(" us").and_then(|us| us.parse::<u64>().ok());
+        let us = |change: &Change| change.new.strip_suffix(" µs").and_then(|us| us.parse::<u64>().ok());
         if self.mode == IdleMode::Hold {
             record.in_force = record.changes.iter().all(|change| us(change).is_some_and(|us| us <= self.us()));
         }
