@@ -20,6 +20,8 @@ use std::{
 /// The knob; the request lasts as long as the file is open, so the kernel itself undoes it after any crash.
 /// Source: Documentation/power/pm_qos_interface.rst.
 const KNOB: &str = "/dev/cpu_dma_latency";
+/// What follows the value in a change: written by the hold, read when it is confirmed.
+const UNIT: &str = " µs";
 
 /// The list entry.
 pub const DEF: Def<dyn Tuning> = Def {
@@ -93,7 +95,7 @@ impl Tuning for Cstates {
 
     fn confirm(&self, _root: &Root, record: &mut TuningRecord) {
         // Somebody else may ask for less, which serves as well.
-        let us = |change: &Change| change.new.strip_suffix(" µs").and_then(|us| us.parse::<u64>().ok());
+        let us = |change: &Change| change.new.strip_suffix(UNIT).and_then(|us| us.parse::<u64>().ok());
         if self.mode == IdleMode::Hold {
             record.in_force = record.changes.iter().all(|change| us(change).is_some_and(|us| us <= self.us()));
         }
@@ -138,7 +140,7 @@ fn hold(root: &Root, us: i32) -> Result<(Change, Guard)> {
         format!("{KNOB} cannot be held at {us} (root may): run as root, or leave idle states with --tune cstates:as-is")
     })?;
     let now = read(root)?;
-    let change = Change { knob: KNOB.into(), original: format!("{original} µs"), new: format!("{now} µs") };
+    let change = Change { knob: KNOB.into(), original: format!("{original}{UNIT}"), new: format!("{now}{UNIT}") };
     Ok((change, Box::new(file)))
 }
 
