@@ -17,7 +17,11 @@ fuzz_target!(|bytes: &[u8]| {
             seconds.tell(&counts, at_ns);
         }
     }
-    for (name, rate) in seconds.rates(at_ns) {
+    let course = seconds.course(at_ns);
+    for step in &course.steps {
+        assert!(step.counts.values().all(|count| *count >= 0), "{step:?}");
+    }
+    for (name, rate) in course.rates {
         assert!(rate.mean.is_finite() && rate.mean >= 0.0, "{name}: {rate:?}");
         let (slowest, fastest) = (rate.slowest.unwrap_or(0.0), rate.fastest.unwrap_or(f64::MAX));
         assert!(slowest.is_finite() && 0.0 <= slowest && slowest <= fastest, "{name}: {rate:?}");

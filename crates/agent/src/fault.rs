@@ -32,6 +32,15 @@ pub fn thermal_root() -> Root {
     Root::default()
 }
 
+/// Where the kernel's tracing is: this machine, or in debug builds the tree that a test names with `LATIDO_TRACING`.
+pub fn tracing_root() -> Root {
+    #[cfg(debug_assertions)]
+    if let Some(tree) = std::env::var_os("LATIDO_TRACING") {
+        return Root::new(tree);
+    }
+    Root::default()
+}
+
 /// A crash point is for the first agent that a process starts: the one that comes after it puts things right.
 #[cfg(debug_assertions)]
 pub fn only_once(agent: &mut std::process::Command) {

@@ -13,6 +13,9 @@ use std::sync::{
 /// The exit status of an interrupted command.
 pub const INTERRUPTED: u8 = 130;
 
+/// Whether somebody asked for the end: looked at wherever a machine is waited for.
+pub type Stopped<'a> = &'a dyn Fn() -> bool;
+
 /// Counts what asks for the end.
 #[derive(Clone, Debug)]
 pub struct StopRequests(Arc<AtomicUsize>);

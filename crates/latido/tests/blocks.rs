@@ -96,8 +96,13 @@ fn targets_are_measured_one_after_the_other() {
     assert_eq!(records.len(), 8);
     let of_records: Vec<Value> = records.iter().map(|record| record["cell"].clone()).collect();
     assert_eq!(blocks(&of_records).len(), 2, "{:?}", blocks(&of_records));
-    let planned: Vec<Value> = planned(&world).iter().map(|one| one["cell"].clone()).collect();
-    let expected: Vec<Value> = all.iter().map(|cell| serde_json::to_value(cell).unwrap()).collect();
+    // Stored with every option after defaults; all else is as the plan has it.
+    let named = |mut cell: Value| {
+        assert!(cell["probe"]["options"].take().as_object().unwrap().contains_key("samples"));
+        cell
+    };
+    let planned: Vec<Value> = planned(&world).iter().map(|one| named(one["cell"].clone())).collect();
+    let expected: Vec<Value> = all.iter().map(|cell| named(serde_json::to_value(cell).unwrap())).collect();
     assert_eq!(planned, expected);
     assert_eq!(blocks(&planned).len(), 2, "{:?}", blocks(&planned));
 }

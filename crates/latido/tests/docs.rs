@@ -7,10 +7,11 @@ use common::{World, json};
 use latido::cli::known::CATALOGUE;
 use latido_model::{
     cell::Item,
-    plan::{self, Against, Citation, Expect, Op, Plan, Published, Statistic, Than, source::Problem},
+    machine::{GroupLimit, GroupLimits, Limits},
+    plan::{self, Against, Citation, Expect, Op, Plan, Published, Statistic, Taken, Than, source::Problem},
     record::{
-        Change, Foreign, LoadRecord, Overheated, Rate, Second, SeriesFiles, Skip, Slots, Summary, ThreadEvidence,
-        TuningRecord,
+        Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, Owner, Rate, Second, SeriesFiles, Sibling,
+        Skip, Slots, Summary, ThreadEvidence, ThrottleEvidence, Tracer, Tracing, TuningRecord,
     },
     run::Planned,
     sample,
@@ -45,9 +46,9 @@ fn unnamed(document: &str, keys: impl IntoIterator<Item = String>) -> Vec<String
 
 /// Every key of a JSON value as a path, arrays left out; below a table of free names there is nothing to document.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
-    const FREE: &[&str] = &["options", "quantiles", "facts", "labels"];
+    const FREE: &[&str] = &["counts", "options", "quantiles", "facts", "labels", "vulnerabilities"];
     /// Tables of free names whose values are alike.
-    const ALIKE: &[&str] = &["rates"];
+    const ALIKE: &[&str] = &["rates", "taken"];
     match value {
         Value::Array(all) => all.iter().for_each(|one| paths(one, path, found)),
         Value::Object(map) => {
@@ -99,10 +100,12 @@ fn wordy() -> Plan {
         line: 1,
     };
     let source = Citation { title: String::new(), author: String::new(), year: 2008, place: None };
+    let options = BTreeMap::from([(String::new(), String::new())]);
+    let taken = BTreeMap::from([("mutex_lock".to_string(), Taken { options, ..Taken::default() })]);
     Plan {
         source: Some(source),
         expect: vec![expect(Against::Value(1.0)), expect(Against::Than(than))],
-        published: Some(Published::default()),
+        published: Some(Published { taken, ..Published::default() }),
         ..Plan::default()
     }
 }
@@ -144,10 +147,36 @@ fn every_key_of_a_stored_run_is_documented() {
         rates: [("work".to_string(), rate)].into(),
         unaccounted: Some(String::new()),
         commands: vec![String::new()],
+        life: Some(LoadLife { started_ns: -1, worked_ns: Some(1), ended_ns: Some(1) }),
+        steps: vec![LoadStep::default()],
     };
-    let thread = ThreadEvidence { rr_slice_ns: Some(1), helper: true, ..ThreadEvidence::default() };
+    let thread = ThreadEvidence {
+        tid: Some(1),
+        rr_slice_ns: Some(1),
+        helper: true,
+        warmup_delay_ns: Some(1),
+        ..ThreadEvidence::default()
+    };
     let files = SeriesFiles { samples: Some(String::new()), ..SeriesFiles::default() };
-    let foreign = Foreign { comm: String::new(), tid: 1, policy: String::new(), cpu: 0, ran_ns: 0 };
+    let foreign = Foreign { owner: Some(Owner::Program), ..Foreign::default() };
+    let throttle = ThrottleEvidence {
+        throttled: Some(1),
+        throttled_ns: Some(1),
+        throttle_like: Some(1),
+        ..ThrottleEvidence::default()
+    };
+    let limit = GroupLimit::default();
+    let groups = GroupLimits { quotas: vec![limit.clone()], memory: vec![limit], cpus: None };
+    let limits = Limits { groups, ..Limits::default() };
+    let tracer = Tracer { instance: String::new(), tracer: String::new(), events: true };
+    let seen = Tracing::Seen { active: vec![tracer] };
+    let frozen = Freeze::Frozen {
+        switches: vec![String::new()],
+        value_ns: 1,
+        cpu: Some(0),
+        monotonic_ns: 1,
+        failed: Some(String::new()),
+    };
     let skip = Skip { what: String::new(), why: String::new() };
     for (path, value) in [
         ("measurands.quantities", serde_json::to_value(quantity)),
@@ -158,8 +187,15 @@ fn every_key_of_a_stored_run_is_documented() {
         ("quality.threads", serde_json::to_value(thread)),
         ("series.files", serde_json::to_value(files)),
         ("quality.foreign", serde_json::to_value(foreign)),
-        ("quality.timeline", serde_json::to_value(Second::default())),
+        ("quality.timeline", serde_json::to_value(Second { kernel_ns: 1, ..Second::default() })),
+        ("quality.throttle", serde_json::to_value(throttle)),
+        ("quality.tracing", serde_json::to_value(seen)),
+        ("quality.tracing", serde_json::to_value(Tracing::Unseen { why: String::new() })),
+        ("quality.freeze", serde_json::to_value(frozen)),
+        ("quality.freeze", serde_json::to_value(Freeze::Impossible { why: String::new() })),
         ("quality.overheated", serde_json::to_value(Overheated::default())),
+        ("quality.siblings", serde_json::to_value(Sibling::default())),
+        ("machine.limits", serde_json::to_value(limits)),
         ("skipped", serde_json::to_value(skip)),
         ("series.corrected", serde_json::to_value(Summary::default())),
         ("series.slots", serde_json::to_value(Slots::default())),

@@ -39,7 +39,7 @@ struct Far {
 }
 
 impl Far {
-    fn start() -> Result<Self, String> {
+    fn start(options: &[&str]) -> Result<Self, String> {
         let world = World::new();
         let agents = world.path("agents");
         let of_arch = agents.join(std::env::consts::ARCH);
@@ -48,7 +48,7 @@ impl Far {
         fs::copy(env!("CARGO_BIN_EXE_latido"), &copy).unwrap();
         // A debug build is mostly what only a debugger reads; it would take a while through the emulated network card.
         let _ = Command::new("strip").arg(&copy).status();
-        let guest = Guest::start(&[])?;
+        let guest = Guest::start(options)?;
         Ok(Self { world, guest, agents })
     }
 
@@ -89,7 +89,7 @@ impl Far {
 /// One machine for all of it: the boot takes as long as the rest.
 #[test]
 fn a_machine_of_its_own_is_measured_tuned_and_left_as_it_was() {
-    let far = match Far::start() {
+    let far = match Far::start(&[]) {
         Ok(far) => far,
         Err(why) => return skip("a guest over ssh", &why),
     };
@@ -101,6 +101,52 @@ fn a_machine_of_its_own_is_measured_tuned_and_left_as_it_was() {
     tuned_by_hand(&far);
     lost(&far);
     far.world.nothing_left("after a guest");
+}
+
+/// The commonest real-time set-up: the kernel gives no task to CPU 1, and keeps it out of every inherited mask.
+#[test]
+fn a_cpu_isolated_at_boot_is_measured() {
+    let far = match Far::start(&["--append", "isolcpus=1"]) {
+        Ok(far) => far,
+        Err(why) => return skip("a CPU isolated at boot", &why),
+    };
+    assert_eq!(far.there("cat /sys/devices/system/cpu/isolated"), "1");
+    assert_eq!(far.there("grep Cpus_allowed_list /proc/self/status").split_whitespace().last(), Some("0"));
+    let measured = |words: &[&str]| {
+        let output = far.ran(&[&["run"], words, &["-d", "1s", "--no-report", "--json"]].concat());
+        assert!(matches!(output.status.code(), Some(0 | 2 | 3)), "{words:?}: {}", stderr(&output));
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let record = document["records"][0].clone();
+        assert_eq!(record["outcome"]["kind"], "complete", "{words:?}: {record}");
+        assert!(record["quality"]["policy_refused"].is_null(), "{words:?}: {}", record["quality"]);
+        (record, stderr(&output))
+    };
+    let cpus = |record: &serde_json::Value| {
+        let series = record["series"].as_array().unwrap();
+        series.iter().map(|one| one["cpu"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    let (record, _) = measured(&["wakeup", "-c", "1"]);
+    assert_eq!((cpus(&record), &record["quality"]["housekeeping"]), (vec![1], &"0".into()), "{}", record["quality"]);
+    let (record, _) = measured(&["wakeup"]);
+    assert_eq!(cpus(&record), [0, 1]);
+    let (record, said) = measured(&["gap", "duty=100ms/1s"]);
+    assert_eq!(cpus(&record), [1]);
+    let first = said.lines().find(|line| line.starts_with("run ")).unwrap_or_default();
+    assert!(first.contains("without CPU 0 of ssh:guest (left for everything else by `gap`)"), "{said}");
+    // What `check` advises is what a run takes.
+    let output = far.ran(&["check", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let points = document["points"].as_array().unwrap();
+    let point = points.iter().find(|point| point["check"] == "isolated CPUs").unwrap();
+    assert_eq!(point["state"], "1; measure them with --cpus 1", "{point}");
+    far.there("echo 0 >/sys/devices/system/cpu/cpu1/online");
+    let (record, said) = measured(&["wakeup"]);
+    assert_eq!(cpus(&record), [0]);
+    assert!(said.contains("without CPU 1 of ssh:guest (offline)"), "{said}");
+    let refused = far.ran(&["run", "wakeup", "-c", "1", "-d", "1s", "--no-report"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("CPU 1 is offline; to be measured are CPUs 0"), "{}", stderr(&refused));
+    far.world.nothing_left("after an isolated CPU");
 }
 
 /// A record is of the guest's kernel, and so is what is said beside it.

@@ -68,7 +68,7 @@ fn a_full_disk_prints_what_was_measured_and_breaks_nothing() {
     fs::create_dir(world.store()).unwrap();
     let store = world.store();
     let store = store.to_str().unwrap();
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=400k", "tmpfs", store]).status();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=800k", "tmpfs", store]).status();
     if !mounted.is_ok_and(|status| status.success()) {
         common::skip("a full disk", "no tmpfs may be mounted here");
         return;

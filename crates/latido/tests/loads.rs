@@ -163,11 +163,12 @@ fn a_missing_program_is_an_error_with_the_command_that_installs_it() {
     }
 }
 
-/// The preset of the study is taken apart: four entries, and what is missing is said.
+/// All at once the preset of the study is taken apart: four entries, and what is missing is said.
 #[test]
 fn the_compound_is_its_parts() {
     let world = world();
-    let output = latido(&world, ["run", "null", "hold=5s", "--load=compound-2008", "--no-report", "--json"]).output();
+    let load = "--load=compound-2008:together";
+    let output = latido(&world, ["run", "null", "hold=5s", load, "--no-report", "--json"]).output();
     let output = output.unwrap();
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -182,6 +183,47 @@ fn the_compound_is_its_parts() {
         }
     }
     assert_eq!(left(&world), Vec::<PathBuf>::new());
+}
+
+/// One after the other it is one load, as the study had it: its programs are never those of two parts at once.
+#[test]
+fn the_compound_s_parts_come_one_after_the_other() {
+    for program in ["find", "tar", "cc"] {
+        if !common::installed(program, "the parts of compound-2008 one after the other") {
+            return;
+        }
+    }
+    let world = world();
+    let mut load = latido(&world, ["load", "compound-2008", "-d", "3m"]).stderr(Stdio::null()).spawn().unwrap();
+    // What each part starts; its disk reads start nothing.
+    let parts = [&["find", "grep"][..], &["tar", "bzip2", "gzip"], &["cc", "gcc", "cc1", "as", "collect2", "ld"]];
+    let mut seen = [false; 3];
+    let give_up = Instant::now() + Duration::from_secs(150);
+    while seen != [true; 3] {
+        assert!(Instant::now() < give_up && load.try_wait().unwrap().is_none(), "{seen:?}");
+        let before = at_work(&world, &parts);
+        // Looked at twice: of what ends and what begins one glance may see both.
+        let again = at_work(&world, &parts);
+        let both: Vec<bool> = before.iter().zip(&again).map(|(a, b)| *a && *b).collect();
+        assert!(both.iter().filter(|at_work| **at_work).count() <= 1, "two parts at once: {both:?}");
+        seen.iter_mut().zip(&again).for_each(|(seen, now)| *seen |= now);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    rustix::process::kill_process(rustix::process::Pid::from_child(&load), rustix::process::Signal::INT).unwrap();
+    assert_eq!(load.wait().unwrap().code(), Some(130));
+    assert_eq!(left(&world), Vec::<PathBuf>::new());
+}
+
+/// Which of the parts have a program of theirs at work in this world.
+fn at_work(world: &World, parts: &[&[&str]; 3]) -> [bool; 3] {
+    let alive = world.alive();
+    let named = |names: &[&str]| {
+        alive.iter().any(|(pid, _)| {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            names.contains(&name.trim())
+        })
+    };
+    parts.map(named)
 }
 
 /// An array in a plan is a ramp: one cell a level, each repeated, each with its own account.

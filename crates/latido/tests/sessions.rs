@@ -119,6 +119,23 @@ fn an_agent_that_dies_at_any_message_is_infra() {
     }
 }
 
+/// The machine dies in its first cell and comes up again: the second cell is measured, and told to be of another boot.
+#[test]
+fn a_machine_that_was_booted_meanwhile_is_told_apart() {
+    let stage = Stage::new();
+    let own = Hello::read(std::str::from_utf8(&stage.said.hello).unwrap()).unwrap().boot_id;
+    let second = recorded(&stage.world, &cells(&stage.target)[1..]).script();
+    let again = with(&second, &own, &"b".repeat(own.len()));
+    fs::write(stage.world.path("agent.again"), again).unwrap();
+    let script = stage.script();
+    let at = lines(&script)[2];
+    let output = stage.run(&script[..at]);
+    assert!(stderr(&output).contains("was booted again since the run began there"), "{}", stderr(&output));
+    let run = common::runs_of(&stage.world).pop().unwrap();
+    let host: serde_json::Value = serde_json::from_slice(&fs::read(run.join("cells/002/host.json")).unwrap()).unwrap();
+    assert_eq!(host["boot_id"], "b".repeat(own.len()));
+}
+
 #[test]
 fn an_agent_that_hangs_is_given_up() {
     let stage = Stage::new();

@@ -203,7 +203,9 @@ fn what_others_changed_is_left_and_told() {
     let fake = Fake::new();
     text(&fake.apply(None));
     fake.write("proc/sys/vm/stat_interval", "7\n");
-    let status = text(&fake.tune(&["status"], None));
+    let output = fake.tune(&["status"], None);
+    assert_eq!(output.status.code(), Some(2), "so that a script can ask");
+    let status = String::from_utf8_lossy(&output.stdout);
     assert!(status.contains("vm-stat: /proc/sys/vm/stat_interval: 1 -> 60, NOT in force: now 7"), "{status}");
     let output = fake.tune(&["undo"], None);
     assert_eq!(output.status.code(), Some(1));

@@ -237,3 +237,23 @@ fn a_load_from_before_a_reboot_ends_nobody() {
     assert_eq!(bearer.wait().unwrap().signal(), Some(9));
     assert!(!journal.exists());
 }
+
+/// A change of a change is no trouble; what somebody else set is, and the exit status says so.
+#[test]
+fn what_was_changed_again_is_told_from_what_is_not_in_force() {
+    let slow = Slow::new();
+    fs::remove_file(&slow.pipe).unwrap();
+    for word in ["vm-stat:60s", "vm-stat:30s"] {
+        let apply = slow.tune(&["apply", word]);
+        assert_eq!(apply.status.code(), Some(0), "{}", stderr(&apply));
+    }
+    let status = || {
+        let output = slow.tune(&["status"]);
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (exit, text) = status();
+    assert!(exit == Some(0) && text.contains("1 -> 60, then changed again") && !text.contains("NOT"), "{text}");
+    fs::write(slow.world.path(INTERVAL), "5\n").unwrap();
+    let (exit, text) = status();
+    assert!(exit == Some(2) && text.contains("60 -> 30, NOT in force: now 5"), "{text}");
+}

@@ -23,8 +23,10 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remedy {
-    /// A tuning of latido's, as a word: `throttle:off`.
+    /// A tuning of latido's, as a word: `irqs:1`.
     Tune(String),
+    /// A tuning that only a task which never sleeps needs, and that takes something from everybody else: `throttle:off`.
+    TuneForBusy(String),
     /// A shell command.
     Run(String),
     /// A kernel boot parameter.
@@ -48,6 +50,61 @@ pub struct Point {
     pub remedies: Vec<Remedy>,
     /// Whether the verdict cannot be told without it.
     pub decides: bool,
+    /// The least demanding use that it rules out where it is a warning, and of which nothing can be told where it is
+    /// unknown; absent where it rules out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules_out: Option<Purpose>,
+}
+
+/// What a machine may be good for; each demands more than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// Configurations of this machine can be told apart.
+    Compare,
+    /// Deadlines that may be missed now and then.
+    SoftDeadlines,
+    /// Deadlines that may never be missed.
+    HardDeadlines,
+}
+
+impl Purpose {
+    /// All, the least demanding first.
+    pub const ALL: [Self; 3] = [Self::Compare, Self::SoftDeadlines, Self::HardDeadlines];
+}
+
+/// Whether a machine is good for a use, and what decides that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Grade {
+    /// The use.
+    pub purpose: Purpose,
+    /// Whether it is: nothing that was looked at stands in the way.
+    pub fitness: Fitness,
+    /// The points that rule it out, or of which it would have to be known.
+    pub because: Vec<String>,
+}
+
+impl Grade {
+    /// Of every use, by these points. What nothing real-time can be done on is good for none.
+    pub fn all(points: &[Point]) -> Vec<Self> {
+        Purpose::ALL.into_iter().map(|purpose| Self::of(purpose, points)).collect()
+    }
+
+    fn of(purpose: Purpose, points: &[Point]) -> Self {
+        let concerns = |point: &&Point| point.rules_out.is_some_and(|least| least <= purpose);
+        let named = |wanted: &dyn Fn(&&Point) -> bool| {
+            points.iter().filter(|point| wanted(point)).map(|point| point.check.clone()).collect::<Vec<_>>()
+        };
+        let out =
+            named(&|point| point.severity == Severity::Unfit || point.severity == Severity::Warning && concerns(point));
+        let dark = named(&|point| point.severity == Severity::Unknown && (point.decides || concerns(point)));
+        let (fitness, because) = match (out.is_empty(), dark.is_empty()) {
+            (false, _) => (Fitness::Unfit, out),
+            (true, false) => (Fitness::Unknown, dark),
+            (true, true) => (Fitness::Fit, Vec::new()),
+        };
+        Self { purpose, fitness, because }
+    }
 }
 
 /// Whether the machine is fit for real-time measurement.

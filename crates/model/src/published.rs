@@ -2,7 +2,7 @@
 
 use crate::{
     consistency,
-    plan::{Filter, Plan},
+    plan::{Filter, Plan, Statistic, Taken},
     printed::{PrintedNumber, study},
 };
 
@@ -18,18 +18,59 @@ pub struct Column {
     /// Axes and labels of the series that it stands beside: of the system and of the quantity together. `None` where the
     /// plan has no cells for the system.
     pub filter: Option<Filter>,
+    /// How the study took them: which of our distributions, and which options of the probe, they stand beside.
+    pub taken: Taken,
     /// Smallest, ns.
     pub min: Option<f64>,
     /// Mean, ns.
     pub mean: Option<f64>,
     /// Largest, ns.
     pub max: Option<f64>,
-    /// Every other number: its name, value and unit.
-    pub other: Vec<(String, f64, String)>,
+    /// Every other number.
+    pub other: Vec<Other>,
     /// Notes of its numbers, each once.
     pub note: String,
     /// Why the numbers cannot be true, where they cannot.
     pub impossible: Option<String>,
+}
+
+/// A printed number that is neither minimum, mean nor maximum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Other {
+    /// As the study's numbers call it: `share_up_to_1000ns`.
+    pub name: String,
+    /// As printed.
+    pub value: f64,
+    /// `%`, `samples`, or a unit of time.
+    pub unit: String,
+    /// The figure of ours that it is; `None` where there is none.
+    pub statistic: Option<Statistic>,
+}
+
+impl Other {
+    fn of(printed: &PrintedNumber) -> Self {
+        let PrintedNumber { stat, value, unit, .. } = printed;
+        let edge = |name: &str| name.strip_suffix("ns")?.parse().ok();
+        let statistic = match (stat.strip_prefix("count_above_"), stat.strip_prefix("share_up_to_")) {
+            (Some(at), _) => edge(at).map(Statistic::Above),
+            (_, Some(at)) => edge(at).map(Statistic::Share),
+            _ if stat == "sd" => Some(Statistic::Sd),
+            _ => None,
+        };
+        Self { name: stat.clone(), value: *value, unit: unit.clone(), statistic }
+    }
+
+    /// The number as our statistics are: times in ns, shares from 0 to 1, counts as they are.
+    pub fn amount(&self) -> f64 {
+        match self.unit.as_str() {
+            // The same decimal, two places further: a quotient would be another one.
+            "%" => format!("{}e-2", self.value).parse().unwrap_or(self.value / 100.0),
+            "us" => self.value * 1e3,
+            "ms" => self.value * 1e6,
+            "s" => self.value * 1e9,
+            _ => self.value,
+        }
+    }
 }
 
 /// The printed numbers of a plan's study, one entry for each system and quantity that the plan maps to its own, in the
@@ -48,6 +89,7 @@ pub fn columns(plan: &Plan) -> Vec<Column> {
                 let filter: Filter = rest.chain(of_quantity).cloned().collect();
                 columns.push(Column {
                     filter: (!of_system.is_empty()).then_some(filter),
+                    taken: published.taken(quantity),
                     ..column(name, quantity, metric, &figures)
                 });
             }
@@ -89,10 +131,11 @@ fn column(system: String, quantity: &str, metric: &str, figures: &[&PrintedNumbe
         quantity: quantity.into(),
         metric: metric.into(),
         filter: None,
+        taken: Taken::default(),
         min: of("min"),
         mean: of("mean"),
         max: of("max"),
-        other: others.map(|figure| (figure.stat.clone(), figure.value, figure.unit.clone())).collect(),
+        other: others.map(|figure| Other::of(figure)).collect(),
         note: notes.join("; "),
         impossible: consistency::disorder(of("min"), of("mean"), of("max")),
     }
@@ -142,6 +185,24 @@ mod tests {
             }
         }
         found
+    }
+
+    /// Every printed number is a figure that we have too.
+    #[test]
+    fn each_printed_number_has_its_statistic() {
+        for (study, printed) in ROWS.iter() {
+            let known = matches!(printed.stat.as_str(), "min" | "mean" | "max");
+            assert!(known || Other::of(printed).statistic.is_some(), "{study}: {}", printed.stat);
+        }
+        let of = |stat: &str, value, unit: &str| {
+            Other::of(&PrintedNumber { stat: stat.into(), value, unit: unit.into(), ..ROWS[0].1.clone() })
+        };
+        let share = of("share_up_to_1000ns", 99.89, "%");
+        assert_eq!((share.statistic, share.amount()), (Some(Statistic::Share(1_000)), 0.9989));
+        assert_eq!(of("share_up_to_1000ns", 99.99, "%").amount(), 0.9999);
+        let count = of("count_above_50000ns", 3.0, "samples");
+        assert_eq!((count.statistic, count.amount()), (Some(Statistic::Above(50_000)), 3.0));
+        assert_eq!((of("sd", 0.3, "us").amount(), of("median", 1.0, "ns").statistic), (300.0, None));
     }
 
     /// The one row known to be misprinted, and no other.

@@ -2,9 +2,13 @@
 
 mod conditions;
 mod evidence;
+mod load;
+mod tracing;
 
 pub use conditions::{Change, LoadRecord, Rate, Skip, TuningRecord};
 pub use evidence::*;
+pub use load::{LoadLife, LoadStep};
+pub use tracing::{Freeze, Tracer, Tracing};
 
 use crate::{
     cell::{Axis, Cell, Conditions},
@@ -186,6 +190,13 @@ pub struct Summary {
 }
 
 impl Series {
+    /// Whether it is the same series measured again: the quantity, labels, unit and thread of this one.
+    pub fn is_of(&self, other: &Self) -> bool {
+        let key = |one: &Self| (one.thread, one.cpu);
+        key(self) == key(other)
+            && (&self.quantity, &self.labels, &self.unit) == (&other.quantity, &other.labels, &other.unit)
+    }
+
     /// The distribution as woken, without the missed slots.
     pub fn plain(&self) -> Summary {
         Summary {
@@ -224,6 +235,13 @@ pub struct Slots {
     pub late: u64,
     /// The slot passed without being armed.
     pub missed: u64,
+}
+
+impl Slots {
+    /// All that elapsed.
+    pub fn elapsed(self) -> u64 {
+        self.met.saturating_add(self.late).saturating_add(self.missed)
+    }
 }
 
 /// Names of the files beside the record, in the cell's directory.
@@ -291,6 +309,9 @@ pub struct HostFacts {
     pub stored: String,
     /// The run's id.
     pub run: String,
+    /// The kernel's name for the boot in which it was measured (random(4), boot_id); empty where it is not told.
+    #[serde(default)]
+    pub boot_id: String,
     /// From the start of the host process to the first armed timer, in ns; only for this machine.
     pub start_to_armed_ns: Option<u64>,
 }

@@ -4,6 +4,7 @@
 use crate::{
     cell::{self, Cell, Conditions, Item, Level, Scheduling},
     machine::Machine,
+    machine::{FairBudget, FairServer, RealTime},
     plan::{Order, Plan},
     quantity::{Measurand, Quantity},
     record::*,
@@ -94,7 +95,7 @@ pub fn clean(threads: u32) -> Evidence {
             rt_runtime_us: Some(-1),
             rt_period_us: Some(1_000_000),
             fair_server: Some("0".into()),
-            throttle_like: 0,
+            ..ThrottleEvidence::default()
         },
         steal_ns: Some(0),
         smi: Some(0),
@@ -136,7 +137,9 @@ pub fn measured(cell: Cell, threads: &[Vec<i64>]) -> Record {
 /// The machine of every synthetic record.
 #[allow(clippy::needless_update)] // The snapshot grows; tests of records need no more of it.
 pub fn machine() -> Machine {
-    Machine { hostname: "bench-07".into(), kernel: "6.12.48".into(), ..Machine::default() }
+    let off = FairBudget { cpus: (0..8).collect(), runtime_ns: 0, period_ns: 1_000_000_000 };
+    let realtime = RealTime { fair_server: FairServer::Known { budgets: vec![off] }, ..RealTime::default() };
+    Machine { hostname: "bench-07".into(), kernel: "6.12.48".into(), realtime, ..Machine::default() }
 }
 
 /// The record of [`cell`]: two threads of 10,000 samples from 2 to about 25 us.
@@ -258,7 +261,7 @@ impl Fixture {
         for (number, (cell, threads)) in (1..).zip(cells) {
             let state = CellState::Measured(Box::new(measured(cell.clone(), &threads)));
             let (measurand, written, dir) = (measurand(&cell), number - 1, PathBuf::from("/nowhere"));
-            stored.push(StoredCell { number, dir, cell, measurand, written, state, host: None });
+            stored.push(StoredCell { number, dir, cell, measurand, written, state, host: None, parts: Vec::new() });
             samples.extend((0..).zip(threads).map(|(thread, values)| ((number, thread), values)));
         }
         let meta = Meta {
@@ -272,6 +275,7 @@ impl Fixture {
             cells: count,
             verdict: None,
             headline: None,
+            unjudged: false,
         };
         let plan = Plan { name: "quick".into(), seed: 42, order: Order::AsWritten, ..Plan::default() };
         let run = Run { dir: "/nowhere".into(), meta, plan, cells: stored, problems: Vec::new(), damaged: false };

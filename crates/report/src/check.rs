@@ -6,7 +6,7 @@ mod tests;
 
 use crate::terminal::Style;
 use latido_model::{
-    check::{Fitness, Point, Process, Remedy, Severity},
+    check::{Fitness, Grade, Point, Process, Purpose, Remedy, Severity},
     machine::Machine,
 };
 use serde::Serialize;
@@ -33,6 +33,9 @@ struct CheckDocument<'a> {
     schema: u32,
     verdict: Fitness,
     exit: u8,
+    /// What a machine is good for; a program has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    good_for: Vec<Grade>,
     points: &'a [Point],
     #[serde(flatten)]
     subject: Examined<'a>,
@@ -41,7 +44,11 @@ struct CheckDocument<'a> {
 /// One JSON document.
 pub fn json(subject: Examined<'_>, points: &[Point]) -> String {
     let verdict = Fitness::of(points);
-    let document = CheckDocument { schema: SCHEMA, verdict, exit: verdict.exit_code(), points, subject };
+    let good_for = match &subject {
+        Examined::Machine(_) => Grade::all(points),
+        Examined::Process(_) => Vec::new(),
+    };
+    let document = CheckDocument { schema: SCHEMA, verdict, exit: verdict.exit_code(), good_for, points, subject };
     // Strings, numbers and maps with string keys always fit.
     serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
 }
@@ -79,6 +86,9 @@ fn together(points: &[Point]) -> String {
     text
 }
 
+/// What is said of a tuning that periodic tasks do not need.
+const BUSY: &str = "only for a task that never sleeps, and then for everybody: one that hangs takes its CPU with it";
+
 /// The points, those to be changed first.
 pub fn list(points: &[Point], style: Style) -> String {
     let width = style.width.min(WIDTH);
@@ -109,6 +119,11 @@ pub fn list(points: &[Point], style: Style) -> String {
                 Remedy::Tune(word) => {
                     let _ = writeln!(text, "{:DETAIL$}$ sudo latido tune apply {word}", "");
                 }
+                Remedy::TuneForBusy(word) => {
+                    let _ = write!(text, "{:DETAIL$}", "");
+                    wrap(&mut text, DETAIL, width, "- ", BUSY);
+                    let _ = writeln!(text, "{:DETAIL$}$ sudo latido tune apply {word}", "");
+                }
                 Remedy::Run(command) => {
                     let _ = writeln!(text, "{:DETAIL$}$ {command}", "");
                 }
@@ -132,7 +147,7 @@ fn headline(machine: &Machine, points: &[Point], colour: bool) -> String {
     }
     what.extend(machine.architecture.clone());
     what.extend(machine.cpu.online.as_ref().map(|cpus| format!("{} CPUs", cpus.len())));
-    format!("{}\n{}", what.join(", "), verdict(points, "measurement", colour))
+    format!("{}\n{}{}\n", what.join(", "), grades(points, colour), counts(points))
 }
 
 /// The verdict and how many points weigh how much: two lines.
@@ -142,6 +157,42 @@ pub fn verdict(points: &[Point], purpose: &str, colour: bool) -> String {
         Fitness::Unfit => (Severity::Unfit, format!("NOT fit for real-time {purpose}")),
         Fitness::Unknown => (Severity::Unknown, format!("cannot tell whether it is fit for real-time {purpose}")),
     };
+    format!("{}\n{}\n", paint(severity, &verdict, colour), counts(points))
+}
+
+/// What the machine is good for, a line for each use: those that it is, then the first that it is not or that cannot be
+/// told. Nothing that was looked at can prove that a deadline is never missed.
+fn grades(points: &[Point], colour: bool) -> String {
+    let mut text = String::new();
+    for grade in Grade::all(points) {
+        let (good, bad) = match grade.purpose {
+            Purpose::Compare => ("fit to measure, and to compare its configurations", "real-time measurement"),
+            Purpose::SoftDeadlines => ("fit for soft deadlines, which may be missed now and then", "soft deadlines"),
+            Purpose::HardDeadlines => (
+                "nothing seen that rules out hard deadlines: show it by a long run under your own load, with --limit",
+                "hard deadlines, which may never be missed",
+            ),
+        };
+        let because = grade.because.join(", ");
+        let (severity, said) = match grade.fitness {
+            Fitness::Fit => (Severity::Ok, good.to_owned()),
+            Fitness::Unfit if grade.purpose == Purpose::Compare => {
+                (Severity::Unfit, format!("NOT fit for {bad}: {because}"))
+            }
+            Fitness::Unfit => (Severity::Warning, format!("NOT fit for {bad}: {because}")),
+            Fitness::Unknown => (Severity::Unknown, format!("cannot tell whether it is fit for {bad}: {because}")),
+        };
+        let _ = writeln!(text, "{}", paint(severity, &said, colour));
+        // The next use demands all of this one and more.
+        if grade.fitness != Fitness::Fit {
+            break;
+        }
+    }
+    text
+}
+
+/// How many points weigh how much.
+fn counts(points: &[Point]) -> String {
     let counts: Vec<String> = [Severity::Unfit, Severity::Warning, Severity::Unknown, Severity::Advice, Severity::Ok]
         .into_iter()
         .map(|severity| (severity, points.iter().filter(|point| point.severity == severity).count()))
@@ -152,7 +203,7 @@ pub fn verdict(points: &[Point], purpose: &str, colour: bool) -> String {
             _ => format!("{count} {}", mark(severity)),
         })
         .collect();
-    format!("{}\n{}\n", paint(severity, &verdict, colour), counts.join(", "))
+    counts.join(", ")
 }
 
 /// As wide as the longest mark.

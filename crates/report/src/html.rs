@@ -34,7 +34,7 @@ struct Page<'a> {
     css: String,
     symbols: String,
     script: &'static str,
-    headlines: Vec<HeadlineView>,
+    headlines: Vec<HeadlineView<'a>>,
     runs: Vec<RunView<'a>>,
     problems: Vec<String>,
     cards: Vec<Card>,
@@ -52,11 +52,13 @@ struct Page<'a> {
 }
 
 /// The sentence of a run, its verdict first.
-struct HeadlineView {
+struct HeadlineView<'a> {
     sign: &'static str,
     class: &'static str,
     verdict: String,
     text: String,
+    in_the_way: String,
+    next: &'a str,
 }
 
 struct RunView<'a> {
@@ -126,10 +128,18 @@ fn slot(row: usize) -> usize {
     row % SHOWN
 }
 
-fn headline(part: &RunPart<'_>) -> HeadlineView {
-    let said = words::verdict(part.judgement.verdict);
+fn headline<'a>(part: &RunPart<'a>) -> HeadlineView<'a> {
+    let said = part.said();
     let text = unbroken(&part.judgement.headline.spans());
-    HeadlineView { sign: said.sign, class: said.tone.class(), verdict: part.word.to_string(), text }
+    let advice = part.judgement.advice.as_ref();
+    HeadlineView {
+        sign: said.sign,
+        class: said.tone.class(),
+        verdict: part.word.to_string(),
+        text,
+        in_the_way: advice.map(|advice| advice.in_the_way.join(", ")).unwrap_or_default(),
+        next: advice.map(|advice| advice.next.as_str()).unwrap_or_default(),
+    }
 }
 
 fn run<'a>(part: &RunPart<'a>) -> RunView<'a> {

@@ -1,7 +1,8 @@
 //! What a report is made from.
 
-use crate::judge::{configuration::Configuration, judgement::Judgement};
+use crate::judge::{configuration::Configuration, headline::Ground, judgement::Judgement};
 use crate::study::{NotMeasured, PublishedColumn, StudyPart};
+use crate::words::{self, Said};
 use latido_model::run::Meta;
 
 /// Everything that a report says, already read and judged: a report computes nothing about the machine it is made on.
@@ -34,4 +35,14 @@ pub struct RunPart<'a> {
     pub word: &'a str,
     /// The plan as stored.
     pub plan_toml: &'a str,
+}
+
+impl RunPart<'_> {
+    /// How its verdict is said: where nothing judges, nothing holds either.
+    pub fn said(&self) -> Said {
+        match self.judgement.headline.rest {
+            Some(Ground::Unjudged(_)) => Said::MEASURED,
+            _ => words::verdict(self.judgement.verdict),
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! What a report of a published study says beside its own figures: source, conclusions, gaps, and the printed numbers.
 
-use latido_model::verdict::Verdict;
+use latido_model::{
+    plan::{Distribution, Statistic},
+    verdict::Verdict,
+};
 use std::collections::BTreeMap;
 
 /// The study that a run repeats.
@@ -58,12 +61,16 @@ pub struct PublishedRow {
     pub labels: BTreeMap<String, String>,
     /// The probe's options that a row of ours must have, as text.
     pub options: BTreeMap<String, String>,
+    /// Which distribution of ours they stand beside.
+    pub of: Distribution,
     /// Smallest, in ns.
     pub min: Option<f64>,
     /// Mean, in ns.
     pub mean: Option<f64>,
     /// Largest, in ns.
     pub max: Option<f64>,
+    /// Its other numbers: times in ns, shares from 0 to 1, counts.
+    pub other: Vec<(Statistic, f64)>,
     /// What must be known of it, for example `mean above maximum, as printed`.
     pub note: Option<String>,
 }

@@ -18,14 +18,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let schedstat = SchedStatFile::open().ok();
     let _unlocked = memory::lock_on_fault();
     memory::prefault_stack();
-    gap::rehearse(source, &mut writer, schedstat.as_ref());
+    let costs = gap::rehearse(source, &mut writer, schedstat.as_ref());
     sched::set_affinity(0, [cpu as u32])?;
     if prio > 0 {
         sched::set_policy(0, sched::Policy::Fifo { prio: prio as u8 }, true)?;
     }
-    let task = gap::BusyLoop { iterations, duration_ns: u64::MAX, warmup_ns: 1_000_000, duty: None };
+    let task =
+        gap::BusyLoop { iterations, duration_ns: u64::MAX, warmup_ns: 1_000_000, duty: None, budgets: [None; 2] };
     let before = usage::of_thread();
-    let outcome = gap::run(source, &task, &AtomicBool::new(false), &mut writer, schedstat.as_ref());
+    let outcome = gap::run(source, &task, &AtomicBool::new(false), &mut writer, schedstat.as_ref(), costs);
     let used = usage::of_thread().since(before);
     let (snapshot, blocks) = reader.finish(writer);
     let plain = &snapshot.plain;

@@ -16,16 +16,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut writer, reader) = recorder::new(&config)?;
     let _unlocked = memory::lock_on_fault();
     memory::prefault_stack();
-    wakeup::rehearse(clock, &mut writer, None);
+    let means = clock.into();
+    wakeup::rehearse(&means, &mut writer, None);
     sched::set_affinity(0, [cpu as u32])?;
     if prio > 0 {
         sched::set_policy(0, sched::Policy::Fifo { prio: prio as u8 }, true)?;
     }
     let period_ns = period_us * 1000;
-    let schedule = wakeup::Schedule { start_ns: clock.now(), period_ns, deadline_ns: period_ns, warmup: 0, slots };
+    let schedule = wakeup::Schedule {
+        start_ns: clock.now(),
+        period_ns,
+        deadline_ns: period_ns,
+        warmup: 0,
+        slots,
+        phase: wakeup::Phase::Fixed,
+    };
     let before = usage::of_thread();
-    let outcome = wakeup::run(clock, &schedule, &AtomicBool::new(false), &mut writer, None);
+    let outcome = wakeup::run(&means, &schedule, &AtomicBool::new(false), &mut writer, None);
     let used = usage::of_thread().since(before);
+    let noted = reader.glance().noted;
     let (snapshot, blocks) = reader.finish(writer);
     let plain = &snapshot.plain;
     println!(
@@ -44,6 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         plain.sum as f64 / plain.count as f64,
         plain.bands
     );
+    println!("noted={noted}");
     println!("cpu_us={} faults={}", used.user_us + used.system_us, used.minor_faults + used.major_faults);
     Ok(())
 }

@@ -15,6 +15,8 @@ pub enum Class {
     Preempted,
     /// The thread stayed on its CPU: an interrupt, an SMI or the hypervisor.
     InPlace,
+    /// The kernel's own limit of real-time tasks made it wait: the real-time throttle or the fair server.
+    Throttled,
 }
 
 impl Class {
@@ -24,6 +26,7 @@ impl Class {
             Self::Unknown => "",
             Self::Preempted => "preempted",
             Self::InPlace => "in-place",
+            Self::Throttled => "throttled",
         }
     }
 }
@@ -49,6 +52,7 @@ impl Sample {
         let class = match stamp & 3 {
             1 => Class::Preempted,
             2 => Class::InPlace,
+            3 => Class::Throttled,
             _ => Class::Unknown,
         };
         Self { value: value as i64, at_ns: stamp >> 2, class }
@@ -226,8 +230,8 @@ mod tests {
         }
 
         #[test]
-        fn stamps_come_back(value: i64, at_ns in 0u64..1 << 62, class in 0u64..3) {
-            let class = [Class::Unknown, Class::Preempted, Class::InPlace][class as usize];
+        fn stamps_come_back(value: i64, at_ns in 0u64..1 << 62, class in 0u64..4) {
+            let class = [Class::Unknown, Class::Preempted, Class::InPlace, Class::Throttled][class as usize];
             let sample = Sample { value, at_ns, class };
             prop_assert_eq!(Sample::unpack(value as u64, Sample::stamp(at_ns, class)), sample);
         }

@@ -1,8 +1,8 @@
 //! A computation of fixed length, again and again: the same matrix is copied and inverted in each instance, so that
 //! the instructions are the same each time and whatever differs is the system's doing.
 //!
-//! Only the inversion is timed. The copying, the comparison with the first inverse and the proof that the matrix times
-//! its inverse is the identity lie outside.
+//! The inversion is timed, with the copy before it or without. The comparison with the first inverse and the proof that
+//! the matrix times its inverse is the identity lie outside.
 
 mod inversion;
 
@@ -63,6 +63,15 @@ pub struct Size {
     pub cpu: Recorder,
 }
 
+/// Whether the copy of the matrix is a part of what is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// It is made before the first reading.
+    Untimed,
+    /// It is made after it.
+    Timed,
+}
+
 /// What the loop is to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Repetition {
@@ -72,6 +81,8 @@ pub struct Repetition {
     pub warmup_ns: u64,
     /// Instances of each size that do not count, before those that do.
     pub warmup_instances: u64,
+    /// What a sample includes.
+    pub copying: Copying,
 }
 
 /// A result that cannot be.
@@ -104,7 +115,8 @@ pub struct Instances {
 
 /// Inverts each matrix in turn until the end. The stop flag is looked at between two instances.
 pub fn run(sizes: &mut [Size], repetition: &Repetition, stop: &AtomicBool) -> Instances {
-    drive(&KernelClocks, sizes, repetition, stop, |size| instances(size, repetition.instances, true, stop))
+    let Repetition { instances: count, copying, .. } = *repetition;
+    drive(&KernelClocks, sizes, repetition, stop, |size| instances(size, count, copying, true, stop))
 }
 
 /// Runs every path of the loop and the recorders once, then forgets what was recorded.
@@ -116,7 +128,9 @@ pub fn rehearse(sizes: &mut [Size]) {
             recorder.rehearse();
             recorder.reset();
         }
-        instances(size, 2, false, &stop);
+        for copying in [Copying::Untimed, Copying::Timed] {
+            instances(size, 2, copying, false, &stop);
+        }
         for recorder in [&mut size.elapsed, &mut size.cpu] {
             recorder.finish(Monotonic.now());
             recorder.reset();
@@ -177,13 +191,63 @@ fn warm_up(size: &mut Size) {
 
 /// A function that stays one in the binary, so that the disassembly check finds the loop by its name.
 #[inline(never)]
-fn instances(size: &mut Size, count: u64, heed_sample: bool, stop: &AtomicBool) -> End<Wrong> {
-    sweep(&KernelClocks, size, count, heed_sample, stop)
+fn instances(size: &mut Size, count: u64, copying: Copying, heed_sample: bool, stop: &AtomicBool) -> End<Wrong> {
+    sweep(&KernelClocks, size, (count, copying), heed_sample, stop)
+}
+
+/// What is done in an instance; tests bring their own.
+trait Task {
+    fn copy(&mut self);
+
+    fn invert(&mut self) -> Result<(), Singular>;
+}
+
+impl Task for Workspace {
+    #[inline(always)]
+    fn copy(&mut self) {
+        Workspace::copy(self);
+    }
+
+    #[inline(always)]
+    fn invert(&mut self) -> Result<(), Singular> {
+        Workspace::invert(self)
+    }
+}
+
+/// How long an instance took by each clock, and when it ended.
+struct Timed {
+    elapsed: u64,
+    cpu: u64,
+    now: u64,
+    inverted: Result<(), Singular>,
+}
+
+/// One instance. The processor time is read outside the elapsed pair.
+#[inline(always)]
+fn timed(clocks: &impl TwoClocks, task: &mut impl Task, copying: Copying) -> Timed {
+    if copying == Copying::Untimed {
+        task.copy();
+    }
+    let cpu_before = clocks.cpu();
+    let before = clocks.now();
+    if copying == Copying::Timed {
+        task.copy();
+    }
+    let inverted = task.invert();
+    let now = clocks.now();
+    let cpu_now = clocks.cpu();
+    Timed { elapsed: now.wrapping_sub(before), cpu: cpu_now.wrapping_sub(cpu_before), now, inverted }
 }
 
 /// The loop over the instances of one size.
 #[inline(always)]
-fn sweep(clocks: &impl TwoClocks, size: &mut Size, count: u64, heed_sample: bool, stop: &AtomicBool) -> End<Wrong> {
+fn sweep(
+    clocks: &impl TwoClocks,
+    size: &mut Size,
+    (count, copying): (u64, Copying),
+    heed_sample: bool,
+    stop: &AtomicBool,
+) -> End<Wrong> {
     let Size { workspace, elapsed, cpu } = size;
     let n = workspace.n();
     let (mut instance, mut residual) = (0u64, 0.0);
@@ -191,17 +255,12 @@ fn sweep(clocks: &impl TwoClocks, size: &mut Size, count: u64, heed_sample: bool
         if stop.load(Relaxed) {
             return End::Stopped;
         }
-        workspace.copy();
-        let cpu_before = clocks.cpu();
-        let before = clocks.now();
-        let inverted = workspace.invert();
-        let now = clocks.now();
-        let cpu_now = clocks.cpu();
-        if inverted.is_err() {
+        let timed = timed(clocks, workspace, copying);
+        if timed.inverted.is_err() {
             return End::Failed(Wrong::Singular { n });
         }
-        let cold = record(elapsed, now.wrapping_sub(before), now);
-        record(cpu, cpu_now.wrapping_sub(cpu_before), now);
+        let cold = record(elapsed, timed.elapsed, timed.now);
+        record(cpu, timed.cpu, timed.now);
         instance = instance.wrapping_add(1);
         if instance == 1 {
             workspace.keep();

@@ -51,5 +51,5 @@ mod word;
 
 pub use block::{Block, BlockSeries, Class, Sample};
 pub use recorder::{
-    Config, ConfigError, Distribution, Reader, Recorder, RecorderPhase, SlotCounts, Snapshot, SpinCounts,
+    Config, ConfigError, Distribution, Glance, Reader, Recorder, RecorderPhase, SlotCounts, Snapshot, SpinCounts,
 };

@@ -7,7 +7,7 @@
 
 use crate::{
     recorder::Recorder,
-    wakeup::{PeriodicTask, Schedule, Stretch, Wakeups, Walked, drive, sweep},
+    wakeup::{PeriodicTask, Phase, Schedule, Stretch, Wakeups, Walked, drive, sweep},
 };
 use core::sync::atomic::AtomicBool;
 use latido_sys::clock::Clock;
@@ -147,12 +147,13 @@ pub fn run(
 
 /// Runs every cold path once and forgets it, as [`crate::wakeup::rehearse`].
 pub fn rehearse(lateness: &mut Recorder, angles: &mut Recorder) {
-    crate::wakeup::rehearse(Clock::Monotonic, lateness, None);
+    crate::wakeup::rehearse(&Clock::Monotonic.into(), lateness, None);
     angles.reset();
     angles.rehearse();
     let stop = AtomicBool::new(false);
     let now = Clock::Monotonic.now();
-    let schedule = Schedule { start_ns: now, period_ns: 20_000, deadline_ns: 20_000, warmup: 2, slots: 20 };
+    let schedule =
+        Schedule { start_ns: now, period_ns: 20_000, deadline_ns: 20_000, warmup: 2, slots: 20, phase: Phase::Fixed };
     run(&schedule, 1, &stop, lateness, angles);
     for recorder in [lateness, angles] {
         recorder.reset();
@@ -162,7 +163,7 @@ pub fn rehearse(lateness: &mut Recorder, angles: &mut Recorder) {
 /// The loop.
 #[inline(never)]
 fn monotonic(pass: &Stretch, stop: &AtomicBool, lateness: &mut Recorder, balance: &mut Balance<'_>) -> Walked {
-    sweep(&Clock::Monotonic, pass, stop, lateness, None, balance)
+    sweep(&Clock::Monotonic, pass.even(), pass, stop, lateness, None, balance)
 }
 
 #[cfg(test)]

@@ -9,8 +9,11 @@ use latido_sys::{Errno, clock::Clock};
 pub enum SleepMode {
     /// For so long from now on: the kernel adds it to the time at which the call reaches it.
     Relative,
-    /// Until a time, which the thread adds up before it calls.
+    /// Until a time, which the thread adds up from the first reading.
     Absolute,
+    /// Until a time, which the thread adds up from a reading of its own before the first one: what passes between the
+    /// two is missing from the measured length.
+    TargetFirst,
 }
 
 /// A clock that one can sleep on; tests bring their own.
@@ -54,10 +57,15 @@ pub struct Sleeps<S = Monotonic> {
 impl<S: Sleeper> Round<2> for Sleeps<S> {
     #[inline(always)]
     fn round(&mut self) -> Result<Option<Taken<2>>, Refusal> {
+        let target = match self.mode {
+            SleepMode::TargetFirst => self.sleeper.now().wrapping_add(self.length_ns),
+            SleepMode::Relative | SleepMode::Absolute => 0,
+        };
         let t0 = self.sleeper.now();
         let slept = match self.mode {
             SleepMode::Relative => self.sleeper.sleep_for(self.length_ns),
             SleepMode::Absolute => self.sleeper.sleep_until(t0.wrapping_add(self.length_ns)),
+            SleepMode::TargetFirst => self.sleeper.sleep_until(target),
         };
         let t1 = self.sleeper.now();
         match slept {
@@ -81,9 +89,11 @@ pub fn run(modes: &mut [Sleeps], course: &Course, stop: &AtomicBool, channels: &
 /// Runs every cold path once (some ms), then forgets what was recorded.
 pub fn rehearse(channels: &mut [Channel<2>]) {
     let stop = AtomicBool::new(false);
-    let mut short =
-        [SleepMode::Relative, SleepMode::Absolute].map(|mode| Sleeps { sleeper: Monotonic, mode, length_ns: 20_000 });
-    rounds::rehearse(channels, 20, &Monotonic, |pass, channels| sleeping(&mut short, channels, pass, &stop));
+    let short = |mode| Sleeps { sleeper: Monotonic, mode, length_ns: 20_000 };
+    for absolute in [SleepMode::Absolute, SleepMode::TargetFirst] {
+        let mut short = [SleepMode::Relative, absolute].map(short);
+        rounds::rehearse(channels, 10, &Monotonic, |pass, channels| sleeping(&mut short, channels, pass, &stop));
+    }
 }
 
 #[inline(never)]

@@ -9,7 +9,21 @@ use crate::{
     recorder::{Recorder, RecorderPhase, SlotCounts},
 };
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use latido_sys::{Errno, clock::Clock, signal};
+use latido_sys::{
+    Errno,
+    clock::Clock,
+    sched::{self, Policy},
+    signal,
+    timer::{SignalTimer, TimerDescriptor},
+};
+pub use spacing::Phase;
+use spacing::{Even, Spacing};
+
+mod nanosleep;
+mod posix_timer;
+mod spacing;
+mod timerfd;
+mod yielding;
 
 /// A clock that one can sleep on; tests bring their own.
 pub trait Timer {
@@ -25,6 +39,58 @@ pub trait Timer {
     /// How often the calling thread has overrun its budget so far.
     fn overruns(&self) -> u64 {
         0
+    }
+
+    /// When the slot really was due for which the thread woke at `now`: another time than planned where somebody else
+    /// keeps the schedule.
+    #[inline(always)]
+    fn due(&self, planned: u64, _now: u64) -> u64 {
+        planned
+    }
+}
+
+/// What a periodic thread waits with.
+#[derive(Debug)]
+pub enum Means {
+    /// clock_nanosleep(2) until each slot.
+    Nanosleep(Clock),
+    /// A timer descriptor, set to each slot and read.
+    TimerFd(Clock, TimerDescriptor),
+    /// A POSIX timer, set to each slot, and a wait for its signal.
+    PosixTimer(Clock, SignalTimer),
+    /// sched_yield(2) as a SCHED_DEADLINE thread: until its next period begins.
+    Deadline,
+}
+
+impl From<Clock> for Means {
+    fn from(clock: Clock) -> Self {
+        Self::Nanosleep(clock)
+    }
+}
+
+impl Means {
+    /// The clock that the schedule is on.
+    pub fn clock(&self) -> Clock {
+        match self {
+            Self::Nanosleep(clock) | Self::TimerFd(clock, _) | Self::PosixTimer(clock, _) => *clock,
+            Self::Deadline => Clock::Monotonic,
+        }
+    }
+
+    /// Its loop over one stretch.
+    fn walk(
+        &self,
+        pass: &Stretch,
+        stop: &AtomicBool,
+        recorder: &mut Recorder,
+        overrun: Option<&mut Recorder>,
+    ) -> Walked {
+        match self {
+            Self::Nanosleep(clock) => nanosleep::on(*clock, pass, stop, recorder, overrun),
+            Self::TimerFd(clock, timer) => timerfd::run(*clock, timer, pass, stop, recorder, overrun),
+            Self::PosixTimer(clock, timer) => posix_timer::run(*clock, timer, pass, stop, recorder, overrun),
+            Self::Deadline => yielding::run(pass, stop, recorder, overrun),
+        }
     }
 }
 
@@ -73,6 +139,8 @@ pub struct Schedule {
     pub warmup: u64,
     /// SlotCounts to count; `u64::MAX` means until stopped.
     pub slots: u64,
+    /// Where in its period each slot lies.
+    pub phase: Phase,
 }
 
 /// How the loop went.
@@ -90,30 +158,42 @@ pub struct Wakeups {
     pub slots: SlotCounts,
 }
 
-/// Runs the loop on one of the kernel's clocks until its end.
+/// Runs the loop until its end.
 ///
 /// `overrun` takes the samples that follow a budget overrun of a SCHED_DEADLINE thread instead of `recorder` (their
 /// slots are counted with the others); it needs `latido_sys::signal::catch_overruns`. The stop flag is looked at after
-/// each wake-up and each interruption by a signal.
+/// each wake-up and each interruption by a signal. [`Means::Deadline`] fails with `EPERM` under another policy, and lays
+/// its slots by the kernel's periods, whatever `start_ns` says.
 pub fn run(
-    clock: Clock,
+    means: &Means,
     schedule: &Schedule,
     stop: &AtomicBool,
     recorder: &mut Recorder,
     overrun: Option<&mut Recorder>,
 ) -> Wakeups {
+    let clock = means.clock();
+    let mut schedule = *schedule;
+    if matches!(means, Means::Deadline) {
+        if !matches!(sched::policy(0), Ok(Policy::Deadline { .. })) {
+            let now = clock.now();
+            let (end, slots) = (End::Failed(Errno::EPERM), SlotCounts::default());
+            return Wakeups { end, first_slot_ns: now, ended_ns: now, elapsed: 0, slots };
+        }
+        schedule.start_ns = yielding::found(schedule.period_ns);
+    }
     drive(
-        schedule,
+        &schedule,
         recorder,
         overrun,
         || clock.now(),
-        |pass, recorder, overrun| on_clock(clock, pass, stop, recorder, overrun),
+        |pass, recorder, overrun| means.walk(pass, stop, recorder, overrun),
     )
 }
 
 /// Runs every cold path of the loop and the recorders once (some ms), then forgets what was recorded: afterwards code
 /// and data are resident. Best after locking memory and before the thread becomes real-time.
-pub fn rehearse(clock: Clock, recorder: &mut Recorder, mut overrun: Option<&mut Recorder>) {
+pub fn rehearse(means: &Means, recorder: &mut Recorder, mut overrun: Option<&mut Recorder>) {
+    let clock = means.clock();
     let stop = AtomicBool::new(false);
     for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
         recorder.reset();
@@ -121,13 +201,24 @@ pub fn rehearse(clock: Clock, recorder: &mut Recorder, mut overrun: Option<&mut 
     }
     // The first slots are long past: late, with others missed, and the samples are enormous; then come ordinary ones.
     let now = clock.now();
-    let base = Stretch { first: 0, period: now / 4, deadline: 0, slots: 4, overruns: 0, heed_sample: false };
+    let plain = Stretch {
+        first: 0,
+        period: now / 4,
+        deadline: 0,
+        slots: 4,
+        overruns: 0,
+        heed_sample: false,
+        phase: Phase::Fixed,
+    };
+    let base = Stretch { phase: Phase::Random { seed: 1 }, ..plain };
     for pass in [
+        plain,
+        Stretch { first: now, period: 20_000, deadline: 20_000, slots: 20, ..plain },
         base,
         Stretch { first: now.saturating_sub(10_000), period: 1_000, slots: 40, overruns: u64::MAX, ..base },
         Stretch { first: now, period: 20_000, deadline: 20_000, slots: 20, ..base },
     ] {
-        on_clock(clock, &pass, &stop, recorder, overrun.as_deref_mut());
+        means.walk(&pass, &stop, recorder, overrun.as_deref_mut());
     }
     for recorder in [Some(recorder), overrun].into_iter().flatten() {
         recorder.finish(clock.now());
@@ -147,12 +238,18 @@ pub(crate) struct Stretch {
     overruns: u64,
     /// Whether a sample above `stop_on` ends it.
     heed_sample: bool,
+    phase: Phase,
 }
 
 impl Stretch {
     /// Its first slot.
     pub(crate) fn first(&self) -> u64 {
         self.first
+    }
+
+    /// Slots at equal distances.
+    pub(crate) fn even(&self) -> impl Spacing + use<> {
+        Even(self.period)
     }
 }
 
@@ -161,6 +258,8 @@ pub(crate) struct Walked {
     end: End<Errno>,
     elapsed: u64,
     overruns: u64,
+    /// When the period of the next slot begins.
+    next: u64,
 }
 
 /// Warm-up, a fresh start, and the slots that count.
@@ -179,6 +278,7 @@ pub(crate) fn drive(
         slots: schedule.warmup,
         overruns: 0,
         heed_sample: false,
+        phase: schedule.phase,
     };
     recorder.enter(RecorderPhase::WarmUp);
     let mut passed = run(&warmup, recorder, overrun.as_deref_mut());
@@ -186,8 +286,7 @@ pub(crate) fn drive(
         recorder.reset();
     }
     // Forgetting took time, so that the first slot is only known now.
-    let planned = warmup.first.wrapping_add(passed.elapsed.wrapping_mul(period));
-    let first = next_slot(planned, period, now());
+    let first = next_slot(passed.next, period, now());
     for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
         recorder.start_at(first);
     }
@@ -214,37 +313,11 @@ fn next_slot(start: u64, period: u64, now: u64) -> u64 {
     }
 }
 
-fn on_clock(
-    clock: Clock,
-    pass: &Stretch,
-    stop: &AtomicBool,
-    recorder: &mut Recorder,
-    overrun: Option<&mut Recorder>,
-) -> Walked {
-    match clock {
-        Clock::Monotonic => monotonic(pass, stop, recorder, overrun),
-        Clock::Realtime => realtime(pass, stop, recorder, overrun),
-        Clock::Tai => tai(pass, stop, recorder, overrun),
-        Clock::Boottime => boottime(pass, stop, recorder, overrun),
-    }
-}
-
-/// One function per clock that stays one in the binary, so that the disassembly check finds each loop by its name.
-macro_rules! loops {
-    ($($name:ident $clock:ident),*) => {$(
-        #[inline(never)]
-        fn $name(pass: &Stretch, stop: &AtomicBool, recorder: &mut Recorder, overrun: Option<&mut Recorder>) -> Walked {
-            sweep(&Clock::$clock, pass, stop, recorder, overrun, &mut NoTask)
-        }
-    )*};
-}
-
-loops!(monotonic Monotonic, realtime Realtime, tai Tai, boottime Boottime);
-
 /// The loop.
 #[inline(always)]
 pub(crate) fn sweep(
     timer: &impl Timer,
+    mut spacing: impl Spacing,
     pass: &Stretch,
     stop: &AtomicBool,
     recorder: &mut Recorder,
@@ -254,7 +327,7 @@ pub(crate) fn sweep(
     let (mut elapsed, mut overruns) = (0u64, pass.overruns);
     let mut due = pass.first;
     // From this latency on a sample is late or has missed the next slot.
-    let attention = pass.deadline.saturating_add(1).min(pass.period) as i64;
+    let attention = pass.deadline.saturating_add(1).min(spacing.shortest()) as i64;
     let end = loop {
         if elapsed >= pass.slots {
             break End::Complete;
@@ -269,9 +342,10 @@ pub(crate) fn sweep(
             break End::Failed(error);
         }
         let now = timer.now();
+        due = timer.due(due, now);
         let latency = now.wrapping_sub(due) as i64;
         task.step(now);
-        due = due.wrapping_add(pass.period);
+        due = spacing.after(due);
         elapsed = elapsed.wrapping_add(1);
         let open = recorder.begin();
         let mut cold = false;
@@ -284,7 +358,7 @@ pub(crate) fn sweep(
         }
         cold = cold || recorder.record(latency, now);
         if cold || latency >= attention {
-            (due, elapsed) = catch_up(timer, pass, recorder, (latency, now), due, elapsed);
+            (due, elapsed) = catch_up(timer, &mut spacing, pass, recorder, (latency, now), (due, elapsed));
         }
         recorder.commit(open);
         if cold && pass.heed_sample && recorder.stopped() {
@@ -292,7 +366,7 @@ pub(crate) fn sweep(
             break End::Sample;
         }
     };
-    Walked { end, elapsed, overruns }
+    Walked { end, elapsed, overruns, next: spacing.period_of(due) }
 }
 
 /// Records a sample that follows a budget overrun apart from the others.
@@ -311,11 +385,11 @@ fn set_apart(recorder: &mut Recorder, overrun: &mut Recorder, latency: i64, now:
 #[inline(never)]
 fn catch_up(
     timer: &impl Timer,
+    spacing: &mut impl Spacing,
     pass: &Stretch,
     recorder: &mut Recorder,
     (latency, woken): (i64, u64),
-    mut due: u64,
-    mut elapsed: u64,
+    (mut due, mut elapsed): (u64, u64),
 ) -> (u64, u64) {
     if latency > 0 && latency as u64 > pass.deadline {
         recorder.count_late();
@@ -325,7 +399,7 @@ fn catch_up(
     for _ in 0..8 {
         while due <= now && elapsed < pass.slots {
             recorder.miss(now.wrapping_sub(due));
-            due = due.wrapping_add(pass.period);
+            due = spacing.after(due);
             elapsed = elapsed.wrapping_add(1);
         }
         now = timer.now();

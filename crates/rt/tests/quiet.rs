@@ -9,7 +9,8 @@ use latido_rt::{
     end::End,
     gap, inversion, mutex, pendulum, priority, recorder,
     rounds::{Channel, Course, MANY, Monotonic},
-    sleep, wakeup,
+    sleep,
+    wakeup::{self, Means, Phase},
 };
 use latido_sys::{
     clock::Clock,
@@ -17,6 +18,7 @@ use latido_sys::{
     priority::{Own, Realtime},
     procfs::SchedStatFile,
     sched,
+    timer::{SignalTimer, TimerDescriptor},
     tsc::Scale,
 };
 use std::{
@@ -36,7 +38,14 @@ fn the_pendulum_is_quiet() {
     let (mut lateness, late) = recorder::new(&keep).unwrap();
     let (mut angles, angle) = recorder::new(&recorder::Config { periodic: false, ..keep }).unwrap();
     pendulum::rehearse(&mut lateness, &mut angles);
-    let schedule = wakeup::Schedule { start_ns: 0, period_ns: 50_000, deadline_ns: 50_000, warmup: 20, slots: 800 };
+    let schedule = wakeup::Schedule {
+        start_ns: 0,
+        period_ns: 50_000,
+        deadline_ns: 50_000,
+        warmup: 20,
+        slots: 800,
+        phase: Phase::Fixed,
+    };
     let stop = AtomicBool::new(false);
     let cost = cost(|| {
         pendulum::run(&schedule, 3, &stop, &mut lateness, &mut angles);
@@ -52,25 +61,34 @@ fn the_counting_works() {
 }
 
 #[test]
-fn the_periodic_loop_is_quiet() {
+fn the_periodic_loops_are_quiet() {
     prepare();
-    let config = recorder::Config { periodic: true, ..config(None) };
-    let (mut recorder, reader) = recorder::new(&config).unwrap();
-    let (mut apart, _) = recorder::new(&config).unwrap();
-    wakeup::rehearse(Clock::Monotonic, &mut recorder, Some(&mut apart));
-    let period_ns = 20_000;
-    let schedule = wakeup::Schedule { start_ns: 0, period_ns, deadline_ns: period_ns, warmup: 50, slots: 6_000 };
-    let mut outcome = None;
-    let cost = cost(|| {
-        let stop = AtomicBool::new(false);
-        outcome = Some(wakeup::run(Clock::Monotonic, &schedule, &stop, &mut recorder, Some(&mut apart)));
-    });
-    assert_eq!(cost, (0, 0), "allocations and page faults");
-    let (snapshot, blocks) = reader.finish(recorder);
-    let slots = outcome.unwrap().slots;
-    assert_eq!(slots.met + slots.late + slots.missed, 6_000);
-    assert_eq!(snapshot.plain.count, slots.met + slots.late);
-    assert!(blocks.len() > 10, "blocks ended meanwhile");
+    let clock = Clock::Monotonic;
+    let means = [
+        Means::Nanosleep(clock),
+        Means::TimerFd(clock, TimerDescriptor::new(clock).unwrap()),
+        Means::PosixTimer(clock, SignalTimer::new(clock).unwrap()),
+    ];
+    for (means, phase) in means.iter().flat_map(|means| [(means, Phase::Fixed), (means, Phase::Random { seed: 1 })]) {
+        let config = recorder::Config { periodic: true, ..config(None) };
+        let (mut recorder, reader) = recorder::new(&config).unwrap();
+        let (mut apart, _) = recorder::new(&config).unwrap();
+        wakeup::rehearse(means, &mut recorder, Some(&mut apart));
+        let period_ns = 20_000;
+        let schedule =
+            wakeup::Schedule { start_ns: 0, period_ns, deadline_ns: period_ns, warmup: 50, slots: 6_000, phase };
+        let mut outcome = None;
+        let cost = cost(|| {
+            let stop = AtomicBool::new(false);
+            outcome = Some(wakeup::run(means, &schedule, &stop, &mut recorder, Some(&mut apart)));
+        });
+        assert_eq!(cost, (0, 0), "allocations and page faults: {means:?} {phase:?}");
+        let (snapshot, blocks) = reader.finish(recorder);
+        let slots = outcome.unwrap().slots;
+        assert_eq!(slots.met + slots.late + slots.missed, 6_000);
+        assert_eq!(snapshot.plain.count, slots.met + slots.late);
+        assert!(blocks.len() > 10, "blocks ended meanwhile");
+    }
 }
 
 #[test]
@@ -78,12 +96,13 @@ fn the_busy_loop_is_quiet() {
     prepare();
     let (mut recorder, reader) = recorder::new(&config(Some(Scale::NS))).unwrap();
     let schedstat = SchedStatFile::open().ok();
-    gap::rehearse(gap::TickSource::Monotonic, &mut recorder, schedstat.as_ref());
+    let costs = gap::rehearse(gap::TickSource::Monotonic, &mut recorder, schedstat.as_ref());
     let duty = Some(gap::Duty { busy_ns: 3_000_000, period_ns: 4_000_000 });
-    let task = gap::BusyLoop { iterations: 1_000_000, duration_ns: u64::MAX, warmup_ns: 100_000, duty };
+    let budgets = [Some(gap::Budget { runtime_ns: 900_000, period_ns: 1_000_000 }), None];
+    let task = gap::BusyLoop { iterations: 1_000_000, duration_ns: u64::MAX, warmup_ns: 100_000, duty, budgets };
     let cost = cost(|| {
         let stop = AtomicBool::new(false);
-        gap::run(gap::TickSource::Monotonic, &task, &stop, &mut recorder, schedstat.as_ref());
+        gap::run(gap::TickSource::Monotonic, &task, &stop, &mut recorder, schedstat.as_ref(), costs);
     });
     assert_eq!(cost, (0, 0), "allocations and page faults");
     let (snapshot, blocks) = reader.finish(recorder);
@@ -144,11 +163,14 @@ fn the_sleeping_loop_is_quiet() {
     let (mut channels, mut readers): (Vec<_>, Vec<_>) = (0..2).map(|_| channel(1)).unzip();
     sleep::rehearse(&mut channels);
     let mode = |mode| sleep::Sleeps { sleeper: Monotonic, mode, length_ns: 20_000 };
-    let mut modes = [mode(sleep::SleepMode::Relative), mode(sleep::SleepMode::Absolute)];
     let stop = AtomicBool::new(false);
-    let quiet = cost(|| _ = sleep::run(&mut modes, &rounds(1_500), &stop, &mut channels));
-    assert_eq!(quiet, (0, 0), "allocations and page faults");
-    assert!(readers.iter_mut().all(|readers| counts(readers) == [1_500; 2]));
+    for absolute in [sleep::SleepMode::Absolute, sleep::SleepMode::TargetFirst] {
+        let mut modes = [mode(sleep::SleepMode::Relative), mode(absolute)];
+        let quiet = cost(|| _ = sleep::run(&mut modes, &rounds(1_500), &stop, &mut channels));
+        assert_eq!(quiet, (0, 0), "allocations and page faults");
+        // Each run begins anew.
+        assert!(readers.iter_mut().all(|readers| counts(readers) == [1_500; 2]));
+    }
 }
 
 /// Runs work on a thread of its own as FIFO 3; `None` where that is not allowed.

@@ -30,7 +30,7 @@ impl Clock {
         }
     }
 
-    const fn id(self) -> libc::clockid_t {
+    pub(crate) const fn id(self) -> libc::clockid_t {
         match self {
             Self::Monotonic => libc::CLOCK_MONOTONIC,
             Self::Realtime => libc::CLOCK_REALTIME,

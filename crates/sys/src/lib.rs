@@ -3,10 +3,10 @@
 //! This is the only crate of latido with unsafe code; every block states why it is sound.
 //!
 //! Which door to the kernel: a facility that measuring threads use (clocks, scheduling, affinity, timer slack, locked
-//! memory, mutexes, handoffs, signals to a thread, resource usage), or that only unsafe code can reach (what a child sets
+//! memory, timers, mutexes, handoffs, signals to a thread, resource usage), or that only unsafe code can reach (what a child sets
 //! up before it becomes its program, memory shared between processes), has its file here, and everybody goes through it.
 //! Every other one goes through the standard library, and where that has nothing through rustix: processes, groups and
-//! their signals, files and their locks, limits, rights, terminals, timer descriptors. No facility has two doors.
+//! their signals, files and their locks, limits, rights, terminals. No facility has two doors.
 
 pub mod clock;
 mod descriptor;
@@ -21,6 +21,7 @@ pub mod sched;
 pub mod semaphore;
 pub mod shared;
 pub mod signal;
+pub mod timer;
 pub mod tsc;
 pub mod usage;
 

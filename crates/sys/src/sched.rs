@@ -166,6 +166,20 @@ pub fn rr_slice_ns(tid: i32) -> Result<u64, Errno> {
     Ok((slice.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(slice.tv_nsec as u64))
 }
 
+/// The CPU that the calling thread is on at this moment; `None` where the kernel does not say.
+pub fn current_cpu() -> Option<u32> {
+    // SAFETY: no arguments, no memory.
+    u32::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// Gives up the CPU: to others of the own priority, or as a SCHED_DEADLINE thread what is left of the budget, until the
+/// next period.
+#[inline(always)]
+pub fn give_up() {
+    // SAFETY: takes nothing; on Linux it always succeeds.
+    unsafe { libc::sched_yield() };
+}
+
 /// The calling thread's id.
 pub fn gettid() -> i32 {
     // SAFETY: takes nothing and cannot fail.

@@ -1,13 +1,14 @@
 //! What the hardware does behind the kernel's back: management interrupts, heat.
 
 use super::{Answer, MachineView, Question, power};
-use latido_model::check::Severity;
+use latido_model::check::{Purpose, Severity};
 use std::{io::ErrorKind, os::unix::fs::FileExt};
 
 pub const SMI: Question = Question {
     name: "management interrupts",
     why: "The firmware takes the CPU for 10 µs to ms, and the kernel neither sees nor prevents it.",
     decides: false,
+    rules_out: Some(Purpose::HardDeadlines),
     look: smi,
 };
 
@@ -54,6 +55,7 @@ pub const HEAT: Question = Question {
     name: "temperature",
     why: "A hot processor is slowed down or stopped, when the load is highest.",
     decides: false,
+    rules_out: Some(Purpose::HardDeadlines),
     look: heat,
 };
 

@@ -8,6 +8,7 @@ pub const THREADING: Question = Question {
     name: "interrupt threads",
     why: "A handler that is a thread has a priority: one outside threads comes before every task.",
     decides: false,
+    rules_out: None,
     look: threading,
 };
 
@@ -31,6 +32,7 @@ pub const PLACEMENT: Question = Question {
     name: "interrupt placement",
     why: "Each interrupt that a measured CPU serves delays whatever runs there.",
     decides: false,
+    rules_out: None,
     look: placement,
 };
 

@@ -3,7 +3,7 @@
 use super::{Answer, MachineView, Question};
 use crate::machine::parameter;
 use latido_model::{
-    check::Severity,
+    check::{Purpose, Severity},
     machine::{Cost, Layer, Model},
 };
 use latido_sys::clock::{self, Clock, Grain};
@@ -12,6 +12,7 @@ pub const PREEMPTION: Question = Question {
     name: "preemption model",
     why: "It bounds how long kernel work for other tasks delays a real-time task.",
     decides: false,
+    rules_out: Some(Purpose::HardDeadlines),
     look: preemption,
 };
 
@@ -49,6 +50,7 @@ pub const TIMERS: Question = Question {
     name: "high-resolution timers",
     why: "Without them every timer waits for the next tick, 1 to 10 ms.",
     decides: true,
+    rules_out: None,
     look: timers,
 };
 
@@ -79,6 +81,7 @@ pub const CLOCK: Question = Question {
     name: "clock source",
     why: "Every sample is two readings of it: a slow or coarse one shows in all of them.",
     decides: true,
+    rules_out: None,
     look: clock,
 };
 
@@ -132,6 +135,7 @@ pub const DEBUGGING: Question = Question {
     name: "kernel debugging",
     why: "Lock and memory debugging lengthens exactly the sections that decide latencies.",
     decides: false,
+    rules_out: Some(Purpose::HardDeadlines),
     look: debugging,
 };
 

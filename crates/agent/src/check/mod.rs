@@ -15,7 +15,7 @@ mod tick;
 
 use crate::machine::{self, Root};
 use latido_model::{
-    check::{Point, Process, Remedy, Severity},
+    check::{Point, Process, Purpose, Remedy, Severity},
     cpus::CpuSet,
     machine::Machine,
 };
@@ -62,6 +62,8 @@ pub struct Question {
     pub why: &'static str,
     /// Whether the machine's fitness cannot be told without its answer.
     pub decides: bool,
+    /// The least demanding use that a warning here rules out.
+    pub rules_out: Option<Purpose>,
     look: fn(&MachineView) -> Answer,
 }
 
@@ -101,6 +103,11 @@ impl Answer {
         self
     }
 
+    fn tune_for_busy(mut self, word: impl Into<String>) -> Self {
+        self.remedies.push(Remedy::TuneForBusy(word.into()));
+        self
+    }
+
     fn run(mut self, command: impl Into<String>) -> Self {
         self.remedies.push(Remedy::Run(command.into()));
         self
@@ -130,7 +137,8 @@ pub fn realtime_permission(root: &Root, machine: &Machine) -> Point {
 impl Question {
     fn ask(&self, view: &MachineView) -> Point {
         let Answer { severity, state, remedies } = (self.look)(view);
-        Point { check: self.name.into(), severity, state, why: self.why.into(), remedies, decides: self.decides }
+        let (check, why) = (self.name.into(), self.why.into());
+        Point { check, severity, state, why, remedies, decides: self.decides, rules_out: self.rules_out }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use super::{Answer, MachineView, Question};
 use crate::machine::Root;
-use latido_model::{check::Severity, machine::Layer};
+use latido_model::{
+    check::{Purpose, Severity},
+    machine::Layer,
+};
 
 /// The priority that a run asks for by default.
 const PRIORITY: u64 = 80;
@@ -85,6 +88,7 @@ pub const REALTIME: Question = Question {
     name: "real-time permission",
     why: "Without SCHED_FIFO the measurement competes with everything else and says little.",
     decides: true,
+    rules_out: None,
     look: realtime,
 };
 
@@ -145,6 +149,7 @@ pub const MEMORY: Question = Question {
     name: "memory locking",
     why: "A page that must be fetched in the loop costs microseconds to milliseconds.",
     decides: false,
+    rules_out: Some(Purpose::HardDeadlines),
     look: memory,
 };
 

@@ -19,6 +19,7 @@ pub const FREQUENCY: Question = Question {
     name: "frequency scaling",
     why: "A CPU that was slowed down while idle runs its first instructions slowly.",
     decides: false,
+    rules_out: None,
     look: frequency,
 };
 
@@ -51,6 +52,7 @@ pub const TURBO: Question = Question {
     name: "turbo",
     why: "Frequencies above the nominal one come and go with temperature and with other cores.",
     decides: false,
+    rules_out: None,
     look: turbo,
 };
 
@@ -73,6 +75,7 @@ pub const IDLE: Question = Question {
     name: "idle states",
     why: "Leaving a deep idle state delays the first wake-up by its exit latency.",
     decides: false,
+    rules_out: None,
     look: idle,
 };
 

@@ -1,7 +1,8 @@
 //! What is wrong with a program for real-time work, and what mends it.
 
-use super::{Answer, surroundings::group_limits};
+use super::Answer;
 use crate::machine::Root;
+use crate::machine::group_limits;
 use latido_model::{
     check::{Point, Process, Severity, Thread},
     machine::Machine,
@@ -97,6 +98,7 @@ pub fn points(root: &Root, machine: &Machine, process: &Process) -> Vec<Point> {
             why: question.why.into(),
             remedies,
             decides: question.decides,
+            rules_out: None,
         }
     };
     QUESTIONS.iter().map(ask).collect()
@@ -255,11 +257,11 @@ fn limits(asked: &ProgramView) -> Answer {
         return Answer::unknown("its control groups are not readable");
     };
     let found = group_limits(asked.root, groups);
-    let text: Vec<String> = found.quotas.iter().map(|quota| quota.text.clone()).collect();
+    let text: Vec<String> = found.quotas.iter().map(ToString::to_string).collect();
     match found.quotas.as_slice() {
         [] => Answer::ok("none on processor time"),
         quotas => quotas.iter().fold(Answer::new(Severity::Advice, text.join("; ")), |answer, quota| {
-            answer.run(format!("echo {} | sudo tee {}", quota.off, quota.file))
+            answer.run(format!("echo {} | sudo tee {}", quota.off(), quota.file))
         }),
     }
 }

@@ -1,8 +1,10 @@
 //! The scheduler: what takes time from real-time tasks, and what else runs.
 
 use super::{Answer, MachineView, Question};
+use crate::machine::isolated;
 use latido_model::{
-    check::Severity,
+    check::{Purpose, Severity},
+    cpus::CpuSet,
     machine::{FairServer, Layer},
 };
 
@@ -10,6 +12,7 @@ pub const THROTTLE: Question = Question {
     name: "real-time throttle",
     why: "It stops real-time tasks that use more than its share: a gap of tens of ms each second.",
     decides: false,
+    rules_out: None,
     look: throttle,
 };
 
@@ -26,9 +29,9 @@ fn throttle(view: &MachineView) -> Answer {
         Some(false) if runtime < 0 || runtime >= period => Answer::ok("off"),
         Some(false) => Answer::ok(format!("{share}, which this kernel (6.12 or newer) no longer enforces")),
         Some(true) => {
-            Answer::new(Severity::Advice, format!("{share}; touches busy loops, not periodic tasks")).tune(off)
+            Answer::new(Severity::Advice, format!("{share}; touches busy loops, not periodic tasks")).tune_for_busy(off)
         }
-        None => Answer::unknown(format!("{share}; whether this kernel enforces it is not readable")).tune(off),
+        None => Answer::unknown(format!("{share}; whether this kernel enforces it is not readable")).tune_for_busy(off),
     }
 }
 
@@ -36,6 +39,7 @@ pub const FAIR_SERVER: Question = Question {
     name: "fair server",
     why: "Since Linux 6.12 it takes its budget from busy real-time tasks when others starve.",
     decides: false,
+    rules_out: None,
     look: fair_server,
 };
 
@@ -51,7 +55,7 @@ fn fair_server(view: &MachineView) -> Answer {
         }
         known if known.is_active() == Some(true) => {
             Answer::new(Severity::Advice, format!("{known}; touches busy loops, not periodic tasks"))
-                .tune("throttle:off")
+                .tune_for_busy("throttle:off")
         }
         known => Answer::ok(known.to_string()),
     }
@@ -61,6 +65,7 @@ pub const ISOLATION: Question = Question {
     name: "isolated CPUs",
     why: "On a CPU of its own a real-time task meets no other task and few interrupts.",
     decides: false,
+    rules_out: None,
     look: isolation,
 };
 
@@ -71,7 +76,20 @@ fn isolation(view: &MachineView) -> Answer {
     }
     let isolated = isolation.cpus();
     if !isolated.is_empty() {
-        return Answer::ok(format!("{isolated}; measure them with --cpus {isolated}"));
+        // Those of a partition are in nobody's cpuset but its own; what was isolated by latido has a door.
+        let doors = isolated::entries(view.root);
+        let behind: CpuSet = doors.iter().flat_map(|door| door.cpus.iter()).collect();
+        let shut = match &view.machine.cpu.usable {
+            Some(usable) => isolated.without(usable).without(&behind),
+            None => CpuSet::default(),
+        };
+        let open = isolated.without(&shut);
+        let measure = if open.is_empty() { String::new() } else { format!("; measure them with --cpus {open}") };
+        if shut.is_empty() {
+            return Answer::ok(format!("{isolated}{measure}"));
+        }
+        return Answer::new(Severity::Advice, format!("{isolated}, of which {shut} in no cpuset of latido's{measure}"))
+            .advise(format!("to measure CPU {shut}, start latido in the control group that has it"));
     }
     let online = view.machine.cpu.online.clone().unwrap_or_default();
     match online.iter().last() {
@@ -91,6 +109,7 @@ pub const LOAD: Question = Question {
     name: "load now",
     why: "What runs besides the measurement is measured with it.",
     decides: false,
+    rules_out: Some(Purpose::SoftDeadlines),
     look: load,
 };
 
@@ -119,6 +138,7 @@ pub const GROUPS: Question = Question {
     name: "RT group scheduling",
     why: "Each control group needs a real-time budget of its own, and most are given none.",
     decides: false,
+    rules_out: None,
     look: groups,
 };
 
@@ -142,6 +162,7 @@ pub const SLACK: Question = Question {
     name: "timer slack",
     why: "Timers of time-sharing threads may be late by it; real-time threads have none.",
     decides: false,
+    rules_out: None,
     look: slack,
 };
 
@@ -163,6 +184,7 @@ pub const INHERITANCE: Question = Question {
     name: "priority inheritance",
     why: "Without it a low task that holds a lock delays a high one without bound.",
     decides: false,
+    rules_out: Some(Purpose::HardDeadlines),
     look: inheritance,
 };
 

@@ -1,13 +1,17 @@
 //! What the machine shares: with a host, with sibling threads, with its disk.
 
 use super::{Answer, MachineView, Question};
-use crate::machine::Root;
-use latido_model::{check::Severity, cpus::CpuSet, machine::Layer};
+use crate::machine::group_limits;
+use latido_model::{
+    check::{Purpose, Severity},
+    machine::Layer,
+};
 
 pub const HYPERVISOR: Question = Question {
     name: "hypervisor",
     why: "The host can stop a virtual machine at any time; nothing inside prevents it.",
     decides: false,
+    rules_out: Some(Purpose::HardDeadlines),
     look: hypervisor,
 };
 
@@ -24,6 +28,7 @@ pub const CONTAINER: Question = Question {
     name: "container",
     why: "Its limits come before those of the system, and the kernel's settings are the host's.",
     decides: false,
+    rules_out: None,
     look: container,
 };
 
@@ -40,6 +45,7 @@ pub const SMT: Question = Question {
     name: "SMT",
     why: "A sibling thread shares the core's caches and execution units with the measured one.",
     decides: false,
+    rules_out: None,
     look: smt,
 };
 
@@ -55,6 +61,7 @@ pub const SWAP: Question = Question {
     name: "swap",
     why: "Locked memory stays, but a machine that swaps delays whoever waits for its disk.",
     decides: false,
+    rules_out: None,
     look: swap,
 };
 
@@ -70,6 +77,7 @@ pub const HUGE_PAGES: Question = Question {
     name: "transparent huge pages",
     why: "The kernel moves memory around to make them, and stops its users meanwhile.",
     decides: false,
+    rules_out: None,
     look: huge_pages,
 };
 
@@ -88,6 +96,7 @@ pub const STEAL: Question = Question {
     name: "stolen time",
     why: "While the host runs others, this machine stands still; it shows as latency.",
     decides: false,
+    rules_out: Some(Purpose::SoftDeadlines),
     look: steal,
 };
 
@@ -116,6 +125,7 @@ pub const LIMITS: Question = Question {
     name: "group limits",
     why: "A control group out of its quota stops, and its cpuset decides where a thread may run.",
     decides: false,
+    rules_out: None,
     look: limits,
 };
 
@@ -127,9 +137,9 @@ fn limits(view: &MachineView) -> Answer {
     let mut state = Vec::new();
     let mut answer = Answer::new(Severity::Ok, "");
     for quota in &found.quotas {
-        state.push(quota.text.clone());
+        state.push(quota.to_string());
         answer.severity = Severity::Warning;
-        answer = answer.run(format!("echo {} | sudo tee {}", quota.off, quota.file));
+        answer = answer.run(format!("echo {} | sudo tee {}", quota.off(), quota.file));
     }
     let online = view.machine.cpu.online.clone().unwrap_or_default();
     if let Some(cpus) = found.cpus.filter(|cpus| !cpus.is_empty() && !online.without(cpus).is_empty()) {
@@ -139,94 +149,4 @@ fn limits(view: &MachineView) -> Answer {
     }
     answer.state = if state.is_empty() { "none on processor time or CPUs".into() } else { state.join("; ") };
     answer
-}
-
-/// A limit of processor time.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Quota {
-    /// In words.
-    pub text: String,
-    /// Its file.
-    pub file: String,
-    /// What takes it away.
-    pub off: &'static str,
-}
-
-/// The limits of a process's control groups.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct GroupLimits {
-    /// Of its group and those above.
-    pub quotas: Vec<Quota>,
-    /// The CPUs it may use.
-    pub cpus: Option<CpuSet>,
-}
-
-/// Reads them; `groups` is the text of a process's /proc/PID/cgroup.
-pub(super) fn group_limits(root: &Root, groups: &str) -> GroupLimits {
-    let mut limits = GroupLimits::default();
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
-        let has = |name: &str| controllers.split(',').any(|controller| controller == name);
-        let mounts: &[&str] = match controllers {
-            "" => &["sys/fs/cgroup", "sys/fs/cgroup/unified"],
-            _ if has("cpu") => &["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"],
-            _ if has("cpuset") => &["sys/fs/cgroup/cpuset"],
-            _ => continue,
-        };
-        for mount in mounts {
-            // Inside a container the path may be the host's while the mount shows the own group at its top.
-            let own = format!("{mount}{}", path.trim_end_matches('/'));
-            let mut dir = if root.exists(&own) { own } else { (*mount).to_string() };
-            for file in ["cpuset.cpus.effective", "cpuset.effective_cpus"] {
-                limits.cpus = limits.cpus.or_else(|| root.value(&format!("{dir}/{file}")));
-            }
-            loop {
-                limits.quotas.extend(quota(root, &dir));
-                match dir.rsplit_once('/') {
-                    Some((above, _)) if dir != *mount => dir = above.to_string(),
-                    _ => break,
-                }
-            }
-        }
-    }
-    limits
-}
-
-fn quota(root: &Root, dir: &str) -> Option<Quota> {
-    let read = |name: &str| Some((root.read(&format!("{dir}/{name}"))?, format!("/{dir}/{name}")));
-    if let Some((text, file)) = read("cpu.max") {
-        let (quota, period) = text.split_once(' ')?;
-        let words = format!("{file}: {quota} of {period} µs");
-        return (quota != "max").then_some(Quota { text: words, file, off: "max" });
-    }
-    let (quota, file) = read("cpu.cfs_quota_us")?;
-    let words = format!("{file}: {quota} µs of each period");
-    quota.parse::<i64>().is_ok_and(|quota| quota > 0).then_some(Quota { text: words, file, off: "-1" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture::machine as fixture;
-
-    #[test]
-    fn quotas_of_all_groups_above_count_in_both_versions() {
-        let tree = fixture::empty();
-        for (path, text) in [
-            ("sys/fs/cgroup/a/cpu.max", "200000 100000\n"),
-            ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
-            ("sys/fs/cgroup/a/b/cpuset.cpus.effective", "0-1\n"),
-            ("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n"),
-            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
-        ] {
-            tree.write(path, text);
-        }
-        let found = group_limits(&tree.root, "0::/a/b\n");
-        assert_eq!(found.quotas[0].text, "/sys/fs/cgroup/a/cpu.max: 200000 of 100000 µs");
-        assert_eq!((found.quotas.len(), found.cpus), (1, Some("0-1".parse().unwrap())));
-        let old = group_limits(&tree.root, "4:cpu,cpuacct:/x\n1:name=systemd:/y\n");
-        assert_eq!((old.quotas.len(), old.quotas[0].off), (1, "-1"));
-        assert_eq!(group_limits(&tree.root, "junk\n"), GroupLimits::default());
-    }
 }

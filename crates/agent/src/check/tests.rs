@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture::machine::{self as fixture, FakeMachine};
-use latido_model::check::Fitness;
+use latido_model::check::{Fitness, Grade};
 
 fn points_of(tree: &FakeMachine) -> Vec<Point> {
     points(&tree.root, &machine::read(&tree.root), None)
@@ -102,6 +102,49 @@ fn lock_debugging_and_coarse_clocks_make_a_machine_unfit() {
     }
 }
 
+/// What a run refuses is not advised: a CPU of a partition that latido is not in.
+#[test]
+fn isolated_cpus_are_advised_where_a_run_can_measure_them() {
+    let tree = fixture::desktop();
+    tree.write("sys/devices/system/cpu/isolated", "2-3\n");
+    let asked = |usable: Option<&str>| {
+        let mut machine = machine::read(&tree.root);
+        machine.cpu.usable = usable.map(|list| list.parse().unwrap());
+        let points = points(&tree.root, &machine, None);
+        points.into_iter().find(|point| point.check == "isolated CPUs").unwrap()
+    };
+    for usable in [None, Some("0-3")] {
+        let found = asked(usable);
+        assert_eq!((found.severity, found.state.as_str()), (Severity::Ok, "2,3; measure them with --cpus 2,3"));
+    }
+    let found = asked(Some("0-2"));
+    assert_eq!(found.severity, Severity::Advice);
+    assert_eq!(found.state, "2,3, of which 3 in no cpuset of latido's; measure them with --cpus 2");
+    assert_eq!(found.remedies, [Remedy::Do("to measure CPU 3, start latido in the control group that has it".into())]);
+}
+
+/// Fit for what: a virtual machine without preemption is good to compare and for soft deadlines, and no more.
+#[test]
+fn fitness_is_graded_by_use() {
+    let tree = fixture::board();
+    let grades = |tree: &FakeMachine| {
+        let all = Grade::all(&points_of(tree)).into_iter();
+        all.map(|grade| (grade.fitness, grade.because.join(", "))).collect::<Vec<_>>()
+    };
+    let fit = || (Fitness::Fit, String::new());
+    assert_eq!(grades(&tree), [fit(), fit(), fit()]);
+    tree.write("proc/sys/kernel/version", "#1 SMP Debian\n");
+    tree.write("sys/kernel/realtime", "0\n");
+    tree.write("boot/config-6.6.31-rt31-v8", "CONFIG_HIGH_RES_TIMERS=y\nCONFIG_PREEMPT_NONE=y\nCONFIG_FUTEX_PI=y\n");
+    tree.write("proc/device-tree/hypervisor/compatible", "linux,kvm\0");
+    let hard = (Fitness::Unfit, "preemption model, hypervisor".to_string());
+    assert_eq!(grades(&tree), [fit(), fit(), hard]);
+    tree.write("proc/stat", "cpu  9000 10 3000 90000 20 0 50 9000 0 0\n");
+    let soft = (Fitness::Unfit, "stolen time".to_string());
+    assert_eq!(grades(&tree)[..2], [fit(), soft]);
+    assert_eq!(grades(&fixture::empty())[0].0, Fitness::Unknown);
+}
+
 #[test]
 fn names_and_reasons_fit_their_columns() {
     for question in QUESTIONS {
@@ -132,7 +175,7 @@ fn every_tuning_that_is_named_exists() {
         for cpus in [None, Some("3".parse().unwrap())] {
             let machine = machine::read(&tree.root);
             for remedy in points(&tree.root, &machine, cpus.as_ref()).into_iter().flat_map(|point| point.remedies) {
-                let Remedy::Tune(word) = remedy else { continue };
+                let (Remedy::Tune(word) | Remedy::TuneForBusy(word)) = remedy else { continue };
                 // Each is `name:value` with one value, that of the main option.
                 let (name, text) = word.split_once(':').unwrap();
                 let option = tunings.entry(name).unwrap().main_option.unwrap();

@@ -26,6 +26,7 @@ pub const TICKLESS: Question = Question {
     name: "full tickless",
     why: "Elsewhere the tick interrupts a busy task 100 to 1000 times a second.",
     decides: false,
+    rules_out: None,
     look: tickless,
 };
 
@@ -46,6 +47,7 @@ pub const CALLBACKS: Question = Question {
     name: "RCU callbacks",
     why: "They run in soft interrupts of the CPU that queued them, unless they are offloaded.",
     decides: false,
+    rules_out: None,
     look: callbacks,
 };
 
@@ -71,6 +73,7 @@ pub const PREEMPTIBLE: Question = Question {
     name: "preemptible RCU",
     why: "Without it no task is preempted while it reads what RCU protects.",
     decides: false,
+    rules_out: None,
     look: preemptible,
 };
 

@@ -5,7 +5,7 @@ mod machine;
 mod patience;
 
 pub use holder::Holder;
-pub use machine::{Claim, Machine, Use, machine, machine_holder};
+pub use machine::{Claim, MachineTurn, Use, machine};
 pub use patience::{Busy, Patience};
 
 use anyhow::{Context, Result, ensure};
@@ -14,7 +14,6 @@ use std::{
     fs::{self, File, OpenOptions},
     os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 /// Where root's locks are.
@@ -52,14 +51,6 @@ pub struct Lock {
 /// [`Busy`]: another latido holds it (named with pid and purpose). Or the state directory cannot be made.
 pub fn take(name: &str, purpose: &str) -> Result<Lock> {
     take_patiently(name, purpose, &mut Patience::none())
-}
-
-/// The same behind others, for at most `limit`; `tell` hears for whom it waits, each of them once.
-///
-/// # Errors
-/// As [`take`], when the time is over.
-pub fn wait(name: &str, purpose: &str, limit: Duration, tell: &mut dyn FnMut(&Holder)) -> Result<Lock> {
-    take_patiently(name, purpose, &mut Patience { limit, stop: &|| false, tell: Some(tell) })
 }
 
 /// The same with all that can be said of the waiting.

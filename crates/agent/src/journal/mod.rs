@@ -74,7 +74,7 @@ pub struct Journal {
     /// A line was begun that could not be taken back: whatever follows would be lost with it.
     broken: bool,
     /// The machine, once a setting of it is to be changed: nobody else measures on it until all is put back.
-    machine: Option<lock::Machine>,
+    machine: Option<lock::MachineTurn>,
     /// Asked at every change and every undoing.
     pub pulse: Pulse,
 }
@@ -91,7 +91,9 @@ impl Journal {
 
     fn at(path: &Path, place: Option<PathBuf>, mut pulse: Pulse) -> Result<(Self, Vec<String>)> {
         let boot = boot_id();
-        let told = recover(path, &boot, &|_, entry| left_behind(entry, place.as_ref()), &mut pulse)?.settled()?;
+        let patience = &mut lock::Patience::none();
+        let told =
+            recover(path, &boot, &|_, entry| left_behind(entry, place.as_ref()), &mut pulse, patience)?.settled()?;
         let earlier = read(path)?.0.len();
         let file = OpenOptions::new()
             .create(true)
@@ -160,7 +162,7 @@ impl Journal {
         let wanted = |index: usize, entry: &Entry| {
             (index >= self.earlier && entry.owner != Owner::Manual) || left_behind(entry, self.place.as_ref())
         };
-        recover(&self.path, &self.boot, &wanted, &mut self.pulse)?.settled()
+        recover(&self.path, &self.boot, &wanted, &mut self.pulse, &mut lock::Patience::none())?.settled()
     }
 
     /// Makes over to the person what `tune apply` has changed: from now on only `tune undo` puts it back. What an earlier
@@ -243,6 +245,6 @@ impl std::fmt::Display for Borrowed {
 }
 
 /// The kernel's name for this boot; empty where /proc does not tell, and then only entries of such a machine match.
-fn boot_id() -> String {
+pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_string()).unwrap_or_default()
 }

@@ -43,14 +43,19 @@ impl Recovery {
 ///
 /// # Errors
 /// Another latido is at work, or the journal cannot be read or written.
-pub fn undo_manual(wanted: &dyn Fn(&Borrowed) -> bool, place: Option<&PathBuf>) -> Result<Recovery> {
+pub fn undo_manual(wanted: &dyn Fn(&Borrowed) -> bool, place: Option<&PathBuf>, pulse: &mut Pulse) -> Result<Recovery> {
     // Between two cells of a run as well nothing may change.
     let _run = lock::take("run", "tune undo")?;
     let _lock = lock::take("lock", "tune undo")?;
     let boot = boot_id();
     let picked = |_: usize, entry: &Entry| entry.owner == Owner::Manual && entry.boot == boot && wanted(&entry.what);
+    let patience = &mut lock::Patience::none();
+    // The machine first: where somebody measures, what a person applied stays a person's.
+    let _machine = changing(&path(), &picked, patience)?;
     hand_over(&path(), &picked, Owner::Unsettled)?;
-    let mut recovery = recover(&path(), &boot, &|_, entry| left_behind(entry, place), &mut Pulse::none())?;
+    let mut recovery = recover(&path(), &boot, &|_, entry| left_behind(entry, place), pulse, patience)?;
+    // Of an agent that was killed.
+    crate::scratch::sweep();
     if let Some(why) = recovery.unreadable.take() {
         recovery.told.push(why);
         recovery.incomplete = true;
@@ -61,11 +66,26 @@ pub fn undo_manual(wanted: &dyn Fn(&Borrowed) -> bool, place: Option<&PathBuf>) 
 /// Undoes what a run left behind, where the lock is free: before a run, and for the host whose supervisor was killed.
 ///
 /// # Errors
-/// The lock is held, or the journal cannot be read.
-pub fn recover_now() -> Result<Vec<String>> {
-    let _lock = lock::take("lock", "recovery")?;
+/// The lock is held until patience ends, or the journal cannot be read.
+pub fn recover_now(pulse: &mut Pulse, patience: &mut lock::Patience<'_>) -> Result<Vec<String>> {
+    let _lock = lock::take_patiently("lock", "recovery", patience)?;
     crate::scratch::sweep();
-    recover(&path(), &boot_id(), &|_, entry| left_behind(entry, None), &mut Pulse::none())?.settled()
+    recover(&path(), &boot_id(), &|_, entry| left_behind(entry, None), pulse, patience)?.settled()
+}
+
+/// The machine, to put settings back, where the journal holds any of this machine that are wanted. Somebody whose state
+/// lies elsewhere may measure: settings stay as they are until that one has ended.
+fn changing(
+    path: &Path,
+    wanted: &dyn Fn(usize, &Entry) -> bool,
+    patience: &mut lock::Patience<'_>,
+) -> Result<Option<lock::MachineTurn>> {
+    let here = |(index, line): (usize, &Line)| match line {
+        Line::Entry(entry) => entry.what.is_of_this_machine() && wanted(index, entry),
+        Line::Unreadable(_) => false,
+    };
+    let any = read(path)?.0.iter().enumerate().any(here);
+    any.then(|| lock::machine(lock::Use::Change, "putting settings back", patience)).transpose()
 }
 
 /// Whether an entry is for a latido that works on the machine `place` to undo: never what a person applied, and for a
@@ -84,16 +104,11 @@ pub(super) fn recover(
     boot: &str,
     wanted: &dyn Fn(usize, &Entry) -> bool,
     pulse: &mut Pulse,
+    patience: &mut lock::Patience<'_>,
 ) -> Result<Recovery> {
     let (lines, told) = read(path)?;
     let _urgent = (!lines.is_empty()).then(Urgent::take);
-    let here = |(index, line): (usize, &Line)| match line {
-        Line::Entry(entry) => entry.boot == boot && entry.what.is_of_this_machine() && wanted(index, entry),
-        Line::Unreadable(_) => false,
-    };
-    // Somebody whose state lies elsewhere may measure: the settings stay as they are until that one has ended.
-    let change = || lock::machine(lock::Use::Change, "putting settings back", &mut lock::Patience::none());
-    let _machine = lines.iter().enumerate().any(here).then(change).transpose()?;
+    let _machine = changing(path, &|index, entry| entry.boot == boot && wanted(index, entry), patience)?;
     let mut recovery = Recovery { told, ..Recovery::default() };
     let (mut kept, mut unreadable) = (Vec::new(), Vec::new());
     for (index, line) in lines.into_iter().enumerate().rev() {

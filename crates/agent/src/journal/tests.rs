@@ -129,7 +129,7 @@ fn for_a_fake_machine_nothing_of_another_is_undone() {
     assert_eq!(scene.text(), live, "nor at the end");
     // The running machine's own latido puts it back: that needs the machine, which a test beside this one may have.
     let mut opened = scene.open(None);
-    while opened.as_ref().is_err_and(|error| format!("{error:#}").contains("is at work on this machine")) {
+    while opened.as_ref().is_err_and(|error| error.is::<lock::Busy>()) {
         std::thread::sleep(std::time::Duration::from_millis(100));
         opened = scene.open(None);
     }

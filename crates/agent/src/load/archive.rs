@@ -4,7 +4,7 @@ use super::tree::memory_note;
 use crate::{
     loading::{
         Launch, Load, Surroundings, source,
-        work::{self, Work, program},
+        work::{self, Chore, Work, program},
     },
     scratch::Scratch,
 };
@@ -83,6 +83,19 @@ fn checked(table: toml::Table) -> Result<Archive> {
     Ok(archive)
 }
 
+/// What an archive counts.
+pub(super) const COUNTS: [&str; 2] = ["archives", "compressed_bytes"];
+
+/// An archive of all files, for a load that has others too.
+///
+/// # Errors
+/// An option that is none, or no room for the tree.
+pub(super) fn chore(options: toml::Table) -> Result<Chore> {
+    let archive = checked(options)?;
+    let scratch = archive.tree()?;
+    Ok(Box::new(move |work| archive.one(scratch.path(), work)))
+}
+
 impl Load for Archive {
     fn options(&self) -> toml::Table {
         registry::resolved(self)
@@ -106,11 +119,8 @@ impl Load for Archive {
 impl Archive {
     /// Bears the load in this process until it is ended from outside.
     fn work(&self) -> Result<()> {
-        let bytes = u64::from(self.size) << 20;
-        let files = (bytes / source::length(FUNCTIONS)).max(1) as u32;
-        let scratch = Scratch::new(bytes * 2)?;
-        source::write(scratch.path(), files, FUNCTIONS, self.seed.unwrap_or(1))?;
-        let work = Work::of(&["archives", "compressed_bytes"]);
+        let scratch = self.tree()?;
+        let work = Work::of(&COUNTS);
         let threads = (0..self.jobs).map(|_| {
             let (archive, dir) = (self.clone(), scratch.path().to_path_buf());
             work.thread(move |work| {
@@ -122,6 +132,15 @@ impl Archive {
         });
         let threads = threads.collect();
         work.go_on(threads)
+    }
+
+    /// The tree to archive.
+    fn tree(&self) -> Result<Scratch> {
+        let bytes = u64::from(self.size) << 20;
+        let files = (bytes / source::length(FUNCTIONS)).max(1) as u32;
+        let scratch = Scratch::new(bytes * 2)?;
+        source::write(scratch.path(), files, FUNCTIONS, self.seed.unwrap_or(1))?;
+        Ok(scratch)
     }
 
     fn one(&self, dir: &Path, work: &Work) -> Result<()> {

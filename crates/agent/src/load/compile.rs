@@ -4,7 +4,7 @@ use super::tree::memory_note;
 use crate::{
     loading::{
         Launch, Load, Surroundings, source,
-        work::{self, Work, program},
+        work::{self, Chore, Work, again_and_again, program},
     },
     scratch::Scratch,
 };
@@ -32,7 +32,7 @@ Options:
   with    the compiler: cc (default), gcc or clang
   level   of optimisation, 0 to 3; default 2
   units   C files of the tree, 1 to 2000; default 32
-  jobs    how many compilers at once, 1 to 1024; default one per allowed CPU
+  jobs    how many compilers at once, 1 to 1024; default one per CPU
   seed    of the tree; default the cell's
 
 The record's `achieved` holds units (files compiled), builds and elapsed_ns. Needs the compiler (apt-get install gcc).
@@ -88,6 +88,17 @@ fn checked(table: toml::Table) -> Result<Compile> {
     Ok(compile)
 }
 
+/// What a build counts.
+pub(super) const COUNTS: [&str; 2] = ["units", "builds"];
+
+/// A build of all files, for a load that has others too.
+///
+/// # Errors
+/// An option that is none, or no room for the tree.
+pub(super) fn chore(options: toml::Table) -> Result<Chore> {
+    checked(options)?.chore()
+}
+
 impl Load for Compile {
     fn options(&self) -> toml::Table {
         registry::resolved(self)
@@ -95,7 +106,7 @@ impl Load for Compile {
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
         let version = work::versions(&[self.with.program()])?;
-        let jobs = self.jobs.unwrap_or_else(|| u32::try_from(around.allowed.len()).unwrap_or(1).clamp(1, 1024));
+        let jobs = self.jobs.unwrap_or_else(|| u32::try_from(around.counted.len()).unwrap_or(1).clamp(1, 1024));
         let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), jobs: Some(jobs), ..self.clone() };
         let commands = vec![format!("{} -O{} -I . -c UNIT.c -o UNIT.o", self.with.program(), self.level)];
         let note = memory_note(DEF.name);
@@ -110,18 +121,18 @@ impl Load for Compile {
 impl Compile {
     /// Bears the load in this process until it is ended from outside.
     fn work(&self) -> Result<()> {
+        let chore = self.clone().chore()?;
+        let work = Work::of(&COUNTS);
+        let thread = work.thread(move |work| again_and_again(chore, work));
+        work.go_on(vec![thread])
+    }
+
+    /// A build of all files.
+    fn chore(self) -> Result<Chore> {
         // Source, objects and program, and the assembler text of those that are at work.
         let scratch = Scratch::new(u64::from(self.units) * source::length(FUNCTIONS) * 8)?;
         source::write(scratch.path(), self.units, FUNCTIONS, self.seed.unwrap_or(1))?;
-        let work = Work::of(&["units", "builds"]);
-        let (compile, dir) = (self.clone(), scratch.path().to_path_buf());
-        let thread = work.thread(move |work| {
-            while !work.is_over() {
-                compile.build(&dir, work)?;
-            }
-            Ok(())
-        });
-        work.go_on(vec![thread])
+        Ok(Box::new(move |work| self.build(scratch.path(), work)))
     }
 
     /// Compiles all, links, removes what was built.

@@ -17,7 +17,7 @@ pub const DEF: Def<dyn Load> = Def {
     help: "\
 A preset: several loads at once, each with its own entry in the record, its version and exact command. It stands in for
 Geekbench together with a 1080p film (scheduling-latency study, 2019), and is made of what is installed:
-  stress-ng   --matrix, one worker per allowed CPU, and --vm 1 --vm-bytes 256M; without stress-ng the built-in `spin`
+  stress-ng   --matrix, one worker per CPU (those to be isolated count too), and --vm 1 --vm-bytes 256M; without stress-ng the built-in `spin`
   video       1080p at its own speed, by ffmpeg; without ffmpeg left out, which the record says
 
 Options: none.",
@@ -35,7 +35,7 @@ impl Load for CpuMemoryVideo {
     }
 
     fn parts(&self, around: &Surroundings) -> Option<Parts> {
-        let workers = i64::try_from(around.allowed.len()).unwrap_or(1).max(1);
+        let workers = i64::try_from(around.counted.len()).unwrap_or(1).max(1);
         Some(parts(workers, stress_ng::version().is_some(), video::version().is_some()))
     }
 

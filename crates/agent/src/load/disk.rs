@@ -3,7 +3,7 @@
 use crate::{
     loading::{
         Launch, Load, Surroundings,
-        work::{self, Work},
+        work::{self, Chore, Work, again_and_again},
     },
     scratch::{filesystem, room},
 };
@@ -137,6 +137,17 @@ impl Load for Disk {
     }
 }
 
+/// What a pass counts.
+pub(super) const COUNTS: [&str; 4] = ["read_bytes", "written_bytes", "syncs", "sync_ns"];
+
+/// A pass over the file or the device, for a load that has others too.
+///
+/// # Errors
+/// An option that is none, or what cannot be opened.
+pub(super) fn chore(options: toml::Table) -> Result<Chore> {
+    checked(options)?.chore()
+}
+
 /// What is read and written.
 struct Aim {
     file: File,
@@ -179,18 +190,21 @@ impl Disk {
 
     /// Bears the load in this process until it is ended from outside.
     fn work(&self) -> Result<()> {
-        let work = Work::of(&["read_bytes", "written_bytes", "syncs", "sync_ns"]);
-        let (disk, target) = (self.clone(), self.open()?);
-        let thread = work.thread(move |work| disk.passes(&target, work));
+        let work = Work::of(&COUNTS);
+        let disk = self.clone();
+        let thread = work.thread(move |work| again_and_again(disk.chore()?, work));
         work.go_on(vec![thread])
     }
 
-    fn passes(&self, target: &Aim, work: &Work) -> Result<()> {
+    /// A pass over the file or the device.
+    fn chore(self) -> Result<Chore> {
+        let target = self.open()?;
         let block = self.block as usize * 1024;
         // The start of the buffer must lie on a page for direct transfers.
         let mut memory = vec![0u8; block + 4096];
         let start = memory.as_ptr().align_offset(4096);
-        let buffer = memory.get_mut(start..start.saturating_add(block)).context("disk: no aligned memory")?;
+        let aligned = start..start.saturating_add(block);
+        let buffer = memory.get_mut(aligned.clone()).context("disk: no aligned memory")?;
         let mut random = ChaCha8Rng::seed_from_u64(self.seed.unwrap_or(1));
         // Random data: a drive that compresses or recognises what it has must work all the same.
         random.fill_bytes(buffer);
@@ -198,19 +212,20 @@ impl Disk {
         // Where something is read before it is written there must be something. This is not yet the load asked for.
         if self.device.is_none() && (self.mode == Access::Read || self.order == Walk::Random) {
             let fill = Self { order: Walk::Sequential, ..self.clone() };
-            fill.write(target, buffer, blocks, &mut random, &mut 0, &Work::of(&[]))?;
+            fill.write(&target, buffer, blocks, &mut random, &mut 0, &Work::of(&[]))?;
         }
         // Counted across passes: a small file is synced as often as a large one.
         let mut written = 0;
-        while !work.is_over() {
+        Ok(Box::new(move |work| {
+            let buffer = memory.get_mut(aligned.clone()).context("disk: no aligned memory")?;
             if self.mode != Access::Read {
-                self.write(target, buffer, blocks, &mut random, &mut written, work)?;
+                self.write(&target, buffer, blocks, &mut random, &mut written, work)?;
             }
             if self.mode != Access::Write {
-                self.read(target, buffer, blocks, &mut random, work)?;
+                self.read(&target, buffer, blocks, &mut random, work)?;
             }
-        }
-        Ok(())
+            Ok(())
+        }))
     }
 
     fn at(&self, number: u64, blocks: u64, random: &mut ChaCha8Rng) -> u64 {

@@ -1,6 +1,5 @@
 //! `interrupts`: a storm of timers on every CPU.
 
-use super::rt_interference;
 use crate::loading::{
     Launch, Load, Surroundings,
     work::{self, Work},
@@ -11,10 +10,7 @@ use latido_model::{
     cpus::CpuSet,
     registry::{self, Def},
 };
-use latido_sys::sched;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
-};
+use latido_sys::{clock::Clock, sched, timer::TimerDescriptor};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -74,7 +70,7 @@ impl Load for InterruptLoad {
     }
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
-        let cpus = self.cpus.clone().unwrap_or_else(|| around.allowed.without(&rt_interference::isolated()));
+        let cpus = self.cpus.clone().unwrap_or_else(|| around.allowed.without(&machine::kept_free()));
         ensure!(!cpus.is_empty(), "interrupts: every allowed CPU is isolated; name some with cpus=");
         Ok(Some(work::own(DEF.name, &Self { cpus: Some(cpus), ..self.clone() })?))
     }
@@ -88,7 +84,7 @@ impl InterruptLoad {
     /// Bears the load in this process until it is ended from outside.
     fn work(&self) -> Result<()> {
         let work = Work::of(&["expiries", "wakeups"]);
-        let cpus = self.cpus.clone().unwrap_or_else(machine::allowed_cpus);
+        let cpus = self.cpus.clone().unwrap_or_else(machine::own_cpus);
         let mut threads = Vec::new();
         for cpu in cpus.iter() {
             for _ in 0..self.timers {
@@ -114,14 +110,10 @@ impl InterruptLoad {
             }
             return Ok(());
         }
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).context("timerfd_create")?;
-        let every = Timespec { tv_sec: period.as_secs().cast_signed(), tv_nsec: period.subsec_nanos().into() };
-        let times = Itimerspec { it_interval: every, it_value: every };
-        timerfd_settime(&timer, TimerfdTimerFlags::empty(), &times).context("timerfd_settime")?;
-        let mut expired = [0; 8];
+        let timer = TimerDescriptor::new(Clock::Monotonic).context("a timer descriptor")?;
+        timer.repeat(u64::try_from(period.as_nanos())?).context("a timer descriptor")?;
         while !work.is_over() {
-            rustix::io::read(&timer, &mut expired).context("reading a timer")?;
-            work.add("expiries", u64::from_ne_bytes(expired));
+            work.add("expiries", timer.wait().context("reading a timer")?);
             work.add("wakeups", 1);
         }
         Ok(())
@@ -137,7 +129,7 @@ mod tests {
         for bad in ["rate = 0", "rate = 100001", "timers = 0", "by = \"hpet\"", "cpus = \"x\""] {
             assert!(checked(bad.parse().unwrap()).is_err(), "{bad}");
         }
-        let around = Surroundings { allowed: "0-1".parse().unwrap(), seed: 7 };
+        let around = Surroundings { allowed: "0-1".parse().unwrap(), counted: "0-1".parse().unwrap(), seed: 7 };
         let launch = checked("cpus = \"1\"".parse().unwrap()).unwrap().launch(&around).unwrap().unwrap();
         assert_eq!(launch.argv[2], "interrupts:by=timerfd,cpus=1,rate=2000,timers=8");
     }

@@ -20,7 +20,7 @@ out from the last (latency: one cache or TLB miss after another), or both in tur
 
 Options:
   pattern   both (default), copy or random
-  threads   default one per allowed CPU, at most 4096
+  threads   default one per CPU, at most 4096
   size      memory of each thread, in MiB, 1 to 65536; default 64; all together at most half of what is available
   seed      of the places; default the cell's
 
@@ -67,7 +67,7 @@ impl Load for MemoryLoad {
     }
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
-        let threads = self.threads.unwrap_or_else(|| u32::try_from(around.allowed.len()).unwrap_or(1).clamp(1, 4096));
+        let threads = self.threads.unwrap_or_else(|| u32::try_from(around.counted.len()).unwrap_or(1).clamp(1, 4096));
         let wanted = u64::from(threads) * u64::from(self.size);
         if let Some(available) = available_mib() {
             ensure!(
@@ -178,7 +178,7 @@ mod tests {
         for bad in ["pattern = \"stride\"", "threads = 0", "threads = 4097", "size = 0"] {
             assert!(checked(bad.parse().unwrap()).is_err(), "{bad}");
         }
-        let around = Surroundings { allowed: "0-1".parse().unwrap(), seed: 7 };
+        let around = Surroundings { allowed: "0-1".parse().unwrap(), counted: "0-1".parse().unwrap(), seed: 7 };
         let error = checked("threads = 4096\nsize = 65536".parse().unwrap()).unwrap().launch(&around).unwrap_err();
         assert!(error.to_string().contains("half at most"), "{error}");
     }

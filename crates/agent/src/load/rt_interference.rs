@@ -19,7 +19,6 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::{
-    fs,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -34,13 +33,13 @@ pub const DEF: Def<dyn Load> = Def {
     about: "three real-time rivals on each CPU, low, middle and high: busy for 17 ms, asleep for 100 ms",
     help: "\
 On every CPU that it may enter three SCHED_FIFO threads, each busy for a while of its own processor time and then
-asleep, so that a measured task of middle priority always has a rival above it, except on a CPU that is kept free for
-it: isolated CPUs (isolcpus, isolated cpuset partitions) are never entered.
+asleep, so that a measured task of priority 50 always has one rival above it and none of its own priority, except on a
+CPU that is kept free for it: isolated CPUs (isolcpus, isolated cpuset partitions) are never entered.
 
 Options:
   busy     processor time of each burst; default 17ms
   idle     sleep between two bursts; default 100ms
-  low, middle, high   the priorities; default 10, 50, 90
+  low, middle, high   the priorities; default 10, 40, 90
   cpus     the CPUs; default every allowed one that is not isolated
   seed     of the moments at which the threads begin; default the cell's
 
@@ -72,7 +71,8 @@ impl Default for Interference {
             busy: Ns::from_millis(17),
             idle: Ns::from_millis(100),
             low: 10,
-            middle: 50,
+            // Not the 50 of the measured task, with which it would tie.
+            middle: 40,
             high: 90,
             cpus: None,
             seed: None,
@@ -103,7 +103,7 @@ impl Load for Interference {
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
         let own = std::env::current_exe().context("cannot find latido's own file to start the load")?;
-        let free = around.allowed.without(&isolated());
+        let free = around.allowed.without(&machine::kept_free());
         let cpus = self.cpus.clone().unwrap_or(free);
         ensure!(!cpus.is_empty(), "rt-interference: every allowed CPU is isolated; name some with cpus=");
         let word = format!(
@@ -124,19 +124,6 @@ impl Load for Interference {
     fn bear(&self) -> Option<Result<()>> {
         Some(bear(self))
     }
-}
-
-/// CPUs that the machine keeps for somebody: nobody may wander in there.
-pub(super) fn isolated() -> CpuSet {
-    let mut kept = CpuSet::default();
-    // isolcpus=; the isolated partitions of cgroup v2, listed in its root (cgroup-v2.rst, cpuset.cpus.isolated).
-    for path in ["/sys/devices/system/cpu/isolated", "/sys/fs/cgroup/cpuset.cpus.isolated"] {
-        let list = fs::read_to_string(path).unwrap_or_default();
-        if let Ok(cpus) = list.trim().parse::<CpuSet>() {
-            kept = kept.iter().chain(cpus.iter()).collect();
-        }
-    }
-    kept
 }
 
 /// How the real-time throttle is set, in words.
@@ -161,7 +148,7 @@ struct Served {
 /// Bears the load in this process until it is ended from outside.
 fn bear(load: &Interference) -> Result<()> {
     let done = Arc::new(Served::default());
-    let cpus = load.cpus.clone().unwrap_or_else(|| machine::allowed_cpus().without(&isolated()));
+    let cpus = load.cpus.clone().unwrap_or_else(|| machine::own_cpus().without(&machine::kept_free()));
     let mut random = ChaCha8Rng::seed_from_u64(load.seed.unwrap_or(1));
     for cpu in cpus.iter() {
         for prio in [load.low, load.middle, load.high] {
@@ -232,9 +219,9 @@ mod tests {
 
     #[test]
     fn the_command_names_everything() {
-        let around = Surroundings { allowed: "0-1".parse().unwrap(), seed: 7 };
+        let around = Surroundings { allowed: "0-1".parse().unwrap(), counted: "0-1".parse().unwrap(), seed: 7 };
         let launch = build("cpus = \"1\"").unwrap().launch(&around).unwrap().unwrap();
-        let word = "rt-interference:busy=17ms,idle=100ms,low=10,middle=50,high=90,seed=7,cpus=1";
+        let word = "rt-interference:busy=17ms,idle=100ms,low=10,middle=40,high=90,seed=7,cpus=1";
         assert_eq!(launch.argv.last().unwrap(), word);
         assert!(launch.note.unwrap().contains("44 % of each of the CPUs 1"));
     }

@@ -19,7 +19,7 @@ Keeps the machine busy with no program but latido: threads that compute, threads
 places, and a thread that starts and collects a short process again and again.
 
 Options:
-  cpu      threads that compute; default one per allowed CPU
+  cpu      threads that compute; default one per CPU
   memory   threads that touch memory; default 1
   size     memory of each of them, in MiB; default 64
   fork     whether processes are created; default true
@@ -60,7 +60,7 @@ impl Load for SpinLoad {
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
         let own = std::env::current_exe().context("cannot find latido's own file to start the load `spin`")?;
-        let cpus = u32::try_from(around.allowed.len()).unwrap_or(u32::MAX).max(1);
+        let cpus = u32::try_from(around.counted.len()).unwrap_or(u32::MAX).max(1);
         let word = format!(
             "spin:cpu={},memory={},size={},fork={},seed={}",
             self.cpu.unwrap_or(cpus),

@@ -11,12 +11,12 @@ pub const DEF: Def<dyn Load> = Def {
     name: "stress-cpu",
     about: "processor, memory and forks: by stress-ng where installed, else the built-in `spin`",
     help: "\
-A general load for a first look: one computing worker per allowed CPU, one worker that writes and reads 64 MiB, one
+A general load for a first look: one computing worker per CPU, one worker that writes and reads 64 MiB, one
 that creates processes. By stress-ng where it is installed; otherwise by the built-in `spin`, and the record says so.
 The two are not the same load: do not compare results across them.
 
 Options:
-  workers   computing workers; default one per allowed CPU",
+  workers   computing workers; default one per CPU",
     main_option: Some("workers"),
     new: |table| Ok(Box::new(registry::options::<StressCpu>(table)?)),
 };
@@ -34,7 +34,7 @@ impl Load for StressCpu {
     }
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
-        let workers = self.workers.map_or(around.allowed.len(), usize::from).max(1);
+        let workers = self.workers.map_or(around.counted.len(), usize::from).max(1);
         let table = |pairs: &[(&str, toml::Value)]| -> toml::Table {
             pairs.iter().map(|(key, value)| ((*key).to_string(), value.clone())).collect()
         };

@@ -3,7 +3,7 @@
 use crate::{
     loading::{
         Launch, Load, Surroundings, source,
-        work::{self, Work, program},
+        work::{self, Chore, Work, again_and_again, program},
     },
     scratch::{Scratch, filesystem},
 };
@@ -90,6 +90,17 @@ impl Load for TreeLoad {
     }
 }
 
+/// What a search counts.
+pub(super) const COUNTS: [&str; 3] = ["passes", "files", "lines"];
+
+/// A search of all files, for a load that has others too.
+///
+/// # Errors
+/// An option that is none, or no room for the tree.
+pub(super) fn chore(options: toml::Table) -> Result<Chore> {
+    checked(options)?.chore()
+}
+
 /// What a person should know of the directory for temporary files.
 pub(super) fn memory_note(load: &str) -> Option<String> {
     let dir = std::env::temp_dir();
@@ -100,27 +111,21 @@ pub(super) fn memory_note(load: &str) -> Option<String> {
 impl TreeLoad {
     /// Bears the load in this process until it is ended from outside.
     fn work(&self) -> Result<()> {
-        let mut scratch = None;
-        let dir = match &self.path {
-            Some(path) => path.clone(),
-            None => {
-                let made = Scratch::new(u64::from(self.files) * source::length(FUNCTIONS))?;
-                source::write(made.path(), self.files, FUNCTIONS, self.seed.unwrap_or(1))?;
-                scratch.insert(made).path().to_path_buf()
-            }
-        };
-        let work = Work::of(&["passes", "files", "lines"]);
+        let chore = self.chore()?;
+        let work = Work::of(&COUNTS);
+        let thread = work.thread(move |work| again_and_again(chore, work));
+        work.go_on(vec![thread])
+    }
+
+    /// A search of all files.
+    fn chore(&self) -> Result<Chore> {
         let tree = self.clone();
-        let thread = work.thread(move |work| {
-            while !work.is_over() {
-                tree.pass(&dir, work)?;
-            }
-            Ok(())
-        });
-        // The tree goes when the search has ended.
-        let result = work.go_on(vec![thread]);
-        drop(scratch);
-        result
+        if let Some(path) = self.path.clone() {
+            return Ok(Box::new(move |work| tree.pass(&path, work)));
+        }
+        let made = Scratch::new(u64::from(self.files) * source::length(FUNCTIONS))?;
+        source::write(made.path(), self.files, FUNCTIONS, self.seed.unwrap_or(1))?;
+        Ok(Box::new(move |work| tree.pass(made.path(), work)))
     }
 
     fn pattern(&self) -> &str {

@@ -2,7 +2,7 @@
 
 use crate::loading::{Launch, Load, Surroundings, account};
 use anyhow::{Context, Result, bail, ensure};
-use latido_model::registry::{self, Def};
+use latido_model::registry::{self, Def, Objection};
 use latido_sys::clock::Clock::Monotonic;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -34,6 +34,10 @@ The record's `achieved` holds sent_packets, sent_bytes, received_packets (loopba
 had no room for) and elapsed_ns. The load of the embedded-properties study (2014) was 100 Mbit/s of UDP by iperf.",
     main_option: Some("rate"),
     new: |table| {
+        if let Some(toml::Value::Integer(bare)) = table.get("rate") {
+            let text = format!("`rate` is bits a second with a unit: {bare}kbit, {bare}Mbit, {bare}Gbit or max");
+            return Err(Objection::Value(text).into());
+        }
         let flood: UdpFlood = registry::options(table)?;
         ensure!((1..=65_507).contains(&flood.size), "`size` is 1 to 65507 bytes, what a UDP packet can carry");
         bits(&flood.rate)?;
@@ -199,6 +203,8 @@ mod tests {
         for bad in ["100", "0kbit", "1.5Mbit", "Mbit", "-1Gbit", "99999999999999Gbit"] {
             assert!(bits(bad).is_err(), "{bad}");
         }
+        let Err(bare) = (DEF.new)(toml::toml! { rate = 1000 }) else { panic!("a number has no unit") };
+        assert!(bare.to_string().contains("1000kbit"), "{bare}");
     }
 
     #[test]

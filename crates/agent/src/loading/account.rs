@@ -2,7 +2,7 @@
 
 use super::{
     metrics,
-    rates::{Seconds, WorkCounts},
+    rates::{Course, ELAPSED, Seconds, WorkCounts},
 };
 use latido_model::record::Rate;
 use latido_sys::clock::Clock::Monotonic;
@@ -42,6 +42,8 @@ pub struct Account {
 #[derive(Debug, Default)]
 struct Told {
     latest: WorkCounts,
+    /// When it first told of work done, on CLOCK_MONOTONIC in ns.
+    worked_at: Option<u64>,
     /// The seconds since the measurement began.
     seconds: Option<Seconds>,
     /// What the program told at its end.
@@ -91,8 +93,12 @@ impl Account {
 
     fn hear(&self, counts: WorkCounts) {
         let mut told = self.told();
+        let now = Monotonic.now();
         if let Some(seconds) = &mut told.seconds {
-            seconds.tell(&counts, Monotonic.now());
+            seconds.tell(&counts, now);
+        }
+        if counts.iter().any(|(name, count)| name != ELAPSED && *count > 0) {
+            told.worked_at.get_or_insert(now);
         }
         told.latest = counts;
     }
@@ -107,10 +113,21 @@ impl Account {
         self.told().seconds = Some(Seconds::default());
     }
 
-    /// What was done a second since [`Account::start`]; it is not measured any more.
-    pub fn rates(&self) -> BTreeMap<String, Rate> {
+    /// When it first told of work done, on CLOCK_MONOTONIC in ns.
+    pub fn worked_at(&self) -> Option<u64> {
+        self.told().worked_at
+    }
+
+    /// What was done since [`Account::start`]; it is not measured any more.
+    pub fn course(&self) -> Course {
         let seconds = self.told().seconds.take();
-        seconds.map(|seconds| seconds.rates(Monotonic.now())).unwrap_or_default()
+        seconds.map(|seconds| seconds.course(Monotonic.now())).unwrap_or_default()
+    }
+
+    /// What was done so far since [`Account::start`]; it goes on being measured.
+    pub fn so_far(&self) -> Course {
+        let seconds = self.told().seconds.clone();
+        seconds.map(|seconds| seconds.course(Monotonic.now())).unwrap_or_default()
     }
 
     /// What the program told at its end, if that comes within the time.

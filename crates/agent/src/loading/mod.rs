@@ -6,6 +6,7 @@ pub mod orphans;
 pub mod rates;
 pub mod running;
 pub mod source;
+mod steps;
 pub mod work;
 
 use anyhow::Result;
@@ -52,6 +53,9 @@ pub struct Parts {
 pub struct Surroundings {
     /// The CPUs it may use.
     pub allowed: CpuSet,
+    /// The CPUs by which it counts its workers: all that latido may use before any is isolated, so that a cell with an
+    /// isolated CPU and one without bear the same load.
+    pub counted: CpuSet,
     /// The cell's seed.
     pub seed: u64,
 }

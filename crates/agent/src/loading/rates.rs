@@ -1,6 +1,7 @@
 //! From what a load tells of itself to rates: their means, and the slowest and fastest of their seconds.
 
-use latido_model::record::Rate;
+use super::steps::Steps;
+use latido_model::record::{LoadStep, Rate};
 use std::collections::BTreeMap;
 
 /// Cumulative counts since the start of a load, by name. `elapsed_ns` is the load's own clock, for rates.
@@ -30,6 +31,16 @@ pub struct Seconds {
     /// Begin and end of the last whole second; what follows it at the end is too short for one and belongs to it.
     second: Option<(Moment, Moment)>,
     extremes: BTreeMap<String, (f64, f64)>,
+    steps: Steps,
+}
+
+/// What the reports of a load come to.
+#[derive(Clone, Debug, Default)]
+pub struct Course {
+    /// Its rates; none where less than two reports arrived.
+    pub rates: BTreeMap<String, Rate>,
+    /// Its seconds, in steps; their times are on our own clock.
+    pub steps: Vec<LoadStep>,
 }
 
 impl Seconds {
@@ -48,19 +59,20 @@ impl Seconds {
     }
 
     fn note(&mut self, begin: &Moment, end: &Moment) {
+        self.steps.push(begin.at_ns, span(begin, end), more(begin, end).collect());
         for (name, rate) in between(begin, end, span(begin, end)) {
             let (low, high) = self.extremes.entry(name).or_insert((rate, rate));
             (*low, *high) = (low.min(rate), high.max(rate));
         }
     }
 
-    /// The rates until now; none where less than two reports arrived.
-    pub fn rates(mut self, at_ns: u64) -> BTreeMap<String, Rate> {
+    /// What it all comes to until now.
+    pub fn course(mut self, at_ns: u64) -> Course {
         // Whoever fell silent did nothing more, as far as anybody knows.
         if let Some(last) = self.last.take() {
             self.tell(&last.counts, at_ns);
         }
-        let (Some(first), Some(last)) = (self.first.take(), self.last.take()) else { return BTreeMap::new() };
+        let (Some(first), Some(last)) = (self.first.take(), self.last.take()) else { return Course::default() };
         if let Some((begin, _)) = self.second.take() {
             self.note(&begin, &last);
         }
@@ -70,7 +82,8 @@ impl Seconds {
             let (slowest, fastest) = (extremes.map(|(low, _)| round(*low)), extremes.map(|(_, high)| round(*high)));
             (name, Rate { mean: round(mean), slowest, fastest, over_ns, whole_life: false })
         };
-        between(&first, &last, over_ns).into_iter().map(rate).collect()
+        let rates = between(&first, &last, over_ns).into_iter().map(rate).collect();
+        Course { rates, steps: self.steps.all() }
     }
 }
 
@@ -84,17 +97,22 @@ fn span(from: &Moment, to: &Moment) -> u64 {
     }
 }
 
-/// Rates per second of everything that was told at both moments; a count that ran backwards was not believed.
+/// Rates per second of everything that was told at both moments.
 fn between(from: &Moment, to: &Moment, span: u64) -> Vec<(String, f64)> {
     if span == 0 {
         return Vec::new();
     }
     let seconds = span as f64 / SECOND as f64;
+    more(from, to).map(|(name, more)| (name, more as f64 / seconds)).collect()
+}
+
+/// By how much each count grew; one that ran backwards was not believed.
+fn more(from: &Moment, to: &Moment) -> impl Iterator<Item = (String, i64)> {
     let of = |(name, count): (&String, &i64)| {
         let more = count.checked_sub(from.counts.get(name).copied().unwrap_or(0)).filter(|more| *more >= 0)?;
-        (name != ELAPSED).then(|| (name.clone(), more as f64 / seconds))
+        (name != ELAPSED).then(|| (name.clone(), more))
     };
-    to.counts.iter().filter_map(of).collect()
+    to.counts.iter().filter_map(of)
 }
 
 /// To millionths: more is noise.
@@ -131,22 +149,34 @@ mod tests {
     #[test]
     fn a_load_that_collapses_for_a_while_shows() {
         for own_clock in [true, false] {
-            let rate = collapsing(own_clock).rates(17_000 * MS)["work"];
+            let rate = collapsing(own_clock).course(17_000 * MS).rates["work"];
             assert_eq!((rate.mean, rate.slowest, rate.fastest), (875.0, Some(500.0), Some(1000.0)));
             assert_eq!((rate.over_ns, rate.whole_life), (8000 * MS, false));
         }
     }
 
+    /// Where it collapsed is seen second by second.
+    #[test]
+    fn its_seconds_are_its_steps() {
+        for own_clock in [true, false] {
+            let steps = collapsing(own_clock).course(17_000 * MS).steps;
+            let rates: Vec<f64> = steps.iter().filter_map(|step| step.rate("work")).collect();
+            assert_eq!(rates, [1000.0, 1000.0, 1000.0, 500.0, 500.0, 1000.0, 1000.0, 1000.0]);
+            assert_eq!((steps[0].start_ns, steps[7].start_ns), (9_000_000_000, 16_000_000_000));
+            assert!(steps.iter().all(|step| !step.counts.contains_key(ELAPSED)));
+        }
+    }
+
     #[test]
     fn silence_is_no_work() {
-        let rate = collapsing(true).rates(25_000 * MS)["work"];
+        let rate = collapsing(true).course(25_000 * MS).rates["work"];
         assert_eq!((rate.mean, rate.slowest, rate.over_ns), (437.5, Some(0.0), 16_000 * MS));
         // Also of a load that goes on telling the same by a clock that stands.
         let mut stuck = collapsing(true);
         for ms in 17_000..25_000 {
             stuck.tell(&counts(12_000, Some(8700)), ms * MS);
         }
-        assert_eq!(stuck.rates(25_000 * MS)["work"].slowest, Some(0.0));
+        assert_eq!(stuck.course(25_000 * MS).rates["work"].slowest, Some(0.0));
     }
 
     /// The end that makes no whole second counts too: no mean below the slowest second.
@@ -156,23 +186,23 @@ mod tests {
         for (work, ms) in [(0, 0), (1000, 1000), (1050, 1900)] {
             seconds.tell(&counts(work, Some(ms)), ms * MS);
         }
-        let rate = seconds.rates(1900 * MS)["work"];
+        let rate = seconds.course(1900 * MS).rates["work"];
         assert_eq!((rate.slowest, rate.fastest), (Some(rate.mean), Some(rate.mean)));
     }
 
     #[test]
     fn what_was_not_told_has_no_rate() {
-        assert!(Seconds::default().rates(5).is_empty());
+        assert!(Seconds::default().course(5).rates.is_empty());
         let mut once = Seconds::default();
         once.tell(&counts(5, Some(1)), 1);
-        assert!(once.rates(1).is_empty());
+        assert!(once.course(1).rates.is_empty());
         // Too short for a slowest second, and a count that ran backwards.
         let mut short = Seconds::default();
         short.tell(&counts(9, Some(0)), 0);
         short.tell(&counts(5, Some(500)), 500 * MS);
-        assert!(short.clone().rates(500 * MS).is_empty());
+        assert!(short.clone().course(500 * MS).rates.is_empty());
         short.tell(&counts(19, Some(500)), 500 * MS);
-        let rate = short.rates(500 * MS)["work"];
+        let rate = short.course(500 * MS).rates["work"];
         assert_eq!((rate.mean, rate.slowest), (20.0, None));
     }
 }

@@ -4,7 +4,7 @@ use super::{
     Launch, Load, Surroundings,
     account::{self, Account, Manner},
     orphans,
-    rates::WorkCounts,
+    rates::{Course, WorkCounts},
 };
 use crate::{
     journal::{self, Borrowed, Journal, MARK},
@@ -13,12 +13,11 @@ use crate::{
 use anyhow::{Context, Result};
 use latido_model::{
     cell::Item,
-    record::{LoadRecord, Rate},
+    record::{LoadLife, LoadRecord},
 };
 use latido_sys::{clock::Clock::Monotonic, process};
 use signal_hook::consts::SIGKILL;
 use std::{
-    collections::BTreeMap,
     fs,
     io::Read,
     os::unix::process::ExitStatusExt,
@@ -45,7 +44,12 @@ pub struct Running {
     died: Option<String>,
     at_start: Consumed,
     at_end: Consumed,
-    rates: BTreeMap<String, Rate>,
+    /// What it did while measured; `None` until that is over.
+    course: Option<Course>,
+    /// When its program was started, first told of work and ended, on CLOCK_MONOTONIC in ns.
+    started_at: u64,
+    worked_at: Option<u64>,
+    ended_at: Option<u64>,
 }
 
 /// What the load had used and done at one moment.
@@ -64,6 +68,11 @@ struct Begun {
 }
 
 impl Running {
+    /// The variable that marks the environment of each of its processes; none where there is no process.
+    pub fn mark(&self) -> Option<String> {
+        self.process.as_ref().map(|process| format!("{MARK}={}", process.mark))
+    }
+
     /// Journals (where there is a journal) and starts a load in a process group of its own, in this session (a session of its own would be
     /// scheduled apart by autogroup and decide comparisons of time-sharing tasks).
     ///
@@ -85,6 +94,7 @@ impl Running {
         let manners =
             process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: true, nice: None };
         process::prepare(&mut command, manners);
+        let started_at = Monotonic.now();
         let mut child = command.spawn().with_context(|| format!("load `{name}`: cannot start `{program}`"))?;
         orphans::expect(child.id());
         let tail = Arc::new(Mutex::new(Vec::new()));
@@ -103,12 +113,15 @@ impl Running {
         let account = child.stdout.take().map(|out| Account::of(out, launch.manner)).unwrap_or_default();
         crate::fault::point("agent");
         let process = Some(Begun { child, mark, tail, account });
-        Ok(Self::new(item, launch, process))
+        let mut running = Self::new(item, launch, process);
+        running.started_at = started_at;
+        Ok(running)
     }
 
     fn new(item: Item, launch: Launch, process: Option<Begun>) -> Self {
         let (at_start, at_end) = (Consumed::default(), Consumed::default());
-        Self { item, launch, process, died: None, at_start, at_end, rates: BTreeMap::new() }
+        let (died, course, started_at, worked_at, ended_at) = (None, None, 0, None, None);
+        Self { item, launch, process, died, at_start, at_end, course, started_at, worked_at, ended_at }
     }
 
     /// Looks whether it lives. Once dead, always dead.
@@ -119,6 +132,7 @@ impl Running {
         {
             // Its number may soon be another process's: from here on only the mark names what it left.
             orphans::forget(process.child.id());
+            self.ended_at.get_or_insert_with(|| Monotonic.now());
             let how = match (status.code(), status.signal()) {
                 (Some(code), _) => format!("it exited with status {code}"),
                 (None, Some(signal)) => format!("it was ended by signal {signal}"),
@@ -162,7 +176,7 @@ impl Running {
         self.alive();
         self.at_end = self.usage();
         if let Some(process) = &self.process {
-            self.rates = process.account.rates();
+            self.course = Some(process.account.course());
         }
     }
 
@@ -176,8 +190,16 @@ impl Running {
         &self.launch
     }
 
-    /// What the record says of it.
-    pub fn record(&self) -> LoadRecord {
+    /// What the record says of it, now or so far. Its times count from this one of CLOCK_MONOTONIC, in ns.
+    pub fn record(&self, origin_ns: u64) -> LoadRecord {
+        let account = self.process.as_ref().map(|process| &process.account);
+        let so_far = || account.map(Account::so_far).unwrap_or_default();
+        let mut course = self.course.clone().unwrap_or_else(so_far);
+        let since = |at_ns: u64| at_ns.wrapping_sub(origin_ns).cast_signed();
+        for step in &mut course.steps {
+            step.start_ns = since(step.start_ns.cast_unsigned());
+        }
+        let worked_at = self.worked_at.or_else(|| account.and_then(Account::worked_at));
         let used = self.at_end.cpu_ns.zip(self.at_start.cpu_ns).map(|(end, start)| end.saturating_sub(start));
         LoadRecord {
             item: self.item.clone(),
@@ -189,14 +211,20 @@ impl Running {
             died: self.died.clone(),
             cpu_ns: used,
             achieved: account::between(&self.at_start.counts, &self.at_end.counts),
-            rates: self.rates.clone(),
-            unaccounted: self.unaccounted(),
+            unaccounted: self.unaccounted(&course),
+            rates: course.rates,
+            life: (!self.launch.argv.is_empty()).then(|| LoadLife {
+                started_ns: since(self.started_at),
+                worked_ns: worked_at.map(since),
+                ended_ns: self.ended_at.map(since),
+            }),
+            steps: course.steps,
         }
     }
 
     /// Why nobody knows how much it did; a load that is nothing did nothing.
-    fn unaccounted(&self) -> Option<String> {
-        if !self.rates.is_empty() || self.launch.argv.is_empty() {
+    fn unaccounted(&self, course: &Course) -> Option<String> {
+        if !course.rates.is_empty() || self.launch.argv.is_empty() {
             return None;
         }
         Some(match self.launch.manner {
@@ -236,6 +264,8 @@ impl Running {
 
     fn end(&mut self, patience: Duration) {
         let Some(mut process) = self.process.take() else { return };
+        self.ended_at.get_or_insert_with(|| Monotonic.now());
+        self.worked_at = process.account.worked_at();
         let group = i32::try_from(process.child.id()).ok().and_then(rustix::process::Pid::from_raw);
         if let Some(group) = group.filter(|_| self.died.is_none()) {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
@@ -252,7 +282,8 @@ impl Running {
         // What would not end stays in the journal, which says so when it is settled.
         let _ = journal::end_marked(&process.mark);
         if self.launch.manner == Manner::StressNg {
-            self.rates = process.account.at_the_end(PATIENCE);
+            let rates = process.account.at_the_end(PATIENCE);
+            self.course = Some(Course { rates, ..Course::default() });
         }
         // What a load that had to be killed could not remove itself.
         scratch::sweep();

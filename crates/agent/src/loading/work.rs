@@ -99,6 +99,20 @@ impl Work {
     }
 }
 
+/// One pass of a load's work, to be made again and again; what it works in goes with it.
+pub type Chore = Box<dyn FnMut(&Work) -> Result<()> + Send>;
+
+/// Makes passes until the end.
+///
+/// # Errors
+/// One failed.
+pub fn again_and_again(mut chore: Chore, work: &Work) -> Result<()> {
+    while !work.is_over() {
+        chore(work)?;
+    }
+    Ok(())
+}
+
 /// Ends the programs that this load started: all of its process group, where that is its own. The signal reaches this
 /// process too, which has heard of its end already.
 fn end_programs() {

@@ -5,7 +5,7 @@ use flate2::read::GzDecoder;
 use latido_model::machine::{DEBUGGING, KernelConfig};
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader},
+    io::{BufReader, Read},
 };
 
 /// Options that matter besides the debugging ones, without `CONFIG_`.
@@ -39,13 +39,35 @@ const SELECTED: &[&str] = &[
     "TIMERLAT_TRACER",
 ];
 
-/// Reads /proc/config.gz, or the file that the distribution keeps for exactly this release.
+/// Longer than any that a kernel was built with.
+const LONGEST: u64 = 8 << 20;
+
+/// The options that matter, from the running kernel's own configuration, and the hash of all of it.
 pub fn config(root: &Root, release: &str) -> Option<KernelConfig> {
+    let (source, text) = whole(root, release)?;
+    let options = select(&text)?;
+    Some(KernelConfig { source, sha256: Some(KernelConfig::hash(&text)), options })
+}
+
+/// The running kernel's configuration as it was built: a file of some hundred KiB.
+pub fn config_text(root: &Root) -> Option<String> {
+    let release = root.read("proc/sys/kernel/osrelease")?;
+    String::from_utf8(whole(root, &release)?.1).ok()
+}
+
+/// Reads /proc/config.gz, or the file that the distribution keeps for exactly this release: where it lies, and its text.
+fn whole(root: &Root, release: &str) -> Option<(String, Vec<u8>)> {
+    let read = |mut file: &mut dyn Read| {
+        let mut text = Vec::new();
+        // A compressed file that breaks off must not read as "everything off".
+        (&mut file).take(LONGEST).read_to_end(&mut text).ok()?;
+        select(&text).map(|_| text)
+    };
     let source = "/proc/config.gz";
     if let Ok(file) = root.open(source)
-        && let Some(options) = select(BufReader::with_capacity(1 << 16, GzDecoder::new(BufReader::new(file))))
+        && let Some(text) = read(&mut GzDecoder::new(BufReader::new(file)))
     {
-        return Some(KernelConfig { source: source.into(), options });
+        return Some((source.into(), text));
     }
     // A release is a file name; one with a slash would be somebody's trick.
     if release.is_empty() || release.contains('/') {
@@ -57,25 +79,21 @@ pub fn config(root: &Root, release: &str) -> Option<KernelConfig> {
         format!("/lib/modules/{release}/config"),
     ];
     places.into_iter().find_map(|source| {
-        let options = select(BufReader::new(root.open(&source).ok()?))?;
-        Some(KernelConfig { source, options })
+        let text = read(&mut root.open(&source).ok()?)?;
+        Some((source, text))
     })
 }
 
-/// Picks the wanted options; `None` when the text is not a kernel configuration or breaks off.
-fn select(text: impl BufRead) -> Option<BTreeMap<String, String>> {
+/// Picks the wanted options; `None` when the text is not a kernel configuration.
+fn select(text: &[u8]) -> Option<BTreeMap<String, String>> {
     let wanted = || SELECTED.iter().copied().chain(DEBUGGING.iter().map(|(option, _)| *option));
     let mut options: BTreeMap<String, String> = wanted().map(|option| (option.into(), "n".into())).collect();
-    let mut reader = text.take(8 << 20);
-    let (mut line, mut settings) = (Vec::new(), 0u32);
-    while reader.read_until(b'\n', &mut line).ok()? > 0 {
-        if let Some((option, value)) = setting(&line) {
-            settings += 1;
-            if let Some(slot) = options.get_mut(option) {
-                value.clone_into(slot);
-            }
+    let mut settings = 0u32;
+    for (option, value) in text.split(|byte| *byte == b'\n').filter_map(setting) {
+        settings += 1;
+        if let Some(slot) = options.get_mut(option) {
+            value.clone_into(slot);
         }
-        line.clear();
     }
     (settings > 0).then_some(options)
 }
@@ -96,7 +114,7 @@ mod tests {
     #[test]
     fn reads_set_and_unset_options() {
         let options = select(TEXT.as_bytes()).unwrap();
-        let config = KernelConfig { source: String::new(), options };
+        let config = KernelConfig { options, ..KernelConfig::default() };
         assert_eq!(config.options["HZ"], "250");
         assert_eq!(config.is_on("PREEMPT_RT"), Some(true));
         assert_eq!(config.is_on("KCSAN"), Some(false));
@@ -109,12 +127,18 @@ mod tests {
         assert_eq!(select("hello\n".as_bytes()), None);
         assert_eq!(select(&[][..]), None);
         // A compressed file that breaks off must not read as "everything off".
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::new(dir.path());
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut gzip, TEXT.repeat(100).as_bytes()).unwrap();
-        let whole = gzip.finish().unwrap();
-        let read = |bytes: &[u8]| select(BufReader::new(GzDecoder::new(bytes)));
-        assert!(read(&whole).is_some());
-        assert_eq!(read(&whole[..whole.len() / 2]), None);
+        let packed = gzip.finish().unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/sys/kernel")).unwrap();
+        std::fs::write(dir.path().join("proc/sys/kernel/osrelease"), "6.1.0\n").unwrap();
+        std::fs::write(dir.path().join("proc/config.gz"), &packed).unwrap();
+        assert_eq!(config_text(&root).unwrap(), TEXT.repeat(100));
+        assert_eq!(config(&root, "6.1.0").unwrap().sha256, Some(KernelConfig::hash(TEXT.repeat(100).as_bytes())));
+        std::fs::write(dir.path().join("proc/config.gz"), &packed[..packed.len() / 2]).unwrap();
+        assert_eq!((config_text(&root), config(&root, "6.1.0")), (None, None));
     }
 
     #[test]
@@ -137,7 +161,6 @@ mod tests {
         #[test]
         fn junk_never_panics(bytes in proptest::collection::vec(0u8.., 0..300)) {
             let _ = select(&bytes[..]);
-            let _ = select(BufReader::new(GzDecoder::new(&bytes[..])));
         }
     }
 }

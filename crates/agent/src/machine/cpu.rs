@@ -1,11 +1,12 @@
 //! The processors: which, how many, how they share, and which are kept free.
 
-use super::{Root, preemption::parameter};
+use super::{Reach, Root, preemption::parameter};
 use latido_model::{
     cpus::CpuSet,
     machine::{Cpu, Isolation, none_or_list},
 };
 use latido_sys::sched;
+use std::collections::BTreeMap;
 
 /// Reads /proc/cpuinfo (only its beginning) and /sys/devices/system.
 pub fn cpu(root: &Root, cpuinfo: Option<&str>) -> Cpu {
@@ -14,12 +15,14 @@ pub fn cpu(root: &Root, cpuinfo: Option<&str>) -> Cpu {
     Cpu {
         model: model(root, cpuinfo),
         online: list("sys/devices/system/cpu/online"),
+        usable: root.is_live().then(|| Reach::ask().usable),
         possible: list("sys/devices/system/cpu/possible"),
         smt: smt(root),
         microcode: microcode.or_else(|| Some(field(cpuinfo?, "microcode")?.to_owned())),
         l2_kib: cache_kib(root, "2"),
         l3_kib: cache_kib(root, "3"),
         numa_nodes: list("sys/devices/system/node/online").map(|nodes| nodes.len()),
+        vulnerabilities: vulnerabilities(root),
     }
 }
 
@@ -58,6 +61,14 @@ fn smt(root: &Root) -> Option<bool> {
     })
 }
 
+/// ABI/testing/sysfs-devices-system-cpu: one file for each.
+fn vulnerabilities(root: &Root) -> Option<BTreeMap<String, String>> {
+    let directory = "sys/devices/system/cpu/vulnerabilities";
+    let names = root.list(directory).into_iter();
+    let all = names.filter_map(|name| Some((name.clone(), root.read(&format!("{directory}/{name}"))?)));
+    Some(all.collect::<BTreeMap<_, _>>()).filter(|all| !all.is_empty())
+}
+
 fn cache_kib(root: &Root, level: &str) -> Option<u64> {
     let caches = "sys/devices/system/cpu/cpu0/cache";
     let index = root.list(caches).into_iter().find(|index| {
@@ -85,8 +96,9 @@ pub fn isolation(root: &Root, command_line: Option<&str>) -> Isolation {
     }
 }
 
-/// The CPUs this thread may run on: its affinity, within its control group's cpuset.
-pub fn allowed_cpus() -> CpuSet {
+/// The CPUs that this thread runs on as it is: the mask that it inherited, and loads inherit of it. Where it could be put
+/// if it asked is [`super::Reach`]'s.
+pub fn own_cpus() -> CpuSet {
     if let Ok(cpus) = sched::affinity(0) {
         return cpus.into_iter().collect();
     }
@@ -98,7 +110,7 @@ pub fn allowed_cpus() -> CpuSet {
 
 /// The CPUs that run now.
 pub fn online_cpus() -> CpuSet {
-    Root::default().value("sys/devices/system/cpu/online").unwrap_or_else(allowed_cpus)
+    Root::default().value("sys/devices/system/cpu/online").unwrap_or_else(own_cpus)
 }
 
 #[cfg(test)]
@@ -125,9 +137,22 @@ mod tests {
     }
 
     #[test]
-    fn the_allowed_cpus_of_this_machine_are_online() {
-        let allowed = allowed_cpus();
-        assert!(!allowed.is_empty());
-        assert!(allowed.without(&online_cpus()).is_empty());
+    fn weaknesses_and_their_remedies_are_read() {
+        let tree = crate::fixture::machine::desktop();
+        assert_eq!(cpu(&tree.root, None).vulnerabilities, None);
+        tree.write("sys/devices/system/cpu/vulnerabilities/meltdown", "Mitigation: PTI\n");
+        tree.write("sys/devices/system/cpu/vulnerabilities/l1tf", "Not affected\n");
+        let found = cpu(&tree.root, None).vulnerabilities.unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found["meltdown"], "Mitigation: PTI");
+        let rows: BTreeMap<_, _> = crate::machine::read(&tree.root).rows().into_iter().collect();
+        assert_eq!(rows["vulnerabilities"], "meltdown: Mitigation: PTI; not affected by 1 more");
+    }
+
+    #[test]
+    fn the_own_cpus_of_this_machine_are_online() {
+        let own = own_cpus();
+        assert!(!own.is_empty());
+        assert!(own.without(&online_cpus()).is_empty());
     }
 }

@@ -5,19 +5,24 @@ mod cpu;
 pub mod cpusets;
 pub mod heat;
 pub mod isolated;
+mod limits;
 mod policy;
 mod power;
 mod preemption;
+mod reach;
 mod realtime;
 mod root;
 mod surroundings;
+pub mod tracing;
 
-pub use cpu::{allowed_cpus, field, online_cpus};
+pub use cpu::{field, online_cpus, own_cpus};
+pub use limits::group_limits;
 pub use policy::policy;
 pub use preemption::parameter;
+pub use reach::{Reach, housekeeping, kept_free};
 pub use root::Root;
 
-pub use config::config;
+pub use config::{config, config_text};
 use cpu::{cpu, isolation};
 use latido_model::machine::{ClockSource, Machine, Memory};
 use power::{frequency, idle};
@@ -47,6 +52,7 @@ pub fn read(root: &Root) -> Machine {
         realtime: realtime(root, release, line, config.as_ref()),
         hypervisor: surroundings::hypervisor(root, cpuinfo.as_deref(), board.as_deref()),
         container: surroundings::container(root),
+        limits: limits::limits(root),
         libc: libc(),
         kernel_version,
         board,

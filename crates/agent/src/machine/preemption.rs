@@ -67,7 +67,7 @@ mod tests {
     fn read(version: &str, command_line: &str, config: &[&str]) -> Option<Model> {
         let dir = tempfile::tempdir().unwrap();
         let options = config.iter().map(|option| (option.to_string(), "y".to_string())).collect();
-        let config = (!config.is_empty()).then_some(KernelConfig { source: "test".into(), options });
+        let config = (!config.is_empty()).then_some(KernelConfig { options, ..KernelConfig::default() });
         let version = Some(version).filter(|v| !v.is_empty());
         preemption(&Root::new(dir.path()), version, Some(command_line), config.as_ref()).map(|p| p.model)
     }

@@ -1,7 +1,7 @@
 //! What the supervisor hands to the measuring process: the cell with nothing left to choose.
 
 use crate::machine::isolated::Entry;
-use latido_model::{cell::Cell, cpus::CpuSet};
+use latido_model::{cell::Cell, cpus::CpuSet, protocol::LeftOut};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -13,9 +13,17 @@ pub struct Assignment {
     pub cell: Cell,
     /// The CPUs for everything that is not measuring; absent when all are measured.
     pub housekeeping: Option<CpuSet>,
+    /// Every CPU that a thread may be put on: a deadline thread must be free to run on all of them.
+    pub usable: CpuSet,
+    /// What is not measured although the cell names no CPUs; the supervisor alone needs to know.
+    #[serde(skip)]
+    pub left_out: Vec<LeftOut>,
     /// The CPUs that a tuning takes from everything else; the supervisor alone needs to know.
     #[serde(skip)]
     pub isolated: CpuSet,
+    /// The CPUs by which loads count their workers, see [`crate::loading::Surroundings`].
+    #[serde(skip)]
+    pub counted: CpuSet,
     /// Where the measuring process puts what it writes.
     pub spool: PathBuf,
     /// The doors to isolated CPUs, known once the tunings are in force.

@@ -3,6 +3,8 @@
 
 pub mod assignment;
 mod clocks;
+mod freeze;
+mod looped;
 pub mod permission;
 pub mod reporter;
 pub mod rounds;
@@ -14,8 +16,9 @@ pub use latido_model::{
     quantity::{Measurand, Quantity},
     registry::{Def, with_defaults},
 };
+pub use looped::Interval;
 pub use series::Fact;
-pub use stage::{Interval, Stage};
+pub use stage::Stage;
 
 use anyhow::Result;
 use latido_model::{cell::Cell, cpus::CpuSet, registry::Options};

@@ -1,10 +1,10 @@
 //! The measuring process's voice: progress and records on its stream, their files in the spool.
 
-use super::series::File as SeriesFile;
+use super::series::Part;
 use anyhow::{Context, Result};
 use latido_model::{
     protocol::{Progress, Writer},
-    record::{Outcome, Record, Series},
+    record::{Outcome, Record},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -39,6 +39,13 @@ pub enum Told {
     },
     /// Nothing follows.
     End,
+}
+
+/// A [`Told::Progress`] that is borrowed: it is told several times a second and made once.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+enum Telling<'a> {
+    Progress(&'a Progress),
 }
 
 /// The most that a measurement may write, in bytes: what lies in a spool in memory is taken from what is measured.
@@ -92,8 +99,8 @@ impl Reporter {
     ///
     /// # Errors
     /// The supervisor is gone.
-    pub fn progress(&mut self, progress: Progress) -> Result<()> {
-        self.out.send(&Told::Progress(progress))
+    pub fn progress(&mut self, progress: &Progress) -> Result<()> {
+        self.out.send(&Telling::Progress(progress))
     }
 
     /// Begins a further file of the cell, sent with its final record.
@@ -107,11 +114,12 @@ impl Reporter {
         Ok(Attachment { file, written: Arc::clone(&self.written) })
     }
 
-    /// A record with its series and their files.
+    /// A record with its series and their files, written one after another: no more than one series waits in memory.
+    /// Whether it was told: a checkpoint that cannot be had is left out.
     ///
     /// # Errors
     /// The supervisor is gone, or the spool is full.
-    pub fn record(&mut self, mut record: Record, parts: Vec<(Series, Vec<SeriesFile>)>) -> Result<()> {
+    pub fn record(&mut self, mut record: Record, parts: impl Iterator<Item = Result<Part>>) -> Result<bool> {
         self.records += 1;
         let place = self.records.to_string();
         let dir = self.spool.join(&place);
@@ -121,13 +129,13 @@ impl Reporter {
             // A checkpoint that cannot be kept is not worth the measurement.
             Err(_) if checkpoint => {
                 let _ = fs::remove_dir_all(&dir);
-                return Ok(());
+                return Ok(false);
             }
             Err(error) => return Err(error),
         };
         self.out.send(&Told::Record { record: Box::new(record), files, place })?;
         crate::fault::point("measure");
-        Ok(())
+        Ok(true)
     }
 
     /// Puts the files of a record into their directory; what a checkpoint takes is given back soon, and not counted.
@@ -135,13 +143,14 @@ impl Reporter {
         &mut self,
         dir: &Path,
         record: &mut Record,
-        parts: Vec<(Series, Vec<SeriesFile>)>,
+        parts: impl Iterator<Item = Result<Part>>,
         checkpoint: bool,
     ) -> Result<Vec<(String, u64)>> {
         fs::create_dir(dir).with_context(|| format!("cannot write to the spool {}", dir.display()))?;
         let counter = if checkpoint { Arc::default() } else { Arc::clone(&self.written) };
         let mut files = Vec::new();
-        for (series, own) in parts {
+        for part in parts {
+            let (series, own) = part?;
             for (name, bytes) in own {
                 let path = dir.join(&name);
                 let file = File::create_new(&path).map(|file| Attachment { file, written: Arc::clone(&counter) });

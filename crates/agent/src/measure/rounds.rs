@@ -1,6 +1,6 @@
 //! What the probes of timed calls share: their series, their end, and how long they go on.
 
-use super::{series::OpenSeries, stage::Interval, stage::Stage};
+use super::{looped::Interval, series::OpenSeries, stage::Stage};
 use anyhow::{Result, anyhow, ensure};
 use latido_model::{
     cell::{Cell, Scheduling},

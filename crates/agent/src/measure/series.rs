@@ -9,7 +9,7 @@ use latido_model::{
     run::codec,
     summary::{Exact, summarise},
 };
-use latido_rt::{Block, Distribution, Reader, Sample, Snapshot, buckets};
+use latido_rt::{Block, BlockSeries, Distribution, Reader, Sample, Snapshot, buckets};
 use std::{collections::BTreeMap, fmt};
 
 /// A whole-numbered fact of a series: its name and its value.
@@ -53,6 +53,12 @@ impl OpenSeries {
         Self { facts, ..self }
     }
 
+    /// Room for what grows while it is measured, and for making a checkpoint of it, in bytes.
+    pub(super) fn needs(&self) -> usize {
+        // A block and its four largest samples with their sentences in a file; a sample kept in order with its own.
+        BlockSeries::MOST * 512 + self.reader.room() * 160
+    }
+
     /// The probe's own facts.
     pub(super) fn stated(&self, snapshot: &Snapshot) -> BTreeMap<String, i64> {
         let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
@@ -70,7 +76,7 @@ impl OpenSeries {
         snapshot: &Snapshot,
         offset_ns: u64,
         facts: BTreeMap<String, i64>,
-    ) -> Result<(Series, Vec<File>)> {
+    ) -> Result<Part> {
         let blocks = self.reader.blocks_with(snapshot);
         let plain = hdr(&snapshot.plain)?;
         let summary = summary(&snapshot.plain, &plain);
@@ -138,6 +144,9 @@ impl fmt::Display for OpenSeries {
         })
     }
 }
+
+/// A series of a record and its files.
+pub type Part = (Series, Vec<File>);
 
 /// A file of a cell: its name and its bytes.
 pub type File = (String, Vec<u8>);

@@ -1,10 +1,13 @@
 //! What a probe finds in the measuring process: its cell, its measuring threads, and where its series go.
 
 mod lookout;
+mod warm_up;
 
 use super::{
     assignment::Assignment,
     clocks::Clocks,
+    freeze::Freezer,
+    looped::{Interval, Loop, carry_out},
     reporter::{Attachment, Reporter},
     series::OpenSeries,
     threads,
@@ -13,33 +16,23 @@ use crate::machine::isolated::Entry;
 use anyhow::{Context, Result, bail};
 use latido_model::{
     cell::{Cell, Scheduling},
+    cpus::CpuSet,
+    protocol::{Phase, Progress},
     quantity::{Measurand, Quantity},
     record::{BAND_EDGES, Evidence, Skip, ThreadEvidence},
 };
 use latido_rt::{Config, Recorder, recorder};
-use latido_sys::{clock::Clock, sched, signal, tsc};
+use latido_sys::{clock::Clock, memory, procfs::SchedStatFile, sched, signal, tsc};
 use lookout::Lookout;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc, Barrier, Mutex, MutexGuard, PoisonError,
+        Arc, Barrier, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicI32, Ordering},
         mpsc::{RecvTimeoutError, channel},
     },
     thread,
 };
-
-/// What a measuring thread says when its loop is over: from when to when it measured.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Interval {
-    /// The first counted slot, or the start of the loop, on CLOCK_MONOTONIC.
-    pub first_slot_ns: u64,
-    /// When the loop ended, on the same clock.
-    pub ended_ns: u64,
-}
-
-/// A loop that is ready to run on its thread.
-type Loop = Box<dyn FnOnce() -> Result<Interval>>;
 
 /// A thread to be: what it does, and what can be read of it meanwhile.
 struct MeasuringThread {
@@ -78,6 +71,10 @@ pub struct Stage<'a> {
     /// The first refusal that a thread met, known before its loop begins.
     refused: Arc<Mutex<Option<String>>>,
     stand_ins: StandIns,
+    /// Every CPU that a thread may be put on.
+    usable: CpuSet,
+    /// What freezes the kernel's trace at a sample above `stop_on`.
+    freezer: Option<Arc<Freezer>>,
     reporter: &'a mut Reporter,
     clocks: Clocks,
 }
@@ -101,6 +98,8 @@ impl<'a> Stage<'a> {
             interrupted,
             refused: Arc::default(),
             stand_ins: Arc::default(),
+            usable: assignment.usable,
+            freezer: None,
             reporter,
             clocks: Clocks::now(),
         }
@@ -134,10 +133,12 @@ impl<'a> Stage<'a> {
         self.cell.conditions.cpus.iter().flat_map(|cpus| cpus.iter()).collect()
     }
 
-    /// Every CPU this process may use: the measured ones and those left for the rest.
-    fn allowed(&self) -> Vec<u32> {
-        let rest = self.evidence.housekeeping.iter().flat_map(|cpus| cpus.iter());
-        self.cpus().into_iter().chain(rest).collect()
+    /// The CPUs of a thread that is not pinned: the measured ones and those left for the rest; every one that there is for
+    /// a deadline thread, which the kernel refuses less than its whole root domain.
+    fn unpinned(&self, scheduling: Option<Scheduling>) -> Vec<u32> {
+        let deadline = matches!(scheduling, Some(Scheduling::Deadline { .. }));
+        let rest = if deadline { Some(&self.usable) } else { self.evidence.housekeeping.as_ref() };
+        self.cpus().into_iter().chain(rest.into_iter().flat_map(CpuSet::iter)).collect()
     }
 
     /// Both ends of a series of one of the probe's quantities: the recorder for the loop, the series for its thread.
@@ -184,7 +185,7 @@ impl<'a> Stage<'a> {
     ///
     /// `rehearse` runs on the thread before its policy is set: it touches everything that the loop will touch, and
     /// returns the loop. What it allocates is the last that this thread may.
-    pub fn thread<L: FnOnce() -> Result<Interval> + 'static>(
+    pub fn thread<L: FnMut() -> Result<Interval> + 'static>(
         &mut self,
         cpu: impl Into<Option<u32>>,
         series: impl IntoIterator<Item = OpenSeries>,
@@ -194,7 +195,7 @@ impl<'a> Stage<'a> {
     }
 
     /// As [`Stage::thread`], under a policy of its own; `None` asks for none. Without series it is a helper.
-    pub fn thread_under<L: FnOnce() -> Result<Interval> + 'static>(
+    pub fn thread_under<L: FnMut() -> Result<Interval> + 'static>(
         &mut self,
         scheduling: Option<Scheduling>,
         cpu: impl Into<Option<u32>>,
@@ -206,8 +207,17 @@ impl<'a> Stage<'a> {
         let cpu = cpu.into().filter(|_| pinned);
         let thread = u32::try_from(self.threads.len()).unwrap_or(u32::MAX);
         let series = series.into_iter().map(|series| series.on(thread, cpu)).collect();
-        let rehearse = Box::new(move || -> Loop { Box::new(rehearse()) });
+        let rehearse = Box::new(move || Loop::new(rehearse()));
         self.threads.push(MeasuringThread { cpu, scheduling, series, rehearse });
+    }
+
+    /// Opens what `stop_on` needs to freeze the kernel's trace.
+    fn arm(&mut self) {
+        if self.cell.conditions.stop_on.is_some() {
+            let armed = Freezer::arm(&crate::fault::tracing_root()).map(Arc::new);
+            self.evidence.freeze = Some(armed.as_ref().map_or_else(Clone::clone, |freezer| freezer.told()));
+            self.freezer = armed.ok();
+        }
     }
 
     /// Measures: starts the threads together, waits for their end, reports meanwhile, and sends the record.
@@ -216,40 +226,56 @@ impl<'a> Stage<'a> {
     /// A thread cannot be started, a loop failed, or the supervisor is gone.
     pub fn run(&mut self) -> Result<()> {
         let measuring = std::mem::take(&mut self.threads);
+        self.arm();
         let gate = Arc::new(Barrier::new(measuring.len() + 1));
+        // A thread that ends unmaps its stack: none does while another still measures.
+        let over = Arc::new(Barrier::new(measuring.len() + 1));
         let (sender, finished) = channel();
         let mut series = Vec::new();
         let mut tids = Vec::new();
+        let mut schedstats = Vec::new();
         for (thread, measuring) in measuring.into_iter().enumerate() {
             let tid = Arc::new(AtomicI32::new(0));
             tids.push(Arc::clone(&tid));
+            let schedstat = Arc::new(OnceLock::new());
+            schedstats.push(Arc::clone(&schedstat));
             let MeasuringThread { cpu, scheduling, series: own, rehearse } = measuring;
-            let (gate, sender, allowed) = (Arc::clone(&gate), sender.clone(), self.allowed());
+            let (gate, over) = (Arc::clone(&gate), Arc::clone(&over));
+            let (sender, allowed) = (sender.clone(), self.unpinned(scheduling));
             let (entries, refused) = (self.entries.clone(), Arc::clone(&self.refused));
             let helper = own.is_empty();
+            let freezer = self.freezer.clone();
+            let signs: Vec<_> = own.iter().map(|series| series.reader.stop_sign()).collect();
             series.push(own);
             let body = move || {
                 let number = u32::try_from(thread).unwrap_or(u32::MAX);
                 let mut prepared = threads::prepare(number, cpu, &allowed, helper, &entries);
-                let body = rehearse();
+                let mut looped = rehearse();
+                looped.touch_code();
+                // What reads the counters has run once before.
+                prepared.count();
                 tid.store(sched::gettid(), Ordering::Relaxed);
+                if let Ok(own) = SchedStatFile::open() {
+                    let _ = schedstat.set(own);
+                }
                 gate.wait();
-                prepared.go(scheduling, |why| {
-                    lock(&refused).get_or_insert(why);
-                });
-                let interval = body();
-                let evidence = prepared.finish();
+                let mut refused = |why| _ = lock(&refused).get_or_insert(why);
+                let freezer = freezer.as_deref().map(|freezer| (freezer, cpu, signs.as_slice()));
+                let (interval, evidence) = carry_out(prepared, &mut looped, scheduling, &mut refused, freezer);
+                drop(looped);
                 // The main thread listens until all have sent.
                 let _ = sender.send(Finished { thread, interval, evidence });
+                over.wait();
             };
             let name = cpu.map_or_else(|| format!("latido-{thread}"), |cpu| format!("latido/{cpu}"));
             let builder = thread::Builder::new().name(name).stack_size(threads::STACK);
             builder.spawn(body).context("cannot start a measuring thread")?;
         }
         drop(sender);
+        let _ = memory::reserve(series.iter().flatten().map(OpenSeries::needs).sum::<usize>() + ROOM);
         gate.wait();
         crate::fault::point("measure");
-        let mut lookout = Lookout::since(Clock::Monotonic.now());
+        let mut lookout = Lookout::new(Clock::Monotonic.now(), self, &series, schedstats);
         let mut results: Vec<Option<Finished>> = series.iter().map(|_| None).collect();
         while results.iter().any(Option::is_none) {
             match finished.recv_timeout(lookout.patience(&self.cell)) {
@@ -273,13 +299,18 @@ impl<'a> Stage<'a> {
             }
             self.look(&mut lookout, &mut series)?;
         }
-        self.conclude(series, results.into_iter().flatten().collect())
+        self.reporter.progress(&Progress::of(Phase::Finishing))?;
+        over.wait();
+        self.conclude(&lookout, series, results.into_iter().flatten().collect())
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Room for what the main thread allocates while the loops run, in bytes; of it only what is used becomes resident.
+const ROOM: usize = 16 << 20;
 
 /// The signal that wakes a sleeping loop, so that it looks at its stop flag.
 const INTERRUPT: i32 = signal_hook::consts::SIGUSR1;

@@ -47,14 +47,16 @@ pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32], helper: bool, ent
             sched::set_affinity(0, allowed.iter().copied()).err().map(|e| format!("leaving its CPU was refused: {e}"))
         }
     };
-    let evidence = ThreadEvidence { thread, cpu, helper, ..ThreadEvidence::default() };
+    let tid = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).ok();
+    let evidence = ThreadEvidence { thread, tid, cpu, helper, ..ThreadEvidence::default() };
     Prepared { evidence, refused: locked.or(refused), schedstat: SchedStatFile::open().ok(), before: Used::default() }
 }
 
 impl Prepared {
     /// Sets the policy: the last thing before the loop. From now on this thread may not be disturbed by its own doing.
     /// `refused` hears of the first refusal: before the loop, so that a checkpoint knows of it too.
-    pub fn go(&mut self, scheduling: Option<Scheduling>, refused: impl FnOnce(String)) {
+    #[inline(never)]
+    pub fn go(&mut self, scheduling: Option<Scheduling>, refused: &mut dyn FnMut(String)) {
         let by_policy = scheduling.and_then(|scheduling| {
             let error = ask(scheduling).err()?;
             Some(permission::explain(scheduling, error))
@@ -66,6 +68,7 @@ impl Prepared {
     }
 
     /// What the thread uses counts from here on: again, where something is left to do between policy and loop.
+    #[inline(never)]
     pub fn count(&mut self) {
         // The files first: what reading them costs is before the loop, not in it.
         self.before.migrations = migrations();
@@ -75,6 +78,7 @@ impl Prepared {
     }
 
     /// What the loop used.
+    #[inline(never)]
     pub fn finish(self) -> ThreadEvidence {
         // The counters first: a page fault of reading a file must not look like one of the loop.
         let cpu_ns = clock::thread_cpu_ns();

@@ -11,7 +11,7 @@ use latido_model::{
 };
 use latido_rt::{
     Config, Snapshot,
-    compute::{self, DIFFERING, RESIDUAL, Repetition, Size, Workspace, Wrong},
+    compute::{self, Copying, DIFFERING, RESIDUAL, Repetition, Size, Workspace, Wrong},
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -28,7 +28,8 @@ instance copies and inverts the same matrix, so that it executes the same instru
 instance to instance is the system's doing. A sample of `elapsed` is the time between two looks at CLOCK_MONOTONIC right
 before and after the inversion; a sample of `cpu` is the thread's own processor time (CLOCK_THREAD_CPUTIME_ID) between
 two looks just outside those, and so includes the two looks at the other clock: of small matrices it is the larger.
-Copying and checking lie outside. All samples are kept in order, up to a million of each series.
+Checking lies outside, and so does the copy unless it is asked for. All samples are kept in order, up to a million of
+each series.
 
 The matrix of a size is made from a seed: random, well-conditioned, its rows exchanged so that every pivot must be
 fetched. Each inverse is compared bit for bit with the first one, and the matrix times its inverse with the identity
@@ -36,6 +37,8 @@ for the first and the last instance. A wrong result ends the cell with an error.
 
 Options:
   size        rows of the matrix, 2 to 1024, or a list of them, one after another; default 2,4,8,16,32,64,128
+  copy        untimed (default): the copy of the matrix is made before the first look; timed: after it, as in a program
+              whose inversion keeps its input
   instances   how many of each size; default 1000. The cell ends when all are through, whatever its duration
   seed        seed of the matrices; default 1, the same in every cell, so that cells differ by the machine alone
 
@@ -45,7 +48,7 @@ By default the last allowed CPU is measured. Any policy but deadline. With fifo 
 real-time throttle and the fair server may take their share, which shows as elapsed time without processor time.
 Quantities: elapsed, cpu (ns), labelled by `size`. Facts with elapsed: residual_e18 (largest deviation of the matrix
 times its inverse from the identity, in 10^-18), differing (inverses that were not the first one's).
-The measurement of the execution-times study (2017).",
+The measurement of the execution-times study (2017), whose inversion kept its input: probably with copy=timed.",
     main_option: Some("size"),
     new: |table| {
         let probe = read(table)?;
@@ -61,13 +64,21 @@ const WARM_UP: u64 = 10;
 #[serde(deny_unknown_fields)]
 struct ComputeProbe {
     size: Sizes,
+    copy: CopyIs,
     instances: u64,
     seed: u64,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum CopyIs {
+    Untimed,
+    Timed,
+}
+
 fn read(table: toml::Table) -> Result<ComputeProbe> {
     let sizes = Sizes((1..=7).map(|power| 1 << power).collect());
-    with_defaults(table, ComputeProbe { size: sizes, instances: 1000, seed: 1 })
+    with_defaults(table, ComputeProbe { size: sizes, copy: CopyIs::Untimed, instances: 1000, seed: 1 })
 }
 
 impl Probe for ComputeProbe {
@@ -97,6 +108,10 @@ impl Probe for ComputeProbe {
             instances: self.instances,
             warmup_ns: stage.cell.conditions.warmup.0,
             warmup_instances: WARM_UP,
+            copying: match self.copy {
+                CopyIs::Untimed => Copying::Untimed,
+                CopyIs::Timed => Copying::Timed,
+            },
         };
         let ordered = usize::try_from(self.instances).unwrap_or(ORDERED_MAX).min(ORDERED_MAX);
         for cpu in stage.cpus() {

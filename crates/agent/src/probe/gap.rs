@@ -1,5 +1,8 @@
 //! `gap`: a thread that never sleeps reads the clock again and again; whatever takes the CPU away shows as a gap.
 
+mod limits;
+
+use crate::machine::{self, Root};
 use crate::measure::{Def, Fact, Interval, Measurand, Probe, Quantity, Stage, with_defaults};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
@@ -9,7 +12,7 @@ use latido_model::{
     units::Ns,
 };
 use latido_rt::{
-    Class, Config, Snapshot,
+    Config, Snapshot,
     gap::{self, BusyLoop, Duty, TickSource},
 };
 use latido_sys::{
@@ -17,6 +20,7 @@ use latido_sys::{
     procfs::SchedStatFile,
     tsc::{self, Scale},
 };
+use limits::Limits;
 use serde::{Deserialize, Serialize};
 
 /// The list entry.
@@ -25,10 +29,13 @@ pub const DEF: Def<dyn Probe> = Def {
     about: "a loop that reads the clock: interrupts, preemptions and stolen time show as gaps (as oslat)",
     help: "\
 One thread per measured CPU reads a clock without ever sleeping. A sample of `gap` is the difference between two
-successive readings, the loop's own few nanoseconds included; every reading counts. After a gap above 100 µs the
-thread asks the kernel whether it was waiting for its CPU meanwhile: `preempted`; if not, `in-place`: an interrupt, a
-system management interrupt or the hypervisor. Preemptions about once a second are throttle-like: the real-time
-throttle or the deadline fair server, which no kernel counter names.
+successive readings, the loop's own few nanoseconds included; every reading counts. Now and then the loop does work of
+its own: what that takes is no gap, and what lasts longer than twice that and 0.5 µs is one.
+
+After a gap above 100 µs the thread asks the kernel whether it was waiting for its CPU meanwhile: `preempted`; if not,
+`in-place`: an interrupt, a system management interrupt or the hypervisor. A wait is `throttled` if it has the length
+that the real-time throttle (sched_rt_runtime_us) or the deadline fair server imposes here, after so much use of the CPU
+that its budget is used up; no kernel counter names them. That is a cause, and no excuse: the limit is the machine's own.
 
 It never takes every CPU unless told to with -c: with the default one is left for everything else.
 
@@ -39,7 +46,8 @@ Options:
                throttle and the fair server. Default: none, always busy
 
 Quantity: gap (ns). Facts per thread: elapsed_ns (time covered by the readings), own_ns (time the loop spent on its
-own bookkeeping, which is in no gap), slept_ns (duty), preempted, in_place, throttle_like (gaps above 100 µs by cause).
+own bookkeeping, which is in no gap), slept_ns (duty), preempted, in_place, throttled (gaps above 100 µs by cause),
+throttled_ns (their sum); the last two only where the machine tells its limits.
 The measurement of the scheduling-latency study (2019); comparable with oslat(8).",
     main_option: None,
     new: |table| {
@@ -113,15 +121,22 @@ impl Probe for GapProbe {
             duration_ns: if self.iterations > 0 { u64::MAX } else { stage.cell.conditions.duration.0 },
             warmup_ns: stage.cell.conditions.warmup.0,
             duty,
+            budgets: [None; 2],
         };
+        // With the tunings in force, as the record will have it.
+        let machine = machine::read(&Root::default());
         for cpu in stage.cpus() {
+            let limits = limits::of(&machine.realtime, &machine.kernel, cpu);
+            let limits = if stage.cell.scheduling.is_realtime() { limits } else { Limits::default() };
+            let task = BusyLoop { budgets: limits.budgets, ..task };
+            let facts = if limits.known { limited_facts } else { facts };
             let (mut recorder, series) = stage.series_with("gap", |config| Config { table: Some(scale), ..config })?;
             let stop = stage.stop();
             stage.thread(cpu, [series.facts(facts)], move || {
                 let schedstat = SchedStatFile::open().ok();
-                gap::rehearse(source, &mut recorder, schedstat.as_ref());
+                let costs = gap::rehearse(source, &mut recorder, schedstat.as_ref());
                 move || {
-                    let outcome = gap::run(source, &task, &stop, &mut recorder, schedstat.as_ref());
+                    let outcome = gap::run(source, &task, &stop, &mut recorder, schedstat.as_ref(), costs);
                     let ended_ns = Monotonic.now();
                     Ok(Interval { first_slot_ns: ended_ns.saturating_sub(outcome.elapsed_ns), ended_ns })
                 }
@@ -156,51 +171,20 @@ impl GapProbe {
     }
 }
 
-/// Preemptions shorter than this are ordinary: throttle and fair server take tens of ms.
-const THROTTLE_NS: i64 = 1_000_000;
-
-/// The period of the real-time throttle and of the fair server, and by how much two of their blows may miss it.
-const THROTTLE_PERIOD_NS: std::ops::RangeInclusive<u64> = 900_000_000..=1_100_000_000;
-
 fn facts(snapshot: &Snapshot) -> Vec<Fact> {
     let spin = snapshot.spin;
-    let mut blows: Vec<u64> = snapshot
-        .largest
-        .iter()
-        .filter(|sample| sample.class == Class::Preempted && sample.value >= THROTTLE_NS)
-        .map(|sample| sample.at_ns)
-        .collect();
-    blows.sort_unstable();
     vec![
         ("own_ns", spin.own_ns),
         ("slept_ns", spin.slept_ns),
         ("elapsed_ns", snapshot.plain.sum.clamp(0, i64::MAX.into()) as u64),
         ("preempted", spin.preempted),
         ("in_place", spin.in_place),
-        ("throttle_like", once_a_second(&blows)),
     ]
 }
 
-/// How many of these moments have another about a second before or after.
-fn once_a_second(moments: &[u64]) -> u64 {
-    let apart = |a: u64, b: u64| THROTTLE_PERIOD_NS.contains(&b.saturating_sub(a));
-    let paired = |(index, moment): (usize, &u64)| {
-        let before = moments.iter().take(index).any(|other| apart(*other, *moment));
-        before || moments.iter().skip(index + 1).any(|other| apart(*moment, *other))
-    };
-    moments.iter().enumerate().filter(|moment| paired(*moment)).count() as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::once_a_second;
-
-    #[test]
-    fn blows_of_the_throttle_come_once_a_second() {
-        let ms = |list: &[u64]| list.iter().map(|ms| ms * 1_000_000).collect::<Vec<_>>();
-        assert_eq!(once_a_second(&ms(&[950, 1950, 2955, 3940])), 4);
-        assert_eq!(once_a_second(&ms(&[10, 60, 400, 3940])), 0);
-        assert_eq!(once_a_second(&ms(&[10, 400, 1010])), 2);
-        assert_eq!(once_a_second(&[]), 0);
-    }
+/// The same where the kernel's limits are known: what was not looked for is no zero.
+fn limited_facts(snapshot: &Snapshot) -> Vec<Fact> {
+    let spin = snapshot.spin;
+    let limited = [("throttled", spin.throttled), ("throttled_ns", spin.throttled_ns)];
+    facts(snapshot).into_iter().chain(limited).collect()
 }

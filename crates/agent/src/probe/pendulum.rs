@@ -11,7 +11,7 @@ use latido_model::{
 use latido_rt::{
     Config, Snapshot,
     pendulum::{self, FALLEN_URAD},
-    wakeup::Schedule,
+    wakeup::{Phase, Schedule},
 };
 use latido_sys::clock::Clock::Monotonic;
 use serde::{Deserialize, Serialize};
@@ -90,6 +90,7 @@ impl Probe for PendulumProbe {
                 deadline_ns: self.period.0,
                 warmup: stage.cell.conditions.warmup.0 / self.period.0,
                 slots,
+                phase: Phase::Fixed,
             };
             let (seed, stop) = (self.seed, stage.stop());
             stage.thread(cpu, [late, angle.facts(fall)], move || {

@@ -15,11 +15,13 @@ pub const DEF: Def<dyn Probe> = Def {
     name: "sleep",
     about: "how long clock_nanosleep sleeps, for a time and until a time",
     help: "\
-One thread per measured CPU reads CLOCK_MONOTONIC, sleeps once with clock_nanosleep(2), and reads the clock again. The
+One thread per measured CPU (or `tasks` of them) reads CLOCK_MONOTONIC, sleeps once with clock_nanosleep(2), and reads the clock again. The
 next sleep begins when the one before is recorded: there is no schedule, and nothing to miss. Two ways to sleep:
   relative   for `length`: the kernel adds it to the time at which the call arrives
   absolute   until the first reading + `length`: the way to the kernel is not added
 A sample of `length` is the second reading less the first; a sample of `lateness` is that less the length asked for.
+With order=target-first an absolute sleep's instant is added up from a reading before the first one: what passes between
+the two is missing from the measured length, which may so be less than what was asked for.
 Under a time-sharing policy both hold the timer slack of the thread (50 µs where nobody changed it).
 
 --stop-on looks at `lateness` only.
@@ -27,6 +29,8 @@ Under a time-sharing policy both hold the timer slack of the thread (50 µs wher
 Options:
   length   how long to sleep; default 1000us
   mode     both (default): a relative and an absolute sleep by turns; relative; absolute
+  order    of an absolute sleep: reading-first (default), its instant is the first reading + `length`; target-first
+  tasks    threads on each CPU, 1 to 256; default 1
   sleeps   end after this many sleeps of each mode instead of after the cell's duration; default 0, by duration
 
 Quantities: length (ns), lateness (ns), each with the label mode=relative or mode=absolute. Fact of `length`:
@@ -35,10 +39,12 @@ The timers of the scheduling-latency study (2019). Comparable with cyclictest(8)
 which sleep along a schedule (see the probe `wakeup`).",
     main_option: Some("length"),
     new: |table| {
+        let (length, mode) = (Ns::from_micros(1000), SleepModes::Both);
         let probe =
-            with_defaults(table, SleepProbe { length: Ns::from_micros(1000), mode: SleepModes::Both, sleeps: 0 })?;
+            with_defaults(table, SleepProbe { length, mode, order: Order::ReadingFirst, tasks: 1, sleeps: 0 })?;
         ensure!(probe.length >= Ns::from_micros(1), "`length` under 1us is no sleep: the call alone takes longer");
         ensure!(probe.length <= Ns::from_secs(3600), "`length` over 1h is refused");
+        ensure!((1..=256).contains(&probe.tasks), "`tasks` is 1 to 256 threads a CPU; got {}", probe.tasks);
         Ok(Box::new(probe))
     },
 };
@@ -48,7 +54,17 @@ which sleep along a schedule (see the probe `wakeup`).",
 struct SleepProbe {
     length: Ns,
     mode: SleepModes,
+    order: Order,
+    tasks: u32,
     sleeps: u64,
+}
+
+/// Which comes first, an absolute sleep's instant or the first reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Order {
+    ReadingFirst,
+    TargetFirst,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,11 +77,12 @@ enum SleepModes {
 
 impl SleepModes {
     /// The modes that take turns, with their labels.
-    fn each(self) -> Vec<(&'static str, sleep::SleepMode)> {
-        let all = [
-            (Self::Relative, "relative", sleep::SleepMode::Relative),
-            (Self::Absolute, "absolute", sleep::SleepMode::Absolute),
-        ];
+    fn each(self, order: Order) -> Vec<(&'static str, sleep::SleepMode)> {
+        let absolute = match order {
+            Order::ReadingFirst => sleep::SleepMode::Absolute,
+            Order::TargetFirst => sleep::SleepMode::TargetFirst,
+        };
+        let all = [(Self::Relative, "relative", sleep::SleepMode::Relative), (Self::Absolute, "absolute", absolute)];
         all.into_iter()
             .filter(|(one, ..)| self == Self::Both || self == *one)
             .map(|(_, name, mode)| (name, mode))
@@ -75,7 +92,7 @@ impl SleepModes {
 
 impl Probe for SleepProbe {
     fn measurand(&self) -> Measurand {
-        let modes = self.mode.each();
+        let modes = self.mode.each(self.order);
         let length = Quantity::time("length", "Sleep: length").each("sleep").beside();
         let lateness = Quantity::time("lateness", "Sleep: lateness").each("sleep");
         Measurand::new("Sleeps", [length, lateness])
@@ -86,9 +103,10 @@ impl Probe for SleepProbe {
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         let course = rounds::course(&stage.cell, self.sleeps);
-        for cpu in stage.cpus() {
+        let cpus = stage.cpus().into_iter().flat_map(|cpu| std::iter::repeat_n(cpu, self.tasks as usize));
+        for cpu in cpus {
             let (mut modes, mut channels, mut series) = (Vec::new(), Vec::new(), Vec::new());
-            for (label, mode) in self.mode.each() {
+            for (label, mode) in self.mode.each(self.order) {
                 let (length, of_length) = stage.series("length")?;
                 let (lateness, of_lateness) = stage.series("lateness")?;
                 modes.push(Sleeps { sleeper: Monotonic, mode, length_ns: self.length.0 });

@@ -115,7 +115,7 @@ impl Probe for SwitchProbe {
         let handoff = Arc::new(handoff);
         self.wait(stage, waiting, Arc::clone(&handoff))?;
         match partner {
-            Some(partner) => {
+            Some(mut partner) => {
                 let (stop, stand_ins) = (stage.stop(), stage.stand_ins());
                 // It stands for the partner here and sleeps until that has ended.
                 stage.thread_under(None, None, [], || move || partner.attend(POSTER, &stop, &stand_ins));

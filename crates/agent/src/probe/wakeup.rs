@@ -6,10 +6,11 @@ use latido_model::{
     cell::{Cell, Scheduling},
     units::Ns,
 };
-use latido_rt::wakeup::{self, Schedule, Wakeups};
+use latido_rt::wakeup::{self, Means, Schedule, Wakeups};
 use latido_sys::{
     clock::{self, Clock::Monotonic},
     signal,
+    timer::{SignalTimer, TimerDescriptor},
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ pub const DEF: Def<dyn Probe> = Def {
     name: "wakeup",
     about: "how late a periodic thread runs after its timer (as cyclictest, with every slot counted)",
     help: "\
-One thread per measured CPU sleeps to absolute times of a fixed schedule: slot k is due at s_k = s_0 + k T. A sample
+One thread per measured CPU (or `tasks` of them) sleeps to absolute times of a fixed schedule: slot k is due at s_k = s_0 + k T. A sample
 of `latency` is the time from s_k to the moment the thread reads the clock after waking. Then it arms the first slot
 that is still to come: no catch-up bursts. Every slot is counted:
   met      the thread ran for it within the period (or `deadline`)
@@ -30,6 +31,13 @@ and headline figures use the corrected one.
 Options:
   period     time between slots; default 1ms
   deadline   a wake-up within this is met; default the period
+  by         what the thread waits with: nanosleep (default), clock_nanosleep(2) until the slot; timerfd, a timer
+             descriptor set to the slot and read; posix-timer, timer_settime(2) and a wait for its signal; deadline,
+             sched_yield(2) under `--policy deadline`: until the kernel begins the thread's next period
+  phase      fixed (default): slot k at s_0 + k T, so that a period of 1 ms keeps one phase to the kernel's tick for
+             ever; random: anywhere in its period, at most a quarter of one from where the slot before lay in its own.
+             The cell's seed decides the whole sequence
+  tasks      threads on each CPU, 1 to 256; default 1. With one priority they run one after another
   clock      monotonic (default), boottime, tai or realtime: the kernel clock that is slept on and read
   align      common (default): all threads share s_0; free: each starts on its own
   distance   shift of each further thread's schedule; default 0ns
@@ -38,6 +46,8 @@ Options:
 Quantity: latency (ns). Fact per thread: first_slot_ns (its first counted slot after the
 cell's first). Under the deadline policy samples that follow a budget overrun are a series of their own,
 `latency_after_overrun`.
+With by=deadline the kernel keeps the schedule, and tells nobody when a period began: the earliest of each 16 wake-ups
+counts as on time, so that the smallest sample is near 0 and the others say how much later they were.
 Comparable with cyclictest(8) `-m -a -t -h`, without its silently skipped periods.",
     main_option: Some("period"),
     new: |table| {
@@ -45,6 +55,15 @@ Comparable with cyclictest(8) `-m -a -t -h`, without its silently skipped period
         ensure!(probe.period >= Ns::from_micros(1), "a period under 1us is no schedule: the clock alone takes longer");
         ensure!(probe.period <= Ns::from_secs(3600), "a period over 1h is refused");
         ensure!(probe.deadline.is_none_or(|deadline| deadline.0 > 0), "`deadline` must be above 0");
+        ensure!((1..=256).contains(&probe.tasks), "`tasks` is 1 to 256 threads a CPU; got {}", probe.tasks);
+        ensure!(
+            probe.by != WaitBy::Timerfd || probe.clock != SleepClock::Tai,
+            "timer descriptors know no clock `tai`: use by=nanosleep or by=posix-timer"
+        );
+        ensure!(
+            probe.by != WaitBy::Deadline || probe.is_kernels(),
+            "with by=deadline the kernel keeps the schedule: leave out `clock`, `phase`, `align` and `distance`"
+        );
         Ok(Box::new(probe))
     },
 };
@@ -55,6 +74,9 @@ struct WakeupProbe {
     period: Ns,
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline: Option<Ns>,
+    by: WaitBy,
+    phase: Phase,
+    tasks: u32,
     clock: SleepClock,
     align: Align,
     distance: Ns,
@@ -64,11 +86,40 @@ struct WakeupProbe {
 const DEFAULTS: WakeupProbe = WakeupProbe {
     period: Ns::from_millis(1),
     deadline: None,
+    by: WaitBy::Nanosleep,
+    phase: Phase::Fixed,
+    tasks: 1,
     clock: SleepClock::Monotonic,
     align: Align::Common,
     distance: Ns(0),
     cycles: 0,
 };
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WaitBy {
+    Nanosleep,
+    Timerfd,
+    PosixTimer,
+    Deadline,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Phase {
+    Fixed,
+    Random,
+}
+
+impl Phase {
+    /// Of one of the threads: each has a sequence of its own, from the cell's seed.
+    fn of_thread(self, seed: u64, thread: u64) -> wakeup::Phase {
+        match self {
+            Self::Fixed => wakeup::Phase::Fixed,
+            Self::Random => wakeup::Phase::Random { seed: seed ^ thread << 53 },
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -97,6 +148,31 @@ impl SleepClock {
     }
 }
 
+impl WakeupProbe {
+    /// Whether nothing is asked for that only a schedule of our own has.
+    fn is_kernels(&self) -> bool {
+        let ours = (DEFAULTS.clock, DEFAULTS.phase, DEFAULTS.align, DEFAULTS.distance);
+        (self.clock, self.phase, self.align, self.distance) == ours
+    }
+
+    /// What a thread waits with; made on that thread.
+    fn means(&self) -> Result<Means> {
+        let clock = self.clock.of_kernel();
+        Ok(match self.by {
+            WaitBy::Nanosleep => Means::Nanosleep(clock),
+            WaitBy::Timerfd => {
+                let timer = TimerDescriptor::new(clock).context("cannot make a timer descriptor")?;
+                Means::TimerFd(clock, timer)
+            }
+            WaitBy::PosixTimer => {
+                let timer = SignalTimer::new(clock).context("cannot make a POSIX timer")?;
+                Means::PosixTimer(clock, timer)
+            }
+            WaitBy::Deadline => Means::Deadline,
+        })
+    }
+}
+
 impl Probe for WakeupProbe {
     fn measurand(&self) -> Measurand {
         let latency = Quantity::time("latency", "Wake-up latency").each("wake-up").periodic();
@@ -107,6 +183,10 @@ impl Probe for WakeupProbe {
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
+        ensure!(
+            self.by != WaitBy::Deadline || matches!(cell.scheduling, Scheduling::Deadline { .. }),
+            "by=deadline waits as deadline threads do: add --policy deadline"
+        );
         if let Scheduling::Deadline { period, .. } = cell.scheduling {
             ensure!(
                 period == self.period,
@@ -128,7 +208,8 @@ impl Probe for WakeupProbe {
             if self.cycles > 0 { self.cycles } else { (stage.cell.conditions.duration.0 / self.period.0).max(1) };
         let phase = clock.now();
         let free = self.align == Align::Free;
-        for (thread, cpu) in (0..).zip(stage.cpus()) {
+        let cpus = stage.cpus().into_iter().flat_map(|cpu| std::iter::repeat_n(cpu, self.tasks as usize));
+        for (thread, cpu) in (0..).zip(cpus) {
             let (mut recorder, latency) = stage.series("latency")?;
             let mut series = vec![latency];
             let mut after_overrun = None;
@@ -143,17 +224,26 @@ impl Probe for WakeupProbe {
                 deadline_ns: self.deadline.unwrap_or(self.period).0,
                 warmup: stage.cell.conditions.warmup.0 / self.period.0,
                 slots,
+                phase: self.phase.of_thread(stage.cell.seed, thread),
             };
-            let stop = stage.stop();
+            let (stop, probe) = (stage.stop(), self.clone());
             stage.thread(cpu, series, move || {
-                wakeup::rehearse(clock, &mut recorder, after_overrun.as_mut());
+                let means = probe.means();
+                if let Ok(means) = &means {
+                    wakeup::rehearse(means, &mut recorder, after_overrun.as_mut());
+                }
                 move || {
+                    // No call that the rehearsal has not made: its code may not be there yet.
+                    let means = match &means {
+                        Ok(means) => means,
+                        Err(error) => bail!("{error:#}"),
+                    };
                     if free {
                         schedule.start_ns = clock.now();
                     }
                     // Whatever the clock of the schedule, the host places the thread on CLOCK_MONOTONIC.
                     let offset = clock.now().wrapping_sub(Monotonic.now());
-                    let outcome = wakeup::run(clock, &schedule, &stop, &mut recorder, after_overrun.as_mut());
+                    let outcome = wakeup::run(means, &schedule, &stop, &mut recorder, after_overrun.as_mut());
                     let Interval { first_slot_ns, ended_ns } = interval(&outcome)?;
                     let (first_slot_ns, ended_ns) = (first_slot_ns.wrapping_sub(offset), ended_ns.wrapping_sub(offset));
                     Ok(Interval { first_slot_ns, ended_ns })

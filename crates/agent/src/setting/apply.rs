@@ -77,7 +77,8 @@ fn in_force(tuning: &dyn Tuning, root: &Root, record: &mut TuningRecord, holds: 
     if !record.in_force {
         let says = record.changes.iter().map(|change| format!("{} {}", change.knob, change.new));
         bail!(
-            "all that it changes was changed, and yet it is not in force: something else on this machine decides, find              and stop that first ({})",
+            "all that it changes was changed, and yet it is not in force: something else on this machine decides, find \
+             and stop that first ({})",
             says.take(3).chain(record.note.take()).collect::<Vec<_>>().join("; ")
         );
     }

@@ -1,9 +1,10 @@
 //! Whether the kernel would grant a policy, asked before anything starts, on threads that end at once.
 
-use crate::machine;
+use crate::machine::Reach;
 use crate::measure::{permission, threads};
 use latido_model::{
     cell::{Cell, NiceBy, Scheduling},
+    cpus::CpuSet,
     plan::scheduling::DEFAULT,
 };
 use latido_sys::{Errno, sched};
@@ -12,26 +13,31 @@ use std::sync::{Arc, Barrier};
 /// What the kernel says to the schedulings that these cells name, one sentence for each that it refuses, with the
 /// limit and the remedy. The default is not asked for: a run that names none goes on without it, under a banner.
 pub fn refusals(cells: &[&Cell]) -> Vec<String> {
+    let usable = Reach::ask().usable;
     let mut asked = Vec::new();
     let mut refused = Vec::new();
     for cell in cells.iter().filter(|cell| cell.scheduling != DEFAULT && cell.probe.name != "null") {
-        let threads = cell.conditions.cpus.as_ref().map_or(machine::allowed_cpus().len(), |cpus| cpus.len()).max(1);
+        let threads = cell.conditions.cpus.as_ref().map_or(usable.len(), CpuSet::len).max(1);
         if asked.contains(&(cell.scheduling, threads)) {
             continue;
         }
         asked.push((cell.scheduling, threads));
-        refused
-            .extend(try_out(cell.scheduling, threads).err().map(|error| permission::explain(cell.scheduling, error)));
+        refused.extend(
+            try_out(cell.scheduling, threads, &usable).err().map(|error| permission::explain(cell.scheduling, error)),
+        );
     }
     refused.dedup();
     refused
 }
 
 /// Asks on as many threads as would measure: the budgets of deadline threads add up.
-fn try_out(scheduling: Scheduling, threads: usize) -> Result<(), Errno> {
+fn try_out(scheduling: Scheduling, threads: usize, usable: &CpuSet) -> Result<(), Errno> {
     let count = if matches!(scheduling, Scheduling::Deadline { .. }) { threads } else { 1 };
     let gate = Arc::new(Barrier::new(count));
+    let usable = usable.clone();
     let ask = move || {
+        // A deadline thread is refused where an inherited mask keeps it from a CPU; the measuring threads have none.
+        let _ = sched::set_affinity(0, usable.iter());
         let answer = match scheduling {
             // From outside a process gets it at its start, which is the same right.
             Scheduling::Other { nice, by: NiceBy::Nice } => sched::set_nice(nice),

@@ -2,12 +2,12 @@
 
 use crate::{
     load::LOADS,
-    machine::{self, isolated},
+    machine::{self, Reach, Root, isolated},
     measure::assignment::Assignment,
     probe, tuning,
 };
 use anyhow::{Result, ensure};
-use latido_model::{cell::Cell, cpus::CpuSet, registry};
+use latido_model::{cell::Cell, cpus::CpuSet, protocol::LeftOut, registry};
 use std::path::PathBuf;
 
 /// Whether CPUs that are to be isolated are there.
@@ -42,29 +42,43 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
         item.options = tuning.options();
     }
     let own = isolated.clone();
-    // What was isolated by hand is not allowed to this process, but its measuring threads know the door.
-    let standing = isolated::entries(&machine::Root::default());
+    // What was isolated by hand is outside of this process's cpuset, but its measuring threads know the door.
+    let root = Root::default();
+    let standing = isolated::entries(&root);
     isolated = isolated.iter().chain(standing.iter().flat_map(|entry| entry.cpus.iter())).collect();
-    let allowed: CpuSet = machine::allowed_cpus().iter().chain(isolated.iter()).collect();
+    let reach = Reach::ask();
+    let usable: CpuSet = reach.usable.iter().chain(isolated.iter()).collect();
     available(&isolated)?;
-    let cpus = match &cell.conditions.cpus {
+    let named = cell.conditions.cpus.take();
+    let chosen = named.is_some();
+    let cpus = match named {
         Some(asked) => {
-            let missing = asked.without(&allowed);
-            ensure!(
-                missing.is_empty(),
-                "CPU {missing} is not there or not allowed for this process; allowed are {allowed}"
-            );
-            asked.clone()
+            reach.admit(&root, &asked, &isolated)?;
+            asked
         }
-        None if !isolated.is_empty() => isolated,
-        None => probe.default_cpus(&allowed),
+        None if !isolated.is_empty() => isolated.clone(),
+        None => probe.default_cpus(&usable),
     };
     ensure!(
         !cpus.is_empty(),
-        "the probe `{}` would take the only CPU ({allowed}) and never give it back: name it with -c to do so all the same",
+        "the probe `{}` would take the only CPU ({usable}) and never give it back: name it with -c to do so all the same",
         cell.probe.name
     );
-    let housekeeping = Some(allowed.without(&cpus)).filter(|rest| !rest.is_empty());
+    let open = |cpus: CpuSet| cpus.without(&isolated);
+    let kept_free = machine::kept_free();
+    let housekeeping =
+        machine::housekeeping(&cpus, &open(machine::own_cpus()), &open(reach.usable.clone()), &kept_free);
+    let mut left_out = Vec::new();
+    if !chosen {
+        let beyond = reach.left_out(&root).into_iter().map(|left| LeftOut { cpus: left.cpus.without(&cpus), ..left });
+        let rest = if isolated.is_empty() {
+            format!("left for everything else by `{}`", cell.probe.name)
+        } else {
+            format!("not isolated, as {isolated} is")
+        };
+        left_out.extend(beyond.chain([LeftOut { cpus: usable.without(&cpus), why: rest }]));
+        left_out.retain(|left| !left.cpus.is_empty());
+    }
     cell.conditions.cpus = Some(cpus);
     // The idle states are held unless the cell says how it wants them.
     if !cell.tuning.items.iter().any(|item| item.name == "cstates") {
@@ -76,5 +90,7 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
         let item = latido_model::cell::Item { name: "cstates".into(), options: cstates.options() };
         cell.tuning.items.insert(0, item);
     }
-    Ok(Assignment { cell, housekeeping, isolated: own, spool: PathBuf::new(), entries: Vec::new() })
+    let counted = machine::own_cpus().iter().chain(isolated.iter()).collect();
+    let (spool, entries) = (PathBuf::new(), Vec::new());
+    Ok(Assignment { cell, housekeeping, usable, left_out, isolated: own, counted, spool, entries })
 }

@@ -72,13 +72,13 @@ fn one(item: &Item, root: &Root, journal: &mut Journal) -> Result<TuningRecord> 
 ///
 /// # Errors
 /// Another latido is at work, or the journal cannot be read or written.
-pub fn undo(names: &[String], root: &Root) -> Result<Recovery> {
+pub fn undo(names: &[String], root: &Root, pulse: &mut Pulse) -> Result<Recovery> {
     let here = directory(root);
     let wanted = |what: &Borrowed| match what {
         Borrowed::Setting { tuning, root, .. } => *root == here && (names.is_empty() || names.contains(tuning)),
         Borrowed::Load { .. } => false,
     };
-    journal::undo_manual(&wanted, here.as_ref())
+    journal::undo_manual(&wanted, here.as_ref(), pulse)
 }
 
 /// Looks at the journal and at every knob in it; changes nothing.
@@ -88,7 +88,14 @@ pub fn undo(names: &[String], root: &Root) -> Result<Recovery> {
 pub fn status(root: &Root) -> Result<TuneStatus> {
     let standing = journal::standing()?;
     let here = directory(root);
-    let lines = |borrowed: Vec<Borrowed>| borrowed.iter().filter_map(|one| line(one, &here, root)).collect();
+    let lines = |borrowed: Vec<Borrowed>| {
+        let mut lines: Vec<Setting> = borrowed.iter().filter_map(|one| line(one, &here, root)).collect();
+        let knobs: Vec<String> = lines.iter().map(|line| line.knob.clone()).collect();
+        for (at, line) in lines.iter_mut().enumerate() {
+            line.superseded = knobs.iter().skip(at + 1).any(|later| *later == line.knob);
+        }
+        lines
+    };
     Ok(TuneStatus {
         schema: 1,
         applied: lines(standing.by_hand),
@@ -106,7 +113,7 @@ fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Sett
             let current = change.current(root);
             let in_force = current.is_some().then(|| change.verify(root).is_ok());
             let latido_model::record::Change { knob, original, new } = change.change();
-            Some(Setting { tuning: Some(tuning.clone()), knob, original, new, current, in_force })
+            Some(Setting { tuning: Some(tuning.clone()), knob, original, new, current, in_force, superseded: false })
         }
         Borrowed::Setting { .. } => None,
         Borrowed::Load { mark, argv } => {
@@ -118,6 +125,7 @@ fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Sett
                 new: "running".into(),
                 current: Some(if alive { "running" } else { "ended" }.into()),
                 in_force: Some(alive),
+                superseded: false,
             })
         }
     }

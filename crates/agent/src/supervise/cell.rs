@@ -3,11 +3,11 @@
 use super::{
     Agent,
     assign::assign,
-    borrowed::Borrowed,
     child::Measuring,
     client::{Client, Wish, urgently},
+    in_force::InForce,
     outgoing::Parcel,
-    watch::Watch,
+    watch::{Hardware, Own, Watch},
 };
 use crate::{
     journal::{Journal, lock, pulse::Pulse},
@@ -16,7 +16,7 @@ use crate::{
     machine::{
         self,
         heat::{Heat, TooHot},
-        isolated,
+        isolated, tracing,
     },
     measure::{
         assignment::{Assignment, stay_on},
@@ -33,7 +33,7 @@ use latido_model::{
     record::{Evidence, Outcome, Overheated, Record},
     registry,
 };
-use latido_sys::clock::Clock;
+use latido_sys::{clock::Clock, memory};
 use std::{
     sync::mpsc::{RecvTimeoutError, channel},
     thread,
@@ -60,7 +60,7 @@ impl Agent {
         // Before the loads in the queue, or an overload would keep us from ending it. Refused without the right; then it
         // is as it is. The loads start without it.
         urgently();
-        let allowed = machine::allowed_cpus();
+        let allowed = machine::own_cpus();
         let lock = lock::take("lock", &format!("cell of `{}`", cell.plan))?;
         let (mut journal, told) = Journal::open(&lock, None, self.pulse())?;
         scratch::sweep();
@@ -70,7 +70,7 @@ impl Agent {
         let named: Level = cell.tuning.clone();
         let assignment = assign(cell)?;
         let spool = Scratch::new(0).context("there is no place for what the measurement writes")?;
-        let mut borrowed = Borrowed::default();
+        let mut borrowed = InForce::default();
         let result = self.measured(&assignment, &named, &spool, &mut borrowed, &mut journal);
         // Undone before the record is sent: who has the record may rely on the machine being as it was.
         borrowed.give_back(&mut journal.pulse);
@@ -78,9 +78,20 @@ impl Agent {
         // Not before: an isolation that is undone gives CPUs back.
         stay_on(Some(&allowed));
         crate::fault::point("agent");
-        let mut parcel = result?;
+        let mut parcel = match result {
+            Ok(parcel) => parcel,
+            // There is no record to tell it behind, and what does not go back leaves the journal with this.
+            Err(error) => match settled {
+                Ok(left) => {
+                    left.into_iter().for_each(|message| self.voice.note(message));
+                    return Err(error);
+                }
+                Err(left) => bail!("{error:#}; {left:#}"),
+            },
+        };
         // Some tell what they did at their end.
-        parcel.record.load = borrowed.loads.iter().map(Running::record).collect();
+        let origin = parcel.record.anchors.monotonic_ns;
+        parcel.record.load = borrowed.loads.iter().map(|load| load.record(origin)).collect();
         self.voice.phase(Phase::Sending);
         self.voice.send(parcel);
         // The spool goes with this function: what is in it must be gone out, or be nobody's any more.
@@ -100,7 +111,7 @@ impl Agent {
         assignment: &Assignment,
         named: &Level,
         spool: &Scratch,
-        borrowed: &mut Borrowed,
+        borrowed: &mut InForce,
         journal: &mut Journal,
     ) -> Result<Parcel> {
         let cell = &assignment.cell;
@@ -113,7 +124,8 @@ impl Agent {
         let machine = machine::read(&machine::Root::default());
         let entries = isolated::entries(&machine::Root::default());
         self.voice.phase(Phase::Loading);
-        let around = Surroundings { allowed: machine::allowed_cpus(), seed: cell.seed };
+        let counted = assignment.counted.clone();
+        let around = Surroundings { allowed: machine::own_cpus(), counted, seed: cell.seed };
         let mut settle = Duration::ZERO;
         let parts = crate::load::parts(&cell.load.items, &around)?;
         borrowed.skipped.extend(parts.skipped);
@@ -127,11 +139,13 @@ impl Agent {
         self.voice.phase(Phase::Settling);
         self.settle(settle, &mut borrowed.loads, &mut journal.pulse)?;
         cool(&heat)?;
+        let tracing = tracing::seen(&crate::fault::tracing_root());
         let (events, inbox) = channel();
         let orders = Assignment { entries, spool: spool.path().into(), ..assignment.clone() };
+        let mut hardware = Some(hardware(assignment));
         let mut measuring = Measuring::spawn(&orders, move |told| events.send(told).is_ok())?;
         crate::fault::point("agent");
-        let mut watch = None;
+        let (mut watch, mut armed) = (None, false);
         let mut evidence = None;
         let mut record = None;
         let mut failure = None;
@@ -149,21 +163,27 @@ impl Agent {
                     // The loads first: under an overload even dying takes long.
                     measuring.kill();
                     borrowed.loads.iter_mut().rev().for_each(Running::stop);
-                    bail!("stopped at once; nothing of this cell was kept, everything was put back");
+                    bail!("stopped at once; nothing of this cell was kept");
                 }
             }
             match inbox.recv_timeout(patience) {
                 Ok(told) => match told? {
                     None => break,
                     Some(Told::Progress(progress)) => {
+                        if progress.armed_at_ns > 0 && !armed {
+                            // From here on it looks on: what it took to come here lies idle.
+                            memory::let_go_of_code();
+                            armed = true;
+                        }
                         if progress.phase == Phase::Measuring && watch.is_none() {
                             borrowed.loads.iter_mut().for_each(Running::measuring_starts);
                             watched_from = Clock::Monotonic.now();
-                            watch = Some(Watch::start(
-                                &measured_cpus(cell),
-                                priority(cell.scheduling),
-                                measuring.child.id(),
-                            ));
+                            let own = Own {
+                                priority: priority(cell.scheduling),
+                                measuring: measuring.child.id(),
+                                marks: borrowed.loads.iter().filter_map(Running::mark).collect(),
+                            };
+                            watch = hardware.take().map(|before| Watch::start(&measured_cpus(cell), own, before));
                             last_look = Instant::now();
                         }
                         if progress.phase == Phase::Finishing && evidence.is_none() {
@@ -182,6 +202,12 @@ impl Agent {
                         if let Some(watch) = &watch {
                             watch.write(&mut seen);
                         }
+                        // Somebody may have begun to trace meanwhile; a trace that `stop_on` froze is off now. While the
+                        // loops run it is not looked at.
+                        seen.tracing = Some(match inner.outcome {
+                            Outcome::Checkpoint => tracing.clone(),
+                            _ => tracing.clone().and(tracing::seen(&crate::fault::tracing_root())),
+                        });
                         complete(&mut inner, &machine, borrowed, seen, watched_from);
                         inner.quality.overheated = too_hot.map(|(when, hot)| Overheated {
                             at_ns: when.wrapping_sub(inner.anchors.monotonic_ns).cast_signed(),
@@ -265,7 +291,7 @@ fn overdue(since: &mut Option<Instant>, client: &Client) -> bool {
 
 /// Adds to the measuring process's record what only the supervisor knows.
 /// `watched_from` is the zero of the evidence's times on CLOCK_MONOTONIC; a record's is its first slot.
-fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: Evidence, watched_from: u64) {
+fn complete(record: &mut Record, machine: &Machine, borrowed: &InForce, seen: Evidence, watched_from: u64) {
     let evidence = &mut record.quality;
     evidence.steal_ns = seen.steal_ns;
     evidence.smi = seen.smi;
@@ -273,6 +299,8 @@ fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: E
     evidence.temperature_mc = seen.temperature_mc;
     evidence.foreign = seen.foreign;
     evidence.interrupts = seen.interrupts;
+    evidence.siblings = seen.siblings;
+    evidence.tracing = seen.tracing;
     let shift = watched_from.wrapping_sub(record.anchors.monotonic_ns).cast_signed();
     evidence.timeline = seen.timeline;
     evidence.timeline.iter_mut().for_each(|second| second.start_ns = second.start_ns.saturating_add_signed(shift));
@@ -286,7 +314,8 @@ fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: E
     evidence.throttle.fair_server = Some(machine.realtime.fair_server.to_string());
     evidence.clock.source = machine.clock.current.clone();
     record.machine = machine.clone();
-    record.load = borrowed.loads.iter().map(Running::record).collect();
+    let origin = record.anchors.monotonic_ns;
+    record.load = borrowed.loads.iter().map(|load| load.record(origin)).collect();
     record.tunings = borrowed.tunings.iter().map(|applied| applied.record.clone()).collect();
     record.skipped.extend(borrowed.skipped.iter().cloned());
 }
@@ -296,7 +325,7 @@ fn complete(record: &mut Record, machine: &Machine, borrowed: &Borrowed, seen: E
 /// less of the other CPUs (update_tg_load_avg, kernel/sched/fair.c).
 fn leave(isolated: &CpuSet) {
     if !isolated.is_empty() {
-        stay_on(Some(&machine::allowed_cpus().without(isolated)));
+        stay_on(Some(&machine::own_cpus().without(isolated)));
     }
 }
 
@@ -306,6 +335,12 @@ fn cool(heat: &Heat) -> Result<()> {
         Some(hot) => bail!("it is too hot to measure: {hot}; let the machine cool down, or see --max-temp"),
         None => Ok(()),
     }
+}
+
+/// The hardware before the loops.
+fn hardware(assignment: &Assignment) -> Hardware {
+    let (root, thermal) = (machine::Root::default(), crate::fault::thermal_root());
+    Hardware::before(root, thermal, &measured_cpus(&assignment.cell), assignment.housekeeping.as_ref())
 }
 
 fn measured_cpus(cell: &Cell) -> CpuSet {

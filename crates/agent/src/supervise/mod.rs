@@ -2,20 +2,23 @@
 
 pub mod admission;
 pub mod assign;
-mod borrowed;
 pub mod by_hand;
 mod cell;
 mod child;
 mod client;
+mod in_force;
 mod outgoing;
 mod prepare;
 mod settings;
 mod watch;
 
 use crate::{check, journal, machine, machine::Root};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use client::{Client, Requests, Wish};
-use latido_model::protocol::{EndStatus, Hello, Inspect, Inspected, Reply, Request};
+use latido_model::{
+    cpus::CpuSet,
+    protocol::{EndStatus, Hello, Inspect, Inspected, Reply, Request},
+};
 use outgoing::Voice;
 use prepare::Turn;
 use std::{
@@ -40,7 +43,8 @@ pub fn run() -> Result<u8> {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let name = machine::Root::default().read("proc/sys/kernel/hostname").unwrap_or_default();
     let (client, requests) = Client::listen()?;
-    let voice = Voice::start(&Hello::new(name, machine::allowed_cpus().to_string()))?;
+    let cpus = machine::Reach::ask().usable.to_string();
+    let voice = Voice::start(&Hello::new(name, cpus, journal::boot_id()))?;
     crate::fault::point("agent");
     Agent { client, voice, run: None }.serve(&requests);
     Ok(0)
@@ -80,7 +84,9 @@ impl Agent {
             Request::Inspect(what) => inspect(&what).map(|found| self.voice.say(Reply::Inspected(Box::new(found)))),
             Request::Tune(tune) => self.tune(tune),
             Request::Recover => {
-                journal::recover_now().map(|told| told.into_iter().for_each(|one| self.voice.note(one)))
+                let patience = &mut journal::lock::Patience::none();
+                let told = journal::recover_now(&mut self.pulse(), patience);
+                told.map(|told| told.into_iter().for_each(|one| self.voice.note(one)))
             }
             // These are heeded where they arrive.
             Request::Ping | Request::Stop { .. } => Ok(()),
@@ -103,6 +109,16 @@ impl Agent {
     }
 }
 
+/// Refuses CPUs that are not online: of what is not there everything would be in order.
+fn there(root: &Root, cpus: Option<&CpuSet>) -> Result<()> {
+    let online: Option<CpuSet> = root.value("sys/devices/system/cpu/online");
+    if let Some((cpus, online)) = cpus.zip(online) {
+        let missing = cpus.without(&online);
+        ensure!(missing.is_empty(), "CPU {missing} is not there; online are {online}");
+    }
+    Ok(())
+}
+
 /// Looks at the machine; changes nothing.
 fn inspect(what: &Inspect) -> Result<Inspected> {
     let root = match &what.sysroot {
@@ -116,6 +132,7 @@ fn inspect(what: &Inspect) -> Result<Inspected> {
             Inspected { machine, process: Some(process), points }
         }
         None => {
+            there(&root, what.cpus.as_ref())?;
             let points = check::points(&root, &machine, what.cpus.as_ref());
             Inspected { machine, process: None, points }
         }

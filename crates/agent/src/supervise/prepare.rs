@@ -27,11 +27,22 @@ impl Agent {
     /// outright is an error.
     pub(super) fn prepare(&mut self, cells: &[Cell], wait: Option<Ns>) -> Result<()> {
         // Between two cells of another run nothing may be touched, so the run's lock comes first.
-        if self.run.is_none() {
-            self.run = Some(self.turn(cells, wait)?);
-        }
+        let pulse = RefCell::new(self.pulse());
+        let stop = || {
+            pulse.borrow_mut().beat(Phase::Waiting);
+            self.is_unwanted()
+        };
+        let mut tell = |holder: &lock::Holder| {
+            self.voice.say(Reply::Note { message: format!("waiting for another latido ({})", holder.words) });
+        };
+        let mut patience = lock::Patience::of(wait.map_or(Duration::ZERO, Ns::as_duration), &stop, Some(&mut tell));
+        let taken = if self.run.is_none() { Some(turn(cells, &mut patience)?) } else { None };
         // What a crash left behind must not look like somebody's setting.
-        for told in journal::recover_now()? {
+        let told = journal::recover_now(&mut self.pulse(), &mut patience)?;
+        if taken.is_some() {
+            self.run = taken;
+        }
+        for told in told {
             self.voice.note(format!("after an earlier crash: {told}"));
         }
         let mut ready = Ready { skips: skips(cells), ..Ready::default() };
@@ -41,37 +52,28 @@ impl Agent {
             cells.iter().zip(&ready.skips).filter(|(_, skip)| skip.is_none()).map(|(cell, _)| cell).collect();
         ready.refusals = admission::refusals(&wanted);
         if ready.refusals.is_empty() {
-            ready.housekeeping = housekeeping(cells, &ready.skips)?;
+            places(cells, &mut ready)?;
             programs(&wanted)?;
         }
         ready.permission = permission(&wanted);
+        ready.kernel_config = machine::config_text(&Root::default());
         self.voice.say(Reply::Ready(Box::new(ready)));
         Ok(())
     }
+}
 
-    /// The run's lock and the machine, after the turns of those before us.
-    fn turn(&self, cells: &[Cell], wait: Option<Ns>) -> Result<Turn> {
-        let purpose = format!("running `{}`", cells.first().map_or("nothing", |cell| &cell.plan));
-        let pulse = RefCell::new(self.pulse());
-        let stop = || {
-            pulse.borrow_mut().beat(Phase::Waiting);
-            self.is_unwanted()
-        };
-        let mut tell = |holder: &lock::Holder| {
-            self.voice.say(Reply::Note { message: format!("waiting for another latido ({})", holder.words) });
-        };
-        let limit = wait.map_or(Duration::ZERO, Ns::as_duration);
-        let mut patience = lock::Patience { limit, stop: &stop, tell: Some(&mut tell) };
-        let run = lock::take_patiently("run", &purpose, &mut patience)?;
-        let wanted = if cells.iter().any(changes) { lock::Use::Change } else { lock::Use::Measure };
-        Ok(Turn { _run: run, _machine: lock::machine(wanted, &purpose, &mut patience)? })
-    }
+/// The run's lock and the machine, after the turns of those before us.
+fn turn(cells: &[Cell], patience: &mut lock::Patience<'_>) -> Result<Turn> {
+    let purpose = format!("running `{}`", cells.first().map_or("nothing", |cell| &cell.plan));
+    let run = lock::take_patiently("run", &purpose, patience)?;
+    let wanted = if cells.iter().any(changes) { lock::Use::Change } else { lock::Use::Measure };
+    Ok(Turn { _run: run, _machine: lock::machine(wanted, &purpose, patience)? })
 }
 
 /// What a session holds between its cells too.
 pub(super) struct Turn {
     _run: lock::Lock,
-    _machine: lock::Machine,
+    _machine: lock::MachineTurn,
 }
 
 /// Whether a cell changes settings of this machine: then nobody else may measure meanwhile.
@@ -118,14 +120,13 @@ fn measurands(cells: &[Cell], ready: &mut Ready) -> Result<()> {
     Ok(())
 }
 
-/// The CPUs that each cell leaves alone; refuses CPUs that are not there.
-fn housekeeping(cells: &[Cell], skips: &[Option<String>]) -> Result<Vec<Option<CpuSet>>> {
+/// The CPUs that each cell leaves alone, and those that none measures that could choose; refuses CPUs that are not there.
+fn places(cells: &[Cell], ready: &mut Ready) -> Result<()> {
     type Place<'a> = (&'a Item, Option<&'a CpuSet>, Vec<&'a Item>);
     let mut known: Vec<(Place<'_>, Option<CpuSet>)> = Vec::new();
-    let mut all = Vec::new();
-    for (cell, skip) in cells.iter().zip(skips) {
+    for (cell, skip) in cells.iter().zip(&ready.skips) {
         if skip.is_some() {
-            all.push(None);
+            ready.housekeeping.push(None);
             continue;
         }
         let place: Place<'_> = (&cell.probe, cell.conditions.cpus.as_ref(), cell.tuning.items.iter().collect());
@@ -133,14 +134,17 @@ fn housekeeping(cells: &[Cell], skips: &[Option<String>]) -> Result<Vec<Option<C
         let cpus = match found {
             Some(cpus) => cpus,
             None => {
-                let cpus = assign(cell.clone())?.housekeeping;
-                known.push((place, cpus.clone()));
-                cpus
+                let assigned = assign(cell.clone())?;
+                let new =
+                    assigned.left_out.into_iter().filter(|left| !ready.left_out.contains(left)).collect::<Vec<_>>();
+                ready.left_out.extend(new);
+                known.push((place, assigned.housekeeping.clone()));
+                assigned.housekeeping
             }
         };
-        all.push(cpus);
+        ready.housekeeping.push(cpus);
     }
-    Ok(all)
+    Ok(())
 }
 
 /// Refuses loads whose programs are not here.
@@ -149,7 +153,8 @@ fn programs(cells: &[&Cell]) -> Result<()> {
     for item in cells.iter().flat_map(|cell| &cell.load.items) {
         if !known.contains(&item) {
             known.push(item);
-            let around = Surroundings { allowed: machine::allowed_cpus(), seed: 0 };
+            let allowed = machine::own_cpus();
+            let around = Surroundings { counted: allowed.clone(), allowed, seed: 0 };
             let parts = load::parts(std::slice::from_ref(item), &around)?;
             parts.items.iter().try_for_each(|item| program(item, &around))?;
         }

@@ -27,7 +27,7 @@ impl Agent {
             }
             // Half an undoing serves nobody: it comes to its end.
             TuneWhat::Undo { names } => {
-                let recovery = by_hand::undo(&names, &root)?;
+                let recovery = by_hand::undo(&names, &root, &mut self.pulse())?;
                 recovery.told.iter().for_each(|told| self.voice.note(told.clone()));
                 let back = recovery.back.iter().map(journal::Borrowed::put_back).collect();
                 Tuned::Undone { back, incomplete: recovery.incomplete }

@@ -1,22 +1,24 @@
 //! What happens on the machine while a cell is measured: once a second, from the supervisor, off the measured CPUs.
 
 mod foreign;
+mod hardware;
 mod interrupts;
+mod siblings;
+mod stat;
 mod timeline;
+mod waiting;
 
-use crate::machine::{Root, heat};
+use crate::machine::Root;
+pub use foreign::Own;
+pub use hardware::Hardware;
 use latido_model::{
     cpus::CpuSet,
     record::{Evidence, Second},
 };
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    os::unix::fs::FileExt,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use latido_sys::clock::Clock;
+use std::{collections::BTreeMap, fs, time::Instant};
 use timeline::Timeline;
+use waiting::{Fare, Threads};
 
 /// A count of each CPU that has one.
 type PerCpu = BTreeMap<u32, u64>;
@@ -26,79 +28,79 @@ type PerCpu = BTreeMap<u32, u64>;
 pub struct Watch {
     cpus: CpuSet,
     started: Instant,
+    /// The same on CLOCK_MONOTONIC, in ns.
+    started_ns: u64,
     last: Instant,
-    tick: u64,
     steal_start: PerCpu,
     steal_last: PerCpu,
-    smi_start: PerCpu,
-    smi_last: PerCpu,
-    msrs: Vec<(u32, File)>,
-    frequency: Option<(u64, u64)>,
-    thermal: Root,
-    temperature: Option<i64>,
+    hardware: Hardware,
     foreign: foreign::Watched,
     interrupts_start: Option<interrupts::Counts>,
-    interrupts_last: Option<interrupts::Counts>,
-    /// The probe's own threads, whose standing still betrays others, and how long each had run at the last glance.
-    probe: Vec<(PathBuf, u64)>,
-    /// No search through all tasks before this.
-    next_search: Instant,
+    siblings: siblings::Siblings,
+    /// The probe's own threads, whose waiting betrays others.
+    probe: Threads,
     timeline: Timeline,
 }
 
 impl Watch {
-    /// Starts to observe the measured CPUs. `priority` is the probe's own (`None` for a time-sharing probe), `pid` its
-    /// process.
-    pub fn start(cpus: &CpuSet, priority: Option<u8>, pid: u32) -> Self {
-        let msr = |cpu| Some((cpu, File::open(format!("/dev/cpu/{cpu}/msr")).ok()?));
-        let msrs = cpus.iter().filter_map(msr).collect();
+    /// Starts to observe the measured CPUs. `hardware` is how that was before the loops.
+    pub fn start(cpus: &CpuSet, own: Own, hardware: Hardware) -> Self {
         let mut watch = Self {
             cpus: cpus.clone(),
             started: Instant::now(),
+            started_ns: Clock::Monotonic.now(),
             last: Instant::now(),
-            tick: 0,
             steal_start: steal_ns(cpus),
             steal_last: PerCpu::new(),
-            smi_start: PerCpu::new(),
-            smi_last: PerCpu::new(),
-            msrs,
-            frequency: None,
-            thermal: crate::fault::thermal_root(),
-            temperature: None,
-            foreign: foreign::Watched::start(cpus, priority),
+            hardware,
+            probe: Threads::of(own.measuring),
+            foreign: foreign::Watched::start(cpus, own),
             interrupts_start: interrupts::counts(&Root::default(), cpus),
-            interrupts_last: None,
-            probe: threads(pid).map(|dir| (dir, 0)).collect(),
-            next_search: Instant::now(),
+            siblings: siblings::Siblings::start(&Root::default(), cpus),
             timeline: Timeline::default(),
         };
         watch.steal_last.clone_from(&watch.steal_start);
-        watch.smi_start = watch.smi();
-        watch.smi_last.clone_from(&watch.smi_start);
-        watch.look_at_hardware();
+        // What came before the loops is no matter of theirs.
+        watch.hardware.meanwhile();
         watch
     }
 
     /// One look; call about once a second while samples are counted.
     pub fn look(&mut self) {
+        self.foreign.census_within(&self.cpus, foreign::ORDINARY);
+        self.note();
+    }
+
+    fn note(&mut self) {
         let now = Instant::now();
         let steal = steal_ns(&self.cpus);
-        let smi = self.smi();
-        let foreign = self.foreign.look(&self.cpus, self.tick.is_multiple_of(10));
+        let smi = self.hardware.meanwhile();
+        let second = Second {
+            start_ns: nanos(self.last.duration_since(self.started)),
+            length_ns: nanos(now.duration_since(self.last)),
+            ..Second::default()
+        };
+        // It stopped every CPU.
+        self.timeline.note(Second { smi, ..second });
         for cpu in self.cpus.iter() {
             self.timeline.note(Second {
-                start_ns: nanos(self.last.duration_since(self.started)),
-                length_ns: nanos(now.duration_since(self.last)),
                 cpu: Some(cpu),
                 steal_ns: difference(&steal, &self.steal_last, cpu),
-                smi: difference(&smi, &self.smi_last, cpu),
-                foreign_ns: foreign.get(&cpu).copied().unwrap_or(0),
+                ..second
             });
         }
-        self.interrupts_last = interrupts::counts(&Root::default(), &self.cpus);
-        self.look_at_hardware();
-        (self.last, self.tick) = (now, self.tick + 1);
-        (self.steal_last, self.smi_last) = (steal, smi);
+        for ran in self.foreign.look(&self.cpus) {
+            self.timeline.note(Second {
+                start_ns: ran.from.saturating_sub(self.started_ns),
+                length_ns: ran.to.saturating_sub(ran.from.max(self.started_ns)),
+                cpu: Some(ran.cpu),
+                foreign_ns: ran.ran_ns,
+                kernel_ns: if ran.kernel { ran.ran_ns } else { 0 },
+                ..Second::default()
+            });
+        }
+        self.last = now;
+        self.steal_last = steal;
     }
 
     /// A glance, some ten times a second: where a thread of the probe wants to run and does not get on, somebody else is
@@ -106,78 +108,32 @@ impl Watch {
     ///
     /// True while a thread stands: then glance more often, since a task that ends takes its figures with it.
     pub fn glance(&mut self) -> bool {
-        let mut stands = false;
-        for (dir, before) in &mut self.probe {
-            let Some((wants, ran)) = standing(dir) else { continue };
-            stands |= wants && ran == *before;
-            *before = ran;
+        let fare = self.probe.fare();
+        if fare > Fare::GetsOn {
+            self.foreign.census_within(&self.cpus, foreign::ALARMED);
+            self.foreign.update(&self.cpus);
         }
-        if !stands {
-            return false;
-        }
-        if Instant::now() >= self.next_search {
-            let begun = Instant::now();
-            self.foreign.find(&self.cpus);
-            // At most a twentieth of the time: the search must not become the disturbance.
-            self.next_search = Instant::now() + 19 * begun.elapsed();
-        }
-        self.foreign.update(&self.cpus);
-        true
+        fare == Fare::Stands
     }
 
-    /// Ends the observation and writes what was seen into the evidence.
+    /// Ends the observation when the loops are over, and writes what was seen into the evidence.
     pub fn finish(mut self, evidence: &mut Evidence) {
-        self.look();
+        self.foreign.census(&self.cpus);
+        self.note();
         self.write(evidence);
+        self.hardware.after(evidence);
     }
 
-    /// What was seen so far.
+    /// What was seen so far; of the hardware nothing, since to ask would interrupt.
     pub fn write(&self, evidence: &mut Evidence) {
         evidence.steal_ns = growth(&self.steal_start, &self.steal_last);
-        evidence.smi = growth(&self.smi_start, &self.smi_last);
-        evidence.frequency_khz = self.frequency;
-        evidence.temperature_mc = self.temperature.map(|highest| (highest, heat::critical(&self.thermal)));
         evidence.foreign = self.foreign.seen();
-        let looks = self.interrupts_start.as_ref().zip(self.interrupts_last.as_ref());
-        evidence.interrupts = looks.map(|(before, after)| interrupts::between(before, after));
+        let now = interrupts::counts(&Root::default(), &self.cpus);
+        evidence.interrupts =
+            self.interrupts_start.as_ref().zip(now).map(|(before, now)| interrupts::between(before, &now));
+        evidence.siblings = self.siblings.seen(&Root::default());
         evidence.timeline = self.timeline.seconds();
     }
-
-    /// SMIs of each CPU since boot; empty unless every measured CPU tells.
-    fn smi(&self) -> PerCpu {
-        // MSR_SMI_COUNT, 0x34 (Intel SDM volume 4). Other makers fault on it: then it is not measured.
-        let count = |(cpu, file): &(u32, File)| {
-            let mut bytes = [0; 8];
-            file.read_exact_at(&mut bytes, 0x34).ok()?;
-            Some((*cpu, u64::from_ne_bytes(bytes) & 0xffff_ffff))
-        };
-        let counts: Option<PerCpu> = self.msrs.iter().map(count).collect();
-        counts.filter(|counts| counts.len() == self.cpus.len()).unwrap_or_default()
-    }
-
-    fn look_at_hardware(&mut self) {
-        for cpu in self.cpus.iter() {
-            if let Some(khz) = number(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")) {
-                let khz = khz.unsigned_abs();
-                let (low, high) = self.frequency.unwrap_or((khz, khz));
-                self.frequency = Some((low.min(khz), high.max(khz)));
-            }
-        }
-        self.temperature = self.temperature.max(heat::hottest(&self.thermal));
-    }
-}
-
-/// The threads of a process.
-fn threads(pid: u32) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
-/// Whether a thread wants to run (state R, proc_pid_stat(5)), and how long it has run, in ns (schedstat).
-fn standing(dir: &Path) -> Option<(bool, u64)> {
-    let stat = fs::read_to_string(dir.join("stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(')')?;
-    let ran = fs::read_to_string(dir.join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()?;
-    Some((rest.trim_start().starts_with('R'), ran))
 }
 
 fn nanos(span: std::time::Duration) -> u64 {
@@ -191,10 +147,6 @@ fn difference(now: &PerCpu, before: &PerCpu, cpu: u32) -> u64 {
 /// By how much all grew together; absent where nothing could be read.
 fn growth(start: &PerCpu, end: &PerCpu) -> Option<u64> {
     (!end.is_empty()).then(|| end.keys().map(|cpu| difference(end, start, *cpu)).sum())
-}
-
-fn number(path: &str) -> Option<i64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 /// Stolen time of these CPUs since boot (proc_stat(5), field 8 of a CPU's line).

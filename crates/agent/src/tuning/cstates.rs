@@ -20,8 +20,6 @@ use std::{
 /// The knob; the request lasts as long as the file is open, so the kernel itself undoes it after any crash.
 /// Source: Documentation/power/pm_qos_interface.rst.
 const KNOB: &str = "/dev/cpu_dma_latency";
-/// What follows the value in a change: written by the hold, read when it is confirmed.
-const UNIT: &str = " µs";
 
 /// The list entry.
 pub const DEF: Def<dyn Tuning> = Def {
@@ -93,11 +91,10 @@ impl Tuning for Cstates {
         }
     }
 
-    fn confirm(&self, _root: &Root, record: &mut TuningRecord) {
+    fn confirm(&self, root: &Root, record: &mut TuningRecord) {
         // Somebody else may ask for less, which serves as well.
-        let us = |change: &Change| change.new.strip_suffix(UNIT).and_then(|us| us.parse::<u64>().ok());
         if self.mode == IdleMode::Hold {
-            record.in_force = record.changes.iter().all(|change| us(change).is_some_and(|us| us <= self.us()));
+            record.in_force = strictest(root).is_ok_and(|now| now <= self.us() as i64);
         }
     }
 }
@@ -130,7 +127,7 @@ fn disable(root: &Root, us: u64) -> Result<Wanted> {
 
 /// Holds the knob open, with the latency asked for.
 fn hold(root: &Root, us: i32) -> Result<(Change, Guard)> {
-    let original = read(root).unwrap_or_else(|_| "not readable".into());
+    let original = strictest(root).map_or_else(|_| "not readable".into(), |us| format!("{us} µs"));
     let ask = || -> std::io::Result<File> {
         let mut file = OpenOptions::new().write(true).open(root.path(KNOB))?;
         file.write_all(&us.to_ne_bytes())?;
@@ -139,27 +136,28 @@ fn hold(root: &Root, us: i32) -> Result<(Change, Guard)> {
     let file = ask().with_context(|| {
         format!("{KNOB} cannot be held at {us} (root may): run as root, or leave idle states with --tune cstates:as-is")
     })?;
-    let now = read(root)?;
-    let change = Change { knob: KNOB.into(), original: format!("{original}{UNIT}"), new: format!("{now}{UNIT}") };
+    let change = Change { knob: KNOB.into(), original, new: format!("{} µs", strictest(root)?) };
     Ok((change, Box::new(file)))
 }
 
-/// The strictest latency anyone asks for now, in us.
-fn read(root: &Root) -> Result<String> {
+/// The strictest latency anyone asks for now, in µs.
+fn strictest(root: &Root) -> Result<i64> {
     let mut bytes = [0; 4];
     root.open(KNOB)?.read_exact(&mut bytes)?;
-    Ok(i32::from_ne_bytes(bytes).to_string())
+    Ok(i32::from_ne_bytes(bytes).into())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::{
         fixture::{
-            trees,
+            trees::{self, by_hand},
             trial::{MakeMachine, Proof, applied, refusal},
         },
         journal::Journal,
     };
+    use latido_model::cell::Item;
 
     /// ACPI's C2 of eight CPUs, PSCI's only deep state of four.
     #[test]
@@ -189,6 +187,22 @@ mod tests {
         let options = "mode = 'disable'\nlatency = '1ms'";
         let record = applied("cstates", options, &trees::arm().root, &mut journal).unwrap();
         assert!(record.in_force && record.note.unwrap().contains("no idle state in use"));
+    }
+
+    /// What is asked for is in force as long as nobody's request is read back that allows more.
+    #[test]
+    fn a_hold_is_confirmed_by_what_the_kernel_reads_back() {
+        let tree = by_hand(&[(super::KNOB, "")]);
+        let tuning = Cstates { mode: IdleMode::Hold, latency: Ns(5_000) };
+        let hold = tuning.wanted(&tree.root).unwrap().holds.pop().unwrap();
+        let (change, _guard) = hold(&tree.root).unwrap();
+        assert_eq!((change.original.as_str(), change.new.as_str()), ("not readable", "5 µs"));
+        for (now, in_force) in [(0i32, true), (5, true), (6, false)] {
+            std::fs::write(tree.root.path(super::KNOB), now.to_ne_bytes()).unwrap();
+            let mut record = TuningRecord { item: Item::default(), changes: vec![], in_force: !in_force, note: None };
+            tuning.confirm(&tree.root, &mut record);
+            assert_eq!(record.in_force, in_force, "{now}");
+        }
     }
 
     /// By hand nobody would hold it.

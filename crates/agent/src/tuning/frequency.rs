@@ -19,6 +19,8 @@ A CPU that was slowed down runs its first instructions slowly; turbo comes and g
 Options:
   governor   default `performance`; any that the driver offers, or `as-is`
   turbo      `off` (default) or `as-is`
+  absent     where no CPU has a frequency that can be set: `refuse` (default), or `note`: nothing is changed, and the record
+             says why
   fixed      `no` (default), or `max`: minimum and maximum frequency are both the highest allowed one (without turbo, the
              nominal one where the driver tells it)
 
@@ -38,11 +40,21 @@ struct Frequencies {
     governor: String,
     turbo: Turbo,
     fixed: Fixed,
+    absent: WhereAbsent,
+}
+
+/// What is done on a machine without frequencies to set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WhereAbsent {
+    #[default]
+    Refuse,
+    Note,
 }
 
 impl Default for Frequencies {
     fn default() -> Self {
-        Self { governor: "performance".into(), turbo: Turbo::Off, fixed: Fixed::No }
+        Self { governor: "performance".into(), turbo: Turbo::Off, fixed: Fixed::No, absent: WhereAbsent::Refuse }
     }
 }
 
@@ -75,6 +87,10 @@ impl Tuning for Frequencies {
             // The policy of CPUs that are off names none and refuses everything.
             .filter(|name| root.read(&format!("{CPUFREQ}/{name}/affected_cpus")).is_some_and(|cpus| !cpus.is_empty()))
             .collect();
+        if policies.is_empty() && self.absent == WhereAbsent::Note {
+            let note = format!("no CPU has a frequency that can be set ({CPUFREQ} has no policy): nothing was changed");
+            return Ok(Wanted { note: Some(note), ..Wanted::default() });
+        }
         if policies.is_empty() {
             bail!(
                 "no CPU has a frequency that can be set ({CPUFREQ} has no policy): in a virtual machine set it on the \
@@ -280,6 +296,16 @@ mod tests {
         let paths: Vec<String> = done.iter().map(|step| step.change().knob).collect();
         assert_eq!(paths, ["/sys/devices/system/cpu/cpufreq/policy0/boost"]);
         trees::undo(&done, &tree.root);
+    }
+
+    /// A plan for any machine pins the frequency where there is one, and says so where there is none.
+    #[test]
+    fn where_there_is_none_it_may_be_noted_instead() {
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied("frequency", "absent = 'note'", &trees::cgroup_v1().root, &mut journal).unwrap();
+        assert!(record.changes.is_empty() && record.note.unwrap().contains("nothing was changed"));
+        let record = applied("frequency", "absent = 'note'", &trees::server().root, &mut journal).unwrap();
+        assert!(!record.changes.is_empty(), "where there is one it is set");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use latido_model::{
     catalogue::{Catalogue, Kind},
     cell::{Cell, Item, Level, NiceBy, Scheduling},
     plan::{
-        Against, Citation, Expect, Filter, Group, Op, Order, Plan, Probed, Published, Than,
+        Against, Citation, Distribution, Expect, Filter, Group, Op, Order, Plan, Probed, Published, Statistic, Taken,
+        Than,
         axes::{Axes, ProbeOption},
         expand, expect,
         node::Keys,
@@ -126,7 +127,9 @@ fn every_shipped_plan_is_sound() {
     for (name, text) in shipped::PLANS {
         let plan = parse(name, text).unwrap_or_else(|problem| panic!("{problem}"));
         assert_eq!(plan.name, *name);
-        assert!(!plan.expect.is_empty() && plan.about.is_some(), "{name}");
+        // The first look at a machine judges nothing: what it must keep, only its user knows.
+        assert_eq!(plan.expect.is_empty(), *name == "quick", "{name}");
+        assert!(plan.about.is_some(), "{name}");
     }
 }
 

@@ -139,6 +139,18 @@ fn bad_plans_are_refused_at_their_line() {
         published(
             "study = \"scheduling-latency\"\nsystem = []\nquantity = [{ name = \"mutex_lock\", metric = \"null.latncy\" }]",
         ),
+        published(
+            "study = \"scheduling-latency\"\nsystem = []\nquantity = [{ name = \"mutex_lock\", metric = \
+             \"null.latency\", of = \"plane\" }]",
+        ),
+        published(
+            "study = \"scheduling-latency\"\nsystem = []\nquantity = [{ name = \"mutex_lock\", metric = \
+             \"null.latency\", options = { samples = \"7\" } }]",
+        ),
+        published(
+            "study = \"scheduling-latency\"\nsystem = []\nquantity = [{ name = \"mutex_lock\", metric = \
+             \"null.latency\", options = { sample = \"7\" } }]",
+        ),
     ];
     let mut answers = String::new();
     for text in &bad {

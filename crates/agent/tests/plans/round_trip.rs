@@ -94,10 +94,12 @@ fn printed() -> impl Strategy<Value = Published> {
     let systems = prop::sample::subsequence(vec!["stock", "isolated", "rcu", "android"], 0..=4);
     let quantities = prop::sample::subsequence(vec!["mutex_lock", "gap_1e9"], 0..=2);
     (systems, quantities, any::<bool>()).prop_map(|(systems, quantities, narrow)| {
+        let taken = Taken { of: Distribution::Plain, options: Default::default() };
         let filter: Filter = if narrow { vec![("cpu".into(), "1".into())] } else { Vec::new() };
         Published {
             study: "scheduling-latency".into(),
             systems: systems.into_iter().map(|name| (name.into(), filter.clone())).collect(),
+            taken: quantities.iter().filter(|_| narrow).map(|n| (n.to_string(), taken.clone())).collect(),
             quantities: quantities.into_iter().map(|n| (n.into(), "null.latency".into(), filter.clone())).collect(),
         }
     })

@@ -41,6 +41,8 @@ name = "android"
 name = "gap_1e9"
 metric = "null.latency"
 where = { load = "none" }
+options = { samples = "1000" }
+of = "plain"
 "#;
 
 #[test]
@@ -126,12 +128,66 @@ fn shipped_studies_place_the_printed_numbers() {
     assert_eq!((timers.metric.as_str(), filter), ("sleep.length", expected));
     assert_eq!(of_system("android", "mutex_lock").filter, None, "there are no such cells");
     let gaps = of_system("stock", "gap_1e9");
-    assert!(gaps.other.contains(&("count_above_100000ns".into(), 264.0, "samples".into())), "{gaps:?}");
+    let above = Some(Statistic::Above(100_000));
+    assert!(gaps.other.iter().any(|one| (one.statistic, one.amount()) == (above, 264.0)), "{gaps:?}");
+    // cyclictest counts wake-ups alone; the study's absolute sleeps were in its own order.
+    assert_eq!(of_system("stock", "cyclictest_priority_50").taken.of, Distribution::Plain);
+    assert_eq!(gaps.taken, Taken::default());
+    let order = &of_system("rt", "sleep_absolute_1000us").taken.options;
+    assert_eq!(order.get("order").map(String::as_str), Some("target-first"));
     // Two boards printed the same quantity of the same system.
     let boards = published::columns(&of("embedded-properties"));
     let names: Vec<&str> = boards.iter().map(|one| one.system.as_str()).filter(|name| name.ends_with("-rt")).collect();
     assert_eq!(names[..2], ["beaglebone-black, preempt-rt", "helio, preempt-rt"]);
     assert_eq!(boards.len(), 12);
+    // What was printed of threads stands beside no processes.
+    for one in boards.iter().filter(|one| one.quantity == "task_switch") {
+        assert_eq!(one.taken.options.get("between").map(String::as_str), Some("threads"));
+    }
+}
+
+/// Isolated differs from stock in its settings alone: each group names the CPU of both, and isolated is always all three.
+#[test]
+fn the_systems_of_a_study_are_measured_alike() {
+    let plan = parse("scheduling-latency", shipped::text("scheduling-latency").unwrap()).unwrap();
+    for group in &plan.groups {
+        assert_eq!(group.conditions.cpus.as_ref().map(ToString::to_string).as_deref(), Some("1"));
+        let levels: Vec<(&str, Vec<&str>)> = group
+            .tuning
+            .iter()
+            .map(|level| (level.id.as_str(), level.items.iter().map(|item| item.name.as_str()).collect()))
+            .collect();
+        assert_eq!(levels, [("stock", vec![]), ("isolated", vec!["isolate", "irqs", "frequency"])]);
+    }
+    let rivals = plan.groups.iter().flat_map(|group| &group.load).flat_map(|level| &level.items);
+    let rivals: Vec<&Item> = rivals.filter(|item| item.name == "rt-interference").collect();
+    assert!(!rivals.is_empty());
+    for item in rivals {
+        let prio = |key: &str| item.options[key].as_integer().unwrap();
+        assert!(prio("middle") < 50 && 50 < prio("high"), "one rival above 50, and none beside it");
+    }
+}
+
+/// Another order, or another copy, is another measurement: the printed numbers do not stand beside it.
+#[test]
+fn options_from_the_command_line_take_the_printed_numbers_away() {
+    let over = |word: &str, value: &str| {
+        let place = Place::word(&format!("{word}={value}"));
+        let option = ProbeOption { key: word.into(), word: value.into(), place };
+        Overrides { options: vec![option], ..Overrides::default() }
+    };
+    let read = |over| {
+        let text = shipped::text("scheduling-latency").unwrap();
+        parse::read("scheduling-latency", text, &over, &Installed).unwrap().0
+    };
+    for (value, beside) in [("target-first", true), ("reading-first", false)] {
+        let plan = read(over("order", value));
+        let published = plan.published.clone().unwrap();
+        assert_eq!(published.quantities.iter().any(|(name, ..)| name == "sleep_absolute_1000us"), beside, "{value}");
+        assert!(published.taken.contains_key("cyclictest_priority_50"));
+        let again = parse("printed", &print::plan(&plan)).unwrap();
+        assert_eq!(without_lines(again), without_lines(plan));
+    }
 }
 
 /// What of the studies is measured on any machine is what the running kernel can have, and each has some.
@@ -140,7 +196,7 @@ fn shipped_studies_have_cells_for_the_running_kernel() {
     for (name, first) in [
         ("scheduling-latency", "30 cells, about 15 min with warm-up for 8 of them"),
         ("embedded-properties", "12 cells, about 8 min with warm-up; 18 more are skipped"),
-        ("execution-times", "5 cells, until the probe has its number of samples; 15 more are skipped"),
+        ("execution-times", "25 cells, until the probe has its number of samples; 75 more are skipped"),
     ] {
         let mut plan = parse(name, shipped::text(name).unwrap()).unwrap();
         assert!(print::extent(&plan).starts_with(first), "{}", print::extent(&plan));

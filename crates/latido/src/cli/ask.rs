@@ -60,7 +60,7 @@ impl Ask<'_> {
 
 fn answered(target: &str, request: &Request, stopped: &dyn Fn() -> bool, hear: &mut dyn FnMut(Reply)) -> Result<()> {
     let target = target::named(target)?;
-    let mut session: Session = match target.open(RUNNING, 1) {
+    let mut session: Session = match target.open(RUNNING, 1, stopped) {
         Ok(session) => session,
         Err(Unavailable::NotHad(reason)) => anyhow::bail!(reason),
         Err(Unavailable::Failed(error)) => return Err(error),
@@ -73,7 +73,7 @@ fn answered(target: &str, request: &Request, stopped: &dyn Fn() -> bool, hear: &
     let said = session.abandon();
     latido_agent::fault::point("host");
     // It died or was lost: what it may have left goes back at once.
-    for told in target::recovered(target.as_ref(), RUNNING, 1) {
+    for told in target::recovered(target.as_ref(), RUNNING, 1, &|| false) {
         let _ = writeln!(stderr(), "warning: {told}");
     }
     answered.map_err(|error| if said.is_empty() { error } else { error.context(said) })

@@ -22,6 +22,7 @@ use latido_model::{
         source::{Place, Problem, Source},
     },
     suggest::nearest,
+    units::Ns,
     written::{bare, quote, value},
 };
 use std::{
@@ -125,6 +126,11 @@ fn subject(word: &str) -> Result<Subject<'_>, Usage> {
     }
     if word.contains('/') || word.ends_with(".toml") {
         return Ok(Subject::File(Path::new(word)));
+    }
+    if word.parse::<Ns>().is_ok() {
+        return Err(Usage::new(format!(
+            "`{word}` is a time and no probe or plan: behind --wait it stands with `=`, --wait={word}"
+        )));
     }
     let probes = list(Kind::Probe).entries();
     let known = probes.iter().map(|entry| entry.name).chain(shipped::PLANS.iter().map(|(name, _)| *name));

@@ -15,7 +15,11 @@ use std::path::PathBuf;
 
 /// Is this machine fit to measure; what to change.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Exit status: 0 fit to measure, 2 unfit, 3 cannot tell, 64 usage.")]
+#[command(after_help = "\
+What a machine is fit for is graded: to compare its configurations, for soft deadlines, for hard deadlines; each line names
+the points that rule it out. No check can show that a deadline is never missed: that takes a long run under your own load.
+
+Exit status: 0 fit to measure, 2 unfit, 3 cannot tell, 64 usage.")]
 pub struct Args {
     /// Print one JSON document and nothing else
     #[arg(long)]

@@ -25,7 +25,7 @@ pub struct Args {
     /// Probe or plan, then options of the probe (key=value)
     #[arg(value_name = "NAME] [KEY=VALUE")]
     pub words: Vec<String>,
-    /// CPUs to measure, for example 2-5 [default: the probe's, mostly all allowed]
+    /// CPUs to measure, for example 2-5 [default: the probe's, mostly all usable]
     #[arg(short, long, value_name = "LIST", allow_hyphen_values = true, value_parser = words::text)]
     pub cpus: Option<String>,
     /// How long each cell measures, for example 10m [default: 60s]
@@ -34,7 +34,7 @@ pub struct Args {
     /// Period of the probe, for example 500us
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub period: Option<String>,
-    /// Policy of the measuring threads: fifo, rr, other, deadline[:runtime=T,deadline=T,period=T] [default: fifo]
+    /// Policy of the measuring threads: fifo, rr, other, batch, idle, deadline[:runtime=T,deadline=T,period=T] [default: fifo]
     #[arg(long, value_name = "POLICY", allow_hyphen_values = true, value_parser = words::text)]
     pub policy: Option<String>,
     /// Priority under fifo or rr, 1 to 99 [default: 80]
@@ -61,7 +61,7 @@ pub struct Args {
     /// Fail when a sample is above this, for example 100us
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub limit: Option<String>,
-    /// End the cell at the first sample above this
+    /// End the cell at the first sample above this, and freeze the kernel's trace (tracing_on=0) where one is written
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub stop_on: Option<String>,
     /// End loads and cell above this temperature in degrees Celsius [default: with loads, 5 below the critical one]
@@ -102,6 +102,9 @@ pub struct Args {
         "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "warmup", "repeat", "scale", "seed",
         "on", "print_plan"])]
     pub resume: Option<String>,
+    /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured
+    #[arg(long)]
+    pub keep_checkpoints: bool,
     /// Where the report goes [default: report.html]
     #[arg(short, long, value_name = "FILE", conflicts_with = "no_report")]
     pub output: Option<PathBuf>,

@@ -9,6 +9,7 @@ use latido_model::{
     catalogue::Kind,
     plan::{parse, shipped},
     run::Meta,
+    verdict::Verdict,
 };
 use latido_report::terminal::{
     Paint, Style, fit, hang, paint,
@@ -97,7 +98,11 @@ fn table(runs: &[&Meta], now: jiff::Timestamp, style: Style) -> String {
     let column = |name: &str, cell: &dyn Fn(&Meta) -> String| {
         TextColumn::text(name, runs.iter().map(|meta| cell(meta)).collect())
     };
-    let verdict = |meta: &Meta| meta.verdict.map_or_else(|| "unfinished".into(), |verdict| verdict.to_string());
+    let verdict = |meta: &Meta| match meta.verdict {
+        None => "unfinished".into(),
+        Some(Verdict::Pass) if meta.unjudged => "measured".into(),
+        Some(verdict) => verdict.to_string(),
+    };
     let columns = vec![
         column("run", &|meta| meta.id.clone()),
         TextColumn { left: false, ..column("age", &|meta| age(&meta.started, now)) },
@@ -190,7 +195,6 @@ fn json(lists: &[(&str, Vec<Line>)]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::verdict::Verdict;
 
     #[test]
     fn runs_are_aligned_and_only_the_sentence_is_cut() {
@@ -206,6 +210,11 @@ mod tests {
         let runs = [
             run("20261121T200000Z-quick-k3f9", "2026-11-21T20:00:00Z", 4, Some(Verdict::Fail), long),
             run("20261123T195900Z-my-plan-0a1b", "2026-11-23T19:59:00Z", 12, None, ""),
+            // It passes, and nothing judged it.
+            Meta {
+                unjudged: true,
+                ..run("20261123T195800Z-quick-7dk2", "2026-11-23T19:58:30Z", 4, Some(Verdict::Pass), "")
+            },
         ];
         let now = "2026-11-23T20:00:00Z".parse().unwrap();
         let text = table(&runs.iter().collect::<Vec<_>>(), now, Style { width: 80, color: false });
@@ -213,6 +222,7 @@ mod tests {
         run                             age  cells  verdict     what decided
         20261121T200000Z-quick-k3f9     2 d      4  fail        wakeup, busy: 1 of 2000~
         20261123T195900Z-my-plan-0a1b  60 s     12  unfinished
+        20261123T195800Z-quick-7dk2    90 s      4  measured
         "#);
     }
 

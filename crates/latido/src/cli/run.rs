@@ -22,6 +22,7 @@ pub fn run(args: Args) -> Result<u8> {
         no_report: args.no_report,
         wait: args.wait,
         resume: args.resume.clone(),
+        keep_checkpoints: args.keep_checkpoints,
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     };
     if how.output.as_deref().is_some_and(|path| path == Path::new("-")) {
@@ -30,6 +31,10 @@ pub fn run(args: Args) -> Result<u8> {
             "-o -: stdout has the table of the run, so the report cannot go there: {remedy}"
         ))
         .into());
+    }
+    if how.keep_checkpoints && how.resume.is_none() {
+        let text = "--keep-checkpoints is about a run that was cut: name it with --resume RUN";
+        return Err(Usage::new(text).into());
     }
     if let Some(run) = &how.resume {
         return host::resume(run, &how);

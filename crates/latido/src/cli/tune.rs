@@ -148,8 +148,10 @@ fn other_answer(tuned: &Tuned) -> anyhow::Error {
 
 fn status(json: bool, ask: &Ask<'_>) -> Result<u8> {
     let status = state(ask)?;
+    let wanting = status.applied.iter().any(|line| line.in_force == Some(false) && !line.superseded);
     if json {
-        return write_out(&(serde_json::to_string_pretty(&status)? + "\n"));
+        let written = write_out(&(serde_json::to_string_pretty(&status)? + "\n"))?;
+        return Ok(if wanting { WANTING } else { written });
     }
     let mut text = String::new();
     if let Some(holder) = &status.at_work {
@@ -176,16 +178,21 @@ fn status(json: bool, ask: &Ask<'_>) -> Result<u8> {
         text.push_str("nothing is applied by hand\n");
         text.push_str(&elsewhere(&status));
     }
-    write_out(&text)
+    let written = write_out(&text)?;
+    Ok(if wanting { WANTING } else { written })
 }
+
+/// The exit status where something that was applied is not in force.
+const WANTING: u8 = 2;
 
 const VOID: &str = "from before the last boot, void, for the machine forgot it:";
 
 fn shown(line: &Setting, void: bool) -> String {
-    let Setting { tuning, knob, original, new, current, in_force } = line;
+    let Setting { tuning, knob, original, new, current, in_force, superseded } = line;
     let name = tuning.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     let state = match (in_force, current) {
         _ if void => String::new(),
+        _ if *superseded => ", then changed again".into(),
         (Some(true), _) => ", in force".into(),
         (Some(false), Some(current)) => format!(", NOT in force: now {current}"),
         _ => ", cannot be read".into(),

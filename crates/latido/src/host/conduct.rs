@@ -14,10 +14,14 @@ use latido_model::{
     record::{HostFacts, Outcome, Record},
 };
 use latido_report::live::View;
+use latido_sys::memory;
 use std::time::{Duration, Instant};
 
 /// How long an agent may take to stop at once, everything put back.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a wait for words may last before Ctrl-C is asked about again; while samples are taken words come as often.
+const LISTEN: Duration = Duration::from_millis(200);
 
 /// How much of the files that came is kept in memory, for a person to see where the store takes nothing: bytes.
 const RESCUE: usize = 4 << 20;
@@ -73,6 +77,7 @@ pub fn cell(
         error: None,
         notes: Vec::new(),
         refused: None,
+        boot_id: session.hello.boot_id.clone(),
         stored: false,
         warned: false,
     };
@@ -86,8 +91,14 @@ pub fn cell(
     if let Err(error) = listener.draft.forget(number) {
         screen.warn(&format!("{error:#}"));
     }
+    if asked > 0 {
+        // Left open: without a record it counts as not measured, and --resume measures it again. What went wrong on the
+        // way is told all the same: it may be a setting that would not go back.
+        let broke = status.err().map(|error| format!("{error:#}"));
+        said.into_iter().chain(broke).for_each(|told| screen.warn(&told));
+        return Ok(Ended::Interrupted);
+    }
     match status {
-        _ if asked > 0 && stored => Ok(Ended::Interrupted),
         Ok(status) if stored => {
             if status == EndStatus::Failed {
                 let said = said.unwrap_or_else(|| "the agent does not say what".into());
@@ -95,8 +106,6 @@ pub fn cell(
             }
             Ok(Ended::Measured)
         }
-        // Left open: without a record it counts as not measured, and --resume measures it again.
-        _ if asked > 0 => Ok(Ended::Interrupted),
         Ok(_) => infra(draft, number, said.unwrap_or_else(|| "the agent gave no record and no reason".into())),
         // The record is whole and came after everything was put back: what broke then cost nothing.
         Err(error) if stored => {
@@ -146,7 +155,7 @@ fn listen(
             let seconds = PATIENCE.as_secs();
             return Ok((Err(anyhow!("the agent did not stop within {seconds} s and was ended")), asked));
         }
-        let message = match session.receive(Duration::from_millis(100)) {
+        let message = match session.receive(LISTEN) {
             Ok(Some(message)) => message,
             Ok(None) if heard.elapsed() > silence => {
                 session.abandon();
@@ -209,6 +218,8 @@ struct Listener<'a> {
     notes: Vec<String>,
     /// Why the store did not take a file.
     refused: Option<anyhow::Error>,
+    /// The boot of the machine under test.
+    boot_id: String,
     stored: bool,
     /// Whether a checkpoint failed before.
     warned: bool,
@@ -235,6 +246,10 @@ impl Listener<'_> {
                 }
             }
             Message::Reply(Reply::Progress(progress)) => {
+                if self.armed_at == 0 && progress.armed_at_ns > 0 {
+                    // From here on it listens: what planning and preparing needed lies idle.
+                    memory::let_go_of_code();
+                }
                 self.armed_at = self.armed_at.max(progress.armed_at_ns);
                 screen.progress(View {
                     number: self.place.number,
@@ -311,6 +326,7 @@ impl Listener<'_> {
             started: self.started.to_string(),
             stored: jiff::Timestamp::now().to_string(),
             run: self.draft.meta.id.clone(),
+            boot_id: self.boot_id.clone(),
             start_to_armed_ns: self
                 .armed_at
                 .checked_sub(super::started_ns())

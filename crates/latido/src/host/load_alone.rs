@@ -32,7 +32,8 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
         return Ok(0);
     }
     let interrupts = StopRequests::watch()?;
-    let around = Surroundings { allowed: machine::allowed_cpus(), seed };
+    let allowed = machine::own_cpus();
+    let around = Surroundings { counted: allowed.clone(), allowed, seed };
     let parts = latido_agent::load::parts(std::slice::from_ref(item), &around)?;
     // Nobody to tell it to is no reason to end the load.
     let tell = |text: &str| _ = writeln!(stderr(), "{text}");
@@ -67,7 +68,7 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
     all.iter_mut().for_each(Running::measuring_ends);
     for running in all.iter_mut().rev() {
         running.finish();
-        let record = running.record();
+        let record = running.record(0);
         let used = record.cpu_ns.map_or_else(String::new, |ns| format!(", used {} of processor time", Ns(ns)));
         tell(&format!("{}: {}{used}", record.item.name, words::of_load(&record)));
     }

@@ -10,14 +10,15 @@ mod sessions;
 
 use crate::{
     stop::{INTERRUPTED, StopRequests},
-    store::{self, Contents, Draft, New},
+    store::{self, Contents, Draft, New, Todo},
     target,
 };
 use anyhow::{Context, Result};
 use conduct::{Ended, Place};
-use latido_agent::measure::assignment::stay_on;
+use latido_agent::{catalogue::Installed, measure::assignment::stay_on};
 use latido_model::{
-    cell::Cell,
+    catalogue::{Catalogue, Kind},
+    cell::{Cell, Item},
     cpus::CpuSet,
     plan::{self, Order, Plan},
     quantity::Measurand,
@@ -60,12 +61,12 @@ impl<'a> Tools<'a> {
             sessions: Sessions::new(how.wait),
             stops: StopRequests::watch()?,
             screen: Screen::new(how.quiet),
-            allowed: latido_agent::machine::allowed_cpus(),
+            allowed: latido_agent::machine::own_cpus(),
         })
     }
 
-    fn prepare(&mut self, cells: &[Cell]) -> Result<Known> {
-        prepare::all(cells, self.how, &mut self.sessions, &self.stops, &mut self.screen)
+    fn prepare(&mut self, cells: &[Cell], begun: Option<&Run>) -> Result<Known> {
+        prepare::all(cells, begun, self.how, &mut self.sessions, &self.stops, &mut self.screen)
     }
 
     /// Before the first cell: what an earlier crash had left is put back, nothing is begun and nothing stored.
@@ -86,7 +87,7 @@ pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     let cells = plan::expand(plan);
     let root = store::root(how.store.as_deref())?;
     let mut tools = Tools::new(how)?;
-    let known = tools.prepare(&cells);
+    let known = tools.prepare(&cells, None);
     if let Some(exit) = tools.too_early() {
         return Ok(exit);
     }
@@ -108,7 +109,7 @@ pub fn run(plan: &Plan, how: &How) -> Result<u8> {
 pub fn resume(name: &str, how: &How) -> Result<u8> {
     let root = store::root(how.store.as_deref())?;
     let run = read(&store::find(&root, name)?)?;
-    let cells: Vec<Cell> = run.cells.iter().map(|cell| cell.cell.clone()).collect();
+    let mut cells: Vec<Cell> = run.cells.iter().map(|cell| cell.cell.clone()).collect();
     // Asked before it is taken up: that takes back the verdict.
     if !run.damaged && run.meta.finished.is_some() && run.cells.iter().all(store::is_done) {
         let mut screen = Screen::new(how.quiet);
@@ -116,14 +117,27 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
         return outcome::present(outcome::judged(&run.dir)?, how, &mut screen);
     }
     let mut tools = Tools::new(how)?;
-    let known = tools.prepare(&cells);
+    let known = tools.prepare(&cells, Some(&run));
     if let Some(exit) = tools.too_early() {
         return Ok(exit);
     }
     let known = known?;
     let places: Vec<usize> = run.cells.iter().map(|cell| cell.written).collect();
-    let (draft, todo) = Draft::reopen(&run, contents(&run.plan, &cells, &known, &places))?;
-    carry_out(draft, &cells, todo, &known, tools)
+    let contents = contents(&run.plan, &cells, &known, &places);
+    let (draft, todo) = Draft::reopen(&run, contents, how.keep_checkpoints)?;
+    for Todo { number, rest, anew } in &todo {
+        let said = match (rest, how.keep_checkpoints) {
+            (Some(_), _) => format!("cell {number}: what was measured is kept as a part; the rest is measured now"),
+            (None, true) if *anew => format!("cell {number}: what is left of it cannot be told, it is measured anew"),
+            (None, _) => continue,
+        };
+        tools.screen.note(&said);
+        // Asked for is the rest; the run keeps the whole cell.
+        if let (Some(rest), Some(cell)) = (rest, number.checked_sub(1).and_then(|index| cells.get_mut(index))) {
+            cell.clone_from(rest);
+        }
+    }
+    carry_out(draft, &cells, todo.iter().map(|one| one.number).collect(), &known, tools)
 }
 
 /// Reads a stored run.
@@ -147,7 +161,7 @@ fn places(plan: &Plan, cells: &[Cell]) -> Vec<usize> {
 fn contents(plan: &Plan, cells: &[Cell], known: &Known, places: &[usize]) -> Contents {
     let planned = cells.iter().zip(&known.measurand).zip(places).zip(&known.skips);
     let cells = planned.map(|(((cell, measurand), written), skipped)| Planned {
-        cell: cell.clone(),
+        cell: resolved(cell),
         measurand: *measurand,
         written: *written,
         skipped: skipped.clone(),
@@ -155,19 +169,36 @@ fn contents(plan: &Plan, cells: &[Cell], known: &Known, places: &[usize]) -> Con
     Contents { plan: plan.clone(), measurands: known.measurands.clone(), cells: cells.collect() }
 }
 
+/// A cell with every option after defaults, so that a stored run is read without knowing any. Its CPUs are as asked for:
+/// only a target that measures decides them, and its record tells.
+fn resolved(cell: &Cell) -> Cell {
+    let mut cell = cell.clone();
+    let complete = |kind: Kind, item: &mut Item| {
+        if let Ok(options) = Installed.read(kind, item) {
+            item.options = options;
+        }
+    };
+    complete(Kind::Probe, &mut cell.probe);
+    cell.load.items.iter_mut().for_each(|item| complete(Kind::Load, item));
+    cell.tuning.items.iter_mut().for_each(|item| complete(Kind::Tuning, item));
+    cell
+}
+
 /// Measures what is to do; holds the run's lock until the last cell is stored.
 fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, mut tools: Tools<'_>) -> Result<u8> {
+    known.kernel_configs.iter().try_for_each(|text| draft.keep_config(text))?;
     let before = todo.len();
     let skipped = |number: &usize| known.skips.get(number - 1).is_some_and(Option::is_some);
     let todo: Vec<usize> = todo.into_iter().filter(|number| !skipped(number)).collect();
     announce(&draft, (todo.len(), cells.len(), before), known, &mut tools.screen);
+    let titles = label::Titles::among(cells.iter());
     let mut interrupted = false;
     for (done, &number) in todo.iter().enumerate() {
         let Some(cell) = number.checked_sub(1).and_then(|index| cells.get(index)) else { continue };
         let after = todo.iter().skip(done + 1).filter_map(|number| cells.get(number - 1));
         let after_ns =
             after.map(|cell| cell.conditions.duration.0 + cell.conditions.warmup.0).fold(0, u64::saturating_add);
-        let label = label::title_among(cell, cells);
+        let label = titles.of(cell);
         let nothing = Measurand::default();
         let measurand = known.measurand.get(number - 1).and_then(|index| known.measurands.get(*index));
         let place =
@@ -220,7 +251,7 @@ fn one(
         stay_on(housekeeping);
     }
     let ended = conduct::cell(draft, cell, place, session, stops, screen);
-    sessions.mend(&block, screen);
+    sessions.mend(&block, stops, screen);
     ended
 }
 
@@ -236,7 +267,11 @@ fn announce(draft: &Draft, (left, all, before): (usize, usize, usize), known: &K
         0 => String::new(),
         skipped => format!(" ({skipped} skipped)"),
     };
-    screen.say(&format!("run {}: {count}{skipped}, stored in {}", draft.meta.id, runs.display()));
+    let left_out = match known.left_out.join(", ") {
+        none if none.is_empty() => none,
+        some => format!(", without {some}"),
+    };
+    screen.say(&format!("run {}: {count}{skipped}{left_out}, stored in {}", draft.meta.id, runs.display()));
     if before > left {
         let mut reasons: Vec<&String> = known.skips.iter().flatten().collect();
         reasons.sort();

@@ -20,6 +20,8 @@ pub struct How {
     pub wait: Option<Ns>,
     /// The run to resume.
     pub resume: Option<String>,
+    /// Whether what was measured of an unfinished cell counts when a run is resumed, and only the rest is measured.
+    pub keep_checkpoints: bool,
     /// The command line as typed, for the report's "run it again".
     pub command: Vec<String>,
 }

@@ -50,7 +50,9 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
     let id = one.run.meta.id.clone();
     let exit = present(one, how, screen)?;
     if interrupted {
-        screen.note(&format!("interrupted; `latido run --resume {id}` measures what is missing"));
+        screen.note(&format!(
+            "interrupted; `latido run --resume {id}` measures what is missing, with --keep-checkpoints only the rest of a cell"
+        ));
     }
     Ok(exit)
 }

@@ -6,7 +6,7 @@ use super::{
     screen::Screen,
     sessions::{Block, Prepared, Sessions},
 };
-use crate::stop::StopRequests;
+use crate::{stop::StopRequests, store, target::is_local};
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::catalogue::Installed;
 use latido_model::{
@@ -14,9 +14,14 @@ use latido_model::{
     cell::Cell,
     check::{Point, Remedy},
     cpus::CpuSet,
+    protocol::LeftOut,
     quantity::Measurand,
+    run::Run,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 /// What cells measure that no target was asked about.
 const CATALOGUE: &dyn Catalogue = &Installed;
@@ -32,15 +37,20 @@ pub struct Known {
     pub measurand: Vec<usize>,
     /// The CPUs that each cell leaves for everything else.
     pub housekeeping: Vec<Option<CpuSet>>,
+    /// The CPUs that cells which name none do not measure, each said once, with its target where that is not this machine.
+    pub left_out: Vec<String>,
+    /// The texts of the targets' kernel configurations.
+    pub kernel_configs: BTreeSet<String>,
 }
 
 /// Opens the targets of the cells and asks each what it can have. Cells that cannot be had are skipped, unless that
-/// leaves none.
+/// leaves none. Of a run that goes on, `begun`, no target is asked that has nothing left to do.
 ///
 /// # Errors
 /// What cannot be had, and what to do.
 pub fn all(
     cells: &[Cell],
+    begun: Option<&Run>,
     how: &How,
     sessions: &mut Sessions,
     stops: &StopRequests,
@@ -54,6 +64,8 @@ pub fn all(
         measurands: Vec::new(),
         measurand: vec![0; cells.len()],
         housekeeping: vec![None; cells.len()],
+        left_out: Vec::new(),
+        kernel_configs: BTreeSet::new(),
     };
     let mut blocks: Vec<Block> = Vec::new();
     for cell in cells {
@@ -66,6 +78,14 @@ pub fn all(
         let of_block = |(_, cell): &(usize, &Cell)| Block::of(cell) == *block;
         let (places, own): (Vec<usize>, Vec<Cell>) =
             cells.iter().enumerate().filter(of_block).map(|(place, cell)| (place, cell.clone())).unzip();
+        let stored = |place: &usize| begun.and_then(|run| run.cells.get(*place));
+        if places.iter().all(|place| stored(place).is_some_and(store::is_done)) {
+            for (place, stored) in places.iter().filter_map(|place| Some((*place, stored(place)?))) {
+                put(&mut known.skips, place, stored.skipped().map(str::to_owned));
+                put(&mut known.measurand, place, among(&mut known.measurands, stored.measurand.clone()));
+            }
+            continue;
+        }
         match sessions.prepare(block, &own, stops, screen)? {
             Prepared::NotHad(reason) => {
                 for place in &places {
@@ -85,6 +105,14 @@ pub fn all(
                 );
                 if let Some(point) = &ready.permission {
                     screen.warn(&banner(point));
+                }
+                known.kernel_configs.extend(ready.kernel_config);
+                for LeftOut { cpus, why } in &ready.left_out {
+                    let there = if is_local(&block.target) { String::new() } else { format!(" of {}", block.target) };
+                    let told = format!("CPU {cpus}{there} ({why})");
+                    if !known.left_out.contains(&told) {
+                        known.left_out.push(told);
+                    }
                 }
                 for (index, place) in places.iter().enumerate() {
                     put(&mut known.skips, *place, ready.skips.get(index).cloned().flatten());
@@ -137,7 +165,7 @@ fn something_left(skips: &[Option<String>]) -> Result<()> {
 fn banner(point: &Point) -> String {
     let mut lines = vec![format!("NOT REAL-TIME: {}. The run goes on as far as it can; to grant it:", point.state)];
     lines.extend(point.remedies.iter().map(|remedy| match remedy {
-        Remedy::Tune(word) => format!("  sudo latido tune apply {word}"),
+        Remedy::Tune(word) | Remedy::TuneForBusy(word) => format!("  sudo latido tune apply {word}"),
         Remedy::Run(command) => format!("  {command}"),
         Remedy::Boot(parameter) => format!("  boot with {parameter}"),
         Remedy::Do(words) => format!("  {words}"),

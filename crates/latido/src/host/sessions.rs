@@ -34,6 +34,8 @@ pub struct Sessions {
     targets: BTreeMap<String, Box<dyn Target>>,
     open: BTreeMap<Block, Session>,
     machines: Vec<String>,
+    /// The boot in which a block began, as its kernel calls it.
+    boots: BTreeMap<Block, String>,
     /// How long to wait for another latido on a target.
     wait: Option<Ns>,
 }
@@ -41,7 +43,7 @@ pub struct Sessions {
 /// What became of preparing cells.
 pub enum Prepared {
     /// As the target says.
-    Ready(Ready),
+    Ready(Box<Ready>),
     /// The target cannot have this block, for this reason.
     NotHad(String),
 }
@@ -49,7 +51,7 @@ pub enum Prepared {
 impl Sessions {
     /// None yet.
     pub fn new(wait: Option<Ns>) -> Self {
-        Self { targets: BTreeMap::new(), open: BTreeMap::new(), machines: Vec::new(), wait }
+        Self { targets: BTreeMap::new(), open: BTreeMap::new(), machines: Vec::new(), boots: BTreeMap::new(), wait }
     }
 
     /// Opens a session for a block and has it take the machine for its cells.
@@ -67,7 +69,7 @@ impl Sessions {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(new) => new.insert(target::named(&block.target)?),
         };
-        let mut session = match target.open(&block.kernel, block.boot) {
+        let mut session = match target.open(&block.kernel, block.boot, &|| stops.count() > 0) {
             Ok(session) => session,
             Err(Unavailable::NotHad(reason)) => return Ok(Prepared::NotHad(reason)),
             Err(Unavailable::Failed(error)) => return Err(error.context(format!("target `{}`", block.target))),
@@ -75,7 +77,7 @@ impl Sessions {
         let mut ready = None;
         let request = Request::Prepare { cells: cells.to_vec(), wait: self.wait };
         let answered = session.answer(&request, &|| stops.count() > 0, |reply| match reply {
-            Reply::Ready(said) => ready = Some(*said),
+            Reply::Ready(said) => ready = Some(said),
             Reply::Note { message } => screen.warn(&message),
             _ => {}
         });
@@ -83,6 +85,17 @@ impl Sessions {
             Ok(ready) => {
                 if !self.machines.contains(&session.hello.machine) {
                     self.machines.push(session.hello.machine.clone());
+                }
+                let boot = &session.hello.boot_id;
+                let begun = self.boots.entry(block.clone()).or_insert_with(|| boot.clone());
+                if begun != boot {
+                    // What is measured is still worth having, and each cell says which boot it saw.
+                    screen.warn(&format!(
+                        "{} was booted again since the run began there: cells before and after are of different boots \
+                         (boot_id in their host.json)",
+                        session.hello.machine
+                    ));
+                    begun.clone_from(boot);
                 }
                 self.open.insert(block.clone(), session);
                 Ok(Prepared::Ready(ready))
@@ -120,13 +133,15 @@ impl Sessions {
 
     /// After a session that broke: a new agent puts back what the old one may have left, at once and not when the next
     /// run comes by.
-    pub fn mend(&mut self, block: &Block, screen: &mut Screen) {
+    pub fn mend(&mut self, block: &Block, stops: &StopRequests, screen: &mut Screen) {
         if self.open.get(block).is_none_or(Session::is_whole) {
             return;
         }
         self.open.remove(block);
         let Some(target) = self.targets.get(&block.target) else { return };
-        for told in recovered(target.as_ref(), &block.kernel, block.boot) {
+        // Whoever ended the measurement still wants everything back; asked once more, we let go of it.
+        let before = stops.count();
+        for told in recovered(target.as_ref(), &block.kernel, block.boot, &|| stops.count() > before) {
             screen.warn(&told);
         }
     }

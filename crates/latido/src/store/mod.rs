@@ -2,14 +2,17 @@
 
 mod durable;
 mod files;
+mod in_parts;
 mod incoming;
 mod read;
 mod root;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use incoming::Incoming;
-pub use read::{Listing, list_runs, read, series_data};
+pub use read::{Listing, list_runs, read};
 pub use root::{find, root};
-pub use write::{Contents, Draft, New, check_name, is_done};
+pub use stored::series_data;
+pub use write::{Contents, Draft, New, Todo, check_name, is_done};

@@ -1,18 +1,16 @@
 //! Reading runs: whatever is truncated, foreign, too large or newer is reported beside what could be read.
 
 use super::{
-    files::{MAX_FILE, bytes, json, meta},
-    root,
+    files::{json, meta},
+    in_parts, root,
+    stored::{numbered_parts, state, strays},
 };
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use latido_model::{
     plan::{Order, Plan},
     quantity::{Measurand, Quantity},
-    record::{self, HostFacts, Outcome, Record, Series},
-    run::{
-        CHECKPOINTS, CellState, InfraNote, Manifest, Meta, Planned, Run, SCHEMA, SeriesData, StoredCell, cell_dir,
-        codec,
-    },
+    record::{HostFacts, Record},
+    run::{CellState, Manifest, Meta, Planned, Run, SCHEMA, StoredCell, cell_dir},
 };
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -75,34 +73,6 @@ pub fn read(dir: &Path) -> Result<Run> {
     Ok(Run { dir: dir.to_path_buf(), meta, plan, cells, problems, damaged })
 }
 
-/// The data of one series, from the files beside its record.
-///
-/// # Errors
-/// A file that is missing, too large or broken, with its path.
-pub fn series_data(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
-    let files = &series.files;
-    Ok(SeriesData {
-        histogram: match file(cell, &files.histogram, codec::decode_histogram)? {
-            Some(histogram) => histogram,
-            None if series.count == 0 => codec::histogram()?,
-            None => bail!("cell {}: {} has no stored histogram", cell.number, series.quantity),
-        },
-        missed: file(cell, &files.missed, codec::decode_histogram)?,
-        blocks: file(cell, &files.blocks, codec::decode_blocks)?.unwrap_or_default(),
-        largest: file(cell, &files.largest, codec::decode_largest)?.unwrap_or_default(),
-        samples: file(cell, &files.samples, codec::decode_samples)?.unwrap_or_default(),
-    })
-}
-
-fn file<T>(cell: &StoredCell, name: &Option<String>, decode: impl Fn(&[u8]) -> Result<T>) -> Result<Option<T>> {
-    let Some(name) = name else { return Ok(None) };
-    // The name comes from the target.
-    ensure!(!name.contains('/') && !name.starts_with('.'), "cell {}: a file named {name:?}", cell.number);
-    let path = cell.dir.join(name);
-    let bytes = bytes(&path, MAX_FILE)?;
-    decode(&bytes).with_context(|| path.display().to_string()).map(Some)
-}
-
 /// The numbers of the cells that have a directory; anything else there is reported.
 fn present_cells(dir: &Path, problems: &mut Vec<String>) -> Vec<usize> {
     let cells = dir.join("cells");
@@ -144,26 +114,32 @@ fn cell(
     });
     let Some(Planned { cell, measurand, written, skipped }) = planned else {
         // What was measured may be read without a plan: the record has its cell.
-        let (state, dir) = state(dir, problems);
+        let (state, dir, _) = state(dir, problems);
         let CellState::Measured(record) = &state else { return None };
         let (cell, measurand) = (record.cell.clone(), shown(record));
-        return Some(StoredCell { number, dir, cell, measurand, written: number, state, host });
+        return Some(StoredCell { number, dir, cell, measurand, written: number, state, host, parts: Vec::new() });
     };
     let measurand = measurands.get(measurand).cloned().unwrap_or_else(|| {
         problems.push(format!("run.json: cell {number} measures what is not listed there"));
         Measurand::default()
     });
-    let (state, dir) = match skipped {
-        Some(reason) => (CellState::Skipped(reason), dir),
-        None if !begun => (CellState::Pending, dir),
+    let earlier = if begun && skipped.is_none() { numbered_parts(&dir) } else { Vec::new() };
+    let of = |dir, state, host| {
+        let (cell, measurand) = (cell.clone(), measurand.clone());
+        StoredCell { number, dir, cell, measurand, written, state, host, parts: Vec::new() }
+    };
+    if !earlier.is_empty() {
+        return Some(in_parts::cell(of(dir, CellState::Open, host), earlier, problems));
+    }
+    let (state, dir, cut) = match skipped {
+        Some(reason) => (CellState::Skipped(reason), dir, None),
+        None if !begun => (CellState::Pending, dir, None),
         None => state(dir, problems),
     };
-    if let CellState::Measured(record) = &state
-        && let Some(why) = record.strays_from(&cell)
-    {
-        problems.push(format!("{}: {why}", dir.join("record.json").display()));
-    }
-    Some(StoredCell { number, dir, cell, measurand, written, state, host })
+    problems.extend(cut);
+    let stored = of(dir, state, host);
+    strays(&stored, problems);
+    Some(stored)
 }
 
 /// What a record without a plan shows of what was measured: its quantities by name.
@@ -181,44 +157,6 @@ fn shown(record: &Record) -> Measurand {
         }
     }
     measurand
-}
-
-/// What came of a cell, and where its files are.
-fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, PathBuf) {
-    let path = dir.join("record.json");
-    if std::fs::symlink_metadata(&path).is_ok() {
-        let state = match json::<Record>(&path, record::SCHEMA, problems) {
-            Ok(record) => CellState::Measured(Box::new(record)),
-            Err(error) => {
-                problems.push(format!("{error:#}"));
-                CellState::Infra(format!("{error:#}"))
-            }
-        };
-        return (state, dir);
-    }
-    let told = |path: &Path, problems: &mut Vec<String>| {
-        path.exists().then(|| match json::<InfraNote>(path, SCHEMA, problems) {
-            Ok(told) => told.reason,
-            Err(error) => format!("{error:#}"),
-        })
-    };
-    let infra = dir.join("infra.json");
-    let reason = told(&infra, problems);
-    for name in CHECKPOINTS {
-        let place = dir.join(name);
-        if !place.join("record.json").exists() {
-            continue;
-        }
-        match json::<Record>(&place.join("record.json"), record::SCHEMA, problems) {
-            Ok(mut record) => {
-                record.outcome = Outcome::Checkpoint;
-                problems.extend(reason.map(|reason| format!("{}: {reason}", infra.display())));
-                return (CellState::Measured(Box::new(record)), place);
-            }
-            Err(error) => problems.push(format!("{error:#}")),
-        }
-    }
-    (reason.map_or(CellState::Open, CellState::Infra), dir)
 }
 
 /// Stands in for a `run.json` that cannot be read.

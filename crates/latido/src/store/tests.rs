@@ -1,5 +1,7 @@
 //! Runs written, cut off at every place, damaged, and read again.
 
+mod parts;
+
 use super::*;
 use latido_model::{
     cell::Cell,
@@ -27,7 +29,8 @@ fn new() -> New<'static> {
 
 /// Takes a run up again with the cells that it has.
 fn reopen(run: &Run) -> anyhow::Result<(Draft, Vec<usize>)> {
-    Draft::reopen(run, contents())
+    let (draft, todo) = Draft::reopen(run, contents(), false)?;
+    Ok((draft, todo.into_iter().map(|one| one.number).collect()))
 }
 
 struct Store(tempfile::TempDir);

@@ -7,10 +7,12 @@ use super::{
 use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
 use latido_model::{
+    cell::Cell,
+    machine::KernelConfig,
     plan::Plan,
     quantity::Measurand,
     record::{HostFacts, Outcome, Record},
-    run::{CellState, Manifest, Meta, Planned, Run, SCHEMA, StoredCell, cell_dir},
+    run::{CellState, Manifest, Meta, PART_NEW, Planned, Run, SCHEMA, StoredCell, cell_dir, parts},
     verdict::Verdict,
 };
 use rustix::fs::FlockOperation;
@@ -36,6 +38,29 @@ pub struct New<'a> {
     pub command: Vec<String>,
     /// Name of the machine measured.
     pub machine: String,
+}
+
+/// A cell that is still to be measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Todo {
+    /// Its number.
+    pub number: usize,
+    /// What is left of it, where what was measured is kept as a part.
+    pub rest: Option<Cell>,
+    /// Whether something was measured of it that does not count any more.
+    pub anew: bool,
+}
+
+/// What is left of a cell of which something was measured; `None` where that cannot be told.
+fn rest(cell: &StoredCell) -> Option<Cell> {
+    let records: Vec<&Record> = match cell.parts.is_empty() {
+        true => cell.record().into_iter().collect(),
+        false => cell.parts.iter().filter_map(|part| part.cell.record()).collect(),
+    };
+    if records.is_empty() || records.iter().any(|record| record.elapsed_ns == 0) {
+        return None;
+    }
+    parts::rest(&cell.cell, &cell.measurand, &records)
 }
 
 /// What a run keeps of its plan.
@@ -70,6 +95,8 @@ impl Draft {
         let owner = Owner::behind_sudo();
         let now = Timestamp::now();
         let (id, dir) = root::claim(root, new.plan, now, owner)?;
+        let limited = |planned: &Planned| planned.cell.conditions.limit.is_some();
+        let unjudged = new.contents.plan.expect.is_empty() && !new.contents.cells.iter().any(limited);
         let meta = Meta {
             id,
             plan: new.plan.into(),
@@ -81,6 +108,7 @@ impl Draft {
             cells: new.contents.cells.len(),
             verdict: None,
             headline: None,
+            unjudged,
         };
         let draft = Self { _lock: lock(&dir)?, dir, meta, contents: new.contents, owner };
         durable::make_dir(&draft.dir.join("cells"), owner)?;
@@ -89,12 +117,13 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Takes up a run that was cut off. Returns the numbers of the cells still to measure, their directories cleared:
-    /// what was measured of an unfinished cell moves to `abandoned/`, so that nothing measured is lost.
+    /// Takes up a run that was cut off. Returns the cells still to measure, their directories cleared: what was measured
+    /// of an unfinished cell becomes a part of it if `keep` is wanted and its rest can be told, and moves to `abandoned/`
+    /// otherwise, so that nothing measured is lost.
     ///
     /// # Errors
     /// Its plan cannot be read, another process writes it, or the store cannot be written.
-    pub fn reopen(run: &Run, mut contents: Contents) -> Result<(Self, Vec<usize>)> {
+    pub fn reopen(run: &Run, mut contents: Contents, keep: bool) -> Result<(Self, Vec<Todo>)> {
         let dir = run.dir.clone();
         ensure!(!run.damaged, "{} cannot be resumed: {}", dir.display(), run.problems.join("; "));
         // Its groups are gone: in which order the plan had them, only the run itself still knows.
@@ -106,11 +135,35 @@ impl Draft {
         let draft = Self { _lock: lock(&dir)?, dir, meta, contents, owner: Owner::behind_sudo() };
         durable::make_dirs(&draft.dir.join("cells"), draft.owner)?;
         draft.put_manifest()?;
-        let todo: Vec<usize> = run.cells.iter().filter(|cell| !is_done(cell)).map(|cell| cell.number).collect();
-        for number in &todo {
-            draft.clear_cell(*number)?;
+        let mut todo = Vec::new();
+        for cell in run.cells.iter().filter(|cell| !is_done(cell)) {
+            let number = cell.number;
+            let rest = rest(cell);
+            let begun = cell.record().is_some();
+            match rest.filter(|_| keep) {
+                Some(rest) => {
+                    draft.keep_part(number)?;
+                    todo.push(Todo { number, rest: Some(rest), anew: false });
+                }
+                None => {
+                    draft.clear_cell(number)?;
+                    todo.push(Todo { number, rest: None, anew: begun });
+                }
+            }
         }
         Ok((draft, todo))
+    }
+
+    /// Keeps the text of a kernel's configuration, compressed, under its hash: records name it.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn keep_config(&self, text: &str) -> Result<()> {
+        let path = self.dir.join(KernelConfig::file(&KernelConfig::hash(text.as_bytes())));
+        if path.exists() {
+            return Ok(());
+        }
+        durable::write(&path, &KernelConfig::packed(text)?, self.owner)
     }
 
     /// Begins a cell: its directory.
@@ -118,7 +171,9 @@ impl Draft {
     /// # Errors
     /// The cell was begun before, or the store cannot be written.
     pub fn start_cell(&self, number: usize) -> Result<()> {
-        durable::make_dir(&cell_dir(&self.dir, number), self.owner)
+        let dir = cell_dir(&self.dir, number);
+        // One that is measured on has its parts already.
+        if parts::dir(&dir, 1).is_dir() { Ok(()) } else { durable::make_dir(&dir, self.owner) }
     }
 
     /// Ends a cell with the files that came. With `record.json` on the disk it is done and its checkpoint goes.
@@ -210,7 +265,7 @@ impl Draft {
 
     fn clear_cell(&self, number: usize) -> Result<()> {
         let dir = cell_dir(&self.dir, number);
-        let measured = ["record.json", "checkpoint", "checkpoint.new", "checkpoint.old"];
+        let measured = ["record.json", "checkpoint", "checkpoint.new", "checkpoint.old", PART_NEW, "part-1"];
         if !measured.iter().any(|name| dir.join(name).exists()) {
             return durable::remove(&dir);
         }

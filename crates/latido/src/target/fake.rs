@@ -1,36 +1,44 @@
 //! A scripted agent, for tests of everything that can go wrong with a real one.
 
 use super::{Def, Target, Unavailable, session::Session};
+use crate::stop::Stopped;
 use anyhow::{Context, Result, ensure};
 use std::{
     fs,
     io::{self, Read, Write},
     path::PathBuf,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// The list entry.
 pub const DEF: Def = Def {
     name: "fake",
-    about: "what a file says that an agent says, for tests: its bytes, with `#wait N` for the Nth request and `#hang`",
+    about: "what a file says that an agent says, for tests: its bytes, with `#wait N` for the Nth request and `#hang`; \
+            the same with the ending .again, where it is there, for the sessions after the first",
     for_tests: true,
     place: "FILE",
     new: |place| {
         ensure!(!place.is_empty(), "name the file that has the agent's words: fake:FILE");
-        Ok(Box::new(Fake { script: place.into() }))
+        Ok(Box::new(Fake { script: place.into(), opened: AtomicBool::new(false) }))
     },
 };
 
 struct Fake {
     script: PathBuf,
+    opened: AtomicBool,
 }
 
 impl Target for Fake {
-    fn open(&self, _kernel: &str, _boot: u32) -> Result<Session, Unavailable> {
-        let script = fs::read(&self.script).with_context(|| format!("cannot read {}", self.script.display()))?;
+    fn open(&self, _kernel: &str, _boot: u32, stopped: Stopped<'_>) -> Result<Session, Unavailable> {
+        let again = self.script.with_extension("again");
+        let file = if self.opened.swap(true, Ordering::Relaxed) && again.is_file() { &again } else { &self.script };
+        let script = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let heard = Arc::new(Heard::default());
         let output = Output { script, at: 0, heard: Arc::clone(&heard) };
-        Ok(Session::on(Box::new(Input(heard)), Box::new(output), None, Arc::default(), "the scripted agent")?)
+        Ok(Session::on(Box::new(Input(heard)), Box::new(output), None, Arc::default(), "the scripted agent", stopped)?)
     }
 }
 

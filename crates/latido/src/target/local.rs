@@ -1,6 +1,7 @@
 //! This machine: the agent is a child process, the stream a pipe. The same path as for any other machine.
 
 use super::{Def, Target, Unavailable, only_running, session::Session};
+use crate::stop::Stopped;
 use anyhow::{Context, Result, ensure};
 use std::process::Command;
 
@@ -19,12 +20,12 @@ pub const DEF: Def = Def {
 struct Local;
 
 impl Target for Local {
-    fn open(&self, kernel: &str, boot: u32) -> Result<Session, Unavailable> {
+    fn open(&self, kernel: &str, boot: u32, stopped: Stopped<'_>) -> Result<Session, Unavailable> {
         only_running(DEF.name, kernel, boot)?;
         let own = std::env::current_exe().context("cannot find latido's own file to start the agent")?;
         let mut agent = Command::new(own);
         agent.arg("agent");
         latido_agent::fault::only_once(&mut agent);
-        Ok(Session::over(agent, "the agent").context("cannot start the agent")?)
+        Ok(Session::over(agent, "the agent", stopped).context("cannot start the agent")?)
     }
 }

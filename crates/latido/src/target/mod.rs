@@ -5,6 +5,7 @@ mod local;
 pub mod session;
 mod ssh;
 
+use crate::stop::Stopped;
 use anyhow::{Result, bail};
 use latido_model::{
     cell::{LOCAL, RUNNING},
@@ -19,11 +20,11 @@ use std::{
 
 /// A machine, reached in some way. Opening it gives a session with the agent on it.
 pub trait Target {
-    /// Opens a session on this kernel, in this boot of it.
+    /// Opens a session on this kernel, in this boot of it; `stopped` says whether nobody wants it any more.
     ///
     /// # Errors
     /// [`Unavailable`].
-    fn open(&self, kernel: &str, boot: u32) -> Result<Session, Unavailable>;
+    fn open(&self, kernel: &str, boot: u32, stopped: Stopped<'_>) -> Result<Session, Unavailable>;
 }
 
 /// Why there is no session.
@@ -98,11 +99,11 @@ const MENDING: Duration = Duration::from_secs(30);
 
 /// Has a new agent put back what one that died or was lost may have left; what was done, for people. An old one that is
 /// still at it is waited for.
-pub fn recovered(target: &dyn Target, kernel: &str, boot: u32) -> Vec<String> {
+pub fn recovered(target: &dyn Target, kernel: &str, boot: u32, stopped: Stopped<'_>) -> Vec<String> {
     let until = Instant::now() + MENDING;
     loop {
         let mut told = Vec::new();
-        let asked = target.open(kernel, boot).and_then(|mut session| {
+        let asked = target.open(kernel, boot, stopped).and_then(|mut session| {
             let answered = session.answer(&Request::Recover, &|| false, |reply| {
                 if let Reply::Note { message } = reply {
                     told.push(message);
@@ -116,7 +117,7 @@ pub fn recovered(target: &dyn Target, kernel: &str, boot: u32) -> Vec<String> {
             Err(Unavailable::NotHad(why)) => why,
             Err(Unavailable::Failed(error)) => format!("{error:#}"),
         };
-        if Instant::now() >= until {
+        if Instant::now() >= until || stopped() {
             told.push(format!("could not look for what was left: {why}"));
             return told;
         }

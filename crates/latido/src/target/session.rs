@@ -1,5 +1,6 @@
 //! A live session with an agent: requests go in, replies come out, and a ping now and then says that we are still there.
 
+use crate::stop::Stopped;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use latido_model::protocol::{Chunks, EndStatus, HELLO_WITHIN, Hello, Message, PING_EVERY, Reply, Request, Writer};
 use latido_sys::sched::{self, Policy};
@@ -27,13 +28,17 @@ const WAITING: usize = 4;
 /// What is kept of what a connection complains about.
 const COMPLAINT: usize = 4 << 10;
 
-type Input = Arc<Mutex<Option<Writer<Box<dyn Write + Send>>>>>;
+/// Requests on their way to an agent that may not read: more than these nobody has to say at once.
+const UNREAD: usize = 16;
+
+/// The way to the agent; dropping it ends the agent's input behind what is on its way.
+type Input = SyncSender<Request>;
 
 /// A live agent.
 pub struct Session {
     /// Who is there.
     pub hello: Hello,
-    input: Input,
+    input: Option<Input>,
     messages: Receiver<Result<Option<Message>>>,
     child: Option<Child>,
     complaint: Arc<Mutex<Vec<u8>>>,
@@ -48,7 +53,7 @@ impl Session {
     ///
     /// # Errors
     /// The command cannot be started, or no agent of this version answers.
-    pub fn over(mut command: Command, what: &str) -> Result<Self> {
+    pub fn over(mut command: Command, what: &str, stopped: Stopped<'_>) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("cannot start {what}"))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
@@ -60,7 +65,7 @@ impl Session {
             let kept = Arc::clone(&complaint);
             thread::spawn(move || keep(complaints, &kept));
         }
-        Self::on(Box::new(input), Box::new(output), Some(child), complaint, what)
+        Self::on(Box::new(input), Box::new(output), Some(child), complaint, what, stopped)
     }
 
     /// A session on streams that are there already.
@@ -73,19 +78,24 @@ impl Session {
         child: Option<Child>,
         complaint: Arc<Mutex<Vec<u8>>>,
         what: &str,
+        stopped: Stopped<'_>,
     ) -> Result<Self> {
         let (greeted, greeting) = sync_channel(1);
         let (sender, messages) = sync_channel(WAITING);
         thread::spawn(move || listen(BufReader::new(output), &greeted, &sender));
-        let input: Input = Arc::new(Mutex::new(Some(Writer::new(input))));
-        let pinged = Arc::clone(&input);
-        thread::spawn(move || ping(&pinged));
+        let (asked, requests) = sync_channel(UNREAD);
+        thread::spawn(move || speak(Writer::new(input), &requests));
         let mut session =
-            Self { hello: Hello::default(), input, messages, child, complaint, broken: false, held: None };
-        let hello = match greeting.recv_timeout(OPENING) {
-            Ok(Ok(hello)) => hello.accept(),
-            Ok(Err(error)) => Err(error),
-            Err(_) => Err(anyhow!("nothing was heard for {} s", OPENING.as_secs())),
+            Self { hello: Hello::default(), input: Some(asked), messages, child, complaint, broken: false, held: None };
+        let until = Instant::now() + OPENING;
+        let hello = loop {
+            match greeting.recv_timeout(Duration::from_millis(100)) {
+                Ok(Ok(hello)) => break hello.accept(),
+                Ok(Err(error)) => break Err(error),
+                Err(_) if stopped() => break Err(anyhow!("stopped while it was connecting")),
+                Err(_) if Instant::now() < until => {}
+                Err(_) => break Err(anyhow!("nothing was heard for {} s", OPENING.as_secs())),
+            }
         };
         match hello {
             Ok(hello) => {
@@ -106,18 +116,13 @@ impl Session {
         self
     }
 
-    /// Asks for something.
+    /// Asks for something, without waiting for an agent that does not read.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent is gone, or has not read what was asked for before.
     pub fn ask(&mut self, request: &Request) -> Result<()> {
-        match lock(&self.input).as_mut() {
-            // In words alone: a pipe to an agent that broke is not the reader of our output who went away.
-            Some(writer) => {
-                writer.send(request).map_err(|error| anyhow!("the agent does not take requests any more: {error:#}"))
-            }
-            None => bail!("the session is closed"),
-        }
+        let input = self.input.as_ref().context("the session is closed")?;
+        input.try_send(request.clone()).map_err(|_| anyhow!("the agent does not take requests any more"))
     }
 
     /// Asks for the end of what is going on. An agent that is gone needs no asking.
@@ -192,7 +197,7 @@ impl Session {
 
     /// Ends the session in order.
     pub fn close(mut self) {
-        *lock(&self.input) = None;
+        self.input = None;
         if let Some(child) = &mut self.child {
             let until = Instant::now() + CLOSING;
             while child.try_wait().is_ok_and(|ended| ended.is_none()) {
@@ -208,7 +213,7 @@ impl Session {
 
     /// Ends a session that broke or hangs; what the connection complained about.
     pub fn abandon(&mut self) -> String {
-        *lock(&self.input) = None;
+        self.input = None;
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
@@ -222,7 +227,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        *lock(&self.input) = None;
+        self.input = None;
         if let Some(child) = &mut self.child {
             let _ = child.kill();
             let _ = child.wait();
@@ -273,18 +278,23 @@ fn greeting(output: &mut impl BufRead) -> Result<Hello> {
     }
 }
 
-/// Says every few seconds that we are there, until the session is closed.
-fn ping(input: &Input) {
-    // Behind a crowd of loads it would come too late, and the agent take us for gone. Refused without the right.
+/// Says what is asked for, and every few seconds that we are there, until the session is closed or nobody hears it: that
+/// is noticed where answers come from.
+fn speak(mut writer: Writer<Box<dyn Write + Send>>, requests: &Receiver<Request>) {
+    // Behind a crowd of loads a ping would come too late, and the agent take us for gone. Refused without the right.
     let _ = sched::set_policy(0, Policy::Other { nice: -15 }, false);
+    let mut next = Instant::now() + PING_EVERY;
     loop {
-        thread::sleep(PING_EVERY);
-        match lock(input).as_mut() {
-            Some(writer) => {
-                // Who does not listen will end the stream.
-                let _ = writer.send(&Request::Ping);
+        let request = match requests.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            Ok(request) => request,
+            Err(RecvTimeoutError::Timeout) => {
+                next = Instant::now() + PING_EVERY;
+                Request::Ping
             }
-            None => return,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if writer.send(&request).is_err() {
+            return;
         }
     }
 }

@@ -5,7 +5,9 @@ mod agent;
 mod way;
 
 use super::{Def, Target, Unavailable, only_running, session::Session};
+use crate::stop::Stopped;
 use anyhow::{Result, ensure};
+use std::sync::{Mutex, PoisonError};
 use way::Way;
 
 /// The list entry.
@@ -14,11 +16,13 @@ pub const DEF: Def = Def {
     about: "a machine over ssh, with the agent copied there once; $LATIDO_SSH_CONFIG names another configuration file",
     for_tests: false,
     place: "[USER@]HOST",
-    new: |place| Ok(Box::new(Ssh { host: host(place)? })),
+    new: |place| Ok(Box::new(Ssh { host: host(place)?, left: Mutex::default() })),
 };
 
 struct Ssh {
     host: String,
+    /// Directories on the machine that a lost link kept us from removing.
+    left: Mutex<Vec<String>>,
 }
 
 /// A host as ssh takes it: nothing in it that ssh could take for an option, or a shell for a command.
@@ -37,13 +41,13 @@ fn host(place: &str) -> Result<String> {
 }
 
 impl Target for Ssh {
-    fn open(&self, kernel: &str, boot: u32) -> Result<Session, Unavailable> {
+    fn open(&self, kernel: &str, boot: u32, stopped: Stopped<'_>) -> Result<Session, Unavailable> {
         only_running(&format!("ssh:{}", self.host), kernel, boot)?;
-        let way = Way::open(&self.host)?;
-        let agent = agent::there(&way)?;
+        let way = Way::open(&self.host, stopped)?;
+        let agent = agent::there(&way, &mut self.left.lock().unwrap_or_else(PoisonError::into_inner), stopped)?;
         let mut command = way.command(&agent.command);
         command.stderr(std::process::Stdio::piped());
-        let session = Session::over(command, &format!("ssh {}", self.host))?;
+        let session = Session::over(command, &format!("ssh {}", self.host), stopped)?;
         Ok(session.holding(Box::new((agent, way))))
     }
 }

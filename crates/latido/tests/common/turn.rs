@@ -42,7 +42,7 @@ impl Turn {
             let name = std::thread::current().name().unwrap_or("main").to_string();
             let mut claim = Claim::open().unwrap();
             let mut tell = |holder: &Holder| tell(&name, wanted, &holder.words);
-            let mut patience = Patience { limit: Duration::MAX, stop: &|| false, tell: Some(&mut tell) };
+            let mut patience = Patience::of(Duration::MAX, &|| false, Some(&mut tell));
             claim.hold(wanted, &format!("the test `{name}`"), &mut patience).unwrap();
             claim
         });

@@ -1,7 +1,12 @@
 //! The running kernel's configuration: the options that decide about latency.
 
+use flate2::{Compression, write::GzEncoder};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use sha2::{Digest, Sha256};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 
 /// Debugging options that change how long the kernel's critical sections take, and how much.
 pub const DEBUGGING: &[(&str, Cost)] = &[
@@ -45,11 +50,34 @@ pub enum Cost {
 pub struct KernelConfig {
     /// The file it was read from.
     pub source: String,
+    /// SHA-256 of the whole text, in hexadecimal: the run keeps it as a file of that name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// Option without `CONFIG_` to its value: `y`, `m`, `n` or a number. An option missing here was not looked for.
     pub options: BTreeMap<String, String>,
 }
 
 impl KernelConfig {
+    /// By which the text of a configuration is named: SHA-256 in hexadecimal.
+    pub fn hash(text: &[u8]) -> String {
+        Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The file of a run that keeps the text with this hash, compressed.
+    pub fn file(sha256: &str) -> String {
+        format!("config-{sha256}.gz")
+    }
+
+    /// The text compressed, as gunzip reads it.
+    ///
+    /// # Errors
+    /// None: it is written to memory.
+    pub fn packed(text: &str) -> io::Result<Vec<u8>> {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(text.as_bytes())?;
+        packed.finish()
+    }
+
     /// Whether an option is built in or a module; `None` when it was not looked for.
     pub fn is_on(&self, option: &str) -> Option<bool> {
         self.options.get(option).map(|value| matches!(value.as_str(), "y" | "m"))

@@ -2,6 +2,7 @@
 
 use crate::cpus::CpuSet;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The processors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,6 +12,9 @@ pub struct Cpu {
     pub model: Option<String>,
     /// The CPUs that run now.
     pub online: Option<CpuSet>,
+    /// Those of them that a thread of latido may be put on; what is isolated by latido itself is not among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usable: Option<CpuSet>,
     /// The CPUs the kernel could ever bring up.
     pub possible: Option<CpuSet>,
     /// Whether two threads share a core now.
@@ -23,6 +27,9 @@ pub struct Cpu {
     pub l3_kib: Option<u64>,
     /// Memory nodes.
     pub numa_nodes: Option<usize>,
+    /// What the kernel says of each weakness of processors that it knows, by name: `Not affected`, `Mitigation: PTI`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vulnerabilities: Option<BTreeMap<String, String>>,
 }
 
 /// The CPUs that the kernel keeps free of some work. Empty means none; absent means not readable.

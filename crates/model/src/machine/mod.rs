@@ -2,6 +2,7 @@
 
 mod config;
 mod cpu;
+mod limits;
 mod power;
 mod preemption;
 mod realtime;
@@ -10,6 +11,7 @@ mod surroundings;
 
 pub use config::{Cost, DEBUGGING, KernelConfig};
 pub use cpu::{Cpu, Isolation, none_or_list};
+pub use limits::{GroupLimit, GroupLimits, Limits};
 pub use power::{Frequency, FrequencyPolicy, Idle, IdleState};
 pub use preemption::{Model, Preemption};
 pub use realtime::{FairBudget, FairServer, GroupBudget, RealTime, at_least};
@@ -57,6 +59,9 @@ pub struct Machine {
     pub hypervisor: Option<Layer>,
     /// The container about.
     pub container: Option<Layer>,
+    /// What bounds latido's own processes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// The C library of this binary and how it is linked, for example `glibc, static`.
     pub libc: String,
 }

@@ -75,6 +75,17 @@ impl FairServer {
     /// A reason that root does not have.
     pub const ONLY_ROOT: &'static str = "only root may read debugfs";
 
+    /// Whether it may take time from real-time tasks on any of these CPUs.
+    pub fn touches(&self, measured: &CpuSet) -> Option<bool> {
+        match self {
+            Self::Known { budgets } => {
+                let there = |budget: &FairBudget| budget.cpus.iter().any(|cpu| measured.contains(cpu));
+                Some(budgets.iter().any(|budget| budget.runtime_ns > 0 && there(budget)))
+            }
+            Self::Absent | Self::Unknown { .. } => self.is_active(),
+        }
+    }
+
     /// Whether it takes time from real-time tasks anywhere.
     pub fn is_active(&self) -> Option<bool> {
         match self {

@@ -1,7 +1,8 @@
 //! The machine as name and value, for reports, and what tells two machines apart.
 
-use super::{Frequency, Idle, Isolation, Machine, RealTime};
+use super::{Frequency, Idle, Isolation, KernelConfig, Limits, Machine, RealTime};
 use crate::cpus::CpuSet;
+use std::collections::BTreeMap;
 
 fn or_unknown(value: Option<impl ToString>) -> String {
     value.map(|v| v.to_string()).filter(|v| !v.is_empty()).unwrap_or_else(|| "unknown".into())
@@ -38,6 +39,8 @@ impl Machine {
             .config
             .as_ref()
             .map(|config| or_none(config.debugging().map(|(name, _)| name).collect::<Vec<_>>().join(" ")));
+        let [quotas, memory, cpuset, own] =
+            Limits::rows(self.limits.as_ref()).map(|(name, value)| (name, or_unknown(value)));
         vec![
             ("host", or_unknown(Some(&self.hostname))),
             ("board", or_unknown(self.board.as_ref())),
@@ -47,7 +50,7 @@ impl Machine {
             ("architecture", or_unknown(self.architecture.as_ref())),
             ("preemption", or_unknown(self.preemption.as_ref().map(|p| format!("{} ({})", p.model, p.source)))),
             ("kernel command line", or_unknown(self.command_line.as_ref())),
-            ("kernel configuration", or_unknown(self.config.as_ref().map(|config| &config.source))),
+            ("kernel configuration", or_unknown(self.config.as_ref().map(configuration))),
             ("tick", or_unknown(option("HZ").map(|hz| format!("{hz} Hz")))),
             ("high-resolution timers", yes_no(on("HIGH_RES_TIMERS"))),
             ("full tickless", yes_no(on("NO_HZ_FULL"))),
@@ -55,9 +58,11 @@ impl Machine {
             ("kernel debugging", or_unknown(debugging)),
             ("CPU", or_unknown(self.cpu.model.as_ref())),
             ("CPUs online", cpus(self.cpu.online.as_ref())),
+            ("CPUs usable", or_unknown(self.cpu.usable.as_ref())),
             ("CPUs possible", or_unknown(self.cpu.possible.as_ref().map(CpuSet::len))),
             ("SMT", yes_no(self.cpu.smt)),
             ("microcode", or_unknown(self.cpu.microcode.as_ref())),
+            ("vulnerabilities", vulnerabilities(self.cpu.vulnerabilities.as_ref())),
             ("L2 cache", cache(self.cpu.l2_kib)),
             ("L3 cache", cache(self.cpu.l3_kib)),
             ("NUMA nodes", or_unknown(self.cpu.numa_nodes)),
@@ -85,6 +90,10 @@ impl Machine {
             ("timer slack", or_unknown(self.realtime.timer_slack_ns.map(|ns| crate::units::Ns(ns).to_string()))),
             ("hypervisor", or_unknown(self.hypervisor.as_ref())),
             ("container", or_unknown(self.container.as_ref())),
+            quotas,
+            memory,
+            cpuset,
+            own,
             ("C library of latido", or_unknown(Some(&self.libc))),
         ]
     }
@@ -109,6 +118,23 @@ impl Machine {
         }
         different
     }
+}
+
+/// The file, and by which hash the whole of it is kept.
+fn configuration(config: &KernelConfig) -> String {
+    match &config.sha256 {
+        Some(hash) => format!("{} (SHA-256 {hash})", config.source),
+        None => config.source.clone(),
+    }
+}
+
+/// Those that the processor has, with what the kernel does against them, and how many it has not.
+fn vulnerabilities(all: Option<&BTreeMap<String, String>>) -> String {
+    let Some(all) = all else { return "unknown".into() };
+    let (free, has): (Vec<_>, Vec<_>) = all.iter().partition(|(_, state)| *state == "Not affected");
+    let told = has.into_iter().map(|(name, state)| format!("{name}: {state}"));
+    let rest = (!free.is_empty()).then(|| format!("not affected by {} more", free.len()));
+    told.chain(rest).collect::<Vec<_>>().join("; ")
 }
 
 fn cpus(set: Option<&CpuSet>) -> String {

@@ -24,6 +24,7 @@ use crate::{
     units::Ns,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The version of the plan's TOML; raised when a key changes its meaning.
 pub const SCHEMA: i64 = 1;
@@ -32,7 +33,7 @@ pub const SCHEMA: i64 = 1;
 pub const TABLES_MAX: usize = 1000;
 
 /// The most cells that a plan may have.
-pub const CELLS_MAX: usize = 100_000;
+pub const CELLS_MAX: usize = 10_000;
 
 /// A plan after reading and checking: every name exists, every option was accepted by its probe, load or tuning.
 /// A stored run keeps it so, with its groups expanded.
@@ -116,6 +117,38 @@ pub struct Published {
     pub systems: Vec<(String, Filter)>,
     /// The study's name of each quantity, the plan's metric (`mutex.lock`), and the axes and labels that narrow it.
     pub quantities: Vec<(String, String, Filter)>,
+    /// How the numbers of a quantity were taken, by the study's name of it; [`Taken::default`] where it is not named.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub taken: BTreeMap<String, Taken>,
+}
+
+/// How a study took the numbers of a quantity, and so what of ours stands beside them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// From which distribution.
+    #[serde(default)]
+    pub of: Distribution,
+    /// With which options of the probe, as text; a cell with others is another measurement.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
+}
+
+impl Published {
+    /// How the study took the numbers of a quantity.
+    pub fn taken(&self, quantity: &str) -> Taken {
+        self.taken.get(quantity).cloned().unwrap_or_default()
+    }
+}
+
+/// One of the two distributions of a periodic probe; of other probes they are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Each missed slot counts with its delay: what limits and expectations look at.
+    #[default]
+    Corrected,
+    /// The wake-ups alone, as cyclictest counts.
+    Plain,
 }
 
 /// In which order the cells of a plan run.

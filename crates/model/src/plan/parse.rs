@@ -105,7 +105,7 @@ pub fn read(
     if let Some(node) = keys.get("expect") {
         plan.expect = expect::read(node, &plan.groups)?;
     }
-    plan.published = keys.get("published").map(|node| study::published(node, &plan.groups)).transpose()?;
+    plan.published = keys.get("published").map(|node| study::published(node, &plan.groups, catalogue)).transpose()?;
     let dropped = override_with(&mut plan, axes, over, &Place::whole(name), catalogue)?;
     Ok((plan, dropped))
 }
@@ -247,7 +247,7 @@ fn override_with(
         std::mem::take(&mut plan.expect).into_iter().partition(|expect| expect::reachable(expect, &plan.groups));
     plan.expect = kept;
     if let Some(published) = &mut plan.published {
-        study::keep_what_is_left(published, &plan.groups);
+        study::keep_what_is_left(published, &plan.groups, catalogue);
     }
     let dropped: Vec<super::Expect> = dropped;
     Ok(dropped.into_iter().map(|expect| expect.text).collect())

@@ -1,7 +1,8 @@
 //! A plan as TOML: what `--print-plan` shows and what a run stores; reading it gives the same plan.
 
 use super::{
-    Against, Citation, Expect, Extent, Filter, Group, Order, Plan, Published, SCHEMA, expect::NS, items::nothing,
+    Against, Citation, Distribution, Expect, Extent, Filter, Group, Order, Plan, Published, SCHEMA, expect::NS,
+    items::nothing,
 };
 use crate::{
     catalogue::Kind,
@@ -73,6 +74,11 @@ fn published(out: &mut String, published: &Published) {
     for (name, metric, filter) in &published.quantities {
         line(out, format_args!("\n[[published.quantity]]\nname = {}\nmetric = {}", quote(name), quote(metric)));
         table(out, "where", filter);
+        let taken = published.taken(name);
+        table(out, "options", &taken.options.into_iter().collect());
+        if taken.of == Distribution::Plain {
+            line(out, format_args!("of = \"plain\""));
+        }
     }
 }
 

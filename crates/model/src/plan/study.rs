@@ -1,12 +1,17 @@
 //! What makes a plan a study: `[source]`, the publication that it repeats, and `[published]`, its printed numbers.
 
 use super::{
-    Citation, Filter, Group, Published, TABLES_MAX,
+    Citation, Distribution, Filter, Group, Published, TABLES_MAX, Taken,
     expect::{self, is_level},
     node::{Keys, Node},
     source::Problem,
 };
-use crate::{printed, suggest::nearest};
+use crate::{
+    catalogue::{Catalogue, Kind},
+    printed,
+    suggest::nearest,
+};
+use std::collections::BTreeMap;
 
 /// `[source]`
 pub fn citation(node: Node) -> Result<Citation, Problem> {
@@ -22,7 +27,7 @@ pub fn citation(node: Node) -> Result<Citation, Problem> {
 }
 
 /// `[published]`
-pub fn published(node: Node, groups: &[Group]) -> Result<Published, Problem> {
+pub fn published(node: Node, groups: &[Group], catalogue: &dyn Catalogue) -> Result<Published, Problem> {
     let what = "[published]";
     let keys = node.table(what)?;
     keys.only(what, &["study", "system", "quantity"])?;
@@ -44,10 +49,16 @@ pub fn published(node: Node, groups: &[Group]) -> Result<Published, Problem> {
         read.systems.push((name, filter(keys, "", groups)?));
     }
     for (name, keys) in quantities {
-        keys.only("a quantity", &["name", "metric", "where"])?;
+        keys.only("a quantity", &["name", "metric", "where", "options", "of"])?;
         let metric_node = keys.need("a quantity", "metric")?;
         let metric = metric_node.text("metric")?;
         let (probe, _, _) = expect::quantity(metric_node, metric, groups)?;
+        let of = keys.get("of").map(distribution).transpose()?.unwrap_or_default();
+        let options = keys.get("options").map(|node| options(node, &probe, groups, catalogue)).transpose()?;
+        let taken = Taken { of, options: options.unwrap_or_default() };
+        if taken != Taken::default() {
+            read.taken.insert(name.clone(), taken);
+        }
         read.quantities.push((name, metric.into(), filter(keys, &probe, groups)?));
     }
     Ok(read)
@@ -75,20 +86,71 @@ fn named<'a>(keys: Keys<'a>, key: &str, mut known: Vec<&str>) -> Result<Vec<(Str
     Ok(all)
 }
 
+fn distribution(node: Node) -> Result<Distribution, Problem> {
+    match node.text("of")? {
+        "corrected" => Ok(Distribution::Corrected),
+        "plain" => Ok(Distribution::Plain),
+        other => Err(node.problem(format!(
+            "there is no distribution `{other}`{}: corrected (each missed slot counts with its delay) or plain (the \
+             wake-ups alone, as cyclictest counts)",
+            nearest(other, ["corrected", "plain"])
+        ))),
+    }
+}
+
+/// Options that the probe has in some group with this value, given or by default.
+fn options(
+    node: Node,
+    probe: &str,
+    groups: &[Group],
+    catalogue: &dyn Catalogue,
+) -> Result<BTreeMap<String, String>, Problem> {
+    let mut found = BTreeMap::new();
+    for entry in node.table("options")?.entries() {
+        let value = entry.value.text(entry.key)?;
+        let had = option_values(probe, entry.key, groups, catalogue);
+        if !had.iter().any(|known| known == value) {
+            let had = if had.is_empty() { "none".into() } else { had.join(", ") };
+            let message = format!("no `{probe}` of the plan has {} = {value}; it has {had}", entry.key);
+            return Err(entry.value.problem(message));
+        }
+        found.insert(entry.key.into(), value.into());
+    }
+    Ok(found)
+}
+
+/// The values that an option of a probe has in the groups, as text.
+fn option_values(probe: &str, key: &str, groups: &[Group], catalogue: &dyn Catalogue) -> Vec<String> {
+    let items = groups.iter().flat_map(|group| &group.probe).map(|one| &one.item).filter(|item| item.name == probe);
+    let value = |item| {
+        let table = catalogue.read(Kind::Probe, item).ok()?;
+        let value = table.get(key)?;
+        Some(value.as_str().map_or_else(|| value.to_string(), str::to_string))
+    };
+    let mut values: Vec<String> = items.filter_map(value).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
 fn filter(keys: Keys, probe: &str, groups: &[Group]) -> Result<Filter, Problem> {
     let read = |node| expect::filter(node, "where", probe, groups);
     Ok(keys.get("where").map(read).transpose()?.unwrap_or_default())
 }
 
 /// Leaves out what changed groups no longer have, so that the plan can be read again as it is printed.
-pub fn keep_what_is_left(published: &mut Published, groups: &[Group]) {
+pub fn keep_what_is_left(published: &mut Published, groups: &[Group], catalogue: &dyn Catalogue) {
     let has =
         |probe: &str, filter: &Filter| filter.iter().all(|(key, level)| named_somewhere(groups, probe, key, level));
     published.systems.retain(|(_, filter)| has("", filter));
-    published.quantities.retain(|(_, metric, filter)| {
+    let Published { quantities, taken, .. } = published;
+    quantities.retain(|(name, metric, filter)| {
         let (probe, quantity) = metric.split_once('.').unwrap_or((metric, ""));
-        expect::yields(groups, probe, quantity) && has(probe, filter)
+        let mut options = taken.get(name).into_iter().flat_map(|taken| &taken.options);
+        let optioned = options.all(|(key, value)| option_values(probe, key, groups, catalogue).contains(value));
+        expect::yields(groups, probe, quantity) && has(probe, filter) && optioned
     });
+    taken.retain(|name, _| quantities.iter().any(|(known, ..)| known == name));
 }
 
 fn named_somewhere(groups: &[Group], probe: &str, key: &str, level: &str) -> bool {

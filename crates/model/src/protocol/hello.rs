@@ -25,13 +25,16 @@ pub struct Hello {
     pub machine: String,
     /// The CPUs that the agent may use, as a list.
     pub cpus: String,
+    /// The kernel's name for its present boot; empty where it is not told.
+    #[serde(default)]
+    pub boot_id: String,
     /// Its process number there.
     pub pid: u32,
 }
 
 impl Hello {
     /// Of this version.
-    pub fn new(machine: String, cpus: String) -> Self {
+    pub fn new(machine: String, cpus: String, boot_id: String) -> Self {
         Self {
             hello: MARK.into(),
             v: VERSION,
@@ -39,6 +42,7 @@ impl Hello {
             arch: std::env::consts::ARCH.into(),
             machine,
             cpus,
+            boot_id,
             pid: std::process::id(),
         }
     }
@@ -84,7 +88,7 @@ mod tests {
     fn a_greeting_is_no_hello_and_another_version_is_named() {
         assert_eq!(Hello::read("Welcome to board-3\n"), None);
         assert_eq!(Hello::read("{\"motd\":1}"), None);
-        let own = Hello::new("board".into(), "0-3".into());
+        let own = Hello::new("board".into(), "0-3".into(), String::new());
         let read = Hello::read(&own.line().unwrap()).unwrap();
         assert_eq!(read.clone().accept().unwrap(), own);
         let later = own.line().unwrap().replace("\"v\":2", "\"v\":7,\"news\":[1]");

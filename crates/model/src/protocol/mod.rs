@@ -176,6 +176,21 @@ pub struct Ready {
     pub housekeeping: Vec<Option<CpuSet>>,
     /// What is missing for real-time measurement, where a cell wants it.
     pub permission: Option<Point>,
+    /// The CPUs that cells which name none do not measure.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+    /// The text of the kernel's configuration, where it can be read: once a session and not in each record.
+    #[serde(default)]
+    pub kernel_config: Option<String>,
+}
+
+/// CPUs of a target that are not measured although nobody chose others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Which.
+    pub cpus: CpuSet,
+    /// Why, to stand behind "CPU 3 is": `offline`.
+    pub why: String,
 }
 
 /// What was found by an inspection.
@@ -250,6 +265,9 @@ pub struct Setting {
     pub current: Option<String>,
     /// Whether it still says what it was set to; absent where it cannot be read.
     pub in_force: Option<bool>,
+    /// Whether a later change of the same knob, applied the same way, has taken its place.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub superseded: bool,
 }
 
 /// What an agent does.

@@ -1,11 +1,12 @@
 //! What was arranged for a cell: loads, tunings, and what could not be had.
 
+use super::{LoadLife, LoadStep};
 use crate::cell::Item;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A load as it ran.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// Name and options, as in the cell.
     pub item: Item,
@@ -34,6 +35,12 @@ pub struct LoadRecord {
     /// Why there are no rates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unaccounted: Option<String>,
+    /// When it began and ended; absent for a load that is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life: Option<LoadLife>,
+    /// What it did while measured, step by step, some hundreds at most; empty where it does not tell meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<LoadStep>,
 }
 
 /// How much of something a load did in a second.

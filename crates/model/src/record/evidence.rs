@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The measured facts behind the trust checks (see `analyze::trust` for their thresholds). Absent means not measured.
+/// The measured facts behind the trust checks (see the judgement for their thresholds). Absent means not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// What the kernel answered to the policy asked for; absent when granted.
@@ -31,6 +31,9 @@ pub struct Evidence {
     /// Interrupts of the measured CPUs while measured, those that came; absent where they cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupts: Option<Vec<Interrupt>>,
+    /// What the other threads of the measured CPUs' cores did while measured; none where there are none, or they cannot be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub siblings: Vec<Sibling>,
     /// Seconds in which something foreign happened; seconds without are left out.
     pub timeline: Vec<Second>,
     /// Timer slack of the measuring threads, in ns.
@@ -43,6 +46,12 @@ pub struct Evidence {
     pub dma_latency_held: bool,
     /// The CPUs left for everything that is not measuring; absent when all were measured.
     pub housekeeping: Option<crate::cpus::CpuSet>,
+    /// The kernel's tracing; absent where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracing: Option<super::Tracing>,
+    /// What became of the trace that `stop_on` freezes; absent without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeze: Option<super::Freeze>,
 }
 
 /// A temperature above the limit, at which loads and measurement were ended.
@@ -82,6 +91,9 @@ pub struct ClockEvidence {
 pub struct ThreadEvidence {
     /// Index within the cell.
     pub thread: u32,
+    /// Its number in the kernel, by which traces and lists of tasks know it; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tid: Option<u32>,
     /// The CPU it was pinned to.
     pub cpu: Option<u32>,
     /// Policy read back from the kernel, for example `fifo 80`.
@@ -106,6 +118,9 @@ pub struct ThreadEvidence {
     pub cpu_ns: u64,
     /// Time runnable but not running, in ns; absent without CONFIG_SCHED_INFO.
     pub run_delay_ns: Option<u64>,
+    /// The part of that before samples were counted, in ns; absent without a warm-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_delay_ns: Option<u64>,
 }
 
 /// What limits real-time tasks on this machine.
@@ -117,12 +132,41 @@ pub struct ThrottleEvidence {
     pub rt_period_us: Option<i64>,
     /// The deadline fair server: its budget of a period in ns, or why it is not known.
     pub fair_server: Option<String>,
-    /// Preemptions of the probe that came about once a second.
-    pub throttle_like: u64,
+    /// Waits of the probe that these limits explain: as long as they impose, with the budget used up. Absent where the
+    /// probe does not look for them, or the limits are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<u64>,
+    /// How long these were together, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
+    /// Preemptions that came about once a second, in records of before: rivals are among them, nothing judges it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttle_like: Option<u64>,
+}
+
+/// Whose a task is that could delay the probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owner {
+    /// A program that has nothing to do with the measurement.
+    Program,
+    /// latido itself, other than what measures.
+    Latido,
+    /// A load of the cell: what the measurement is made under.
+    Load,
+    /// A thread of the kernel: part of the system under test.
+    Kernel,
+}
+
+impl Owner {
+    /// Whether it is outside the system under test and what was asked for, so that it can excuse.
+    pub fn excuses(self) -> bool {
+        matches!(self, Self::Program | Self::Latido)
+    }
 }
 
 /// A task that could delay the probe.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Foreign {
     /// Its name.
     pub comm: String,
@@ -134,6 +178,22 @@ pub struct Foreign {
     pub cpu: u32,
     /// How long it ran while measured, in ns.
     pub ran_ns: u64,
+    /// Whose it is; absent in older records, which did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
+}
+
+/// A CPU that shares its core with a measured one (SMT).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sibling {
+    /// It.
+    pub cpu: u32,
+    /// The measured one.
+    pub of: u32,
+    /// How long it worked, in ns (10 ms steps).
+    pub busy_ns: u64,
+    /// Of how long, in ns.
+    pub over_ns: u64,
 }
 
 /// What happened in one second.
@@ -150,8 +210,15 @@ pub struct Second {
     pub steal_ns: u64,
     /// System management interrupts.
     pub smi: u64,
-    /// Running time of foreign tasks in ns.
+    /// Running time of tasks at or above the probe's priority, other than the probe's and the loads', in ns.
     pub foreign_ns: u64,
+    /// The part of it that threads of the kernel ran, in ns.
+    #[serde(default, skip_serializing_if = "none")]
+    pub kernel_ns: u64,
+}
+
+fn none(value: &u64) -> bool {
+    *value == 0
 }
 
 /// An interrupt of the measured CPUs, a line of /proc/interrupts (proc_interrupts(5)).

@@ -2,6 +2,8 @@
 //! What must be known to read one, the cells and what their probes measure, lies in its `run.json`.
 
 pub mod codec;
+pub mod parts;
+pub mod pool;
 pub mod tolerant;
 
 use crate::{
@@ -21,6 +23,9 @@ pub const SCHEMA: u32 = 2;
 
 /// Where a cell's checkpoint may be, best first: in place, or left by an interrupted replacement.
 pub const CHECKPOINTS: [&str; 3] = ["checkpoint", "checkpoint.new", "checkpoint.old"];
+
+/// What is about to become a part, while its files move there: a whole record in it counts where there is no other.
+pub const PART_NEW: &str = "part.new";
 
 /// A run as it lies on the disk. Whatever could not be read is in `problems`; the rest is whole.
 #[derive(Debug)]
@@ -98,6 +103,9 @@ pub struct Meta {
     pub verdict: Option<Verdict>,
     /// The verdict in one sentence.
     pub headline: Option<String>,
+    /// Whether neither a limit nor an expectation judges it: that it passes then says no more than that it was measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unjudged: bool,
 }
 
 /// One cell of a run.
@@ -117,6 +125,9 @@ pub struct StoredCell {
     pub state: CellState,
     /// What the host knows of it.
     pub host: Option<HostFacts>,
+    /// Its parts, where it was cut and the rest was measured later: its record and data are what they come to together,
+    /// see [`parts`]. Empty for a cell that was measured at once.
+    pub parts: Vec<parts::Part>,
 }
 
 /// What came of a cell.

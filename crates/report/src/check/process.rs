@@ -148,6 +148,7 @@ mod tests {
             why: "Each one is a delay in the midst of the work.".into(),
             remedies,
             decides: false,
+            rules_out: None,
         };
         let remedies = vec![Remedy::Run("ps -eLo rtprio".into()), Remedy::Do("ask again while it works".into())];
         let points = [

@@ -21,7 +21,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     let (machine, points) = desktop();
     insta::assert_snapshot!(table(&machine, &points, PLAIN), @r#"
     desk, Linux 6.12.9-amd64, x86_64, 4 CPUs
-    NOT fit for real-time measurement
+    NOT fit for real-time measurement: real-time permission
     1 UNFIT, 3 warnings, 1 unknown, 10 pieces of advice, 15 ok
 
     UNFIT   real-time permission    refused: CAP_SYS_NICE is missing and ulimit -r
@@ -68,6 +68,8 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
                                     periodic tasks
             Since Linux 6.12 it takes its budget from busy real-time tasks when
             others starve.
+            - only for a task that never sleeps, and then for everybody: one that
+              hangs takes its CPU with it
             $ sudo latido tune apply throttle:off
 
     advice  isolated CPUs           none
@@ -125,7 +127,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     ok      temperature             48 degrees, critical at 105
 
     all tunings together, until `latido tune undo` or a reboot (for one run: --tune each):
-            $ sudo latido tune apply frequency:performance throttle:off isolate:3 smt:all thp:madvise
+            $ sudo latido tune apply frequency:performance isolate:3 smt:all thp:madvise
 
     all boot parameters together:
             preempt=full threadirqs isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3 nosmt

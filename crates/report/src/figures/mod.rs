@@ -5,6 +5,7 @@ mod bands;
 mod frame;
 mod histogram;
 mod instances;
+mod load_over_time;
 mod maxima;
 mod moments;
 mod ordered;
@@ -13,6 +14,7 @@ mod pendulum;
 mod percentiles;
 pub mod range_bar;
 mod scatter;
+mod sizes;
 pub mod style;
 pub mod svg;
 mod thin;
@@ -41,8 +43,14 @@ pub struct Chart {
 }
 
 /// Every figure of a section, in the order of the report.
-pub const FIGURES: &[Chart] =
-    &[histogram::FIGURE, percentiles::FIGURE, bands::FIGURE, over_time::FIGURE, scatter::FIGURE];
+pub const FIGURES: &[Chart] = &[
+    histogram::FIGURE,
+    percentiles::FIGURE,
+    bands::FIGURE,
+    over_time::FIGURE,
+    load_over_time::FIGURE,
+    scatter::FIGURE,
+];
 
 /// A figure over all that a probe measured.
 #[derive(Debug)]
@@ -62,7 +70,8 @@ pub struct Overview {
 }
 
 /// Every figure of a chapter, in the order of the report.
-pub const OVERVIEWS: &[Overview] = &[maxima::FIGURE, instances::FIGURE, moments::FIGURE, pendulum::FIGURE];
+pub const OVERVIEWS: &[Overview] =
+    &[maxima::FIGURE, instances::FIGURE, sizes::FIGURE, moments::FIGURE, pendulum::FIGURE];
 
 /// A picture of its own: title and legend above, styles inside, light colours.
 pub fn standalone(names: &[&str], drawing: &Drawing) -> String {

@@ -24,7 +24,8 @@ pub const FIGURE: Chart = Chart {
         };
         format!(
             "Samples as woken; delays of missed slots are in the tables. Line: largest of each block; dashed: its mean; all threads and repeats over each other. Rings: {spikes}. \
-             Hatched: a stretch without a sample."
+             Hatched: a stretch without a sample.{}",
+            parts(section)
         )
     },
     draw: |section| vec![draw(section)],
@@ -42,6 +43,9 @@ const RINGS_WITHOUT_LIMIT: usize = 8;
 /// Rows of the table behind the figure; the data file has them all.
 const ROWS: usize = 48;
 
+/// Where the time axis begins and ends, in pixels.
+pub const EDGES: (f64, f64) = (62.0, WIDTH - 18.0);
+
 /// How many points a panel has.
 pub fn points(panels: usize) -> usize {
     (ALL_POINTS / panels.max(1)).clamp(120, MOST_POINTS)
@@ -58,7 +62,7 @@ fn draw(section: &Section) -> Drawing {
     };
     let pitch = height + 26.0;
     let mut svg = Svg::new(WIDTH, pitch * shown.len() as f64 + 46.0);
-    let (left, right) = (62.0, WIDTH - 18.0);
+    let (left, right) = EDGES;
     let x = AxisScale::linear(0.0, end, left, right);
     let values = || lines.iter().flat_map(|l| &l.columns).flatten().flat_map(|c| [c.mean, c.max]);
     let ticks = time_axis(&x);
@@ -75,8 +79,9 @@ fn draw(section: &Section) -> Drawing {
         svg.marker(slot, (left + 6.0, top - 10.0), "");
         svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, &fit(&series.name, 12.0, 600.0));
         panel(&mut svg, line, &x, &y);
+        seams(&mut svg, series, &x, &frame);
         svg.close();
-        gaps(&mut svg, line, &x, &frame);
+        gaps(&mut svg, line, "no sample", &x, &frame);
         rings(&mut svg, section, series, &x, &y);
         if line.columns.iter().all(Option::is_none) {
             frame.nothing(&mut svg, "no samples");
@@ -97,6 +102,31 @@ fn draw(section: &Section) -> Drawing {
     svg.finish(None, &format!("{} over time", section.title()), &format!("{}.", said.join("; ")))
 }
 
+/// What must be said of cells that were cut and measured on.
+fn parts(section: &Section) -> String {
+    let told =
+        |one: &Curve| one.configuration.in_parts().into_iter().map(|text| format!("{}: {text}", one.name)).collect();
+    let told: Vec<String> = section.shown().iter().flat_map(|one| -> Vec<String> { told(one) }).collect();
+    match told.is_empty() {
+        true => String::new(),
+        false => {
+            let each = told.join(". ");
+            format!(" Upright lines: a part ends and the next begins, without the pause between them. {each}.")
+        }
+    }
+}
+
+/// An upright line wherever parts of a cell meet.
+pub fn seams(svg: &mut Svg, series: &Curve, x: &AxisScale, frame: &Frame) {
+    for repeat in &series.configuration.repeats {
+        for (seam, next) in repeat.seams.iter().zip(2..) {
+            let at = x.at(*seam as f64 / 1e9).round();
+            svg.line("curve", (at, frame.top), (at, frame.bottom));
+            svg.text("gap-name", (at + 4.0, frame.top + 12.0), Anchor::Start, &format!("part {next}"));
+        }
+    }
+}
+
 /// The line of the maxima over a wash, and the dashed line of the means.
 fn panel(svg: &mut Svg, line: &OverTime, x: &AxisScale, y: &AxisScale) {
     let mut maxima = Pen::default();
@@ -114,9 +144,8 @@ fn panel(svg: &mut Svg, line: &OverTime, x: &AxisScale, y: &AxisScale) {
     svg.path("mean", &line.steps(x, |c| Some(y.at(c.mean).round())));
 }
 
-/// Hatches the stretches without a sample: an empty one would look like a fault of the drawing.
-fn gaps(svg: &mut Svg, line: &OverTime, x: &AxisScale, frame: &Frame) {
-    const TEXT: &str = "no sample";
+/// Hatches the stretches without anything: an empty one would look like a fault of the drawing.
+pub fn gaps(svg: &mut Svg, line: &OverTime, text: &str, x: &AxisScale, frame: &Frame) {
     const PITCH: f64 = 9.0;
     let mut pen = Pen::default();
     let mut named = Vec::new();
@@ -131,13 +160,13 @@ fn gaps(svg: &mut Svg, line: &OverTime, x: &AxisScale, frame: &Frame) {
             pen.line(right, frame.bottom - (right - foot));
             foot += PITCH;
         }
-        if to - from > text_width(TEXT, 12.0) {
+        if to - from > text_width(text, 12.0) {
             named.push((from + to) / 2.0);
         }
     }
     svg.path("hatch", &pen);
     for middle in named {
-        svg.text("gap-name", (middle, (frame.top + frame.bottom) / 2.0 + 4.0), Anchor::Middle, TEXT);
+        svg.text("gap-name", (middle, (frame.top + frame.bottom) / 2.0 + 4.0), Anchor::Middle, text);
     }
 }
 
@@ -208,6 +237,23 @@ mod tests {
         let sections = sections(&all);
         let svg = draw(&sections[0]).inline();
         assert!(svg.contains("class=\"hatch\"") && svg.contains(">no sample<"), "{svg}");
+    }
+
+    /// Parts follow each other on the axis as if there had been no pause: where they meet is drawn and said.
+    #[test]
+    fn parts_of_a_cell_are_told_apart() {
+        let mut all = sample::configurations(1);
+        let about = |all: &[crate::judge::configuration::Configuration]| (FIGURE.about)(&sections(all)[0]);
+        assert!(!about(&all).contains("Upright") && !draw(&sections(&all)[0]).inline().contains("part 2"));
+        all[0].repeats[0].parts =
+            vec!["part 1 of 2: 20.0 s, interrupted".into(), "part 2 of 2: 40.0 s, complete".into()];
+        all[0].repeats[0].seams = vec![20_000_000_000];
+        assert!(
+            about(&all).contains("repeat 1 is pooled: part 1 of 2: 20.0 s, interrupted; part 2"),
+            "{}",
+            about(&all)
+        );
+        assert_eq!(draw(&sections(&all)[0]).inline().matches(">part 2<").count(), 1);
     }
 
     #[test]

@@ -44,21 +44,31 @@ fn blocks_of<'a>(series: &'a [Curve]) -> impl Iterator<Item = &'a Block> {
     series.iter().flat_map(|s| s.tracks()).flat_map(|t| &t.blocks)
 }
 
+/// Length and number of the columns over `end` seconds: at most `most`, none shorter than the usual block.
+pub fn grid(end: f64, usual: f64, most: usize) -> (f64, usize) {
+    let step = usual.max(end / most.max(1) as f64).max(1e-9);
+    // A stump of the last block, shorter than half a column, stands with the one before.
+    (step, ((end / step).round() as usize).max(1))
+}
+
+/// Which columns a stretch of time fills: from which up to which.
+pub fn filled(start: f64, length: f64, step: f64, columns: usize) -> (usize, usize) {
+    // Edges are rounded alike, so that blocks without a gap between them fill columns without a gap between them.
+    let (first, past) = ((start / step).round() as usize, ((start + length) / step).round() as usize);
+    let inside = ((start + length / 2.0) / step) as usize;
+    let (first, past) = if past > first { (first, past) } else { (inside, inside + 1) };
+    (first.min(columns.saturating_sub(1)), past.min(columns))
+}
+
 /// The timeline in at most `most` columns over `end` seconds, none shorter than the usual block. A block counts in every
 /// column that it fills: a longer one leaves no hole behind it.
 pub fn timeline(series: &Curve, end: f64, usual: f64, most: usize) -> OverTime {
-    let step = usual.max(end / most.max(1) as f64).max(1e-9);
-    // A stump of the last block, shorter than half a column, stands with the one before.
-    let columns = ((end / step).round() as usize).max(1);
+    let (step, columns) = grid(end, usual, most);
     let mut sums = vec![(0u64, 0i128, f64::NEG_INFINITY); columns];
     let mut own = 0;
     for block in series.tracks().flat_map(|t| &t.blocks) {
         let (start, length) = (block.start_ns as f64 / 1e9, block.length_ns as f64 / 1e9);
-        // Edges are rounded alike, so that blocks without a gap between them fill columns without a gap between them.
-        let (first, past) = ((start / step).round() as usize, ((start + length) / step).round() as usize);
-        let inside = ((start + length / 2.0) / step) as usize;
-        let (first, past) = if past > first { (first, past) } else { (inside, inside + 1) };
-        let (first, past) = (first.min(columns - 1), past.min(columns));
+        let (first, past) = filled(start, length, step, columns);
         own = own.max(past);
         for (count, sum, max) in sums.get_mut(first..past).into_iter().flatten() {
             *count = count.saturating_add(block.count);

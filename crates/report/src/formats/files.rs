@@ -117,6 +117,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut configuration = sample::of("x", &[1_000, 2_000], None);
         configuration.quantities[0].quantity = "../../latency".into();
+        let life = Some(latido_model::record::LoadLife::default());
+        configuration.repeats[0].loads = vec![latido_model::record::LoadRecord { life, ..Default::default() }];
         let configurations = [configuration];
         let sample = sample::SampleRun::of(&configurations);
         let written = write(&sample.input(&configurations), dir.path()).unwrap();

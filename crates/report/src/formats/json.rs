@@ -20,6 +20,17 @@ struct RunDocument<'a> {
     judgement: &'a Judgement,
     problems: &'a [String],
     records: Vec<&'a Record>,
+    /// What was stored of cells that were cut and measured on; their records above are pooled from these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<PartDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct PartDocument<'a> {
+    cell: usize,
+    part: usize,
+    cut: Option<&'a str>,
+    record: &'a Record,
 }
 
 /// The document, indented, with a line end. The records are in the order of their cells; a cell without one is in the
@@ -35,8 +46,15 @@ pub fn document(run: &Run, judgement: &Judgement) -> Result<String> {
         judgement,
         problems: &run.problems,
         records: run.cells.iter().filter_map(StoredCell::record).collect(),
+        parts: run.cells.iter().flat_map(parts).collect(),
     };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+fn parts(cell: &StoredCell) -> impl Iterator<Item = PartDocument<'_>> {
+    (1..).zip(&cell.parts).filter_map(|(part, one)| {
+        Some(PartDocument { cell: cell.number, part, cut: one.cut.as_deref(), record: one.cell.record()? })
+    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Tables in LaTeX (with the booktabs package).
 
 use crate::{
-    tables::{characterisation::characterisation, summary},
-    tree::{Datum, Format, Report, Sheet, TableForm},
+    tables,
+    tree::{Datum, Format, Sheet, TableForm},
 };
 
 /// The list entry.
@@ -11,19 +11,11 @@ pub const FORMAT: Format = Format {
     title: "LaTeX",
     ending: "tex",
     about: "every table, to be set with the package booktabs",
-    report: |report| Ok(tables(report)),
+    report: |report| {
+        Ok(tables::printed(report, table).unwrap_or_else(|| "% nothing was measured: there is no table\n".into()))
+    },
     table: Some(TableForm::Print(table)),
 };
-
-/// The tables of every chapter and of every section.
-fn tables(report: &Report) -> String {
-    let mut sheets: Vec<Sheet> = Vec::new();
-    for chapter in report.chapters() {
-        sheets.extend(characterisation(&chapter, report.input).map(|table| table.sheet()));
-        sheets.extend(chapter.sections.iter().map(summary::sheet));
-    }
-    sheets.iter().map(table).collect::<Vec<_>>().join("\n")
-}
 
 /// One table, its caption as a comment: where it floats and what it is called is the paper's business.
 fn table(sheet: &Sheet) -> String {
@@ -80,15 +72,24 @@ mod tests {
         formats::FORMATS,
         judge::configuration::Configuration,
         sample::{self, SampleRun},
+        tree::Report,
     };
 
     fn summary(all: &[Configuration]) -> String {
-        tables(&Report::new(&SampleRun::of(all).input(all), FORMATS))
+        tables::printed(&Report::new(&SampleRun::of(all).input(all), FORMATS), table).unwrap()
     }
 
     #[test]
     fn the_summary_is_a_tabular() {
         insta::assert_snapshot!(summary(&sample::configurations(3)));
+    }
+
+    #[test]
+    fn a_run_without_samples_is_said_to_have_no_table() {
+        let nothing = SampleRun::of(&[]);
+        let input = nothing.input(&[]);
+        let report = Report::new(&input, FORMATS);
+        assert_eq!((FORMAT.report)(&report).unwrap(), "% nothing was measured: there is no table\n");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Tables in GitHub's Markdown.
 
 use crate::{
-    tables::{characterisation::characterisation, summary},
-    tree::{Format, Report, Sheet, TableForm},
+    tables,
+    tree::{Format, Sheet, TableForm},
 };
 
 /// The list entry.
@@ -11,19 +11,11 @@ pub const FORMAT: Format = Format {
     title: "Markdown",
     ending: "md",
     about: "every table as GitHub's Markdown has them",
-    report: |report| Ok(tables(report)),
+    report: |report| {
+        Ok(tables::printed(report, table).unwrap_or_else(|| "*Nothing was measured: there is no table.*\n".into()))
+    },
     table: Some(TableForm::Print(table)),
 };
-
-/// The tables of every chapter and of every section.
-fn tables(report: &Report) -> String {
-    let mut sheets: Vec<Sheet> = Vec::new();
-    for chapter in report.chapters() {
-        sheets.extend(characterisation(&chapter, report.input).map(|table| table.sheet()));
-        sheets.extend(chapter.sections.iter().map(summary::sheet));
-    }
-    sheets.iter().map(table).collect::<Vec<_>>().join("\n")
-}
 
 /// One table with its caption above it.
 fn table(sheet: &Sheet) -> String {
@@ -58,10 +50,11 @@ mod tests {
         formats::FORMATS,
         judge::configuration::Configuration,
         sample::{self, SampleRun},
+        tree::Report,
     };
 
     fn summary(all: &[Configuration]) -> String {
-        tables(&Report::new(&SampleRun::of(all).input(all), FORMATS))
+        tables::printed(&Report::new(&SampleRun::of(all).input(all), FORMATS), table).unwrap()
     }
 
     #[test]

@@ -39,6 +39,18 @@ pub struct Cards {
     pub rest: Vec<Card>,
 }
 
+/// A card on its way to its place.
+struct Weighed<'a> {
+    card: Card,
+    /// The gravest first.
+    weight: u8,
+    configuration: Option<&'a Configuration>,
+    /// Whether a limit or an expectation judges its series.
+    judged: bool,
+    /// Whether it stands beside judged ones: judged itself, in doubt, or empty.
+    matters: bool,
+}
+
 /// More cards than these are not read.
 const MOST: usize = 12;
 
@@ -65,7 +77,7 @@ fn heaviest(cells: &[&CellJudgement]) -> Option<Verdict> {
 
 /// One card for each series that a limit or an expectation judges, or for each if nothing is judged.
 pub fn cards(input: &ReportInput, chapters: &[Chapter]) -> Cards {
-    let mut all: Vec<(u8, Card, bool)> = Vec::new();
+    let mut all: Vec<Weighed> = Vec::new();
     for chapter in chapters {
         let before = all.len();
         let each = chapter.sections.iter().flat_map(|section| section.series.iter().map(move |one| (section, one)));
@@ -76,26 +88,24 @@ pub fn cards(input: &ReportInput, chapters: &[Chapter]) -> Cards {
             all.extend(together(input, chapter, each));
         }
     }
-    if all.iter().any(|(_, _, judged)| *judged) {
-        all.retain(|(_, _, judged)| *judged);
+    if all.iter().any(|one| one.matters) {
+        all.retain(|one| one.matters);
     }
     if all.len() > MOST {
         // Stable: within a weight the order stays that of tables.
-        all.sort_by_key(|(weight, ..)| std::cmp::Reverse(*weight));
+        all.sort_by_key(|one| std::cmp::Reverse(one.weight));
     }
-    let mut shown: Vec<Card> = all.into_iter().map(|(_, card, _)| card).collect();
+    let mut shown: Vec<Card> = all.into_iter().map(|one| one.card).collect();
     let rest = shown.split_off(shown.len().min(MOST));
     Cards { shown, rest }
 }
 
 /// The cards of a chapter with many calls: those that a limit or an expectation judges, one for each configuration that
 /// is in doubt, and one for all where there is neither.
-fn together(input: &ReportInput, chapter: &Chapter, each: Vec<(u8, Card, bool)>) -> Vec<(u8, Card, bool)> {
-    let judged = |card: &Card| {
-        !card.expected.is_empty() || [Verdict::Pass, Verdict::Fail].map(words::verdict).contains(&card.said)
-    };
-    let mut kept: Vec<(u8, Card, bool)> = each.into_iter().filter(|(_, card, _)| judged(card)).collect();
-    let mut doubted: Vec<&Configuration> = Vec::new();
+fn together<'a>(input: &ReportInput, chapter: &'a Chapter, each: Vec<Weighed<'a>>) -> Vec<Weighed<'a>> {
+    let mut kept: Vec<Weighed> = each.into_iter().filter(|one| one.judged).collect();
+    // What is in doubt of a configuration stands on its judged cards, where it has any.
+    let mut doubted: Vec<&Configuration> = kept.iter().filter_map(|one| one.configuration).collect();
     for series in chapter.sections.iter().flat_map(|section| &section.series) {
         let known = doubted.iter().any(|one| std::ptr::eq(*one, series.configuration));
         let doubt = doubt(&of_members(input, &series.configuration.members()));
@@ -104,10 +114,11 @@ fn together(input: &ReportInput, chapter: &Chapter, each: Vec<(u8, Card, bool)>)
         let Some(mut card) = measured(chapter, Some(series.configuration)) else { continue };
         card.said = words::verdict(doubt);
         card.reasons = reasons(&of_members(input, &series.configuration.members()));
-        kept.push((2, card, true));
+        kept.push(Weighed { card, weight: 2, configuration: Some(series.configuration), judged: false, matters: true });
     }
     if kept.is_empty() {
-        kept.extend(measured(chapter, None).map(|card| (1, card, false)));
+        let card = measured(chapter, None);
+        kept.extend(card.map(|card| Weighed { card, weight: 1, configuration: None, judged: false, matters: false }));
     }
     kept
 }
@@ -159,8 +170,8 @@ fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
     reasons
 }
 
-/// A card with its weight and whether anything judges its series.
-fn card(input: &ReportInput, section: &Section, series: &Curve) -> (u8, Card, bool) {
+/// The card of a series.
+fn card<'a>(input: &ReportInput, section: &Section, series: &Curve<'a>) -> Weighed<'a> {
     let cells = of_members(input, &series.configuration.members());
     let doubt = doubt(&cells);
     let expected = expected(input, section, series);
@@ -193,7 +204,9 @@ fn card(input: &ReportInput, section: &Section, series: &Curve) -> (u8, Card, bo
         Tone::Plain => 1,
         _ => 0,
     };
-    (weight, card, judged.is_some() || doubt.is_some() || empty)
+    let judged = judged.is_some();
+    let matters = judged || doubt.is_some() || empty;
+    Weighed { card, weight, configuration: Some(series.configuration), judged, matters }
 }
 
 /// What the expectations came to in one series, a line each, the gravest first.
@@ -275,6 +288,17 @@ mod tests {
         let [card] = &shown[..] else { panic!("{shown:?}") };
         assert_eq!((card.name.as_str(), card.said.word, card.said.tone), ("rr 95", "Contaminated", Tone::Warn));
         assert_eq!(card.reasons.len(), 1);
+    }
+
+    /// What a limit judges has its own cards, which say the doubt; no card beside them says that there is no limit.
+    #[test]
+    fn a_doubted_configuration_with_a_limit_has_no_card_without_one() {
+        let mut all = calls::compute(&[2, 4], 20);
+        let doubted = all.iter_mut().filter(|one| one.label.starts_with("rr 95"));
+        doubted.flat_map(|one| &mut one.quantities).for_each(|pooled| pooled.above_limit = Some(1));
+        let shown = of(&all, |_| ()).shown;
+        assert!(shown.len() > 1 && shown.iter().all(|card| card.said.word == "Contaminated"), "{shown:?}");
+        assert!(shown.iter().all(|card| !card.why.contains("No limit was set")), "{shown:?}");
     }
 
     /// Sixteen calls that nobody judged are one card, not sixteen.

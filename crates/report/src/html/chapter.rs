@@ -32,7 +32,8 @@ pub struct TableView {
     pub spans: (usize, usize),
     pub head: Vec<(String, &'static str)>,
     pub rows: Vec<RowView>,
-    pub notes: Vec<(&'static str, String)>,
+    /// Number and text.
+    pub notes: Vec<(usize, String)>,
     /// Systems without a column, as one text.
     pub missing: String,
     pub copies: Vec<Copy>,
@@ -96,8 +97,8 @@ impl TableView {
                 _ => (text, String::new()),
             };
             let note = match entry {
-                CallFigures::Published { sign: Some(sign), .. } => {
-                    table.notes.iter().find(|(known, _)| known == sign).map(|(_, text)| text.clone())
+                CallFigures::Published { mark: Some(mark), .. } => {
+                    mark.checked_sub(1).and_then(|at| table.notes.get(at)).cloned()
                 }
                 _ => None,
             };
@@ -111,7 +112,7 @@ impl TableView {
                 },
                 lead,
                 max,
-                tail: entry.tail(&line.unit).map(|tail| format!("p99.9 {tail}")).unwrap_or_default(),
+                tail: entry.tail(&line.unit).map(|tail| format!("{} {tail}", line.second)).unwrap_or_default(),
                 note: note.unwrap_or_default(),
             }
         };
@@ -126,7 +127,7 @@ impl TableView {
             spans: (table.columns.len() - published, published),
             head: table.columns.iter().enumerate().map(|(i, column)| (column.name.clone(), class(i))).collect(),
             rows: table.rows.iter().map(row).collect(),
-            notes: table.notes.clone(),
+            notes: (1..).zip(table.notes.iter().cloned()).collect(),
             missing: table.missing.join(", "),
             copies: copies(&table.sheet(), formats),
         }

@@ -112,11 +112,25 @@ fn rows(configuration: &Configuration, all: &[Configuration]) -> Vec<(String, St
         ("kernel axis".into(), cell.kernel.clone()),
         ("repeats pooled".into(), configuration.repeats.len().to_string()),
     ];
+    if all.iter().any(|one| !one.in_parts().is_empty()) {
+        rows.push((
+            "measured in parts".into(),
+            or_none(Some(configuration.in_parts().join("; ")).filter(|told| !told.is_empty())),
+        ));
+    }
     if all.iter().any(|one| one.loads().next().is_some()) {
         rows.push(("loads achieved".into(), words::pooled(configuration.loads())));
     }
+    if all.iter().any(|one| !siblings(one).is_empty()) {
+        rows.push(("SMT siblings".into(), siblings(configuration)));
+    }
     rows.extend(configuration.machine.rows().into_iter().map(|(name, value)| (name.to_owned(), value)));
     rows
+}
+
+/// What shared the cores of the measured CPUs did meanwhile.
+fn siblings(configuration: &Configuration) -> String {
+    words::siblings(configuration.repeats.iter().flat_map(|repeat| &repeat.evidence.siblings))
 }
 
 fn level(level: &Level) -> String {

@@ -3,6 +3,7 @@
 use crate::{
     figures::{Chart, Overview, svg::Drawing},
     tree::{Chapter, Curve, Datum, Format, Section, Sheet, TableForm},
+    words,
 };
 
 /// A section as the template reads it.
@@ -126,7 +127,19 @@ pub fn legend(section: &Section) -> Vec<LegendEntry> {
     section.shown().iter().enumerate().map(entry).collect()
 }
 
-/// What was measured how, where all configurations agree on it.
+/// How long each cell was measured, whatever was planned: `187 ms each`, `9.21 s to 10.4 s each`.
+fn measured(section: &Section) -> Option<String> {
+    let cells = || section.series.iter().flat_map(|series| &series.configuration.repeats);
+    let spans = || cells().map(|repeat| repeat.elapsed_ns).filter(|ns| *ns > 0);
+    let text = |ns: u64| match ns {
+        0..10_000_000_000 => words::value(ns as f64, "ns"),
+        _ => words::roughly(ns as f64 / 1e9),
+    };
+    let (least, most) = (text(spans().min()?), text(spans().max()?));
+    Some(if least == most { format!("{most} each") } else { format!("{least} to {most} each") })
+}
+
+/// What was measured how, where all configurations agree on it, and how long.
 pub fn about(section: &Section) -> String {
     let agreed = |what: &dyn Fn(&latido_model::cell::Cell) -> Option<String>| {
         let mut values = section.series.iter().map(|s| what(&s.configuration.cell));
@@ -138,10 +151,33 @@ pub fn about(section: &Section) -> String {
         agreed(&period),
         agreed(&|c| Some(c.scheduling.to_string())),
         agreed(&|c| Some(format!("CPUs {}", c.conditions.cpus.as_ref()?))),
-        agreed(&|c| Some(format!("{} each", c.conditions.duration))),
+        measured(section),
     ]
     .into_iter()
     .flatten()
     .collect::<Vec<_>>()
     .join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{sample, tree::sections};
+    use latido_model::units::Ns;
+
+    /// A plan of 600 ms whose probe ended after its samples measured less: that is what is said.
+    #[test]
+    fn what_was_measured_is_said_and_not_what_was_planned() {
+        let mut all = vec![sample::of("idle", &[1_000], None), sample::of("busy", &[1_000], None)];
+        let mut about = |elapsed: [u64; 2]| {
+            for (one, elapsed) in all.iter_mut().zip(elapsed) {
+                one.cell.conditions.duration = Ns::from_millis(600);
+                one.repeats[0].elapsed_ns = elapsed;
+            }
+            super::about(&sections(&all)[0]).replace('\u{a0}', " ")
+        };
+        assert!(about([187_000_000; 2]).ends_with(" · 187 ms each"));
+        assert!(about([187_000_000, 1_920_000_000]).ends_with(" · 187 ms to 1.92 s each"));
+        assert!(about([13_000_200_000, 13_000_900_000]).ends_with(" · 13 s each"));
+        assert!(!about([0; 2]).contains("each"), "nothing was measured");
+    }
 }

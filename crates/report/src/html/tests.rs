@@ -210,7 +210,7 @@ fn a_study_says_its_source_its_size_its_conclusions_and_its_gaps() {
         "<td class=\"bad outcome\">not reproduced",
         "<td class=\"warn outcome\">not measured",
         "<b>Not measured:</b> isolated, rcu, isolated + rcu, rt, rt + isolated, rt + rcu.",
-        "† mean above maximum, as printed",
+        "[1] mean above maximum, as printed",
         "title=\"mean above maximum, as printed\"",
     ] {
         assert!(html.contains(text), "{text}");

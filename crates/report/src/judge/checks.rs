@@ -1,20 +1,25 @@
 //! The judges of the trust checks: from a record's evidence to a grade and a sentence. The table is in `trust`.
 
 use super::{
-    deciding::{Cause, Deciding},
+    cause::Cause,
+    deciding::Deciding,
     finding::Grade::{self, Contaminated, Invalid, Note, Ok, Unknown},
 };
 use crate::span::{Span, spans};
-use latido_model::record::{Outcome, Record, ThreadEvidence};
+use latido_model::{
+    cpus::CpuSet,
+    machine::FairServer,
+    record::{Foreign, Outcome, Owner, Record, Second, ThreadEvidence},
+};
 
 /// A grade and a short sentence with the number.
 pub(super) type Graded = (Grade, Vec<Span>);
 
-fn ok(text: impl Into<Span>) -> Graded {
+pub(super) fn ok(text: impl Into<Span>) -> Graded {
     (Ok, vec![text.into()])
 }
 
-fn note_if(bad: bool, state: Vec<Span>) -> Graded {
+pub(super) fn note_if(bad: bool, state: Vec<Span>) -> Graded {
     (if bad { Note } else { Ok }, state)
 }
 
@@ -23,7 +28,7 @@ fn no_threads(record: &Record) -> bool {
     record.quality.threads.is_empty()
 }
 
-fn unknown() -> Graded {
+pub(super) fn unknown() -> Graded {
     (Unknown, spans!["not measured"])
 }
 
@@ -136,7 +141,7 @@ pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Graded {
     note_if(shift.unsigned_abs() > 1_000_000, spans!["CLOCK_REALTIME moved by ", Span::Time(shift)])
 }
 
-/// A total that contaminates a failure if it explains it, alone or with others, and is a note otherwise.
+/// A total that contaminates a failure if it excuses it, alone or with others, and is a note otherwise.
 fn weighed(total: u64, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Graded {
     if total == 0 {
         return (Ok, state);
@@ -149,17 +154,40 @@ fn weighed(total: u64, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> G
     (Contaminated, [state, spans![format!(", which {with}explains the samples that fail")]].concat())
 }
 
-pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
-    let tasks = &record.quality.foreign;
-    let total: u64 = tasks.iter().map(|task| task.ran_ns).fold(0, u64::saturating_add);
-    let seconds: u64 = record.quality.timeline.iter().map(|second| second.foreign_ns).fold(0, u64::saturating_add);
-    let text = match tasks.iter().max_by_key(|task| task.ran_ns) {
-        Some(worst) => {
-            let most = format!(" at or above the own priority, most {} ({}, ", worst.comm, worst.policy);
-            let cpu = Span::Where(format!("CPU {}", worst.cpu));
-            let own = spans![most, cpu, ") for ", Span::time(worst.ran_ns)];
-            [count(tasks.len() as u64, "task"), own].concat()
+/// A total of the system under test itself: a note from `noted` on, or where it made samples fail. It excuses nothing.
+fn own(noted: bool, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Graded {
+    match deciding.caused_by(cause) {
+        0 => note_if(noted, state),
+        caused => {
+            let samples = count(caused, "sample");
+            (Note, [state, spans![", the cause of "], samples, spans![" above the limit"]].concat())
         }
+    }
+}
+
+/// `2 tasks at or above the own priority, most hog (fifo 90, CPU 1) for 1.50 s`.
+fn most_of(tasks: &[&Foreign], noun: &str) -> Option<Vec<Span>> {
+    let worst = tasks.iter().max_by_key(|task| task.ran_ns)?;
+    let most = format!(" at or above the own priority, most {} ({}, ", worst.comm, worst.policy);
+    let cpu = Span::Where(format!("CPU {}", worst.cpu));
+    let own = spans![most, cpu, ") for ", Span::time(worst.ran_ns)];
+    Some([count(tasks.len() as u64, noun), own].concat())
+}
+
+/// The tasks of some owners, and how long they ran; who did not tell his owner counts as a program.
+fn listed(record: &Record, of: impl Fn(Owner) -> bool) -> (Vec<&Foreign>, u64) {
+    let tasks: Vec<&Foreign> =
+        record.quality.foreign.iter().filter(|task| of(task.owner.unwrap_or(Owner::Program))).collect();
+    let total = tasks.iter().map(|task| task.ran_ns).fold(0, u64::saturating_add);
+    (tasks, total)
+}
+
+pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
+    let (tasks, total) = listed(record, Owner::excuses);
+    let of_second = |second: &Second| second.foreign_ns.saturating_sub(second.kernel_ns);
+    let seconds: u64 = record.quality.timeline.iter().map(of_second).fold(0, u64::saturating_add);
+    let text = match most_of(&tasks, "task") {
+        Some(text) => text,
         None if seconds > 0 => spans!["for ", Span::time(seconds)],
         None => spans!["none seen"],
     };
@@ -171,16 +199,38 @@ pub(super) fn steal(record: &Record, deciding: &Deciding) -> Graded {
     weighed(steal, spans![Span::time(steal), " of the measured CPUs' time stolen"], Cause::Steal, deciding)
 }
 
+/// What threads of the kernel do is part of what is measured: below this share of the time it is no remark, in percent.
+const MUCH: u64 = 1;
+
+pub(super) fn kernel_threads(record: &Record, deciding: &Deciding) -> Graded {
+    let (tasks, total) = listed(record, |owner| owner == Owner::Kernel);
+    let much = total.saturating_mul(100) > record.elapsed_ns.saturating_mul(MUCH);
+    own(much, most_of(&tasks, "thread").unwrap_or_else(|| spans!["none seen"]), Cause::Kernel, deciding)
+}
+
 pub(super) fn smi(record: &Record, deciding: &Deciding) -> Graded {
     let Some(smi) = record.quality.smi else { return unknown() };
-    weighed(smi, count(smi, "management interrupt"), Cause::Smi, deciding)
+    match deciding.caused_by(Cause::Smi) {
+        0 => note_if(smi > 0, count(smi, "management interrupt")),
+        // How long one takes nobody counts: it is near, and no more can be said.
+        near => {
+            let samples = count(near, "sample");
+            let told = spans![", in the seconds of "];
+            (Note, [count(smi, "management interrupt"), told, samples, spans![" above the limit"]].concat())
+        }
+    }
 }
 
 pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Graded {
-    let gaps = record.quality.throttle.throttle_like;
-    let state = count(gaps, "throttle-like preemption");
-    let remedy = if gaps > 0 { spans![" (see throttle settings)"] } else { Vec::new() };
-    weighed(gaps, [state, remedy].concat(), Cause::Throttle, deciding)
+    let throttle = &record.quality.throttle;
+    let Some(waits) = throttle.throttled else {
+        // Other probes sleep and leave the budget unused, unless rivals use it up: their delay is judged by itself.
+        let classified = record.series.iter().any(|series| series.facts.contains_key("preempted"));
+        return if classified { unknown() } else { ok("the probe does not look for it") };
+    };
+    let long = throttle.throttled_ns.filter(|_| waits > 0);
+    let long = long.map(|ns| spans![" as throttle settings impose, together ", Span::time(ns)]);
+    own(waits > 0, [count(waits, "wait"), long.unwrap_or_default()].concat(), Cause::Throttle, deciding)
 }
 
 pub(super) fn outcome(record: &Record, _: &Deciding) -> Graded {
@@ -224,16 +274,28 @@ pub(super) fn preemptions(record: &Record, _: &Deciding) -> Graded {
 pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Graded {
     let throttle = &record.quality.throttle;
     let (Some(runtime), Some(period)) = (throttle.rt_runtime_us, throttle.rt_period_us) else { return unknown() };
+    let machine = &record.machine;
     let limited = runtime >= 0 && runtime < period;
+    let enforced = limited && machine.realtime.throttles(&machine.kernel) != Some(false);
     let runtime = match limited {
         true => spans![format!("{runtime} of "), Span::exact(period as f64, "µs")],
         false => spans!["unlimited"],
     };
-    // Before kernel 6.12 there is none; where its file cannot be read its state is not known.
-    let server = throttle.fair_server.as_deref().unwrap_or("none");
-    let on = server.parse::<u64>().is_ok_and(|budget| budget > 0);
-    let server = server.parse::<u64>().map_or(server.into(), |ns| if ns > 0 { Span::time(ns) } else { "off".into() });
-    note_if(limited || on, [spans!["real-time budget "], runtime, spans![", fair server ", server]].concat())
+    let idle = if limited && !enforced { " (which this kernel does not enforce)" } else { "" };
+    // The server counts where it may come: its budget of the CPUs that were measured, in numbers and not in words.
+    let server = &machine.realtime.fair_server;
+    let nowhere = CpuSet::default();
+    let (by_server, said) = match server.touches(record.cell.conditions.cpus.as_ref().unwrap_or(&nowhere)) {
+        Some(true) => (Note, server.to_string()),
+        None => (Unknown, server.to_string()),
+        Some(false) if *server == FairServer::Absent => (Ok, "none".into()),
+        Some(false) if server.is_active() == Some(false) => (Ok, "off".into()),
+        Some(false) => (Ok, format!("{server}, none of them measured")),
+    };
+    let state = [spans!["real-time budget "], runtime, spans![idle, ", fair server ", said]].concat();
+    // It takes nothing from time-sharing tasks: it is for them.
+    let by_server = if record.cell.scheduling.is_realtime() { by_server } else { Ok };
+    (by_server.max(if enforced { Note } else { Ok }), state)
 }
 
 pub(super) fn idle_states(record: &Record, _: &Deciding) -> Graded {

@@ -80,6 +80,12 @@ impl Configuration {
         self.repeats.iter().map(|repeat| (repeat.run.clone(), repeat.number)).collect()
     }
 
+    /// The repeats that were measured in parts, each with these in words.
+    pub fn in_parts(&self) -> Vec<String> {
+        let said = |repeat: &Repeat| format!("repeat {} is pooled: {}", repeat.repeat, repeat.parts.join("; "));
+        self.repeats.iter().filter(|repeat| !repeat.parts.is_empty()).map(said).collect()
+    }
+
     /// Its loads as they ran, repeat after repeat.
     pub fn loads(&self) -> impl Iterator<Item = &LoadRecord> {
         self.repeats.iter().flat_map(|repeat| &repeat.loads)

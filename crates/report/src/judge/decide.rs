@@ -7,10 +7,11 @@ use super::{
     label::title,
     limit::{judged, largest},
     reason::Reason,
+    trusted::trusted,
 };
 use latido_model::{
     record::Outcome,
-    run::{CellState, Run, StoredCell},
+    run::{CellState, Run, SeriesSource, StoredCell},
     verdict::Verdict,
 };
 
@@ -54,8 +55,9 @@ pub(super) fn headline(
     cells: &[CellJudgement],
     expectations: &[ExpectJudgement],
     closest: Option<&ExpectJudgement>,
+    source: &dyn SeriesSource,
 ) -> Headline {
-    let ground = || ground(run, verdict, cells, expectations, closest);
+    let ground = || ground(run, verdict, cells, expectations, closest, source);
     if !expectations.iter().any(|one| one.of_study) {
         return Headline { conclusions: None, rest: Some(ground()) };
     }
@@ -93,6 +95,7 @@ fn ground(
     cells: &[CellJudgement],
     expectations: &[ExpectJudgement],
     closest: Option<&ExpectJudgement>,
+    source: &dyn SeriesSource,
 ) -> Ground {
     let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail).map(expected);
     if is_interrupted(run, verdict, cells) {
@@ -109,7 +112,7 @@ fn ground(
         return match (limited, closest) {
             (Some(found), _) => Ground::Cell { cause: told(found), alike: None, failed: None },
             (None, Some(one)) => Ground::Expectation { expected: expected(one), alike: None, failed: None },
-            (None, None) => Ground::Unjudged(decisive.map(told)),
+            (None, None) => Ground::Unjudged(trusted(run, cells, source, decisive.map(told))),
         };
     }
     let others = cells.iter().filter(|judged| judged.verdict == verdict).count();
@@ -147,7 +150,9 @@ fn told((cell, judged): (&StoredCell, &CellJudgement)) -> DecidingCell {
     let doubtful = matches!(judged.verdict, Verdict::Contaminated | Verdict::Inconclusive);
     let mut others = judged.reasons.iter().skip(1).filter(|other| !weighty(other));
     let doubted = others.find(|other| doubtful && Some(*other) != reason.as_ref()).cloned();
-    DecidingCell { cell: title(&cell.cell), reason, doubted }
+    let parts = cell.parts.len();
+    let pooled = if parts > 0 { format!(", pooled from {parts} parts") } else { String::new() };
+    DecidingCell { cell: format!("{}{pooled}", title(&cell.cell)), reason, doubted }
 }
 
 #[cfg(test)]
@@ -238,10 +243,9 @@ mod tests {
         quality.timeline.push(Second {
             start_ns,
             length_ns,
-            cpu: None,
             steal_ns: 10_000_000,
-            smi: 0,
             foreign_ns: 40_000,
+            ..Second::default()
         });
         fixture.run.plan.expect.push(expect(Statistic::Mean, 2_000.0, "wakeup.latency.mean < 2us"));
         insta::assert_snapshot!(said(&fixture), @"CONTAMINATED: wakeup, busy: foreign tasks: for 40.0 µs, which together with steal explains the samples that fail; 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1); failed outright: expected wakeup.latency.mean < 2us: wakeup, busy, CPU 1: 2.66 µs (and 2 more)");

@@ -178,7 +178,7 @@ fn is_foreign_above(
     let tail = matches!(expect.statistic, Statistic::Max | Statistic::Quantile(_));
     let timed = tail && series.unit == NS;
     let data = timed.then(|| source.series(cell, series).ok()).flatten()?;
-    let stored = Stored { count: series.count, cpu: series.cpu, largest: &data.largest };
+    let stored = Stored { thread: series.thread, count: series.count, cpu: series.cpu, largest: &data.largest };
     let deciding = Deciding::new(record, Some(bound), &[stored]);
     (deciding.count > 0).then(|| deciding.is_foreign())
 }

@@ -1,6 +1,7 @@
 //! What a run's verdict rests on: typed, to be phrased once as the headline.
 
 use super::{measured::Decision, reason::Reason};
+use serde::Serialize;
 
 /// What decides a run's verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,8 +57,8 @@ pub enum Ground {
         /// As of [`Ground::Cell`].
         failed: Option<Expected>,
     },
-    /// Neither a limit nor an expectation judges anything; the worst cell all the same.
-    Unjudged(Option<DecidingCell>),
+    /// Neither a limit nor an expectation judges anything: what was seen all the same.
+    Unjudged(Trusted),
     /// The plan could not be read: the first problem.
     NoPlan(String),
     /// The run has no cells.
@@ -97,4 +98,48 @@ pub enum Wording {
     Holds,
     /// A condition that does not.
     Expected,
+}
+
+/// What an unjudged run shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trusted {
+    /// Of periodic work; absent where none was measured, or too little to say anything.
+    pub periodic: Option<Periodic>,
+    /// The longest time that a loop which never sleeps stood still, in ns, and the cell.
+    pub stopped: Option<(i64, String)>,
+    /// The worst cell, where there is nothing better to say.
+    pub worst: Option<DecidingCell>,
+}
+
+/// Deadlines, by the slots of all cells of one period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Periodic {
+    /// The period, in ns.
+    pub period_ns: u64,
+    /// Slots that were measured.
+    pub slots: u64,
+    /// The strictest deadline of those looked at that no slot missed, in ns.
+    pub kept_ns: Option<u64>,
+    /// The next stricter one.
+    pub missed: Option<Missed>,
+}
+
+/// A deadline that was missed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Missed {
+    /// The deadline, in ns.
+    pub deadline_ns: u64,
+    /// How many slots missed it.
+    pub count: u64,
+    /// The cell with the most of them, and how many; absent where there is one cell alone.
+    pub most: Option<(String, u64)>,
+}
+
+/// What to know and to do after an unjudged run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Advice {
+    /// What stands in the way of better figures: trust checks, and points of `latido check`, by name.
+    pub in_the_way: Vec<String>,
+    /// The command to try next.
+    pub next: String,
 }

@@ -2,7 +2,7 @@
 
 use super::{
     finding::{Finding, Grade},
-    headline::Headline,
+    headline::{Advice, Headline},
     measured::{Decision, Measured},
     reason::Reason,
     verdict_wording,
@@ -21,6 +21,9 @@ pub struct Judgement {
     /// What decides, with its number; one sentence in documents.
     #[serde(serialize_with = "verdict_wording::headline_as_text")]
     pub headline: Headline,
+    /// What to know and to try next, where nothing judges the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
     /// One entry per cell, in order.
     pub cells: Vec<CellJudgement>,
     /// One entry per expectation, in order.

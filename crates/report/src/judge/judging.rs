@@ -4,11 +4,13 @@ use super::{
     decide,
     deciding::{Deciding, Stored},
     expect,
-    finding::Grade,
+    finding::{Finding, Grade},
+    headline::Ground,
     judgement::{CellJudgement, ExpectJudgement, Judgement},
-    limit,
+    limit, parts,
     reason::Reason,
     trust::{self, CHECKS},
+    trusted,
 };
 use latido_model::{
     consistency::contradictions,
@@ -30,8 +32,12 @@ pub fn of_run(run: &Run, source: &dyn SeriesSource) -> Judgement {
     if run.damaged || tried.is_empty() {
         verdict = verdict.and(Verdict::Inconclusive);
     }
-    let headline = decide::headline(run, verdict, &cells, &expectations, closest.as_ref());
-    Judgement { verdict, exit: verdict.exit(), headline, cells, expectations }
+    let headline = decide::headline(run, verdict, &cells, &expectations, closest.as_ref(), source);
+    let advice = match &headline.rest {
+        Some(Ground::Unjudged(seen)) if !decide::is_judged(run) => trusted::advice(run, &cells, seen),
+        _ => None,
+    };
+    Judgement { verdict, exit: verdict.exit(), headline, advice, cells, expectations }
 }
 
 /// Judges one cell: can its record be true, is it what was asked for, does it keep its limit.
@@ -47,7 +53,16 @@ pub fn of_cell(cell: &StoredCell, source: &dyn SeriesSource) -> CellJudgement {
     }
 }
 
-fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> CellJudgement {
+/// What a record comes to by itself.
+struct Weighed {
+    contradictions: Vec<String>,
+    findings: Vec<Finding>,
+    by_limit: Verdict,
+    figure: Reason,
+    unread: Vec<Reason>,
+}
+
+fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weighed {
     let timed = limit::judged(record, &cell.measurand);
     let mut unread = Vec::new();
     let mut largest = Vec::new();
@@ -61,13 +76,32 @@ fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Ce
             }
         }
     }
-    let stored: Vec<Stored<'_>> =
-        largest.iter().map(|(series, largest)| Stored { count: series.count, cpu: series.cpu, largest }).collect();
+    let stored: Vec<Stored<'_>> = largest
+        .iter()
+        .map(|(series, largest)| Stored { thread: series.thread, count: series.count, cpu: series.cpu, largest })
+        .collect();
     let deciding = Deciding::new(record, record.cell.conditions.limit.map(|limit| limit.0 as f64), &stored);
     let findings = trust::findings(record, &deciding);
     let (by_limit, figure) = limit::against(record, &timed, &deciding);
+    Weighed { contradictions: contradictions(record), findings, by_limit, figure, unread }
+}
 
-    let contradictions = contradictions(record);
+/// The same of a cell in parts: its figures are pooled, its evidence is that of each part.
+fn weigh_parts(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weighed {
+    let whole = weigh(cell, record, source);
+    let each = cell.parts.iter().filter_map(|part| Some(weigh(&part.cell, part.cell.record()?, source)));
+    let (contradictions, findings): (Vec<Vec<String>>, Vec<Vec<Finding>>) =
+        each.map(|part| (part.contradictions, part.findings)).unzip();
+    let named = |(number, texts): (usize, Vec<String>)| {
+        texts.into_iter().map(move |text| format!("part {number} of {}: {text}", cell.parts.len()))
+    };
+    let contradictions = (1..).zip(contradictions).flat_map(named).collect();
+    Weighed { contradictions, findings: parts::findings(&findings), ..whole }
+}
+
+fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> CellJudgement {
+    let weighed = if cell.parts.is_empty() { weigh } else { weigh_parts }(cell, record, source);
+    let Weighed { contradictions, findings, by_limit, figure, unread } = weighed;
     let verdict = if !contradictions.is_empty() {
         Verdict::Infra
     } else if let Some(first) = findings.iter().find(|finding| finding.grade == Grade::Invalid) {
@@ -86,6 +120,7 @@ fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Ce
         Outcome::Complete | Outcome::Stopped { .. } => None,
     });
     reasons.push(figure);
+    reasons.extend(Some(parts::told(cell)).filter(|told| !told.is_empty()).map(Reason::InParts));
     reasons.extend(unread);
     CellJudgement { number: cell.number, verdict, reasons, findings }
 }
@@ -183,6 +218,7 @@ mod tests {
             rates: Default::default(),
             unaccounted: None,
             commands: vec![],
+            ..LoadRecord::default()
         });
         assert_eq!(judged(&fixture).verdict, Verdict::Contaminated);
     }

@@ -1,7 +1,7 @@
 //! Names for cells and configurations: as short as possible, built from what differs.
 
 use latido_model::{
-    cell::{Axis, Cell, Conditions, RUNNING},
+    cell::{Axis, Cell, Conditions, Item, RUNNING},
     cpus::CpuSet,
     machine::Machine,
     units::Ns,
@@ -19,18 +19,56 @@ pub fn title(cell: &Cell) -> String {
     text
 }
 
-/// The same, with the axes of the machine on which the cells of its run differ: `wakeup, busy, isolated`.
-pub fn title_among(cell: &Cell, all: &[Cell]) -> String {
-    // The faster an axis changes, the more it tells.
-    let axes = Axis::ALL.into_iter().rev().filter(|axis| {
-        matches!(axis, Axis::Target | Axis::Kernel | Axis::Boot | Axis::Tuning)
-            && all.iter().any(|other| other.level(*axis) != cell.level(*axis))
-    });
-    let level = |axis| match axis {
-        Axis::Boot => format!("boot {}", cell.boot),
-        axis => cell.level(axis),
-    };
-    std::iter::once(title(cell)).chain(axes.map(level)).collect::<Vec<_>>().join(", ")
+/// Names for the cells of a run: as [`title`], with all in which they differ: `wakeup period=250us, busy, other, isolated`.
+#[derive(Debug, Default)]
+pub struct Titles {
+    /// The axes beside probe and load.
+    axes: Vec<Axis>,
+    /// The options of a probe, each with the probe's name.
+    options: Vec<(String, String)>,
+}
+
+impl Titles {
+    /// What differs among these cells.
+    pub fn among<'a>(all: impl Iterator<Item = &'a Cell> + Clone) -> Self {
+        let beside = |axis: &Axis| !matches!(axis, Axis::Probe | Axis::Load);
+        let differs = |axis: &Axis| {
+            let mut levels = all.clone().map(|cell| cell.level(*axis));
+            let first = levels.next();
+            levels.any(|level| Some(level) != first)
+        };
+        // The faster an axis changes, the more it tells.
+        let axes = Axis::ALL.into_iter().rev().filter(beside).filter(differs).collect();
+        let mut firsts: Vec<&Cell> = Vec::new();
+        let mut options: Vec<(String, String)> = Vec::new();
+        for cell in all {
+            let Some(first) = firsts.iter().find(|first| first.probe.name == cell.probe.name) else {
+                firsts.push(cell);
+                continue;
+            };
+            let (own, other) = (&cell.probe.options, &first.probe.options);
+            for key in own.keys().chain(other.keys()).filter(|key| own.get(*key) != other.get(*key)) {
+                let known = (cell.probe.name.clone(), key.clone());
+                if !options.contains(&known) {
+                    options.push(known);
+                }
+            }
+        }
+        Self { axes, options }
+    }
+
+    /// The name of one of them.
+    pub fn of(&self, cell: &Cell) -> String {
+        let options = self.options.iter().filter(|(probe, _)| *probe == cell.probe.name);
+        let options = options.filter_map(|(_, key)| Some(format!(" {key}={}", said(cell.probe.options.get(key)?))));
+        let name = options.fold(cell.probe.name.clone(), |name, option| name + &option);
+        let named = Cell { probe: Item { name, ..cell.probe.clone() }, ..cell.clone() };
+        let level = |axis: &Axis| match axis {
+            Axis::Boot => format!("boot {}", cell.boot),
+            axis => cell.level(*axis),
+        };
+        std::iter::once(title(&named)).chain(self.axes.iter().map(level)).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// What can be labelled: a cell and the machine that it was measured on.
@@ -214,7 +252,7 @@ mod tests {
         let other = On(at("local", 1), Machine { hostname: "other".into(), ..Machine::default() });
         assert_eq!(labels(&[on_host(at("local", 1)), other]), ["host", "other"]);
         let all = [at("local", 1), at("local", 2)];
-        assert_eq!(title_among(&all[1], &all), "wakeup, idle, boot 2");
+        assert_eq!(Titles::among(all.iter()).of(&all[1]), "wakeup, idle, boot 2");
     }
 
     #[test]
@@ -223,8 +261,12 @@ mod tests {
         let isolated =
             Cell { tuning: latido_model::cell::Level { id: "isolated".into(), items: Vec::new() }, ..shared.clone() };
         let all = [shared.clone(), isolated.clone()];
-        assert_eq!(title_among(&isolated, &all), format!("{}, isolated", title(&isolated)));
-        assert_eq!(title_among(&shared, &all[..1]), title(&shared));
+        assert_eq!(Titles::among(all.iter()).of(&isolated), format!("{}, isolated", title(&isolated)));
+        let fast = Item { name: "wakeup".into(), options: toml::toml! { period = "250us" } };
+        let other = Cell { probe: fast, scheduling: Scheduling::OTHER, ..shared.clone() };
+        let all = [shared.clone(), other.clone()];
+        assert_eq!(Titles::among(all.iter()).of(&other), "wakeup period=250us, busy, other");
+        assert_eq!(Titles::among(std::iter::once(&shared)).of(&shared), title(&shared));
     }
 
     #[test]

@@ -51,5 +51,6 @@ pub(super) fn against(record: &Record, timed: &[&Series], deciding: &Deciding) -
     let decisive: Vec<Summary> = timed.iter().map(|series| series.decisive()).collect();
     let above = pool::all_above(&decisive, limit_ns);
     let verdict = if deciding.is_foreign() { Verdict::Contaminated } else { Verdict::Fail };
-    (verdict, Reason::Above { above, count, limit_ns, worst })
+    let named = deciding.named().collect();
+    (verdict, Reason::Above { above, count, limit_ns, worst, named })
 }

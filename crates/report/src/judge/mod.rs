@@ -1,5 +1,7 @@
 //! Pure functions from stored records to judgements: configurations, trust, verdicts, and their sentences.
 
+mod budget;
+pub mod cause;
 mod checks;
 pub mod configuration;
 pub mod decide;
@@ -11,8 +13,13 @@ pub mod judgement;
 pub mod judging;
 pub mod label;
 mod limit;
+pub mod load_course;
 pub mod measured;
+pub mod parts;
 pub mod reason;
 pub mod repeat;
+mod run_delay;
+mod tracing;
 pub mod trust;
+mod trusted;
 pub mod verdict_wording;

@@ -1,6 +1,6 @@
 //! Why a cell has its verdict: typed, to be phrased once.
 
-use super::finding::Finding;
+use super::{cause::Cause, finding::Finding};
 
 /// One reason for a cell's verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +59,11 @@ pub enum Reason {
         limit_ns: i64,
         /// The largest sample.
         worst: Worst,
+        /// What within the system under test made how many of them large, as far as it is known.
+        named: Vec<(Cause, u64)>,
     },
+    /// It was cut and the rest measured later: its figures are pooled from these parts.
+    InParts(Vec<String>),
     /// The largest samples could not be read, so that nothing foreign can explain them: why.
     Unread(String),
 }

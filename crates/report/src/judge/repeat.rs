@@ -1,5 +1,6 @@
 //! The repeat: one cell of one run as it was measured, its threads pooled. Repeats of one boot are not independent of it.
 
+use super::parts;
 use crate::statistics::pool;
 use anyhow::Result;
 use hdrhistogram::Histogram;
@@ -30,6 +31,10 @@ pub struct Repeat {
     pub loads: Vec<LoadRecord>,
     /// Its quantities.
     pub quantities: Vec<RepeatQuantity>,
+    /// Its parts in words, where it was cut and the rest measured later: its figures are pooled from them.
+    pub parts: Vec<String>,
+    /// Where these meet on its time axis, in ns.
+    pub seams: Vec<u64>,
 }
 
 /// One quantity of a repeat, all threads pooled.
@@ -131,6 +136,8 @@ impl Repeat {
             elapsed_ns: record.elapsed_ns,
             loads: record.load.clone(),
             quantities,
+            parts: parts::told(cell),
+            seams: parts::seams(cell),
         })
     }
 }

@@ -7,6 +7,11 @@ use super::{
         Finding,
         Grade::{self, Contaminated, Invalid, Note},
     },
+    run_delay::run_delay,
+};
+use super::{
+    load_course::load_course,
+    tracing::{frozen_trace, tracing},
 };
 use latido_model::{record::Record, verdict::Verdict};
 
@@ -22,6 +27,8 @@ pub struct Check {
     pub grade: Grade,
     /// The verdict of a cell that it makes invalid.
     pub invalid: Verdict,
+    /// Whether it has anything to say of a record: what a version did not look at yet is no finding.
+    applies: fn(&Record) -> bool,
     judge: fn(&Record, &Deciding) -> Graded,
 }
 
@@ -35,7 +42,8 @@ impl Check {
 
 /// Every check on a record, heaviest findings first, otherwise in the order of the table.
 pub fn findings(record: &Record, deciding: &Deciding) -> Vec<Finding> {
-    let mut all: Vec<Finding> = CHECKS.iter().map(|check| check.apply(record, deciding)).collect();
+    let checks = CHECKS.iter().filter(|check| (check.applies)(record));
+    let mut all: Vec<Finding> = checks.map(|check| check.apply(record, deciding)).collect();
     all.sort_by_key(|finding| std::cmp::Reverse(finding.grade));
     all
 }
@@ -47,7 +55,7 @@ const fn check(
     grade: Grade,
     judge: fn(&Record, &Deciding) -> Graded,
 ) -> Check {
-    Check { name, source, threshold, grade, invalid: Verdict::Inconclusive, judge }
+    Check { name, source, threshold, grade, invalid: Verdict::Inconclusive, applies: |_| true, judge }
 }
 
 /// The trust checks.
@@ -74,32 +82,40 @@ pub const CHECKS: &[Check] = &[
     ),
     check(
         "foreign tasks",
-        "/proc/*/task/*/stat",
+        "/proc/*/task/*/schedstat, of what is neither load nor kernel",
         "in a second that decides a failure, as long as its excess",
         Contaminated,
         foreign,
     ),
+    check("steal", "/proc/stat", "in a second that decides a failure, as long as its excess", Contaminated, steal),
     check(
-        "steal",
-        "/proc/stat",
-        "in a second that decides a failure, as long as its excess (to 10 ms)",
-        Contaminated,
-        steal,
+        "kernel threads",
+        "/proc/*/task/*/schedstat",
+        "in a second that decides a failure, as long as its excess; or 1 % of the time",
+        Note,
+        kernel_threads,
     ),
-    check("smi", "MSR 0x34", "in a second that decides a failure", Contaminated, smi),
+    check("smi", "MSR 0x34", "any", Note, smi),
+    check("throttle", "gaps with run delay, against the kernel's limits", "any", Note, throttle),
     check(
-        "throttle",
-        "gaps of the probe, once a second, with run delay",
-        "the gaps that decide a failure",
-        Contaminated,
-        throttle,
+        "run delay",
+        "/proc/thread-self/schedstat",
+        "of a real-time thread, 1 % of the time or more that nobody listed explains",
+        Note,
+        run_delay,
     ),
     check("outcome", "the agent", "not the whole duration", Note, outcome),
     check("memory", "mlockall(2)", "not locked", Note, memory),
     check("page faults", "getrusage(2) of the measuring threads", "any while measuring", Note, faults),
     check("preemptions", "getrusage(2) of the measuring threads", "any of a real-time thread", Note, preemptions),
     check("wall clock", "CLOCK_REALTIME against CLOCK_MONOTONIC", "a change above 1 ms", Note, wall_clock),
-    check("throttle settings", "sched_rt_runtime_us, fair_server", "a limit is set", Note, throttle_settings),
+    check(
+        "throttle settings",
+        "sched_rt_runtime_us, fair_server",
+        "a limit, or a fair server for a measured real-time thread",
+        Note,
+        throttle_settings,
+    ),
     check("idle states", "/dev/cpu_dma_latency", "not held at 0", Note, idle_states),
     check("frequency", "cpufreq", "more than 5 % apart", Note, frequency),
     check("temperature", "thermal zones", "within 10 degrees of the critical point", Note, temperature),
@@ -107,18 +123,41 @@ pub const CHECKS: &[Check] = &[
     check("autogroup", "sched_autogroup_enabled", "on without real-time policy", Note, autogroup),
     check("hypervisor", "the processor's identification", "there is one", Note, hypervisor),
     check("housekeeping", "the CPUs measured", "no CPU left for the rest", Note, housekeeping),
+    Check {
+        applies: |record| record.load.iter().any(|load| load.life.is_some()),
+        ..check("load in time", "the load's own reports", "it starts, ends or ramps while measured", Note, load_course)
+    },
+    Check {
+        applies: |record| record.quality.tracing.is_some(),
+        ..check(
+            "tracing",
+            "tracefs, before and after",
+            "a trace is written that stop_on did not ask for",
+            Note,
+            tracing,
+        )
+    },
+    Check {
+        applies: |record| record.quality.freeze.is_some(),
+        ..check("frozen trace", "what stop_on switched off", "frozen, or not possible", Note, frozen_trace)
+    },
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::judge::deciding::Stored;
-    use crate::judge::finding::Grade::Unknown;
+    use crate::judge::finding::Grade::{Ok, Unknown};
     use latido_model::{
         cell::{Item, Scheduling},
-        record::{LoadRecord, Outcome, Sample, Second},
+        machine::{FairBudget, FairServer},
+        record::{Foreign, Freeze, LoadLife, LoadRecord, Outcome, Owner, Sample, Second, Tracer, Tracing},
         sample,
     };
+
+    fn tracer(instance: &str, tracer: &str, events: bool) -> Tracer {
+        Tracer { instance: instance.into(), tracer: tracer.into(), events }
+    }
 
     fn finding(check: &str, change: impl Fn(&mut Record)) -> Finding {
         let mut record = sample::record();
@@ -127,8 +166,11 @@ mod tests {
             Sample { value: 200_000, at_ns: 3_500_000_000, class: "preempted".into() },
             Sample { value: 2_000, at_ns: 0, class: String::new() },
         ];
-        let deciding =
-            Deciding::new(&record, Some(100_000.0), &[Stored { count: 10_000, cpu: None, largest: &largest }]);
+        let deciding = Deciding::new(
+            &record,
+            Some(100_000.0),
+            &[Stored { thread: 0, count: 10_000, cpu: None, largest: &largest }],
+        );
         findings(&record, &deciding).into_iter().find(|f| f.check == check).unwrap()
     }
 
@@ -148,6 +190,7 @@ mod tests {
             rates: Default::default(),
             unaccounted: None,
             commands: vec![],
+            ..LoadRecord::default()
         });
     }
 
@@ -162,15 +205,10 @@ mod tests {
     /// Each check of the table weighs as much as the table says when its evidence is there.
     #[test]
     fn every_check_reaches_the_grade_that_the_table_states() {
-        let second = |r: &mut Record, steal_ns, smi, foreign_ns| {
-            r.quality.timeline.push(Second {
-                start_ns: 3_000_000_000,
-                length_ns: 1_000_000_000,
-                cpu: None,
-                steal_ns,
-                smi,
-                foreign_ns,
-            });
+        let second = |r: &mut Record, steal_ns, foreign_ns, kernel_ns| {
+            let (start_ns, length_ns) = (3_000_000_000, 1_000_000_000);
+            let second = Second { start_ns, length_ns, steal_ns, foreign_ns, kernel_ns, ..Second::default() };
+            r.quality.timeline.push(second);
         };
         type Spoil = fn(&mut Record);
         let changes: &[(&str, Spoil)] = &[
@@ -205,6 +243,12 @@ mod tests {
                 r.quality.autogroup = Some(true);
             }),
             ("housekeeping", |r| r.quality.housekeeping = None),
+            ("load in time", |r| {
+                let life = LoadLife { started_ns: -1, worked_ns: Some(1_000_000), ended_ns: None };
+                r.load.push(LoadRecord { alive: true, life: Some(life), ..LoadRecord::default() });
+            }),
+            ("tracing", |r| r.quality.tracing = Some(Tracing::Seen { active: vec![tracer("", "function", true)] })),
+            ("frozen trace", |r| r.quality.freeze = Some(Freeze::Impossible { why: "not mounted".into() })),
         ];
         for (name, change) in changes {
             let table = CHECKS.iter().find(|check| check.name == *name).unwrap();
@@ -218,16 +262,37 @@ mod tests {
             .grade,
             Contaminated
         );
+        assert_eq!(finding("foreign tasks", |r| second(r, 0, 150_000, 0)).grade, Contaminated);
+        assert_eq!(finding("kernel threads", |r| second(r, 0, 150_000, 150_000)).grade, Note);
+        assert_eq!(finding("foreign tasks", |r| second(r, 0, 150_000, 150_000)).grade, Ok);
+        assert_eq!(finding("smi", |r| r.quality.smi = Some(1)).grade, Note);
+        assert_eq!(finding("throttle", |r| r.quality.throttle.throttled = Some(5)).grade, Note);
+        assert_eq!(finding("run delay", |r| r.quality.threads[1].run_delay_ns = Some(1_500_000_000)).grade, Note);
+    }
+
+    /// What the kernel's threads do at their normal doings is no remark; a program at the own priority is one.
+    #[test]
+    fn a_migration_thread_at_its_work_is_no_note() {
+        let task = |owner, ran_ns| Foreign {
+            comm: "migration/1".into(),
+            tid: 20,
+            policy: "fifo 99".into(),
+            cpu: 1,
+            ran_ns,
+            owner: Some(owner),
+        };
+        let with = |name, owner, ran_ns| finding(name, |r| r.quality.foreign.push(task(owner, ran_ns)));
+        let quiet = with("kernel threads", Owner::Kernel, 12_000);
+        assert_eq!(quiet.grade, Ok);
         assert_eq!(
-            finding("smi", |r| {
-                r.quality.smi = Some(1);
-                second(r, 0, 1, 0)
-            })
-            .grade,
-            Contaminated
+            quiet.text(),
+            "1 thread at or above the own priority, most migration/1 (fifo 99, CPU 1) for 12.0 µs"
         );
-        assert_eq!(finding("foreign tasks", |r| second(r, 0, 0, 150_000)).grade, Contaminated);
-        assert_eq!(finding("throttle", |r| r.quality.throttle.throttle_like = 5).grade, Contaminated);
+        assert_eq!(with("foreign tasks", Owner::Kernel, 12_000).grade, Ok);
+        assert_eq!(with("foreign tasks", Owner::Load, 5_000_000_000).grade, Ok);
+        assert_eq!(with("kernel threads", Owner::Kernel, 200_000_000).grade, Note);
+        assert_eq!(with("foreign tasks", Owner::Program, 12_000).grade, Note);
+        assert_eq!(with("foreign tasks", Owner::Latido, 12_000).grade, Note);
     }
 
     /// Two causes that explain a failure only together must not claim it each for itself.
@@ -237,7 +302,7 @@ mod tests {
             r.quality.steal_ns = Some(10_000_000);
             let (steal_ns, foreign_ns) = (10_000_000, 40_000);
             let (start_ns, length_ns) = (3_000_000_000, 1_000_000_000);
-            r.quality.timeline.push(Second { start_ns, length_ns, cpu: None, steal_ns, smi: 0, foreign_ns });
+            r.quality.timeline.push(Second { start_ns, length_ns, steal_ns, foreign_ns, ..Second::default() });
         };
         assert_eq!(
             finding("foreign tasks", both).text(),
@@ -247,6 +312,37 @@ mod tests {
             finding("steal", both).text(),
             "10.0 ms of the measured CPUs' time stolen, which together with foreign tasks explains the samples that fail"
         );
+    }
+
+    /// The fair server in numbers: what it may take where the cell was measured, and not what its words look like.
+    #[test]
+    fn the_fair_server_is_noted_where_it_can_bite() {
+        let server = |cpus: &str, runtime_ns| {
+            let budget = FairBudget { cpus: cpus.parse().unwrap(), runtime_ns, period_ns: 1_000_000_000 };
+            FairServer::Known { budgets: vec![budget] }
+        };
+        let found = |server: &FairServer, scheduling: Scheduling| {
+            let found = finding("throttle settings", |r| {
+                r.machine.realtime.fair_server = server.clone();
+                r.quality.throttle.fair_server = Some(server.to_string());
+                r.cell.conditions.cpus = Some("0-1".parse().unwrap());
+                r.cell.scheduling = scheduling;
+            });
+            (found.grade, found.text())
+        };
+        let fifo = Scheduling::Fifo { prio: 80 };
+        let said = |text: &str| format!("real-time budget unlimited, fair server {text}");
+        assert_eq!(found(&server("0-1", 50_000_000), fifo), (Note, said("50ms of 1s on CPUs 0,1")));
+        assert_eq!(
+            found(&server("2-3", 50_000_000), fifo),
+            (Grade::Ok, said("50ms of 1s on CPUs 2,3, none of them measured"))
+        );
+        assert_eq!(found(&server("0-1", 0), fifo), (Grade::Ok, said("off")));
+        assert_eq!(found(&FairServer::Absent, fifo), (Grade::Ok, said("none")));
+        let unknown = FairServer::Unknown { reason: FairServer::NOT_MOUNTED.into() };
+        assert_eq!(found(&unknown, fifo), (Unknown, said("unknown (debugfs is not mounted)")));
+        let (grade, _) = found(&server("0-1", 50_000_000), Scheduling::OTHER);
+        assert_eq!(grade, Grade::Ok, "it is for time-sharing tasks, and takes nothing from them");
     }
 
     #[test]
@@ -291,6 +387,57 @@ mod tests {
             let found = finding(name, change);
             assert_eq!((found.grade, found.text().as_str()), (Unknown, "not measured"), "{name}");
         }
+    }
+
+    /// Who stops on a sample wants the trace; anybody else pays for one unknowingly.
+    #[test]
+    fn a_trace_that_nobody_asked_for_is_a_note() {
+        let on = |r: &mut Record| {
+            let active = vec![tracer("", "function", true), tracer("mine", "nop", true)];
+            r.quality.tracing = Some(Tracing::Seen { active });
+        };
+        let found = finding("tracing", on);
+        insta::assert_snapshot!(found.sentence(), @"tracing: the kernel traces: function and events, in the instance mine events; each sample has its cost in it");
+        assert_eq!(found.grade, Note);
+        let asked = finding("tracing", |r| {
+            on(r);
+            r.cell.conditions.stop_on = Some(latido_model::units::Ns(1));
+        });
+        assert_eq!(asked.grade, Grade::Ok);
+        assert!(asked.text().contains("its cost"), "{}", asked.text());
+        let unseen = finding("tracing", |r| r.quality.tracing = Some(Tracing::Unseen { why: "no tracefs".into() }));
+        assert_eq!((unseen.grade, unseen.text().as_str()), (Unknown, "not measured: no tracefs"));
+        let none = finding("tracing", |r| r.quality.tracing = Some(Tracing::Seen { active: vec![] }));
+        assert_eq!((none.grade, none.text().as_str()), (Grade::Ok, "nothing is traced"));
+        let record = sample::record();
+        let findings = findings(&record, &Deciding::default());
+        assert!(findings.iter().all(|f| f.check != "tracing" && f.check != "frozen trace"), "nobody looked");
+    }
+
+    #[test]
+    fn a_frozen_trace_says_how_to_go_on() {
+        let frozen = |failed: Option<&str>| {
+            finding("frozen trace", |r| {
+                r.quality.freeze = Some(Freeze::Frozen {
+                    switches: vec!["/sys/kernel/tracing/tracing_on".into()],
+                    value_ns: 123_456,
+                    cpu: Some(1),
+                    monotonic_ns: 5,
+                    failed: failed.map(String::from),
+                });
+            })
+        };
+        let found = frozen(None);
+        insta::assert_snapshot!(found.sentence(), @"frozen trace: marked and switched off at a sample of 123 µs, CPU 1, as stop_on asks; it stays off until `echo 1 > /sys/kernel/tracing/tracing_on`");
+        assert_eq!(found.grade, Note);
+        assert!(frozen(Some("EBADF")).text().contains("EBADF"));
+        let state = |freeze: Freeze| {
+            let found = finding("frozen trace", |r| r.quality.freeze = Some(freeze.clone()));
+            (found.grade, found.text())
+        };
+        assert_eq!(state(Freeze::Armed), (Grade::Ok, "ready, and not needed: no sample was above stop_on".into()));
+        assert_eq!(state(Freeze::Off), (Grade::Ok, "tracing was off: nothing to freeze".into()));
+        assert_eq!(state(Freeze::Impossible { why: "x".into() }), (Note, "the kernel's trace goes on: x".into()));
     }
 
     #[test]

@@ -60,13 +60,12 @@ fn system(cell: &StoredCell, all: &[StoredCell]) -> String {
     if parts.is_empty() { own.level(Axis::Load) } else { parts.join("/") }
 }
 
-/// What must be known of a column's numbers, with those that are neither minimum, mean nor maximum: `share_up_to_1000ns
-/// 99.89 %`.
+/// What must be known of a column's numbers, with those that no figure of ours is.
 fn remark(column: &published::Column) -> Option<String> {
-    let printed = |(name, value, unit): &(String, f64, String)| {
-        format!("{}: {} {value} {unit}", column.system, name.replace('_', " "))
+    let printed = |other: &published::Other| {
+        format!("{}: {} {} {}", column.system, other.name.replace('_', " "), other.value, other.unit)
     };
-    let other = column.other.iter().map(printed);
+    let other = column.other.iter().filter(|other| other.statistic.is_none()).map(printed);
     let said: Vec<String> = [column.note.clone()].into_iter().filter(|note| !note.is_empty()).chain(other).collect();
     (!said.is_empty()).then(|| said.join("; "))
 }
@@ -99,8 +98,10 @@ pub(super) fn printed(all: &[JudgedRun]) -> Vec<PublishedColumn> {
                 min: column.min,
                 mean: column.mean,
                 max: column.max,
+                other: column.other.iter().filter_map(|other| Some((other.statistic?, other.amount()))).collect(),
                 note: remark(&column),
-                ..PublishedRow::default()
+                of: column.taken.of,
+                options: column.taken.options.clone(),
             };
             match columns.iter_mut().find(|known| known.system == system) {
                 Some(known) => known.rows.push(row),

@@ -77,7 +77,18 @@ pub(super) fn machine(kernel: &str) -> Machine {
 /// A repeat without quantities.
 pub fn repeat(evidence: Evidence, elapsed_ns: u64) -> Repeat {
     let (loads, quantities) = (Vec::new(), Vec::new());
-    Repeat { run: RUN.into(), number: 1, boot: 1, repeat: 1, evidence, elapsed_ns, loads, quantities }
+    Repeat {
+        run: RUN.into(),
+        number: 1,
+        boot: 1,
+        repeat: 1,
+        evidence,
+        elapsed_ns,
+        loads,
+        quantities,
+        parts: Vec::new(),
+        seams: Vec::new(),
+    }
 }
 
 /// A configuration of one repeat with these quantities.
@@ -265,12 +276,13 @@ impl SampleRun {
             ExpectJudgement { text: text.into(), condition, claim: None, of_study: false, verdict, decision, each }
         };
         let worst = Worst { value_ns: 812_000, quantity: "latency".into(), cpu: Some(2), at_ns: None };
-        let reason = Some(Reason::Above { above: Some(1), count: 3_600, limit_ns: 100_000, worst });
+        let reason = Some(Reason::Above { above: Some(1), count: 3_600, limit_ns: 100_000, worst, named: Vec::new() });
         let cause = DecidingCell { cell: "wakeup, none".into(), reason, doubted: None };
         let judgement = Judgement {
             verdict: Verdict::Fail,
             exit: 2,
             headline: Headline { conclusions: None, rest: Some(Ground::Cell { cause, alike: None, failed: None }) },
+            advice: None,
             cells: configurations.iter().enumerate().map(judge).collect(),
             expectations: vec![
                 expect("wakeup.latency.p99.9 < 100us where load = idle", Verdict::Pass, Some(20_100)),
@@ -289,6 +301,7 @@ impl SampleRun {
             cells: configurations.len(),
             verdict: Some(judgement.verdict),
             headline: Some(judgement.headline.sentence()),
+            unjudged: false,
         };
         Self { meta, judgement }
     }

@@ -1,5 +1,6 @@
-//! Statistics of samples: bounds with their confidence, running moments, pooling.
+//! Statistics of samples: bounds with their confidence, running moments; pooling lies in `model`, which pools parts of a cell.
 
 pub mod confidence;
 pub mod moments;
-pub mod pool;
+
+pub use latido_model::run::pool;

@@ -1,11 +1,13 @@
 //! The characterisation table of a probe: rows are calls, columns systems, cells minimum, mean and maximum.
 
+mod lines;
+
 use crate::{
     input::ReportInput,
-    judge::label,
-    tree::{CallRow, Chapter, Curve, Datum, Head, Section, Sheet},
-    words::{self, NOT_MEASURED, Unit, in_ns},
+    tree::{Chapter, Datum, Head, Sheet},
+    words::{self, NOT_MEASURED, Unit},
 };
+use lines::Line;
 
 /// The table, the one source of its HTML, LaTeX, Markdown and CSV.
 #[derive(Debug)]
@@ -16,8 +18,8 @@ pub struct Characterisation {
     pub columns: Vec<System>,
     /// Its rows.
     pub rows: Vec<Call>,
-    /// What marks in the cells mean, sign and text.
-    pub notes: Vec<(&'static str, String)>,
+    /// What the marks in the cells mean: `[1]` the first of them.
+    pub notes: Vec<String>,
     /// The plan's systems that were not measured and have no column of their own.
     pub missing: Vec<String>,
 }
@@ -38,6 +40,8 @@ pub struct Call {
     pub name: String,
     /// The section with its details, by its number in the chapter.
     pub section: usize,
+    /// What the second line of its cells is: `p99.9`, with the number of samples.
+    pub second: &'static str,
     /// The unit of the measured values.
     pub stored: String,
     /// The unit that the row is written in.
@@ -66,8 +70,15 @@ pub enum CallFigures {
     Published {
         /// Smallest, mean and largest.
         figures: [Option<f64>; 3],
-        /// The sign of the note on it.
-        sign: Option<&'static str>,
+        /// The number of the note on it.
+        mark: Option<usize>,
+    },
+    /// One figure, of a row that is about it alone: a share, a count, a standard deviation in the stored unit.
+    Single {
+        /// The figure.
+        figure: Datum,
+        /// Of how many samples measured here; `None` where the study printed it.
+        samples: Option<u64>,
     },
     /// Not measured.
     Absent,
@@ -77,18 +88,16 @@ pub enum CallFigures {
 
 /// What stands for a number that the study does not print.
 const NOT_PUBLISHED: &str = "not published";
-/// Signs of notes; the last one stands for all further notes.
-const SIGNS: [&str; 4] = ["†", "‡", "§", "¶"];
 /// So many systems that were not measured still have columns of their own, in a table that is no wider than this.
 const EMPTY_COLUMNS: usize = 2;
 const NARROW: usize = 5;
 
 /// The table of a chapter; none where it has one row only and nothing published to set beside it.
 pub fn characterisation(chapter: &Chapter, input: &ReportInput) -> Option<Characterisation> {
-    let mut notes = Vec::new();
     let columns: Vec<System> =
         chapter.systems.iter().map(|name| System { name: name.clone(), published: false }).collect();
-    let mut lines: Vec<Call> = chapter.rows.iter().filter_map(|row| line(chapter, row)).collect();
+    let lines = lines::of(chapter, &input.published);
+    let mut calls: Vec<Call> = lines.iter().map(Line::measured).collect();
     let mut table = Characterisation {
         caption: format!("{}: min / mean / max", chapter.title()),
         columns,
@@ -96,24 +105,19 @@ pub fn characterisation(chapter: &Chapter, input: &ReportInput) -> Option<Charac
         notes: Vec::new(),
         missing: Vec::new(),
     };
-    add_missing(&mut table, &mut lines, input);
+    add_missing(&mut table, &mut calls, input);
     for published in &input.published {
-        let cells: Vec<CallFigures> = chapter
-            .rows
-            .iter()
-            .zip(&lines)
-            .map(|(row, line)| printed(chapter, row, &line.stored, &published.rows, &mut notes))
-            .collect();
+        let printed = |line: &Line| line.printed(&published.rows, &mut table.notes);
+        let cells: Vec<CallFigures> = lines.iter().map(printed).collect();
         if cells.iter().any(|cell| *cell != CallFigures::Unpublished) {
             table.columns.push(System { name: published.system.clone(), published: true });
-            lines.iter_mut().zip(cells).for_each(|(line, cell)| line.entries.push(cell));
+            calls.iter_mut().zip(cells).for_each(|(call, cell)| call.entries.push(cell));
         }
     }
-    for line in &mut lines {
-        line.unit = unit(&line.stored, &line.entries);
+    for (call, line) in calls.iter_mut().zip(&lines) {
+        call.unit = line.unit().unwrap_or_else(|| unit(&call.stored, &call.entries));
     }
-    table.notes = notes;
-    table.rows = lines;
+    table.rows = calls;
     (chapter.is_many() || table.columns.iter().any(|column| column.published)).then_some(table)
 }
 
@@ -137,61 +141,6 @@ fn add_missing(table: &mut Characterisation, lines: &mut [Call], input: &ReportI
     }
 }
 
-/// A row without its unit, which the published columns may still decide.
-fn line(chapter: &Chapter, row: &CallRow) -> Option<Call> {
-    let section: &Section = chapter.section(row)?;
-    Some(Call {
-        name: row.name.clone(),
-        section: row.section,
-        stored: section.unit.to_owned(),
-        unit: Unit::stored(section.unit),
-        entries: row.series.iter().map(|series| series.map_or(CallFigures::Absent, measured)).collect(),
-    })
-}
-
-fn measured(series: &Curve) -> CallFigures {
-    match (series.min(), series.pooled.summary.mean, series.max()) {
-        (Some(min), Some(mean), Some(max)) => {
-            CallFigures::Measured { min, mean, max, p999: series.quantile("0.999"), count: series.pooled.summary.count }
-        }
-        _ => CallFigures::Absent,
-    }
-}
-
-/// What the study printed of a row.
-fn printed(
-    chapter: &Chapter,
-    row: &CallRow,
-    stored: &str,
-    rows: &[crate::study::PublishedRow],
-    notes: &mut Vec<(&'static str, String)>,
-) -> CallFigures {
-    let Some((section, ns)) = chapter.section(row).zip(in_ns(stored)) else { return CallFigures::Unpublished };
-    let options = row.series.iter().flatten().map(|s| &s.configuration.cell.probe.options).next();
-    let has = |key: &String, value: &String| options.and_then(|o| o.get(key)).is_some_and(|v| label::said(v) == *value);
-    let belongs = |one: &&crate::study::PublishedRow| {
-        (one.probe.as_str(), one.quantity.as_str()) == (section.probe, section.quantity)
-            && one.labels.iter().all(|(key, value)| section.labels.get(key) == Some(value))
-            && one.options.iter().all(|(key, value)| has(key, value))
-    };
-    let Some(one) = rows.iter().find(belongs) else { return CallFigures::Unpublished };
-    let figures = [one.min, one.mean, one.max].map(|v| v.filter(|v| v.is_finite()).map(|v| v / ns));
-    if figures.iter().all(Option::is_none) {
-        return CallFigures::Unpublished;
-    }
-    CallFigures::Published { figures, sign: one.doubt().map(|doubt| sign(notes, doubt)) }
-}
-
-/// The sign of a note, the same for the same text.
-fn sign(notes: &mut Vec<(&'static str, String)>, text: String) -> &'static str {
-    if let Some((sign, _)) = notes.iter().find(|(_, known)| *known == text) {
-        return sign;
-    }
-    let sign = SIGNS.get(notes.len()).or(SIGNS.last()).copied().unwrap_or("*");
-    notes.push((sign, text));
-    sign
-}
-
 /// The unit that suits the means of a row, measured ones first.
 fn unit(stored: &str, entries: &[CallFigures]) -> Unit {
     let measured = entries.iter().filter_map(|entry| match entry {
@@ -202,6 +151,7 @@ fn unit(stored: &str, entries: &[CallFigures]) -> Unit {
     if means.is_empty() {
         means.extend(entries.iter().filter_map(|entry| match entry {
             CallFigures::Published { figures: [min, mean, max], .. } => mean.or(*min).or(*max),
+            CallFigures::Single { figure, .. } => figure.number(),
             _ => None,
         }));
     }
@@ -210,27 +160,36 @@ fn unit(stored: &str, entries: &[CallFigures]) -> Unit {
 }
 
 impl CallFigures {
-    /// `56 / 61 / 812`, with the sign of a note; what is not there is said.
+    /// `56 / 61 / 812`, with the number of a note; what is not there is said.
     pub fn text(&self, unit: &Unit) -> String {
         let join = |figures: [String; 3]| figures.join(" / ");
         match self {
             Self::Measured { min, mean, max, .. } => join([*min, *mean, *max].map(|v| unit.text(v))),
-            Self::Published { figures, sign } => {
+            Self::Published { figures, mark } => {
                 let text = join(figures.map(|v| v.map_or_else(|| "–".into(), |v| unit.text(v))));
-                sign.map_or_else(|| text.clone(), |sign| format!("{text} {sign}"))
+                mark.map_or_else(|| text.clone(), |mark| format!("{text} [{mark}]"))
+            }
+            // The unit has a column of its own.
+            Self::Single { figure, samples } => {
+                let text = figure.text(Some(unit));
+                let text = text.trim_end_matches(" %");
+                // What was printed has no more digits than were printed.
+                let printed = samples.is_none() && text.contains('.');
+                if printed { text.trim_end_matches('0').trim_end_matches('.') } else { text }.to_owned()
             }
             Self::Absent => NOT_MEASURED.into(),
             Self::Unpublished => NOT_PUBLISHED.into(),
         }
     }
 
-    /// `88 (1 000 000)`: p99.9 and how many samples there were.
+    /// The second line. `88 (1 000 000)`: p99.9 and how many samples there were; of a single figure the samples alone.
     pub fn tail(&self, unit: &Unit) -> Option<String> {
         match self {
             Self::Measured { p999, count, .. } => {
                 let p999 = p999.map_or_else(|| "too few".into(), |v| unit.text(v));
                 Some(format!("{p999} ({})", words::count(*count)))
             }
+            Self::Single { samples, .. } => samples.map(words::count),
             _ => None,
         }
     }
@@ -240,8 +199,8 @@ impl Characterisation {
     /// The table for print: two lines a call, values in the row's unit.
     pub fn sheet(&self) -> Sheet {
         let mut caption = format!("{}; second line p99.9 (samples)", self.caption);
-        for (sign, text) in &self.notes {
-            caption.push_str(&format!("; {sign} {text}"));
+        for (number, text) in (1..).zip(&self.notes) {
+            caption.push_str(&format!("; [{number}] {text}"));
         }
         if !self.missing.is_empty() {
             caption.push_str(&format!("; not measured: {}", self.missing.join(", ")));
@@ -251,7 +210,7 @@ impl Characterisation {
         for line in &self.rows {
             let text = |text: &str| Datum::Text(text.to_owned());
             let mut first = vec![text(&line.name), text(&line.unit.name)];
-            let mut second = vec![text("– p99.9"), text(&line.unit.name)];
+            let mut second = vec![text(&format!("– {}", line.second)), text(&line.unit.name)];
             for entry in &line.entries {
                 first.push(Datum::Text(entry.text(&line.unit)));
                 second.push(Datum::Text(entry.tail(&line.unit).unwrap_or_else(|| "–".into())));
@@ -261,34 +220,53 @@ impl Characterisation {
         Sheet::plain(caption, head.map(Head::from).collect(), rows)
     }
 
-    /// The table for programs: a row for each call of each system, values in the stored unit.
+    /// The table for programs: a row for each call of each system, values in the stored unit. The single figures of
+    /// rows that are about one alone have a column where there are any.
     pub fn data(&self) -> Sheet {
-        let head = ["call", "system", "unit", "count", "min", "mean", "p99.9", "max", "note"];
+        let single = |entry: &CallFigures| matches!(entry, CallFigures::Single { .. });
+        let singles = self.rows.iter().flat_map(|line| &line.entries).any(single);
+        let mut head = vec!["call", "system", "unit", "count", "min", "mean", "p99.9", "max"];
+        head.extend(singles.then_some("figure"));
+        head.push("note");
         let mut rows = Vec::new();
         for line in &self.rows {
             for (column, entry) in self.columns.iter().zip(&line.entries) {
-                let (count, figures, note) = match entry {
-                    CallFigures::Measured { min, mean, max, p999, count } => {
-                        let p999 = p999.map_or(Datum::TooFew, Datum::Value);
-                        let [min, mean, max] = [*min, *mean, *max].map(Datum::Value);
-                        (Datum::Count(*count), [min, mean, p999, max], String::new())
-                    }
-                    CallFigures::Published { figures, sign } => {
-                        let [min, mean, max] = figures.map(Datum::value);
-                        let note = self.notes.iter().find(|(known, _)| Some(*known) == *sign);
-                        let note = note.map_or_else(|| "published".into(), |(_, text)| format!("published; {text}"));
-                        (Datum::Absent, [min, mean, Datum::Absent, max], note)
-                    }
-                    CallFigures::Absent | CallFigures::Unpublished => {
-                        let nothing = [Datum::Absent, Datum::Absent, Datum::Absent, Datum::Absent];
-                        (Datum::Absent, nothing, entry.text(&line.unit))
-                    }
-                };
-                let names = [&line.name, &column.name, &line.stored].map(|name| Datum::Text(name.clone()));
-                rows.push(names.into_iter().chain([count]).chain(figures).chain([Datum::Text(note)]).collect());
+                let mut row: Vec<Datum> =
+                    [&line.name, &column.name, &line.stored].map(|name| Datum::Text(name.clone())).into();
+                let (count, figures, figure, note) = self.datum(line, entry);
+                row.push(count);
+                row.extend(figures);
+                row.extend(singles.then_some(figure));
+                row.push(Datum::Text(note));
+                rows.push(row);
             }
         }
-        Sheet::plain(self.caption.clone(), head.map(Head::from).into(), rows)
+        Sheet::plain(self.caption.clone(), head.into_iter().map(Head::from).collect(), rows)
+    }
+
+    /// A cell for programs: count, minimum, mean, p99.9, maximum, the single figure, the note.
+    fn datum(&self, line: &Call, entry: &CallFigures) -> (Datum, [Datum; 4], Datum, String) {
+        let nothing = || [Datum::Absent, Datum::Absent, Datum::Absent, Datum::Absent];
+        match entry {
+            CallFigures::Measured { min, mean, max, p999, count } => {
+                let p999 = p999.map_or(Datum::TooFew, Datum::Value);
+                let [min, mean, max] = [*min, *mean, *max].map(Datum::Value);
+                (Datum::Count(*count), [min, mean, p999, max], Datum::Absent, String::new())
+            }
+            CallFigures::Published { figures, mark } => {
+                let [min, mean, max] = figures.map(Datum::value);
+                let note = mark.and_then(|mark| self.notes.get(mark.checked_sub(1)?));
+                let note = note.map_or_else(|| "published".into(), |text| format!("published; {text}"));
+                (Datum::Absent, [min, mean, Datum::Absent, max], Datum::Absent, note)
+            }
+            CallFigures::Single { figure, samples } => {
+                let note = if samples.is_some() { "" } else { "published" };
+                (samples.map_or(Datum::Absent, Datum::Count), nothing(), figure.clone(), note.into())
+            }
+            CallFigures::Absent | CallFigures::Unpublished => {
+                (Datum::Absent, nothing(), Datum::Absent, entry.text(&line.unit))
+            }
+        }
     }
 }
 

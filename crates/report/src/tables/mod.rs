@@ -4,3 +4,17 @@ pub mod characterisation;
 pub mod samples;
 pub mod slots;
 pub mod summary;
+
+use crate::tree::{Report, Sheet};
+use characterisation::characterisation;
+
+/// The tables of every chapter and of every section, printed one after the other by a format; `None` where there
+/// is none.
+pub fn printed(report: &Report, print: fn(&Sheet) -> String) -> Option<String> {
+    let mut sheets: Vec<Sheet> = Vec::new();
+    for chapter in report.chapters() {
+        sheets.extend(characterisation(&chapter, report.input).map(|table| table.sheet()));
+        sheets.extend(chapter.sections.iter().map(summary::sheet));
+    }
+    (!sheets.is_empty()).then(|| sheets.iter().map(print).collect::<Vec<_>>().join("\n"))
+}

@@ -63,22 +63,37 @@ impl Summarised {
 
 /// The table of a section.
 pub fn sheet(section: &Section) -> Sheet {
-    write(section.title(), "configuration", section.noun(), section.unit, &rows(section).collect::<Vec<_>>(), false)
+    let rows = rows(section).collect::<Vec<_>>();
+    write(section.title(), "configuration", section.noun(), section.unit, &rows, false)
+        .remark(in_parts(section.series.iter()))
 }
 
 /// The table of sections that differ in their labels alone: these are in the rows' names.
 pub fn of_quantity(sections: &[Section]) -> Option<Sheet> {
     let first = sections.first()?;
-    let rows: Vec<Summarised> = sections
+    let series: Vec<&Curve> = sections.iter().flat_map(|section| &section.series).collect();
+    let rows: Vec<Summarised> = series
         .iter()
-        .flat_map(|section| &section.series)
         .map(|series| {
             let labels = words::labels(&series.pooled.labels);
             let name = if labels.is_empty() { series.name.clone() } else { format!("{}, {labels}", series.name) };
             Summarised::of(series, name)
         })
         .collect();
-    Some(write(first.name(), "configuration", first.noun(), first.unit, &rows, false))
+    Some(
+        write(first.name(), "configuration", first.noun(), first.unit, &rows, false)
+            .remark(in_parts(series.iter().copied())),
+    )
+}
+
+/// What a table must say of cells that were cut and measured on: `; busy: repeat 1 is pooled: part 1 of 2: ...`.
+fn in_parts<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>>) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for one in series {
+        let own = one.configuration.in_parts().into_iter().map(|text| format!("; {}: {text}", one.name));
+        told.extend(own.filter(|text| !told.contains(text)).collect::<Vec<_>>());
+    }
+    told.concat()
 }
 
 /// The table of one quantity of a cell: a row for each thread, with what became of its slots.

@@ -12,6 +12,7 @@ use crate::{
     judge::{
         configuration::Configurations,
         decide::{is_judged, word},
+        headline::Advice,
         judgement::Judgement,
         repeat::Pooled,
         verdict_wording,
@@ -81,9 +82,10 @@ pub fn report(report: &Report, style: Style) -> String {
             lines.extend(expectations(part.judgement, style));
             lines.push(String::new());
         }
-        let tone = words::verdict(part.judgement.verdict).tone.into();
+        let tone = part.said().tone.into();
         lines.push(format!("run {}", part.meta.id));
         lines.extend(hang(&format!("{}:", part.word), tone, &part.judgement.headline.sentence(), style));
+        lines.extend(part.judgement.advice.iter().flat_map(|advice| self::advice(advice, style)));
     }
     lines.join("\n") + "\n"
 }
@@ -127,7 +129,20 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
         Verdict::Pass if !is_judged(run) => Paint::Plain,
         verdict => words::verdict(verdict).tone.into(),
     };
-    hang(&format!("{}:", word(run, judgement)), tone, &parts.join("; "), style)
+    let mut lines = hang(&format!("{}:", word(run, judgement)), tone, &parts.join("; "), style);
+    lines.extend(judgement.advice.iter().flat_map(|advice| self::advice(advice, style)));
+    lines
+}
+
+/// What stands in the way, and the command to try next, which is never broken.
+fn advice(advice: &Advice, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !advice.in_the_way.is_empty() {
+        let text = format!("{}: `latido check` says what to change", advice.in_the_way.join(", "));
+        lines = hang("in the way:", Paint::Dim, &text, style);
+    }
+    lines.push(format!("{} $ {}", paint("next:", Paint::Dim, style), advice.next));
+    lines
 }
 
 /// How rare a sample above the limit is, where there was none: of the quantity that came closest to its limit.

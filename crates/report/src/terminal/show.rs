@@ -10,6 +10,7 @@ use crate::{
         configuration::Configurations,
         judgement::{CellJudgement, Judgement},
         label::title,
+        load_course,
     },
     tables::summary,
     words,
@@ -114,10 +115,17 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
         if !rates.is_empty() {
             facts.push(("its rate", rates));
         }
+        if let Some(course) = load_course::course(load, record.elapsed_ns) {
+            facts.push(("in time", course.sentence()));
+        }
         if !load.achieved.is_empty() {
             let did: Vec<String> = load.achieved.iter().map(|(name, count)| format!("{name} {count}")).collect();
             facts.push(("it did", did.join(", ")));
         }
+    }
+    let siblings = words::siblings(&record.quality.siblings);
+    if !siblings.is_empty() {
+        facts.push(("SMT siblings", siblings));
     }
     for tuning in &record.tunings {
         let changes = tuning.changes.iter().map(|c| format!("{} {} -> {}", c.knob, c.original, c.new));
@@ -146,6 +154,12 @@ pub(super) fn threads(record: &Record, measurand: &Measurand, style: Style) -> V
 fn quantity(series: &[&Series], measurand: &Measurand, style: Style) -> Vec<String> {
     let Some(first) = series.first() else { return Vec::new() };
     let noun = measurand.quantity(&first.quantity).map_or("sample", |quantity| &quantity.noun);
+    // Several threads of one CPU go by their numbers too.
+    let of_cpu = |one: &Series| series.iter().filter(|s| (s.cpu, &s.labels) == (one.cpu, &one.labels)).count();
+    let thread = |one: &Series| match one.cpu {
+        Some(_) if of_cpu(one) > 1 => format!("{}, thread {}", thread(one), one.thread),
+        _ => thread(one),
+    };
     let named: Vec<(String, &Series)> = series.iter().map(|one| (thread(one), *one)).collect();
     let sheet = summary::threads(&first.quantity.replace('_', " "), noun, &first.unit, &named);
     let mut lines = table::untitled(&sheet, style);

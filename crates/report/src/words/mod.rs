@@ -2,10 +2,12 @@
 
 mod marks;
 mod rate;
+mod siblings;
 mod unit;
 
 pub use marks::{Said, Tone, finding, verdict};
-pub use rate::{of_load, pooled};
+pub use rate::{of_load, per_second, pooled};
+pub use siblings::siblings;
 pub use unit::{Unit, Units, in_ns, round_value, value};
 
 use std::collections::BTreeMap;

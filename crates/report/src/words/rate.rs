@@ -60,8 +60,8 @@ fn one(name: &str, rate: Rate) -> String {
     format!("{name} {}{more}", per_second(rate.mean))
 }
 
-/// Three digits and a prefix of a thousand.
-fn per_second(rate: f64) -> String {
+/// Three digits and a prefix of a thousand: `12.5 M/s`.
+pub fn per_second(rate: f64) -> String {
     let (scaled, prefix) = match rate.abs() {
         1e9.. => (rate / 1e9, " G"),
         1e6.. => (rate / 1e6, " M"),
@@ -110,6 +110,7 @@ mod tests {
             achieved: BTreeMap::new(),
             rates: rates.iter().map(|(name, mean)| ((*name).to_string(), rate(*mean))).collect(),
             unaccounted: rates.is_empty().then(|| "it is silent".into()),
+            ..LoadRecord::default()
         }
     }
 

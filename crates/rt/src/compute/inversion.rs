@@ -41,7 +41,7 @@ impl Workspace {
         }
     }
 
-    /// Inverts the copy: what is timed.
+    /// Inverts the copy.
     ///
     /// # Errors
     /// The matrix is singular.

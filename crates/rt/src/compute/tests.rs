@@ -128,7 +128,7 @@ impl<'a> Fake<'a> {
     }
 
     fn run(&self, sizes: &mut [Size], plan: &Repetition) -> Instances {
-        drive(self, sizes, plan, self.stop, |size| sweep(self, size, plan.instances, true, self.stop))
+        drive(self, sizes, plan, self.stop, |size| sweep(self, size, (plan.instances, plan.copying), true, self.stop))
     }
 }
 
@@ -168,7 +168,45 @@ fn values(reader: &Reader) -> Vec<(i64, u64)> {
     reader.ordered().unwrap().iter().map(|sample| (sample.value, sample.at_ns)).collect()
 }
 
-const PLAN: Repetition = Repetition { instances: 3, warmup_ns: 0, warmup_instances: 2 };
+const PLAN: Repetition = Repetition { instances: 3, warmup_ns: 0, warmup_instances: 2, copying: Copying::Untimed };
+
+/// Clocks that only work moves: a copy takes 7 ns, an inversion 100, each two thirds of it processor time.
+#[derive(Default)]
+struct Moved(Cell<u64>);
+
+impl TwoClocks for Moved {
+    fn now(&self) -> u64 {
+        self.0.get() * 3
+    }
+
+    fn cpu(&self) -> u64 {
+        self.0.get() * 2
+    }
+}
+
+struct Work<'a>(&'a Moved);
+
+impl Task for Work<'_> {
+    fn copy(&mut self) {
+        self.0.0.set(self.0.0.get() + 7);
+    }
+
+    fn invert(&mut self) -> Result<(), Singular> {
+        self.0.0.set(self.0.0.get() + 100);
+        Ok(())
+    }
+}
+
+/// The one difference between the two readings of the study.
+#[test]
+fn a_copy_that_is_timed_is_in_both_clocks_and_else_in_neither() {
+    for (copying, steps) in [(Copying::Untimed, 100), (Copying::Timed, 107)] {
+        let clocks = Moved::default();
+        let found = timed(&clocks, &mut Work(&clocks), copying);
+        assert_eq!((found.elapsed, found.cpu, found.now), (3 * steps, 2 * steps, 3 * 107), "{copying:?}");
+        assert!(found.inverted.is_ok());
+    }
+}
 
 #[test]
 fn every_instance_of_every_size_is_one_sample_of_each_clock_in_order() {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    block::Block,
+    block::{Block, Class},
     recorder::{self, Config, Snapshot, TABLE},
 };
 use latido_sys::tsc::Scale;
@@ -39,8 +39,9 @@ impl Fake {
 
     fn run(&self, task: &BusyLoop, config: &Config) -> (Readings, Snapshot, Vec<Block>) {
         let (mut recorder, reader) = recorder::new(config).unwrap();
-        let limits = Limits { classified_ns: CLASSIFIED_NS, heed_sample: true };
-        let outcome = sweep(self, task, limits, &mut None, &AtomicBool::new(false), &mut recorder);
+        let limits = Limits { classified_ns: CLASSIFIED_NS, heed_sample: true, end_blocks: false };
+        let mut course = Course::new(WorkCosts::unknown(recorder.scale()), &task.budgets);
+        let outcome = sweep(self, task, limits, &mut course, &AtomicBool::new(false), &mut recorder);
         let (snapshot, blocks) = reader.finish(recorder);
         (outcome, snapshot, blocks)
     }
@@ -73,7 +74,7 @@ fn config(scale: Scale) -> Config {
 }
 
 fn iterations(iterations: u64) -> BusyLoop {
-    BusyLoop { iterations, duration_ns: u64::MAX, warmup_ns: 0, duty: None }
+    BusyLoop { iterations, duration_ns: u64::MAX, warmup_ns: 0, duty: None, budgets: [None; 2] }
 }
 
 fn steps() -> impl Strategy<Value = Vec<i64>> {
@@ -126,9 +127,10 @@ proptest! {
         let (mut recorder, reader) = recorder::new(&config(Scale::NS)).unwrap();
         let stop = AtomicBool::new(false);
         let mut before = None;
-        let outcome = warm_up_and_count(&task, &mut recorder, |task, limits, cycle, recorder| {
+        let course = Course::new(WorkCosts::unknown(Scale::NS), &task.budgets);
+        let outcome = warm_up_and_count(&task, course, &mut recorder, |task, limits, course, recorder| {
             before = Some((timer.now.get(), timer.slept.get()));
-            let outcome = sweep(&timer, task, limits, cycle, &stop, recorder);
+            let outcome = sweep(&timer, task, limits, course, &stop, recorder);
             // What lies between the two is busy, too.
             timer.now.set(timer.now.get() + pause);
             outcome
@@ -155,9 +157,42 @@ proptest! {
         prop_assert!(duration_ns < 2_000_000 || slept > 0);
     }
 
-    /// Ticks become ns once, exactly as one by one.
+    /// Wherever a preemption falls, into a spin or into the loop's own work, it is one gap, with its length and its class.
     #[test]
-    fn the_table_is_expanded_exactly(step in 1i64..TABLE as i64 + 50, hz in 1_000_000u64..4_000_000_000, n in 1u64..9_000) {
+    fn no_preemption_hides_in_the_loop_s_own_work(
+        lengths in prop::collection::vec(150_000i64..400_000, 1..9),
+        places in prop::collection::btree_set(2usize..15_000, 9),
+        preempted in any::<bool>(),
+    ) {
+        let mut steps = vec![25; 40_000];
+        let places: Vec<usize> = places.into_iter().zip(&lengths).map(|(place, _)| place).collect();
+        for (place, length) in places.iter().zip(&lengths) {
+            steps[*place] = *length;
+        }
+        // Two without a reading between them are one gap.
+        prop_assume!(places.windows(2).all(|pair| pair[0] + 3 < pair[1]));
+        let timer = Fake { preempts_from: if preempted { 100_000 } else { i64::MAX }, ..Fake::new(&steps) };
+        let task = BusyLoop { duration_ns: 25 * 15_500 + lengths.iter().sum::<i64>() as u64, ..iterations(u64::MAX) };
+        let (outcome, snapshot, _) = timer.run(&task, &config(Scale::NS));
+        let mut wanted = lengths;
+        wanted.sort_unstable();
+        let class = if preempted { Class::Preempted } else { Class::InPlace };
+        let mut found: Vec<i64> = Vec::new();
+        for sample in snapshot.largest.iter().filter(|sample| sample.value >= 100_000) {
+            prop_assert_eq!(sample.class, class);
+            found.push(sample.value);
+        }
+        found.sort_unstable();
+        prop_assert_eq!(found.len(), wanted.len());
+        for (found, wanted) in found.iter().zip(&wanted) {
+            prop_assert!((found - wanted).abs() <= 20_000, "{} for {}", found, wanted);
+        }
+        prop_assert_eq!(outcome.iterations, snapshot.plain.count);
+    }
+
+    /// Ticks become ns once, exactly as one by one; of a counter whose readings take less than the loop's own work.
+    #[test]
+    fn the_table_is_expanded_exactly(step in 1i64..TABLE as i64 + 50, hz in 250_000_000u64..4_000_000_000, n in 1u64..9_000) {
         let scale = Scale::new(hz, 1_000_000_000).unwrap();
         let (_, snapshot, _) = Fake::new(&[step]).run(&iterations(n), &config(scale));
         let value = scale.ns(step as u64) as i64;
@@ -186,6 +221,39 @@ fn a_long_gap_is_classified_and_keeps_its_class() {
     let timer = Fake { delay: Cell::new(None), ..Fake::new(&steps) };
     let (outcome, _, _) = timer.run(&iterations(30_000), &config(Scale::NS));
     assert_eq!(outcome.spin.preempted + outcome.spin.in_place, 0, "what the kernel does not tell is not guessed");
+}
+
+/// Once a period, as long as the settings say, with the budget used up: that is the throttle. Rivals are none, however
+/// regular, and whatever else lies a second away.
+#[test]
+fn the_throttle_is_known_by_its_settings() {
+    const STEP: i64 = 4_000;
+    let ms = 1_000_000;
+    let budget = Budget { runtime_ns: 950 * ms, period_ns: 1000 * ms };
+    for (every_ms, lasting_ms, throttled) in [(1000, 50, true), (52, 2, false), (1000, 5, false), (500, 50, false)] {
+        let between = ((every_ms - lasting_ms) * ms) as i64 / STEP;
+        let mut steps = vec![STEP; between as usize];
+        steps.push((lasting_ms * ms) as i64);
+        let timer = Fake { preempts_from: 100_000, ..Fake::new(&steps) };
+        let task = BusyLoop { duration_ns: 6_200 * ms, budgets: [Some(budget), None], ..iterations(u64::MAX) };
+        let (outcome, snapshot, _) = timer.run(&task, &config(Scale::NS));
+        let all = 6_200 / every_ms;
+        let counted = (outcome.spin.throttled, outcome.spin.preempted);
+        if throttled {
+            assert_eq!(counted, (all, 0));
+            assert!(outcome.spin.throttled_ns.abs_diff(all * lasting_ms * ms) < ms / 10, "{:?}", outcome.spin);
+            assert_eq!(snapshot.largest[0].class, Class::Throttled);
+        } else if every_ms == 500 {
+            // A rival as long as the wait: each other time the budget would be used up, too.
+            assert!(counted.0 <= all.div_ceil(2) && counted.0 + counted.1 == all, "{counted:?}");
+        } else {
+            assert_eq!(counted, (0, all), "{lasting_ms} ms each {every_ms} ms");
+        }
+        // Without a limit nothing is throttled.
+        let task = BusyLoop { budgets: [None; 2], ..task };
+        let timer = Fake { preempts_from: 100_000, ..Fake::new(&steps) };
+        assert_eq!(timer.run(&task, &config(Scale::NS)).0.spin.throttled, 0);
+    }
 }
 
 #[test]
@@ -227,7 +295,8 @@ fn a_snapshot_beside_the_busy_loop_adds_up() {
         let ends = Ends(&stop);
         let task = BusyLoop { duration_ns: u64::MAX, ..iterations(u64::MAX) };
         let (recorder, stop) = (&mut recorder, &stop);
-        let loops = scope.spawn(move || run(TickSource::Monotonic, &task, stop, recorder, None));
+        let costs = WorkCosts::unknown(Scale::NS);
+        let loops = scope.spawn(move || run(TickSource::Monotonic, &task, stop, recorder, None, costs));
         let (mut whole_ones, mut before) = (0, 0);
         while whole_ones < 40 {
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -260,9 +329,9 @@ fn both_sources_run_for_real() {
     for (source, scale) in [(source, scale), (TickSource::Monotonic, Scale::NS)] {
         let (mut recorder, reader) = recorder::new(&config(scale)).unwrap();
         let schedstat = SchedStatFile::open().ok();
-        rehearse(source, &mut recorder, schedstat.as_ref());
+        let costs = rehearse(source, &mut recorder, schedstat.as_ref());
         let task = BusyLoop { warmup_ns: 100_000, ..iterations(50_000) };
-        let outcome = run(source, &task, &AtomicBool::new(false), &mut recorder, schedstat.as_ref());
+        let outcome = run(source, &task, &AtomicBool::new(false), &mut recorder, schedstat.as_ref(), costs);
         let (snapshot, _) = reader.finish(recorder);
         assert_eq!((outcome.end, outcome.iterations, snapshot.plain.count), (End::Complete, 50_000, 50_000));
         // Each value was rounded to a whole ns.

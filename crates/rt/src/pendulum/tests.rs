@@ -60,7 +60,8 @@ fn a_real_run_counts_slots_and_angles() {
     let (mut lateness, late) = recorder::new(&Config { periodic: true, ..keep.clone() }).unwrap();
     let (mut angles, angle) = recorder::new(&keep).unwrap();
     rehearse(&mut lateness, &mut angles);
-    let schedule = Schedule { start_ns: 0, period_ns: 500_000, deadline_ns: 500_000, warmup: 5, slots: 60 };
+    let schedule =
+        Schedule { start_ns: 0, period_ns: 500_000, deadline_ns: 500_000, warmup: 5, slots: 60, phase: Phase::Fixed };
     let outcome = run(&schedule, 7, &AtomicBool::new(false), &mut lateness, &mut angles);
     let (ordered_late, ordered) = (late.ordered().unwrap(), angle.ordered().unwrap());
     let (late, _) = late.finish(lateness);

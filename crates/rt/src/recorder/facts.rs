@@ -18,8 +18,12 @@ pub struct SpinCounts {
     pub own_ns: u64,
     /// Time slept by the duty cycle, recorded as no gap, in ns.
     pub slept_ns: u64,
-    /// Gaps above 100 us in which the kernel counted a run delay.
+    /// Gaps above 100 us in which the kernel counted a run delay, and that its limits do not explain.
     pub preempted: u64,
+    /// Gaps with a run delay that have the length and the place of a wait that the kernel's limits impose.
+    pub throttled: u64,
+    /// How long these were together, in ns.
+    pub throttled_ns: u64,
     /// Gaps above 100 us in which it did not: interrupt, SMI or hypervisor.
     pub in_place: u64,
     /// Readings of the counter that were before the one before; they make no sample.

@@ -86,6 +86,11 @@ impl Counters {
         }
     }
 
+    /// The count of a bucket; 0 beyond the last.
+    pub fn bucket(&self, index: usize) -> u64 {
+        self.words.get(index).map_or(0, |word| word.get() & !MARK)
+    }
+
     /// The band edges.
     pub fn edges(&self) -> impl Iterator<Item = u64> {
         self.edges.iter().map(|edge| edge.edge)

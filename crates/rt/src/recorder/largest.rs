@@ -104,8 +104,13 @@ impl Largest {
 
     /// Copies what is held, in no order.
     pub fn read(&self) -> Vec<Sample> {
+        self.iter().collect()
+    }
+
+    /// What is held, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = Sample> {
         let held = (self.held.get() as usize).min(CAPACITY);
         let nodes = self.pairs.iter().flatten().skip(1).take(held);
-        nodes.map(|node| Sample::unpack(node.0.get(), node.1.get())).collect()
+        nodes.map(|node| Sample::unpack(node.0.get(), node.1.get()))
     }
 }

@@ -9,6 +9,7 @@ mod direct;
 mod distribution;
 mod facts;
 mod gaps;
+mod glance;
 mod histogram;
 mod largest;
 mod ordered;
@@ -23,8 +24,9 @@ mod tests;
 pub use config::{Config, ConfigError};
 pub use distribution::Distribution;
 pub use facts::{RecorderPhase, SlotCounts, SpinCounts};
+pub use glance::Glance;
 pub use largest::CAPACITY as LARGEST;
-pub use reader::{Reader, Snapshot};
+pub use reader::{Reader, Snapshot, StopSign};
 pub use ring::SLOTS as RING;
 pub use table::TICKS as TABLE;
 pub use tallies::TALLIES;
@@ -211,6 +213,7 @@ impl Recorder {
     pub(crate) fn note(&mut self, value: i64, at: u64, class: Class) {
         let shared = &*self.shared;
         let stamp = Sample::stamp(self.since_origin(at), class);
+        shared.noted.add(1);
         shared.plain.extremes(value);
         shared.largest.offer(value, stamp);
         if value > shared.block.threshold() {

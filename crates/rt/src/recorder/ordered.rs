@@ -25,6 +25,11 @@ impl Ordered {
         !self.words.is_empty()
     }
 
+    /// How many samples it keeps at most.
+    pub fn room(&self) -> usize {
+        self.words.len() / 2
+    }
+
     /// Forgets everything, touching all its memory.
     pub fn reset(&self) {
         for word in &self.words {

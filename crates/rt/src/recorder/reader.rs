@@ -60,14 +60,35 @@ const TRIES: u32 = 200;
 /// The reading end, for a housekeeping thread. It must be drained at least once a minute; later, blocks grow longer.
 #[derive(Debug)]
 pub struct Reader {
-    shared: Arc<SharedMemory>,
+    pub(super) shared: Arc<SharedMemory>,
     series: BlockSeries,
     generation: u64,
+}
+
+/// Tells the measuring thread itself, its loop over, whether a sample above `stop_on` ended it: without a copy of the
+/// rest, without an allocation.
+#[derive(Clone, Debug)]
+pub struct StopSign(Arc<SharedMemory>);
+
+impl StopSign {
+    /// The sample; `None` where there was none.
+    pub fn sample(&self) -> Option<Sample> {
+        stop_sample(&self.0)
+    }
+}
+
+fn stop_sample(shared: &SharedMemory) -> Option<Sample> {
+    (shared.stopped.get() != 0).then(|| Sample::unpack(shared.stop_value.get(), shared.stop_stamp.get()))
 }
 
 impl Reader {
     pub(super) fn new(shared: Arc<SharedMemory>) -> Self {
         Self { shared, series: BlockSeries::default(), generation: 0 }
+    }
+
+    /// For the thread that writes: see [`StopSign`].
+    pub fn stop_sign(&self) -> StopSign {
+        StopSign(Arc::clone(&self.shared))
     }
 
     /// Takes the finished blocks over. Cheap; a few times a second is fine.
@@ -110,6 +131,11 @@ impl Reader {
         self.shared.ordered.is_on().then(|| self.shared.ordered.read())
     }
 
+    /// How many samples are kept in order at most.
+    pub fn room(&self) -> usize {
+        self.shared.ordered.room()
+    }
+
     /// The last sample of those kept in order.
     pub fn latest(&self) -> Option<i64> {
         self.shared.ordered.latest()
@@ -119,15 +145,21 @@ impl Reader {
     ///
     /// Afterwards [`Reader::blocks`] and the snapshot's current block together are exactly the samples counted.
     pub fn snapshot(&mut self) -> Option<Snapshot> {
+        let snapshot = self.at_rest(|_| self.copy())?;
+        self.enter(snapshot.generation);
+        self.drain_to(snapshot.head);
+        Some(self.arrange(snapshot))
+    }
+
+    /// Reads what the writer did not touch meanwhile; `None` when it left no pause long enough.
+    pub(super) fn at_rest<T>(&self, read: impl Fn(&SharedMemory) -> T) -> Option<T> {
         for _ in 0..TRIES {
             let before = self.shared.sequence.load(Acquire);
             if before & 1 == 0 {
-                let snapshot = self.copy();
+                let result = read(&self.shared);
                 fence(Acquire);
                 if self.shared.sequence.load(Relaxed) == before {
-                    self.enter(snapshot.generation);
-                    self.drain_to(snapshot.head);
-                    return Some(self.arrange(snapshot));
+                    return Some(result);
                 }
             }
             core::hint::spin_loop();
@@ -161,7 +193,6 @@ impl Reader {
 
     pub(super) fn copy(&self) -> Snapshot {
         let shared = &*self.shared;
-        let stopped = shared.stopped.get() != 0;
         let mut plain = distribution(&shared.plain, Some(&shared.block));
         let mut current = shared.block.read();
         if let Some(table) = &shared.table {
@@ -179,7 +210,7 @@ impl Reader {
             last: shared.last.get() as i64,
             largest: shared.largest.read(),
             current,
-            stopped: stopped.then(|| Sample::unpack(shared.stop_value.get(), shared.stop_stamp.get())),
+            stopped: stop_sample(shared),
             late_drains: shared.ring.full(),
             head: shared.ring.head(),
         }

@@ -9,8 +9,11 @@ use super::{
     table::TickTable,
     tallies::TALLIES,
 };
-use crate::word::WordCell;
+use crate::{block::Class, word::WordCell};
 use core::sync::atomic::AtomicU64;
+
+/// How many classes of gaps there are.
+const CLASSES: usize = 4;
 
 /// One distribution as it is written.
 #[derive(Debug)]
@@ -70,9 +73,12 @@ pub(super) struct SharedMemory {
     pub missed_slots: WordCell,
     pub own_ns: WordCell,
     pub slept_ns: WordCell,
-    pub preempted: WordCell,
-    pub in_place: WordCell,
+    /// Gaps by the number of their [`Class`].
+    pub classes: [WordCell; CLASSES],
+    pub throttled_ns: WordCell,
     pub backwards: WordCell,
+    /// Remarkable samples so far.
+    pub noted: WordCell,
     /// The [`RecorderPhase`].
     pub phase: WordCell,
     /// The clock's reading that times are relative to.
@@ -101,9 +107,10 @@ impl SharedMemory {
             missed_slots: WordCell::default(),
             own_ns: WordCell::default(),
             slept_ns: WordCell::default(),
-            preempted: WordCell::default(),
-            in_place: WordCell::default(),
+            classes: Default::default(),
+            throttled_ns: WordCell::default(),
             backwards: WordCell::default(),
+            noted: WordCell::default(),
             phase: WordCell::default(),
             origin: WordCell::default(),
             stopped: WordCell::default(),
@@ -126,7 +133,8 @@ impl SharedMemory {
         for word in [&self.last, &self.apart, &self.late, &self.missed_slots, &self.stopped, &self.phase] {
             word.set(0);
         }
-        for word in [&self.own_ns, &self.slept_ns, &self.preempted, &self.in_place, &self.backwards] {
+        let words = [&self.own_ns, &self.slept_ns, &self.throttled_ns, &self.backwards, &self.noted];
+        for word in words.into_iter().chain(&self.classes) {
             word.set(0);
         }
         for word in &self.tallies {
@@ -145,12 +153,18 @@ impl SharedMemory {
         self.block.restart(generation, 0);
     }
 
+    fn of_class(&self, class: Class) -> u64 {
+        self.classes.get(class as usize).map_or(0, WordCell::get)
+    }
+
     pub fn spin(&self) -> SpinCounts {
         SpinCounts {
             own_ns: self.own_ns.get(),
             slept_ns: self.slept_ns.get(),
-            preempted: self.preempted.get(),
-            in_place: self.in_place.get(),
+            preempted: self.of_class(Class::Preempted),
+            throttled: self.of_class(Class::Throttled),
+            throttled_ns: self.throttled_ns.get(),
+            in_place: self.of_class(Class::InPlace),
             backwards: self.backwards.get(),
         }
     }

@@ -50,6 +50,17 @@ impl TickTable {
         }
     }
 
+    /// How many samples no finished block has.
+    pub fn unsettled(&self) -> u64 {
+        let new = |(cell, before): (&WordCell, &WordCell)| cell.get().wrapping_sub(before.get());
+        self.cells.iter().zip(&self.before).map(new).fold(0, u64::wrapping_add)
+    }
+
+    /// The value of each number of ticks, ascending, and how many samples had it.
+    pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
+        (0u64..).zip(&self.cells).map(|(ticks, cell)| (self.scale.ns(ticks), cell.get()))
+    }
+
     /// Adds the counts to what was copied of the rest: all to the histogram and the bands, and those that no finished
     /// block has to the sums and to the unfinished block.
     pub fn expand(&self, plain: &mut Distribution, current: &mut Block) {

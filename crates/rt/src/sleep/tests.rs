@@ -16,6 +16,9 @@ struct Fake(Rc<State>);
 struct State {
     now: Cell<u64>,
     reading: u64,
+    /// How much longer the second reading takes.
+    stall: u64,
+    readings: Cell<u32>,
     /// How late each sleep ends; `None` for one that a signal interrupts.
     script: Vec<Option<u64>>,
     sleeps: Cell<usize>,
@@ -50,8 +53,11 @@ impl Fake {
 
 impl Time for Fake {
     fn now(&self) -> u64 {
-        self.0.now.set(self.0.now.get() + self.0.reading);
-        self.0.now.get()
+        let state = &self.0;
+        state.readings.set(state.readings.get() + 1);
+        let stall = if state.readings.get() == 2 { state.stall } else { 0 };
+        state.now.set(state.now.get() + state.reading + stall);
+        state.now.get()
     }
 }
 
@@ -68,7 +74,8 @@ impl Sleeper for Fake {
 fn fake(reading: u64, script: &[Option<u64>], stop_after: Option<usize>) -> Fake {
     let stop = AtomicBool::new(false);
     let (now, sleeps) = (Cell::new(1_000), Cell::new(0));
-    Fake(Rc::new(State { now, reading, script: script.to_vec(), sleeps, stop_after, stop, refused: false }))
+    let (readings, script) = (Cell::new(0), script.to_vec());
+    Fake(Rc::new(State { now, reading, stall: 0, readings, script, sleeps, stop_after, stop, refused: false }))
 }
 
 fn channel() -> (Channel<2>, Vec<Reader>) {
@@ -128,6 +135,21 @@ fn the_two_modes_differ_by_one_reading() {
     samples.reverse();
     // The fake's clock stands still between the reading and the call.
     assert_eq!(samples, [[100_740, 740]; 2]);
+}
+
+/// What passes between the target and the first reading shortens the measured length: only so can it be less than what
+/// was asked for, as some printed minima are.
+#[test]
+fn only_a_target_added_up_first_can_be_slept_for_less() {
+    let of = |mode| {
+        let mut clock = fake(40, &[Some(700)], None);
+        Rc::get_mut(&mut clock.0).unwrap().stall = 30_000;
+        let mut sleeps = Sleeps { sleeper: clock, mode, length_ns: LENGTH };
+        sleeps.round().unwrap().unwrap().values
+    };
+    assert_eq!(of(SleepMode::TargetFirst), [100_700 - 30_000, 700 - 30_000]);
+    // There the stall is in the last reading.
+    assert_eq!(of(SleepMode::Absolute), [100_740 + 30_000, 740 + 30_000]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use super::*;
+use super::{spacing::Either, *};
 use crate::recorder::{self, Config};
 use proptest::prelude::*;
 use std::{
@@ -46,7 +46,10 @@ impl Fake {
             recorder,
             overrun,
             || self.now(),
-            |pass, recorder, overrun| sweep(self, pass, &self.stop, recorder, overrun, &mut NoTask),
+            |pass, recorder, overrun| {
+                let spacing = Either::of(pass.phase, pass.period);
+                sweep(self, spacing, pass, &self.stop, recorder, overrun, &mut NoTask)
+            },
         )
     }
 }
@@ -82,7 +85,7 @@ impl Timer for Fake {
 const T: u64 = 100_000;
 
 fn schedule(slots: u64) -> Schedule {
-    Schedule { start_ns: 1_234, period_ns: T, deadline_ns: T, warmup: 0, slots }
+    Schedule { start_ns: 1_234, period_ns: T, deadline_ns: T, warmup: 0, slots, phase: Phase::Fixed }
 }
 
 fn recorder() -> (Recorder, crate::Reader) {
@@ -222,7 +225,7 @@ fn a_refused_sleep_is_reported() {
         &mut recorder,
         None,
         || 5,
-        |pass, recorder, overrun| sweep(&Refuses, pass, &stop, recorder, overrun, &mut NoTask),
+        |pass, recorder, overrun| sweep(&Refuses, pass.even(), pass, &stop, recorder, overrun, &mut NoTask),
     );
     assert_eq!((outcome.end, outcome.slots), (End::Failed(Errno::EINVAL), SlotCounts::default()));
 }
@@ -235,21 +238,76 @@ fn the_next_slot_is_on_the_grid_and_still_to_come() {
     assert_eq!(next_slot(3, 10, 1_000), 1_003);
 }
 
-/// Every clock of the kernel, for real: the slots add up and nothing is early.
+/// Every clock of the kernel and everything to wait with, for real: the slots add up and nothing is early.
 #[test]
-fn every_clock_runs_the_loop() {
-    for clock in Clock::ALL {
+fn every_clock_and_every_means_run_the_loop() {
+    let all = Clock::ALL.into_iter().flat_map(|clock| {
+        let descriptor = TimerDescriptor::new(clock).ok().map(|timer| Means::TimerFd(clock, timer));
+        let signal = SignalTimer::new(clock).ok().map(|timer| Means::PosixTimer(clock, timer));
+        [Some(Means::Nanosleep(clock)), descriptor, signal].into_iter().flatten()
+    });
+    let mut ran = 0;
+    for means in all {
+        for phase in [Phase::Fixed, Phase::Random { seed: 5 }] {
+            let (mut recorder, reader) = recorder();
+            rehearse(&means, &mut recorder, None);
+            let plan = Schedule { start_ns: means.clock().now(), warmup: 3, phase, ..schedule(20) };
+            let outcome = run(&means, &plan, &AtomicBool::new(false), &mut recorder, None);
+            let (snapshot, _) = reader.finish(recorder);
+            assert_eq!(outcome.end, End::Complete);
+            assert_eq!(outcome.slots.met + outcome.slots.late + outcome.slots.missed, 20);
+            assert_eq!(snapshot.plain.count, outcome.slots.met + outcome.slots.late);
+            assert_eq!((snapshot.phase, snapshot.origin), (RecorderPhase::Ended, outcome.first_slot_ns));
+            if means.clock() == Clock::Monotonic {
+                assert!(snapshot.plain.min.unwrap() >= 0, "{means:?}");
+            }
+            ran += 1;
+        }
+    }
+    assert_eq!(ran, 2 * (4 + 3 + 4), "descriptors know no TAI");
+}
+
+/// Without its policy the loop of yields would spin.
+#[test]
+fn yields_are_refused_to_others_than_deadline_threads() {
+    let (mut recorder, _reader) = recorder();
+    rehearse(&Means::Deadline, &mut recorder, None);
+    let outcome = run(&Means::Deadline, &schedule(5), &AtomicBool::new(false), &mut recorder, None);
+    assert_eq!((outcome.end, outcome.elapsed), (End::Failed(Errno::EPERM), 0));
+}
+
+proptest! {
+    /// With a phase that wanders each slot is still woken for or missed, in its own period.
+    #[test]
+    fn wandering_slots_are_accounted_for(
+        lateness in lateness(),
+        interrupted in prop::collection::vec(0usize..60, 0..10),
+        stop_after in prop::option::of(0usize..100),
+        cost in prop_oneof![Just(0), 1u64..T / 4],
+        slots in 1u64..2_000,
+        warmup in 0u64..20,
+        seed: u64,
+    ) {
+        let timer = Fake { interrupted, stop_after, cost, ..Fake::new(&lateness) };
         let (mut recorder, reader) = recorder();
-        rehearse(clock, &mut recorder, None);
-        let plan = Schedule { start_ns: clock.now(), warmup: 3, ..schedule(20) };
-        let outcome = run(clock, &plan, &AtomicBool::new(false), &mut recorder, None);
+        let plan = Schedule { warmup, phase: Phase::Random { seed }, ..schedule(slots) };
+        let outcome = timer.run(&plan, &mut recorder, None);
         let (snapshot, _) = reader.finish(recorder);
-        assert_eq!(outcome.end, End::Complete);
-        assert_eq!(outcome.slots.met + outcome.slots.late + outcome.slots.missed, 20);
-        assert_eq!(snapshot.plain.count, outcome.slots.met + outcome.slots.late);
-        assert_eq!((snapshot.phase, snapshot.origin), (RecorderPhase::Ended, outcome.first_slot_ns));
-        if clock == Clock::Monotonic {
-            assert!(snapshot.plain.min.unwrap() >= 0);
+        let first = outcome.first_slot_ns;
+        prop_assert_eq!((first - 1_234) % T, 0);
+        let SlotCounts { met, late, missed } = outcome.slots;
+        prop_assert_eq!(outcome.elapsed, met + late + missed);
+        prop_assert_eq!(snapshot.missed.unwrap().count, missed);
+        let counted: Vec<u64> = timer.woken.borrow().iter().filter(|wake| wake.0 >= first).map(|wake| (wake.0 - first) / T).collect();
+        match outcome.end {
+            End::Complete => prop_assert_eq!(outcome.elapsed, slots),
+            End::Stopped => prop_assert!(outcome.elapsed < slots || outcome.elapsed == 0),
+            other => prop_assert!(false, "{other:?}"),
+        }
+        if outcome.elapsed > 0 {
+            prop_assert_eq!(counted.len() as u64, met + late);
+            prop_assert!(counted.windows(2).all(|pair| pair[0] < pair[1]), "each in a period of its own");
+            prop_assert!(counted.iter().all(|k| *k < outcome.elapsed));
         }
     }
 }

@@ -3,16 +3,34 @@
 use super::{ROOT_DIR, holder, make, open, patience::Patience, sign};
 use anyhow::{Context, Result};
 use rustix::{
-    fs::{FlockOperation, flock},
+    fs::{FlockOperation, OFlags, flock},
     io::Errno,
 };
 use std::{
     fs::File,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
 const NAME: &str = "machine";
+
+/// The directory of a user's own, before the user's number.
+const OWN: &str = "latido-machine-";
+
+/// The locks of other users in a directory; what somebody else could have put there in a user's name is not taken.
+fn of_others(place: &Path, uid: u32) -> Vec<(File, PathBuf)> {
+    let theirs = |entry: std::fs::DirEntry| {
+        let owner: u32 = entry.file_name().to_str()?.strip_prefix(OWN)?.parse().ok()?;
+        let dir = entry.metadata().ok()?;
+        let sound = owner != uid && dir.is_dir() && dir.uid() == owner && dir.mode() & 0o022 == 0;
+        let path = entry.path().join(NAME);
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let file = sound.then(|| File::options().read(true).custom_flags(flags).open(&path).ok())??;
+        file.metadata().ok().filter(|file| file.is_file() && file.uid() == owner).map(|_| (file, path))
+    };
+    std::fs::read_dir(place).into_iter().flatten().flatten().filter_map(theirs).collect()
+}
 
 /// What the machine is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,21 +53,29 @@ impl Claim {
     /// # Errors
     /// None of them can be opened.
     pub fn open() -> Result<Self> {
-        let (uid, roots) = (rustix::process::geteuid(), Path::new(ROOT_DIR).join(NAME));
+        // Not by $TMPDIR or $XDG_RUNTIME_DIR: everybody must mean the same files.
+        Self::open_in(Path::new(ROOT_DIR), Path::new("/tmp"), rustix::process::geteuid().as_raw())
+    }
+
+    /// The same for this user, with root's file in one place and those of others in another.
+    pub(super) fn open_in(root_dir: &Path, others: &Path, uid: u32) -> Result<Self> {
+        let roots = root_dir.join(NAME);
         let made = |dir: &Path| make(dir).and_then(|()| open(&dir.join(NAME)));
         let mut files = Vec::new();
-        let first = if uid.is_root() { made(Path::new(ROOT_DIR)) } else { File::open(&roots).context("not there") };
+        let first = if uid == 0 { made(root_dir) } else { File::open(&roots).context("not there") };
         let failed = first.map(|file| files.push((file, roots))).is_err();
         // Somebody without rights may still be allowed to change a setting, and a root's /run may be read-only.
-        if !uid.is_root() || failed {
-            // Not by $TMPDIR or $XDG_RUNTIME_DIR: everybody must mean the same file.
-            let dir = PathBuf::from(format!("/tmp/latido-machine-{}", uid.as_raw()));
+        if uid != 0 || failed {
+            let dir = others.join(format!("{OWN}{uid}"));
             match made(&dir) {
                 Ok(file) => files.push((file, dir.join(NAME))),
                 Err(error) if files.is_empty() => return Err(error.context("the machine's lock")),
                 Err(_) => {}
             }
         }
+        // Those of users who came when root's was not there yet. Ours is made by now: of two who look at the same time
+        // at least one sees the other's.
+        files.extend(of_others(others, uid));
         Ok(Self { files })
     }
 
@@ -127,14 +153,14 @@ static HELD: Mutex<Held> = Mutex::new(Held { claim: None, measuring: 0, changing
 
 /// The machine, held by this process until the last of these is dropped.
 #[derive(Debug)]
-pub struct Machine(Use);
+pub struct MachineTurn(Use);
 
 /// Takes the machine's lock for this process. One that measures on it already may go on to change settings, where
 /// nobody else measures.
 ///
 /// # Errors
 /// [`super::Busy`]: somebody else measures, or changes settings, until patience ends. The lock cannot be opened.
-pub fn machine(wanted: Use, purpose: &str, patience: &mut Patience<'_>) -> Result<Machine> {
+pub fn machine(wanted: Use, purpose: &str, patience: &mut Patience<'_>) -> Result<MachineTurn> {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     let before = held.needed();
     if before < Some(wanted) {
@@ -152,17 +178,10 @@ pub fn machine(wanted: Use, purpose: &str, patience: &mut Patience<'_>) -> Resul
         }
     }
     *held.users(wanted) += 1;
-    Ok(Machine(wanted))
+    Ok(MachineTurn(wanted))
 }
 
-/// Who has the machine now, in words; `None` where nobody does.
-pub fn machine_holder() -> Option<String> {
-    let claim = Claim::open().ok()?;
-    let first = |(file, _): &(File, PathBuf)| holder::lockers(file).first().map(|it| holder::of(file, it.pid).words);
-    claim.files.iter().find_map(first)
-}
-
-impl Drop for Machine {
+impl Drop for MachineTurn {
     fn drop(&mut self) {
         let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         *held.users(self.0) -= 1;

@@ -19,12 +19,10 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// How long somebody waits for a turn.
 pub struct Patience<'a> {
-    /// At most so long for each lock; nothing means to try once.
-    pub limit: Duration,
-    /// Whether to give up, asked at each try.
-    pub stop: &'a dyn Fn() -> bool,
-    /// Hears for whom it waits, each of them once.
-    pub tell: Option<&'a mut dyn FnMut(&Holder)>,
+    begun: Instant,
+    limit: Duration,
+    stop: &'a dyn Fn() -> bool,
+    tell: Option<&'a mut dyn FnMut(&Holder)>,
 }
 
 /// A lock that somebody else holds.
@@ -65,10 +63,16 @@ impl fmt::Display for Busy {
     }
 }
 
-impl Patience<'_> {
+impl<'a> Patience<'a> {
+    /// So long from now on, for all the locks that it is used for together; nothing means to try each once. `stop` is
+    /// asked at each try whether to give up, `tell` hears for whom it waits, each of them once.
+    pub fn of(limit: Duration, stop: &'a dyn Fn() -> bool, tell: Option<&'a mut dyn FnMut(&Holder)>) -> Self {
+        Self { begun: Instant::now(), limit, stop, tell }
+    }
+
     /// None at all: who finds the lock held gives up at once.
     pub fn none() -> Self {
-        Self { limit: Duration::ZERO, stop: &|| false, tell: None }
+        Self::of(Duration::ZERO, &|| false, None)
     }
 
     /// Takes a lock.
@@ -88,11 +92,10 @@ impl Patience<'_> {
         doing: &'static str,
         mut had: impl FnMut() -> Result<bool>,
     ) -> Result<()> {
-        let begun = Instant::now();
         let mut told: Option<Holder> = None;
         while !had()? {
             let holder = holder::lockers(file).first().map(|locker| holder::of(file, locker.pid));
-            if begun.elapsed() >= self.limit || (self.stop)() {
+            if self.begun.elapsed() >= self.limit || (self.stop)() {
                 return Err(Busy { holder, path: path.into(), doing }.into());
             }
             if let Some(holder) = holder.filter(|holder| told.as_ref() != Some(holder)) {

@@ -1,6 +1,10 @@
 use super::*;
 use rustix::fs::flock;
-use std::{cell::RefCell, thread, time::Instant};
+use std::{
+    cell::RefCell,
+    thread,
+    time::{Duration, Instant},
+};
 
 fn claim(file: &Path) -> Claim {
     Claim::at(file)
@@ -46,7 +50,7 @@ fn who_waits_is_told_for_whom_and_has_its_turn() {
             thread::sleep(Duration::from_millis(300));
             drop(other);
         });
-        let mut patience = Patience { limit, stop: &|| false, tell: Some(&mut tell) };
+        let mut patience = Patience::of(limit, &|| false, Some(&mut tell));
         claim(&path).hold(Use::Change, "a test", &mut patience).unwrap();
     });
     assert_eq!(*told.borrow(), [format!("pid {}, running `ramp`", std::process::id())], "each holder once");
@@ -59,14 +63,43 @@ fn patience_ends() {
     drop(claim(&path));
     let _other = held(&path, FlockOperation::LockShared);
     let begun = Instant::now();
-    let mut short = Patience { limit: Duration::from_millis(200), stop: &|| false, tell: None };
+    let mut short = Patience::of(Duration::from_millis(200), &|| false, None);
     let error = claim(&path).hold(Use::Change, "a test", &mut short).unwrap_err();
     let busy = error.downcast_ref::<Busy>().unwrap();
     assert!(busy.path == path && busy.holder.as_ref().is_some_and(|holder| !holder.is_latido), "{busy:?}");
     assert!(begun.elapsed() >= Duration::from_millis(200));
-    let mut stopped = Patience { limit: Duration::MAX, stop: &|| true, tell: None };
+    let mut stopped = Patience::of(Duration::MAX, &|| true, None);
     assert!(claim(&path).hold(Use::Change, "a test", &mut stopped).is_err());
     assert!(claim(&path).hold(Use::Measure, "a test", &mut Patience::none()).is_ok(), "others measure as well");
+}
+
+/// A user came when there was no root's lock yet; whoever comes later, root or another user, sees that one's.
+#[test]
+fn a_lock_that_was_there_before_roots_counts() {
+    if !rustix::process::geteuid().is_root() {
+        return crate::fixture::skipped("locks of other users", "only root can make them");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (roots, others) = (dir.path().join("run"), dir.path().join("tmp"));
+    fs::create_dir(&others).unwrap();
+    let open_in = |uid| Claim::open_in(&roots, &others, uid).unwrap();
+    let mut user = open_in(4711);
+    // As that user would have made it.
+    for path in ["latido-machine-4711", "latido-machine-4711/machine"] {
+        std::os::unix::fs::chown(others.join(path), Some(4711), Some(4711)).unwrap();
+    }
+    user.hold(Use::Measure, "a test", &mut Patience::none()).unwrap();
+    for uid in [0, 4712] {
+        let mut other = open_in(uid);
+        assert!(other.hold(Use::Change, "a test", &mut Patience::none()).is_err(), "{uid}");
+        assert!(other.hold(Use::Measure, "a test", &mut Patience::none()).is_ok(), "{uid}");
+    }
+    // Somebody else's file in that user's name holds nobody up.
+    fs::create_dir(others.join("latido-machine-4713")).unwrap();
+    let foreign = open(&others.join("latido-machine-4713/machine")).unwrap();
+    flock(&foreign, FlockOperation::LockExclusive).unwrap();
+    user.release();
+    assert!(open_in(0).hold(Use::Change, "a test", &mut Patience::none()).is_ok());
 }
 
 /// A child of the one that holds the machine alone works under it; one among several lends nothing.

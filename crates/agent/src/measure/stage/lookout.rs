@@ -1,92 +1,153 @@
 //! What the main thread does while the loops run, and when they are over: progress, checkpoints, the record.
 
-use super::{Finished, Stage, lock};
+use super::{
+    Finished, Stage, lock,
+    warm_up::{Schedstats, WarmUp},
+};
 use crate::measure::series::OpenSeries;
 use anyhow::{Context, Result};
 use latido_model::{
     cell::Cell,
     machine::Machine,
     protocol::{Phase, Progress, ThreadProgress},
-    record::{self, Anchors, Outcome, Record},
+    record::{self, Anchors, Outcome, Record, ThreadEvidence},
     units::Ns,
 };
-use latido_rt::Snapshot;
 use latido_sys::clock::Clock;
 use std::{
-    collections::BTreeMap,
     sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
-/// How often the main thread looks: drains blocks, sends progress.
+/// How often the main thread looks: whether the end is wanted, and how the loops go.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// Looks in a second. Once in so many the finished blocks are drained and quantiles read: both take longer.
+const A_SECOND: u64 = 5;
+
+/// From so many series on progress is told once a second only: each line is read and written again by two processes.
+const MANY: usize = 8;
 
 /// What the main thread remembers between two looks.
 pub struct Lookout {
     armed_at: u64,
-    checkpoint: Instant,
-    phase: Phase,
+    checkpoint_at: Instant,
+    looks: u64,
+    /// What was told last: made once, then only its numbers change.
+    progress: Progress,
+    /// How much was remarkable about each series when its spike was looked up.
+    noted: Vec<u64>,
+    warm_up: WarmUp,
 }
 
 impl Lookout {
     /// Of threads that were let go then, on CLOCK_MONOTONIC in ns.
-    pub fn since(armed_at: u64) -> Self {
-        Self { armed_at, checkpoint: Instant::now(), phase: Phase::WarmUp }
+    pub fn new(armed_at: u64, stage: &Stage<'_>, series: &[Vec<OpenSeries>], schedstats: Schedstats) -> Self {
+        let thread = |series: &OpenSeries| ThreadProgress {
+            cpu: series.cpu,
+            name: series.to_string(),
+            unit: Some(series.quantity.unit.to_string()).filter(|unit| unit != "ns"),
+            ..ThreadProgress::default()
+        };
+        let threads: Vec<_> = series.iter().flatten().map(thread).collect();
+        let conditions = &stage.cell.conditions;
+        Self {
+            armed_at,
+            checkpoint_at: Instant::now() + crate::fault::checkpoint_every(),
+            looks: 0,
+            noted: vec![u64::MAX; threads.len()],
+            progress: Progress {
+                phase: Phase::WarmUp,
+                total_ns: if stage.measurand.counts_samples { 0 } else { conditions.duration.0 },
+                armed_at_ns: armed_at,
+                threads,
+                ..Progress::default()
+            },
+            warm_up: WarmUp::begins(schedstats),
+        }
     }
 
     /// How long to wait: a look's time, shorter when the warm-up ends before, so that others learn of it.
     pub fn patience(&self, cell: &Cell) -> Duration {
-        if self.phase == Phase::Measuring {
+        if self.progress.phase == Phase::Measuring {
             return LOOK;
         }
         let until = self.armed_at.saturating_add(cell.conditions.warmup.0).saturating_add(1_000_000);
         Duration::from_nanos(until.saturating_sub(Clock::Monotonic.now())).clamp(Duration::from_millis(1), LOOK)
+    }
+
+    /// Brings the numbers up to date; whether they are to be told now.
+    fn renew(&mut self, elapsed_ns: u64, limit: Option<Ns>, series: &mut [Vec<OpenSeries>]) -> bool {
+        let phase = if elapsed_ns == 0 { Phase::WarmUp } else { Phase::Measuring };
+        let turn = phase != self.progress.phase;
+        (self.progress.phase, self.progress.elapsed_ns) = (phase, elapsed_ns);
+        let thorough = turn || self.looks.is_multiple_of(A_SECOND);
+        self.looks += 1;
+        let told = thorough || self.noted.len() < MANY;
+        let limit = limit.map(|limit| limit.0.cast_signed());
+        let shown = self.progress.threads.iter_mut().zip(&mut self.noted);
+        for (series, (thread, noted)) in series.iter_mut().flatten().zip(shown).filter(|_| told) {
+            let glance = series.reader.glance();
+            (thread.count, thread.now, thread.max) = (glance.count, glance.last, glance.max);
+            (thread.missed, thread.kept) = (glance.missed, series.reader.latest());
+            if glance.noted != *noted
+                && let Some(spike) = series.reader.spike(limit)
+            {
+                (*noted, thread.spike) = (glance.noted, Some((spike.value, spike.at_ns)));
+            }
+            if thorough {
+                [thread.p50, thread.p999] = series.reader.quantiles([500, 999]);
+                series.reader.drain();
+            }
+        }
+        told
     }
 }
 
 impl Stage<'_> {
     /// Progress, and once a minute a checkpoint.
     pub(super) fn look(&mut self, lookout: &mut Lookout, series: &mut [Vec<OpenSeries>]) -> Result<()> {
-        let elapsed =
-            Clock::Monotonic.now().saturating_sub(lookout.armed_at).saturating_sub(self.cell.conditions.warmup.0);
-        lookout.phase = if elapsed == 0 { Phase::WarmUp } else { Phase::Measuring };
-        let mut progress = Progress {
-            phase: lookout.phase,
-            elapsed_ns: elapsed,
-            total_ns: if self.measurand.counts_samples { 0 } else { self.cell.conditions.duration.0 },
-            armed_at_ns: lookout.armed_at,
-            threads: Vec::new(),
-        };
-        let mut due = lookout.checkpoint.elapsed() >= crate::fault::checkpoint_every();
-        let mut parts = Vec::new();
-        for (index, series) in series.iter_mut().flatten().enumerate() {
-            let Some(snapshot) = series.reader.snapshot() else {
-                series.reader.drain();
-                // A checkpoint holds every series or is not made: the next look tries again.
-                due = false;
-                continue;
-            };
-            progress.threads.push(thread_progress(series, &snapshot, self.cell.conditions.limit));
-            if due {
-                parts.push(series.part(index, &snapshot, 0, BTreeMap::new())?);
-            }
+        let warmup = self.cell.conditions.warmup.0;
+        let elapsed = Clock::Monotonic.now().saturating_sub(lookout.armed_at).saturating_sub(warmup);
+        if elapsed > 0 && warmup > 0 && lookout.progress.phase == Phase::WarmUp {
+            lookout.warm_up.ends();
         }
-        self.reporter.progress(progress)?;
-        if due && elapsed > 0 {
-            lookout.checkpoint = Instant::now();
-            self.evidence.policy_refused = lock(&self.refused).clone();
-            let anchors = self.clocks.anchors(lookout.armed_at + self.cell.conditions.warmup.0);
-            self.reporter.record(self.record(Outcome::Checkpoint, elapsed, anchors), parts)?;
+        if lookout.renew(elapsed, self.cell.conditions.limit, series) {
+            self.reporter.progress(&lookout.progress)?;
+        }
+        if Instant::now() >= lookout.checkpoint_at && elapsed > 0 {
+            let every = crate::fault::checkpoint_every();
+            let told = self.checkpoint(lookout.armed_at + warmup, elapsed, series)?;
+            lookout.checkpoint_at = Instant::now() + if told { every } else { every / 10 };
         }
         crate::fault::point("measure");
         Ok(())
     }
 
+    /// What was measured so far, stored; it holds every series or is not made.
+    fn checkpoint(&mut self, from: u64, elapsed: u64, series: &mut [Vec<OpenSeries>]) -> Result<bool> {
+        self.evidence.policy_refused = lock(&self.refused).clone();
+        let record = self.record(Outcome::Checkpoint, elapsed, self.clocks.anchors(from));
+        let parts = series.iter_mut().flatten().enumerate().map(|(index, series)| {
+            let snapshot = series.reader.snapshot().context("the loop left no pause to copy what it counted")?;
+            let facts = series.stated(&snapshot);
+            series.part(index, &snapshot, 0, facts)
+        });
+        self.reporter.record(record, parts)
+    }
+
     /// The record of a measurement that is over.
-    pub(super) fn conclude(&mut self, series: Vec<Vec<OpenSeries>>, results: Vec<Finished>) -> Result<()> {
-        self.reporter.progress(Progress { phase: Phase::Finishing, ..Progress::default() })?;
+    pub(super) fn conclude(
+        &mut self,
+        lookout: &Lookout,
+        series: Vec<Vec<OpenSeries>>,
+        results: Vec<Finished>,
+    ) -> Result<()> {
         crate::fault::point("measure");
         self.evidence.policy_refused = lock(&self.refused).take();
+        if let Some(freezer) = &self.freezer {
+            self.evidence.freeze = Some(freezer.told());
+        }
         // A helper's times are of no interest: it was there before the first sample.
         let measured = results.iter().filter(|result| !result.evidence.helper);
         let intervals = || measured.clone().filter_map(|result| result.interval.as_ref().ok());
@@ -94,14 +155,22 @@ impl Stage<'_> {
         let ended = intervals().map(|interval| interval.ended_ns).max().unwrap_or(0);
         let mut outcome = Outcome::Complete;
         let mut parts = Vec::new();
-        for (own, result) in series.into_iter().zip(results) {
+        for (own_series, result) in series.into_iter().zip(results) {
             let interval = result.interval.context("the measuring loop failed")?;
             let stand_in = lock(&self.stand_ins).remove(&result.evidence.thread);
-            self.evidence.threads.push(stand_in.unwrap_or(result.evidence));
-            for mut series in own {
+            let own = ThreadEvidence { warmup_delay_ns: lookout.warm_up.delay_ns(result.thread), ..result.evidence };
+            self.evidence.threads.push(stand_in.unwrap_or(own));
+            for mut series in own_series {
                 let snapshot = series.reader.snapshot().context("the memory of a finished loop is not at rest")?;
                 let mut facts = series.stated(&snapshot);
-                self.evidence.throttle.throttle_like += facts.get("throttle_like").map_or(0, |n| n.unsigned_abs());
+                for (total, fact) in [
+                    (&mut self.evidence.throttle.throttled, "throttled"),
+                    (&mut self.evidence.throttle.throttled_ns, "throttled_ns"),
+                ] {
+                    if let Some(value) = facts.get(fact) {
+                        *total = Some(total.unwrap_or(0).saturating_add(value.unsigned_abs()));
+                    }
+                }
                 let offset_ns = interval.first_slot_ns.saturating_sub(first);
                 facts.insert("first_slot_ns".into(), i64::try_from(offset_ns).unwrap_or(i64::MAX));
                 if let Some(stopped) = snapshot.stopped {
@@ -124,7 +193,8 @@ impl Stage<'_> {
         self.evidence.clock.drift_ppb = self.clocks.drift_ppb();
         let anchors = self.clocks.anchors(first);
         let record = self.record(outcome, ended.saturating_sub(first), anchors);
-        self.reporter.record(record, parts)
+        self.reporter.record(record, parts.into_iter().map(Ok))?;
+        Ok(())
     }
 
     fn record(&self, outcome: Outcome, elapsed_ns: u64, anchors: Anchors) -> Record {
@@ -145,29 +215,5 @@ impl Stage<'_> {
             skipped: self.skipped.clone(),
             attachments: Vec::new(),
         }
-    }
-}
-
-fn thread_progress(series: &OpenSeries, snapshot: &Snapshot, limit: Option<Ns>) -> ThreadProgress {
-    let plain = &snapshot.plain;
-    // Order statistic ceil(n p); none where fewer than 1/(1-p) samples support it.
-    let quantile = |per_mille: u64| {
-        let supported = plain.count >= 1000 / (1000 - per_mille);
-        supported.then(|| plain.at_rank((plain.count * per_mille).div_ceil(1000)))?
-    };
-    let above = |sample: &&latido_rt::Sample| limit.is_some_and(|limit| sample.value > limit.0.cast_signed());
-    let latest = snapshot.largest.iter().filter(above).max_by_key(|sample| sample.at_ns);
-    ThreadProgress {
-        cpu: series.cpu,
-        count: plain.count,
-        now: snapshot.last,
-        p50: quantile(500),
-        p999: quantile(999),
-        max: plain.max,
-        missed: snapshot.slots.missed,
-        spike: latest.or(snapshot.largest.first()).map(|sample| (sample.value, sample.at_ns)),
-        name: series.to_string(),
-        unit: Some(series.quantity.unit.to_string()).filter(|unit| unit != "ns"),
-        kept: series.reader.latest(),
     }
 }

@@ -83,7 +83,7 @@ pub fn run() -> Result<u8> {
     let mut prepared = threads::prepare(orders.thread, Some(orders.cpu), &[], true, &orders.entries);
     switch::rehearse_post(&scratch);
     let mut refused = None;
-    prepared.go(Some(orders.scheduling), |why| refused = Some(format!("the posting process: {why}")));
+    prepared.go(Some(orders.scheduling), &mut |why| refused = Some(format!("the posting process: {why}")));
     say(&PartnerReady { refused })?;
     ensure!(input.read_line(&mut String::new())? > 0, "the measuring process is gone");
     prepared.count();
@@ -143,7 +143,7 @@ impl Partner {
 
     /// Stands for it on a thread of its own: lets it start, hears what it has to say at its end. Should it end before
     /// the waiting task does, the measurement has failed, and `stop` ends it.
-    pub fn attend(mut self, thread: u32, stop: &AtomicBool, stand_ins: &StandIns) -> Result<Interval> {
+    pub fn attend(&mut self, thread: u32, stop: &AtomicBool, stand_ins: &StandIns) -> Result<Interval> {
         // A partner that is gone is noticed by its silence.
         let _ = self.input.write_all(b"go\n");
         let failed = match hear::<Over>(&mut self.output) {

@@ -1,26 +1,72 @@
 //! Tasks other than the probe's, at or above its priority, that may run on the measured CPUs.
 //!
-//! Looking through all tasks costs milliseconds, reading the known ones microseconds. So all are looked through at the
-//! start, every ten seconds, and whenever a thread of the probe is found standing still.
+//! Who runs is found by what ran: a census reads how long each task of the machine has run, and looks closer at those of
+//! which that grew. It comes at the start, at the end, and between them as often as a budget allows: [`ORDINARY`] of a CPU,
+//! and [`ALARMED`] while the probe's own threads are kept waiting. Those that outrank the probe are read at every look.
 
-use latido_model::{cpus::CpuSet, record::Foreign};
-use latido_sys::clock::Clock;
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use super::stat::{self, Stat};
+use latido_model::{
+    cpus::CpuSet,
+    record::{Foreign, Owner},
+};
+use latido_sys::clock::{self, Clock};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// Most tasks that a record names.
 const MOST_ENDED: usize = 100;
 
+/// The census takes one part in so many of a CPU: 0.02 %.
+pub const ORDINARY: u64 = 5000;
+
+/// And 1 % while the probe's threads are kept waiting.
+pub const ALARMED: u64 = 100;
+
+/// Who is of the measurement itself.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// The priority that a task must reach to delay the probe; `None` for a time-sharing probe.
+    pub priority: Option<u8>,
+    /// The measuring process.
+    pub measuring: u32,
+    /// The variables of the environment that mark the cell's loads: `LATIDO_LOAD=...`.
+    pub marks: Vec<String>,
+}
+
 /// The tasks watched, by thread id.
 #[derive(Debug)]
 pub struct Watched {
-    priority: Option<u8>,
-    session: i32,
+    own: Own,
     /// Tasks that started after this (in ticks since boot) have run only while we watched.
     since_tick: u64,
-    unreported: BTreeMap<u32, u64>,
+    /// What ran since it was last asked.
+    stretches: Vec<Stretch>,
     /// Those that ran and are no more.
     ended: Vec<Foreign>,
     tasks: BTreeMap<u32, Task>,
+    /// How long every other task had run at the last census, in ns.
+    others: BTreeMap<u32, u64>,
+    /// When that was, on CLOCK_MONOTONIC, and what it took of the CPU, in ns.
+    census_at: u64,
+    census_cost: u64,
+}
+
+/// How long a task ran on a CPU between two looks at it, in ns of CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    /// The CPU.
+    pub cpu: u32,
+    /// The look before.
+    pub from: u64,
+    /// This look.
+    pub to: u64,
+    /// How long it ran.
+    pub ran_ns: u64,
+    /// Whether it is a thread of the kernel.
+    pub kernel: bool,
 }
 
 #[derive(Debug)]
@@ -29,56 +75,74 @@ struct Task {
     foreign: Foreign,
     start_tick: u64,
     ran_last: u64,
+    read_at: u64,
 }
 
 impl Watched {
     /// Finds the tasks to watch.
-    pub fn start(cpus: &CpuSet, priority: Option<u8>) -> Self {
-        let session = rustix::process::getsid(None).map_or(0, |pid| pid.as_raw_nonzero().get());
+    pub fn start(cpus: &CpuSet, own: Own) -> Self {
         let mut watched = Self {
-            priority,
-            session,
-            since_tick: now_in_ticks(),
-            unreported: BTreeMap::new(),
+            own,
+            since_tick: stat::now_in_ticks(),
+            stretches: Vec::new(),
             ended: Vec::new(),
             tasks: BTreeMap::new(),
+            others: BTreeMap::new(),
+            census_at: Clock::Monotonic.now(),
+            census_cost: 0,
         };
-        watched.find(cpus);
+        watched.census(cpus);
         watched
     }
 
-    /// How long they ran on each measured CPU since it was last asked, in ns; `search` looks for new ones first.
-    pub fn look(&mut self, cpus: &CpuSet, search: bool) -> BTreeMap<u32, u64> {
-        if search {
-            self.find(cpus);
-        }
+    /// What they ran on the measured CPUs since it was last asked.
+    pub fn look(&mut self, cpus: &CpuSet) -> Vec<Stretch> {
         self.update(cpus);
-        std::mem::take(&mut self.unreported)
+        std::mem::take(&mut self.stretches)
     }
 
     /// Reads how long each has run: often, where one may end before the next look.
     pub fn update(&mut self, cpus: &CpuSet) {
-        let mut gone = Vec::new();
+        let (mut gone, mut demoted) = (Vec::new(), Vec::new());
+        let now = Clock::Monotonic.now();
+        let priority = self.own.priority;
         for (tid, task) in &mut self.tasks {
+            let ran = stat::running_time(&task.dir);
+            if ran == Some(task.ran_last) {
+                task.read_at = now;
+                continue;
+            }
             // A number that another task has taken over is a task that is gone.
-            let stat = fs::read_to_string(task.dir.join("stat")).ok().and_then(|text| parse(&text));
-            let Some(stat) = stat.filter(|stat| stat.start_tick == task.start_tick) else {
+            let stat = Stat::read(&task.dir).filter(|stat| stat.start_tick == task.start_tick);
+            let Some((ran, stat)) = ran.zip(stat) else {
                 gone.push(*tid);
                 continue;
             };
-            let Some(ran) = running_time(&task.dir) else { continue };
-            let since = ran.saturating_sub(task.ran_last);
+            if !stat.outranks(priority) {
+                // No foreign task any more, whatever it runs from here on.
+                gone.push(*tid);
+                demoted.push((*tid, ran));
+                continue;
+            }
+            let from = std::mem::replace(&mut task.read_at, now);
+            // A task is on one CPU at a time: more than the time between was before.
+            let ran_ns = ran.saturating_sub(task.ran_last).min(now.saturating_sub(from));
             task.ran_last = ran;
             // Where it ran in between is known only if it is where it was.
             let stayed = std::mem::replace(&mut task.foreign.cpu, stat.cpu) == stat.cpu;
             if stayed && cpus.contains(stat.cpu) {
-                *self.unreported.entry(stat.cpu).or_insert(0) += since;
-                task.foreign.ran_ns += since;
+                task.foreign.ran_ns += ran_ns;
+                let kernel = task.foreign.owner == Some(Owner::Kernel);
+                // A load is what was asked for: it is listed, and explains no failure.
+                if task.foreign.owner != Some(Owner::Load) {
+                    self.stretches.push(Stretch { cpu: stat.cpu, from, to: now, ran_ns, kernel });
+                }
             }
         }
         let ended = gone.into_iter().filter_map(|tid| self.tasks.remove(&tid)).map(|task| task.foreign);
         let room = MOST_ENDED.saturating_sub(self.ended.len());
         self.ended.extend(ended.filter(|foreign| foreign.ran_ns > 0).take(room));
+        self.others.extend(demoted);
     }
 
     /// Those that ran on the measured CPUs, the longest first.
@@ -96,123 +160,124 @@ impl Watched {
         seen
     }
 
-    /// Looks through all tasks for new ones that outrank the probe.
-    pub fn find(&mut self, cpus: &CpuSet) {
+    /// A census, if another one may take that part of a CPU.
+    pub fn census_within(&mut self, cpus: &CpuSet, part: u64) {
+        if Clock::Monotonic.now().saturating_sub(self.census_at) >= self.census_cost.saturating_mul(part) {
+            self.census(cpus);
+        }
+    }
+
+    /// Looks through all tasks for those that ran since, and among them for those that outrank the probe.
+    pub fn census(&mut self, cpus: &CpuSet) {
+        let begun = clock::thread_cpu_ns();
+        let before = std::mem::take(&mut self.others);
+        let last_at = std::mem::replace(&mut self.census_at, Clock::Monotonic.now());
         for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            if process.file_name().to_str().is_none_or(|name| name.parse::<u32>().is_err()) {
-                continue;
-            }
+            let Some(pid) = number(&process) else { continue };
             for thread in fs::read_dir(process.path().join("task")).into_iter().flatten().flatten() {
-                let Some(tid) = thread.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-                if self.tasks.contains_key(&tid) {
-                    continue;
-                }
+                let Some(tid) = number(&thread).filter(|tid| !self.tasks.contains_key(tid)) else { continue };
                 let dir = thread.path();
-                let Some(stat) = fs::read_to_string(dir.join("stat")).ok().and_then(|text| parse(&text)) else {
-                    continue;
-                };
-                if stat.session == self.session || !stat.outranks(self.priority) || !may_run(&dir, cpus) {
+                let Some(ran) = stat::running_time(&dir) else { continue };
+                self.others.insert(tid, ran);
+                let known = before.get(&tid).copied();
+                if known == Some(ran) {
                     continue;
                 }
-                let Some(ran) = running_time(&dir) else { continue };
-                let foreign = Foreign { policy: stat.policy_name(), comm: stat.comm, tid, cpu: stat.cpu, ran_ns: 0 };
-                let ran_last = if stat.start_tick > self.since_tick { 0 } else { ran };
-                self.tasks.insert(tid, Task { dir, foreign, start_tick: stat.start_tick, ran_last });
+                let Some(stat) = Stat::read(&dir).filter(|stat| stat.outranks(self.own.priority)) else { continue };
+                let Some(owner) = self.owner(pid, tid, &stat, &process.path()) else { continue };
+                let owner = Some(owner);
+                if !stat::may_run(&dir, cpus) {
+                    continue;
+                }
+                self.others.remove(&tid);
+                let Stat { start_tick, cpu, .. } = stat;
+                let policy = stat.policy_name();
+                let foreign = Foreign { policy, comm: stat.comm, tid, cpu, ran_ns: 0, owner };
+                // What it ran before the last census is no matter of ours; one that started since then began at nothing.
+                let born = if start_tick > self.since_tick { 0 } else { ran };
+                let ran_last = known.unwrap_or(born).min(ran);
+                self.tasks.insert(tid, Task { dir, foreign, start_tick, ran_last, read_at: last_at });
             }
         }
+        self.census_cost = clock::thread_cpu_ns().saturating_sub(begun);
     }
-}
 
-/// What proc_pid_stat(5) says of a task.
-#[derive(Debug, PartialEq)]
-struct Stat {
-    comm: String,
-    session: i32,
-    start_tick: u64,
-    cpu: u32,
-    priority: u32,
-    policy: u32,
-}
-
-fn parse(text: &str) -> Option<Stat> {
-    let (head, rest) = text.rsplit_once(')')?;
-    let (_, comm) = head.split_once('(')?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3);
-    Some(Stat {
-        comm: comm.to_string(),
-        session: field(6)?.parse().ok()?,
-        start_tick: field(22)?.parse().ok()?,
-        cpu: field(39)?.parse().ok()?,
-        priority: field(40)?.parse().ok()?,
-        policy: field(41)?.parse().ok()?,
-    })
-}
-
-impl Stat {
-    /// FIFO (1) and RR (2) at or above the priority, deadline (6) always.
-    fn outranks(&self, priority: Option<u8>) -> bool {
-        match self.policy {
-            1 | 2 => self.priority >= u32::from(priority.unwrap_or(1)),
-            6 => true,
-            _ => false,
+    /// Whose a task is; `None` for what measures.
+    fn owner(&self, pid: u32, tid: u32, stat: &Stat, process: &Path) -> Option<Owner> {
+        if stat.is_kernel {
+            return Some(Owner::Kernel);
         }
-    }
-
-    fn policy_name(&self) -> String {
-        match self.policy {
-            1 => format!("fifo {}", self.priority),
-            2 => format!("rr {}", self.priority),
-            6 => "deadline".into(),
-            other => format!("policy {other}"),
+        // The main thread of the measuring process only looks on. Its children measure in its stead.
+        if (pid == self.own.measuring && tid != pid) || stat.parent == self.own.measuring {
+            return None;
         }
+        if pid == self.own.measuring || pid == std::process::id() {
+            return Some(Owner::Latido);
+        }
+        let environ = fs::read(process.join("environ")).unwrap_or_default();
+        let is_mark = |variable: &[u8]| self.own.marks.iter().any(|mark| mark.as_bytes() == variable);
+        let marked = environ.split(|byte| *byte == 0).any(is_mark);
+        Some(if marked { Owner::Load } else { Owner::Program })
     }
 }
 
-/// A second in ns.
-const SECOND: u64 = 1_000_000_000;
-
-/// The time since boot in the unit of a task's start time.
-fn now_in_ticks() -> u64 {
-    let (now, per_second) = (Clock::Boottime.now(), rustix::param::clock_ticks_per_second());
-    now / SECOND * per_second + now % SECOND * per_second / SECOND
-}
-
-/// The first number of schedstat: time on a CPU in ns (Documentation/scheduler/sched-stats.rst).
-fn running_time(dir: &std::path::Path) -> Option<u64> {
-    fs::read_to_string(dir.join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()
-}
-
-fn may_run(dir: &std::path::Path, cpus: &CpuSet) -> bool {
-    let status = fs::read_to_string(dir.join("status")).unwrap_or_default();
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    match list.and_then(|list| list.parse::<CpuSet>().ok()) {
-        Some(allowed) => cpus.iter().any(|cpu| allowed.contains(cpu)),
-        None => true,
-    }
+fn number(entry: &fs::DirEntry) -> Option<u32> {
+    entry.file_name().to_str()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_name_with_spaces_and_parentheses_is_read() {
-        let mut fields = vec!["S"; 1];
-        let numbers: Vec<String> = (4..=41).map(|n| n.to_string()).collect();
-        fields.extend(numbers.iter().map(String::as_str));
-        let text = format!("12 (a b) c) {}", fields.join(" "));
-        let stat = parse(&text).unwrap();
-        assert_eq!(stat, Stat { comm: "a b) c".into(), session: 6, start_tick: 22, cpu: 39, priority: 40, policy: 41 });
+    fn watched() -> Watched {
+        Watched {
+            own: Own { priority: Some(80), measuring: 70, marks: vec!["LATIDO_LOAD=7-1".into()] },
+            since_tick: 0,
+            stretches: Vec::new(),
+            ended: Vec::new(),
+            tasks: BTreeMap::new(),
+            others: BTreeMap::new(),
+            census_at: Clock::Monotonic.now(),
+            census_cost: 0,
+        }
     }
 
+    /// A load of another latido is a program like any other; what measures is nobody's.
     #[test]
-    fn only_equal_or_higher_priority_counts() {
-        let stat = |policy, priority| Stat { comm: String::new(), session: 0, start_tick: 0, cpu: 0, priority, policy };
-        assert!(stat(1, 80).outranks(Some(80)));
-        assert!(!stat(1, 79).outranks(Some(80)));
-        assert!(stat(6, 0).outranks(Some(99)));
-        assert!(!stat(0, 0).outranks(None));
-        assert!(stat(2, 1).outranks(None));
+    fn each_task_has_its_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        let stat = |kernel: bool, parent: u32| {
+            let flags = if kernel { 0x0020_8040 } else { 0x0040_0000 };
+            let tail: Vec<String> = (10..=41).map(|n| n.to_string()).collect();
+            let text = format!("9 (x) S {parent} 5 6 7 8 {flags} {}", tail.join(" "));
+            fs::write(dir.path().join("stat"), text).unwrap();
+            Stat::read(dir.path()).unwrap()
+        };
+        let owner = |pid, tid, stat: &Stat, environ: &str| {
+            fs::write(dir.path().join("environ"), environ).unwrap();
+            watched().owner(pid, tid, stat, dir.path())
+        };
+        let (program, kernel, helper) = (stat(false, 1), stat(true, 2), stat(false, 70));
+        assert_eq!(owner(9, 9, &kernel, ""), Some(Owner::Kernel));
+        assert_eq!(owner(70, 71, &program, ""), None, "a measuring thread");
+        assert_eq!(owner(72, 72, &helper, ""), None, "the other end of a switch between processes");
+        assert_eq!(owner(70, 70, &program, ""), Some(Owner::Latido), "the main thread looks on");
+        assert_eq!(owner(std::process::id(), 3, &program, ""), Some(Owner::Latido));
+        assert_eq!(owner(9, 9, &program, "A=1\0LATIDO_LOAD=7-1\0"), Some(Owner::Load));
+        assert_eq!(owner(9, 9, &program, "A=1\0LATIDO_LOAD=8-1\0"), Some(Owner::Program));
+    }
+
+    /// A census that took 10 ms is not made again within 50 s, nor within 1 s while the probe waits.
+    #[test]
+    fn the_census_keeps_within_its_budget() {
+        let cpus = "0".parse().unwrap();
+        for (part, age_s, due) in [(ORDINARY, 49, false), (ORDINARY, 51, true), (ALARMED, 0, false), (ALARMED, 2, true)]
+        {
+            let mut watched = watched();
+            watched.census_cost = 10_000_000;
+            watched.census_at -= age_s * 1_000_000_000;
+            watched.census_within(&cpus, part);
+            assert_eq!(!watched.others.is_empty(), due, "one part in {part} after {age_s} s");
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The way to a machine over ssh: one connection for all commands, ended with it.
 
+use crate::stop::Stopped;
 use anyhow::{Context, Result, bail, ensure};
-use latido_sys::process::Child;
+use latido_sys::{clock::Clock, process::Child};
 use signal_hook::consts::SIGTERM;
 use std::{
     ffi::OsStr,
@@ -9,7 +10,10 @@ use std::{
     os::unix::fs::DirBuilderExt,
     path::PathBuf,
     process::{self, Command, Output, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        atomic::{AtomicU32, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -30,19 +34,19 @@ impl Way {
     ///
     /// # Errors
     /// What ssh says.
-    pub fn open(host: &str) -> Result<Self> {
+    pub fn open(host: &str, stopped: Stopped<'_>) -> Result<Self> {
         let dir = place()?;
         let mut command = ssh(&dir);
         command.args(["-M", "-N", "--"]).arg(host).stdin(Stdio::null()).stdout(Stdio::null());
         let started = command.stderr(Stdio::piped()).spawn();
         let master = started.context("cannot start ssh: install it (apt-get install openssh-client)")?;
         let mut way = Self { host: host.into(), dir, master };
-        way.wait()?;
+        way.wait(stopped)?;
         Ok(way)
     }
 
     /// Waits for the connection's socket.
-    fn wait(&mut self) -> Result<()> {
+    fn wait(&mut self, stopped: Stopped<'_>) -> Result<()> {
         let until = Instant::now() + PATIENCE;
         loop {
             if self.master.try_wait()?.is_some() {
@@ -56,6 +60,7 @@ impl Way {
             if self.dir.join("way").exists() && self.asked().is_ok_and(|answer| answer.status.success()) {
                 return Ok(());
             }
+            ensure!(!stopped(), "ssh {}: stopped while it was connecting", self.host);
             ensure!(Instant::now() < until, "ssh {}: no connection within {} s", self.host, PATIENCE.as_secs());
             thread::sleep(Duration::from_millis(20));
         }
@@ -78,12 +83,30 @@ impl Way {
     /// Runs such a command with this input; what it prints.
     ///
     /// # Errors
-    /// It cannot be started here.
-    pub fn run(&self, words: &[&str], input: Stdio) -> Result<Output> {
+    /// It cannot be started here, or has not ended in time (a machine may answer pings and still hang at a command), or
+    /// nobody wants the answer any more.
+    pub fn run(&self, words: &[&str], input: Stdio, within: Duration, stopped: Stopped<'_>) -> Result<Output> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let mut command = self.command(&words);
         let started = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        Ok(started.context("cannot start ssh")?.wait_with_output()?)
+        let child = started.context("cannot start ssh")?;
+        let ssh = rustix::process::Pid::from_child(&child);
+        let (ended, end) = mpsc::sync_channel(1);
+        thread::spawn(move || ended.send(child.wait_with_output()));
+        let until = Instant::now() + within;
+        loop {
+            match end.recv_timeout(Duration::from_millis(100)) {
+                Ok(output) => return Ok(output?),
+                Err(_) if Instant::now() < until && !stopped() => {}
+                Err(_) => {
+                    // Still waited for, and so still the process of this number.
+                    let _ = rustix::process::kill_process(ssh, rustix::process::Signal::TERM);
+                    let (host, what) = (&self.host, words.join(" "));
+                    ensure!(!stopped(), "{host}: stopped during `{what}`");
+                    bail!("{host} has not ended `{what}` within {} s", within.as_secs())
+                }
+            }
+        }
     }
 
     /// The machine, as ssh was told it.
@@ -147,8 +170,7 @@ fn place() -> Result<PathBuf> {
     let number = MADE.fetch_add(1, Ordering::Relaxed);
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_dir());
     let base = runtime.unwrap_or_else(|| "/tmp".into());
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let dir = base.join(format!("latido-ssh-{}-{number}-{:x}", std::process::id(), now.tv_nsec));
+    let dir = base.join(format!("latido-ssh-{}-{number}-{:x}", std::process::id(), Clock::Monotonic.now()));
     // New: what somebody else prepared there is not taken.
     fs::DirBuilder::new().mode(0o700).create(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
     Ok(dir)

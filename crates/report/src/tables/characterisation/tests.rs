@@ -5,9 +5,13 @@ use crate::{
     formats::FORMATS,
     input::ReportInput,
     judge::configuration::Configuration,
-    sample::{SampleRun, calls},
+    sample::{self, SampleRun, calls},
     study::{NotMeasured, PublishedColumn, PublishedRow},
     tree::{TableForm, chapters, sections},
+};
+use latido_model::{
+    plan::{Distribution, Statistic},
+    record::Slots,
 };
 
 /// The table of the first chapter of these configurations.
@@ -97,12 +101,124 @@ fn batches_are_rows_in_nanoseconds() {
 #[test]
 fn an_impossible_published_row_is_flagged() {
     let table = full();
-    assert_eq!(table.notes, [("†", "mean above maximum, as printed".to_owned())]);
+    assert_eq!(table.notes, ["mean above maximum, as printed".to_owned()]);
     let line = |name: &str| table.rows.iter().find(|line| line.name == name).unwrap();
     let text = |name: &str| line(name).entries[3].text(&line(name).unit);
-    assert_eq!(text("trylock, normal"), "156 / 500 / 300 †");
+    assert_eq!(text("trylock, normal"), "156 / 500 / 300 [1]");
     assert_eq!(text("lock, normal").replace('\u{202f}', " "), "156 / 230 / 437 389");
     assert_eq!(table.columns.len(), 4, "a published system without a number here has no column");
+}
+
+/// Notes are told apart by their numbers, however many there are.
+#[test]
+fn every_note_has_a_number_of_its_own() {
+    let all = calls::mutex(&["idle"]);
+    let table = table(&all, |input| {
+        let column = |i: usize| {
+            let row = PublishedRow {
+                probe: "mutex".into(),
+                quantity: "lock".into(),
+                max: Some(1_000.0),
+                // Two systems share one note.
+                note: Some(format!("remark {}", if i == 6 { 1 } else { i })),
+                ..PublishedRow::default()
+            };
+            PublishedColumn { system: format!("system {i}"), rows: vec![row] }
+        };
+        input.published = (0..7).map(column).collect();
+    });
+    let table = table.unwrap();
+    let line = &table.rows[0];
+    let marks: Vec<String> = line.entries[1..].iter().map(|entry| entry.text(&line.unit)).collect();
+    let marks: Vec<&str> = marks.iter().map(|text| text.split_once(" [").unwrap().1).collect();
+    assert_eq!(marks, ["1]", "2]", "3]", "4]", "5]", "6]", "2]"]);
+    assert_eq!(table.notes.len(), 6);
+    assert!(table.sheet().caption().ends_with("; [5] remark 4; [6] remark 5"), "{}", table.sheet().caption());
+}
+
+/// What a periodic probe is published with.
+fn beside(of: Distribution, change: impl Fn(&mut PublishedRow)) -> Characterisation {
+    let mut all = vec![sample::of("idle", &[1_000, 3_000, 9_000], None)];
+    sample::change(&mut all[0], 0, |own| {
+        own.slots = Some(Slots { met: 3, late: 0, missed: 2 });
+        own.summary.mean = Some(2_484_000.0);
+        own.plain.mean = Some(149_000.0);
+    });
+    table(&all, |input| {
+        let mut row =
+            PublishedRow { probe: "wakeup".into(), quantity: "latency".into(), of, ..PublishedRow::default() };
+        change(&mut row);
+        input.published = vec![PublishedColumn { system: "stock, published".into(), rows: vec![row] }];
+    })
+    .unwrap()
+}
+
+/// The mean of cyclictest, which leaves missed periods out, stands beside that of our wake-ups alone.
+#[test]
+fn a_published_mean_stands_beside_the_same_mean_of_ours() {
+    let means = |of| {
+        let table = beside(of, |row| (row.mean, row.max) = (Some(149_000.0), Some(16_256_000.0)));
+        let text = |line: &Call| {
+            let texts: Vec<String> = line.entries.iter().map(|entry| entry.text(&line.unit)).collect();
+            (line.name.clone(), texts)
+        };
+        table.rows.iter().map(text).collect::<Vec<_>>()
+    };
+    let plain = means(Distribution::Plain);
+    assert_eq!(plain.len(), 2);
+    assert!(plain[0].1[0].contains("2\u{202f}484") && plain[0].1[1] == "not published", "{plain:?}");
+    assert!(plain[1].0.ends_with("wake-ups alone"), "{plain:?}");
+    assert!(plain[1].1[0].contains("/ 149 /") && plain[1].1[1].contains("/ 149 /"), "{plain:?}");
+    let corrected = means(Distribution::Corrected);
+    assert_eq!(corrected.len(), 1);
+    assert!(corrected[0].1[1].contains("149"), "{corrected:?}");
+}
+
+/// A system of which only a share or a count was printed keeps its column, beside the same figure of ours.
+#[test]
+fn a_share_or_a_count_alone_keeps_its_column() {
+    let table = beside(Distribution::Corrected, |row| {
+        row.other = vec![(Statistic::Share(5_000), 0.9989), (Statistic::Above(5_000), 264.0)];
+    });
+    assert_eq!(table.columns.len(), 2);
+    let texts = |line: &Call| {
+        let texts = line.entries.iter().map(|entry| (entry.text(&line.unit), entry.tail(&line.unit)));
+        (line.name.split_once(", ").map(|(_, rest)| rest.to_owned()), line.unit.name.clone(), texts.collect::<Vec<_>>())
+    };
+    let rows: Vec<_> = table.rows.iter().map(texts).collect();
+    assert_eq!(rows[0].2[1].0, "not published");
+    let told = |text: &str, tail: Option<&str>| (text.to_owned(), tail.map(str::to_owned));
+    assert_eq!(rows[1], (Some("up to 5 µs".into()), "%".into(), vec![told("66.7", Some("3")), told("99.89", None)]));
+    assert_eq!(rows[2], (Some("above 5 µs".into()), "wake-ups".into(), vec![told("1", Some("3")), told("264", None)]));
+    let csv = written("csv", &table);
+    assert!(
+        csv.contains("max,figure,note") && csv.contains(",0.9989,published") && csv.contains(",264,published"),
+        "{csv}"
+    );
+}
+
+/// What was printed of a probe with one option does not stand beside another.
+#[test]
+fn a_published_maximum_of_threads_stands_beside_no_processes() {
+    let mut all = calls::switch(&["idle"], &["semaphore", "futex"]);
+    for (one, between) in all.iter_mut().zip(["threads", "processes"]) {
+        one.cell.probe.options.insert("between".into(), between.into());
+    }
+    let table = table(&all, |input| {
+        let row = PublishedRow {
+            probe: "switch".into(),
+            quantity: "switch".into(),
+            options: [("between".to_owned(), "threads".to_owned())].into(),
+            max: Some(208_000.0),
+            ..PublishedRow::default()
+        };
+        input.published = vec![PublishedColumn { system: "no-preempt, published".into(), rows: vec![row] }];
+    });
+    let table = table.unwrap();
+    let last: Vec<String> = table.rows.iter().map(|line| line.entries[1].text(&line.unit)).collect();
+    assert_eq!(last.len(), 2);
+    assert!(last[0].ends_with("208") || last[0].contains("208"), "{last:?}");
+    assert_eq!(last[1], "not published");
 }
 
 #[test]

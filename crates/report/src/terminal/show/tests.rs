@@ -25,6 +25,7 @@ fn everything_of_a_run_is_shown() {
         rates: Default::default(),
         unaccounted: None,
         commands: vec![],
+        ..LoadRecord::default()
     });
     let (knob, original, new) = ("scaling_governor".into(), "powersave".into(), "performance".into());
     record.tunings.push(TuningRecord {
@@ -79,8 +80,10 @@ fn everything_of_a_run_is_shown() {
       ok  clock              monotonic (tsc), 21 ns a reading, step 1 ns
       ok  foreign tasks      none seen
       ok  steal              0 ns of the measured CPUs' time stolen
+      ok  kernel threads     none seen
       ok  smi                0 management interrupts
-      ok  throttle           0 throttle-like preemptions
+      ok  throttle           the probe does not look for it
+      ok  run delay          explained by what was seen
       ok  outcome            complete, 10.0 s
       ok  memory             locked
       ok  page faults        0 minor, 0 major while measuring

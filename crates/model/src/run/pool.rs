@@ -1,12 +1,12 @@
 //! Several distributions as one: counts, moments, bands and histograms together.
 
-use anyhow::{Result, anyhow};
-use hdrhistogram::Histogram;
-use latido_model::{
+use crate::{
     record::{Band, Slots, Summary},
     run::codec,
     summary::{Exact, quantiles},
 };
+use anyhow::{Result, anyhow};
+use hdrhistogram::Histogram;
 
 /// Pools summaries: counts and bands add, extremes are the extremes', moments combine (Chan, Golub, LeVeque 1983), and
 /// quantiles come from the pooled histogram. Bands survive where all have the same edges. `negative` samples are below
@@ -85,7 +85,7 @@ pub fn all_above<'a>(parts: impl IntoIterator<Item = &'a Summary>, edge: i64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::summary::summarise;
+    use crate::summary::summarise;
     use proptest::prelude::*;
 
     fn of(values: &[i64]) -> (Exact, Histogram<u64>) {

@@ -15,7 +15,7 @@ use latido_model::{cell::Level, record::Skip, registry};
 
 /// What was borrowed of the machine for one cell, in the order in which it was taken.
 #[derive(Default)]
-pub struct Borrowed {
+pub struct InForce {
     /// In force.
     pub tunings: Vec<Applied>,
     /// At work.
@@ -24,7 +24,7 @@ pub struct Borrowed {
     pub skipped: Vec<Skip>,
 }
 
-impl Borrowed {
+impl InForce {
     /// Applies the tunings of a level; `named` are those that a person asked for.
     ///
     /// # Errors

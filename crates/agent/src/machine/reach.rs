@@ -1,0 +1,181 @@
+//! The CPUs that a thread of latido may be put on, and why the others not.
+//!
+//! What binds is the cpuset and what is online, not the mask that this process inherited: `taskset` and `isolcpus=` narrow
+//! only that mask, and the kernel takes a thread out of it that asks (sched_setaffinity(2), kernel/sched/syscalls.c).
+
+use super::{Root, cpu::own_cpus};
+use latido_model::{
+    cpus::CpuSet,
+    machine::{Isolation, none_or_list},
+    protocol::LeftOut,
+};
+use latido_sys::{Errno, sched};
+use std::thread;
+
+/// What the kernel says to a thread that asks for every CPU that is online.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Where a thread may be put.
+    pub usable: CpuSet,
+    /// What the kernel answered, where it lets no thread choose at all.
+    refused: Option<Errno>,
+}
+
+impl Reach {
+    /// Asks, on a thread that ends at once: the mask of nobody else changes, and no thread moves.
+    pub fn ask() -> Self {
+        let Some(online) = Root::default().value::<CpuSet>("sys/devices/system/cpu/online") else {
+            return Self { usable: own_cpus(), refused: None };
+        };
+        let asked = thread::spawn(move || {
+            sched::set_affinity(0, online.iter())?;
+            // Cut to the cpuset by the kernel: what is read back is what it would grant one by one.
+            sched::affinity(0)
+        });
+        match asked.join() {
+            Ok(Ok(granted)) => Self { usable: granted.into_iter().collect(), refused: None },
+            Ok(Err(error)) => Self { usable: own_cpus(), refused: Some(error) },
+            Err(_) => Self { usable: own_cpus(), refused: None },
+        }
+    }
+
+    /// The CPUs of this machine that no thread of latido can be put on, with the reason.
+    pub fn left_out(&self, root: &Root) -> Vec<LeftOut> {
+        let list = |path: &str| root.read(path).and_then(|text| none_or_list::parse(&text)).unwrap_or_default();
+        let online = list("sys/devices/system/cpu/online");
+        let partitions =
+            Isolation { partitions: Some(list("sys/fs/cgroup/cpuset.cpus.isolated")), ..Isolation::default() };
+        let offline = list("sys/devices/system/cpu/present").without(&online);
+        let closed = online.without(&self.usable);
+        let elsewhere = closed.without(&partitions.cpus());
+        let partitioned = closed.without(&elsewhere);
+        [
+            LeftOut { cpus: offline, why: "offline".into() },
+            LeftOut { cpus: partitioned, why: "in an isolated cpuset partition that latido is not in".into() },
+            LeftOut { cpus: elsewhere, why: self.outside(root) },
+        ]
+        .into_iter()
+        .filter(|left| !left.cpus.is_empty())
+        .collect()
+    }
+
+    /// Why CPUs that are online cannot be had.
+    fn outside(&self, root: &Root) -> String {
+        if let Some(error) = self.refused {
+            return format!("the kernel lets latido choose no CPU: sched_setaffinity {error}");
+        }
+        match root.read("proc/self/cpuset").filter(|group| group != "/") {
+            Some(group) => format!("outside of latido's cpuset {group}"),
+            None => "outside of latido's cpuset".into(),
+        }
+    }
+
+    /// Refuses CPUs that cannot be measured; `more` can be reached by doors of latido's own.
+    ///
+    /// # Errors
+    /// Each CPU with its reason, and those that can.
+    pub fn admit(&self, root: &Root, asked: &CpuSet, more: &CpuSet) -> anyhow::Result<()> {
+        let usable: CpuSet = self.usable.iter().chain(more.iter()).collect();
+        let missing = asked.without(&usable);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let known = self.left_out(root);
+        let mut unknown = missing.clone();
+        let mut reasons = Vec::new();
+        for LeftOut { cpus, why } in known {
+            let concerned = missing.without(&missing.without(&cpus));
+            if !concerned.is_empty() {
+                unknown = unknown.without(&concerned);
+                reasons.push(format!("CPU {concerned} is {why}"));
+            }
+        }
+        if !unknown.is_empty() {
+            reasons.push(format!("CPU {unknown} is not on this machine"));
+        }
+        anyhow::bail!("{}; to be measured are CPUs {usable}", reasons.join(", "))
+    }
+}
+
+/// The CPUs of the running machine that are kept free: `isolcpus=`, and the isolated partitions of cgroup v2, listed in its
+/// root (cgroup-v2.rst, cpuset.cpus.isolated).
+pub fn kept_free() -> CpuSet {
+    let root = Root::default();
+    let list = |path| root.read(path).and_then(|text| none_or_list::parse(&text));
+    let [boot, partitions] = ["sys/devices/system/cpu/isolated", "sys/fs/cgroup/cpuset.cpus.isolated"].map(list);
+    Isolation { isolated: boot, partitions, ..Isolation::default() }.cpus()
+}
+
+/// Where latido's own work stays while CPUs are measured: where it was started, else on others that it may use, rather not
+/// on those that are kept free at boot; `None` where all are measured.
+pub fn housekeeping(measured: &CpuSet, own: &CpuSet, usable: &CpuSet, isolated: &CpuSet) -> Option<CpuSet> {
+    let rests = [own.without(measured), usable.without(isolated).without(measured), usable.without(measured)];
+    rests.into_iter().find(|rest| !rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::machine as fixture;
+
+    fn set(text: &str) -> CpuSet {
+        none_or_list::parse(text).unwrap()
+    }
+
+    fn reach(usable: &str) -> Reach {
+        Reach { usable: set(usable), refused: None }
+    }
+
+    /// The mask of a thread, and of what it starts, is no limit of what it may ask for.
+    #[test]
+    fn an_inherited_mask_does_not_bind() {
+        let whole = Reach::ask();
+        assert!(whole.refused.is_none() && whole.usable.without(&super::super::online_cpus()).is_empty(), "{whole:?}");
+        let one = whole.usable.iter().next().unwrap();
+        let narrow = thread::spawn(move || {
+            sched::set_affinity(0, [one]).unwrap();
+            (own_cpus(), Reach::ask(), own_cpus())
+        });
+        let (before, reach, after) = narrow.join().unwrap();
+        assert_eq!((before, reach, after), (CpuSet::from_iter([one]), whole, CpuSet::from_iter([one])));
+    }
+
+    #[test]
+    fn every_cpu_that_is_left_out_has_its_reason() {
+        let tree = fixture::desktop();
+        tree.write("sys/devices/system/cpu/present", "0-5\n");
+        tree.write("sys/devices/system/cpu/online", "0-4\n");
+        tree.write("sys/fs/cgroup/cpuset.cpus.isolated", "4\n");
+        tree.write("proc/self/cpuset", "/work\n");
+        let said = |reach: &Reach| {
+            let all = reach.left_out(&tree.root);
+            all.iter().map(|left| format!("{}: {}", left.cpus, left.why)).collect::<Vec<_>>()
+        };
+        let expected = [
+            "5: offline",
+            "4: in an isolated cpuset partition that latido is not in",
+            "2,3: outside of latido's cpuset /work",
+        ];
+        assert_eq!(said(&reach("0-1")), expected);
+        assert_eq!(said(&reach("0-4")), ["5: offline"]);
+        let error = reach("0-1").admit(&tree.root, &set("1,3,5,9"), &set("4")).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "CPU 5 is offline, CPU 3 is outside of latido's cpuset /work, CPU 9 is not on this machine; to be measured \
+             are CPUs 0,1,4"
+        );
+        assert!(reach("0-1").admit(&tree.root, &set("1,4"), &set("4")).is_ok());
+        let refused = Reach { refused: Some(Errno::EPERM), ..reach("0") };
+        assert!(said(&refused)[2].contains("sched_setaffinity Operation not permitted"), "{:?}", said(&refused));
+    }
+
+    #[test]
+    fn own_work_stays_off_the_measured_cpus_and_where_it_was_started() {
+        let rest = |measured, own, isolated| housekeeping(&set(measured), &set(own), &set("0-3"), &set(isolated));
+        assert_eq!(rest("1", "0-3", ""), Some(set("0,2-3")));
+        assert_eq!(rest("1", "0", ""), Some(set("0")), "taskset -c 0");
+        assert_eq!(rest("0", "0", "3"), Some(set("1,2")), "not where the measurement is, nor on what is kept free");
+        assert_eq!(rest("0-2", "0", "3"), Some(set("3")));
+        assert_eq!(rest("0-3", "0", ""), None);
+    }
+}

@@ -1,0 +1,140 @@
+//! What /proc says of one task.
+
+use latido_model::cpus::CpuSet;
+use latido_sys::clock::Clock;
+use std::{fs, path::Path};
+
+/// What proc_pid_stat(5) says of a task.
+#[derive(Debug, PartialEq)]
+pub struct Stat {
+    /// Its name.
+    pub comm: String,
+    /// The process that started it.
+    pub parent: u32,
+    /// Whether it wants to run.
+    pub is_runnable: bool,
+    /// Whether it is a thread of the kernel.
+    pub is_kernel: bool,
+    /// When it started, in ticks since boot.
+    pub start_tick: u64,
+    /// The CPU it was last on.
+    pub cpu: u32,
+    priority: u32,
+    policy: u32,
+}
+
+/// PF_KTHREAD of the kernel's include/linux/sched.h.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+fn parse(text: &str) -> Option<Stat> {
+    let (head, rest) = text.rsplit_once(')')?;
+    let (_, comm) = head.split_once('(')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3);
+    Some(Stat {
+        comm: comm.to_string(),
+        parent: field(4)?.parse().ok()?,
+        is_runnable: field(3)? == &"R",
+        is_kernel: field(9)?.parse::<u64>().ok()? & KERNEL_THREAD != 0,
+        start_tick: field(22)?.parse().ok()?,
+        cpu: field(39)?.parse().ok()?,
+        priority: field(40)?.parse().ok()?,
+        policy: field(41)?.parse().ok()?,
+    })
+}
+
+impl Stat {
+    /// Of the task in this directory of /proc.
+    pub fn read(dir: &Path) -> Option<Self> {
+        parse(&fs::read_to_string(dir.join("stat")).ok()?)
+    }
+
+    /// FIFO (1) and RR (2) at or above the priority, deadline (6) always.
+    pub fn outranks(&self, priority: Option<u8>) -> bool {
+        match self.policy {
+            1 | 2 => self.priority >= u32::from(priority.unwrap_or(1)),
+            6 => true,
+            _ => false,
+        }
+    }
+
+    /// As records have it: `fifo 90`.
+    pub fn policy_name(&self) -> String {
+        match self.policy {
+            1 => format!("fifo {}", self.priority),
+            2 => format!("rr {}", self.priority),
+            6 => "deadline".into(),
+            other => format!("policy {other}"),
+        }
+    }
+}
+
+/// A second in ns.
+const SECOND: u64 = 1_000_000_000;
+
+/// The time since boot in the unit of a task's start time.
+pub fn now_in_ticks() -> u64 {
+    let (now, per_second) = (Clock::Boottime.now(), rustix::param::clock_ticks_per_second());
+    now / SECOND * per_second + now % SECOND * per_second / SECOND
+}
+
+/// The first number of schedstat: time on a CPU in ns (Documentation/scheduler/sched-stats.rst).
+pub fn running_time(dir: &Path) -> Option<u64> {
+    fs::read_to_string(dir.join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// Whether a task may run on one of these CPUs.
+pub fn may_run(dir: &Path, cpus: &CpuSet) -> bool {
+    let status = fs::read_to_string(dir.join("status")).unwrap_or_default();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    match list.and_then(|list| list.parse::<CpuSet>().ok()) {
+        Some(allowed) => cpus.iter().any(|cpu| allowed.contains(cpu)),
+        None => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_spaces_and_parentheses_is_read() {
+        let mut fields = vec!["S"; 1];
+        let numbers: Vec<String> = (4..=41).map(|n| n.to_string()).collect();
+        fields.extend(numbers.iter().map(String::as_str));
+        let text = format!("12 (a b) c) {}", fields.join(" "));
+        let stat = parse(&text).unwrap();
+        let expected = Stat {
+            comm: "a b) c".into(),
+            parent: 4,
+            is_runnable: false,
+            is_kernel: false,
+            start_tick: 22,
+            cpu: 39,
+            priority: 40,
+            policy: 41,
+        };
+        assert_eq!(stat, expected);
+        let kernel = text.replace(" 9 ", " 2129984 ").replace(") S ", ") R ");
+        assert_eq!(parse(&kernel), Some(Stat { is_kernel: true, is_runnable: true, ..expected }));
+    }
+
+    #[test]
+    fn only_equal_or_higher_priority_counts() {
+        let stat = |policy, priority| Stat {
+            comm: String::new(),
+            parent: 0,
+            is_runnable: false,
+            is_kernel: false,
+            start_tick: 0,
+            cpu: 0,
+            priority,
+            policy,
+        };
+        assert!(stat(1, 80).outranks(Some(80)));
+        assert!(!stat(1, 79).outranks(Some(80)));
+        assert!(stat(6, 0).outranks(Some(99)));
+        assert!(!stat(0, 0).outranks(None));
+        assert!(stat(2, 1).outranks(None));
+    }
+}

@@ -1,0 +1,135 @@
+//! Cells that were cut and measured on: keeping what was measured as a part, and reading all parts again.
+
+use super::{
+    Draft, durable,
+    files::json,
+    stored::{numbered_parts, series_data, state, strays},
+};
+use anyhow::Result;
+use latido_model::{
+    record::{HostFacts, Record},
+    run::{
+        CHECKPOINTS, CellState, InfraNote, PART_NEW, SCHEMA, StoredCell, cell_dir,
+        parts::{self, Part},
+    },
+};
+use std::path::PathBuf;
+
+/// A cell with its parts: those in `earlier`, and what lies where every cell's record lies.
+pub(super) fn cell(asked: StoredCell, earlier: Vec<PathBuf>, problems: &mut Vec<String>) -> StoredCell {
+    let top = asked.dir.clone();
+    let mut all: Vec<Part> = Vec::new();
+    for place in earlier.into_iter().chain([top]) {
+        let is_top = place == asked.dir;
+        let (state, dir, cut) = state(place.clone(), problems);
+        match &state {
+            CellState::Measured(_) => {}
+            CellState::Infra(why) => {
+                problems.push(format!("{}: {why}", place.display()));
+                continue;
+            }
+            _ if is_top => continue,
+            _ => {
+                problems.push(format!("{}: a part without a record", place.display()));
+                continue;
+            }
+        }
+        let host = place.join("host.json");
+        let host = host.exists().then(|| json::<HostFacts>(&host, 0, problems)).and_then(Result::ok);
+        let reason = json_reason(&place, problems);
+        if is_top {
+            // A part keeps its reason; of the last one it is told as of any checkpoint.
+            problems.extend(cut);
+        }
+        let measured: Vec<&Record> = all.iter().filter_map(|part| part.cell.record()).collect();
+        let own = match measured.is_empty() {
+            true => Some(asked.cell.clone()),
+            false => parts::rest(&asked.cell, &asked.measurand, &measured),
+        };
+        let cell = StoredCell {
+            number: asked.number,
+            dir,
+            cell: own.unwrap_or_else(|| asked.cell.clone()),
+            measurand: asked.measurand.clone(),
+            written: asked.written,
+            state,
+            host,
+            parts: Vec::new(),
+        };
+        strays(&cell, problems);
+        all.push(Part { cell, cut: reason });
+    }
+    match all.len() {
+        0 => asked,
+        // Nothing was measured behind it yet: it is what a checkpoint would be.
+        1 => all.remove(0).cell,
+        _ => match parts::pooled(&asked.cell, &all, &series_data) {
+            Ok(record) => StoredCell { state: CellState::Measured(Box::new(record)), parts: all, ..asked },
+            Err(error) => {
+                let why = format!("its parts cannot be pooled: {error:#}");
+                problems.push(format!("{}: {why}", asked.dir.display()));
+                StoredCell { state: CellState::Infra(why), ..asked }
+            }
+        },
+    }
+}
+
+/// Why what lies there was cut, where the host could say.
+fn json_reason(place: &std::path::Path, problems: &mut Vec<String>) -> Option<String> {
+    let path = place.join("infra.json");
+    path.exists().then(|| json::<InfraNote>(&path, SCHEMA, problems).ok()).flatten().map(|note| note.reason)
+}
+
+impl Draft {
+    /// Makes what was measured of a cell a part of it, so that the rest can be measured. Whatever is cut off here can be
+    /// repeated: each step leaves the measured record where a reader finds it.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub(super) fn keep_part(&self, number: usize) -> Result<()> {
+        let cell = cell_dir(&self.dir, number);
+        let part = parts::dir(&cell, numbered_parts(&cell).len() + 1);
+        let new = cell.join(PART_NEW);
+        let entries = || -> Result<Vec<PathBuf>> {
+            let read = std::fs::read_dir(&cell).or_else(|error| durable::failed(error, "reading", &cell))?;
+            Ok(read.flatten().map(|entry| entry.path()).collect())
+        };
+        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if cell.join("record.json").exists() {
+            durable::make_dirs(&new, self.owner)?;
+            // The record last: until then it counts where it is.
+            let mut files: Vec<PathBuf> = entries()?.into_iter().filter(|path| path.is_file()).collect();
+            files.sort_by_key(|path| name(path) == "record.json");
+            for path in files {
+                durable::rename(&path, &new.join(name(&path)))?;
+            }
+        } else if !new.join("record.json").exists() {
+            let Some(place) =
+                CHECKPOINTS.iter().map(|name| cell.join(name)).find(|dir| dir.join("record.json").exists())
+            else {
+                // It is in place already.
+                return self.clear_beside_parts(number);
+            };
+            let reason = cell.join("infra.json");
+            if reason.exists() {
+                durable::rename(&reason, &place.join("infra.json"))?;
+            }
+            durable::remove(&new)?;
+            durable::rename(&place, &new)?;
+        }
+        durable::rename(&new, &part)?;
+        self.clear_beside_parts(number)
+    }
+
+    /// Removes what an attempt left behind that measured nothing.
+    fn clear_beside_parts(&self, number: usize) -> Result<()> {
+        let cell = cell_dir(&self.dir, number);
+        let kept = numbered_parts(&cell);
+        for entry in std::fs::read_dir(&cell).into_iter().flatten().flatten() {
+            if !kept.contains(&entry.path()) {
+                durable::remove(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}

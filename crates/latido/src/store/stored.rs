@@ -1,0 +1,93 @@
+//! What lies in the directory of a cell or of a part: its record, where that is, and the data beside it.
+
+use super::files::{MAX_FILE, bytes, json};
+use anyhow::{Context, Result, bail, ensure};
+use latido_model::{
+    record::{self, Outcome, Record, Series},
+    run::{CHECKPOINTS, CellState, InfraNote, PART_NEW, SCHEMA, SeriesData, StoredCell, codec, parts},
+};
+use std::path::{Path, PathBuf};
+
+/// The data of one series, from the files beside its record.
+///
+/// # Errors
+/// A file that is missing, too large or broken, with its path.
+pub fn series_data(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
+    if !cell.parts.is_empty() {
+        return parts::data(series, &cell.parts, &series_data);
+    }
+    let files = &series.files;
+    Ok(SeriesData {
+        histogram: match file(cell, &files.histogram, codec::decode_histogram)? {
+            Some(histogram) => histogram,
+            None if series.count == 0 => codec::histogram()?,
+            None => bail!("cell {}: {} has no stored histogram", cell.number, series.quantity),
+        },
+        missed: file(cell, &files.missed, codec::decode_histogram)?,
+        blocks: file(cell, &files.blocks, codec::decode_blocks)?.unwrap_or_default(),
+        largest: file(cell, &files.largest, codec::decode_largest)?.unwrap_or_default(),
+        samples: file(cell, &files.samples, codec::decode_samples)?.unwrap_or_default(),
+    })
+}
+
+fn file<T>(cell: &StoredCell, name: &Option<String>, decode: impl Fn(&[u8]) -> Result<T>) -> Result<Option<T>> {
+    let Some(name) = name else { return Ok(None) };
+    // The name comes from the target.
+    ensure!(!name.contains('/') && !name.starts_with('.'), "cell {}: a file named {name:?}", cell.number);
+    let path = cell.dir.join(name);
+    let bytes = bytes(&path, MAX_FILE)?;
+    decode(&bytes).with_context(|| path.display().to_string()).map(Some)
+}
+
+/// Notes a record that is of another cell than was asked for.
+pub(super) fn strays(stored: &StoredCell, problems: &mut Vec<String>) {
+    if let Some(why) = stored.record().and_then(|record| record.strays_from(&stored.cell)) {
+        problems.push(format!("{}: {why}", stored.dir.join("record.json").display()));
+    }
+}
+
+/// The parts that are in place, from the first.
+pub(super) fn numbered_parts(cell: &Path) -> Vec<PathBuf> {
+    (1..=parts::MOST).map(|number| parts::dir(cell, number)).take_while(|dir| dir.is_dir()).collect()
+}
+
+/// What came of a cell, where its files are, and beside a checkpoint why there is no more.
+pub(super) fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, PathBuf, Option<String>) {
+    let path = dir.join("record.json");
+    if std::fs::symlink_metadata(&path).is_ok() {
+        let state = match json::<Record>(&path, record::SCHEMA, problems) {
+            Ok(record) => CellState::Measured(Box::new(record)),
+            Err(error) => {
+                problems.push(format!("{error:#}"));
+                CellState::Infra(format!("{error:#}"))
+            }
+        };
+        return (state, dir, None);
+    }
+    let told = |path: &Path, problems: &mut Vec<String>| {
+        path.exists().then(|| match json::<InfraNote>(path, SCHEMA, problems) {
+            Ok(told) => told.reason,
+            Err(error) => format!("{error:#}"),
+        })
+    };
+    let infra = dir.join("infra.json");
+    let reason = told(&infra, problems);
+    for name in CHECKPOINTS.into_iter().chain([PART_NEW]) {
+        let place = dir.join(name);
+        if !place.join("record.json").exists() {
+            continue;
+        }
+        match json::<Record>(&place.join("record.json"), record::SCHEMA, problems) {
+            Ok(mut record) => {
+                // What is about to become a part says itself how it ended.
+                if name != PART_NEW {
+                    record.outcome = Outcome::Checkpoint;
+                }
+                let cut = reason.map(|reason| format!("{}: {reason}", infra.display()));
+                return (CellState::Measured(Box::new(record)), place, cut);
+            }
+            Err(error) => problems.push(format!("{error:#}")),
+        }
+    }
+    (reason.map_or(CellState::Open, CellState::Infra), dir, None)
+}

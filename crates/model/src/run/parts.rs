@@ -1,0 +1,345 @@
+//! A cell that was cut and measured on: its parts stay what they are, and the cell is what they come to together.
+//!
+//! The earlier parts lie in `part-1`, `part-2`, ... of the cell's directory, the last one where every cell's record lies.
+//! Nothing derived is stored: whoever reads the run pools the parts again.
+
+use super::{CellState, SeriesData, SeriesSource, StoredCell, pool};
+use crate::{
+    cell::Cell,
+    quantity::Measurand,
+    record::{Block, Evidence, LoadRecord, Outcome, Rate, Record, Sample, Series, SeriesFiles, ThreadEvidence},
+    units::Ns,
+};
+use anyhow::{Context, Result, ensure};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// The most parts of a cell.
+pub const MOST: usize = 1_000;
+
+/// As many of the largest samples as a recorder keeps.
+const LARGEST: usize = 4_096;
+
+/// The shortest rest.
+const SHORTEST: Ns = Ns::from_millis(1);
+
+/// One part of a cell.
+#[derive(Debug)]
+pub struct Part {
+    /// What was asked for and what was measured, as of a cell of its own.
+    pub cell: StoredCell,
+    /// Why it was cut, where somebody could say.
+    pub cut: Option<String>,
+}
+
+/// The directory of a part in its cell's directory, from 1.
+pub fn dir(cell: &Path, number: usize) -> PathBuf {
+    cell.join(format!("part-{number}"))
+}
+
+/// What is left to measure of a cell of which these records are measured: its duration less theirs, or as many samples
+/// less as the slowest series has. `None` where that cannot be told: a cell whose series are measured one after the other
+/// and end by their number.
+pub fn rest(asked: &Cell, measurand: &Measurand, measured: &[&Record]) -> Option<Cell> {
+    let mut rest = asked.clone();
+    if !measurand.counts_samples {
+        let so_far = measured.iter().map(|record| record.elapsed_ns).fold(0, u64::saturating_add);
+        rest.conditions.duration = Ns(asked.conditions.duration.0.saturating_sub(so_far)).max(SHORTEST);
+        return Some(rest);
+    }
+    let [option] = measurand.counts.as_slice() else { return None };
+    let whole = counted(&measured.first()?.cell, option)?;
+    let mut left = whole;
+    for record in measured {
+        let done =
+            record.series.iter().map(|series| series.slots.map_or(series.count, |slots| slots.elapsed())).min()?;
+        if done == 0 {
+            return None;
+        }
+        left = left.saturating_sub(done);
+    }
+    let left = i64::try_from(left.max(1)).ok()?;
+    rest.probe.options.insert(option.clone(), toml::Value::Integer(left));
+    Some(rest)
+}
+
+fn counted(cell: &Cell, option: &str) -> Option<u64> {
+    u64::try_from(cell.probe.options.get(option)?.as_integer()?).ok()
+}
+
+impl Part {
+    /// Its record.
+    ///
+    /// # Errors
+    /// It has none, which no reader makes.
+    pub fn record(&self) -> Result<&Record> {
+        self.cell.record().context("a part without a record")
+    }
+}
+
+/// What the parts of a cell come to together, as if it had been measured at once. Times of later parts follow those of
+/// earlier ones without the pause between them. What is not known of every part is not known of the whole.
+///
+/// # Errors
+/// Parts that were not measured under the same circumstances, or whose data cannot be read.
+pub fn pooled(asked: &Cell, parts: &[Part], source: &dyn SeriesSource) -> Result<Record> {
+    let records = parts.iter().map(Part::record).collect::<Result<Vec<&Record>>>()?;
+    let (first, last) = records.first().zip(records.last()).context("no part")?;
+    for (number, record) in (1..).zip(&records) {
+        let system = |record: &Record| (record.machine.hostname.clone(), record.machine.kernel.clone());
+        let same = system(record) == system(first) && record.cell.conditions.cpus == first.cell.conditions.cpus;
+        ensure!(same, "part {number} was measured on another system or other CPUs than part 1: they are no one cell");
+    }
+    let mut pooled = (**last).clone();
+    pooled.cell.conditions.duration = asked.conditions.duration;
+    pooled.cell.probe.options.clone_from(&first.cell.probe.options);
+    pooled.elapsed_ns = records.iter().map(|record| record.elapsed_ns).fold(0, u64::saturating_add);
+    pooled.anchors = first.anchors;
+    pooled.quality = evidence(&records);
+    pooled.load = loads(&records);
+    pooled.attachments = Vec::new();
+    for skip in records.iter().flat_map(|record| &record.skipped) {
+        if !pooled.skipped.contains(skip) {
+            pooled.skipped.push(skip.clone());
+        }
+    }
+    let mut all: Vec<&Series> = Vec::new();
+    for series in records.iter().flat_map(|record| &record.series) {
+        if !all.iter().any(|known| known.is_of(series)) {
+            all.push(series);
+        }
+    }
+    pooled.series = all.into_iter().map(|one| self::series(one, parts, source)).collect::<Result<_>>()?;
+    Ok(pooled)
+}
+
+/// The data of one series of all parts together.
+///
+/// # Errors
+/// Those of a part cannot be read.
+pub fn data(series: &Series, parts: &[Part], source: &dyn SeriesSource) -> Result<SeriesData> {
+    let mut all: Option<SeriesData> = None;
+    let mut before_ns = 0u64;
+    for part in parts {
+        let record = part.record()?;
+        for own in record.series.iter().filter(|own| own.is_of(series)) {
+            let mut data = source.series(&part.cell, own)?;
+            later(&mut data, before_ns);
+            match &mut all {
+                Some(all) => add(all, data)?,
+                None => all = Some(data),
+            }
+        }
+        before_ns = before_ns.saturating_add(record.elapsed_ns);
+    }
+    all.with_context(|| format!("{} of thread {} is in no part", series.quantity, series.thread))
+}
+
+/// Moves all times.
+fn later(data: &mut SeriesData, by_ns: u64) {
+    let sample = |sample: &mut Sample| sample.at_ns = sample.at_ns.saturating_add(by_ns);
+    for block in &mut data.blocks {
+        block.start_ns = block.start_ns.saturating_add(by_ns);
+        block.largest.iter_mut().for_each(sample);
+    }
+    data.largest.iter_mut().for_each(sample);
+    data.samples.iter_mut().for_each(|point| point.at_ns = point.at_ns.saturating_add(by_ns));
+}
+
+fn add(all: &mut SeriesData, more: SeriesData) -> Result<()> {
+    all.histogram = pool::histograms([&all.histogram, &more.histogram])?;
+    all.missed = match (all.missed.take(), more.missed) {
+        (Some(a), Some(b)) => Some(pool::histograms([&a, &b])?),
+        (a, b) => a.or(b),
+    };
+    let blocks: Vec<Block> = more.blocks;
+    all.blocks.extend(blocks);
+    all.largest.extend(more.largest);
+    all.largest.sort_by(|a, b| b.value.cmp(&a.value).then(a.at_ns.cmp(&b.at_ns)));
+    all.largest.truncate(LARGEST);
+    all.samples.extend(more.samples);
+    all.samples.truncate(crate::record::ORDERED_MAX);
+    Ok(())
+}
+
+/// One series of all parts: distributions pooled, counts added.
+fn series(first: &Series, parts: &[Part], source: &dyn SeriesSource) -> Result<Series> {
+    let records = parts.iter().map(Part::record).collect::<Result<Vec<&Record>>>()?;
+    let own: Vec<&Series> = records.iter().flat_map(|record| &record.series).filter(|one| one.is_of(first)).collect();
+    let data = data(first, parts, source)?;
+    let sum = |of: fn(&Series) -> u64| own.iter().map(|one| of(one)).fold(0, u64::saturating_add);
+    let negative = sum(|one| one.negative);
+    let plain = pool::summaries(&own.iter().map(|one| one.plain()).collect::<Vec<_>>(), &data.histogram, negative);
+    let corrected = match own.iter().map(|one| one.corrected.clone()).collect::<Option<Vec<_>>>() {
+        Some(all) => {
+            let histogram = pool::histograms([&data.histogram].into_iter().chain(&data.missed))?;
+            Some(pool::summaries(&all, &histogram, negative))
+        }
+        None => None,
+    };
+    let mut facts: BTreeMap<String, i64> = BTreeMap::new();
+    for (name, value) in own.iter().flat_map(|one| &one.facts) {
+        match name.as_str() {
+            // A moment is no amount: the earliest part's stands.
+            "first_slot_ns" | "fell_at_ns" => facts.entry(name.clone()).or_insert(*value),
+            _ => facts.entry(name.clone()).and_modify(|sum| *sum = sum.saturating_add(*value)).or_insert(*value),
+        };
+    }
+    Ok(Series {
+        count: plain.count,
+        min: plain.min,
+        max: plain.max,
+        mean: plain.mean,
+        sd: plain.sd,
+        quantiles: plain.quantiles,
+        bands: plain.bands,
+        overflow: sum(|one| one.overflow),
+        negative,
+        slots: pool::slots(own.iter().filter_map(|one| one.slots)),
+        corrected,
+        facts,
+        // Its data are those of the parts.
+        files: SeriesFiles::default(),
+        ..first.clone()
+    })
+}
+
+/// The evidence of the whole, for tables; the trust checks judge each part by its own.
+fn evidence(records: &[&Record]) -> Evidence {
+    let each = || records.iter().map(|record| &record.quality);
+    let Some(last) = each().next_back() else { return Evidence::default() };
+    let sum =
+        |of: fn(&Evidence) -> Option<u64>| each().map(of).try_fold(0u64, |sum, own| Some(sum.saturating_add(own?)));
+    let mut all = last.clone();
+    all.policy_refused = each().find_map(|own| own.policy_refused.clone());
+    all.steal_ns = sum(|own| own.steal_ns);
+    all.smi = sum(|own| own.smi);
+    all.throttle.throttle_like = each().map(|own| own.throttle.throttle_like).sum();
+    all.frequency_khz = each().filter_map(|own| own.frequency_khz).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    all.temperature_mc = each().filter_map(|own| own.temperature_mc).max_by_key(|(highest, _)| *highest);
+    all.overheated = each().find_map(|own| own.overheated);
+    all.foreign = Vec::new();
+    for task in each().flat_map(|own| &own.foreign) {
+        match all.foreign.iter_mut().find(|known| (known.tid, &known.comm) == (task.tid, &task.comm)) {
+            Some(known) => known.ran_ns = known.ran_ns.saturating_add(task.ran_ns),
+            None => all.foreign.push(task.clone()),
+        }
+    }
+    all.interrupts = each().map(|own| own.interrupts.clone()).collect::<Option<Vec<_>>>().map(|lists| {
+        let mut sums: Vec<crate::record::Interrupt> = Vec::new();
+        for line in lists.into_iter().flatten() {
+            match sums.iter_mut().find(|known| (&known.line, &known.action) == (&line.line, &line.action)) {
+                Some(known) => known.count = known.count.saturating_add(line.count),
+                None => sums.push(line),
+            }
+        }
+        sums
+    });
+    let (mut before_ns, mut timeline) = (0u64, Vec::new());
+    for record in records {
+        timeline.extend(record.quality.timeline.iter().map(|second| {
+            let start_ns = second.start_ns.saturating_add(before_ns);
+            crate::record::Second { start_ns, ..*second }
+        }));
+        before_ns = before_ns.saturating_add(record.elapsed_ns);
+    }
+    all.timeline = timeline;
+    all.threads = threads(records);
+    all
+}
+
+/// What the kernel said of the threads; nothing where it said nothing in one of the parts, as in a checkpoint.
+fn threads(records: &[&Record]) -> Vec<ThreadEvidence> {
+    if records.iter().any(|record| record.quality.threads.is_empty()) {
+        return Vec::new();
+    }
+    let mut sums: Vec<ThreadEvidence> = Vec::new();
+    for own in records.iter().flat_map(|record| &record.quality.threads) {
+        let Some(sum) = sums.iter_mut().find(|known| (known.thread, known.cpu) == (own.thread, own.cpu)) else {
+            sums.push(own.clone());
+            continue;
+        };
+        sum.voluntary_switches += own.voluntary_switches;
+        sum.involuntary_switches += own.involuntary_switches;
+        sum.migrations = sum.migrations.zip(own.migrations).map(|(a, b)| a + b);
+        sum.minor_faults += own.minor_faults;
+        sum.major_faults += own.major_faults;
+        sum.cpu_ns += own.cpu_ns;
+        sum.run_delay_ns = sum.run_delay_ns.zip(own.run_delay_ns).map(|(a, b)| a + b);
+    }
+    sums
+}
+
+/// The loads, those at one place as one: started again for each part.
+fn loads(records: &[&Record]) -> Vec<LoadRecord> {
+    let mut sums: Vec<LoadRecord> = Vec::new();
+    let mut before_ns = 0u64;
+    for record in records {
+        let by = i64::try_from(before_ns).unwrap_or(i64::MAX);
+        for (place, own) in record.load.iter().enumerate() {
+            let mut own = own.clone();
+            own.steps.iter_mut().for_each(|step| step.start_ns = step.start_ns.saturating_add(by));
+            if let Some(life) = &mut own.life {
+                life.started_ns = life.started_ns.saturating_add(by);
+                life.worked_ns = life.worked_ns.map(|at| at.saturating_add(by));
+                life.ended_ns = life.ended_ns.map(|at| at.saturating_add(by));
+            }
+            match sums.get_mut(place).filter(|known| known.item == own.item) {
+                Some(known) => join(known, own),
+                None => sums.push(own),
+            }
+        }
+        before_ns = before_ns.saturating_add(record.elapsed_ns);
+    }
+    sums
+}
+
+fn join(sum: &mut LoadRecord, own: LoadRecord) {
+    sum.alive &= own.alive;
+    sum.died = sum.died.take().or(own.died);
+    sum.cpu_ns = sum.cpu_ns.zip(own.cpu_ns).map(|(a, b)| a.saturating_add(b));
+    for (name, count) in own.achieved {
+        let known = sum.achieved.entry(name).or_insert(0);
+        *known = known.saturating_add(count);
+    }
+    // A rate that one part lacks is known of the other alone: its mean would be of less than the whole.
+    let both = sum.rates.iter().filter_map(|(name, a)| Some((name.clone(), rate(a, own.rates.get(name)?))));
+    sum.rates = both.collect();
+    sum.unaccounted = sum.unaccounted.take().or(own.unaccounted);
+    if let (Some(life), Some(own)) = (&mut sum.life, own.life) {
+        life.ended_ns = own.ended_ns;
+    }
+    sum.steps.extend(own.steps);
+}
+
+fn rate(a: &Rate, b: &Rate) -> Rate {
+    let (over_a, over_b) = (a.over_ns as f64, b.over_ns as f64);
+    let mean = if over_a + over_b > 0.0 { (a.mean * over_a + b.mean * over_b) / (over_a + over_b) } else { 0.0 };
+    let both = |of: fn(&Rate) -> Option<f64>, choose: fn(f64, f64) -> f64| of(a).zip(of(b)).map(|(a, b)| choose(a, b));
+    Rate {
+        mean,
+        slowest: both(|one| one.slowest, f64::min),
+        fastest: both(|one| one.fastest, f64::max),
+        over_ns: a.over_ns.saturating_add(b.over_ns),
+        whole_life: a.whole_life || b.whole_life,
+    }
+}
+
+/// How a part ended, for people.
+pub fn ending(part: &Part) -> String {
+    let how = match &part.cell.state {
+        CellState::Measured(record) => match record.outcome {
+            Outcome::Complete => "complete",
+            Outcome::Stopped { .. } => "ended by stop_on",
+            Outcome::Interrupted => "interrupted",
+            Outcome::Checkpoint => "cut, known from its last checkpoint",
+        },
+        _ => "not measured",
+    };
+    part.cut.as_ref().map_or_else(|| how.to_owned(), |why| format!("{how} ({why})"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! What the seconds of a record hold to explain its samples with: each nanosecond of it explains one of theirs.
+
+use super::cause::Cause;
+use latido_model::record::{Sample, Second};
+use std::collections::BTreeSet;
+
+/// What is left of each second.
+pub(super) struct Budget {
+    /// In the order of their begin.
+    seconds: Vec<Left>,
+    /// The longest.
+    length_ns: u64,
+}
+
+/// A second, and what is left of it.
+struct Left {
+    second: Second,
+    foreign_ns: u64,
+    steal_ns: u64,
+    kernel_ns: u64,
+}
+
+impl Left {
+    /// What may excuse a sample of this class. Where the thread stayed on its CPU no task kept it from running.
+    fn excusing(&mut self, in_place: bool) -> impl Iterator<Item = (&mut u64, Cause)> {
+        let foreign = (!in_place).then_some((&mut self.foreign_ns, Cause::Foreign));
+        // Tasks are timed exactly, stolen time is not: it is blamed only for what they leave.
+        foreign.into_iter().chain([(&mut self.steal_ns, Cause::Steal)])
+    }
+}
+
+impl Budget {
+    pub fn new(timeline: &[Second]) -> Self {
+        let left = |second: &Second| Left {
+            second: *second,
+            foreign_ns: second.foreign_ns.saturating_sub(second.kernel_ns),
+            steal_ns: second.steal_ns,
+            kernel_ns: second.kernel_ns,
+        };
+        let mut seconds: Vec<Left> = timeline.iter().map(left).collect();
+        seconds.sort_by_key(|left| left.second.start_ns);
+        let length_ns = timeline.iter().map(|second| second.length_ns).max().unwrap_or(0);
+        Self { seconds, length_ns }
+    }
+
+    /// The seconds of the sample's own CPU that it touches.
+    fn touched(&mut self, cpu: Option<u32>, sample: &Sample) -> impl Iterator<Item = &mut Left> {
+        // The time of a sample may mark its begin or its end: both sides count.
+        let length = sample.value.unsigned_abs();
+        let (from, to) = (sample.at_ns.saturating_sub(length), sample.at_ns.saturating_add(length));
+        let first = self.seconds.partition_point(|l| l.second.start_ns.saturating_add(self.length_ns) <= from);
+        let last = self.seconds.partition_point(|l| l.second.start_ns <= to);
+        let near = self.seconds.get_mut(first..last.max(first)).unwrap_or_default();
+        // A thread that was free to move may have been anywhere.
+        let elsewhere = move |second: &Second| cpu.zip(second.cpu).is_some_and(|(here, there)| here != there);
+        let over = move |second: &Second| second.start_ns.saturating_add(second.length_ns) <= from;
+        near.iter_mut().filter(move |left| !elsewhere(&left.second) && !over(&left.second))
+    }
+
+    /// How much of a sample's excess is not excused; takes nothing.
+    fn unexcused(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64) -> u64 {
+        let in_place = is_in_place(sample);
+        let sum = |left: &mut Left| left.excusing(in_place).map(|(ns, _)| *ns).fold(0, u64::saturating_add);
+        excess.saturating_sub(self.touched(cpu, sample).map(sum).fold(0, u64::saturating_add))
+    }
+
+    /// Takes a sample's excess from what may excuse it; false, and nothing is taken, if that is not as much.
+    pub fn excuses(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64, causes: &mut BTreeSet<Cause>) -> bool {
+        if self.unexcused(cpu, sample, excess) > 0 {
+            return false;
+        }
+        let mut need = excess;
+        let in_place = is_in_place(sample);
+        for left in self.touched(cpu, sample) {
+            for (ns, cause) in left.excusing(in_place) {
+                let taken = need.min(*ns);
+                if taken > 0 {
+                    *ns -= taken;
+                    need -= taken;
+                    causes.insert(cause);
+                }
+            }
+        }
+        true
+    }
+
+    /// What within the system under test made a sample large that nothing excuses, where that can be told.
+    pub fn cause(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64) -> Option<Cause> {
+        if sample.class == "throttled" {
+            return Some(Cause::Throttle);
+        }
+        let need = self.unexcused(cpu, sample, excess);
+        let kernel = self.touched(cpu, sample).map(|left| left.kernel_ns).fold(0, u64::saturating_add);
+        if kernel >= need && !is_in_place(sample) {
+            let mut need = need;
+            for left in self.touched(cpu, sample) {
+                let taken = need.min(left.kernel_ns);
+                left.kernel_ns -= taken;
+                need -= taken;
+            }
+            return Some(Cause::Kernel);
+        }
+        let smi = self.touched(cpu, sample).any(|left| left.second.smi > 0);
+        (smi && sample.class != "preempted").then_some(Cause::Smi)
+    }
+}
+
+/// Whether the kernel counted no wait meanwhile.
+fn is_in_place(sample: &Sample) -> bool {
+    sample.class == "in-place"
+}

@@ -1,0 +1,50 @@
+//! The trust checks of the kernel's own tracing: a trace that nobody asked for, and one that `stop_on` froze.
+
+use super::{
+    checks::Graded,
+    deciding::Deciding,
+    finding::Grade::{Note, Ok, Unknown},
+};
+use crate::span::{Span, spans};
+use latido_model::record::{Freeze, Record, Tracer, Tracing};
+
+/// What was traced while measured: its cost is in each sample, whoever wanted it.
+pub(super) fn tracing(record: &Record, _: &Deciding) -> Graded {
+    let active = match &record.quality.tracing {
+        None => return (Unknown, spans!["not measured"]),
+        Some(Tracing::Unseen { why }) => return (Unknown, spans!["not measured: ", why.as_str()]),
+        Some(Tracing::Seen { active }) if active.is_empty() => return (Ok, spans!["nothing is traced"]),
+        Some(Tracing::Seen { active }) => active.iter().map(what).collect::<Vec<_>>().join(", "),
+    };
+    let asked = record.cell.conditions.stop_on.is_some();
+    let grade = if asked { Ok } else { Note };
+    (grade, spans![format!("the kernel traces: {active}; each sample has its cost in it")])
+}
+
+/// `function and events`, `in the instance mine events`.
+fn what(trace: &Tracer) -> String {
+    let tracer = Some(trace.tracer.as_str()).filter(|tracer| !matches!(*tracer, "" | "nop"));
+    let parts: Vec<&str> = tracer.into_iter().chain(trace.events.then_some("events")).collect();
+    match trace.instance.as_str() {
+        "" => parts.join(" and "),
+        instance => format!("in the instance {instance} {}", parts.join(" and ")),
+    }
+}
+
+/// What became of the trace that `stop_on` freezes.
+pub(super) fn frozen_trace(record: &Record, _: &Deciding) -> Graded {
+    match &record.quality.freeze {
+        None => (Unknown, spans!["not measured"]),
+        Some(Freeze::Impossible { why }) => (Note, spans!["the kernel's trace goes on: ", why.as_str()]),
+        Some(Freeze::Off) => (Ok, spans!["tracing was off: nothing to freeze"]),
+        Some(Freeze::Armed) => (Ok, spans!["ready, and not needed: no sample was above stop_on"]),
+        Some(Freeze::Frozen { switches, value_ns, cpu, failed, .. }) => {
+            let cpu = cpu.map(|cpu| spans![", ", Span::Where(format!("CPU {cpu}"))]).unwrap_or_default();
+            let done = [spans!["marked and switched off at a sample of ", Span::Time(*value_ns)], cpu].concat();
+            let failed = failed.as_ref().map(|why| format!(" (not all of it: {why})")).unwrap_or_default();
+            let on: Vec<String> = switches.iter().map(|switch| format!("`echo 1 > {switch}`")).collect();
+            let after = format!("{failed}, as stop_on asks; it stays off until {}", on.join(", "));
+            (Note, [done, spans![after]].concat())
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Timers that a thread sets and waits for: descriptors of timerfd_create(2), and POSIX timers with a signal.
+
+use crate::{Errno, clock::Clock};
+use std::{
+    mem::MaybeUninit,
+    os::fd::{AsRawFd, FromRawFd, OwnedFd},
+};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (ns / SECOND) as libc::time_t, tv_nsec: (ns % SECOND) as _ }
+}
+
+const NEVER: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+
+/// A timer descriptor.
+#[derive(Debug)]
+pub struct TimerDescriptor(OwnedFd);
+
+impl TimerDescriptor {
+    /// On a clock, not set.
+    ///
+    /// # Errors
+    /// `EINVAL` for a clock that descriptors do not know: [`Clock::Tai`].
+    pub fn new(clock: Clock) -> Result<Self, Errno> {
+        // SAFETY: takes numbers only.
+        let fd = Errno::check(unsafe { libc::timerfd_create(clock.id(), libc::TFD_CLOEXEC) })?;
+        // SAFETY: the descriptor was just opened and nobody else has it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// Sets it to a time in ns, once; one that has passed expires at once.
+    ///
+    /// # Errors
+    /// None that a correct kernel gives.
+    #[inline(always)]
+    pub fn set(&self, at_ns: u64) -> Result<(), Errno> {
+        // Zero would stop it.
+        self.arm(libc::TFD_TIMER_ABSTIME, libc::itimerspec { it_interval: NEVER, it_value: timespec(at_ns.max(1)) })
+    }
+
+    /// Sets it to expire again and again, the first time a period from now.
+    ///
+    /// # Errors
+    /// None that a correct kernel gives.
+    pub fn repeat(&self, period_ns: u64) -> Result<(), Errno> {
+        let period = timespec(period_ns.max(1));
+        self.arm(0, libc::itimerspec { it_interval: period, it_value: period })
+    }
+
+    #[inline(always)]
+    fn arm(&self, flags: libc::c_int, times: libc::itimerspec) -> Result<(), Errno> {
+        // SAFETY: the structure outlives the call and the old value is not asked for.
+        Errno::check(unsafe { libc::timerfd_settime(self.0.as_raw_fd(), flags, &times, std::ptr::null_mut()) })?;
+        Ok(())
+    }
+
+    /// Waits until it has expired; how often it did since it was set or waited for.
+    ///
+    /// # Errors
+    /// `EINTR` when a signal handler ran.
+    #[inline(always)]
+    pub fn wait(&self) -> Result<u64, Errno> {
+        let mut expired = 0u64;
+        // SAFETY: the number is writable for its eight bytes.
+        let got = unsafe { libc::read(self.0.as_raw_fd(), (&raw mut expired).cast(), size_of::<u64>()) };
+        if got == -1 { Err(Errno::last()) } else { Ok(expired) }
+    }
+}
+
+/// A POSIX timer that sends a signal to the thread that made it, which has blocked it and waits for it.
+#[derive(Debug)]
+pub struct SignalTimer {
+    timer: libc::timer_t,
+    signal: libc::sigset_t,
+}
+
+impl SignalTimer {
+    /// On a clock, not set; for the calling thread, which has the signal blocked from now on.
+    ///
+    /// # Errors
+    /// `EINVAL` for a clock without timers, `EAGAIN` when the kernel has no room.
+    pub fn new(clock: Clock) -> Result<Self, Errno> {
+        let number = libc::SIGRTMIN();
+        let mut signal = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: the first call fills the set, the others change it and take it as it is then.
+        let signal = unsafe {
+            libc::sigemptyset(signal.as_mut_ptr());
+            libc::sigaddset(signal.as_mut_ptr(), number);
+            libc::pthread_sigmask(libc::SIG_BLOCK, signal.as_ptr(), std::ptr::null_mut());
+            signal.assume_init()
+        };
+        // SAFETY: all-zero is a valid sigevent.
+        let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = number;
+        event.sigev_notify_thread_id = crate::sched::gettid();
+        let mut timer = MaybeUninit::<libc::timer_t>::uninit();
+        // SAFETY: both structures outlive the call, which fills the timer where it succeeds.
+        Errno::check(unsafe { libc::timer_create(clock.id(), &mut event, timer.as_mut_ptr()) })?;
+        // SAFETY: it succeeded.
+        Ok(Self { timer: unsafe { timer.assume_init() }, signal })
+    }
+
+    /// Sets it to a time in ns, once; one that has passed expires at once.
+    ///
+    /// # Errors
+    /// None that a correct kernel gives.
+    #[inline(always)]
+    pub fn set(&self, at_ns: u64) -> Result<(), Errno> {
+        self.arm(timespec(at_ns.max(1)))
+    }
+
+    #[inline(always)]
+    fn arm(&self, value: libc::timespec) -> Result<(), Errno> {
+        let times = libc::itimerspec { it_interval: NEVER, it_value: value };
+        // SAFETY: the timer lives as long as this; the structure outlives the call, the old value is not asked for.
+        Errno::check(unsafe { libc::timer_settime(self.timer, libc::TIMER_ABSTIME, &times, std::ptr::null_mut()) })?;
+        Ok(())
+    }
+
+    /// Waits for its signal.
+    ///
+    /// # Errors
+    /// `EINTR` when a signal handler ran: the timer is stopped then, and no signal of it is left.
+    #[inline(always)]
+    pub fn wait(&self) -> Result<(), Errno> {
+        // SAFETY: the set is readable; what came with the signal is not asked for.
+        let taken = unsafe { libc::sigwaitinfo(&self.signal, std::ptr::null_mut()) };
+        if taken == -1 { Err(self.interrupted()) } else { Ok(()) }
+    }
+
+    /// A signal that came in between must not be taken for that of the next time.
+    #[cold]
+    #[inline(never)]
+    fn interrupted(&self) -> Errno {
+        let error = Errno::last();
+        let _ = self.arm(NEVER);
+        // SAFETY: as in `wait`, without waiting.
+        while unsafe { libc::sigtimedwait(&self.signal, std::ptr::null_mut(), &NEVER) } != -1 {}
+        error
+    }
+}
+
+impl Drop for SignalTimer {
+    fn drop(&mut self) {
+        // SAFETY: the timer was created and is deleted once.
+        unsafe { libc::timer_delete(self.timer) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_descriptor_wakes_no_earlier_than_asked_and_counts() {
+        for clock in [Clock::Monotonic, Clock::Realtime, Clock::Boottime] {
+            let timer = TimerDescriptor::new(clock).unwrap();
+            let due = clock.now() + 1_000_000;
+            timer.set(due).unwrap();
+            assert_eq!((timer.wait(), clock.now() >= due), (Ok(1), true), "{clock:?}");
+            timer.set(0).unwrap();
+            assert_eq!(timer.wait(), Ok(1), "a time that has passed");
+        }
+        let timer = TimerDescriptor::new(Clock::Monotonic).unwrap();
+        timer.repeat(100_000).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        assert!(timer.wait().unwrap() > 5);
+        assert_eq!(TimerDescriptor::new(Clock::Tai).err(), Some(Errno::EINVAL));
+    }
+
+    #[test]
+    fn a_signal_wakes_no_earlier_than_asked() {
+        for clock in Clock::ALL {
+            let timer = SignalTimer::new(clock).unwrap();
+            let due = clock.now() + 1_000_000;
+            timer.set(due).unwrap();
+            assert_eq!((timer.wait(), clock.now() >= due), (Ok(()), true), "{clock:?}");
+            timer.set(0).unwrap();
+            assert_eq!(timer.wait(), Ok(()), "a time that has passed");
+        }
+    }
+
+    /// Interrupted, and expired before anybody looked again: the next wait is for the next time.
+    #[test]
+    fn a_signal_left_over_is_not_taken_for_the_next() {
+        crate::signal::interrupt_only(libc::SIGUSR1).unwrap();
+        let timer = SignalTimer::new(Clock::Monotonic).unwrap();
+        let tid = crate::sched::gettid();
+        timer.set(Clock::Monotonic.now() + 200_000_000).unwrap();
+        let other = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            crate::signal::send_to_thread(tid, libc::SIGUSR1).unwrap();
+        });
+        assert_eq!(timer.wait(), Err(Errno::EINTR));
+        other.join().unwrap();
+        timer.set(Clock::Monotonic.now()).unwrap();
+        let due = Clock::Monotonic.now() + 50_000_000;
+        assert_eq!(timer.interrupted(), Errno::last());
+        timer.set(due).unwrap();
+        assert_eq!((timer.wait(), Clock::Monotonic.now() >= due), (Ok(()), true));
+    }
+}
