@@ -50,6 +50,7 @@ pub const QUESTIONS: &[Question] = &[
     surroundings::SMT,
     surroundings::SWAP,
     surroundings::HUGE_PAGES,
+    surroundings::COMPACTION,
     hardware::SMI,
     hardware::HEAT,
 ];

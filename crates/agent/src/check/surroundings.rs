@@ -92,6 +92,23 @@ fn huge_pages(view: &MachineView) -> Answer {
     }
 }
 
+pub const COMPACTION: Question = Question {
+    name: "memory compaction",
+    why: "A locked page that the kernel moves is a page fault at the next access, mlockall or not.",
+    decides: false,
+    rules_out: None,
+    look: compaction,
+};
+
+fn compaction(view: &MachineView) -> Answer {
+    match view.machine.memory.moves_locked {
+        Some(true) => Answer::new(Severity::Advice, "moves locked pages too").tune("compaction:off"),
+        Some(false) => Answer::ok("leaves locked pages alone"),
+        None if view.root.exists("proc/sys/vm/swappiness") => Answer::ok("none in this kernel"),
+        None => Answer::unknown("/proc/sys/vm is not readable"),
+    }
+}
+
 pub const STEAL: Question = Question {
     name: "stolen time",
     why: "While the host runs others, this machine stands still; it shows as latency.",

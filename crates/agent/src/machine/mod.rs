@@ -69,6 +69,7 @@ fn memory(root: &Root) -> Memory {
         total_kib: kib("MemTotal"),
         swap_kib: kib("SwapTotal"),
         transparent_hugepages: root.choice("sys/kernel/mm/transparent_hugepage/enabled"),
+        moves_locked: root.value::<u8>("proc/sys/vm/compact_unevictable_allowed").map(|value| value != 0),
     }
 }
 

@@ -295,6 +295,7 @@ fn complete(record: &mut Record, machine: &Machine, borrowed: &InForce, seen: Ev
     let evidence = &mut record.quality;
     evidence.steal_ns = seen.steal_ns;
     evidence.smi = seen.smi;
+    evidence.moved_pages = seen.moved_pages;
     evidence.frequency_khz = seen.frequency_khz;
     evidence.temperature_mc = seen.temperature_mc;
     evidence.foreign = seen.foreign;

@@ -3,6 +3,7 @@
 mod foreign;
 mod hardware;
 mod interrupts;
+mod pages;
 mod siblings;
 mod stat;
 mod timeline;
@@ -36,6 +37,7 @@ pub struct Watch {
     hardware: Hardware,
     foreign: foreign::Watched,
     interrupts_start: Option<interrupts::Counts>,
+    moved_start: Option<u64>,
     siblings: siblings::Siblings,
     /// The probe's own threads, whose waiting betrays others.
     probe: Threads,
@@ -56,6 +58,7 @@ impl Watch {
             probe: Threads::of(own.measuring),
             foreign: foreign::Watched::start(cpus, own),
             interrupts_start: interrupts::counts(&Root::default(), cpus),
+            moved_start: pages::moved(&Root::default()),
             siblings: siblings::Siblings::start(&Root::default(), cpus),
             timeline: Timeline::default(),
         };
@@ -131,6 +134,8 @@ impl Watch {
         let now = interrupts::counts(&Root::default(), &self.cpus);
         evidence.interrupts =
             self.interrupts_start.as_ref().zip(now).map(|(before, now)| interrupts::between(before, &now));
+        let moved = pages::moved(&Root::default());
+        evidence.moved_pages = self.moved_start.zip(moved).map(|(before, now)| now.saturating_sub(before));
         evidence.siblings = self.siblings.seen(&Root::default());
         evidence.timeline = self.timeline.seconds();
     }

@@ -56,6 +56,27 @@ Kernel document: Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
     },
 };
 
+/// `compaction`: whether the kernel moves locked pages.
+pub const COMPACTION: Def<dyn Tuning> = Def {
+    name: "compaction",
+    about: "leave locked pages where they are (vm.compact_unevictable_allowed off)",
+    help: "\
+To make room for large pieces of memory the kernel moves pages together, also those that a real-time task has locked: a
+lock keeps a page in memory, not in its place. The task's next access to a page on the move is a page fault, and waits
+until the copy is made. Off, locked pages stay. Kernels with PREEMPT_RT have it off by themselves.
+
+Options:
+  locked   `off` (default): locked pages are not moved; or `on`
+
+Kernel document: Documentation/admin-guide/sysctl/vm.rst, compact_unevictable_allowed",
+    main_option: Some("locked"),
+    new: |table| {
+        let path = "/proc/sys/vm/compact_unevictable_allowed";
+        let absent = "the kernel was built without CONFIG_COMPACTION, so no page is moved: leave this tuning out";
+        Knob { option: "locked", values: SWITCH, path, absent }.read(table)
+    },
+};
+
 /// `ksm`: whether the kernel looks for equal pages.
 pub const KSM: Def<dyn Tuning> = Def {
     name: "ksm",

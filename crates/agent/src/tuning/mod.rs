@@ -36,6 +36,7 @@ pub const TUNINGS: &[Def<dyn Tuning>] = &[
     workqueues::DEF,
     watchdog::DEF,
     knobs::NUMA_BALANCING,
+    knobs::COMPACTION,
     thp::DEF,
     knobs::KSM,
     knobs::VM_STAT,

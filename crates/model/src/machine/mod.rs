@@ -76,6 +76,9 @@ pub struct Memory {
     pub swap_kib: Option<u64>,
     /// When the kernel makes huge pages by itself: `always`, `madvise`, `never`.
     pub transparent_hugepages: Option<String>,
+    /// Whether the kernel may move pages that a task has locked; absent also where it moves none at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moves_locked: Option<bool>,
 }
 
 /// The kernel's clock source.

@@ -81,6 +81,7 @@ impl Machine {
             ("memory", kib(self.memory.total_kib)),
             ("swap", kib(self.memory.swap_kib)),
             ("transparent huge pages", or_unknown(self.memory.transparent_hugepages.as_ref())),
+            ("compaction of locked pages", yes_no(self.memory.moves_locked)),
             ("clock source", or_unknown(self.clock.current.as_ref())),
             ("clock sources available", or_unknown(Some(self.clock.available.join(" ")))),
             ("real-time throttle", throttle(&self.realtime)),

@@ -19,6 +19,10 @@ pub struct Evidence {
     pub steal_ns: Option<u64>,
     /// System management interrupts while measured.
     pub smi: Option<u64>,
+    /// Pages of memory that the kernel moved while measured, of anybody: each is a page fault at the next access. Absent
+    /// where it does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_pages: Option<u64>,
     /// Lowest and highest frequency seen on the measured CPUs, kHz.
     pub frequency_khz: Option<(u64, u64)>,
     /// Highest temperature seen and the lowest critical trip point, in millidegrees Celsius.

@@ -216,6 +216,7 @@ fn evidence(records: &[&Record]) -> Evidence {
     all.policy_refused = each().find_map(|own| own.policy_refused.clone());
     all.steal_ns = sum(|own| own.steal_ns);
     all.smi = sum(|own| own.smi);
+    all.moved_pages = sum(|own| own.moved_pages);
     all.throttle.throttle_like = each().map(|own| own.throttle.throttle_like).sum();
     all.frequency_khz = each().filter_map(|own| own.frequency_khz).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     all.temperature_mc = each().filter_map(|own| own.temperature_mc).max_by_key(|(highest, _)| *highest);

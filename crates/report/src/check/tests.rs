@@ -22,7 +22,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     insta::assert_snapshot!(table(&machine, &points, PLAIN), @r#"
     desk, Linux 6.12.9-amd64, x86_64, 4 CPUs
     NOT fit for real-time measurement: real-time permission
-    1 UNFIT, 3 warnings, 1 unknown, 10 pieces of advice, 15 ok
+    1 UNFIT, 3 warnings, 1 unknown, 11 pieces of advice, 15 ok
 
     UNFIT   real-time permission    refused: CAP_SYS_NICE is missing and ulimit -r
                                     is 0
@@ -107,6 +107,11 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
             meanwhile.
             $ sudo latido tune apply thp:madvise
 
+    advice  memory compaction       moves locked pages too
+            A locked page that the kernel moves is a page fault at the next access,
+            mlockall or not.
+            $ sudo latido tune apply compaction:off
+
     ok      high-resolution timers  on, says /boot/config-6.12.9-amd64
     ok      clock source            tsc
     ok      kernel debugging        no costly option, says /boot/config-6.12.9-amd64
@@ -127,7 +132,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     ok      temperature             48 degrees, critical at 105
 
     all tunings together, until `latido tune undo` or a reboot (for one run: --tune each):
-            $ sudo latido tune apply frequency:performance isolate:3 smt:all thp:madvise
+            $ sudo latido tune apply frequency:performance isolate:3 smt:all thp:madvise compaction:off
 
     all boot parameters together:
             preempt=full threadirqs isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3 nosmt

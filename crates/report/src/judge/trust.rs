@@ -228,6 +228,7 @@ mod tests {
             ("outcome", |r| r.outcome = Outcome::Interrupted),
             ("memory", |r| r.quality.memory_unlocked = Some("EPERM".into())),
             ("page faults", |r| r.quality.threads[1].minor_faults = 1),
+            ("page faults", |r| r.quality.threads[1].major_faults = 1),
             ("preemptions", |r| r.quality.threads[1].involuntary_switches = 4),
             ("wall clock", |r| r.quality.clock.realtime_shift_ns = -2_000_000),
             ("throttle settings", |r| r.quality.throttle.rt_runtime_us = Some(950_000)),
@@ -293,6 +294,30 @@ mod tests {
         assert_eq!(with("kernel threads", Owner::Kernel, 200_000_000).grade, Note);
         assert_eq!(with("foreign tasks", Owner::Program, 12_000).grade, Note);
         assert_eq!(with("foreign tasks", Owner::Latido, 12_000).grade, Note);
+    }
+
+    /// A locked page that the kernel moved is a page fault too: nobody's program is at fault.
+    #[test]
+    fn page_faults_beside_moved_pages_name_them() {
+        let moved = |faults, pages, locked| {
+            finding("page faults", |r| {
+                r.quality.threads[0].minor_faults = faults;
+                r.quality.moved_pages = pages;
+                r.machine.memory.moves_locked = locked;
+            })
+            .text()
+        };
+        assert_eq!(moved(0, Some(92_312), Some(true)), "0 minor, 0 major while measuring");
+        assert_eq!(moved(2, None, Some(true)), "2 minor, 0 major while measuring");
+        assert_eq!(
+            moved(2, Some(92_312), Some(true)),
+            "2 minor, 0 major while measuring; the kernel moved 92312 of anybody's meanwhile and may move locked ones \
+             (--tune compaction stops that)"
+        );
+        assert_eq!(
+            moved(2, Some(92_312), Some(false)),
+            "2 minor, 0 major while measuring; the kernel moved 92312 of anybody's meanwhile"
+        );
     }
 
     /// Two causes that explain a failure only together must not claim it each for itself.

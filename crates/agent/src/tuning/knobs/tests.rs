@@ -7,7 +7,7 @@ use crate::{
     journal::Journal,
 };
 
-const KNOBS: [Def<dyn Tuning>; 5] = [TIMERS, NUMA_BALANCING, KSM, VM_STAT, PRINTK];
+const KNOBS: [Def<dyn Tuning>; 6] = [TIMERS, NUMA_BALANCING, COMPACTION, KSM, VM_STAT, PRINTK];
 
 /// What is said against options of one of them.
 fn objection(name: &str, options: &str) -> String {
@@ -43,6 +43,16 @@ fn numa_balancing_is_applied_and_undone() {
         without: &[],
     };
     proof.holds();
+}
+
+#[test]
+fn locked_pages_are_left_where_they_are_and_may_be_moved_again() {
+    let path = "proc/sys/vm/compact_unevictable_allowed";
+    for machine in [trees::cgroup_v1, trees::server] {
+        let after = &[(path, "0\n")];
+        let without = &[(path, "CONFIG_COMPACTION")];
+        Proof { name: "compaction", options: "", machine: &machine, after, other: (path, "7\n"), without }.holds();
+    }
 }
 
 /// PREEMPT_RT excludes it.
@@ -125,6 +135,13 @@ fn what_is_wrong_is_said_in_words_of_the_option() {
 #[test]
 fn the_record_has_the_option_after_defaults() {
     let options = KNOBS.map(|def| (def.new)(Table::new()).unwrap().options().to_string());
-    let expected = ["migration = \"off\"", "balancing = \"off\"", "run = \"stop\"", "interval = \"2m\"", "level = 1"];
+    let expected = [
+        "migration = \"off\"",
+        "balancing = \"off\"",
+        "locked = \"off\"",
+        "run = \"stop\"",
+        "interval = \"2m\"",
+        "level = 1",
+    ];
     assert_eq!(options.map(|text| text.trim().to_string()), expected);
 }
