@@ -242,6 +242,11 @@ pub(crate) struct Stretch {
 }
 
 impl Stretch {
+    /// From this latency on a sample is late or has missed the next slot.
+    fn attention(&self, spacing: &impl Spacing) -> i64 {
+        self.deadline.saturating_add(1).min(spacing.shortest()) as i64
+    }
+
     /// Its first slot.
     pub(crate) fn first(&self) -> u64 {
         self.first
@@ -324,90 +329,111 @@ pub(crate) fn sweep(
     mut overrun: Option<&mut Recorder>,
     task: &mut impl PeriodicTask,
 ) -> Walked {
-    let (mut elapsed, mut overruns) = (0u64, pass.overruns);
-    let mut due = pass.first;
-    // From this latency on a sample is late or has missed the next slot.
-    let attention = pass.deadline.saturating_add(1).min(spacing.shortest()) as i64;
+    let mut at = At { due: pass.first, elapsed: 0, overruns: pass.overruns };
+    // Below this latency nothing is due but the sample: from a missed deadline on, and at every slot where a budget may
+    // be overrun, somebody has to look.
+    let ordinary = if overrun.is_some() { i64::MIN } else { pass.attention(&spacing) };
     let end = loop {
-        if elapsed >= pass.slots {
+        if at.elapsed >= pass.slots {
             break End::Complete;
         }
         if stop.load(Relaxed) {
             break End::Stopped;
         }
-        if let Err(error) = timer.sleep_until(due) {
+        if let Err(error) = timer.sleep_until(at.due) {
             if error == Errno::EINTR {
                 continue;
             }
             break End::Failed(error);
         }
         let now = timer.now();
-        due = timer.due(due, now);
+        let due = timer.due(at.due, now);
         let latency = now.wrapping_sub(due) as i64;
         task.step(now);
-        due = spacing.after(due);
-        elapsed = elapsed.wrapping_add(1);
+        at.due = spacing.after(due);
+        at.elapsed = at.elapsed.wrapping_add(1);
         let open = recorder.begin();
-        let mut cold = false;
-        if let Some(overrun) = &mut overrun
-            && timer.overruns() != overruns
-        {
-            overruns = timer.overruns();
-            set_apart(recorder, overrun, latency, now);
-            cold = true;
+        if latency < ordinary && recorder.record_ordinary(latency, now) {
+            recorder.commit(open);
+            continue;
         }
-        cold = cold || recorder.record(latency, now);
-        if cold || latency >= attention {
-            (due, elapsed) = catch_up(timer, &mut spacing, pass, recorder, (latency, now), (due, elapsed));
-        }
+        at = attend(timer, &mut spacing, pass, recorder, overrun.as_deref_mut(), (latency, now), at);
         recorder.commit(open);
-        if cold && pass.heed_sample && recorder.stopped() {
+        if pass.heed_sample && recorder.stopped() {
             stop.store(true, Relaxed);
             break End::Sample;
         }
     };
-    Walked { end, elapsed, overruns, next: spacing.period_of(due) }
+    Walked { end, elapsed: at.elapsed, overruns: at.overruns, next: spacing.period_of(at.due) }
 }
 
-/// Records a sample that follows a budget overrun apart from the others.
+/// Where the loop is in its schedule.
+#[derive(Clone, Copy)]
+struct At {
+    /// The slot to come.
+    due: u64,
+    elapsed: u64,
+    /// The budget overruns that are known.
+    overruns: u64,
+}
+
+/// Records a sample that is not an ordinary one, and catches up where it is late or took time.
 #[cold]
 #[inline(never)]
-fn set_apart(recorder: &mut Recorder, overrun: &mut Recorder, latency: i64, now: u64) {
-    let open = overrun.begin();
-    overrun.record(latency, now);
-    overrun.commit(open);
-    recorder.count_apart();
+fn attend(
+    timer: &impl Timer,
+    spacing: &mut impl Spacing,
+    pass: &Stretch,
+    recorder: &mut Recorder,
+    overrun: Option<&mut Recorder>,
+    (latency, woken): (i64, u64),
+    at: At,
+) -> At {
+    let overruns = if overrun.is_some() { timer.overruns() } else { at.overruns };
+    let took_time = match overrun {
+        Some(overrun) if overruns != at.overruns => {
+            let open = overrun.begin();
+            overrun.record(latency, woken);
+            overrun.commit(open);
+            recorder.count_apart();
+            true
+        }
+        _ => recorder.record(latency, woken),
+    };
+    let at = At { overruns, ..at };
+    match took_time || latency >= pass.attention(spacing) {
+        true => catch_up(timer, spacing, pass, recorder, (latency, woken), at),
+        false => at,
+    }
 }
 
 /// After a late wake-up or slow work: counts the slot as late if it was, and the slots that have passed as missed.
-/// Returns the first slot to come and how many have elapsed.
-#[cold]
-#[inline(never)]
+#[inline(always)]
 fn catch_up(
     timer: &impl Timer,
     spacing: &mut impl Spacing,
     pass: &Stretch,
     recorder: &mut Recorder,
     (latency, woken): (i64, u64),
-    (mut due, mut elapsed): (u64, u64),
-) -> (u64, u64) {
+    mut at: At,
+) -> At {
     if latency > 0 && latency as u64 > pass.deadline {
         recorder.count_late();
     }
     let mut now = woken;
     // Counting takes time too; but a period shorter than that must not keep us here for ever.
     for _ in 0..8 {
-        while due <= now && elapsed < pass.slots {
-            recorder.miss(now.wrapping_sub(due));
-            due = spacing.after(due);
-            elapsed = elapsed.wrapping_add(1);
+        while at.due <= now && at.elapsed < pass.slots {
+            recorder.miss(now.wrapping_sub(at.due));
+            at.due = spacing.after(at.due);
+            at.elapsed = at.elapsed.wrapping_add(1);
         }
         now = timer.now();
-        if due > now {
+        if at.due > now {
             break;
         }
     }
-    (due, elapsed)
+    at
 }
 
 #[cfg(test)]

@@ -171,16 +171,26 @@ impl Recorder {
     /// Records a sample of the reading `at`. True if that took the cold path, so that time has passed.
     #[inline(always)]
     pub(crate) fn record(&mut self, value: i64, at: u64) -> bool {
+        let ordinary = self.record_ordinary(value, at);
+        if !ordinary {
+            self.record_cold(value, at);
+        }
+        !ordinary
+    }
+
+    /// Records a sample of the reading `at`, if nothing about it is remarkable; false where it is not recorded.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn record_ordinary(&mut self, value: i64, at: u64) -> bool {
         let small = value as u64;
         if small.wrapping_sub(self.low) > self.span || at >= self.block_end {
-            self.record_cold(value, at);
-            return true;
+            return false;
         }
         let shared = &*self.shared;
         shared.last.set(small);
         shared.block.add_small(small);
         shared.plain.counters.count_in(&self.words, small);
-        false
+        true
     }
 
     /// Records a sample, keeping another value in the order of time: a signed one, of which the magnitude is recorded.
