@@ -10,8 +10,8 @@ use latido_model::{
     machine::{GroupLimit, GroupLimits, Limits},
     plan::{self, Against, Citation, Expect, Op, Plan, Published, Statistic, Taken, Than, source::Problem},
     record::{
-        Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, Owner, Rate, Second, SeriesFiles, Sibling,
-        Skip, Slots, Summary, ThreadEvidence, ThrottleEvidence, Tracer, Tracing, TuningRecord,
+        Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, Rate, Second, SeriesFiles, Sibling, Skip,
+        Slots, Summary, TaskOwner, ThreadEvidence, ThrottleEvidence, Tracer, Tracing, TuningRecord,
     },
     run::Planned,
     sample,
@@ -158,7 +158,7 @@ fn every_key_of_a_stored_run_is_documented() {
         ..ThreadEvidence::default()
     };
     let files = SeriesFiles { samples: Some(String::new()), ..SeriesFiles::default() };
-    let foreign = Foreign { owner: Some(Owner::Program), ..Foreign::default() };
+    let foreign = Foreign { owner: Some(TaskOwner::Program), ..Foreign::default() };
     let throttle = ThrottleEvidence {
         throttled: Some(1),
         throttled_ns: Some(1),

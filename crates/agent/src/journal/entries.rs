@@ -1,6 +1,6 @@
 //! The lines of the journal: read, written, given another owner. A line that cannot be read is never lost.
 
-use super::{Borrowed, Owner};
+use super::{Borrowed, Custody};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -16,7 +16,7 @@ pub(super) struct Entry {
     /// The boot it belongs to; after a reboot it is void.
     pub boot: String,
     /// Who wrote it: all entries but `manual` ones are undone by recovery.
-    pub owner: Owner,
+    pub owner: Custody,
     /// What was borrowed.
     pub what: Borrowed,
 }
@@ -69,7 +69,7 @@ pub(super) fn read(path: &Path) -> Result<(Vec<Line>, Vec<String>)> {
 ///
 /// # Errors
 /// The file cannot be read or written; nobody's owner has changed.
-pub(super) fn hand_over(path: &Path, picked: &dyn Fn(usize, &Entry) -> bool, owner: Owner) -> Result<()> {
+pub(super) fn hand_over(path: &Path, picked: &dyn Fn(usize, &Entry) -> bool, owner: Custody) -> Result<()> {
     let (mut lines, _) = read(path)?;
     if lines.is_empty() {
         // Opened, and nothing was to be changed.

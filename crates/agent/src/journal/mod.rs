@@ -30,7 +30,7 @@ use std::{
 /// On whose behalf something was borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Owner {
+pub enum Custody {
     /// A run: undone when the run is over, by whoever finds it.
     Run,
     /// A person, with `tune apply`: undone only by `tune undo`.
@@ -123,14 +123,14 @@ impl Journal {
     /// # Errors
     /// The journal cannot be written: then nothing must be borrowed.
     pub fn write(&mut self, what: Borrowed) -> Result<()> {
-        self.write_for(Owner::Run, what)
+        self.write_for(Custody::Run, what)
     }
 
     /// The same on somebody's behalf.
     ///
     /// # Errors
     /// As [`Journal::write`].
-    pub fn write_for(&mut self, owner: Owner, what: Borrowed) -> Result<()> {
+    pub fn write_for(&mut self, owner: Custody, what: Borrowed) -> Result<()> {
         if what.is_of_this_machine() && self.machine.is_none() {
             self.machine = Some(lock::machine(lock::Use::Change, "changing settings", &mut lock::Patience::none())?);
         }
@@ -160,7 +160,7 @@ impl Journal {
     /// Something would not go; it stays in the journal.
     pub fn settle(&mut self) -> Result<Vec<String>> {
         let wanted = |index: usize, entry: &Entry| {
-            (index >= self.earlier && entry.owner != Owner::Manual) || left_behind(entry, self.place.as_ref())
+            (index >= self.earlier && entry.owner != Custody::Manual) || left_behind(entry, self.place.as_ref())
         };
         recover(&self.path, &self.boot, &wanted, &mut self.pulse, &mut lock::Patience::none())?.settled()
     }
@@ -171,8 +171,8 @@ impl Journal {
     /// # Errors
     /// The journal cannot be written; all is still to be put back.
     pub fn keep(self) -> Result<()> {
-        let own = |index: usize, entry: &Entry| index >= self.earlier && entry.owner == Owner::Unsettled;
-        hand_over(&self.path, &own, Owner::Manual)
+        let own = |index: usize, entry: &Entry| index >= self.earlier && entry.owner == Custody::Unsettled;
+        hand_over(&self.path, &own, Custody::Manual)
     }
 }
 
@@ -201,7 +201,7 @@ pub fn standing() -> Result<Standing> {
         let void = line.boot().is_some_and(|of| of != boot);
         match line {
             Line::Entry(entry) if void => standing.void.push(entry.what),
-            Line::Entry(entry) if entry.owner == Owner::Manual => standing.by_hand.push(entry.what),
+            Line::Entry(entry) if entry.owner == Custody::Manual => standing.by_hand.push(entry.what),
             Line::Entry(entry) => standing.unowned.push(entry.what),
             Line::Unreadable(_) if void => {}
             Line::Unreadable(bytes) => {

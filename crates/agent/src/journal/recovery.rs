@@ -1,7 +1,7 @@
 //! Putting back what the journal names: after a run, after a crash, at a person's wish.
 
 use super::{
-    Borrowed, Owner, boot_id,
+    Borrowed, Custody, boot_id,
     entries::{Entry, Line, hand_over, read, rewrite},
     lock,
     marked::end_marked,
@@ -48,11 +48,11 @@ pub fn undo_manual(wanted: &dyn Fn(&Borrowed) -> bool, place: Option<&PathBuf>, 
     let _run = lock::take("run", "tune undo")?;
     let _lock = lock::take("lock", "tune undo")?;
     let boot = boot_id();
-    let picked = |_: usize, entry: &Entry| entry.owner == Owner::Manual && entry.boot == boot && wanted(&entry.what);
+    let picked = |_: usize, entry: &Entry| entry.owner == Custody::Manual && entry.boot == boot && wanted(&entry.what);
     let patience = &mut lock::Patience::none();
     // The machine first: where somebody measures, what a person applied stays a person's.
     let _machine = changing(&path(), &picked, patience)?;
-    hand_over(&path(), &picked, Owner::Unsettled)?;
+    hand_over(&path(), &picked, Custody::Unsettled)?;
     let mut recovery = recover(&path(), &boot, &|_, entry| left_behind(entry, place), pulse, patience)?;
     // Of an agent that was killed.
     crate::scratch::sweep();
@@ -95,7 +95,7 @@ pub(super) fn left_behind(entry: &Entry, place: Option<&PathBuf>) -> bool {
         Borrowed::Setting { root, .. } => root.as_ref(),
         Borrowed::Load { .. } => None,
     };
-    entry.owner != Owner::Manual && (place.is_none() || of == place)
+    entry.owner != Custody::Manual && (place.is_none() || of == place)
 }
 
 /// Undoes the entries that are wanted, the last one first, and keeps the others. Tells what a person should know.

@@ -42,7 +42,7 @@ impl Scene {
         Borrowed::Setting { tuning: "t".into(), root: Some(Root::new(self.place(machine)).path("")), change }
     }
 
-    fn line(&self, owner: Owner, machine: &str) -> String {
+    fn line(&self, owner: Custody, machine: &str) -> String {
         let entry = Entry { boot: boot_id(), owner, what: self.setting(machine) };
         serde_json::to_string(&entry).unwrap() + "\n"
     }
@@ -59,13 +59,13 @@ impl Scene {
 fn a_line_of_another_latido_stays_as_it_is_and_nothing_is_built_upon_it() {
     let scene = Scene::new();
     let strange = format!("{{\"boot\":\"{}\", \"owner\":\"run\",  \"what\":{{\"kind\":\"spell\"}}}}\n", boot_id());
-    fs::write(scene.journal(), scene.line(Owner::Run, "a") + &strange + &scene.line(Owner::Manual, "b")).unwrap();
+    fs::write(scene.journal(), scene.line(Custody::Run, "a") + &strange + &scene.line(Custody::Manual, "b")).unwrap();
     let error = format!("{:#}", scene.open(None).unwrap_err());
     assert!(error.contains("spell") && error.contains("remove these lines"), "{error}");
     assert_eq!(scene.says("a"), "1", "what can be read is put back all the same");
-    let left = strange + &scene.line(Owner::Manual, "b");
+    let left = strange + &scene.line(Custody::Manual, "b");
     assert_eq!(scene.text(), left, "every byte stays, in its order");
-    hand_over(&scene.journal(), &|_, entry| entry.owner == Owner::Manual, Owner::Unsettled).unwrap();
+    hand_over(&scene.journal(), &|_, entry| entry.owner == Custody::Manual, Custody::Unsettled).unwrap();
     assert_eq!(scene.text(), left.replace("manual", "unsettled"));
 }
 
@@ -82,12 +82,12 @@ fn a_line_of_another_latido_is_void_after_a_reboot() {
 #[test]
 fn half_a_line_at_the_end_is_dropped_and_a_whole_one_without_its_end_is_not() {
     let scene = Scene::new();
-    let whole = scene.line(Owner::Run, "a");
+    let whole = scene.line(Custody::Run, "a");
     fs::write(scene.journal(), whole.clone() + &whole[..40]).unwrap();
     let (_, told) = scene.open(None).unwrap();
     assert!(told.len() == 1 && told[0].contains("a cut line"), "{told:?}");
     assert_eq!((scene.says("a").as_str(), scene.text().as_str()), ("1", ""));
-    fs::write(scene.journal(), scene.line(Owner::Run, "b").trim_end()).unwrap();
+    fs::write(scene.journal(), scene.line(Custody::Run, "b").trim_end()).unwrap();
     assert_eq!(scene.open(None).unwrap().1, Vec::<String>::new());
     assert_eq!(scene.says("b"), "1");
 }
@@ -98,12 +98,12 @@ fn what_an_earlier_undoing_left_is_not_made_over_to_the_person() {
     let scene = Scene::new();
     fs::remove_file(scene.knob("a")).unwrap();
     fs::create_dir(scene.knob("a")).unwrap();
-    fs::write(scene.journal(), scene.line(Owner::Unsettled, "a")).unwrap();
+    fs::write(scene.journal(), scene.line(Custody::Unsettled, "a")).unwrap();
     let (mut journal, told) = scene.open(None).unwrap();
     assert!(told.len() == 1 && told[0].contains("could not be undone"), "{told:?}");
-    journal.write_for(Owner::Unsettled, scene.setting("b")).unwrap();
+    journal.write_for(Custody::Unsettled, scene.setting("b")).unwrap();
     journal.keep().unwrap();
-    assert_eq!(scene.text(), scene.line(Owner::Unsettled, "a") + &scene.line(Owner::Manual, "b"));
+    assert_eq!(scene.text(), scene.line(Custody::Unsettled, "a") + &scene.line(Custody::Manual, "b"));
 }
 
 /// Who names a fake machine does not expect that the running one is changed.
@@ -120,8 +120,8 @@ fn for_a_fake_machine_nothing_of_another_is_undone() {
             form: Form::Plain,
         },
     };
-    let live = serde_json::to_string(&Entry { boot: boot_id(), owner: Owner::Run, what: live }).unwrap() + "\n";
-    fs::write(scene.journal(), live.clone() + &scene.line(Owner::Run, "a")).unwrap();
+    let live = serde_json::to_string(&Entry { boot: boot_id(), owner: Custody::Run, what: live }).unwrap() + "\n";
+    fs::write(scene.journal(), live.clone() + &scene.line(Custody::Run, "a")).unwrap();
     let (mut journal, _) = scene.open(Some("a")).unwrap();
     assert_eq!((scene.says("a").as_str(), scene.says("b").as_str()), ("1", "2"));
     assert_eq!(scene.text(), live);

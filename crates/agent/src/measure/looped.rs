@@ -1,6 +1,6 @@
 //! A measuring thread between its two looks at its own counters: what it calls there lies in memory before.
 
-use super::{freeze::Freezer, threads::Prepared};
+use super::{freeze::Freezer, threads::PreparedThread};
 use anyhow::{Result, bail};
 use latido_model::{cell::Scheduling, record::ThreadEvidence};
 use latido_rt::recorder::StopSign;
@@ -35,9 +35,9 @@ impl Loop {
         let functions = [
             self.enter as usize,
             carry_out as *const () as usize,
-            Prepared::go as fn(&mut Prepared, Option<Scheduling>, &mut dyn FnMut(String)) as usize,
-            Prepared::count as fn(&mut Prepared) as usize,
-            Prepared::finish as fn(Prepared) -> ThreadEvidence as usize,
+            PreparedThread::go as fn(&mut PreparedThread, Option<Scheduling>, &mut dyn FnMut(String)) as usize,
+            PreparedThread::count as fn(&mut PreparedThread) as usize,
+            PreparedThread::finish as fn(PreparedThread) -> ThreadEvidence as usize,
         ];
         memory::touch_code(&functions);
         // Asked for its type, it calls a function of its own.
@@ -57,7 +57,7 @@ fn enter<L: FnMut() -> Result<Interval> + 'static>(state: &mut dyn Any) -> Resul
 /// `refused` hears why it could not become real-time.
 #[inline(never)]
 pub fn carry_out(
-    mut prepared: Prepared,
+    mut prepared: PreparedThread,
     looped: &mut Loop,
     scheduling: Option<Scheduling>,
     refused: &mut dyn FnMut(String),

@@ -18,7 +18,7 @@ use latido_sys::{
 pub const STACK: usize = 128 << 10;
 
 /// A prepared thread, about to run its loop.
-pub struct Prepared {
+pub struct PreparedThread {
     evidence: ThreadEvidence,
     /// What the kernel answered to the affinity, if it refused.
     refused: Option<String>,
@@ -37,7 +37,7 @@ struct Used {
 /// Prepares the calling thread, except for its policy: pinned to `cpu`, or free on all `allowed` ones (a thread inherits
 /// the few CPUs of the main thread otherwise, and the deadline policy demands them all). An affinity that is refused is
 /// a refusal like any other. A `helper` takes no samples. Isolated CPUs are entered by their door first.
-pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32], helper: bool, entries: &[Entry]) -> Prepared {
+pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32], helper: bool, entries: &[Entry]) -> PreparedThread {
     memory::prefault_stack();
     let locked = door(entries, cpu, helper).and_then(|door| door.enter().err());
     let locked = locked.map(|error| format!("entering the isolated CPUs was refused: {error:#}"));
@@ -49,10 +49,15 @@ pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32], helper: bool, ent
     };
     let tid = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).ok();
     let evidence = ThreadEvidence { thread, tid, cpu, helper, ..ThreadEvidence::default() };
-    Prepared { evidence, refused: locked.or(refused), schedstat: SchedStatFile::open().ok(), before: Used::default() }
+    PreparedThread {
+        evidence,
+        refused: locked.or(refused),
+        schedstat: SchedStatFile::open().ok(),
+        before: Used::default(),
+    }
 }
 
-impl Prepared {
+impl PreparedThread {
     /// Sets the policy: the last thing before the loop. From now on this thread may not be disturbed by its own doing.
     /// `refused` hears of the first refusal: before the loop, so that a checkpoint knows of it too.
     #[inline(never)]

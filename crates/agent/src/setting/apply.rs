@@ -2,7 +2,7 @@
 
 use super::{Applied, Guard, Hold, Pursuit, Tuning, Wanted};
 use crate::{
-    journal::{Borrowed, Journal, Owner, urgent::Urgent},
+    journal::{Borrowed, Custody, Journal, urgent::Urgent},
     machine::Root,
     step::{Step, refusal},
 };
@@ -28,11 +28,11 @@ pub fn possible(tuning: &dyn Tuning, root: &Root) -> Result<Wanted> {
 ///
 /// # Errors
 /// What was refused, where, and the remedy, or [`crate::journal::pulse::Stopped`]; what had been changed for it is put back.
-pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Owner, journal: &mut Journal) -> Result<Applied> {
+pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Custody, journal: &mut Journal) -> Result<Applied> {
     let Wanted { steps, pursuit, holds, note } = possible(tuning, root)?;
     let _urgent = root.is_live().then(Urgent::take);
     ensure!(
-        owner == Owner::Run || holds.is_empty(),
+        owner == Custody::Run || holds.is_empty(),
         "it lasts only as long as a process holds it: give it to a run with --tune"
     );
     let record = TuningRecord {
@@ -88,7 +88,7 @@ fn in_force(tuning: &dyn Tuning, root: &Root, record: &mut TuningRecord, holds: 
 /// A tuning that is being applied.
 struct Application<'a> {
     root: &'a Root,
-    owner: Owner,
+    owner: Custody,
     journal: &'a mut Journal,
     record: TuningRecord,
     done: Vec<Step>,
@@ -205,7 +205,7 @@ mod tests {
         let tree = by_hand(&[("knob", "1\n")]);
         let before = snapshot(&tree.root);
         let (_dir, mut journal) = Journal::scratch();
-        let Err(error) = apply(&Overruled, "overruled", &tree.root, Owner::Run, &mut journal) else {
+        let Err(error) = apply(&Overruled, "overruled", &tree.root, Custody::Run, &mut journal) else {
             panic!("it counts as applied")
         };
         assert!(error.to_string().contains("not in force") && error.to_string().contains("knob 2"), "{error}");
@@ -236,7 +236,7 @@ mod tests {
         let tree = by_hand(&[]);
         std::os::unix::fs::symlink(SLACK, tree.root.path("knob")).unwrap();
         let (_dir, mut journal) = Journal::scratch();
-        let Err(error) = apply(&Rounded, "rounded", &tree.root, Owner::Run, &mut journal) else { panic!("in force") };
+        let Err(error) = apply(&Rounded, "rounded", &tree.root, Custody::Run, &mut journal) else { panic!("in force") };
         let found = tree.root.read("knob");
         let told = journal.settle().unwrap();
         std::fs::write(SLACK, own.trim()).unwrap();

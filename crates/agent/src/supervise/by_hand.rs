@@ -2,7 +2,7 @@
 
 use crate::{
     journal::{
-        self, Borrowed, Journal, Owner, Recovery, lock,
+        self, Borrowed, Custody, Journal, Recovery, lock,
         pulse::{Pulse, Stopped},
     },
     machine::Root,
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 /// What `tune apply` did.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct AppliedAll {
     /// The tunings, in the order asked for.
     pub records: Vec<TuningRecord>,
     /// What a person should know: what an earlier crash had left.
@@ -33,12 +33,12 @@ pub struct Outcome {
 ///
 /// # Errors
 /// What was refused and the remedy; what had been changed is put back, and what was not, is named.
-pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse) -> Result<Outcome> {
+pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse) -> Result<AppliedAll> {
     // Between two cells of a run as well nothing may change.
     let _run = lock::take("run", "tune apply")?;
     let held = lock::take("lock", "tune apply")?;
     let (mut journal, told) = Journal::open(&held, directory(root), pulse)?;
-    let mut outcome = Outcome { told, ..Outcome::default() };
+    let mut outcome = AppliedAll { told, ..AppliedAll::default() };
     for item in items {
         match one(item, root, &mut journal) {
             Ok(record) => outcome.records.push(record),
@@ -46,7 +46,7 @@ pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse) -> Result<Outcome> {
                 let stopped = error.is::<Stopped>();
                 let told = journal.settle().context("what was changed could not be put back")?;
                 if stopped {
-                    return Ok(Outcome { records: Vec::new(), stopped: Some(told), ..outcome });
+                    return Ok(AppliedAll { records: Vec::new(), stopped: Some(told), ..outcome });
                 }
                 let error = error.context(format!("tuning `{}`", item.name));
                 if told.is_empty() {
@@ -62,7 +62,7 @@ pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse) -> Result<Outcome> {
 
 fn one(item: &Item, root: &Root, journal: &mut Journal) -> Result<TuningRecord> {
     let tuning = registry::build("tuning", TUNINGS, item)?;
-    let applied = apply(tuning.as_ref(), &item.name, root, Owner::Unsettled, journal)?;
+    let applied = apply(tuning.as_ref(), &item.name, root, Custody::Unsettled, journal)?;
     // Whoever asks during the last change means it too.
     journal.pulse.go_on()?;
     Ok(applied.record)

@@ -1,7 +1,7 @@
 //! One cell: tunings, then loads, then the measuring process; all put back; then its record, completed, on its way.
 
 use super::{
-    Agent,
+    Serving,
     assign::assign,
     child::Measuring,
     client::{Client, Wish, urgently},
@@ -46,7 +46,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How often while a thread of the probe stands still.
 const CLOSE_LOOK: Duration = Duration::from_millis(10);
 
-impl Agent {
+impl Serving {
     /// Signs of life while settings are made, and the end of that when the host wants no more.
     pub(super) fn pulse(&self) -> Pulse {
         let (client, voice) = (self.client.clone(), self.voice.clone());

@@ -3,7 +3,7 @@
 use crate::machine;
 use crate::{
     journal::{
-        Journal, Owner,
+        Custody, Journal,
         pulse::{Pulse, Stopped},
     },
     loading::{orphans, running::Running},
@@ -32,7 +32,7 @@ impl InForce {
     pub fn tune(&mut self, level: &Level, named: &Level, journal: &mut Journal) -> Result<()> {
         for item in &level.items {
             let tuning = registry::build("tuning", TUNINGS, item)?;
-            match apply(tuning.as_ref(), &item.name, &machine::Root::default(), Owner::Run, journal) {
+            match apply(tuning.as_ref(), &item.name, &machine::Root::default(), Custody::Run, journal) {
                 Ok(applied) => self.tunings.push(applied),
                 Err(error) if error.is::<Stopped>() => return Err(error),
                 // What nobody asked for by name is not worth an error: the record says that it was not had.

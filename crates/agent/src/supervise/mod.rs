@@ -46,19 +46,19 @@ pub fn run() -> Result<u8> {
     let cpus = machine::Reach::ask().usable.to_string();
     let voice = Voice::start(&Hello::new(name, cpus, journal::boot_id()))?;
     crate::fault::point("agent");
-    Agent { client, voice, run: None }.serve(&requests);
+    Serving { client, voice, run: None }.serve(&requests);
     Ok(0)
 }
 
 /// The agent's side of a session.
-struct Agent {
+struct Serving {
     client: Arc<Client>,
     voice: Voice,
     /// Held from the first `Prepare` on: between two cells of a run nothing else may begin.
     run: Option<Turn>,
 }
 
-impl Agent {
+impl Serving {
     fn serve(&mut self, requests: &Requests) {
         while !self.client.is_terminated() {
             match requests.recv_timeout(LOOK) {

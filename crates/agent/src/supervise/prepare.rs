@@ -1,6 +1,6 @@
 //! What can be known before the first cell: the machine is taken, put right, and asked what it can have.
 
-use super::{Agent, admission, assign::assign};
+use super::{Serving, admission, assign::assign};
 use crate::{
     check, journal,
     journal::lock,
@@ -22,7 +22,7 @@ use latido_model::{
 };
 use std::{cell::RefCell, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
-impl Agent {
+impl Serving {
     /// Takes the machine for these cells. Cells whose tuning cannot be had here are skipped; what the machine refuses
     /// outright is an error.
     pub(super) fn prepare(&mut self, cells: &[Cell], wait: Option<Ns>) -> Result<()> {

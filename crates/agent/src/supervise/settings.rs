@@ -1,6 +1,6 @@
 //! `latido tune` on the target.
 
-use super::{Agent, by_hand};
+use super::{Serving, by_hand};
 use crate::{
     journal::{self, lock},
     machine::Root,
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use latido_model::protocol::{Reply, Tune, TuneStatus, TuneWhat, Tuned};
 use std::path::{Path, PathBuf};
 
-impl Agent {
+impl Serving {
     /// Applies, undoes or shows what persons change.
     pub(super) fn tune(&mut self, tune: Tune) -> Result<()> {
         let root = match &tune.sysroot {

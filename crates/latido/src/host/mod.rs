@@ -29,7 +29,7 @@ use latido_sys::clock::Clock;
 use options::How;
 use prepare::Known;
 use screen::Screen;
-use sessions::{Block, Sessions};
+use sessions::{BootBlock, Sessions};
 use std::{collections::HashMap, path::Path, sync::OnceLock};
 
 static STARTED: OnceLock<u64> = OnceLock::new();
@@ -234,7 +234,7 @@ fn one(
     draft.start_cell(place.number)?;
     latido_agent::fault::point("host");
     let Tools { sessions, stops, screen, allowed, .. } = tools;
-    let block = Block::of(cell);
+    let block = BootBlock::of(cell);
     sessions.only(&block);
     // An agent inherits our CPUs and needs them all; then the screen and the store stay off the measured ones.
     stay_on(Some(&*allowed));

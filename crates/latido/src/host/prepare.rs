@@ -4,7 +4,7 @@ use super::options::How;
 use super::{
     outcome,
     screen::Screen,
-    sessions::{Block, Prepared, Sessions},
+    sessions::{BootBlock, Readiness, Sessions},
 };
 use crate::{stop::StopRequests, store, target::is_local};
 use anyhow::{Context, Result, bail, ensure};
@@ -67,15 +67,15 @@ pub fn all(
         left_out: Vec::new(),
         kernel_configs: BTreeSet::new(),
     };
-    let mut blocks: Vec<Block> = Vec::new();
+    let mut blocks: Vec<BootBlock> = Vec::new();
     for cell in cells {
-        let block = Block::of(cell);
+        let block = BootBlock::of(cell);
         if !blocks.contains(&block) {
             blocks.push(block);
         }
     }
     for (turn, block) in blocks.iter().enumerate() {
-        let of_block = |(_, cell): &(usize, &Cell)| Block::of(cell) == *block;
+        let of_block = |(_, cell): &(usize, &Cell)| BootBlock::of(cell) == *block;
         let (places, own): (Vec<usize>, Vec<Cell>) =
             cells.iter().enumerate().filter(of_block).map(|(place, cell)| (place, cell.clone())).unzip();
         let stored = |place: &usize| begun.and_then(|run| run.cells.get(*place));
@@ -87,7 +87,7 @@ pub fn all(
             continue;
         }
         match sessions.prepare(block, &own, stops, screen)? {
-            Prepared::NotHad(reason) => {
+            Readiness::NotHad(reason) => {
                 for place in &places {
                     put(&mut known.skips, *place, Some(reason.clone()));
                 }
@@ -97,7 +97,7 @@ pub fn all(
                     put(&mut known.measurand, *place, among(&mut known.measurands, measurand));
                 }
             }
-            Prepared::Ready(ready) => {
+            Readiness::Ready(ready) => {
                 ensure!(
                     ready.refusals.is_empty(),
                     "the machine refuses what the plan asks for, so nothing was started:\n  {}",

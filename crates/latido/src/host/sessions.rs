@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// One boot of a kernel on a target.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Block {
+pub struct BootBlock {
     /// The target.
     pub target: String,
     /// The kernel.
@@ -22,7 +22,7 @@ pub struct Block {
     pub boot: u32,
 }
 
-impl Block {
+impl BootBlock {
     /// That of a cell.
     pub fn of(cell: &Cell) -> Self {
         Self { target: cell.target.clone(), kernel: cell.kernel.clone(), boot: cell.boot }
@@ -32,16 +32,16 @@ impl Block {
 /// The open sessions.
 pub struct Sessions {
     targets: BTreeMap<String, Box<dyn Target>>,
-    open: BTreeMap<Block, Session>,
+    open: BTreeMap<BootBlock, Session>,
     machines: Vec<String>,
     /// The boot in which a block began, as its kernel calls it.
-    boots: BTreeMap<Block, String>,
+    boots: BTreeMap<BootBlock, String>,
     /// How long to wait for another latido on a target.
     wait: Option<Ns>,
 }
 
 /// What became of preparing cells.
-pub enum Prepared {
+pub enum Readiness {
     /// As the target says.
     Ready(Box<Ready>),
     /// The target cannot have this block, for this reason.
@@ -60,18 +60,18 @@ impl Sessions {
     /// No connection, another latido is at work there, or what the machine refuses.
     pub fn prepare(
         &mut self,
-        block: &Block,
+        block: &BootBlock,
         cells: &[Cell],
         stops: &StopRequests,
         screen: &mut Screen,
-    ) -> Result<Prepared> {
+    ) -> Result<Readiness> {
         let target = match self.targets.entry(block.target.clone()) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(new) => new.insert(target::named(&block.target)?),
         };
         let mut session = match target.open(&block.kernel, block.boot, &|| stops.count() > 0) {
             Ok(session) => session,
-            Err(Unavailable::NotHad(reason)) => return Ok(Prepared::NotHad(reason)),
+            Err(Unavailable::NotHad(reason)) => return Ok(Readiness::NotHad(reason)),
             Err(Unavailable::Failed(error)) => return Err(error.context(format!("target `{}`", block.target))),
         };
         let mut ready = None;
@@ -98,7 +98,7 @@ impl Sessions {
                     begun.clone_from(boot);
                 }
                 self.open.insert(block.clone(), session);
-                Ok(Prepared::Ready(ready))
+                Ok(Readiness::Ready(ready))
             }
             Err(error) => {
                 match session.is_whole() {
@@ -116,15 +116,15 @@ impl Sessions {
     /// As [`Sessions::prepare`].
     pub fn of(
         &mut self,
-        block: &Block,
+        block: &BootBlock,
         cells: &[Cell],
         stops: &StopRequests,
         screen: &mut Screen,
     ) -> Result<&mut Session> {
         if !self.open.get(block).is_some_and(Session::is_whole) {
             self.open.remove(block);
-            let own: Vec<Cell> = cells.iter().filter(|cell| Block::of(cell) == *block).cloned().collect();
-            if let Prepared::NotHad(reason) = self.prepare(block, &own, stops, screen)? {
+            let own: Vec<Cell> = cells.iter().filter(|cell| BootBlock::of(cell) == *block).cloned().collect();
+            if let Readiness::NotHad(reason) = self.prepare(block, &own, stops, screen)? {
                 anyhow::bail!(reason);
             }
         }
@@ -133,7 +133,7 @@ impl Sessions {
 
     /// After a session that broke: a new agent puts back what the old one may have left, at once and not when the next
     /// run comes by.
-    pub fn mend(&mut self, block: &Block, stops: &StopRequests, screen: &mut Screen) {
+    pub fn mend(&mut self, block: &BootBlock, stops: &StopRequests, screen: &mut Screen) {
         if self.open.get(block).is_none_or(Session::is_whole) {
             return;
         }
@@ -147,15 +147,15 @@ impl Sessions {
     }
 
     /// Ends the sessions of all other blocks: their turn is over.
-    pub fn only(&mut self, block: &Block) {
-        let over: Vec<Block> = self.open.keys().filter(|open| *open != block).cloned().collect();
+    pub fn only(&mut self, block: &BootBlock) {
+        let over: Vec<BootBlock> = self.open.keys().filter(|open| *open != block).cloned().collect();
         for block in over {
             self.close(&block);
         }
     }
 
     /// Ends the session of a block.
-    pub fn close(&mut self, block: &Block) {
+    pub fn close(&mut self, block: &BootBlock) {
         if let Some(mut session) = self.open.remove(block) {
             match session.is_whole() {
                 true => session.close(),
@@ -166,7 +166,7 @@ impl Sessions {
 
     /// Ends all.
     pub fn close_all(&mut self) {
-        let all: Vec<Block> = self.open.keys().cloned().collect();
+        let all: Vec<BootBlock> = self.open.keys().cloned().collect();
         all.iter().for_each(|block| self.close(block));
     }
 

@@ -11,14 +11,14 @@ use std::{
 
 /// The person behind sudo: everything that is made belongs to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct FileOwner {
     /// User id.
     pub uid: u32,
     /// Group id.
     pub gid: u32,
 }
 
-impl Owner {
+impl FileOwner {
     /// From `$SUDO_UID` and `$SUDO_GID`, which count only for root.
     pub fn behind_sudo() -> Option<Self> {
         let number = |name: &str| std::env::var(name).ok()?.parse().ok();
@@ -32,7 +32,7 @@ impl Owner {
 ///
 /// # Errors
 /// The path and the remedy; the old file is untouched and nothing is left beside it.
-pub(super) fn write(path: &Path, bytes: &[u8], owner: Option<Owner>) -> Result<()> {
+pub(super) fn write(path: &Path, bytes: &[u8], owner: Option<FileOwner>) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.tmp"));
     let written = write_new(&temporary, bytes, owner)
@@ -44,7 +44,7 @@ pub(super) fn write(path: &Path, bytes: &[u8], owner: Option<Owner>) -> Result<(
     })
 }
 
-fn write_new(path: &Path, bytes: &[u8], owner: Option<Owner>) -> std::io::Result<()> {
+fn write_new(path: &Path, bytes: &[u8], owner: Option<FileOwner>) -> std::io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -59,7 +59,7 @@ fn write_new(path: &Path, bytes: &[u8], owner: Option<Owner>) -> std::io::Result
 }
 
 /// A new file that is filled piece by piece; whoever fills it puts it on the disk.
-pub(super) fn create(path: &Path, owner: Option<Owner>) -> Result<File> {
+pub(super) fn create(path: &Path, owner: Option<FileOwner>) -> Result<File> {
     // New and without following a link, as in `write_new`.
     let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path).and_then(|file| {
         owner.map_or(Ok(()), |owner| fchown(&file, Some(owner.uid), Some(owner.gid)))?;
@@ -96,7 +96,7 @@ pub(super) fn sync_dir(dir: &Path) -> std::io::Result<()> {
 }
 
 /// Makes one directory; that it exists already is an error.
-pub(super) fn make_dir(dir: &Path, owner: Option<Owner>) -> Result<()> {
+pub(super) fn make_dir(dir: &Path, owner: Option<FileOwner>) -> Result<()> {
     let made = fs::create_dir(dir)
         .and_then(|()| owner.map_or(Ok(()), |owner| lchown(dir, Some(owner.uid), Some(owner.gid))))
         .and_then(|()| dir.parent().map_or(Ok(()), sync_dir));
@@ -104,7 +104,7 @@ pub(super) fn make_dir(dir: &Path, owner: Option<Owner>) -> Result<()> {
 }
 
 /// Makes a directory and what is missing above it; only what is made changes hands.
-pub(super) fn make_dirs(dir: &Path, owner: Option<Owner>) -> Result<()> {
+pub(super) fn make_dirs(dir: &Path, owner: Option<FileOwner>) -> Result<()> {
     if dir.is_dir() || dir.as_os_str().is_empty() {
         return Ok(());
     }
@@ -221,7 +221,7 @@ mod tests {
             return;
         }
         let dir = tempfile::tempdir().unwrap();
-        let owner = Some(Owner { uid: 12_345, gid: 54_321 });
+        let owner = Some(FileOwner { uid: 12_345, gid: 54_321 });
         let deep = dir.path().join("a/b");
         make_dirs(&deep, owner).unwrap();
         write(&deep.join("file"), b"x", owner).unwrap();

@@ -1,6 +1,6 @@
 //! Where runs live, what they are called, and how a person's word finds one.
 
-use super::durable::{self, Owner};
+use super::durable::{self, FileOwner};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use latido_model::suggest::closest;
@@ -16,7 +16,7 @@ use std::{
 /// # Errors
 /// None of them is set, or what is set is a file.
 pub fn root(flag: Option<&Path>) -> Result<PathBuf> {
-    let owner = Owner::behind_sudo();
+    let owner = FileOwner::behind_sudo();
     let passwd = owner.and_then(|_| std::fs::read_to_string("/etc/passwd").ok()).unwrap_or_default();
     let root = root_from(flag, |name| std::env::var_os(name), owner.and_then(|owner| home_of(owner.uid, &passwd)))?;
     match root.ancestors().find(|path| path.exists()) {
@@ -62,7 +62,7 @@ pub(super) fn runs_dir(root: &Path) -> PathBuf {
 }
 
 /// Makes a directory of a name that nobody has: `20261121T200000Z-quick-k3f9`. Making it is the claim.
-pub(super) fn claim(root: &Path, plan: &str, now: Timestamp, owner: Option<Owner>) -> Result<(String, PathBuf)> {
+pub(super) fn claim(root: &Path, plan: &str, now: Timestamp, owner: Option<FileOwner>) -> Result<(String, PathBuf)> {
     let runs = runs_dir(root);
     durable::make_dirs(&runs, owner)?;
     for _ in 0..100 {

@@ -1,7 +1,7 @@
 //! Writing a run: each cell is durable before the next starts, and its `record.json`, written last, says that it is done.
 
 use super::{
-    durable::{self, Owner},
+    durable::{self, FileOwner},
     root,
 };
 use anyhow::{Context, Result, bail, ensure};
@@ -82,7 +82,7 @@ pub struct Draft {
     /// What it is; [`Draft::finish`] stores changes.
     pub meta: Meta,
     contents: Contents,
-    pub(super) owner: Option<Owner>,
+    pub(super) owner: Option<FileOwner>,
     _lock: File,
 }
 
@@ -92,7 +92,7 @@ impl Draft {
     /// # Errors
     /// The store cannot be written, with the path and the remedy.
     pub fn create(root: &Path, new: New<'_>) -> Result<Self> {
-        let owner = Owner::behind_sudo();
+        let owner = FileOwner::behind_sudo();
         let now = Timestamp::now();
         let (id, dir) = root::claim(root, new.plan, now, owner)?;
         let limited = |planned: &Planned| planned.cell.conditions.limit.is_some();
@@ -132,7 +132,7 @@ impl Draft {
         }
         let mut meta = run.meta.clone();
         (meta.finished, meta.verdict, meta.headline) = (None, None, None);
-        let draft = Self { _lock: lock(&dir)?, dir, meta, contents, owner: Owner::behind_sudo() };
+        let draft = Self { _lock: lock(&dir)?, dir, meta, contents, owner: FileOwner::behind_sudo() };
         durable::make_dirs(&draft.dir.join("cells"), draft.owner)?;
         draft.put_manifest()?;
         let mut todo = Vec::new();

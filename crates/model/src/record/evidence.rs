@@ -151,7 +151,7 @@ pub struct ThrottleEvidence {
 /// Whose a task is that could delay the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Owner {
+pub enum TaskOwner {
     /// A program that has nothing to do with the measurement.
     Program,
     /// latido itself, other than what measures.
@@ -162,7 +162,7 @@ pub enum Owner {
     Kernel,
 }
 
-impl Owner {
+impl TaskOwner {
     /// Whether it is outside the system under test and what was asked for, so that it can excuse.
     pub fn excuses(self) -> bool {
         matches!(self, Self::Program | Self::Latido)
@@ -184,7 +184,7 @@ pub struct Foreign {
     pub ran_ns: u64,
     /// Whose it is; absent in older records, which did not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<Owner>,
+    pub owner: Option<TaskOwner>,
 }
 
 /// A CPU that shares its core with a measured one (SMT).

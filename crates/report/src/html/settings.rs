@@ -141,7 +141,7 @@ mod tests {
                 policy: "fifo 99".into(),
                 cpu: 1,
                 ran_ns: 2_000_000,
-                owner: Some(latido_model::record::Owner::Kernel),
+                owner: Some(latido_model::record::TaskOwner::Kernel),
             }],
             threads: vec![ThreadEvidence { involuntary_switches: 4, ..ThreadEvidence::default() }],
             ..Evidence::default()

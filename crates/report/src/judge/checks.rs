@@ -9,7 +9,7 @@ use crate::span::{Span, spans};
 use latido_model::{
     cpus::CpuSet,
     machine::FairServer,
-    record::{Foreign, Outcome, Owner, Record, Second, ThreadEvidence},
+    record::{Foreign, Outcome, Record, Second, TaskOwner, ThreadEvidence},
 };
 
 /// A grade and a short sentence with the number.
@@ -175,15 +175,15 @@ fn most_of(tasks: &[&Foreign], noun: &str) -> Option<Vec<Span>> {
 }
 
 /// The tasks of some owners, and how long they ran; who did not tell his owner counts as a program.
-fn listed(record: &Record, of: impl Fn(Owner) -> bool) -> (Vec<&Foreign>, u64) {
+fn listed(record: &Record, of: impl Fn(TaskOwner) -> bool) -> (Vec<&Foreign>, u64) {
     let tasks: Vec<&Foreign> =
-        record.quality.foreign.iter().filter(|task| of(task.owner.unwrap_or(Owner::Program))).collect();
+        record.quality.foreign.iter().filter(|task| of(task.owner.unwrap_or(TaskOwner::Program))).collect();
     let total = tasks.iter().map(|task| task.ran_ns).fold(0, u64::saturating_add);
     (tasks, total)
 }
 
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
-    let (tasks, total) = listed(record, Owner::excuses);
+    let (tasks, total) = listed(record, TaskOwner::excuses);
     let of_second = |second: &Second| second.foreign_ns.saturating_sub(second.kernel_ns);
     let seconds: u64 = record.quality.timeline.iter().map(of_second).fold(0, u64::saturating_add);
     let text = match most_of(&tasks, "task") {
@@ -203,7 +203,7 @@ pub(super) fn steal(record: &Record, deciding: &Deciding) -> Graded {
 const MUCH: u64 = 1;
 
 pub(super) fn kernel_threads(record: &Record, deciding: &Deciding) -> Graded {
-    let (tasks, total) = listed(record, |owner| owner == Owner::Kernel);
+    let (tasks, total) = listed(record, |owner| owner == TaskOwner::Kernel);
     let much = total.saturating_mul(100) > record.elapsed_ns.saturating_mul(MUCH);
     own(much, most_of(&tasks, "thread").unwrap_or_else(|| spans!["none seen"]), Cause::Kernel, deciding)
 }

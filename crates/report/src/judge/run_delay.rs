@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::judge::finding::Grade::{self, Ok};
     use latido_model::{
-        record::{Foreign, Owner, Second},
+        record::{Foreign, Second, TaskOwner},
         sample,
     };
 
@@ -75,7 +75,7 @@ mod tests {
         (grade, crate::span::plain(&state))
     }
 
-    fn task(owner: Owner, cpu: u32, ran_ns: u64) -> Foreign {
+    fn task(owner: TaskOwner, cpu: u32, ran_ns: u64) -> Foreign {
         Foreign { comm: "hog".into(), tid: 1, policy: "fifo 90".into(), cpu, ran_ns, owner: Some(owner) }
     }
 
@@ -88,11 +88,11 @@ mod tests {
         assert_eq!(judged(busy).1, "waited for 1.50 s on CPU 1, all of it for nobody who was seen");
         let limited = judged(|r| r.quality.throttle.rt_runtime_us = Some(950_000));
         assert_eq!(limited.1, format!("{expected}; the kernel's limits allow for some (throttle settings)"));
-        for owner in [Owner::Program, Owner::Latido, Owner::Load, Owner::Kernel] {
+        for owner in [TaskOwner::Program, TaskOwner::Latido, TaskOwner::Load, TaskOwner::Kernel] {
             let seen = judged(|r| r.quality.foreign.push(task(owner, 1, 1_400_000_000)));
             assert_eq!(seen, (Ok, "explained by what was seen".into()), "{owner:?}");
         }
-        let elsewhere = judged(|r| r.quality.foreign.push(task(Owner::Program, 0, 1_400_000_000)));
+        let elsewhere = judged(|r| r.quality.foreign.push(task(TaskOwner::Program, 0, 1_400_000_000)));
         assert_eq!(elsewhere.0, Note, "it ran on another CPU");
         // Thread 1 is on CPU 1: what was taken from another thread or CPU explains nothing.
         let stolen = |cpu| {

@@ -151,7 +151,7 @@ mod tests {
     use latido_model::{
         cell::{Item, Scheduling},
         machine::{FairBudget, FairServer},
-        record::{Foreign, Freeze, LoadLife, LoadRecord, Outcome, Owner, Sample, Second, Tracer, Tracing},
+        record::{Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, TaskOwner, Tracer, Tracing},
         sample,
     };
 
@@ -283,17 +283,17 @@ mod tests {
             owner: Some(owner),
         };
         let with = |name, owner, ran_ns| finding(name, |r| r.quality.foreign.push(task(owner, ran_ns)));
-        let quiet = with("kernel threads", Owner::Kernel, 12_000);
+        let quiet = with("kernel threads", TaskOwner::Kernel, 12_000);
         assert_eq!(quiet.grade, Ok);
         assert_eq!(
             quiet.text(),
             "1 thread at or above the own priority, most migration/1 (fifo 99, CPU 1) for 12.0 µs"
         );
-        assert_eq!(with("foreign tasks", Owner::Kernel, 12_000).grade, Ok);
-        assert_eq!(with("foreign tasks", Owner::Load, 5_000_000_000).grade, Ok);
-        assert_eq!(with("kernel threads", Owner::Kernel, 200_000_000).grade, Note);
-        assert_eq!(with("foreign tasks", Owner::Program, 12_000).grade, Note);
-        assert_eq!(with("foreign tasks", Owner::Latido, 12_000).grade, Note);
+        assert_eq!(with("foreign tasks", TaskOwner::Kernel, 12_000).grade, Ok);
+        assert_eq!(with("foreign tasks", TaskOwner::Load, 5_000_000_000).grade, Ok);
+        assert_eq!(with("kernel threads", TaskOwner::Kernel, 200_000_000).grade, Note);
+        assert_eq!(with("foreign tasks", TaskOwner::Program, 12_000).grade, Note);
+        assert_eq!(with("foreign tasks", TaskOwner::Latido, 12_000).grade, Note);
     }
 
     /// A locked page that the kernel moved is a page fault too: nobody's program is at fault.

@@ -7,7 +7,7 @@
 use super::stat::{self, Stat};
 use latido_model::{
     cpus::CpuSet,
-    record::{Foreign, Owner},
+    record::{Foreign, TaskOwner},
 };
 use latido_sys::clock::{self, Clock};
 use std::{
@@ -132,9 +132,9 @@ impl Watched {
             let stayed = std::mem::replace(&mut task.foreign.cpu, stat.cpu) == stat.cpu;
             if stayed && cpus.contains(stat.cpu) {
                 task.foreign.ran_ns += ran_ns;
-                let kernel = task.foreign.owner == Some(Owner::Kernel);
+                let kernel = task.foreign.owner == Some(TaskOwner::Kernel);
                 // A load is what was asked for: it is listed, and explains no failure.
-                if task.foreign.owner != Some(Owner::Load) {
+                if task.foreign.owner != Some(TaskOwner::Load) {
                     self.stretches.push(Stretch { cpu: stat.cpu, from, to: now, ran_ns, kernel });
                 }
             }
@@ -203,21 +203,21 @@ impl Watched {
     }
 
     /// Whose a task is; `None` for what measures.
-    fn owner(&self, pid: u32, tid: u32, stat: &Stat, process: &Path) -> Option<Owner> {
+    fn owner(&self, pid: u32, tid: u32, stat: &Stat, process: &Path) -> Option<TaskOwner> {
         if stat.is_kernel {
-            return Some(Owner::Kernel);
+            return Some(TaskOwner::Kernel);
         }
         // The main thread of the measuring process only looks on. Its children measure in its stead.
         if (pid == self.own.measuring && tid != pid) || stat.parent == self.own.measuring {
             return None;
         }
         if pid == self.own.measuring || pid == std::process::id() {
-            return Some(Owner::Latido);
+            return Some(TaskOwner::Latido);
         }
         let environ = fs::read(process.join("environ")).unwrap_or_default();
         let is_mark = |variable: &[u8]| self.own.marks.iter().any(|mark| mark.as_bytes() == variable);
         let marked = environ.split(|byte| *byte == 0).any(is_mark);
-        Some(if marked { Owner::Load } else { Owner::Program })
+        Some(if marked { TaskOwner::Load } else { TaskOwner::Program })
     }
 }
 
@@ -258,13 +258,13 @@ mod tests {
             watched().owner(pid, tid, stat, dir.path())
         };
         let (program, kernel, helper) = (stat(false, 1), stat(true, 2), stat(false, 70));
-        assert_eq!(owner(9, 9, &kernel, ""), Some(Owner::Kernel));
+        assert_eq!(owner(9, 9, &kernel, ""), Some(TaskOwner::Kernel));
         assert_eq!(owner(70, 71, &program, ""), None, "a measuring thread");
         assert_eq!(owner(72, 72, &helper, ""), None, "the other end of a switch between processes");
-        assert_eq!(owner(70, 70, &program, ""), Some(Owner::Latido), "the main thread looks on");
-        assert_eq!(owner(std::process::id(), 3, &program, ""), Some(Owner::Latido));
-        assert_eq!(owner(9, 9, &program, "A=1\0LATIDO_LOAD=7-1\0"), Some(Owner::Load));
-        assert_eq!(owner(9, 9, &program, "A=1\0LATIDO_LOAD=8-1\0"), Some(Owner::Program));
+        assert_eq!(owner(70, 70, &program, ""), Some(TaskOwner::Latido), "the main thread looks on");
+        assert_eq!(owner(std::process::id(), 3, &program, ""), Some(TaskOwner::Latido));
+        assert_eq!(owner(9, 9, &program, "A=1\0LATIDO_LOAD=7-1\0"), Some(TaskOwner::Load));
+        assert_eq!(owner(9, 9, &program, "A=1\0LATIDO_LOAD=8-1\0"), Some(TaskOwner::Program));
     }
 
     /// A census that took 10 ms is not made again within 50 s, nor within 1 s while the probe waits.

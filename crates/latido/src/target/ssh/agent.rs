@@ -25,7 +25,7 @@ const ANSWER: Duration = Duration::from_secs(60);
 const COPY: Duration = Duration::from_secs(600);
 
 /// An agent that is there.
-pub struct Agent {
+pub struct ReachedAgent {
     /// The words that start it.
     pub command: Vec<String>,
     /// A directory made for it alone, to be removed: words that do it.
@@ -59,7 +59,7 @@ impl Board<'_> {
 ///
 /// # Errors
 /// No agent for that machine here, with the command that builds it; nowhere there that it can be run.
-pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<Agent> {
+pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<ReachedAgent> {
     let board = &Board { way, stopped };
     let (arch, uid) = survey(board)?;
     let mut cleared = Vec::new();
@@ -75,7 +75,7 @@ pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<
     let kept = format!("{KEPT}/latido-{short}");
     let mut why = String::new();
     if verified(board, &kept, &hash)? || copied(board, &own, KEPT, &kept, &hash, &mut why)? {
-        return Ok(Agent { command: command(board, kept, uid)?, _passing: None });
+        return Ok(ReachedAgent { command: command(board, kept, uid)?, _passing: None });
     }
     for base in ELSEWHERE {
         let dir = format!("{base}/latido-{short}-{}", once());
@@ -90,7 +90,7 @@ pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<
         let passing = Passing { remove };
         let path = format!("{dir}/latido");
         if copied(board, &own, &dir, &path, &hash, &mut why)? {
-            return Ok(Agent { command: command(board, path, uid)?, _passing: Some(passing) });
+            return Ok(ReachedAgent { command: command(board, path, uid)?, _passing: Some(passing) });
         }
     }
     bail!("the agent cannot be put anywhere on {}: {why}", way.host())
