@@ -2,15 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
-#[path = "common/guest.rs"]
-mod emulation;
+#[path = "common/far.rs"]
+mod far;
 
-use common::{World, skip, stderr};
-use emulation::Guest;
+use common::{skip, stderr};
+use far::Far;
 use std::{
     fs,
-    path::PathBuf,
-    process::{Command, Output, Stdio},
+    process::Stdio,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -31,59 +30,19 @@ const CUT: Duration = Duration::from_secs(30);
 /// What must be over within this time after the link was lost, in seconds.
 const ENDS_WITHIN: f64 = 60.0;
 
-/// A guest, and latido that reaches it.
-struct Far {
-    world: World,
-    guest: Guest,
-    agents: PathBuf,
+fn knob(far: &Far) -> String {
+    far.there(&format!("cat {KNOB}"))
 }
 
-impl Far {
-    fn start(options: &[&str]) -> Result<Self, String> {
-        let world = World::new();
-        let agents = world.path("agents");
-        let of_arch = agents.join(std::env::consts::ARCH);
-        fs::create_dir_all(&of_arch).unwrap();
-        let copy = of_arch.join("latido");
-        fs::copy(env!("CARGO_BIN_EXE_latido"), &copy).unwrap();
-        // A debug build is mostly what only a debugger reads; it would take a while through the emulated network card.
-        let _ = Command::new("strip").arg(&copy).status();
-        let guest = Guest::start(options)?;
-        Ok(Self { world, guest, agents })
-    }
+/// How many processes of latido are there.
+fn agents_alive(far: &Far) -> String {
+    far.there("ls -l /proc/[0-9]*/exe 2>/dev/null | grep -c /latido || true")
+}
 
-    /// latido here, for the guest.
-    fn latido(&self, words: &[&str]) -> Command {
-        let mut command = self.world.latido(words.iter().copied().chain(["--on", "ssh:guest"]));
-        command.env("LATIDO_SSH_CONFIG", self.guest.config()).env("LATIDO_AGENTS", &self.agents);
-        command
-    }
-
-    fn ran(&self, words: &[&str]) -> Output {
-        self.latido(words).output().unwrap()
-    }
-
-    /// What a command in the guest prints.
-    fn there(&self, command: &str) -> String {
-        let output = self.guest.ssh("guest", command).stdin(Stdio::null()).output().unwrap();
-        assert!(output.status.success(), "{command}: {}", stderr(&output));
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    }
-
-    fn knob(&self) -> String {
-        self.there(&format!("cat {KNOB}"))
-    }
-
-    /// How many processes of latido are there.
-    fn agents_alive(&self) -> String {
-        self.there("ls -l /proc/[0-9]*/exe 2>/dev/null | grep -c /latido || true")
-    }
-
-    fn status(&self) -> String {
-        let output = self.ran(&["tune", "status"]);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        String::from_utf8(output.stdout).unwrap()
-    }
+fn status(far: &Far) -> String {
+    let output = far.ran(&["tune", "status"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// One machine for all of it: the boot takes as long as the rest.
@@ -113,13 +72,9 @@ fn a_cpu_isolated_at_boot_is_measured() {
     assert_eq!(far.there("cat /sys/devices/system/cpu/isolated"), "1");
     assert_eq!(far.there("grep Cpus_allowed_list /proc/self/status").split_whitespace().last(), Some("0"));
     let measured = |words: &[&str]| {
-        let output = far.ran(&[&["run"], words, &["-d", "1s", "--no-report", "--json"]].concat());
-        assert!(matches!(output.status.code(), Some(0 | 2 | 3)), "{words:?}: {}", stderr(&output));
-        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let record = document["records"][0].clone();
-        assert_eq!(record["outcome"]["kind"], "complete", "{words:?}: {record}");
+        let (record, said) = far.measured(&[words, &["-d", "1s"]].concat());
         assert!(record["quality"]["policy_refused"].is_null(), "{words:?}: {}", record["quality"]);
-        (record, stderr(&output))
+        (record, said)
     };
     let cpus = |record: &serde_json::Value| {
         let series = record["series"].as_array().unwrap();
@@ -151,15 +106,10 @@ fn a_cpu_isolated_at_boot_is_measured() {
 
 /// A record is of the guest's kernel, and so is what is said beside it.
 fn measured(far: &Far, kernel: &str) {
-    let output = far.ran(&["run", "wakeup", "-d", "1s", "--no-report", "--json"]);
-    // Times of an emulated machine pass or not; that there are some is what counts.
-    assert!(matches!(output.status.code(), Some(0 | 2 | 3)), "{}", stderr(&output));
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let record = &document["records"][0];
+    let (record, _) = far.measured(&["wakeup", "-d", "1s"]);
     assert_eq!(record["machine"]["kernel"], kernel);
     assert_eq!(record["machine"]["hostname"], "guest");
     assert_eq!(record["cell"]["target"], "ssh:guest");
-    assert_eq!(record["outcome"]["kind"], "complete", "{record}");
     assert!(record["series"][0]["count"].as_u64().is_some_and(|count| count > 0), "{record}");
 }
 
@@ -174,33 +124,33 @@ fn inspected(far: &Far, kernel: &str) {
 /// What is applied by hand stays when the session is over, is told, and goes back; this machine is not touched.
 fn tuned_by_hand(far: &Far) {
     let here = || fs::read_to_string(KNOB).unwrap();
-    let (before, own) = (far.knob(), here());
+    let (before, own) = (knob(far), here());
     let apply = far.ran(&["tune", "apply", "vm-stat:77s"]);
     assert_eq!(apply.status.code(), Some(0), "{}", stderr(&apply));
-    assert_eq!(far.knob(), "77");
+    assert_eq!(knob(far), "77");
     assert_eq!(here(), own, "the knob of this machine");
-    let said = far.status();
+    let said = status(far);
     assert!(said.contains(KNOB) && said.contains("77") && said.contains("in force"), "{said}");
     let undo = far.ran(&["tune", "undo"]);
     assert_eq!(undo.status.code(), Some(0), "{}", stderr(&undo));
-    assert_eq!(far.knob(), before);
-    assert_eq!(far.status(), "nothing is applied by hand\n");
+    assert_eq!(knob(far), before);
+    assert_eq!(status(far), "nothing is applied by hand\n");
 }
 
 /// The link is cut in the middle of a cell: without its host the agent puts everything back and ends, while nothing gets
 /// through to it; and the host says what it lost.
 fn lost(far: &Far) {
-    let before = far.knob();
+    let before = knob(far);
     let words = ["run", "wakeup", "-d", "60s", "--tune", "vm-stat:88s", "--load", "spin:cpu=1,memory=0", "--no-report"];
     let mut run = far.latido(&words).arg("--quiet").stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     far.there(WATCH);
     let until = Instant::now() + Duration::from_secs(40);
-    while far.knob() != "88" {
+    while knob(far) != "88" {
         assert!(Instant::now() < until && run.try_wait().unwrap().is_none(), "it does not measure");
     }
     sleep(Duration::from_secs(2));
     let cut_at: f64 = far.there("cut -d' ' -f1 /proc/uptime").parse().unwrap();
-    assert_ne!(far.agents_alive(), "0");
+    assert_ne!(agents_alive(far), "0");
     far.guest.link(false);
     let cut = Instant::now();
     sleep(CUT);
@@ -224,11 +174,11 @@ fn lost(far: &Far) {
     // Before the link was there again: by itself. A new agent that puts right what is left comes only then.
     assert!(back < CUT.as_secs_f64() && over < ENDS_WITHIN, "{back} s, {over} s");
     let until = Instant::now() + Duration::from_secs(20);
-    while far.agents_alive() != "0" {
+    while agents_alive(far) != "0" {
         assert!(Instant::now() < until, "latido is still there");
     }
-    assert_eq!(far.knob(), before);
-    assert_eq!(far.status(), "nothing is applied by hand\n");
+    assert_eq!(knob(far), before);
+    assert_eq!(status(far), "nothing is applied by hand\n");
 }
 
 /// What the watch saw change, with the time since an uptime.

@@ -13,7 +13,7 @@ use crate::{
     recorder::{Recorder, RecorderPhase, SpinCounts},
     word::WordCell,
 };
-use aside::{Aside, Course, Cycle, Limits, pause, remark, rest_due};
+use aside::{Aside, Course, Cycle, Limits, Reading, pause, remark, rest_due};
 use core::{
     convert::Infallible,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
@@ -269,7 +269,7 @@ fn sweep(
         };
         elapsed_ns = scale.ns(now.saturating_sub(origin));
         if let Some(gap) = gap
-            && !remark(counter, limits, recorder, course, &mut aside, gap, elapsed_ns)
+            && !remark(counter, limits, recorder, course, &mut aside, gap, Reading { ticks: now, ns: elapsed_ns })
         {
             iterations = iterations.wrapping_sub(1);
         }
@@ -293,7 +293,7 @@ fn sweep(
         elapsed_ns = scale.ns(last.saturating_sub(origin));
     }
     if let Some(excess) = overdue {
-        remark(counter, limits, recorder, course, &mut aside, excess, elapsed_ns);
+        remark(counter, limits, recorder, course, &mut aside, excess, Reading { ticks: last, ns: elapsed_ns });
         iterations = iterations.wrapping_add(1);
     }
     recorder.set_aside(scale.ns(aside.own), scale.ns(aside.slept));

@@ -78,6 +78,14 @@ impl Aside {
     }
 }
 
+/// The reading that ended a gap.
+#[derive(Clone, Copy)]
+pub(super) struct Reading {
+    pub ticks: u64,
+    /// Since the origin.
+    pub ns: u64,
+}
+
 /// Records a gap that is not ordinary. False if it is none: the counter ran backwards.
 #[cold]
 #[inline(never)]
@@ -88,7 +96,7 @@ pub(super) fn remark(
     course: &mut Course,
     aside: &mut Aside,
     gap: u64,
-    at_ns: u64,
+    at: Reading,
 ) -> bool {
     let open = recorder.begin();
     let forward = gap <= i64::MAX as u64;
@@ -98,9 +106,10 @@ pub(super) fn remark(
         let mut class = Class::Unknown;
         if gap_ns > limits.classified_ns {
             aside.work = aside.work.and(Work::CLASSIFY);
-            class = classify(counter, aside, &mut course.meters, gap_ns, at_ns);
+            let asked_ns = |now: u64| recorder.scale().ns(now.saturating_sub(at.ticks));
+            class = classify(counter, aside, &mut course.meters, gap_ns, at.ns, asked_ns);
         }
-        recorder.gap(gap, at_ns, class);
+        recorder.gap(gap, at.ns, class);
     } else {
         recorder.count_backwards();
     }
@@ -110,28 +119,43 @@ pub(super) fn remark(
 
 /// Asks the kernel whether the thread was preempted: then the run delay grew by about the gap. Half of it separates
 /// that from shorter preemptions since the last look. Where it was, the kernel's own limit may have made it wait.
+///
+/// Asking takes time, and a wait meanwhile is the next gap's, which begins with the asking. Where the two cannot be told
+/// apart, this gap's class is unknown.
+#[inline(always)]
 fn classify(
     counter: &impl Counter,
     aside: &mut Aside,
     meters: &mut [Option<Meter>; 2],
     gap_ns: u64,
     at_ns: u64,
+    asked_ns: impl Fn(u64) -> u64,
 ) -> Class {
     let delay_ns = counter.run_delay();
-    let grown = delay_ns.zip(aside.delay_ns).map(|(now, before)| now.saturating_sub(before));
-    aside.delay_ns = delay_ns;
-    aside.ran_until(meters, at_ns.saturating_sub(gap_ns));
-    match grown {
-        None => Class::Unknown,
-        Some(grown) if grown >= gap_ns / 2 && grown > 0 => {
-            if !meters.iter().flatten().any(|meter| meter.explains(gap_ns)) {
-                return Class::Preempted;
-            }
-            aside.rested_until(meters, at_ns);
-            Class::Throttled
-        }
-        Some(_) => Class::InPlace,
+    let mut asked_ns = asked_ns(counter.read());
+    if asked_ns >= gap_ns / 4 {
+        // What grew since the first answer is not in it.
+        let after = counter.run_delay().zip(delay_ns).map_or(0, |(again, first)| again.saturating_sub(first));
+        asked_ns = asked_ns.saturating_sub(after);
     }
+    let grown = delay_ns.zip(aside.delay_ns).map(|(now, before)| now.saturating_sub(before));
+    aside.ran_until(meters, at_ns.saturating_sub(gap_ns));
+    let Some(grown) = grown else {
+        aside.delay_ns = delay_ns;
+        return Class::Unknown;
+    };
+    let in_asking = grown.min(asked_ns);
+    let preempted = grown > 0 && grown.saturating_sub(in_asking) >= gap_ns / 2;
+    let of_the_next = in_asking.min(if preempted { grown.saturating_sub(gap_ns) } else { grown });
+    aside.delay_ns = delay_ns.map(|now| now.saturating_sub(of_the_next));
+    if preempted {
+        if !meters.iter().flatten().any(|meter| meter.explains(gap_ns)) {
+            return Class::Preempted;
+        }
+        aside.rested_until(meters, at_ns);
+        return Class::Throttled;
+    }
+    if grown >= gap_ns / 2 { Class::Unknown } else { Class::InPlace }
 }
 
 #[inline(always)]
@@ -151,9 +175,15 @@ pub(super) fn pause(
     elapsed_ns: u64,
 ) -> u64 {
     let scale = recorder.scale();
+    // Before the work: should it last too long, the delay tells why. Who has just asked knows.
+    if !aside.work.has(Work::CLASSIFY) {
+        let before = counter.read();
+        let delay_ns = counter.run_delay();
+        let asked_ns = scale.ns(counter.read().saturating_sub(before));
+        let grown = delay_ns.zip(aside.delay_ns).map_or(0, |(now, before)| now.saturating_sub(before));
+        aside.delay_ns = delay_ns.map(|now| now.saturating_sub(grown.min(asked_ns)));
+    }
     aside.work = aside.work.and(Work::BLOCK);
-    // Before the work: should it last too long, the delay tells why.
-    aside.delay_ns = counter.run_delay();
     let open = recorder.begin();
     if elapsed_ns >= recorder.block_end() {
         recorder.end_block(elapsed_ns);

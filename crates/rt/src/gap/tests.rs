@@ -22,6 +22,9 @@ struct Fake {
     delay: Cell<Option<u64>>,
     /// Steps of at least this many ticks count as run delay.
     preempts_from: i64,
+    /// The question for the run delay in which it waits, and for so many ticks.
+    waits_in: (usize, u64),
+    asked: Cell<usize>,
 }
 
 impl Fake {
@@ -34,6 +37,8 @@ impl Fake {
             rests: RefCell::default(),
             delay: Cell::new(Some(0)),
             preempts_from: i64::MAX,
+            waits_in: (usize::MAX, 0),
+            asked: Cell::new(0),
         }
     }
 
@@ -65,6 +70,11 @@ impl Counter for Fake {
     }
 
     fn run_delay(&self) -> Option<u64> {
+        let (question, wait) = self.waits_in;
+        if self.asked.replace(self.asked.get() + 1) == question {
+            self.now.set(self.now.get() + wait);
+            self.delay.set(self.delay.get().map(|delay| delay + wait));
+        }
         self.delay.get()
     }
 }
@@ -192,7 +202,7 @@ proptest! {
 
     /// Ticks become ns once, exactly as one by one; of a counter whose readings take less than the loop's own work.
     #[test]
-    fn the_table_is_expanded_exactly(step in 1i64..TABLE as i64 + 50, hz in 250_000_000u64..4_000_000_000, n in 1u64..9_000) {
+    fn the_table_is_expanded_exactly(step in 1i64..TABLE as i64 + 50, hz in 1_000_000_000u64..4_000_000_000, n in 1u64..9_000) {
         let scale = Scale::new(hz, 1_000_000_000).unwrap();
         let (_, snapshot, _) = Fake::new(&[step]).run(&iterations(n), &config(scale));
         let value = scale.ns(step as u64) as i64;
@@ -221,6 +231,29 @@ fn a_long_gap_is_classified_and_keeps_its_class() {
     let timer = Fake { delay: Cell::new(None), ..Fake::new(&steps) };
     let (outcome, _, _) = timer.run(&iterations(30_000), &config(Scale::NS));
     assert_eq!(outcome.spin.preempted + outcome.spin.in_place, 0, "what the kernel does not tell is not guessed");
+}
+
+/// The kernel may make the thread wait while it asks about the gap before: the wait is a gap of its own then, and the one
+/// before is not blamed for it.
+#[test]
+fn a_wait_while_it_asks_is_the_next_gap_s() {
+    let mut steps = vec![25; 20_000];
+    steps[12_000] = 7_000_000;
+    steps[15_000] = 900_000;
+    for question in 0..4 {
+        let timer = Fake { waits_in: (question, 49_000_000), ..Fake::new(&steps) };
+        let (_, snapshot, _) = timer.run(&iterations(18_000), &config(Scale::NS));
+        let class = |from: i64| snapshot.largest.iter().find(|sample| sample.value >= from && sample.value < from * 2);
+        let [tick, wait] = [class(7_000_000), class(48_000_000)].map(|sample| sample.map(|sample| sample.class));
+        // The first question comes before the loop, the second with the gap of 7 ms.
+        match question {
+            1 => assert_eq!((tick, wait), (Some(Class::Unknown), Some(Class::Preempted))),
+            _ => assert_eq!(tick, Some(Class::InPlace), "{question}"),
+        }
+        // At the end of the block it asks anew.
+        let other = class(900_000).map(|sample| sample.class);
+        assert!(other == Some(Class::InPlace) || question == 2, "{question} {other:?}");
+    }
 }
 
 /// Once a period, as long as the settings say, with the budget used up: that is the throttle. Rivals are none, however

@@ -20,6 +20,11 @@ impl Work {
         Self(self.0 | other.0)
     }
 
+    /// Whether all of that was done.
+    pub fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
     const KINDS: usize = 16;
 }
 
