@@ -1,4 +1,5 @@
-//! What docs/ says of plans, stored data and trust checks is what the code does: keys, columns, checks, the example.
+//! What docs/ says of plans, stored data, trust checks and tunings is what the code does: keys, columns, checks, options,
+//! the example.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
@@ -6,8 +7,9 @@ mod common;
 use common::{World, json};
 use latido::cli::known::CATALOGUE;
 use latido_model::{
+    catalogue::Kind,
     cell::Item,
-    machine::{GroupLimit, GroupLimits, Limits},
+    machine::{GroupLimit, GroupLimits, Limits, Memory},
     plan::{self, Against, Citation, Expect, Op, Plan, Published, Statistic, Taken, Than, source::Problem},
     record::{
         Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, Rate, Second, SeriesFiles, Sibling, Skip,
@@ -193,8 +195,10 @@ fn every_key_of_a_stored_run_is_documented() {
         ("quality.tracing", serde_json::to_value(Tracing::Unseen { why: String::new() })),
         ("quality.freeze", serde_json::to_value(frozen)),
         ("quality.freeze", serde_json::to_value(Freeze::Impossible { why: String::new() })),
+        ("quality", serde_json::to_value(BTreeMap::from([("moved_pages", 1)]))),
         ("quality.overheated", serde_json::to_value(Overheated::default())),
         ("quality.siblings", serde_json::to_value(Sibling::default())),
+        ("machine.memory", serde_json::to_value(Memory { moves_locked: Some(true), ..Memory::default() })),
         ("machine.limits", serde_json::to_value(limits)),
         ("skipped", serde_json::to_value(skip)),
         ("series.corrected", serde_json::to_value(Summary::default())),
@@ -248,4 +252,23 @@ fn the_example_plan_has_the_cells_that_the_text_says() {
         assert!(printed.lines().any(|other| other == line), "not printed any more: {line}");
     }
     assert_eq!(parse("printed", &printed).unwrap().groups, read.groups);
+}
+
+/// The page names every tuning and every option of it.
+#[test]
+fn the_page_of_tunings_is_complete() {
+    let page = document("tunings.md");
+    let tunings = CATALOGUE.list(Kind::Tuning);
+    for entry in tunings.entries() {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", entry.name)));
+        let row = row.unwrap_or_else(|| panic!("docs/tunings.md has no row for `{}`", entry.name));
+        assert!(entry.help.contains("Kernel document"), "{}: no kernel document", entry.name);
+        if entry.name == "boot" {
+            continue;
+        }
+        for option in tunings.options(entry.name) {
+            assert!(row.contains(&format!("`{option}`")), "`{option}` of `{}` is not in its row", entry.name);
+            assert!(entry.help.contains(&option), "`{option}` of `{}` is not in its help", entry.name);
+        }
+    }
 }

@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
+#[path = "common/family.rs"]
+mod family;
 #[path = "common/whole.rs"]
 mod whole;
 
-use common::{Background, World, skip, stderr};
+use common::{World, skip, stderr};
+use family::Family;
 use rand::{
     Rng, SeedableRng,
     seq::{IndexedRandom, SliceRandom},
@@ -17,7 +20,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
     os::unix::process::ExitStatusExt,
-    path::PathBuf,
     process::{Child, ExitStatus},
     thread::sleep,
     time::{Duration, Instant, SystemTime},
@@ -29,51 +31,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
-}
-
-/// Tasks that have something to lose: bound to the CPU that is taken, with a policy, in a cpuset of their own, forking.
-struct Family {
-    _tasks: Vec<Background>,
-    forking: Background,
-    set: Option<PathBuf>,
-}
-
-impl Family {
-    fn start(cpu: u32) -> Self {
-        let [pinned, urgent, apart] = [(); 3].map(|()| Background::shell("exec sleep 100000"));
-        let bind = |task: &Background| latido_sys::sched::set_affinity(task.pid(), [cpu]).unwrap();
-        bind(&pinned);
-        bind(&apart);
-        let fifo = latido_sys::sched::Policy::Fifo { prio: 3 };
-        if latido_sys::sched::set_policy(urgent.pid(), fifo, false).is_err() {
-            skip("a real-time task under kills of tunings", "SCHED_FIFO is refused here");
-        }
-        // cgroup v1 alone has sets that must shrink.
-        let set = PathBuf::from("/sys/fs/cgroup/cpuset/kill-test");
-        let fill = |file: &str, text: &str| fs::write(set.join(file), text);
-        let above = |file: &str| fs::read_to_string(set.with_file_name(file)).unwrap_or_default();
-        let made = set.with_file_name("tasks").exists()
-            && fs::create_dir(&set).is_ok()
-            && fill("cpuset.cpus", &above("cpuset.cpus")).is_ok()
-            && fill("cpuset.mems", &above("cpuset.mems")).is_ok()
-            && fill("tasks", &apart.pid().to_string()).is_ok();
-        bind(&apart);
-        if !made {
-            skip("a cpuset of somebody else's under kills of tunings", "no cpuset of cgroup v1 can be made here");
-        }
-        // Some thirty children at a time, born at all moments.
-        let forking = Background::shell("while :; do sleep 3 & sleep 0.1; done");
-        Self { _tasks: vec![pinned, urgent, apart], forking, set: made.then_some(set) }
-    }
-}
-
-impl Drop for Family {
-    fn drop(&mut self) {
-        self._tasks.clear();
-        if let Some(set) = &self.set {
-            let _ = fs::remove_dir(set);
-        }
-    }
 }
 
 /// The tunings that change something here; the others are noted as skipped, with what latido says of them.

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{World, installed, root, skip, stderr};
+use common::{World, installed, root, skip, stderr, text};
 use std::process::{Command, Output};
 
 /// Runs a shell script whose `$latido` is the binary in a namespace with a sysfs of its own, with the devices lat0 and
@@ -29,12 +29,6 @@ fn inside(world: &World, what: &str, script: &str) -> Option<Output> {
         return None;
     }
     Some(output)
-}
-
-/// What it printed; it must have gone well.
-fn text(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 const THREADED: &str = "$latido tune apply nic:lat0,coalesce=as-is,threaded=on >&2 || exit 1

@@ -101,12 +101,13 @@ pub(super) fn rank(n: u64, p: f64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::run::codec;
     use proptest::prelude::*;
 
-    fn of(values: &[i64]) -> (Exact, Histogram<u64>) {
+    /// What is known of these samples, and their histogram.
+    pub(crate) fn of(values: &[i64]) -> (Exact, Histogram<u64>) {
         let mut histogram = codec::histogram().unwrap();
         let mut exact = Exact::default();
         for &value in values {

@@ -1,5 +1,7 @@
-//! Runs written, cut off at every place, damaged, and read again.
+//! Runs written, cut off at every place, and read again.
 
+mod damage;
+mod listing;
 mod parts;
 
 use super::*;
@@ -11,7 +13,7 @@ use latido_model::{
     sample::{self, cell, measured, quiet, under},
     verdict::Verdict,
 };
-use std::{fs, path::Path};
+use std::fs;
 
 const TOML: &str = "name = \"quick\"\n";
 
@@ -206,86 +208,6 @@ fn a_targets_file_stays_in_its_cell() {
     assert!(draft.start_cell(1).is_err());
 }
 
-/// Edits a stored JSON file.
-fn edit(path: &Path, change: impl Fn(&mut serde_json::Value)) {
-    let mut value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    change(&mut value);
-    fs::write(path, value.to_string()).unwrap();
-}
-
-/// Damages a stored run of two measured cells and returns what is then read.
-fn damaged(damage: impl Fn(&Path)) -> Run {
-    let store = Store::new();
-    let draft = store.draft();
-    measure(&draft, 1, cell());
-    measure(&draft, 2, under("busy"));
-    let dir = draft.dir.clone();
-    draft.finish(Verdict::Pass, "").unwrap();
-    damage(&dir);
-    let run = store.read();
-    // Files are read while the store still is there.
-    for stored in &run.cells {
-        for series in stored.record().iter().flat_map(|record| &record.series) {
-            let _ = series_data(stored, series);
-        }
-    }
-    run
-}
-
-#[test]
-fn damage_is_reported_and_the_rest_is_read() {
-    type Damage = fn(&Path);
-    let damages: &[(&str, Damage)] = &[
-        ("run.json", |d| fs::write(d.join("run.json"), "{").unwrap()),
-        ("run.json", |d| fs::remove_file(d.join("run.json")).unwrap()),
-        ("an older latido", |d| edit(&d.join("run.json"), |run| run["schema"] = 1.into())),
-        ("record.json", |d| fs::write(d.join("cells/002/record.json"), &b"{\"schema\": 1, \"lat"[..]).unwrap()),
-        ("empty", |d| fs::write(d.join("cells/002/record.json"), "").unwrap()),
-        ("bytes, more", |d| fs::File::create(d.join("cells/002/record.json")).unwrap().set_len(100 << 20).unwrap()),
-        ("not a file", |d| {
-            fs::remove_file(d.join("cells/002/record.json")).unwrap();
-            rustix::fs::mkfifoat(rustix::fs::CWD, d.join("cells/002/record.json"), 0o600.into()).unwrap();
-        }),
-        ("schema 99", |d| {
-            edit(&d.join("cells/002/record.json"), |record| record["schema"] = 99.into());
-        }),
-        ("the record is of another cell", |d| {
-            edit(&d.join("run.json"), |run| run["cells"][1]["cell"]["seed"] = 43.into());
-        }),
-        ("what is not listed there", |d| edit(&d.join("run.json"), |run| run["cells"][1]["measurand"] = 7.into())),
-        ("left out: cells.cell.colour", |d| {
-            edit(&d.join("run.json"), |run| run["cells"][1]["cell"]["colour"] = "red".into());
-        }),
-        ("not of this run", |d| fs::write(d.join("cells/notes.txt"), "").unwrap()),
-        ("no such cell", |d| fs::create_dir(d.join("cells/077")).unwrap()),
-        ("host.json", |d| fs::write(d.join("cells/001/host.json"), "[]").unwrap()),
-        ("does not know, left out: novelty", |d| {
-            edit(&d.join("cells/001/record.json"), |record| record["novelty"] = 1.into());
-        }),
-        ("cells/002", |d| {
-            fs::remove_dir_all(d.join("cells/002")).unwrap();
-            std::os::unix::fs::symlink("002", d.join("cells/002")).unwrap();
-        }),
-    ];
-    for (word, damage) in damages {
-        let run = damaged(damage);
-        assert!(run.problems.iter().any(|p| p.contains(word)), "{word}: {:?}", run.problems);
-        assert!(run.cells[0].record().is_some(), "{word}");
-        assert_eq!(run.damaged, matches!(*word, "run.json" | "an older latido"), "{word}");
-    }
-}
-
-/// What was measured may be read without the plan: each record has its cell and its quantities.
-#[test]
-fn without_its_plan_a_run_shows_its_records() {
-    let run = damaged(|dir| fs::write(dir.join("run.json"), "{").unwrap());
-    let cells: Vec<&Cell> = run.cells.iter().map(|stored| &stored.cell).collect();
-    assert_eq!(cells, [&cell(), &under("busy")]);
-    assert!(run.cells.iter().all(|stored| stored.measurand.yields("latency")));
-    let error = reopen(&run).unwrap_err().to_string();
-    assert!(error.contains("cannot be resumed") && error.contains("run.json"), "{error}");
-}
-
 /// A cell that cannot be had here has its reason in `run.json`, and no directory.
 #[test]
 fn a_skipped_cell_needs_no_directory() {
@@ -299,79 +221,6 @@ fn a_skipped_cell_needs_no_directory() {
     assert_eq!((run.problems.len(), run.cells[1].skipped()), (0, Some("no such kernel")));
     assert_eq!(run.skips(), [("no such kernel", 1)]);
     assert!(is_done(&run.cells[1]) && !run.cells[1].dir.exists());
-}
-
-#[test]
-fn broken_data_beside_a_record_names_its_file() {
-    let store = Store::new();
-    let draft = store.draft();
-    measure(&draft, 1, cell());
-    for name in ["histogram-0.hdr", "blocks-0.csv", "largest-0.csv"] {
-        let path = cell_dir(&draft.dir, 1).join(name);
-        let sound = fs::read(&path).unwrap();
-        fs::write(&path, "junk").unwrap();
-        let run = store.read();
-        let error = format!("{:#}", series_data(&run.cells[0], &record(cell()).series[0]).unwrap_err());
-        assert!(error.contains(name), "{error}");
-        fs::write(&path, sound).unwrap();
-    }
-    let mut series = record(cell()).series[0].clone();
-    series.files.largest = Some("../../../plan.toml".into());
-    assert!(series_data(&store.read().cells[0], &series).is_err());
-}
-
-#[test]
-fn a_store_behind_a_link_works() {
-    let store = Store::new();
-    let link = store.0.path().join("link");
-    let real = store.0.path().join("real");
-    fs::create_dir(&real).unwrap();
-    std::os::unix::fs::symlink(&real, &link).unwrap();
-    let draft = Draft::create(&link, new()).unwrap();
-    measure(&draft, 1, cell());
-    assert!(read(&find(&real, "last").unwrap()).unwrap().cells[0].record().is_some());
-}
-
-#[test]
-fn foreign_things_in_the_store_are_reported_beside_the_runs() {
-    let store = Store::new();
-    drop(store.draft());
-    let runs = store.0.path().join("runs");
-    fs::create_dir(runs.join("holiday")).unwrap();
-    fs::write(runs.join("notes.txt"), "").unwrap();
-    std::os::unix::fs::symlink("/nowhere", runs.join("dangling")).unwrap();
-    let listing = list_runs(store.0.path()).unwrap();
-    assert_eq!((listing.runs.len(), listing.problems.len()), (1, 3), "{:?}", listing.problems);
-    assert!(read(&runs.join("holiday")).is_err());
-    assert!(list_runs(&store.0.path().join("nothing")).unwrap().runs.is_empty());
-}
-
-/// Within one second the ids do not tell which run is the last.
-#[test]
-fn the_last_run_is_the_one_that_started_last() {
-    let store = Store::new();
-    for _ in 0..5 {
-        let draft = store.draft();
-        assert_eq!(find(store.0.path(), "last").unwrap(), draft.dir);
-    }
-}
-
-/// What `list runs` does with 2,000 runs; the time is printed, not judged.
-#[test]
-fn two_thousand_runs_are_listed() {
-    let store = Store::new();
-    let draft = store.draft();
-    let runs = store.0.path().join("runs");
-    for k in 0..2_000 {
-        let dir = runs.join(format!("20251121T{k:06}Z-quick-0000"));
-        fs::create_dir(&dir).unwrap();
-        fs::copy(draft.dir.join("run.json"), dir.join("run.json")).unwrap();
-    }
-    let start = std::time::Instant::now();
-    let listing = list_runs(store.0.path()).unwrap();
-    println!("2001 runs listed in {:?}", start.elapsed());
-    assert_eq!(listing.runs.len(), 2_001);
-    assert_eq!(listing.runs[0].0, draft.dir);
 }
 
 /// A small file system that is gone when this is dropped.

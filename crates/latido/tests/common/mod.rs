@@ -150,6 +150,12 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// What it printed; it must have gone well.
+pub fn text(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 /// Notes that something could not be tested here; scripts/test lists these at its end.
 pub fn skip(what: &str, why: &str) {
     println!("skipped: {what}: {why}");

@@ -85,24 +85,8 @@ pub fn all_above<'a>(parts: impl IntoIterator<Item = &'a Summary>, edge: i64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::summarise;
+    use crate::summary::{summarise, tests::of};
     use proptest::prelude::*;
-
-    fn of(values: &[i64]) -> (Exact, Histogram<u64>) {
-        let mut histogram = codec::histogram().unwrap();
-        let mut exact = Exact::default();
-        for &value in values {
-            exact.count += 1;
-            exact.min = Some(exact.min.map_or(value, |m| m.min(value)));
-            exact.max = Some(exact.max.map_or(value, |m| m.max(value)));
-            exact.sum += i128::from(value);
-            exact.sum_squares += u128::from(value.unsigned_abs()).pow(2);
-            if let Ok(value) = u64::try_from(value) {
-                histogram.record(value).unwrap();
-            }
-        }
-        (exact, histogram)
-    }
 
     proptest! {
         #[test]

@@ -3,7 +3,7 @@
 use super::{NoTask, Stretch, Timer, Walked, spacing::Either, sweep};
 use crate::recorder::Recorder;
 use core::sync::atomic::AtomicBool;
-use latido_sys::{Errno, clock::Clock, signal, timer::SignalTimer};
+use latido_sys::{Errno, clock::Clock, timer::SignalTimer};
 
 struct Signal<'a>(Clock, &'a SignalTimer);
 
@@ -17,11 +17,6 @@ impl Timer for Signal<'_> {
     fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
         self.1.set(at_ns)?;
         self.1.wait()
-    }
-
-    #[inline(always)]
-    fn overruns(&self) -> u64 {
-        signal::overruns()
     }
 }
 

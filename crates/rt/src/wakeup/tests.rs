@@ -1,5 +1,6 @@
 use super::{spacing::Either, *};
 use crate::recorder::{self, Config};
+use core::sync::atomic::Ordering::Relaxed;
 use proptest::prelude::*;
 use std::{
     cell::{Cell, RefCell},

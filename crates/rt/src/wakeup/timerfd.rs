@@ -3,7 +3,7 @@
 use super::{NoTask, Stretch, Timer, Walked, spacing::Either, sweep};
 use crate::recorder::Recorder;
 use core::sync::atomic::AtomicBool;
-use latido_sys::{Errno, clock::Clock, signal, timer::TimerDescriptor};
+use latido_sys::{Errno, clock::Clock, timer::TimerDescriptor};
 
 struct Descriptor<'a>(Clock, &'a TimerDescriptor);
 
@@ -17,11 +17,6 @@ impl Timer for Descriptor<'_> {
     fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
         self.1.set(at_ns)?;
         self.1.wait().map(|_| ())
-    }
-
-    #[inline(always)]
-    fn overruns(&self) -> u64 {
-        signal::overruns()
     }
 }
 

@@ -7,7 +7,7 @@
 use super::{NoTask, Stretch, Timer, Walked, sweep};
 use crate::recorder::Recorder;
 use core::{cell::Cell, sync::atomic::AtomicBool};
-use latido_sys::{Errno, clock::Clock, sched, signal};
+use latido_sys::{Errno, clock::Clock, sched};
 
 /// Wake-ups of which the earliest lays the slots anew: the kernel's clock and ours drift apart by millionths, and a thread
 /// that was late for a whole period gets a new beginning.
@@ -45,11 +45,6 @@ impl Timer for Yields {
                 return Ok(());
             }
         }
-    }
-
-    #[inline(always)]
-    fn overruns(&self) -> u64 {
-        signal::overruns()
     }
 
     #[inline(always)]

@@ -81,7 +81,14 @@ struct Task {
 impl Watched {
     /// Finds the tasks to watch.
     pub fn start(cpus: &CpuSet, own: Own) -> Self {
-        let mut watched = Self {
+        let mut watched = Self::nobody(own);
+        watched.census(cpus);
+        watched
+    }
+
+    /// Nobody yet.
+    fn nobody(own: Own) -> Self {
+        Self {
             own,
             since_tick: stat::now_in_ticks(),
             stretches: Vec::new(),
@@ -90,9 +97,7 @@ impl Watched {
             others: BTreeMap::new(),
             census_at: Clock::Monotonic.now(),
             census_cost: 0,
-        };
-        watched.census(cpus);
-        watched
+        }
     }
 
     /// What they ran on the measured CPUs since it was last asked.
@@ -230,16 +235,7 @@ mod tests {
     use super::*;
 
     fn watched() -> Watched {
-        Watched {
-            own: Own { priority: Some(80), measuring: 70, marks: vec!["LATIDO_LOAD=7-1".into()] },
-            since_tick: 0,
-            stretches: Vec::new(),
-            ended: Vec::new(),
-            tasks: BTreeMap::new(),
-            others: BTreeMap::new(),
-            census_at: Clock::Monotonic.now(),
-            census_cost: 0,
-        }
+        Watched::nobody(Own { priority: Some(80), measuring: 70, marks: vec!["LATIDO_LOAD=7-1".into()] })
     }
 
     /// A load of another latido is a program like any other; what measures is nobody's.

@@ -2,6 +2,7 @@
 
 use super::*;
 use latido_model::{run::parts, units::Ns};
+use std::path::Path;
 
 /// A run of which the first cell was cut after six of its ten seconds, by this.
 fn cut(store: &Store, how: fn(&Draft)) -> Run {

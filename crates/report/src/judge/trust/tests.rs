@@ -1,0 +1,265 @@
+mod tracing;
+
+use super::*;
+use crate::judge::deciding::Stored;
+use crate::judge::finding::Grade::{Ok, Unknown};
+use latido_model::{
+    cell::{Item, Scheduling},
+    machine::{FairBudget, FairServer},
+    record::{Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, TaskOwner, Tracer, Tracing},
+    sample,
+};
+
+fn tracer(instance: &str, tracer: &str, events: bool) -> Tracer {
+    Tracer { instance: instance.into(), tracer: tracer.into(), events }
+}
+
+fn finding(check: &str, change: impl Fn(&mut Record)) -> Finding {
+    let mut record = sample::record();
+    change(&mut record);
+    let largest = [
+        Sample { value: 200_000, at_ns: 3_500_000_000, class: "preempted".into() },
+        Sample { value: 2_000, at_ns: 0, class: String::new() },
+    ];
+    let deciding =
+        Deciding::new(&record, Some(100_000.0), &[Stored { thread: 0, count: 10_000, cpu: None, largest: &largest }]);
+    findings(&record, &deciding).into_iter().find(|f| f.check == check).unwrap()
+}
+
+fn dead(record: &mut Record) {
+    let item = Item { name: "stress-ng".into(), options: toml::Table::new() };
+    let died = Some("exit status 1 after 3 s".into());
+    let (argv, version, note) = (vec!["stress-ng".into()], None, None);
+    record.load.push(LoadRecord {
+        item,
+        argv,
+        version,
+        note,
+        alive: false,
+        died,
+        cpu_ns: None,
+        achieved: Default::default(),
+        rates: Default::default(),
+        unaccounted: None,
+        commands: vec![],
+        ..LoadRecord::default()
+    });
+}
+
+#[test]
+fn a_clean_record_raises_nothing() {
+    let record = sample::record();
+    for finding in findings(&record, &Deciding::default()) {
+        assert!(finding.grade <= Unknown, "{finding:?}");
+    }
+}
+
+/// Each check of the table weighs as much as the table says when its evidence is there.
+#[test]
+fn every_check_reaches_the_grade_that_the_table_states() {
+    let second = |r: &mut Record, steal_ns, foreign_ns, kernel_ns| {
+        let (start_ns, length_ns) = (3_000_000_000, 1_000_000_000);
+        let second = Second { start_ns, length_ns, steal_ns, foreign_ns, kernel_ns, ..Second::default() };
+        r.quality.timeline.push(second);
+    };
+    type Spoil = fn(&mut Record);
+    let changes: &[(&str, Spoil)] = &[
+        ("policy", |r| r.quality.policy_refused = Some("fifo 80 was refused: EPERM".into())),
+        ("load", dead),
+        ("tunings", |r| {
+            let item = Item::default();
+            r.tunings.push(latido_model::record::TuningRecord { item, changes: vec![], in_force: false, note: None });
+        }),
+        ("pinning", |r| r.quality.threads[0].migrations = Some(2)),
+        ("clock", |r| r.quality.clock.drift_ppb = Some(-200_000.0)),
+        ("outcome", |r| r.outcome = Outcome::Interrupted),
+        ("memory", |r| r.quality.memory_unlocked = Some("EPERM".into())),
+        ("page faults", |r| r.quality.threads[1].minor_faults = 1),
+        ("page faults", |r| r.quality.threads[1].major_faults = 1),
+        ("preemptions", |r| r.quality.threads[1].involuntary_switches = 4),
+        ("wall clock", |r| r.quality.clock.realtime_shift_ns = -2_000_000),
+        ("throttle settings", |r| r.quality.throttle.rt_runtime_us = Some(950_000)),
+        ("idle states", |r| r.quality.dma_latency_held = false),
+        ("frequency", |r| r.quality.frequency_khz = Some((1_000_000, 3_000_000))),
+        ("temperature", |r| r.quality.temperature_mc = Some((95_000, Some(100_000)))),
+        ("timer slack", |r| {
+            r.cell.scheduling = Scheduling::OTHER;
+            r.quality.timer_slack_ns = Some(50_000);
+        }),
+        ("autogroup", |r| {
+            r.cell.scheduling = Scheduling::OTHER;
+            r.quality.autogroup = Some(true);
+        }),
+        ("housekeeping", |r| r.quality.housekeeping = None),
+        ("load in time", |r| {
+            let life = LoadLife { started_ns: -1, worked_ns: Some(1_000_000), ended_ns: None };
+            r.load.push(LoadRecord { alive: true, life: Some(life), ..LoadRecord::default() });
+        }),
+        ("tracing", |r| r.quality.tracing = Some(Tracing::Seen { active: vec![tracer("", "function", true)] })),
+        ("frozen trace", |r| r.quality.freeze = Some(Freeze::Impossible { why: "not mounted".into() })),
+    ];
+    for (name, change) in changes {
+        let table = CHECKS.iter().find(|check| check.name == *name).unwrap();
+        assert_eq!(finding(name, change).grade, table.grade, "{name}");
+    }
+    assert_eq!(
+        finding("steal", |r| {
+            r.quality.steal_ns = Some(10_000_000);
+            second(r, 10_000_000, 0, 0)
+        })
+        .grade,
+        Contaminated
+    );
+    assert_eq!(finding("foreign tasks", |r| second(r, 0, 150_000, 0)).grade, Contaminated);
+    assert_eq!(finding("kernel threads", |r| second(r, 0, 150_000, 150_000)).grade, Note);
+    assert_eq!(finding("foreign tasks", |r| second(r, 0, 150_000, 150_000)).grade, Ok);
+    assert_eq!(finding("smi", |r| r.quality.smi = Some(1)).grade, Note);
+    assert_eq!(finding("throttle", |r| r.quality.throttle.throttled = Some(5)).grade, Note);
+    assert_eq!(finding("run delay", |r| r.quality.threads[1].run_delay_ns = Some(1_500_000_000)).grade, Note);
+}
+
+/// What the kernel's threads do at their normal doings is no remark; a program at the own priority is one.
+#[test]
+fn a_migration_thread_at_its_work_is_no_note() {
+    let task = |owner, ran_ns| Foreign {
+        comm: "migration/1".into(),
+        tid: 20,
+        policy: "fifo 99".into(),
+        cpu: 1,
+        ran_ns,
+        owner: Some(owner),
+    };
+    let with = |name, owner, ran_ns| finding(name, |r| r.quality.foreign.push(task(owner, ran_ns)));
+    let quiet = with("kernel threads", TaskOwner::Kernel, 12_000);
+    assert_eq!(quiet.grade, Ok);
+    assert_eq!(quiet.text(), "1 thread at or above the own priority, most migration/1 (fifo 99, CPU 1) for 12.0 µs");
+    assert_eq!(with("foreign tasks", TaskOwner::Kernel, 12_000).grade, Ok);
+    assert_eq!(with("foreign tasks", TaskOwner::Load, 5_000_000_000).grade, Ok);
+    assert_eq!(with("kernel threads", TaskOwner::Kernel, 200_000_000).grade, Note);
+    assert_eq!(with("foreign tasks", TaskOwner::Program, 12_000).grade, Note);
+    assert_eq!(with("foreign tasks", TaskOwner::Latido, 12_000).grade, Note);
+}
+
+/// A locked page that the kernel moved is a page fault too: nobody's program is at fault.
+#[test]
+fn page_faults_beside_moved_pages_name_them() {
+    let moved = |faults, pages, locked| {
+        finding("page faults", |r| {
+            r.quality.threads[0].minor_faults = faults;
+            r.quality.moved_pages = pages;
+            r.machine.memory.moves_locked = locked;
+        })
+        .text()
+    };
+    assert_eq!(moved(0, Some(92_312), Some(true)), "0 minor, 0 major while measuring");
+    assert_eq!(moved(2, None, Some(true)), "2 minor, 0 major while measuring");
+    assert_eq!(
+        moved(2, Some(92_312), Some(true)),
+        "2 minor, 0 major while measuring; the kernel moved 92312 of anybody's meanwhile and may move locked ones \
+         (--tune compaction stops that)"
+    );
+    assert_eq!(
+        moved(2, Some(92_312), Some(false)),
+        "2 minor, 0 major while measuring; the kernel moved 92312 of anybody's meanwhile"
+    );
+}
+
+/// Two causes that explain a failure only together must not claim it each for itself.
+#[test]
+fn causes_share_what_they_explain_together() {
+    let both = |r: &mut Record| {
+        r.quality.steal_ns = Some(10_000_000);
+        let (steal_ns, foreign_ns) = (10_000_000, 40_000);
+        let (start_ns, length_ns) = (3_000_000_000, 1_000_000_000);
+        r.quality.timeline.push(Second { start_ns, length_ns, steal_ns, foreign_ns, ..Second::default() });
+    };
+    assert_eq!(
+        finding("foreign tasks", both).text(),
+        "for 40.0 µs, which together with steal explains the samples that fail"
+    );
+    assert_eq!(
+        finding("steal", both).text(),
+        "10.0 ms of the measured CPUs' time stolen, which together with foreign tasks explains the samples that fail"
+    );
+}
+
+/// The fair server in numbers: what it may take where the cell was measured, and not what its words look like.
+#[test]
+fn the_fair_server_is_noted_where_it_can_bite() {
+    let server = |cpus: &str, runtime_ns| {
+        let budget = FairBudget { cpus: cpus.parse().unwrap(), runtime_ns, period_ns: 1_000_000_000 };
+        FairServer::Known { budgets: vec![budget] }
+    };
+    let found = |server: &FairServer, scheduling: Scheduling| {
+        let found = finding("throttle settings", |r| {
+            r.machine.realtime.fair_server = server.clone();
+            r.quality.throttle.fair_server = Some(server.to_string());
+            r.cell.conditions.cpus = Some("0-1".parse().unwrap());
+            r.cell.scheduling = scheduling;
+        });
+        (found.grade, found.text())
+    };
+    let fifo = Scheduling::Fifo { prio: 80 };
+    let said = |text: &str| format!("real-time budget unlimited, fair server {text}");
+    assert_eq!(found(&server("0-1", 50_000_000), fifo), (Note, said("50ms of 1s on CPUs 0,1")));
+    assert_eq!(
+        found(&server("2-3", 50_000_000), fifo),
+        (Grade::Ok, said("50ms of 1s on CPUs 2,3, none of them measured"))
+    );
+    assert_eq!(found(&server("0-1", 0), fifo), (Grade::Ok, said("off")));
+    assert_eq!(found(&FairServer::Absent, fifo), (Grade::Ok, said("none")));
+    let unknown = FairServer::Unknown { reason: FairServer::NOT_MOUNTED.into() };
+    assert_eq!(found(&unknown, fifo), (Unknown, said("unknown (debugfs is not mounted)")));
+    let (grade, _) = found(&server("0-1", 50_000_000), Scheduling::OTHER);
+    assert_eq!(grade, Grade::Ok, "it is for time-sharing tasks, and takes nothing from them");
+}
+
+#[test]
+fn a_dead_load_is_told_in_a_sentence() {
+    assert_eq!(
+        finding("load", dead).sentence(),
+        "the load `stress-ng` ended before the measurement did (exit status 1 after 3 s)"
+    );
+}
+
+/// The remedy is told once, by the banner; a finding says what happened.
+#[test]
+fn a_refusal_is_told_without_its_remedy() {
+    let refused =
+        |r: &mut Record| r.quality.policy_refused = Some("fifo 80 was refused: EPERM; do this; or that".into());
+    assert_eq!(finding("policy", refused).sentence(), "policy: fifo 80 was refused: EPERM");
+}
+
+#[test]
+fn foreign_time_elsewhere_is_a_note() {
+    let elsewhere = |r: &mut Record| {
+        r.quality.steal_ns = Some(10_000_000);
+        r.quality.timeline.push(Second {
+            start_ns: 8_000_000_000,
+            length_ns: 1_000_000_000,
+            steal_ns: 10_000_000,
+            ..Second::default()
+        });
+    };
+    assert_eq!(finding("steal", elsewhere).grade, Note);
+}
+
+#[test]
+fn what_was_not_measured_is_not_a_zero() {
+    for (name, change) in [
+        ("steal", (|r: &mut Record| r.quality.steal_ns = None) as fn(&mut Record)),
+        ("smi", |r| r.quality.smi = None),
+        ("frequency", |r| r.quality.frequency_khz = None),
+        ("temperature", |r| r.quality.temperature_mc = None),
+        ("autogroup", |r| r.quality.autogroup = None),
+    ] {
+        let found = finding(name, change);
+        assert_eq!((found.grade, found.text().as_str()), (Unknown, "not measured"), "{name}");
+    }
+}
+
+#[test]
+fn the_names_are_distinct() {
+    let names: std::collections::BTreeSet<_> = CHECKS.iter().map(|check| check.name).collect();
+    assert_eq!(names.len(), CHECKS.len());
+}

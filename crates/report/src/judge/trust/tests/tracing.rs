@@ -1,0 +1,54 @@
+//! The kernel's trace: written unasked, or frozen as asked.
+
+use super::*;
+
+/// Who stops on a sample wants the trace; anybody else pays for one unknowingly.
+#[test]
+fn a_trace_that_nobody_asked_for_is_a_note() {
+    let on = |r: &mut Record| {
+        let active = vec![tracer("", "function", true), tracer("mine", "nop", true)];
+        r.quality.tracing = Some(Tracing::Seen { active });
+    };
+    let found = finding("tracing", on);
+    insta::assert_snapshot!(found.sentence(), @"tracing: the kernel traces: function and events, in the instance mine events; each sample has its cost in it");
+    assert_eq!(found.grade, Note);
+    let asked = finding("tracing", |r| {
+        on(r);
+        r.cell.conditions.stop_on = Some(latido_model::units::Ns(1));
+    });
+    assert_eq!(asked.grade, Grade::Ok);
+    assert!(asked.text().contains("its cost"), "{}", asked.text());
+    let unseen = finding("tracing", |r| r.quality.tracing = Some(Tracing::Unseen { why: "no tracefs".into() }));
+    assert_eq!((unseen.grade, unseen.text().as_str()), (Unknown, "not measured: no tracefs"));
+    let none = finding("tracing", |r| r.quality.tracing = Some(Tracing::Seen { active: vec![] }));
+    assert_eq!((none.grade, none.text().as_str()), (Grade::Ok, "nothing is traced"));
+    let record = sample::record();
+    let findings = findings(&record, &Deciding::default());
+    assert!(findings.iter().all(|f| f.check != "tracing" && f.check != "frozen trace"), "nobody looked");
+}
+
+#[test]
+fn a_frozen_trace_says_how_to_go_on() {
+    let frozen = |failed: Option<&str>| {
+        finding("frozen trace", |r| {
+            r.quality.freeze = Some(Freeze::Frozen {
+                switches: vec!["/sys/kernel/tracing/tracing_on".into()],
+                value_ns: 123_456,
+                cpu: Some(1),
+                monotonic_ns: 5,
+                failed: failed.map(String::from),
+            });
+        })
+    };
+    let found = frozen(None);
+    insta::assert_snapshot!(found.sentence(), @"frozen trace: marked and switched off at a sample of 123 µs, CPU 1, as stop_on asks; it stays off until `echo 1 > /sys/kernel/tracing/tracing_on`");
+    assert_eq!(found.grade, Note);
+    assert!(frozen(Some("EBADF")).text().contains("EBADF"));
+    let state = |freeze: Freeze| {
+        let found = finding("frozen trace", |r| r.quality.freeze = Some(freeze.clone()));
+        (found.grade, found.text())
+    };
+    assert_eq!(state(Freeze::Armed), (Grade::Ok, "ready, and not needed: no sample was above stop_on".into()));
+    assert_eq!(state(Freeze::Off), (Grade::Ok, "tracing was off: nothing to freeze".into()));
+    assert_eq!(state(Freeze::Impossible { why: "x".into() }), (Note, "the kernel's trace goes on: x".into()));
+}
