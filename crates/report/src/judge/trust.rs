@@ -151,7 +151,7 @@ mod tests {
     use latido_model::{
         cell::{Item, Scheduling},
         machine::{FairBudget, FairServer},
-        record::{Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, TaskOwner, Tracer, Tracing},
+        record::{Class, Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, TaskOwner, Tracer, Tracing},
         sample,
     };
 
@@ -163,8 +163,8 @@ mod tests {
         let mut record = sample::record();
         change(&mut record);
         let largest = [
-            Sample { value: 200_000, at_ns: 3_500_000_000, class: "preempted".into() },
-            Sample { value: 2_000, at_ns: 0, class: String::new() },
+            Sample { value: 200_000, at_ns: 3_500_000_000, class: Class::Preempted },
+            Sample { value: 2_000, at_ns: 0, class: Class::Unknown },
         ];
         let deciding = Deciding::new(
             &record,

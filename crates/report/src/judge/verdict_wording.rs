@@ -16,7 +16,11 @@ impl Reason {
     /// The reason as a sentence without its full stop.
     pub fn spans(&self) -> Vec<Span> {
         match self {
-            Self::Contradiction(text) | Self::Broken(text) | Self::Skipped(text) => spans![text.as_str()],
+            Self::Contradiction { part: Some((part, parts)), what } => {
+                spans![format!("part {part} of {parts}: {what}")]
+            }
+            Self::Contradiction { part: None, what } => spans![what.to_string()],
+            Self::Broken(text) | Self::Skipped(text) => spans![text.as_str()],
             Self::Doubt(finding) => finding.spans(),
             Self::NotStarted => spans!["not measured yet"],
             Self::NeverFinished => spans!["started and never finished"],
