@@ -1,83 +1,186 @@
 //! Whether a record can be true: figures that contradict each other are the tool's failure, never a result.
 
 use crate::record::{QUANTILES, Record, Series, Summary};
+use std::fmt;
 
-/// What contradicts itself in a record, one sentence each; nothing in a sound one.
-pub fn contradictions(record: &Record) -> Vec<String> {
+/// What contradicts itself in a record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contradiction {
+    /// The quantity of the series.
+    pub quantity: String,
+    /// Its thread.
+    pub thread: u32,
+    /// The CPU, where the thread was pinned.
+    pub cpu: Option<u32>,
+    /// Whether it is in the corrected figures.
+    pub corrected: bool,
+    /// What it is.
+    pub what: Impossible,
+}
+
+/// Figures that cannot be true together.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Impossible {
+    /// So many samples, and no smallest or largest.
+    WithoutExtremes(u64),
+    /// A smallest and a largest of no samples.
+    WithoutSamples,
+    /// Extremes and mean.
+    Disorder(Disorder),
+    /// A quantile outside its neighbours.
+    Quantile {
+        /// Which.
+        key: &'static str,
+        /// Its value.
+        value: i64,
+        /// The smaller quantile, else the smallest sample.
+        below: i64,
+        /// The largest sample.
+        max: i64,
+    },
+    /// Bands that do not add up to the samples.
+    Bands {
+        /// How many they hold.
+        held: u64,
+        /// How many samples there are.
+        count: u64,
+    },
+    /// More samples than slots that were run for.
+    Slots {
+        /// Samples.
+        count: u64,
+        /// Slots met or late.
+        run: u64,
+    },
+    /// More corrected samples than slots, or fewer than samples.
+    Corrected {
+        /// Corrected samples.
+        corrected: u64,
+        /// Samples.
+        count: u64,
+        /// Slots.
+        slots: u64,
+    },
+}
+
+/// Figures that contradict min <= mean <= max.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Disorder {
+    min: Option<f64>,
+    mean: Option<f64>,
+    max: Option<f64>,
+}
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let corrected = if self.corrected { "corrected " } else { "" };
+        write!(f, "the record contradicts itself: {corrected}{} of ", self.quantity)?;
+        match self.cpu {
+            Some(cpu) => write!(f, "CPU {cpu}: {}", self.what),
+            None => write!(f, "thread {}: {}", self.thread, self.what),
+        }
+    }
+}
+
+impl fmt::Display for Impossible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WithoutExtremes(count) => write!(f, "{count} samples without extremes"),
+            Self::WithoutSamples => f.write_str("extremes without samples"),
+            Self::Disorder(disorder) => disorder.fmt(f),
+            Self::Quantile { key, value, below, max } => {
+                write!(f, "quantile {key} is {value}, outside {below} to {max}")
+            }
+            Self::Bands { held, count } => write!(f, "its bands hold {held} of {count} samples"),
+            Self::Slots { count, run } => write!(f, "{count} samples for {run} slots met or late"),
+            Self::Corrected { corrected, count, slots } => {
+                write!(f, "{corrected} corrected samples of {count} samples and {slots} slots")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Disorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.min, self.mean, self.max) {
+            (Some(min), _, Some(max)) if min > max => write!(f, "min {min} above max {max}"),
+            (Some(min), Some(mean), Some(max)) => write!(f, "mean {mean} outside {min} to {max}"),
+            (Some(min), Some(mean), None) => write!(f, "mean {mean} below min {min}"),
+            (None, Some(mean), Some(max)) => write!(f, "mean {mean} above max {max}"),
+            (None, Some(mean), None) => write!(f, "the mean is {mean}"),
+            (_, None, _) => f.write_str("figures in disorder"),
+        }
+    }
+}
+
+/// What contradicts itself in a record; nothing in a sound one.
+pub fn contradictions(record: &Record) -> Vec<Contradiction> {
     let mut found = Vec::new();
     for series in &record.series {
-        let whose = match series.cpu {
-            Some(cpu) => format!("{} of CPU {cpu}", series.quantity),
-            None => format!("{} of thread {}", series.quantity, series.thread),
+        let told = |corrected, what| Contradiction {
+            quantity: series.quantity.clone(),
+            thread: series.thread,
+            cpu: series.cpu,
+            corrected,
+            what,
         };
-        let texts = [impossible(&series.plain()), slots(series)];
-        found.extend(texts.into_iter().flatten().map(|text| format!("the record contradicts itself: {whose}: {text}")));
-        if let Some(corrected) = &series.corrected {
-            let text = impossible(corrected);
-            found.extend(text.map(|text| format!("the record contradicts itself: corrected {whose}: {text}")));
-        }
+        let own = [impossible(&series.plain()), slots(series)];
+        found.extend(own.into_iter().flatten().map(|what| told(false, what)));
+        found.extend(series.corrected.as_ref().and_then(impossible).map(|what| told(true, what)));
     }
     found
 }
 
-fn impossible(summary: &Summary) -> Option<String> {
+fn impossible(summary: &Summary) -> Option<Impossible> {
     let (Some(min), Some(max)) = (summary.min, summary.max) else {
-        return (summary.count > 0).then(|| format!("{} samples without extremes", summary.count));
+        return (summary.count > 0).then_some(Impossible::WithoutExtremes(summary.count));
     };
     if summary.count == 0 {
-        return Some("extremes without samples".into());
+        return Some(Impossible::WithoutSamples);
     }
-    if let Some(text) = disorder(Some(min as f64), summary.mean, Some(max as f64)) {
-        return Some(text);
+    if let Some(disorder) = disorder(Some(min as f64), summary.mean, Some(max as f64)) {
+        return Some(Impossible::Disorder(disorder));
     }
     let mut below = min;
     for (key, _) in QUANTILES {
         let Some(&Some(value)) = summary.quantiles.get(*key) else { continue };
         if value < below || value > max {
-            return Some(format!("quantile {key} is {value}, outside {below} to {max}"));
+            return Some(Impossible::Quantile { key, value, below, max });
         }
         below = value;
     }
-    let banded = summary.bands.iter().map(|band| band.count).fold(0, u64::saturating_add);
-    (!summary.bands.is_empty() && banded != summary.count)
-        .then(|| format!("its bands hold {banded} of {} samples", summary.count))
+    let held = summary.bands.iter().map(|band| band.count).fold(0, u64::saturating_add);
+    let all = summary.bands.is_empty() || held == summary.count;
+    (!all).then_some(Impossible::Bands { held, count: summary.count })
 }
 
 /// What contradicts min <= mean <= max, in a record or in a printed table; absent figures contradict nothing. The mean
 /// has the room of its own rounding.
-pub fn disorder(min: Option<f64>, mean: Option<f64>, max: Option<f64>) -> Option<String> {
+pub fn disorder(min: Option<f64>, mean: Option<f64>, max: Option<f64>) -> Option<Disorder> {
+    let found = Disorder { min, mean, max };
     if let (Some(min), Some(max)) = (min, max)
         && min > max
     {
-        return Some(format!("min {min} above max {max}"));
+        return Some(found);
     }
     let mean = mean?;
     let room = |bound: f64| 1e-9 * bound.abs() + 1e-6;
     let above = min.is_none_or(|min| mean >= min - room(min));
     let below = max.is_none_or(|max| mean <= max + room(max));
-    if above && below && !mean.is_nan() {
-        return None;
-    }
-    Some(match (min, max) {
-        (Some(min), Some(max)) => format!("mean {mean} outside {min} to {max}"),
-        (Some(min), None) => format!("mean {mean} below min {min}"),
-        (None, Some(max)) => format!("mean {mean} above max {max}"),
-        (None, None) => format!("the mean is {mean}"),
-    })
+    (!above || !below || mean.is_nan()).then_some(found)
 }
 
 /// A sample is a slot that was run for; a corrected one is any slot. Slots may be left out of the samples (a sample
 /// after a budget overrun is marked, not mixed in), but there is no sample without a slot.
-fn slots(series: &Series) -> Option<String> {
+fn slots(series: &Series) -> Option<Impossible> {
     let slots = series.slots?;
-    let run = slots.met.saturating_add(slots.late);
-    if series.count > run {
-        return Some(format!("{} samples for {run} slots met or late", series.count));
+    let (run, count) = (slots.met.saturating_add(slots.late), series.count);
+    if count > run {
+        return Some(Impossible::Slots { count, run });
     }
     let corrected = series.corrected.as_ref()?.count;
-    let all = run.saturating_add(slots.missed);
-    (corrected > all || corrected < series.count)
-        .then(|| format!("{corrected} corrected samples of {} samples and {all} slots", series.count))
+    let slots = run.saturating_add(slots.missed);
+    (corrected > slots || corrected < count).then_some(Impossible::Corrected { corrected, count, slots })
 }
 
 #[cfg(test)]
@@ -87,15 +190,15 @@ mod tests {
 
     #[test]
     fn a_sound_record_has_none() {
-        assert_eq!(contradictions(&sample::record()), Vec::<String>::new());
-        assert_eq!(contradictions(&sample::measured(sample::cell(), &[vec![], vec![7]])), Vec::<String>::new());
+        assert_eq!(contradictions(&sample::record()), []);
+        assert_eq!(contradictions(&sample::measured(sample::cell(), &[vec![], vec![7]])), []);
     }
 
     #[test]
     fn bands_beyond_all_bounds_are_a_contradiction() {
         let mut record = sample::record();
         record.series[0].bands.iter_mut().for_each(|band| band.count = u64::MAX);
-        assert!(contradictions(&record)[0].contains("bands"), "{:?}", contradictions(&record));
+        assert!(contradictions(&record)[0].to_string().contains("bands"), "{:?}", contradictions(&record));
     }
 
     #[test]
@@ -123,9 +226,9 @@ mod tests {
                 corrected.bands[0].count += 1;
                 record.series[0].slots = Some(Slots { met: 10_000, late: 0, missed: 1 });
             }
-            assert_eq!(contradictions(&record), Vec::<String>::new());
+            assert_eq!(contradictions(&record), []);
             change(&mut record.series[0]);
-            let found = contradictions(&record).join("\n");
+            let found = contradictions(&record).iter().map(|one| format!("{one}\n")).collect::<String>();
             assert!(found.contains(word) && found.contains("CPU 0"), "{word}: {found}");
         }
     }

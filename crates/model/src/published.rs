@@ -137,7 +137,7 @@ fn column(system: String, quantity: &str, metric: &str, figures: &[&PrintedNumbe
         max: of("max"),
         other: others.map(|figure| Other::of(figure)).collect(),
         note: notes.join("; "),
-        impossible: consistency::disorder(of("min"), of("mean"), of("max")),
+        impossible: consistency::disorder(of("min"), of("mean"), of("max")).map(|why| why.to_string()),
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
                 };
                 if let Some(why) = consistency::disorder(of("min"), of("mean"), of("max")) {
                     let PrintedNumber { table, system, load, quantity, .. } = first.clone();
-                    found.push(Impossible { study: name.into(), table, system, load, quantity, why });
+                    found.push(Impossible { study: name.into(), table, system, load, quantity, why: why.to_string() });
                 }
             }
         }

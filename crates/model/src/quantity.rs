@@ -29,6 +29,13 @@ pub struct Quantity {
     /// The value beyond which there is nothing to measure any more, such as the angle of a fallen pendulum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<i64>,
+    /// Whether its samples follow each other without a pause: the longest is how long everything stood still.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub continuous: bool,
+}
+
+fn is_false(it: &bool) -> bool {
+    !it
 }
 
 impl Quantity {
@@ -43,6 +50,7 @@ impl Quantity {
             periodic: false,
             latest: Cow::Borrowed("now"),
             bound: None,
+            continuous: false,
         }
     }
 
@@ -55,6 +63,11 @@ impl Quantity {
     /// With slots that are met, late or missed.
     pub fn periodic(self) -> Self {
         Self { periodic: true, ..self }
+    }
+
+    /// With samples that follow each other without a pause.
+    pub fn continuous(self) -> Self {
+        Self { continuous: true, ..self }
     }
 
     /// Nothing that limits look at.
@@ -99,6 +112,12 @@ pub struct Measurand {
     pub counts_samples: bool,
     /// How long it takes to have its own number of samples, as far as its options say: for the time that a plan needs.
     pub expected: Option<Ns>,
+    /// How far apart the slots of its periodic quantities are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<Ns>,
+    /// Whether its samples are made up: nothing is measured, so that no policy is asked for and nothing is advised.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub made_up: bool,
 }
 
 impl Measurand {
@@ -117,6 +136,11 @@ impl Measurand {
     /// With a time that it takes to have its own number of samples.
     pub fn expected(self, time: Ns) -> Self {
         Self { expected: Some(time), ..self }
+    }
+
+    /// With slots so far apart.
+    pub fn every(self, period: Ns) -> Self {
+        Self { period: Some(period), ..self }
     }
 
     /// With a label and its values.

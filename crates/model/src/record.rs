@@ -284,8 +284,40 @@ pub struct Sample {
     pub value: i64,
     /// When, since the first slot, in ns.
     pub at_ns: u64,
-    /// What the probe knows about its cause (`preempted`, `in-place`), or empty.
-    pub class: String,
+    /// What the probe knows about its cause.
+    pub class: Class,
+}
+
+/// What a probe knows about the cause of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Class {
+    /// Nothing, or nothing that this version knows.
+    #[default]
+    Unknown,
+    /// The thread waited for its CPU meanwhile.
+    Preempted,
+    /// It did not: an interrupt, a management interrupt or the hypervisor.
+    InPlace,
+    /// A limit on its use of the CPU had it wait.
+    Throttled,
+}
+
+impl Class {
+    /// As it is stored and told; empty where it is unknown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "",
+            Self::Preempted => "preempted",
+            Self::InPlace => "in-place",
+            Self::Throttled => "throttled",
+        }
+    }
+
+    /// The class that is stored so; unknown where the text is another version's.
+    pub fn of(name: &str) -> Self {
+        let classes = [Self::Preempted, Self::InPlace, Self::Throttled];
+        classes.into_iter().find(|class| class.name() == name).unwrap_or_default()
+    }
 }
 
 /// One sample of those kept in order.

@@ -64,11 +64,12 @@ pub fn measurand(cell: &Cell) -> Measurand {
             Quantity::time("latency", "Wake-up latency").each("wake-up").periodic(),
             Quantity::time("latency_after_overrun", "After a budget overrun").each("wake-up"),
         ],
-        "gap" => vec![Quantity::time("gap", "Gaps in a busy loop").each("reading").latest("last gap")],
+        "gap" => vec![Quantity::time("gap", "Gaps in a busy loop").each("reading").latest("last gap").continuous()],
         name => vec![Quantity { title: format!("{name} latency").into(), ..Quantity::time("latency", "") }],
     };
     let title = quantities.iter().map(|quantity| quantity.title.clone()).next().unwrap_or_default();
-    Measurand { title, quantities, ..Measurand::default() }
+    let period = quantities.iter().any(|quantity| quantity.periodic).then_some(Ns::from_millis(1));
+    Measurand { title, quantities, period, ..Measurand::default() }
 }
 
 /// Evidence that raises nothing.
@@ -226,7 +227,7 @@ pub fn data(values: &[i64]) -> SeriesData {
     for value in values {
         histogram.record(*value as u64).unwrap();
     }
-    let sample = |(k, &value): (usize, &i64)| Sample { value, at_ns: k as u64 * 1_000_000, class: String::new() };
+    let sample = |(k, &value): (usize, &i64)| Sample { value, at_ns: k as u64 * 1_000_000, class: Class::Unknown };
     let all: Vec<Sample> = values.iter().enumerate().map(sample).collect();
     let top = |samples: &[Sample], n: usize| {
         let mut largest = samples.to_vec();

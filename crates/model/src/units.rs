@@ -142,32 +142,24 @@ impl<'de> Deserialize<'de> for Ns {
     }
 }
 
-/// A stored value of any unit for people: times as [`human`] says them, angles in degrees.
-pub fn shown(value: i64, unit: &str) -> String {
-    match unit {
-        "ns" => human(value),
-        "ps" => format!("{:.2} ns", value as f64 / 1e3),
-        "urad" => format!("{:.2}°", (value as f64 * 1e-6).to_degrees()),
-        _ => format!("{value} {unit}"),
-    }
+/// The units of measured spans, with their size in ns.
+const READ_IN: [(&str, f64); 4] = [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)];
+
+/// The unit that keeps a span of so many ns readable, with its size in ns: the largest of which it has one as soon as it
+/// is rounded to three digits.
+pub fn readable(ns: f64) -> (&'static str, f64) {
+    READ_IN.into_iter().find(|(_, size)| ns.abs() >= 0.9995 * size).unwrap_or(("ns", 1.0))
 }
 
 /// A measured span in the unit that keeps it readable: `870 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
 pub fn human(ns: i64) -> String {
-    let magnitude = ns.unsigned_abs();
-    let (scale, unit) = match magnitude {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (1e3, "µs"),
-        1_000_000..1_000_000_000 => (1e6, "ms"),
-        _ => (1e9, "s"),
-    };
-    let value = ns as f64 / scale;
-    let digits = if value.abs() >= 100.0 {
-        0
-    } else if value.abs() >= 10.0 {
-        1
-    } else {
-        2
+    let (unit, size) = readable(ns as f64);
+    let value = ns as f64 / size;
+    let digits = match value.abs() {
+        _ if size == 1.0 => 0,
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
     };
     format!("{value:.digits$} {unit}")
 }
@@ -209,6 +201,13 @@ mod tests {
         ms(5_460_000, "1 h 31 min");
         ms(172_800_000, "2 d");
         ms(183_600_000, "2 d 3 h");
+    }
+
+    #[test]
+    fn a_span_that_rounds_to_a_thousand_is_one_of_the_next_unit() {
+        let said = [999, 999_499, 999_500, 999_600, 1_000_000, -999_999_999].map(human);
+        assert_eq!(said, ["999 ns", "999 µs", "1.00 ms", "1.00 ms", "1.00 ms", "-1.00 s"]);
+        assert_eq!([0, -870, 12_340, 123_456].map(human), ["0 ns", "-870 ns", "12.3 µs", "123 µs"]);
     }
 
     #[test]

@@ -2,12 +2,15 @@
 
 mod pendulum;
 
-use crate::terminal::{Paint, Style, fit, paint};
+use crate::{
+    terminal::{Paint, Style, fit, paint},
+    words,
+};
 use latido_model::{
     cell::Cell,
     protocol::{Phase, Progress, ThreadProgress},
     quantity::Measurand,
-    units::{self, human},
+    units::human,
 };
 
 /// What the host knows beside the agent's progress.
@@ -192,7 +195,7 @@ fn row(thread: &ThreadProgress, view: View<'_>, style: Style) -> String {
     let (middle, bar) = layout(view, style);
     let cpu = thread.cpu.map_or_else(|| "-".into(), |cpu| cpu.to_string());
     let unit = thread.unit.as_deref().unwrap_or("ns");
-    let time = |value: Option<i64>| value.map_or_else(|| "-".into(), |value| fit(&units::shown(value, unit), 8));
+    let time = |value: Option<i64>| value.map_or_else(|| "-".into(), |value| fit(&shown(value, unit), 8));
     let over = |value: i64| {
         unit == "ns" && view.cell.conditions.limit.is_some_and(|limit| i128::from(value) > i128::from(limit.0))
     };
@@ -205,6 +208,14 @@ fn row(thread: &ThreadProgress, view: View<'_>, style: Style) -> String {
     let missed = if view.is_periodic() { format!("  {missed}") } else { String::new() };
     let text = format!("{cpu:>4}{}  {:>8}{middle}  {max}{missed}", what(view, &thread.name), time(now));
     if bar > 0 && unit == "ns" { format!("{text}  {}", bar_of(thread, bar)).trim_end().to_string() } else { text }
+}
+
+/// A value of any unit; an angle in degrees, as the pendulum beside it is drawn.
+fn shown(value: i64, unit: &str) -> String {
+    match unit {
+        "urad" => format!("{:.2}°", (value as f64 * 1e-6).to_degrees()),
+        _ => words::value(value as f64, unit).replace('\u{a0}', " "),
+    }
 }
 
 /// A count in at most six characters.

@@ -19,18 +19,6 @@ pub enum Class {
     Throttled,
 }
 
-impl Class {
-    /// The word that records use; empty for [`Class::Unknown`].
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unknown => "",
-            Self::Preempted => "preempted",
-            Self::InPlace => "in-place",
-            Self::Throttled => "throttled",
-        }
-    }
-}
-
 /// One sample that was kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sample {

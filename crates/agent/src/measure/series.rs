@@ -180,7 +180,13 @@ fn summary(distribution: &Distribution, histogram: &Histogram<u64>) -> Summary {
 }
 
 fn sample(sample: &Sample, offset_ns: u64) -> record::Sample {
-    record::Sample { value: sample.value, at_ns: sample.at_ns + offset_ns, class: sample.class.name().into() }
+    let class = match sample.class {
+        latido_rt::Class::Unknown => record::Class::Unknown,
+        latido_rt::Class::Preempted => record::Class::Preempted,
+        latido_rt::Class::InPlace => record::Class::InPlace,
+        latido_rt::Class::Throttled => record::Class::Throttled,
+    };
+    record::Sample { value: sample.value, at_ns: sample.at_ns + offset_ns, class }
 }
 
 fn block(block: &Block, offset_ns: u64) -> record::Block {

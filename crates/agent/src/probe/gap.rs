@@ -92,7 +92,7 @@ impl GapProbe {
 
 impl Probe for GapProbe {
     fn measurand(&self) -> Measurand {
-        let gap = Quantity::time("gap", "Gaps in a busy loop").each("reading").latest("last gap");
+        let gap = Quantity::time("gap", "Gaps in a busy loop").each("reading").latest("last gap").continuous();
         Measurand::new("Gaps in a busy loop", [gap]).counted_by("iterations", self.iterations)
     }
 

@@ -13,7 +13,10 @@ mod wakeup;
 pub use switch::partner::run as partner;
 
 use crate::measure::Probe;
-use latido_model::registry::Def;
+use latido_model::{
+    cell::Item,
+    registry::{Def, build},
+};
 
 /// Every probe.
 pub const PROBES: &[Def<dyn Probe>] = &[
@@ -27,3 +30,20 @@ pub const PROBES: &[Def<dyn Probe>] = &[
     pendulum::DEF,
     null::DEF,
 ];
+
+/// Whether a probe asks for the policy of its cell: all do but those that make their samples up.
+pub fn asks(probe: &Item) -> bool {
+    build("probe", PROBES, probe).map_or(true, |probe| !probe.measurand().made_up)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_up_asks_for_no_policy() {
+        let asking = |def: &&Def<dyn Probe>| asks(&Item { name: def.name.into(), options: toml::Table::new() });
+        let silent: Vec<&str> = PROBES.iter().filter(|def| !asking(def)).map(|def| def.name).collect();
+        assert_eq!(silent, ["null"]);
+    }
+}

@@ -53,7 +53,7 @@ impl Probe for NullProbe {
     fn measurand(&self) -> Measurand {
         let measurand = Measurand::new("Null", [Quantity::time("latency", "Null latency")]);
         // None at all are a number of samples too.
-        Measurand { counts_samples: true, ..measurand.counted_by("samples", self.samples) }
+        Measurand { counts_samples: true, made_up: true, ..measurand.counted_by("samples", self.samples) }
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {

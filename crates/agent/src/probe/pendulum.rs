@@ -60,7 +60,7 @@ impl Probe for PendulumProbe {
     fn measurand(&self) -> Measurand {
         let lateness = Quantity::time("lateness", "Pendulum: lateness").periodic();
         let angle = Quantity::time("angle", "Pendulum: angle").in_unit("urad").beside().up_to(FALLEN_URAD);
-        Measurand::new("Inverted pendulum", [lateness, angle]).counted_by("cycles", self.cycles)
+        Measurand::new("Inverted pendulum", [lateness, angle]).every(self.period).counted_by("cycles", self.cycles)
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {

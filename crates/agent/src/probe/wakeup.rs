@@ -178,6 +178,7 @@ impl Probe for WakeupProbe {
         let latency = Quantity::time("latency", "Wake-up latency").each("wake-up").periodic();
         let after_overrun = Quantity::time("latency_after_overrun", "After a budget overrun").each("wake-up");
         Measurand::new("Wake-up latency", [latency, after_overrun])
+            .every(self.period)
             .counted_by("cycles", self.cycles)
             .expected(Ns(self.period.0.saturating_mul(self.cycles)))
     }

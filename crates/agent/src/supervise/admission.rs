@@ -2,6 +2,7 @@
 
 use crate::machine::Reach;
 use crate::measure::{permission, threads};
+use crate::probe;
 use latido_model::{
     cell::{Cell, NiceBy, Scheduling},
     cpus::CpuSet,
@@ -16,7 +17,7 @@ pub fn refusals(cells: &[&Cell]) -> Vec<String> {
     let usable = Reach::ask().usable;
     let mut asked = Vec::new();
     let mut refused = Vec::new();
-    for cell in cells.iter().filter(|cell| cell.scheduling != DEFAULT && cell.probe.name != "null") {
+    for cell in cells.iter().filter(|cell| cell.scheduling != DEFAULT && probe::asks(&cell.probe)) {
         let threads = cell.conditions.cpus.as_ref().map_or(usable.len(), CpuSet::len).max(1);
         if asked.contains(&(cell.scheduling, threads)) {
             continue;

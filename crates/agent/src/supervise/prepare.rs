@@ -7,7 +7,7 @@ use crate::{
     load::{self, LOADS},
     loading::Surroundings,
     machine::{self, Root},
-    probe::PROBES,
+    probe::{self, PROBES},
     setting::{Tuning, apply::possible},
     tuning::TUNINGS,
 };
@@ -180,8 +180,7 @@ fn is_executable(path: &Path) -> bool {
 
 /// What is missing for real-time measurement here, where a cell wants it; `None` when nothing is.
 fn permission(cells: &[&Cell]) -> Option<Point> {
-    // The probe `null` asks for nothing.
-    if !cells.iter().any(|cell| cell.scheduling.is_realtime() && cell.probe.name != "null") {
+    if !cells.iter().any(|cell| cell.scheduling.is_realtime() && probe::asks(&cell.probe)) {
         return None;
     }
     let root = Root::default();

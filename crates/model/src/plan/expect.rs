@@ -150,9 +150,13 @@ impl Expect {
         metric::written(amount, &self.unit)
     }
 
-    /// What must hold, without where: `wakeup.latency.p99.9 < 100us`.
+    /// What must hold of its quantity, without where: `p99.9 < 100us`.
     pub fn condition(&self) -> String {
-        let (metric, op) = (self.metric(), self.op);
+        self.must_hold_of(&self.statistic.to_string())
+    }
+
+    fn must_hold_of(&self, metric: &str) -> String {
+        let op = self.op;
         match &self.against {
             Against::Value(value) => format!("{metric} {op} {}", self.amount(*value)),
             Against::Than(than) => {
@@ -163,7 +167,7 @@ impl Expect {
                 };
                 let with = format!("that with {}", listed(&than.levels));
                 match op {
-                    Op::Less | Op::AtMost => format!("{} {op} {with}", grown(&metric)),
+                    Op::Less | Op::AtMost => format!("{} {op} {with}", grown(metric)),
                     Op::Greater | Op::AtLeast => format!("{metric} {op} {}", grown(&with)),
                 }
             }
@@ -174,7 +178,7 @@ impl Expect {
 impl fmt::Display for Expect {
     /// `wakeup.latency.p99.9 < 100us where load = ramp`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.condition())?;
+        f.write_str(&self.must_hold_of(&self.metric()))?;
         if self.filter.is_empty() { Ok(()) } else { write!(f, " where {}", listed(&self.filter)) }
     }
 }

@@ -3,7 +3,7 @@
 //! The measuring process encodes, the host decodes. Decoders take bytes from other machines: junk is an error, and no
 //! header makes them allocate more than the bytes can fill.
 
-use crate::record::{Block, Point, Sample};
+use crate::record::{Block, Class, Point, Sample};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use hdrhistogram::{
     Histogram,
@@ -125,7 +125,7 @@ pub fn decode_blocks(bytes: &[u8]) -> Result<Vec<Block>> {
         for k in 0..KEPT {
             if !row[5 + 2 * k].is_empty() {
                 let (value, at_ns) = (number(row, 5 + 2 * k)?, number(row, 6 + 2 * k)?);
-                largest.push(Sample { value, at_ns, class: String::new() });
+                largest.push(Sample { value, at_ns, class: Class::Unknown });
             }
         }
         Ok(Block {
@@ -147,7 +147,7 @@ pub fn encode_largest(samples: &[Sample]) -> Result<Vec<u8>> {
     let mut out = csv::Writer::from_writer(Vec::new());
     out.write_record(LARGEST_HEADER)?;
     for sample in samples {
-        out.write_record([&sample.value.to_string(), &sample.at_ns.to_string(), &sample.class])?;
+        out.write_record([sample.value.to_string().as_str(), &sample.at_ns.to_string(), sample.class.name()])?;
     }
     Ok(out.into_inner()?)
 }
@@ -185,7 +185,7 @@ pub fn decode_samples(bytes: &[u8]) -> Result<Vec<Point>> {
 /// As [`decode_blocks`].
 pub fn decode_largest(bytes: &[u8]) -> Result<Vec<Sample>> {
     rows(bytes, &LARGEST_HEADER, |row| {
-        Ok(Sample { value: number(row, 0)?, at_ns: number(row, 1)?, class: row[2].to_string() })
+        Ok(Sample { value: number(row, 0)?, at_ns: number(row, 1)?, class: Class::of(&row[2]) })
     })
 }
 
@@ -216,11 +216,8 @@ mod tests {
     const HISTOGRAM_MAX: u64 = 60_000_000_000;
 
     fn sample() -> impl Strategy<Value = Sample> {
-        (any::<i64>(), any::<u64>(), "[a-z \",\n-]{0,12}").prop_map(|(value, at_ns, class)| Sample {
-            value,
-            at_ns,
-            class,
-        })
+        let class = prop::sample::select(vec![Class::Unknown, Class::Preempted, Class::InPlace, Class::Throttled]);
+        (any::<i64>(), any::<u64>(), class).prop_map(|(value, at_ns, class)| Sample { value, at_ns, class })
     }
 
     fn block() -> impl Strategy<Value = Block> {
@@ -231,8 +228,15 @@ mod tests {
             count: n.2,
             sum: n.3,
             sum_squares: n.4,
-            largest: largest.into_iter().map(|(value, at_ns)| Sample { value, at_ns, class: String::new() }).collect(),
+            largest: largest.into_iter().map(|(value, at_ns)| Sample { value, at_ns, class: Class::Unknown }).collect(),
         })
+    }
+
+    #[test]
+    fn a_class_of_another_version_is_unknown() {
+        let stored = b"value,at_ns,class\n3,1,in-place\n2,2,\n1,3,\"frozen, by whom\"\n";
+        let classes: Vec<Class> = decode_largest(stored).unwrap().into_iter().map(|sample| sample.class).collect();
+        assert_eq!(classes, [Class::InPlace, Class::Unknown, Class::Unknown]);
     }
 
     proptest! {

@@ -73,7 +73,7 @@ fn series(series: &Curve, end: f64, usual: f64, of: usize) -> Value {
         "histogram": thinned(&series.buckets),
         "over_time": {"step_s": line.step, "max": columns(|c| c.max), "mean": columns(|c| c.mean)},
         "largest": series.kept().iter().take(20)
-            .map(|k| json!([k.sample.value, k.sample.at_ns, k.cpu, k.repeat, k.sample.class])).collect::<Vec<_>>(),
+            .map(|k| json!([k.sample.value, k.sample.at_ns, k.cpu, k.repeat, k.sample.class.name()])).collect::<Vec<_>>(),
     })
 }
 

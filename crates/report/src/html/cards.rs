@@ -226,8 +226,7 @@ fn expected(input: &ReportInput, section: &Section, series: &Curve) -> Vec<(Verd
             let alike = outcomes.filter(|other| other.verdict == worst.verdict).count();
             let more = if alike > 0 { format!(" (and {alike} more)") } else { String::new() };
             // Quantity and configuration stand above.
-            let whole = &expectation.condition;
-            let text = whole.strip_prefix(&format!("{}.", section.key())).unwrap_or(whole);
+            let text = &expectation.condition;
             lines.push((worst.verdict, format!("{text}: {}{more}", unbroken(&worst.measured.spans()))));
         }
     }

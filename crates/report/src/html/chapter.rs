@@ -91,11 +91,7 @@ impl TableView {
         };
         let published = table.columns.iter().filter(|column| column.published).count();
         let cell = |line: &Call, (i, entry): (usize, &CallFigures)| {
-            let text = entry.text(&line.unit);
-            let (lead, max) = match (entry, text.rsplit_once(" / ")) {
-                (CallFigures::Measured { .. }, Some((lead, max))) => (format!("{lead} / "), max.to_owned()),
-                _ => (text, String::new()),
-            };
+            let (lead, max) = entry.parts(&line.unit);
             let note = match entry {
                 CallFigures::Published { mark: Some(mark), .. } => {
                     mark.checked_sub(1).and_then(|at| table.notes.get(at)).cloned()

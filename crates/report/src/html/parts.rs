@@ -2,6 +2,7 @@
 
 use crate::{
     figures::{Chart, Overview, svg::Drawing},
+    judge::configuration::Configuration,
     tree::{Chapter, Curve, Datum, Format, Section, Sheet, TableForm},
     words,
 };
@@ -141,16 +142,15 @@ fn measured(section: &Section) -> Option<String> {
 
 /// What was measured how, where all configurations agree on it, and how long.
 pub fn about(section: &Section) -> String {
-    let agreed = |what: &dyn Fn(&latido_model::cell::Cell) -> Option<String>| {
-        let mut values = section.series.iter().map(|s| what(&s.configuration.cell));
+    let agreed = |what: &dyn Fn(&Configuration) -> Option<String>| {
+        let mut values = section.series.iter().map(|s| what(s.configuration));
         let first = values.next()??;
         values.all(|v| v.as_ref() == Some(&first)).then_some(first)
     };
-    let period = |c: &latido_model::cell::Cell| Some(format!("period {}", c.probe.options.get("period")?.as_str()?));
     [
-        agreed(&period),
-        agreed(&|c| Some(c.scheduling.to_string())),
-        agreed(&|c| Some(format!("CPUs {}", c.conditions.cpus.as_ref()?))),
+        agreed(&|c| Some(format!("period {}", c.measurand.period?))),
+        agreed(&|c| Some(c.cell.scheduling.to_string())),
+        agreed(&|c| Some(format!("CPUs {}", c.cell.conditions.cpus.as_ref()?))),
         measured(section),
     ]
     .into_iter()

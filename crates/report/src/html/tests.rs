@@ -129,7 +129,6 @@ fn hostile_names_stay_text_everywhere() {
     configuration.machine.hostname = hostile.into();
     let labels = [(hostile.to_owned(), hostile.to_owned())];
     crate::sample::change(&mut configuration, 0, |own| own.labels = labels.clone().into());
-    configuration.repeats[0].quantities[0].tracks[0].largest[0].class = hostile.into();
     let all = [configuration];
     let judged = SampleRun::of(&all);
     let mut input = judged.input(&all);

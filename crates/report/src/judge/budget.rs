@@ -1,7 +1,7 @@
 //! What the seconds of a record hold to explain its samples with: each nanosecond of it explains one of theirs.
 
 use super::cause::Cause;
-use latido_model::record::{Sample, Second};
+use latido_model::record::{Class, Sample, Second};
 use std::collections::BTreeSet;
 
 /// What is left of each second.
@@ -86,7 +86,7 @@ impl Budget {
 
     /// What within the system under test made a sample large that nothing excuses, where that can be told.
     pub fn cause(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64) -> Option<Cause> {
-        if sample.class == "throttled" {
+        if sample.class == Class::Throttled {
             return Some(Cause::Throttle);
         }
         let need = self.unexcused(cpu, sample, excess);
@@ -101,11 +101,11 @@ impl Budget {
             return Some(Cause::Kernel);
         }
         let smi = self.touched(cpu, sample).any(|left| left.second.smi > 0);
-        (smi && sample.class != "preempted").then_some(Cause::Smi)
+        (smi && sample.class != Class::Preempted).then_some(Cause::Smi)
     }
 }
 
 /// Whether the kernel counted no wait meanwhile.
 fn is_in_place(sample: &Sample) -> bool {
-    sample.class == "in-place"
+    sample.class == Class::InPlace
 }

@@ -18,6 +18,8 @@ use latido_model::{
 pub struct Configuration {
     /// What tells it from the others, as short as possible: `busy`, `6.12-rt, idle`.
     pub label: String,
+    /// What tells it from the others of its probe; empty where nothing does.
+    pub short: String,
     /// A cell of it; all agree but for boot, repeat and seed.
     pub cell: Cell,
     /// What its probe measures.
@@ -36,6 +38,7 @@ impl Configuration {
     fn new(record: &Record, measurand: &Measurand) -> Self {
         Self {
             label: String::new(),
+            short: String::new(),
             cell: record.cell.clone(),
             measurand: measurand.clone(),
             machine: record.machine.clone(),
@@ -148,7 +151,8 @@ pub fn configurations<'a>(
     let labels = label::labels(&found.all);
     for (configuration, label) in found.all.iter_mut().zip(labels) {
         configuration.pool()?;
-        configuration.label = label;
+        configuration.label = label.text;
+        configuration.short = label.short;
     }
     Ok(found)
 }

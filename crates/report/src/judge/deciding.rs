@@ -97,10 +97,13 @@ impl Deciding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::{record::Second, sample};
+    use latido_model::{
+        record::{Class, Second},
+        sample,
+    };
 
-    fn at(second: u64, value: i64, class: &str) -> Sample {
-        Sample { value, at_ns: second * 1_000_000_000 + 500_000_000, class: class.into() }
+    fn at(second: u64, value: i64, class: Class) -> Sample {
+        Sample { value, at_ns: second * 1_000_000_000 + 500_000_000, class }
     }
 
     fn second(start: u64, steal_ns: u64, foreign_ns: u64) -> Second {
@@ -113,7 +116,10 @@ mod tests {
     fn what_takes_a_cpu_excuses_each_of_its_threads() {
         let mut record = sample::record();
         record.quality.timeline = vec![second(3, 0, 30_000_000)];
-        let (once, twice) = ([at(3, 25_000_000, "")], [at(3, 25_000_000, ""), at(3, 25_000_000, "")]);
+        let (once, twice) = (
+            [at(3, 25_000_000, Class::Unknown)],
+            [at(3, 25_000_000, Class::Unknown), at(3, 25_000_000, Class::Unknown)],
+        );
         let stored = |thread, largest| Stored { thread, count: 1, cpu: None, largest };
         let four: Vec<Stored<'_>> = (0..4).map(|thread| stored(thread, &once[..])).collect();
         assert!(Deciding::new(&record, Some(100_000.0), &four).is_foreign());
@@ -129,8 +135,8 @@ mod tests {
 
     #[test]
     fn a_failure_is_foreign_only_if_every_sample_is() {
-        let small = at(5, 2_000, "");
-        let spikes = [at(3, 5_000_000, ""), at(7, 200_000, ""), small.clone()];
+        let small = at(5, 2_000, Class::Unknown);
+        let spikes = [at(3, 5_000_000, Class::Unknown), at(7, 200_000, Class::Unknown), small.clone()];
         let both = weigh(vec![second(3, 10_000_000, 0), second(7, 0, 150_000)], &spikes, 100);
         assert!(both.is_foreign() && both.blames(Cause::Steal) && both.blames(Cause::Foreign));
         let one = weigh(vec![second(3, 10_000_000, 0)], &spikes, 100);
@@ -141,27 +147,31 @@ mod tests {
     /// What was counted and not a tick more: 10 ms of steal in a second do not excuse 29 ms.
     #[test]
     fn foreign_time_excuses_at_most_its_own_length() {
-        let spikes = [at(3, 29_000_000, ""), at(5, 2_000, "")];
+        let spikes = [at(3, 29_000_000, Class::Unknown), at(5, 2_000, Class::Unknown)];
         assert!(!weigh(vec![second(3, 10_000_000, 0)], &spikes, 9).is_foreign());
         assert!(!weigh(vec![second(3, 20_000_000, 0)], &spikes, 9).is_foreign());
         assert!(weigh(vec![second(3, 30_000_000, 0)], &spikes, 9).is_foreign());
         let limit_20_ms = |steal_ns| {
             let mut record = sample::record();
             record.quality.timeline = vec![second(3, steal_ns, 0)];
-            let stored =
-                [Stored { count: 9, thread: 0, cpu: None, largest: &[at(3, 32_000_000, ""), at(5, 2_000, "")] }];
+            let stored = [Stored {
+                count: 9,
+                thread: 0,
+                cpu: None,
+                largest: &[at(3, 32_000_000, Class::Unknown), at(5, 2_000, Class::Unknown)],
+            }];
             Deciding::new(&record, Some(20e6), &stored).is_foreign()
         };
         assert!(!limit_20_ms(10_000_000) && limit_20_ms(20_000_000));
         // Two spikes share one second: together they are longer than what was stolen.
-        let two = [at(3, 14_000_000, ""), at(3, 13_000_000, ""), at(5, 2_000, "")];
+        let two = [at(3, 14_000_000, Class::Unknown), at(3, 13_000_000, Class::Unknown), at(5, 2_000, Class::Unknown)];
         assert!(!weigh(vec![second(3, 20_000_000, 0)], &two, 9).is_foreign());
     }
 
     /// What one cause explains alone is not laid on another of the same second.
     #[test]
     fn each_cause_is_blamed_for_its_own_share() {
-        let spike = [at(3, 344_000, ""), at(5, 2_000, "")];
+        let spike = [at(3, 344_000, Class::Unknown), at(5, 2_000, Class::Unknown)];
         let causes =
             |foreign_ns| -> Vec<Cause> { weigh(vec![second(3, 10_000_000, foreign_ns)], &spike, 9).blamed().collect() };
         assert_eq!(causes(0), [Cause::Steal]);
@@ -172,40 +182,40 @@ mod tests {
     /// Throttle, kernel threads and management interrupts are the machine's own: they are named, and the failure stands.
     #[test]
     fn what_is_part_of_the_system_is_named_and_excuses_nothing() {
-        let gap = |class| [at(3, 54_000_000, class), at(5, 2_000, "")];
+        let gap = |class| [at(3, 54_000_000, class), at(5, 2_000, Class::Unknown)];
         let own = |kernel_ns, smi| Second { kernel_ns, smi, ..second(3, 0, kernel_ns) };
         let named = |timeline, class| -> Vec<(Cause, u64)> {
             let deciding = weigh(timeline, &gap(class), 9);
             assert!(!deciding.is_foreign());
             deciding.named().collect()
         };
-        assert_eq!(named(vec![], "preempted"), []);
-        assert_eq!(named(vec![], "throttled"), [(Cause::Throttle, 1)]);
-        assert_eq!(named(vec![own(60_000_000, 0)], "preempted"), [(Cause::Kernel, 1)]);
-        assert_eq!(named(vec![own(50_000_000, 0)], "preempted"), [], "not as long");
-        assert_eq!(named(vec![own(0, 1)], "in-place"), [(Cause::Smi, 1)]);
-        assert_eq!(named(vec![own(0, 1)], "preempted"), [], "another task ran meanwhile");
-        assert_eq!(named(vec![Second { start_ns: 9_000_000_000, ..own(0, 1) }], "in-place"), []);
+        assert_eq!(named(vec![], Class::Preempted), []);
+        assert_eq!(named(vec![], Class::Throttled), [(Cause::Throttle, 1)]);
+        assert_eq!(named(vec![own(60_000_000, 0)], Class::Preempted), [(Cause::Kernel, 1)]);
+        assert_eq!(named(vec![own(50_000_000, 0)], Class::Preempted), [], "not as long");
+        assert_eq!(named(vec![own(0, 1)], Class::InPlace), [(Cause::Smi, 1)]);
+        assert_eq!(named(vec![own(0, 1)], Class::Preempted), [], "another task ran meanwhile");
+        assert_eq!(named(vec![Second { start_ns: 9_000_000_000, ..own(0, 1) }], Class::InPlace), []);
         // A program and a kernel thread together: the part that is the system's own is not excused.
         let both = Second { kernel_ns: 30_000_000, ..second(3, 0, 60_000_000) };
-        assert_eq!(named(vec![both], "preempted"), [(Cause::Kernel, 1)]);
+        assert_eq!(named(vec![both], Class::Preempted), [(Cause::Kernel, 1)]);
         // A rival that was listed excuses also what has the throttle's length.
-        assert!(weigh(vec![second(3, 0, 60_000_000)], &gap("throttled"), 9).is_foreign());
+        assert!(weigh(vec![second(3, 0, 60_000_000)], &gap(Class::Throttled), 9).is_foreign());
         // Nobody else ran where the thread stayed on its CPU.
-        assert!(!weigh(vec![second(3, 0, 60_000_000)], &gap("in-place"), 9).is_foreign());
+        assert!(!weigh(vec![second(3, 0, 60_000_000)], &gap(Class::InPlace), 9).is_foreign());
     }
 
     /// An entry may be longer than a second: it reaches whoever it touches.
     #[test]
     fn a_long_stretch_reaches_over_shorter_ones() {
         let long = Second { length_ns: 5_000_000_000, ..second(1, 0, 1_000_000_000) };
-        let spikes = [at(3, 5_000_000, ""), at(9, 2_000, "")];
+        let spikes = [at(3, 5_000_000, Class::Unknown), at(9, 2_000, Class::Unknown)];
         assert!(weigh(vec![long, second(2, 10_000_000, 0)], &spikes, 9).blames(Cause::Foreign));
     }
 
     #[test]
     fn samples_that_were_not_stored_stay_unexplained() {
-        let spikes = [at(3, 200_000, ""), at(3, 190_000, "")];
+        let spikes = [at(3, 200_000, Class::Unknown), at(3, 190_000, Class::Unknown)];
         let steal = vec![second(3, 10_000_000, 0)];
         assert!(!weigh(steal.clone(), &spikes, 5000).is_foreign());
         assert!(weigh(steal, &spikes, 2).is_foreign());
@@ -214,7 +224,7 @@ mod tests {
     #[test]
     fn without_a_limit_nothing_is_foreign() {
         let record = sample::record();
-        let largest = [at(3, 200_000, "")];
+        let largest = [at(3, 200_000, Class::Unknown)];
         let deciding = Deciding::new(&record, None, &[Stored { count: 1, thread: 0, cpu: None, largest: &largest }]);
         assert!(!deciding.is_foreign());
         assert_eq!(deciding.worst, Some(largest[0].clone()));

@@ -49,7 +49,7 @@ pub struct CellJudgement {
 pub struct ExpectJudgement {
     /// As its author wrote it.
     pub text: String,
-    /// The same without the levels that it is about: `wakeup.latency.max < 50us`.
+    /// What must hold of its quantity: `max < 50us`.
     #[serde(skip)]
     pub condition: String,
     /// The sentence that it stands for, where the plan has one.

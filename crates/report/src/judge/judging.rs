@@ -55,7 +55,7 @@ pub fn of_cell(cell: &StoredCell, source: &dyn SeriesSource) -> CellJudgement {
 
 /// What a record comes to by itself.
 struct Weighed {
-    contradictions: Vec<String>,
+    contradictions: Vec<Reason>,
     findings: Vec<Finding>,
     by_limit: Verdict,
     figure: Reason,
@@ -83,19 +83,25 @@ fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weigh
     let deciding = Deciding::new(record, record.cell.conditions.limit.map(|limit| limit.0 as f64), &stored);
     let findings = trust::findings(record, &deciding);
     let (by_limit, figure) = limit::against(record, &timed, &deciding);
-    Weighed { contradictions: contradictions(record), findings, by_limit, figure, unread }
+    let contradictions = contradictions(record).into_iter().map(|what| Reason::Contradiction { part: None, what });
+    Weighed { contradictions: contradictions.collect(), findings, by_limit, figure, unread }
 }
 
 /// The same of a cell in parts: its figures are pooled, its evidence is that of each part.
 fn weigh_parts(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weighed {
     let whole = weigh(cell, record, source);
     let each = cell.parts.iter().filter_map(|part| Some(weigh(&part.cell, part.cell.record()?, source)));
-    let (contradictions, findings): (Vec<Vec<String>>, Vec<Vec<Finding>>) =
+    let (contradictions, findings): (Vec<Vec<Reason>>, Vec<Vec<Finding>>) =
         each.map(|part| (part.contradictions, part.findings)).unzip();
-    let named = |(number, texts): (usize, Vec<String>)| {
-        texts.into_iter().map(move |text| format!("part {number} of {}: {text}", cell.parts.len()))
-    };
-    let contradictions = (1..).zip(contradictions).flat_map(named).collect();
+    let contradictions = (1..).zip(contradictions).flat_map(|(number, reasons)| {
+        reasons.into_iter().map(move |reason| match reason {
+            Reason::Contradiction { what, .. } => {
+                Reason::Contradiction { part: Some((number, cell.parts.len())), what }
+            }
+            other => other,
+        })
+    });
+    let contradictions = contradictions.collect();
     Weighed { contradictions, findings: parts::findings(&findings), ..whole }
 }
 
@@ -111,7 +117,7 @@ fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Ce
     } else {
         by_limit
     };
-    let mut reasons: Vec<Reason> = contradictions.into_iter().map(Reason::Contradiction).collect();
+    let mut reasons = contradictions;
     let weighty = findings.iter().filter(|finding| finding.grade >= Grade::Contaminated);
     reasons.extend(weighty.cloned().map(Reason::Doubt));
     reasons.extend(match record.outcome {

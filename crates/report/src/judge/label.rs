@@ -81,10 +81,10 @@ pub trait Labelled {
 
 /// One label for each: what they differ in, in the order probe, host, target, kernel, tuning, load, scheduling, CPUs,
 /// limit. A single one is named by its probe and load.
-pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<String> {
+pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<Label> {
     let first = |one: &T| title(&Cell { repeat: 1, ..one.cell().clone() });
     if let [one] = all {
-        return vec![first(one)];
+        return vec![Label { text: first(one), short: one.cell().load.id.clone() }];
     }
     let every: Vec<&T> = all.iter().collect();
     let row = |one: &T| {
@@ -93,13 +93,43 @@ pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<String> {
         let cpus = if shared(all, |other| other.conditions.cpus.as_ref()) { String::new() } else { said_cpus(cpus) };
         let limit =
             if shared(all, |other| other.conditions.limit.as_ref()) { String::new() } else { said_limit(limit) };
-        [vec![probe(one.cell(), all)], place(one, &every), vec![cpus, limit]].concat()
+        [place(one, &every), vec![cpus, limit]].concat()
     };
-    named(all.iter().map(|one| (row(one), first(one))).collect())
+    let rows = |probe: &dyn Fn(&T) -> String| -> Vec<(Vec<String>, String)> {
+        all.iter().map(|one| ([vec![probe(one)], row(one)].concat(), first(one))).collect()
+    };
+    let names = named(&rows(&|one| probe(one.cell(), all)));
+    let under = rows(&|one| differing(one.cell(), all).join(" "));
+    let label = |((name, (row, _)), one): ((Name, &(Vec<String>, String)), &T)| {
+        let parts: Vec<&str> = name.columns.iter().filter_map(|k| row.get(*k)).map(String::as_str).collect();
+        let parts = if parts.is_empty() { vec![one.cell().load.id.as_str()] } else { parts };
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let twin = if name.twin > 0 { format!(" #{}", name.twin + 1) } else { String::new() };
+        Label { short: (parts.join(", ") + &twin).trim_start().to_owned(), text: name.text }
+    };
+    names.into_iter().zip(&under).zip(all).map(label).collect()
+}
+
+/// What tells a configuration from the others.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Label {
+    /// From all others: `wakeup period=250us, busy`.
+    pub text: String,
+    /// Under the heading of its probe: `period=250us, busy`; empty where nothing else tells it.
+    pub short: String,
+}
+
+/// The name of one row among others.
+struct Name {
+    text: String,
+    /// The columns that it is made of; none where it is the name beside the row.
+    columns: Vec<usize>,
+    /// How many before it are called the same.
+    twin: usize,
 }
 
 /// Names from rows: the parts in which the rows differ, else the name beside; equal names are numbered.
-fn named(rows: Vec<(Vec<String>, String)>) -> Vec<String> {
+fn named(rows: &[(Vec<String>, String)]) -> Vec<Name> {
     let differs = |k: &usize| {
         let mut parts = rows.iter().map(|(row, _)| row.get(*k));
         let first = parts.next();
@@ -107,16 +137,19 @@ fn named(rows: Vec<(Vec<String>, String)>) -> Vec<String> {
     };
     let width = rows.first().map_or(0, |(row, _)| row.len());
     let differing: Vec<usize> = (0..width).filter(differs).collect();
-    let mut labels: Vec<String> = Vec::new();
-    for (row, otherwise) in &rows {
-        let parts: Vec<&str> =
-            differing.iter().filter_map(|k| row.get(*k)).map(String::as_str).filter(|part| !part.is_empty()).collect();
+    let mut names: Vec<Name> = Vec::new();
+    for (row, otherwise) in rows {
+        let part = |k: usize| row.get(k).map(String::as_str).filter(|part| !part.is_empty());
+        let columns: Vec<usize> = differing.iter().copied().filter(|k| part(*k).is_some()).collect();
+        let parts: Vec<&str> = columns.iter().filter_map(|k| part(*k)).collect();
         let label = if parts.is_empty() { otherwise.clone() } else { parts.join(", ") };
         // Levels of one name with other items (two runs, two meanings of `busy`) still need two labels.
-        let twins = labels.iter().filter(|other| **other == label || other.starts_with(&format!("{label} #"))).count();
-        labels.push(if twins == 0 { label } else { format!("{label} #{}", twins + 1) });
+        let numbered = format!("{label} #");
+        let twin = names.iter().filter(|other| other.text == label || other.text.starts_with(&numbered)).count();
+        let text = if twin == 0 { label } else { format!("{numbered}{}", twin + 1) };
+        names.push(Name { text, columns, twin });
     }
-    labels
+    names
 }
 
 /// The systems of configurations: everything but the probe that they were measured with.
@@ -145,8 +178,8 @@ pub fn systems<T: Labelled>(all: &[&T], fine: bool) -> Systems {
         let conditions = if fine { vec![said_cpus(cpus), said_limit(limit)] } else { Vec::new() };
         [place(one, &firsts), conditions].concat()
     };
-    let labels = named(firsts.iter().map(|one| (row(one), alone(*one))).collect());
-    Systems { labels, of }
+    let rows: Vec<_> = firsts.iter().map(|one| (row(one), alone(*one))).collect();
+    Systems { labels: named(&rows).into_iter().map(|name| name.text).collect(), of }
 }
 
 fn alike<T: Labelled>(a: &T, b: &T, fine: bool) -> bool {
@@ -210,11 +243,15 @@ fn shared<'a, S: Labelled, T: PartialEq>(all: &'a [S], value: impl Fn(&'a Cell) 
     cells().all(|a| cells().all(|b| a.probe.name != b.probe.name || value(a) == value(b)))
 }
 
+/// The options on which configurations of the same probe differ.
+fn differing<T: Labelled>(cell: &Cell, all: &[T]) -> Vec<String> {
+    let others: Vec<&Cell> = all.iter().map(T::cell).collect();
+    options(cell, &others, &|_| false)
+}
+
 /// The probe's name with the options on which configurations of the same probe differ.
 fn probe<T: Labelled>(cell: &Cell, all: &[T]) -> String {
-    let others: Vec<&Cell> = all.iter().map(T::cell).collect();
-    let options = options(cell, &others, &|_| false);
-    std::iter::once(cell.probe.name.clone()).chain(options).collect::<Vec<_>>().join(" ")
+    std::iter::once(cell.probe.name.clone()).chain(differing(cell, all)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -239,7 +276,11 @@ mod tests {
     }
 
     fn labelled(cells: Vec<Cell>) -> Vec<String> {
-        labels(&cells.into_iter().map(on_host).collect::<Vec<_>>())
+        texts(&cells.into_iter().map(on_host).collect::<Vec<_>>())
+    }
+
+    fn texts(all: &[On]) -> Vec<String> {
+        labels(all).into_iter().map(|label| label.text).collect()
     }
 
     /// Repeats of another boot are the same configuration; at work the boot tells where the run is.
@@ -248,9 +289,9 @@ mod tests {
         let at = |target: &str, boot| Cell { target: target.into(), boot, ..sample::cell() };
         assert_eq!(labelled(vec![at("local", 1), at("ssh:board", 2)]), ["local", "ssh:board"]);
         let board = On(at("ssh:board", 1), Machine { hostname: "board".into(), ..Machine::default() });
-        assert_eq!(labels(&[on_host(at("local", 1)), board]), ["local", "ssh:board"]);
+        assert_eq!(texts(&[on_host(at("local", 1)), board]), ["local", "ssh:board"]);
         let other = On(at("local", 1), Machine { hostname: "other".into(), ..Machine::default() });
-        assert_eq!(labels(&[on_host(at("local", 1)), other]), ["host", "other"]);
+        assert_eq!(texts(&[on_host(at("local", 1)), other]), ["host", "other"]);
         let all = [at("local", 1), at("local", 2)];
         assert_eq!(Titles::among(all.iter()).of(&all[1]), "wakeup, idle, boot 2");
     }
@@ -285,6 +326,27 @@ mod tests {
         let mut other = Cell { scheduling: Scheduling::OTHER, ..sample::cell() };
         other.conditions.limit = Some(Ns(5));
         assert_eq!(labelled(vec![sample::cell(), other]), ["fifo 80, limit 100us", "other, limit 5ns"]);
+    }
+
+    /// Whatever else begins with the probe's name.
+    #[test]
+    fn under_its_probe_the_probe_is_not_named() {
+        let short = |cells: Vec<Cell>| -> Vec<String> {
+            let all: Vec<On> = cells.into_iter().map(on_host).collect();
+            labels(&all).into_iter().map(|label| label.short).collect()
+        };
+        let of = |load: &str, period: &str| Cell {
+            probe: Item { name: "wakeup".into(), options: toml::toml! { period = period } },
+            ..sample::under(load)
+        };
+        assert_eq!(short(vec![of("busy", "1ms")]), ["busy"]);
+        assert_eq!(short(vec![of("busy", "1ms"), of("wakeup, storm", "1ms")]), ["busy", "wakeup, storm"]);
+        assert_eq!(short(vec![of("busy", "1ms"), of("idle", "2ms")]), ["period=1ms, busy", "period=2ms, idle"]);
+        assert_eq!(short(vec![of("busy", "1ms"), of("busy", "1ms")]), ["busy", "busy #2"]);
+        assert_eq!(short(vec![sample::under("busy"), sample::probing("gap")]), ["busy", "idle"]);
+        let alike = || Cell { load: Default::default(), ..sample::under("busy") };
+        let gap = Cell { load: alike().load, ..sample::probing("gap") };
+        assert_eq!(short(vec![alike(), gap]), ["", ""]);
     }
 
     fn systems_of(cells: Vec<Cell>, fine: bool) -> Systems {

@@ -1,12 +1,18 @@
 //! Why a cell has its verdict: typed, to be phrased once.
 
 use super::{cause::Cause, finding::Finding};
+use latido_model::consistency::Contradiction;
 
 /// One reason for a cell's verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
-    /// The record cannot be true: what contradicts itself.
-    Contradiction(String),
+    /// The record cannot be true.
+    Contradiction {
+        /// Of a cell in parts, in which of how many.
+        part: Option<(usize, usize)>,
+        /// What contradicts itself.
+        what: Contradiction,
+    },
     /// A trust check that weighs.
     Doubt(Finding),
     /// The cell was not started.

@@ -22,6 +22,9 @@ use latido_model::{
 /// The deadlines that are looked at, in ns: each ten times the one before.
 const DEADLINES: [u64; 6] = [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
+/// The period that a probe has where none is given.
+const USUAL: Ns = Ns::from_millis(1);
+
 /// Fewer slots than show, with the usual confidence, that under a twentieth of them miss a deadline say nothing.
 const TOO_RARE: f64 = 0.05;
 
@@ -54,8 +57,9 @@ pub(super) fn trusted(
         periodic(period_ns, slots(period_ns), &alike, source)
     });
     let gaps = sound().filter_map(|(cell, record)| {
-        let gaps: Vec<&Series> =
-            judged(record, &cell.measurand).into_iter().filter(|series| series.quantity == "gap").collect();
+        let continuous =
+            |series: &&Series| cell.measurand.quantity(&series.quantity).is_some_and(|quantity| quantity.continuous);
+        let gaps: Vec<&Series> = judged(record, &cell.measurand).into_iter().filter(continuous).collect();
         largest(&gaps).map(|(_, max)| (max, title(&cell.cell)))
     });
     Trusted { periodic, stopped: gaps.max_by_key(|(max, _)| *max), worst }
@@ -63,7 +67,7 @@ pub(super) fn trusted(
 
 impl<'a> Slotted<'a> {
     fn of(cell: &'a StoredCell, record: &'a Record) -> Option<Self> {
-        let period: Ns = record.cell.probe.options.get("period")?.as_str()?.parse().ok()?;
+        let period = cell.measurand.period?;
         let mut series = judged(record, &cell.measurand);
         series.retain(|series| series.slots.is_some());
         (period.0 > 0 && !series.is_empty()).then_some(Self { cell, period_ns: period.0, series })
@@ -129,8 +133,7 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
     let periodic = trusted.periodic.as_ref();
     let subject = |(cell, record): &&(&StoredCell, &Record)| periodic.is_none() || Slotted::of(cell, record).is_some();
     let (cell, _) = *measured.iter().filter(|one| timed(one)).find(subject)?;
-    // The probe `null` makes its samples up.
-    if cell.cell.probe.name == "null" {
+    if cell.measurand.made_up {
         return None;
     }
     let mut in_the_way: Vec<String> = Vec::new();
@@ -147,7 +150,7 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
     }
     measured.iter().filter_map(|(_, record)| hypervisor(&record.machine)).for_each(&mut add);
     let loaded = measured.iter().map(|(cell, _)| &cell.cell).find(|cell| !cell.load.items.is_empty());
-    let next = next(&cell.cell, loaded, periodic.and_then(|periodic| periodic.kept_ns));
+    let next = next(cell, loaded, periodic.and_then(|periodic| periodic.kept_ns));
     Some(Advice { in_the_way, next })
 }
 
@@ -181,11 +184,9 @@ fn hypervisor(machine: &Machine) -> Option<String> {
 }
 
 /// The same under load, where there was none; else judged, and for long enough to mean something.
-fn next(cell: &Cell, loaded: Option<&Cell>, kept_ns: Option<u64>) -> String {
+fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, kept_ns: Option<u64>) -> String {
     let mut words = vec!["latido run".to_owned(), cell.probe.name.clone()];
-    if let Some(period) = cell.probe.options.get("period").and_then(toml::Value::as_str).filter(|p| *p != "1ms") {
-        words.push(format!("period={period}"));
-    }
+    words.extend(measurand.period.filter(|period| *period != USUAL).map(|period| format!("period={period}")));
     words.extend((cell.target != LOCAL).then(|| format!("--on {}", cell.target)));
     words.extend(cell.conditions.cpus.as_ref().map(|cpus| format!("-c {cpus}")));
     words.extend(policy(cell.scheduling));

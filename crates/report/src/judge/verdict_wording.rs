@@ -9,13 +9,18 @@ use super::{
 };
 use crate::span::{Span, joined, plain, spans};
 use crate::statistics::confidence::exceedance;
+use latido_model::units::readable;
 use serde::{Serialize, Serializer};
 
 impl Reason {
     /// The reason as a sentence without its full stop.
     pub fn spans(&self) -> Vec<Span> {
         match self {
-            Self::Contradiction(text) | Self::Broken(text) | Self::Skipped(text) => spans![text.as_str()],
+            Self::Contradiction { part: Some((part, parts)), what } => {
+                spans![format!("part {part} of {parts}: {what}")]
+            }
+            Self::Contradiction { part: None, what } => spans![what.to_string()],
+            Self::Broken(text) | Self::Skipped(text) => spans![text.as_str()],
             Self::Doubt(finding) => finding.spans(),
             Self::NotStarted => spans!["not measured yet"],
             Self::NeverFinished => spans!["started and never finished"],
@@ -239,9 +244,8 @@ fn periodic(of: &Periodic) -> Vec<Span> {
 
 /// A round time as short as it can be: `1 ms`.
 fn round(ns: u64) -> Span {
-    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1)];
-    let (unit, of) = units.into_iter().find(|(_, of)| ns >= *of).unwrap_or(("ns", 1));
-    Span::exact(ns as f64 / of as f64, unit)
+    let (unit, size) = readable(ns as f64);
+    Span::exact(ns as f64 / size, unit)
 }
 
 fn of_all(alike: Option<(usize, usize)>) -> Vec<Span> {

@@ -121,6 +121,7 @@ pub fn switch(loads: &[&str], ways: &[&str]) -> Vec<Configuration> {
             );
             one.cell.probe.options.insert("by".into(), (*way).into());
             one.label = format!("switch by={way}, {load}");
+            one.short = format!("by={way}, {load}");
             let body = 2_900.0 + 1_100.0 * w as f64;
             let values = values((w * 10 + l) as u64, 3_000, body, 0.15, 60_000.0 * l as f64);
             add(&mut one, quantity("switch", "ns", &[], &values, false));
@@ -147,6 +148,7 @@ pub fn compute(sizes: &[u32], instances: usize) -> Vec<Configuration> {
         let mut one = bare("compute", "idle", i + 1, measured());
         one.cell.scheduling = *way;
         one.label = way.to_string();
+        one.short = one.label.clone();
         for (q, name) in ["elapsed", "cpu"].into_iter().enumerate() {
             for size in sizes {
                 let body = f64::from(size.pow(3)) * 1.1 + 120.0;

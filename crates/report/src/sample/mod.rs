@@ -61,7 +61,8 @@ fn latency() -> Quantity {
 }
 
 pub(super) fn measurand(title: &'static str, quantities: Vec<Quantity>) -> Measurand {
-    Measurand { title: title.into(), quantities, ..Measurand::default() }
+    let period = quantities.iter().any(|quantity| quantity.periodic).then_some(Ns::from_millis(1));
+    Measurand { title: title.into(), quantities, period, ..Measurand::default() }
 }
 
 pub(super) fn machine(kernel: &str) -> Machine {
@@ -95,6 +96,7 @@ pub fn repeat(evidence: Evidence, elapsed_ns: u64) -> Repeat {
 pub(super) fn once(cell: Cell, number: usize, quantities: Vec<RepeatQuantity>) -> Configuration {
     Configuration {
         label: cell.load.id.clone(),
+        short: cell.load.id.clone(),
         measurand: measurand("Wake-up latency", vec![latency()]),
         cell,
         machine: machine("6.12.48-amd64"),
@@ -201,8 +203,10 @@ pub fn gaps(label: &str, number: usize) -> Configuration {
     recorder.add(54_000_000, 17_300_000_000, 1);
     let mut configuration = configuration(label, number, None, recorder);
     configuration.cell.probe = Item { name: "gap".into(), options: toml::Table::new() };
-    configuration.measurand =
-        measurand("Gaps in a busy loop", vec![Quantity::time("gap", "Gaps in a busy loop").each("reading")]);
+    configuration.measurand = measurand(
+        "Gaps in a busy loop",
+        vec![Quantity::time("gap", "Gaps in a busy loop").each("reading").continuous()],
+    );
     change(&mut configuration, 0, |pooled| {
         pooled.quantity = "gap".into();
         pooled.slots = None;
@@ -271,7 +275,7 @@ impl SampleRun {
         let expect = |text: &str, verdict, max: Option<i64>| {
             let place = "wakeup, none".to_owned();
             let decision = max.map(|max| Decision { place, measured: single(max), alike: 0 });
-            let condition = text.split(" where ").next().unwrap_or(text).to_owned();
+            let condition = text.split(" where ").next().unwrap_or(text).replace("wakeup.latency.", "");
             let each = configurations.iter().zip(1..).flat_map(|(c, cell)| series(text, verdict, c, cell)).collect();
             ExpectJudgement { text: text.into(), condition, claim: None, of_study: false, verdict, decision, each }
         };

@@ -2,7 +2,7 @@
 
 use crate::judge::repeat::{Pooled, RepeatQuantity, Track};
 use hdrhistogram::Histogram;
-use latido_model::record::{BAND_EDGES, Band, Block, QUANTILES, Sample, Slots, Summary};
+use latido_model::record::{BAND_EDGES, Band, Block, Class, QUANTILES, Sample, Slots, Summary};
 
 /// Time between two samples, ns.
 pub const PERIOD: u64 = 1_000_000;
@@ -54,7 +54,7 @@ impl SampleRecorder {
         let (low, high) = self.extremes.unwrap_or((value, value));
         self.extremes = Some((low.min(value), high.max(value)));
         let track = self.tracks.last_mut().unwrap();
-        let sample = Sample { value, at_ns, class: if value > 200_000 { "preempted".into() } else { String::new() } };
+        let sample = Sample { value, at_ns, class: if value > 200_000 { Class::Preempted } else { Class::Unknown } };
         let block = &mut track.blocks[(at_ns / 1_000_000_000) as usize];
         block.count += times;
         block.sum += i128::from(value) * i128::from(times);

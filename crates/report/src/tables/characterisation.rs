@@ -162,11 +162,18 @@ fn unit(stored: &str, entries: &[CallFigures]) -> Unit {
 impl CallFigures {
     /// `56 / 61 / 812`, with the number of a note; what is not there is said.
     pub fn text(&self, unit: &Unit) -> String {
-        let join = |figures: [String; 3]| figures.join(" / ");
-        match self {
-            Self::Measured { min, mean, max, .. } => join([*min, *mean, *max].map(|v| unit.text(v))),
+        let (lead, max) = self.parts(unit);
+        lead + &max
+    }
+
+    /// The same in two parts: what stands before the largest value measured here, and that value.
+    pub fn parts(&self, unit: &Unit) -> (String, String) {
+        let lead = match self {
+            Self::Measured { min, mean, max, .. } => {
+                return (format!("{} / {} / ", unit.text(*min), unit.text(*mean)), unit.text(*max));
+            }
             Self::Published { figures, mark } => {
-                let text = join(figures.map(|v| v.map_or_else(|| "–".into(), |v| unit.text(v))));
+                let text = figures.map(|v| v.map_or_else(|| "–".into(), |v| unit.text(v))).join(" / ");
                 mark.map_or_else(|| text.clone(), |mark| format!("{text} [{mark}]"))
             }
             // The unit has a column of its own.
@@ -179,7 +186,8 @@ impl CallFigures {
             }
             Self::Absent => NOT_MEASURED.into(),
             Self::Unpublished => NOT_PUBLISHED.into(),
-        }
+        };
+        (lead, String::new())
     }
 
     /// The second line. `88 (1 000 000)`: p99.9 and how many samples there were; of a single figure the samples alone.

@@ -4,6 +4,7 @@ use crate::{
     tree::{Datum, Head, Section, Sheet},
     words,
 };
+use latido_model::record::Class;
 
 /// So many samples of all configurations together.
 const ROWS: usize = 16;
@@ -15,7 +16,6 @@ pub fn sheet(section: &Section) -> Sheet {
     for series in &section.series {
         for kept in series.kept().iter().take(each) {
             let value = kept.sample.value as f64;
-            let class = &kept.sample.class;
             let row = vec![
                 Datum::Text(series.name.clone()),
                 if series.limit().is_some_and(|limit| value > limit) {
@@ -26,7 +26,10 @@ pub fn sheet(section: &Section) -> Sheet {
                 Datum::Text(words::clock(kept.sample.at_ns)),
                 kept.cpu.map_or_else(|| Datum::Text("not pinned".into()), |cpu| Datum::Count(cpu.into())),
                 Datum::Count(kept.repeat.into()),
-                if class.is_empty() { Datum::Absent } else { Datum::Text(class.clone()) },
+                match kept.sample.class {
+                    Class::Unknown => Datum::Absent,
+                    class => Datum::Text(class.name().into()),
+                },
             ];
             rows.push((kept.sample.value, row));
         }

@@ -177,10 +177,8 @@ impl<'a> Section<'a> {
 impl<'a> Curve<'a> {
     fn new(configuration: &'a Configuration, pooled: &'a Pooled) -> Self {
         // The section's title names the probe.
-        let rest = configuration.label.strip_prefix(&configuration.cell.probe.name);
-        let short = rest.and_then(|rest| rest.strip_prefix(", ").or_else(|| rest.strip_prefix(' ')));
-        let name = short.filter(|short| !short.is_empty()).unwrap_or(&configuration.label);
-        let name = if name.is_empty() { configuration.cell.plan.clone() } else { name.to_owned() };
+        let names = [&configuration.short, &configuration.label, &configuration.cell.plan];
+        let name = names.into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
         let labels = words::labels(&pooled.labels);
         let parts = [configuration.label.as_str(), &labels].into_iter().filter(|part| !part.is_empty());
         let full_name = parts.collect::<Vec<_>>().join(", ");
@@ -248,7 +246,16 @@ mod tests {
 
     #[test]
     fn the_probe_is_not_named_again() {
-        let all = ["wakeup, none", "wakeup period=1ms, none", "wakeup", "busy"].map(|l| sample::of(l, &[1_000], None));
+        let labels = [
+            ("wakeup, none", "none"),
+            ("wakeup period=1ms, none", "period=1ms, none"),
+            ("wakeup", ""),
+            ("busy", "busy"),
+        ];
+        let all = labels.map(|(label, short)| {
+            let one = sample::of(label, &[1_000], None);
+            Configuration { label: label.into(), short: short.into(), ..one }
+        });
         let sections = sections(&all);
         let names: Vec<_> = sections[0].series.iter().map(|s| (s.name.as_str(), s.full_name.as_str())).collect();
         assert_eq!(

@@ -43,7 +43,8 @@ pub fn plain(v: f64) -> String {
     let digits = match magnitude {
         _ if magnitude >= 100.0 || magnitude == 0.0 => 0,
         _ if magnitude >= 10.0 => 1,
-        _ if magnitude >= 1.0 => 2,
+        // What three digits make a one is a one, as in `units::human`.
+        _ if magnitude >= 0.9995 => 2,
         _ => 3,
     };
     let text = format!("{magnitude:.digits$}");

@@ -54,37 +54,44 @@ impl Unit {
     }
 
     /// The largest unit of the stored one's kind of which a magnitude has as many as it takes.
-    fn of(stored: &str, magnitude: f64, times: TimeUnits, angles: [(&str, f64, f64); 3]) -> Self {
-        let largest = |sizes: &[(&str, f64, f64)], magnitude: f64, one: f64| {
-            let found = sizes.iter().rev().find(|(_, size, from)| magnitude >= size * from).or(sizes.first());
-            found.map(|(name, size, _)| Self { name: (*name).to_owned(), per: size / one })
-        };
-        let found = match (in_ns(stored), stored) {
-            (Some(ns), _) => largest(&times, magnitude.abs() * ns, ns),
-            (None, "urad") => largest(&angles, magnitude.abs(), 1.0),
-            _ => None,
-        };
-        found.unwrap_or_else(|| Self::stored(stored))
+    fn of(stored: &str, magnitude: f64, times: TimeUnits) -> Self {
+        match (in_ns(stored), stored) {
+            (Some(ns), _) => Self::largest(&times, magnitude.abs() * ns, ns),
+            (None, "urad") => Self::largest(&ANGLES, magnitude.abs(), 1.0),
+            _ => Self::stored(stored),
+        }
+    }
+
+    /// The largest of these, from small to large, of which a magnitude has as many as it takes.
+    fn largest(sizes: &[(&str, f64, f64)], magnitude: f64, one: f64) -> Self {
+        let found = sizes.iter().rev().find(|(_, size, from)| magnitude >= size * from).or(sizes.first());
+        let (name, size) = found.map_or(("", one), |(name, size, _)| (*name, *size));
+        Self { name: name.to_owned(), per: size / one }
     }
 
     /// The unit of this value alone.
     pub fn at(v: f64, stored: &str) -> Self {
-        const FROM: f64 = 0.9995;
-        let times = [("ns", 1.0, 0.0), ("µs", 1e3, FROM), ("ms", 1e6, FROM), ("s", 1e9, FROM)];
-        Self::of(stored, v, times, [("µrad", 1.0, 0.0), ("mrad", 1e3, 1.0), ("rad", 1e6, 1.0)])
+        match (in_ns(stored), stored) {
+            (Some(ns), _) => {
+                let (name, size) = units::readable(v * ns);
+                Self { name: name.to_owned(), per: size / ns }
+            }
+            (None, "urad") => Self::largest(&[("µrad", 1.0, 0.0), ("mrad", 1e3, 1.0), ("rad", 1e6, 1.0)], v.abs(), 1.0),
+            _ => Self::stored(stored),
+        }
     }
 
     /// The unit that suits these values of the stored unit: neither all zeros nor all thousands.
     pub fn fitting(stored: &str, values: impl Iterator<Item = f64>) -> Self {
         let (sum, n) = values.filter(|v| *v > 0.0).fold((0.0, 0u32), |(sum, n), v| (sum + v.ln(), n + 1));
         let typical = if n > 0 { (sum / f64::from(n)).exp() } else { 1e3 / in_ns(stored).unwrap_or(1.0) };
-        Self::of(stored, typical, [("ns", 1.0, 0.0), ("µs", 1e3, 0.5), ("ms", 1e6, 2.0), ("s", 1e9, 2.0)], ANGLES)
+        Self::of(stored, typical, [("ns", 1.0, 0.0), ("µs", 1e3, 0.5), ("ms", 1e6, 2.0), ("s", 1e9, 2.0)])
     }
 
     /// The one unit of a table's row whose typical value this is: whole numbers of it where they have up to four digits,
     /// so that rare giants beside it keep their place in the row.
     pub fn of_row(stored: &str, typical: f64) -> Self {
-        Self::of(stored, typical, [("ns", 1.0, 0.0), ("µs", 1e3, 10.0), ("ms", 1e6, 10.0), ("s", 1e9, 10.0)], ANGLES)
+        Self::of(stored, typical, [("ns", 1.0, 0.0), ("µs", 1e3, 10.0), ("ms", 1e6, 10.0), ("s", 1e9, 10.0)])
     }
 
     /// A value of the stored unit.
@@ -174,6 +181,12 @@ mod tests {
             ["−12.3 mrad", "1.57 rad", "80.0 µrad"]
         );
         assert_eq!(said(0.25, "rad"), "0.250 rad");
+        // A time is the same text here, in sentences and as a round value's unit.
+        for ns in [999, 999_499, 999_600, 1_000_400, 999_600_000] {
+            assert_eq!(said(ns as f64, "ns"), units::human(ns));
+            let unit = Unit::at(ns as f64, "ns");
+            assert_eq!(said(ns as f64, "ns"), format!("{} {}", unit.text(ns as f64), unit.name));
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::judge::finding::Grade::{Ok, Unknown};
 use latido_model::{
     cell::{Item, Scheduling},
     machine::{FairBudget, FairServer},
-    record::{Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, TaskOwner, Tracer, Tracing},
+    record::{Class, Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, TaskOwner, Tracer, Tracing},
     sample,
 };
 
@@ -18,8 +18,8 @@ fn finding(check: &str, change: impl Fn(&mut Record)) -> Finding {
     let mut record = sample::record();
     change(&mut record);
     let largest = [
-        Sample { value: 200_000, at_ns: 3_500_000_000, class: "preempted".into() },
-        Sample { value: 2_000, at_ns: 0, class: String::new() },
+        Sample { value: 200_000, at_ns: 3_500_000_000, class: Class::Preempted },
+        Sample { value: 2_000, at_ns: 0, class: Class::Unknown },
     ];
     let deciding =
         Deciding::new(&record, Some(100_000.0), &[Stored { thread: 0, count: 10_000, cpu: None, largest: &largest }]);

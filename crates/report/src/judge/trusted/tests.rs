@@ -10,11 +10,7 @@ use latido_model::{
 fn free(fixture: &mut Fixture) {
     for number in 1..=fixture.run.cells.len() {
         fixture.run.cells[number - 1].cell.conditions.limit = None;
-        let record = fixture.record(number);
-        record.cell.conditions.limit = None;
-        if record.probe == "wakeup" {
-            record.cell.probe.options.insert("period".into(), "1ms".into());
-        }
+        fixture.record(number).cell.conditions.limit = None;
     }
 }
 
@@ -45,6 +41,27 @@ fn what_was_kept_is_told_with_what_the_slots_support() {
     let judgement = judged(vec![(cell(), vec![quiet(0), quiet(1)])], |_| {});
     insta::assert_snapshot!(judgement.headline.sentence(), @"periodic work of 1 ms with a deadline of 100 µs: missed in none of 20000 slots of 1 ms, with 95 % confidence fewer than 1 in 6676; of 1 ms with a deadline of 10 µs: missed in 14 of 20000");
     assert_eq!(judgement.advice.unwrap().next, "latido run wakeup -c 0,1 --load stress-cpu");
+}
+
+/// What a probe declares decides, not what its options and quantities are called.
+#[test]
+fn without_declarations_neither_period_nor_standstill_is_told() {
+    let cells = vec![(cell(), vec![quiet(0)]), (probing("gap"), vec![quiet(0)])];
+    let judgement = judged(cells, |fixture| {
+        for cell in &mut fixture.run.cells {
+            cell.cell.probe.options.insert("period".into(), "1ms".into());
+            cell.measurand.period = None;
+            cell.measurand.quantities.iter_mut().for_each(|quantity| quantity.continuous = false);
+        }
+    });
+    let said = judgement.headline.sentence();
+    assert!(!said.contains("periodic work") && !said.contains("never sleeps"), "{said}");
+}
+
+#[test]
+fn of_samples_that_are_made_up_nothing_is_advised() {
+    let judgement = judged(vec![(cell(), vec![quiet(0)])], |fixture| fixture.run.cells[0].measurand.made_up = true);
+    assert_eq!(judgement.advice, None);
 }
 
 /// The newcomer's run: idle and busy, wake-ups and gaps. Slots that passed are misses like late ones.
