@@ -184,8 +184,7 @@ fn listed(record: &Record, of: impl Fn(TaskOwner) -> bool) -> (Vec<&Foreign>, u6
 
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
     let (tasks, total) = listed(record, TaskOwner::excuses);
-    let of_second = |second: &Second| second.foreign_ns.saturating_sub(second.kernel_ns);
-    let seconds: u64 = record.quality.timeline.iter().map(of_second).fold(0, u64::saturating_add);
+    let seconds: u64 = record.quality.timeline.iter().map(Second::programs_ns).fold(0, u64::saturating_add);
     let text = match most_of(&tasks, "task") {
         Some(text) => text,
         None if seconds > 0 => spans!["for ", Span::time(seconds)],

@@ -189,8 +189,10 @@ mod tests {
         // A program and a kernel thread together: the part that is the system's own is not excused.
         let both = Second { kernel_ns: 30_000_000, ..second(3, 0, 60_000_000) };
         assert_eq!(named(vec![both], "preempted"), [(Cause::Kernel, 1)]);
-        // A rival that was listed excuses also what has the throttle's length.
-        assert!(weigh(vec![second(3, 0, 60_000_000)], &gap("throttled"), 9).is_foreign());
+        // What the machine imposes by its settings is not laid on whoever ran or was stolen in the same second.
+        let beside = vec![second(3, 60_000_000, 60_000_000)];
+        assert_eq!(named(beside.clone(), "throttled"), [(Cause::Throttle, 1)]);
+        assert!(weigh(beside, &gap("preempted"), 9).is_foreign());
         // Nobody else ran where the thread stayed on its CPU.
         assert!(!weigh(vec![second(3, 0, 60_000_000)], &gap("in-place"), 9).is_foreign());
     }
@@ -201,6 +203,41 @@ mod tests {
         let long = Second { length_ns: 5_000_000_000, ..second(1, 0, 1_000_000_000) };
         let spikes = [at(3, 5_000_000, ""), at(9, 2_000, "")];
         assert!(weigh(vec![long, second(2, 10_000_000, 0)], &spikes, 9).blames(Cause::Foreign));
+    }
+
+    /// 256 seconds with 10 ms each: a sample within one of them lost at most that, one over three at most 30 ms.
+    #[test]
+    fn of_merged_seconds_a_sample_has_what_it_can_have_met() {
+        let merged = |steal_most_ns| Second {
+            length_ns: 256_000_000_000,
+            steal_most_ns,
+            foreign_most_ns: Some(0),
+            ..second(0, 2_560_000_000, 0)
+        };
+        let foreign = |value, most| {
+            let spikes = [at(100, value, ""), at(500, 2_000, "")];
+            weigh(vec![merged(most)], &spikes, 9).is_foreign()
+        };
+        let most = Some(10_000_000);
+        assert!(foreign(10_000_000, most) && !foreign(11_000_000, most) && !foreign(2_500_000_000, most));
+        assert!(foreign(2_500_000_000, None), "older records do not tell");
+        let over_three = |limit| {
+            let mut record = sample::record();
+            record.quality.timeline = vec![merged(most)];
+            let largest = [at(100, 2_500_000_000, ""), at(500, 2_000, "")];
+            let stored = [Stored { count: 9, thread: 0, cpu: None, largest: &largest }];
+            Deciding::new(&record, Some(limit), &stored).is_foreign()
+        };
+        assert!(over_three(2.47e9) && !over_three(2.46e9));
+        // Each sample in its own second, and together no more than there was.
+        let many: Vec<Sample> = (0..255).map(|second| at(second, 10_000_000, "")).chain([at(500, 2_000, "")]).collect();
+        assert!(weigh(vec![merged(most)], &many, 999).is_foreign());
+        let kernel = |kernel_most_ns| {
+            let own = Second { foreign_ns: 2_560_000_000, kernel_ns: 2_560_000_000, kernel_most_ns, ..merged(Some(0)) };
+            let spikes = [at(100, 11_000_000, "preempted"), at(500, 2_000, "")];
+            weigh(vec![own], &spikes, 9).caused_by(Cause::Kernel)
+        };
+        assert_eq!((kernel(Some(10_000_000)), kernel(Some(11_000_000))), (0, 1));
     }
 
     #[test]
