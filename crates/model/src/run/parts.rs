@@ -9,12 +9,18 @@ mod facts;
 use super::{CellState, SeriesData, SeriesSource, StoredCell, pool};
 use crate::{
     cell::Cell,
+    cpus::CpuSet,
+    machine::Machine,
     quantity::Measurand,
     record::{Block, LoadRecord, Outcome, Rate, Record, Sample, Series, SeriesFiles},
     units::Ns,
 };
 use anyhow::{Context, Result, ensure};
-use std::path::{Path, PathBuf};
+use serde::{Deserialize, Serialize};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// The most parts of a cell.
 pub const MOST: usize = 1_000;
@@ -32,6 +38,32 @@ pub struct Part {
     pub cell: StoredCell,
     /// Why it was cut, where somebody could say.
     pub cut: Option<String>,
+}
+
+/// What the parts of a cell have in common: where they were measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasuredOn {
+    /// The machine's name in the network.
+    pub hostname: String,
+    /// Its kernel, as `uname -r` prints it.
+    pub kernel: String,
+    /// The measured CPUs.
+    pub cpus: Option<CpuSet>,
+}
+
+impl MeasuredOn {
+    /// Where a record was measured.
+    pub fn of(record: &Record) -> Self {
+        let Machine { hostname, kernel, .. } = &record.machine;
+        Self { hostname: hostname.clone(), kernel: kernel.clone(), cpus: record.cell.conditions.cpus.clone() }
+    }
+}
+
+impl fmt::Display for MeasuredOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel {} of {}", self.kernel, self.hostname)?;
+        self.cpus.as_ref().map_or(Ok(()), |cpus| write!(f, ", CPUs {cpus}"))
+    }
 }
 
 /// The directory of a part in its cell's directory, from 1.
@@ -87,10 +119,13 @@ impl Part {
 pub fn pooled(asked: &Cell, parts: &[Part], source: &dyn SeriesSource) -> Result<Record> {
     let records = parts.iter().map(Part::record).collect::<Result<Vec<&Record>>>()?;
     let (first, last) = records.first().zip(records.last()).context("no part")?;
+    let begun = MeasuredOn::of(first);
     for (number, record) in (1..).zip(&records) {
-        let system = |record: &Record| (record.machine.hostname.clone(), record.machine.kernel.clone());
-        let same = system(record) == system(first) && record.cell.conditions.cpus == first.cell.conditions.cpus;
-        ensure!(same, "part {number} was measured on another system or other CPUs than part 1: they are no one cell");
+        let own = MeasuredOn::of(record);
+        ensure!(
+            own == begun,
+            "part {number} was measured on another system or other CPUs than part 1 ({own}; {begun}): they are no one cell"
+        );
     }
     let mut pooled = (**last).clone();
     pooled.cell.conditions.duration = asked.conditions.duration;
