@@ -124,7 +124,9 @@ fn measurands(cells: &[Cell], ready: &mut Ready) -> Result<()> {
 /// Where each cell is measured, the CPUs that it leaves alone, and those that none measures that could choose; refuses CPUs that are not there.
 fn places(cells: &[Cell], ready: &mut Ready) -> Result<()> {
     type Place<'a> = (&'a Item, Option<&'a CpuSet>, Vec<&'a Item>);
-    let mut known: Vec<(Place<'_>, (Option<CpuSet>, Option<CpuSet>))> = Vec::new();
+    // Those that it measures, and those that it leaves alone.
+    type Places = (Option<CpuSet>, Option<CpuSet>);
+    let mut known: Vec<(Place<'_>, Places)> = Vec::new();
     let of_kernel = |name| Root::default().read(&format!("proc/sys/kernel/{name}")).unwrap_or_default();
     let (hostname, kernel) = (of_kernel("hostname"), of_kernel("osrelease"));
     for (cell, skip) in cells.iter().zip(&ready.skips) {

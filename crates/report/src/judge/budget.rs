@@ -119,6 +119,11 @@ impl Budget {
         true
     }
 
+    /// Whether nobody was seen who took the CPU in the seconds of a sample.
+    pub fn nobody(&mut self, cpu: Option<u32>, sample: &Sample) -> bool {
+        self.touched(cpu, sample).all(|left| left.second.foreign_ns == 0 && left.second.steal_ns == 0)
+    }
+
     /// What within the system under test made a sample large that nothing excuses, where that can be told.
     pub fn cause(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64) -> Option<Cause> {
         let wait = Wait::of(sample);

@@ -229,7 +229,15 @@ pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Graded {
     };
     let long = throttle.throttled_ns.filter(|_| waits > 0);
     let long = long.map(|ns| spans![" as throttle settings impose, together ", Span::time(ns)]);
-    own(waits > 0, [count(waits, "wait"), long.unwrap_or_default()].concat(), Cause::Throttle, deciding)
+    let (grade, state) =
+        own(waits > 0, [count(waits, "wait"), long.unwrap_or_default()].concat(), Cause::Throttle, deciding);
+    match deciding.perhaps_server() {
+        0 => (grade, state),
+        perhaps => {
+            let told = [spans!["; "], count(perhaps, "sample"), spans![" above the limit could be the fair server"]];
+            (Note, [state, told.concat()].concat())
+        }
+    }
 }
 
 pub(super) fn outcome(record: &Record, _: &Deciding) -> Graded {

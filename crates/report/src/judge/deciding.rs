@@ -1,7 +1,10 @@
 //! The samples that decide a verdict: what outside the system under test explains them, and what inside is their cause.
 
 use super::{budget::Budget, cause::Cause};
-use latido_model::record::{Record, Sample};
+use latido_model::{
+    machine::FairServer,
+    record::{Record, Sample},
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest samples of one series as they are stored.
@@ -30,6 +33,8 @@ pub struct Deciding {
     excused: bool,
     /// What within the system under test made so many of the others large.
     named: BTreeMap<Cause, u64>,
+    /// How many of those of which nothing is known could be the fair server's.
+    perhaps_server: u64,
 }
 
 impl Deciding {
@@ -52,6 +57,7 @@ impl Deciding {
         let mut budgets: BTreeMap<u32, Budget> = BTreeMap::new();
         let mut excuses = BTreeSet::new();
         let mut named = BTreeMap::new();
+        let mut perhaps_server = 0;
         let mut excused = whole && !above.is_empty();
         for (stored, sample) in &above {
             let excess = (sample.value as f64 - limit).ceil() as u64;
@@ -63,9 +69,11 @@ impl Deciding {
             excused = false;
             if let Some(cause) = budget.cause(cpu, sample, excess) {
                 *named.entry(cause).or_insert(0) += 1;
+            } else if fits_server(record, cpu, sample) && budget.nobody(cpu, sample) {
+                perhaps_server += 1;
             }
         }
-        Self { worst, count: above.len(), excuses, excused, named }
+        Self { worst, count: above.len(), excuses, excused, named, perhaps_server }
     }
 
     /// Whether this cause has its part in a failure that is foreign as a whole.
@@ -88,16 +96,34 @@ impl Deciding {
         self.named.iter().map(|(cause, count)| (*cause, *count))
     }
 
+    /// Of how many deciding samples nothing is known but that the fair server could have made them.
+    pub fn perhaps_server(&self) -> u64 {
+        self.perhaps_server
+    }
+
     /// Of how many deciding samples this is the cause.
     pub fn caused_by(&self, cause: Cause) -> u64 {
         self.named.get(&cause).copied().unwrap_or(0)
     }
 }
 
+/// Whether a wait fits what the fair server may take: it comes after real-time tasks have had the CPU for its period less
+/// its runtime, and ends when its tasks are done, at the latest with its runtime. A rival of that length looks the same to
+/// the loop: it is no cause that could be named.
+fn fits_server(record: &Record, cpu: Option<u32>, sample: &Sample) -> bool {
+    let FairServer::Known { budgets } = &record.machine.realtime.fair_server else { return false };
+    let Some(own) = cpu.and_then(|cpu| budgets.iter().find(|budget| budget.cpus.contains(cpu))) else { return false };
+    let waited = sample.value.unsigned_abs();
+    let before = sample.at_ns.saturating_add(record.warmup_ns).saturating_sub(waited);
+    let busy = record.cell.scheduling.is_realtime() && !record.cell.probe.options.contains_key("duty");
+    let starved = before >= own.period_ns.saturating_sub(own.runtime_ns);
+    busy && starved && sample.class == "preempted" && waited <= own.runtime_ns
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::{record::Second, sample};
+    use latido_model::{cell::Scheduling, machine::FairBudget, record::Second, sample};
 
     fn at(second: u64, value: i64, class: &str) -> Sample {
         Sample { value, at_ns: second * 1_000_000_000 + 500_000_000, class: class.into() }
@@ -195,6 +221,31 @@ mod tests {
         assert!(weigh(beside, &gap("preempted"), 9).is_foreign());
         // Nobody else ran where the thread stayed on its CPU.
         assert!(!weigh(vec![second(3, 0, 60_000_000)], &gap("in-place"), 9).is_foreign());
+    }
+
+    /// A wait no longer than the server's budget, of a loop that never rested, with nobody seen: perhaps, and never a cause.
+    #[test]
+    fn the_fair_server_is_a_possibility_and_no_cause() {
+        let perhaps = |at_s: u64, value: i64, class: &str, change: fn(&mut Record)| {
+            let mut record = sample::record();
+            (record.warmup_ns, record.cell.scheduling) = (0, Scheduling::Fifo { prio: 80 });
+            let budget = FairBudget { cpus: "0".parse().unwrap(), runtime_ns: 50_000_000, period_ns: 1_000_000_000 };
+            record.machine.realtime.fair_server = FairServer::Known { budgets: vec![budget] };
+            change(&mut record);
+            let largest = [at(at_s, value, class), at(5, 2_000, "")];
+            let stored = [Stored { count: 9, thread: 0, cpu: Some(0), largest: &largest }];
+            let deciding = Deciding::new(&record, Some(100_000.0), &stored);
+            assert!(deciding.named().next().is_none() && !deciding.is_foreign());
+            deciding.perhaps_server()
+        };
+        let as_it_is: fn(&mut Record) = |_| {};
+        assert_eq!(perhaps(3, 2_000_000, "preempted", as_it_is), 1);
+        assert_eq!(perhaps(3, 51_000_000, "preempted", as_it_is), 0, "longer than its budget");
+        assert_eq!(perhaps(0, 2_000_000, "preempted", as_it_is), 0, "nobody starved for long enough");
+        assert_eq!(perhaps(3, 2_000_000, "in-place", as_it_is), 0);
+        assert_eq!(perhaps(3, 2_000_000, "preempted", |r| r.cell.scheduling = Scheduling::OTHER), 0);
+        assert_eq!(perhaps(3, 2_000_000, "preempted", |r| r.machine.realtime.fair_server = FairServer::Absent), 0);
+        assert_eq!(perhaps(3, 2_000_000, "preempted", |r| r.quality.timeline = vec![second(3, 0, 500_000)]), 0);
     }
 
     /// An entry may be longer than a second: it reaches whoever it touches.
