@@ -124,6 +124,48 @@ fn a_cut_cell_is_measured_on_where_that_is_wanted() {
     }
 }
 
+fn files_below(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(dir).unwrap().flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let below = |path: PathBuf| match path.is_dir() {
+        true => files_below(&path),
+        false => vec![(path.clone(), fs::read(&path).unwrap())],
+    };
+    paths.into_iter().flat_map(below).collect()
+}
+
+/// Before anything is measured: parts of two kernels or of other CPUs would be no one cell. Nothing is touched.
+#[test]
+fn a_cut_cell_is_not_measured_on_elsewhere() {
+    let world = World::new();
+    let seconds = SECONDS.into_iter().filter(|word| *word != "-c0");
+    let path = cut_after_a_checkpoint(&world, seconds);
+    let before = record(path.clone());
+    let run = world.runs().remove(0);
+    let kernel = before["machine"]["kernel"].as_str().unwrap();
+    let cpus = before["cell"]["conditions"]["cpus"].as_str().unwrap();
+    for (old, stray) in [
+        (format!("\"kernel\": \"{kernel}\""), "\"kernel\": \"6.1.0-other\""),
+        (format!("\"cpus\": \"{cpus}\""), "\"cpus\": \"900\""),
+    ] {
+        let whole = fs::read_to_string(&path).unwrap();
+        let changed = whole.replace(&old, stray);
+        assert_ne!(changed, whole, "{old}");
+        fs::write(&path, &changed).unwrap();
+        let cells = files_below(&run);
+        let output = world.run(["run", "--resume", "last", "--keep-checkpoints", "--no-report"]);
+        let said = stderr(&output);
+        let other = stray.split('"').nth(3).unwrap();
+        for text in [other, kernel, cpus, "nothing was started", "latido run --resume 2"] {
+            assert!(said.contains(text), "{text}: {said}");
+        }
+        assert_ne!(output.status.code(), Some(0));
+        assert!(files_below(&run) == cells, "something was changed");
+        fs::write(&path, whole).unwrap();
+    }
+    world.nothing_left("after a refusal");
+}
+
 #[test]
 fn a_cut_cell_is_measured_from_zero_otherwise() {
     let world = World::new();

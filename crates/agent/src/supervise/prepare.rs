@@ -18,6 +18,7 @@ use latido_model::{
     cpus::CpuSet,
     protocol::{Phase, Ready, Reply},
     registry,
+    run::parts::MeasuredOn,
     units::Ns,
 };
 use std::{cell::RefCell, os::unix::fs::PermissionsExt, path::Path, time::Duration};
@@ -120,29 +121,36 @@ fn measurands(cells: &[Cell], ready: &mut Ready) -> Result<()> {
     Ok(())
 }
 
-/// The CPUs that each cell leaves alone, and those that none measures that could choose; refuses CPUs that are not there.
+/// Where each cell is measured, the CPUs that it leaves alone, and those that none measures that could choose; refuses CPUs that are not there.
 fn places(cells: &[Cell], ready: &mut Ready) -> Result<()> {
     type Place<'a> = (&'a Item, Option<&'a CpuSet>, Vec<&'a Item>);
-    let mut known: Vec<(Place<'_>, Option<CpuSet>)> = Vec::new();
+    // Those that it measures, and those that it leaves alone.
+    type Places = (Option<CpuSet>, Option<CpuSet>);
+    let mut known: Vec<(Place<'_>, Places)> = Vec::new();
+    let of_kernel = |name| Root::default().read(&format!("proc/sys/kernel/{name}")).unwrap_or_default();
+    let (hostname, kernel) = (of_kernel("hostname"), of_kernel("osrelease"));
     for (cell, skip) in cells.iter().zip(&ready.skips) {
         if skip.is_some() {
             ready.housekeeping.push(None);
+            ready.places.push(None);
             continue;
         }
         let place: Place<'_> = (&cell.probe, cell.conditions.cpus.as_ref(), cell.tuning.items.iter().collect());
         let found = known.iter().find(|(other, _)| *other == place).map(|(_, cpus)| cpus.clone());
-        let cpus = match found {
+        let (cpus, left) = match found {
             Some(cpus) => cpus,
             None => {
                 let assigned = assign(cell.clone())?;
                 let new =
                     assigned.left_out.into_iter().filter(|left| !ready.left_out.contains(left)).collect::<Vec<_>>();
                 ready.left_out.extend(new);
-                known.push((place, assigned.housekeeping.clone()));
-                assigned.housekeeping
+                let both = (assigned.cell.conditions.cpus, assigned.housekeeping);
+                known.push((place, both.clone()));
+                both
             }
         };
-        ready.housekeeping.push(cpus);
+        ready.housekeeping.push(left);
+        ready.places.push(Some(MeasuredOn { hostname: hostname.clone(), kernel: kernel.clone(), cpus }));
     }
     Ok(())
 }

@@ -60,7 +60,7 @@ impl Watch {
             interrupts_start: interrupts::counts(&Root::default(), cpus),
             moved_start: pages::moved(&Root::default()),
             siblings: siblings::Siblings::start(&Root::default(), cpus),
-            timeline: Timeline::default(),
+            timeline: Timeline::of(cpus.len()),
         };
         watch.steal_last.clone_from(&watch.steal_start);
         // What came before the loops is no matter of theirs.

@@ -122,6 +122,9 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
         return Ok(exit);
     }
     let known = known?;
+    if how.keep_checkpoints {
+        prepare::parts_fit(&run, &known).inspect_err(|_| tools.sessions.close_all())?;
+    }
     let places: Vec<usize> = run.cells.iter().map(|cell| cell.written).collect();
     let contents = contents(&run.plan, &cells, &known, &places);
     let (draft, todo) = Draft::reopen(&run, contents, how.keep_checkpoints)?;

@@ -16,7 +16,7 @@ use latido_model::{
     cpus::CpuSet,
     protocol::LeftOut,
     quantity::Measurand,
-    run::Run,
+    run::{Run, StoredCell, parts::MeasuredOn},
 };
 use std::{
     collections::BTreeSet,
@@ -37,6 +37,8 @@ pub struct Known {
     pub measurand: Vec<usize>,
     /// The CPUs that each cell leaves for everything else.
     pub housekeeping: Vec<Option<CpuSet>>,
+    /// Where each cell would be measured, as far as its target tells.
+    pub places: Vec<Option<MeasuredOn>>,
     /// The CPUs that cells which name none do not measure, each said once, with its target where that is not this machine.
     pub left_out: Vec<String>,
     /// The texts of the targets' kernel configurations.
@@ -64,6 +66,7 @@ pub fn all(
         measurands: Vec::new(),
         measurand: vec![0; cells.len()],
         housekeeping: vec![None; cells.len()],
+        places: vec![None; cells.len()],
         left_out: Vec::new(),
         kernel_configs: BTreeSet::new(),
     };
@@ -117,6 +120,7 @@ pub fn all(
                 for (index, place) in places.iter().enumerate() {
                     put(&mut known.skips, *place, ready.skips.get(index).cloned().flatten());
                     put(&mut known.housekeeping, *place, ready.housekeeping.get(index).cloned().flatten());
+                    put(&mut known.places, *place, ready.places.get(index).cloned().flatten());
                     let measurand = ready.measurand.get(index).and_then(|index| ready.measurands.get(*index));
                     let measurand = measurand.context("the agent did not say what a cell measures")?.clone();
                     put(&mut known.measurand, *place, among(&mut known.measurands, measurand));
@@ -133,6 +137,27 @@ pub fn all(
     }
     something_left(&known.skips)?;
     Ok(known)
+}
+
+/// Refuses to measure the rest of cells elsewhere than what is kept of them: that would be no part of them.
+///
+/// # Errors
+/// Both places of each such cell, and what to do.
+pub fn parts_fit(run: &Run, known: &Known) -> Result<()> {
+    let stray = |(cell, place): (&StoredCell, &Option<MeasuredOn>)| {
+        let begun = MeasuredOn::of(cell.record().filter(|_| store::is_kept(cell))?);
+        let now = place.as_ref().filter(|now| **now != begun)?;
+        Some(format!("cell {}: begun on {begun}; now {now}", cell.number))
+    };
+    let strays: Vec<String> = run.cells.iter().zip(&known.places).filter_map(stray).collect();
+    ensure!(
+        strays.is_empty(),
+        "what was measured of a cell can only be kept where the rest is measured in the same way, so nothing was started \
+         and nothing is lost:\n  {}\nGo on there, or measure from zero here: latido run --resume {}",
+        strays.join("\n  "),
+        run.meta.id
+    );
+    Ok(())
 }
 
 fn put<T>(list: &mut [T], place: usize, value: T) {

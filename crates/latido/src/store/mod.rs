@@ -15,4 +15,4 @@ pub use incoming::Incoming;
 pub use read::{Listing, list_runs, read};
 pub use root::{find, root};
 pub use stored::series_data;
-pub use write::{Contents, Draft, New, Todo, check_name, is_done};
+pub use write::{Contents, Draft, New, Todo, check_name, is_done, is_kept};

@@ -63,6 +63,11 @@ fn rest(cell: &StoredCell) -> Option<Cell> {
     parts::rest(&cell.cell, &cell.measurand, &records)
 }
 
+/// Whether what was measured of a cell stays a part of it where parts are kept: it is not done, and its rest can be told.
+pub fn is_kept(cell: &StoredCell) -> bool {
+    !is_done(cell) && rest(cell).is_some()
+}
+
 /// What a run keeps of its plan.
 #[derive(Clone, Debug)]
 pub struct Contents {

@@ -17,6 +17,7 @@ use crate::{
     machine::Machine,
     quantity::Measurand,
     record::{Record, TuningRecord},
+    run::parts::MeasuredOn,
     units::Ns,
 };
 use serde::{Deserialize, Serialize};
@@ -174,6 +175,9 @@ pub struct Ready {
     pub measurand: Vec<usize>,
     /// The CPUs that each cell leaves for everything else; `None` where all are measured.
     pub housekeeping: Vec<Option<CpuSet>>,
+    /// Where each cell would be measured; `None` where it is skipped. None at all of an older agent.
+    #[serde(default)]
+    pub places: Vec<Option<MeasuredOn>>,
     /// What is missing for real-time measurement, where a cell wants it.
     pub permission: Option<Point>,
     /// The CPUs that cells which name none do not measure.

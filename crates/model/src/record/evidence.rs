@@ -219,6 +219,55 @@ pub struct Second {
     /// The part of it that threads of the kernel ran, in ns.
     #[serde(default, skip_serializing_if = "none")]
     pub kernel_ns: u64,
+    /// Of an entry that was merged of several seconds: the most stolen time of one of them, in ns. Absent where the entry
+    /// is of one, and in older records: then all of it may have been at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal_most_ns: Option<u64>,
+    /// In the same way, of `foreign_ns` without `kernel_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_most_ns: Option<u64>,
+    /// In the same way, of `kernel_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_most_ns: Option<u64>,
+}
+
+/// What one second can have held of an entry, in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Most {
+    /// Stolen time.
+    pub steal_ns: u64,
+    /// Programs.
+    pub foreign_ns: u64,
+    /// Threads of the kernel.
+    pub kernel_ns: u64,
+}
+
+impl Most {
+    /// The larger of each.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            steal_ns: self.steal_ns.max(other.steal_ns),
+            foreign_ns: self.foreign_ns.max(other.foreign_ns),
+            kernel_ns: self.kernel_ns.max(other.kernel_ns),
+        }
+    }
+}
+
+impl Second {
+    /// Running time of tasks that are no threads of the kernel, in ns.
+    pub fn programs_ns(&self) -> u64 {
+        self.foreign_ns.saturating_sub(self.kernel_ns)
+    }
+
+    /// The most that one second of it had.
+    pub fn most(&self) -> Most {
+        Most {
+            steal_ns: self.steal_most_ns.unwrap_or(self.steal_ns),
+            foreign_ns: self.foreign_most_ns.unwrap_or_else(|| self.programs_ns()),
+            kernel_ns: self.kernel_most_ns.unwrap_or(self.kernel_ns),
+        }
+    }
 }
 
 fn none(value: &u64) -> bool {

@@ -3,16 +3,22 @@
 //! The earlier parts lie in `part-1`, `part-2`, ... of the cell's directory, the last one where every cell's record lies.
 //! Nothing derived is stored: whoever reads the run pools the parts again.
 
+mod evidence;
+mod facts;
+
 use super::{CellState, SeriesData, SeriesSource, StoredCell, pool};
 use crate::{
     cell::Cell,
+    cpus::CpuSet,
+    machine::Machine,
     quantity::Measurand,
-    record::{Block, Evidence, LoadRecord, Outcome, Rate, Record, Sample, Series, SeriesFiles, ThreadEvidence},
+    record::{Block, LoadRecord, Outcome, Rate, Record, Sample, Series, SeriesFiles},
     units::Ns,
 };
 use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
 use std::{
-    collections::BTreeMap,
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -32,6 +38,32 @@ pub struct Part {
     pub cell: StoredCell,
     /// Why it was cut, where somebody could say.
     pub cut: Option<String>,
+}
+
+/// What the parts of a cell have in common: where they were measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasuredOn {
+    /// The machine's name in the network.
+    pub hostname: String,
+    /// Its kernel, as `uname -r` prints it.
+    pub kernel: String,
+    /// The measured CPUs.
+    pub cpus: Option<CpuSet>,
+}
+
+impl MeasuredOn {
+    /// Where a record was measured.
+    pub fn of(record: &Record) -> Self {
+        let Machine { hostname, kernel, .. } = &record.machine;
+        Self { hostname: hostname.clone(), kernel: kernel.clone(), cpus: record.cell.conditions.cpus.clone() }
+    }
+}
+
+impl fmt::Display for MeasuredOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel {} of {}", self.kernel, self.hostname)?;
+        self.cpus.as_ref().map_or(Ok(()), |cpus| write!(f, ", CPUs {cpus}"))
+    }
 }
 
 /// The directory of a part in its cell's directory, from 1.
@@ -87,17 +119,26 @@ impl Part {
 pub fn pooled(asked: &Cell, parts: &[Part], source: &dyn SeriesSource) -> Result<Record> {
     let records = parts.iter().map(Part::record).collect::<Result<Vec<&Record>>>()?;
     let (first, last) = records.first().zip(records.last()).context("no part")?;
+    let begun = MeasuredOn::of(first);
     for (number, record) in (1..).zip(&records) {
-        let system = |record: &Record| (record.machine.hostname.clone(), record.machine.kernel.clone());
-        let same = system(record) == system(first) && record.cell.conditions.cpus == first.cell.conditions.cpus;
-        ensure!(same, "part {number} was measured on another system or other CPUs than part 1: they are no one cell");
+        let own = MeasuredOn::of(record);
+        ensure!(
+            own == begun,
+            "part {number} was measured on another system or other CPUs than part 1 ({own}; {begun}): they are no one cell"
+        );
     }
     let mut pooled = (**last).clone();
     pooled.cell.conditions.duration = asked.conditions.duration;
     pooled.cell.probe.options.clone_from(&first.cell.probe.options);
     pooled.elapsed_ns = records.iter().map(|record| record.elapsed_ns).fold(0, u64::saturating_add);
     pooled.anchors = first.anchors;
-    pooled.quality = evidence(&records);
+    let begins = begins(&records);
+    // Only the last can have been ended by a sample.
+    if let (Outcome::Stopped { at_ns, .. }, Some(begin_ns)) = (&mut pooled.outcome, begins.last()) {
+        *at_ns = at_ns.saturating_add(*begin_ns);
+    }
+    pooled.warmup_ns = first.warmup_ns;
+    pooled.quality = evidence::of_all(&records, &begins);
     pooled.load = loads(&records);
     pooled.attachments = Vec::new();
     for skip in records.iter().flat_map(|record| &record.skipped) {
@@ -113,6 +154,16 @@ pub fn pooled(asked: &Cell, parts: &[Part], source: &dyn SeriesSource) -> Result
     }
     pooled.series = all.into_iter().map(|one| self::series(one, parts, source)).collect::<Result<_>>()?;
     Ok(pooled)
+}
+
+/// When each part begins on the time axis of the whole, in ns.
+fn begins(records: &[&Record]) -> Vec<u64> {
+    let next = |begin_ns: &mut u64, record: &&Record| {
+        let own = *begin_ns;
+        *begin_ns = own.saturating_add(record.elapsed_ns);
+        Some(own)
+    };
+    records.iter().scan(0, next).collect()
 }
 
 /// The data of one series of all parts together.
@@ -179,14 +230,10 @@ fn series(first: &Series, parts: &[Part], source: &dyn SeriesSource) -> Result<S
         }
         None => None,
     };
-    let mut facts: BTreeMap<String, i64> = BTreeMap::new();
-    for (name, value) in own.iter().flat_map(|one| &one.facts) {
-        match name.as_str() {
-            // A moment is no amount: the earliest part's stands.
-            "first_slot_ns" | "fell_at_ns" => facts.entry(name.clone()).or_insert(*value),
-            _ => facts.entry(name.clone()).and_modify(|sum| *sum = sum.saturating_add(*value)).or_insert(*value),
-        };
-    }
+    let begins = begins(&records);
+    let timed = records.iter().zip(begins);
+    let timed = timed.flat_map(|(record, begin_ns)| record.series.iter().map(move |one| (begin_ns, one)));
+    let facts = facts::of_all(timed.filter(|(_, one)| one.is_of(first)));
     Ok(Series {
         count: plain.count,
         min: plain.min,
@@ -204,73 +251,6 @@ fn series(first: &Series, parts: &[Part], source: &dyn SeriesSource) -> Result<S
         files: SeriesFiles::default(),
         ..first.clone()
     })
-}
-
-/// The evidence of the whole, for tables; the trust checks judge each part by its own.
-fn evidence(records: &[&Record]) -> Evidence {
-    let each = || records.iter().map(|record| &record.quality);
-    let Some(last) = each().next_back() else { return Evidence::default() };
-    let sum =
-        |of: fn(&Evidence) -> Option<u64>| each().map(of).try_fold(0u64, |sum, own| Some(sum.saturating_add(own?)));
-    let mut all = last.clone();
-    all.policy_refused = each().find_map(|own| own.policy_refused.clone());
-    all.steal_ns = sum(|own| own.steal_ns);
-    all.smi = sum(|own| own.smi);
-    all.moved_pages = sum(|own| own.moved_pages);
-    all.throttle.throttle_like = each().map(|own| own.throttle.throttle_like).sum();
-    all.frequency_khz = each().filter_map(|own| own.frequency_khz).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-    all.temperature_mc = each().filter_map(|own| own.temperature_mc).max_by_key(|(highest, _)| *highest);
-    all.overheated = each().find_map(|own| own.overheated);
-    all.foreign = Vec::new();
-    for task in each().flat_map(|own| &own.foreign) {
-        match all.foreign.iter_mut().find(|known| (known.tid, &known.comm) == (task.tid, &task.comm)) {
-            Some(known) => known.ran_ns = known.ran_ns.saturating_add(task.ran_ns),
-            None => all.foreign.push(task.clone()),
-        }
-    }
-    all.interrupts = each().map(|own| own.interrupts.clone()).collect::<Option<Vec<_>>>().map(|lists| {
-        let mut sums: Vec<crate::record::Interrupt> = Vec::new();
-        for line in lists.into_iter().flatten() {
-            match sums.iter_mut().find(|known| (&known.line, &known.action) == (&line.line, &line.action)) {
-                Some(known) => known.count = known.count.saturating_add(line.count),
-                None => sums.push(line),
-            }
-        }
-        sums
-    });
-    let (mut before_ns, mut timeline) = (0u64, Vec::new());
-    for record in records {
-        timeline.extend(record.quality.timeline.iter().map(|second| {
-            let start_ns = second.start_ns.saturating_add(before_ns);
-            crate::record::Second { start_ns, ..*second }
-        }));
-        before_ns = before_ns.saturating_add(record.elapsed_ns);
-    }
-    all.timeline = timeline;
-    all.threads = threads(records);
-    all
-}
-
-/// What the kernel said of the threads; nothing where it said nothing in one of the parts, as in a checkpoint.
-fn threads(records: &[&Record]) -> Vec<ThreadEvidence> {
-    if records.iter().any(|record| record.quality.threads.is_empty()) {
-        return Vec::new();
-    }
-    let mut sums: Vec<ThreadEvidence> = Vec::new();
-    for own in records.iter().flat_map(|record| &record.quality.threads) {
-        let Some(sum) = sums.iter_mut().find(|known| (known.thread, known.cpu) == (own.thread, own.cpu)) else {
-            sums.push(own.clone());
-            continue;
-        };
-        sum.voluntary_switches += own.voluntary_switches;
-        sum.involuntary_switches += own.involuntary_switches;
-        sum.migrations = sum.migrations.zip(own.migrations).map(|(a, b)| a + b);
-        sum.minor_faults += own.minor_faults;
-        sum.major_faults += own.major_faults;
-        sum.cpu_ns += own.cpu_ns;
-        sum.run_delay_ns = sum.run_delay_ns.zip(own.run_delay_ns).map(|(a, b)| a + b);
-    }
-    sums
 }
 
 /// The loads, those at one place as one: started again for each part.

@@ -20,12 +20,45 @@ struct Left {
     kernel_ns: u64,
 }
 
+/// What a sample may be laid on.
+#[derive(Clone, Copy)]
+struct Wait {
+    /// The thread stayed on its CPU: no task kept it from running.
+    in_place: bool,
+    /// The kernel made it wait by its settings: whatever else ran then did not keep it.
+    throttled: bool,
+    /// How many seconds it lasted, rounded up.
+    seconds: u64,
+}
+
+impl Wait {
+    fn of(sample: &Sample) -> Self {
+        Self {
+            in_place: sample.class == Class::InPlace,
+            throttled: sample.class == Class::Throttled,
+            seconds: sample.value.unsigned_abs().div_ceil(1_000_000_000).max(1),
+        }
+    }
+}
+
 impl Left {
-    /// What may excuse a sample of this class. Where the thread stayed on its CPU no task kept it from running.
-    fn excusing(&mut self, in_place: bool) -> impl Iterator<Item = (&mut u64, Cause)> {
-        let foreign = (!in_place).then_some((&mut self.foreign_ns, Cause::Foreign));
+    /// What may excuse a sample, how much of it at most, and as what. What several seconds had together no sample met at
+    /// once.
+    fn excusing(&mut self, wait: Wait) -> impl Iterator<Item = (&mut u64, u64, Cause)> {
+        let most = self.second.most();
+        let foreign = (&mut self.foreign_ns, most.foreign_ns, Cause::Foreign);
         // Tasks are timed exactly, stolen time is not: it is blamed only for what they leave.
-        foreign.into_iter().chain([(&mut self.steal_ns, Cause::Steal)])
+        let all = [(!wait.in_place).then_some(foreign), Some((&mut self.steal_ns, most.steal_ns, Cause::Steal))];
+        let open = all.into_iter().flatten().filter(move |_| !wait.throttled);
+        open.map(move |(left, most, cause)| {
+            let held = most.saturating_mul(wait.seconds).min(*left);
+            (left, held, cause)
+        })
+    }
+
+    /// How much threads of the kernel can have kept a sample.
+    fn kernel(&self, wait: Wait) -> u64 {
+        self.second.most().kernel_ns.saturating_mul(wait.seconds).min(self.kernel_ns)
     }
 }
 
@@ -33,7 +66,7 @@ impl Budget {
     pub fn new(timeline: &[Second]) -> Self {
         let left = |second: &Second| Left {
             second: *second,
-            foreign_ns: second.foreign_ns.saturating_sub(second.kernel_ns),
+            foreign_ns: second.programs_ns(),
             steal_ns: second.steal_ns,
             kernel_ns: second.kernel_ns,
         };
@@ -59,8 +92,8 @@ impl Budget {
 
     /// How much of a sample's excess is not excused; takes nothing.
     fn unexcused(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64) -> u64 {
-        let in_place = is_in_place(sample);
-        let sum = |left: &mut Left| left.excusing(in_place).map(|(ns, _)| *ns).fold(0, u64::saturating_add);
+        let wait = Wait::of(sample);
+        let sum = |left: &mut Left| left.excusing(wait).map(|(_, held, _)| held).fold(0, u64::saturating_add);
         excess.saturating_sub(self.touched(cpu, sample).map(sum).fold(0, u64::saturating_add))
     }
 
@@ -70,10 +103,9 @@ impl Budget {
             return false;
         }
         let mut need = excess;
-        let in_place = is_in_place(sample);
         for left in self.touched(cpu, sample) {
-            for (ns, cause) in left.excusing(in_place) {
-                let taken = need.min(*ns);
+            for (ns, held, cause) in left.excusing(Wait::of(sample)) {
+                let taken = need.min(held);
                 if taken > 0 {
                     *ns -= taken;
                     need -= taken;
@@ -84,17 +116,23 @@ impl Budget {
         true
     }
 
+    /// Whether nobody was seen who took the CPU in the seconds of a sample.
+    pub fn nobody(&mut self, cpu: Option<u32>, sample: &Sample) -> bool {
+        self.touched(cpu, sample).all(|left| left.second.foreign_ns == 0 && left.second.steal_ns == 0)
+    }
+
     /// What within the system under test made a sample large that nothing excuses, where that can be told.
     pub fn cause(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64) -> Option<Cause> {
-        if sample.class == Class::Throttled {
+        let wait = Wait::of(sample);
+        if wait.throttled {
             return Some(Cause::Throttle);
         }
         let need = self.unexcused(cpu, sample, excess);
-        let kernel = self.touched(cpu, sample).map(|left| left.kernel_ns).fold(0, u64::saturating_add);
-        if kernel >= need && !is_in_place(sample) {
+        let kernel = self.touched(cpu, sample).map(|left| left.kernel(wait)).fold(0, u64::saturating_add);
+        if kernel >= need && !wait.in_place {
             let mut need = need;
             for left in self.touched(cpu, sample) {
-                let taken = need.min(left.kernel_ns);
+                let taken = need.min(left.kernel(wait));
                 left.kernel_ns -= taken;
                 need -= taken;
             }
@@ -103,9 +141,4 @@ impl Budget {
         let smi = self.touched(cpu, sample).any(|left| left.second.smi > 0);
         (smi && sample.class != Class::Preempted).then_some(Cause::Smi)
     }
-}
-
-/// Whether the kernel counted no wait meanwhile.
-fn is_in_place(sample: &Sample) -> bool {
-    sample.class == Class::InPlace
 }

@@ -184,8 +184,7 @@ fn listed(record: &Record, of: impl Fn(TaskOwner) -> bool) -> (Vec<&Foreign>, u6
 
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
     let (tasks, total) = listed(record, TaskOwner::excuses);
-    let of_second = |second: &Second| second.foreign_ns.saturating_sub(second.kernel_ns);
-    let seconds: u64 = record.quality.timeline.iter().map(of_second).fold(0, u64::saturating_add);
+    let seconds: u64 = record.quality.timeline.iter().map(Second::programs_ns).fold(0, u64::saturating_add);
     let text = match most_of(&tasks, "task") {
         Some(text) => text,
         None if seconds > 0 => spans!["for ", Span::time(seconds)],
@@ -230,7 +229,15 @@ pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Graded {
     };
     let long = throttle.throttled_ns.filter(|_| waits > 0);
     let long = long.map(|ns| spans![" as throttle settings impose, together ", Span::time(ns)]);
-    own(waits > 0, [count(waits, "wait"), long.unwrap_or_default()].concat(), Cause::Throttle, deciding)
+    let (grade, state) =
+        own(waits > 0, [count(waits, "wait"), long.unwrap_or_default()].concat(), Cause::Throttle, deciding);
+    match deciding.perhaps_server() {
+        0 => (grade, state),
+        perhaps => {
+            let told = [spans!["; "], count(perhaps, "sample"), spans![" above the limit could be the fair server"]];
+            (Note, [state, told.concat()].concat())
+        }
+    }
 }
 
 pub(super) fn outcome(record: &Record, _: &Deciding) -> Graded {

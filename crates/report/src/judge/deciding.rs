@@ -1,7 +1,10 @@
 //! The samples that decide a verdict: what outside the system under test explains them, and what inside is their cause.
 
 use super::{budget::Budget, cause::Cause};
-use latido_model::record::{Record, Sample};
+use latido_model::{
+    machine::FairServer,
+    record::{Class, Record, Sample},
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest samples of one series as they are stored.
@@ -30,6 +33,8 @@ pub struct Deciding {
     excused: bool,
     /// What within the system under test made so many of the others large.
     named: BTreeMap<Cause, u64>,
+    /// How many of those of which nothing is known could be the fair server's.
+    perhaps_server: u64,
 }
 
 impl Deciding {
@@ -52,6 +57,7 @@ impl Deciding {
         let mut budgets: BTreeMap<u32, Budget> = BTreeMap::new();
         let mut excuses = BTreeSet::new();
         let mut named = BTreeMap::new();
+        let mut perhaps_server = 0;
         let mut excused = whole && !above.is_empty();
         for (stored, sample) in &above {
             let excess = (sample.value as f64 - limit).ceil() as u64;
@@ -63,9 +69,11 @@ impl Deciding {
             excused = false;
             if let Some(cause) = budget.cause(cpu, sample, excess) {
                 *named.entry(cause).or_insert(0) += 1;
+            } else if fits_server(record, cpu, sample) && budget.nobody(cpu, sample) {
+                perhaps_server += 1;
             }
         }
-        Self { worst, count: above.len(), excuses, excused, named }
+        Self { worst, count: above.len(), excuses, excused, named, perhaps_server }
     }
 
     /// Whether this cause has its part in a failure that is foreign as a whole.
@@ -88,17 +96,37 @@ impl Deciding {
         self.named.iter().map(|(cause, count)| (*cause, *count))
     }
 
+    /// Of how many deciding samples nothing is known but that the fair server could have made them.
+    pub fn perhaps_server(&self) -> u64 {
+        self.perhaps_server
+    }
+
     /// Of how many deciding samples this is the cause.
     pub fn caused_by(&self, cause: Cause) -> u64 {
         self.named.get(&cause).copied().unwrap_or(0)
     }
 }
 
+/// Whether a wait fits what the fair server may take: it comes after real-time tasks have had the CPU for its period less
+/// its runtime, and ends when its tasks are done, at the latest with its runtime. A rival of that length looks the same to
+/// the loop: it is no cause that could be named.
+fn fits_server(record: &Record, cpu: Option<u32>, sample: &Sample) -> bool {
+    let FairServer::Known { budgets } = &record.machine.realtime.fair_server else { return false };
+    let Some(own) = cpu.and_then(|cpu| budgets.iter().find(|budget| budget.cpus.contains(cpu))) else { return false };
+    let waited = sample.value.unsigned_abs();
+    let before = sample.at_ns.saturating_add(record.warmup_ns).saturating_sub(waited);
+    let busy = record.cell.scheduling.is_realtime() && !record.cell.probe.options.contains_key("duty");
+    let starved = before >= own.period_ns.saturating_sub(own.runtime_ns);
+    busy && starved && sample.class == Class::Preempted && waited <= own.runtime_ns
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use latido_model::{
-        record::{Class, Second},
+        cell::Scheduling,
+        machine::FairBudget,
+        record::Second,
         sample,
     };
 
@@ -199,10 +227,37 @@ mod tests {
         // A program and a kernel thread together: the part that is the system's own is not excused.
         let both = Second { kernel_ns: 30_000_000, ..second(3, 0, 60_000_000) };
         assert_eq!(named(vec![both], Class::Preempted), [(Cause::Kernel, 1)]);
-        // A rival that was listed excuses also what has the throttle's length.
-        assert!(weigh(vec![second(3, 0, 60_000_000)], &gap(Class::Throttled), 9).is_foreign());
+        // What the machine imposes by its settings is not laid on whoever ran or was stolen in the same second.
+        let beside = vec![second(3, 60_000_000, 60_000_000)];
+        assert_eq!(named(beside.clone(), Class::Throttled), [(Cause::Throttle, 1)]);
+        assert!(weigh(beside, &gap(Class::Preempted), 9).is_foreign());
         // Nobody else ran where the thread stayed on its CPU.
         assert!(!weigh(vec![second(3, 0, 60_000_000)], &gap(Class::InPlace), 9).is_foreign());
+    }
+
+    /// A wait no longer than the server's budget, of a loop that never rested, with nobody seen: perhaps, and never a cause.
+    #[test]
+    fn the_fair_server_is_a_possibility_and_no_cause() {
+        let perhaps = |at_s: u64, value: i64, class: Class, change: fn(&mut Record)| {
+            let mut record = sample::record();
+            (record.warmup_ns, record.cell.scheduling) = (0, Scheduling::Fifo { prio: 80 });
+            let budget = FairBudget { cpus: "0".parse().unwrap(), runtime_ns: 50_000_000, period_ns: 1_000_000_000 };
+            record.machine.realtime.fair_server = FairServer::Known { budgets: vec![budget] };
+            change(&mut record);
+            let largest = [at(at_s, value, class), at(5, 2_000, Class::Unknown)];
+            let stored = [Stored { count: 9, thread: 0, cpu: Some(0), largest: &largest }];
+            let deciding = Deciding::new(&record, Some(100_000.0), &stored);
+            assert!(deciding.named().next().is_none() && !deciding.is_foreign());
+            deciding.perhaps_server()
+        };
+        let as_it_is: fn(&mut Record) = |_| {};
+        assert_eq!(perhaps(3, 2_000_000, Class::Preempted, as_it_is), 1);
+        assert_eq!(perhaps(3, 51_000_000, Class::Preempted, as_it_is), 0, "longer than its budget");
+        assert_eq!(perhaps(0, 2_000_000, Class::Preempted, as_it_is), 0, "nobody starved for long enough");
+        assert_eq!(perhaps(3, 2_000_000, Class::InPlace, as_it_is), 0);
+        assert_eq!(perhaps(3, 2_000_000, Class::Preempted, |r| r.cell.scheduling = Scheduling::OTHER), 0);
+        assert_eq!(perhaps(3, 2_000_000, Class::Preempted, |r| r.machine.realtime.fair_server = FairServer::Absent), 0);
+        assert_eq!(perhaps(3, 2_000_000, Class::Preempted, |r| r.quality.timeline = vec![second(3, 0, 500_000)]), 0);
     }
 
     /// An entry may be longer than a second: it reaches whoever it touches.
@@ -211,6 +266,41 @@ mod tests {
         let long = Second { length_ns: 5_000_000_000, ..second(1, 0, 1_000_000_000) };
         let spikes = [at(3, 5_000_000, Class::Unknown), at(9, 2_000, Class::Unknown)];
         assert!(weigh(vec![long, second(2, 10_000_000, 0)], &spikes, 9).blames(Cause::Foreign));
+    }
+
+    /// 256 seconds with 10 ms each: a sample within one of them lost at most that, one over three at most 30 ms.
+    #[test]
+    fn of_merged_seconds_a_sample_has_what_it_can_have_met() {
+        let merged = |steal_most_ns| Second {
+            length_ns: 256_000_000_000,
+            steal_most_ns,
+            foreign_most_ns: Some(0),
+            ..second(0, 2_560_000_000, 0)
+        };
+        let foreign = |value, most| {
+            let spikes = [at(100, value, Class::Unknown), at(500, 2_000, Class::Unknown)];
+            weigh(vec![merged(most)], &spikes, 9).is_foreign()
+        };
+        let most = Some(10_000_000);
+        assert!(foreign(10_000_000, most) && !foreign(11_000_000, most) && !foreign(2_500_000_000, most));
+        assert!(foreign(2_500_000_000, None), "older records do not tell");
+        let over_three = |limit| {
+            let mut record = sample::record();
+            record.quality.timeline = vec![merged(most)];
+            let largest = [at(100, 2_500_000_000, Class::Unknown), at(500, 2_000, Class::Unknown)];
+            let stored = [Stored { count: 9, thread: 0, cpu: None, largest: &largest }];
+            Deciding::new(&record, Some(limit), &stored).is_foreign()
+        };
+        assert!(over_three(2.47e9) && !over_three(2.46e9));
+        // Each sample in its own second, and together no more than there was.
+        let many: Vec<Sample> = (0..255).map(|second| at(second, 10_000_000, Class::Unknown)).chain([at(500, 2_000, Class::Unknown)]).collect();
+        assert!(weigh(vec![merged(most)], &many, 999).is_foreign());
+        let kernel = |kernel_most_ns| {
+            let own = Second { foreign_ns: 2_560_000_000, kernel_ns: 2_560_000_000, kernel_most_ns, ..merged(Some(0)) };
+            let spikes = [at(100, 11_000_000, Class::Preempted), at(500, 2_000, Class::Unknown)];
+            weigh(vec![own], &spikes, 9).caused_by(Cause::Kernel)
+        };
+        assert_eq!((kernel(Some(10_000_000)), kernel(Some(11_000_000))), (0, 1));
     }
 
     #[test]

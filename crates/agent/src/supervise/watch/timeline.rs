@@ -1,59 +1,105 @@
 //! The seconds in which something foreign happened, CPU by CPU, bounded however long the cell.
 
 use latido_model::record::Second;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
-/// After this many entries the grid is made twice as coarse: the timeline of a week stays small.
-const MOST: usize = 3600;
+/// After so many entries a measured CPU the grid is made twice as coarse: the timeline of a week stays small.
+const PER_CPU: usize = 3600;
+
+/// However many CPUs: about 7 MB of memory, and 10 MB of a record that may have 32.
+const MOST: usize = 36_000;
+
+/// The grid on which what happened is first added up, in ns.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// By cell of the grid, CPU, and whether it reaches over more than that.
+type Entries = BTreeMap<(u64, Option<u32>, bool), Second>;
 
 /// Entries on a grid of one second, or of a power of two of them.
 #[derive(Debug)]
 pub struct Timeline {
-    /// By cell of the grid, CPU, and whether it reaches over more than that.
-    entries: BTreeMap<(u64, Option<u32>, bool), Second>,
+    /// Seconds that are over.
+    entries: Entries,
     grid_ns: u64,
-}
-
-impl Default for Timeline {
-    fn default() -> Self {
-        Self { entries: BTreeMap::new(), grid_ns: 1_000_000_000 }
-    }
+    most: usize,
+    /// The second that goes on, of which more may be told, and what was found late.
+    fresh: Entries,
+    /// Its cell on the grid of one second.
+    newest: u64,
 }
 
 impl Timeline {
+    /// Of so many measured CPUs.
+    pub fn of(cpus: usize) -> Self {
+        let most = PER_CPU.saturating_mul(cpus.max(1)).min(MOST);
+        Self { entries: Entries::new(), grid_ns: SECOND_NS, most, fresh: Entries::new(), newest: 0 }
+    }
+
     /// Adds what happened in a second; nothing is not added.
     pub fn note(&mut self, second: Second) {
         if second.steal_ns == 0 && second.smi == 0 && second.foreign_ns == 0 {
             return;
         }
-        self.place(second);
-        while self.entries.len() > MOST {
+        let cell = second.start_ns / SECOND_NS;
+        if cell > self.newest {
+            self.newest = cell;
+            self.settle();
+        }
+        place(&mut self.fresh, SECOND_NS, second);
+    }
+
+    /// The second is whole: from here on it may be merged with others.
+    fn settle(&mut self) {
+        for second in std::mem::take(&mut self.fresh).into_values() {
+            place(&mut self.entries, self.grid_ns, second);
+        }
+        while self.entries.len() > self.most {
             self.grid_ns *= 2;
             for second in std::mem::take(&mut self.entries).into_values() {
-                self.place(second);
+                place(&mut self.entries, self.grid_ns, second);
             }
         }
     }
 
-    /// Only what lies in the same cell of the grid is merged: an entry never covers more than that.
-    fn place(&mut self, second: Second) {
-        // What was found late ran some time in a longer stretch: what is known to the second stays that.
-        let long = second.length_ns > self.grid_ns + self.grid_ns / 2;
-        let key = (second.start_ns / self.grid_ns, second.cpu, long);
-        let empty = Second { steal_ns: 0, smi: 0, foreign_ns: 0, kernel_ns: 0, ..second };
-        let entry = self.entries.entry(key).or_insert(empty);
-        let end = (entry.start_ns + entry.length_ns).max(second.start_ns + second.length_ns);
-        entry.start_ns = entry.start_ns.min(second.start_ns);
-        entry.length_ns = end - entry.start_ns;
-        entry.steal_ns += second.steal_ns;
-        entry.smi += second.smi;
-        entry.foreign_ns += second.foreign_ns;
-        entry.kernel_ns += second.kernel_ns;
-    }
-
     /// In the order of time.
     pub fn seconds(&self) -> Vec<Second> {
-        self.entries.values().copied().collect()
+        let mut all = self.entries.clone();
+        self.fresh.values().for_each(|second| place(&mut all, self.grid_ns, *second));
+        all.into_values().collect()
+    }
+}
+
+/// Only what lies in the same cell of the grid is merged: an entry never covers more than that.
+fn place(entries: &mut Entries, grid_ns: u64, second: Second) {
+    // What was found late ran some time in a longer stretch: what is known to the second stays that.
+    let long = second.length_ns > grid_ns + grid_ns / 2;
+    let key = (second.start_ns / grid_ns, second.cpu, long);
+    match entries.entry(key) {
+        Entry::Vacant(free) => {
+            free.insert(second);
+        }
+        Entry::Occupied(mut known) => {
+            let merged = merged(known.get(), &second, grid_ns > SECOND_NS);
+            known.insert(merged);
+        }
+    }
+}
+
+/// Both as one. What lies in one second adds up; of several each sample meets one.
+fn merged(a: &Second, b: &Second, several: bool) -> Second {
+    let start_ns = a.start_ns.min(b.start_ns);
+    let most = several.then(|| a.most().or(b.most()));
+    Second {
+        start_ns,
+        length_ns: (a.start_ns + a.length_ns).max(b.start_ns + b.length_ns) - start_ns,
+        cpu: a.cpu,
+        steal_ns: a.steal_ns + b.steal_ns,
+        smi: a.smi + b.smi,
+        foreign_ns: a.foreign_ns + b.foreign_ns,
+        kernel_ns: a.kernel_ns + b.kernel_ns,
+        steal_most_ns: most.map(|most| most.steal_ns),
+        foreign_most_ns: most.map(|most| most.foreign_ns),
+        kernel_most_ns: most.map(|most| most.kernel_ns),
     }
 }
 
@@ -66,22 +112,22 @@ mod tests {
     /// 72 h with steal in every second: every entry covers the same short stretch, and nothing is lost.
     #[test]
     fn three_days_stay_even_and_whole() {
-        let mut timeline = Timeline::default();
+        let mut timeline = Timeline::of(2);
         for second in 0..72 * 3600 {
             let cpu = Some((second % 2) as u32);
             timeline.note(Second { start_ns: second * S, length_ns: S, cpu, steal_ns: 10, ..Second::default() });
         }
         let seconds = timeline.seconds();
-        assert!((MOST / 2..=MOST).contains(&seconds.len()), "{}", seconds.len());
+        assert!((PER_CPU..=2 * PER_CPU).contains(&seconds.len()), "{}", seconds.len());
         assert_eq!(seconds.iter().map(|s| s.steal_ns).sum::<u64>(), 72 * 3600 * 10);
-        assert!(seconds.iter().all(|s| s.length_ns <= 256 * S), "no entry covers hours");
-        assert!(seconds.is_sorted_by_key(|s| s.start_ns / (256 * S)));
+        assert!(seconds.iter().all(|s| s.length_ns <= 128 * S), "no entry covers hours");
+        assert!(seconds.is_sorted_by_key(|s| s.start_ns / (128 * S)));
     }
 
     /// A task found after three seconds does not stretch the second in which something was stolen.
     #[test]
     fn a_long_stretch_leaves_seconds_as_they_are() {
-        let mut timeline = Timeline::default();
+        let mut timeline = Timeline::of(2);
         timeline.note(Second { start_ns: 0, length_ns: S, steal_ns: 10, ..Second::default() });
         timeline.note(Second { start_ns: 0, length_ns: 3 * S, foreign_ns: 7, kernel_ns: 2, ..Second::default() });
         timeline.note(Second { start_ns: 0, length_ns: S, foreign_ns: 5, kernel_ns: 1, ..Second::default() });
@@ -91,9 +137,60 @@ mod tests {
         assert_eq!((seconds[1].length_ns, seconds[1].foreign_ns, seconds[1].kernel_ns), (3 * S, 7, 2));
     }
 
+    /// Two tasks of one second add up, those of different seconds do not: nobody met more than the worst second had.
+    #[test]
+    fn a_merged_entry_knows_what_one_second_had() {
+        let mut timeline = Timeline::of(1);
+        for second in 0..=PER_CPU as u64 {
+            let at = Second { start_ns: second * S, length_ns: S, cpu: Some(0), ..Second::default() };
+            let steal_ns = if second == 70 { 20 } else { 10 };
+            timeline.note(Second { steal_ns, ..at });
+            timeline.note(Second { foreign_ns: 3, ..at });
+            timeline.note(Second { foreign_ns: 5, kernel_ns: 4, ..at });
+        }
+        let alone = timeline.seconds().into_iter().find(|second| second.start_ns == 70 * S).unwrap();
+        assert_eq!((alone.length_ns, alone.steal_ns, alone.foreign_ns, alone.steal_most_ns), (S, 20, 8, None));
+        let last = Second { start_ns: (PER_CPU as u64 + 1) * S, length_ns: S, cpu: Some(0), ..Second::default() };
+        timeline.note(Second { steal_ns: 1, ..last });
+        let merged = timeline.seconds().into_iter().find(|second| second.start_ns == 70 * S).unwrap();
+        assert_eq!((merged.length_ns, merged.steal_ns, merged.foreign_ns, merged.kernel_ns), (2 * S, 30, 16, 8));
+        let most = (merged.steal_most_ns, merged.foreign_most_ns, merged.kernel_most_ns);
+        assert_eq!(most, (Some(20), Some(4), Some(4)));
+    }
+
+    /// Many CPUs do not make the seconds of each coarser, up to what a record holds.
+    #[test]
+    fn each_cpu_has_its_share_up_to_a_bound() {
+        let longest = |cpus: u32| {
+            let mut timeline = Timeline::of(cpus as usize);
+            for second in 0..PER_CPU as u64 {
+                for cpu in 0..cpus {
+                    let at = Second { start_ns: second * S, length_ns: S, cpu: Some(cpu), ..Second::default() };
+                    timeline.note(Second { steal_ns: 10, ..at });
+                }
+            }
+            let seconds = timeline.seconds();
+            assert!(seconds.len() <= MOST + cpus as usize, "{}", seconds.len());
+            seconds.iter().map(|second| second.length_ns).max().unwrap()
+        };
+        assert_eq!((longest(1), longest(8), longest(16)), (S, S, 2 * S));
+        let full = Second { start_ns: u64::MAX / 8, length_ns: u64::MAX / 8, cpu: Some(1023), ..Second::default() };
+        let amount = u64::MAX / 1_000_000;
+        let full = Second {
+            steal_ns: amount,
+            foreign_ns: amount,
+            kernel_ns: amount,
+            steal_most_ns: Some(10 * S),
+            foreign_most_ns: Some(10 * S),
+            kernel_most_ns: Some(10 * S),
+            ..full
+        };
+        assert!(serde_json::to_string(&full).unwrap().len() * MOST < 11_000_000);
+    }
+
     #[test]
     fn a_quiet_second_is_no_entry() {
-        let mut timeline = Timeline::default();
+        let mut timeline = Timeline::of(2);
         timeline.note(Second { start_ns: 5, length_ns: S, ..Second::default() });
         assert_eq!(timeline.seconds(), []);
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    record::{Interrupt, LoadLife, LoadStep, Second},
+    record::{Freeze, Interrupt, LoadLife, LoadStep, Overheated, Second, Sibling, Tracer, Tracing},
     sample::{cell, data as beside, measurand, measured, quiet, with_spike},
 };
 
@@ -73,6 +73,76 @@ fn what_one_part_does_not_know_is_not_known_of_the_whole() {
     assert_eq!(all.interrupts, Some(vec![line(14)]));
     record(&mut parts, 1).quality.threads.clear();
     assert!(pooled(&cell(), &parts, &source).unwrap().quality.threads.is_empty(), "a checkpoint has none");
+}
+
+/// Moments lie on the time axis of the whole; a warm-up later than the first has no place on it.
+#[test]
+fn moments_of_a_later_part_follow_the_earlier_one() {
+    let (mut parts, source) = parts(&[quiet(0), quiet(1)]);
+    let later = record(&mut parts, 2);
+    later.outcome = Outcome::Stopped { value_ns: 7, cpu: Some(0), at_ns: 3 };
+    let frozen = Freeze::Frozen { switches: vec![], value_ns: 7, cpu: Some(0), monotonic_ns: 99, failed: None };
+    later.quality.freeze = Some(frozen.clone());
+    later.quality.overheated = Some(Overheated { at_ns: 5, temperature_mc: 90_000, limit_mc: 85_000 });
+    let whole = pooled(&cell(), &parts, &source).unwrap();
+    assert_eq!(whole.outcome, Outcome::Stopped { value_ns: 7, cpu: Some(0), at_ns: 10_000_000_003 });
+    assert_eq!(whole.quality.freeze, Some(frozen));
+    let at = |parts: &[Part]| pooled(&cell(), parts, &source).unwrap().quality.overheated.unwrap().at_ns;
+    assert_eq!(at(&parts), 10_000_000_005);
+    record(&mut parts, 2).quality.overheated.as_mut().unwrap().at_ns = -5;
+    assert_eq!(at(&parts), 10_000_000_000);
+    record(&mut parts, 1).quality.overheated = Some(Overheated { at_ns: -8, ..Overheated::default() });
+    assert_eq!(at(&parts), -8);
+}
+
+#[test]
+fn amounts_add_up_settings_agree_or_are_not_told() {
+    let (mut parts, source) = parts(&[quiet(0), quiet(1)]);
+    let tracer = || Tracer { instance: String::new(), tracer: "function".into(), events: false };
+    for number in [1, 2] {
+        let quality = &mut record(&mut parts, number).quality;
+        (quality.throttle.throttled, quality.throttle.throttled_ns) = (Some(2), Some(100));
+        quality.throttle.rt_runtime_us = Some(950_000 - number as i64);
+        quality.throttle.rt_period_us = Some(1_000_000);
+        quality.siblings = vec![Sibling { cpu: 4, of: 0, busy_ns: 10, over_ns: 100 }];
+        (quality.clock.realtime_shift_ns, quality.clock.drift_ppb) = (5, Some(3.0 - 5.0 * number as f64));
+        quality.tracing = Some(Tracing::Seen { active: vec![] });
+        quality.dma_latency_held = number == 1;
+        quality.threads[0].warmup_delay_ns = (number == 2).then_some(30);
+        quality.threads[0].tid = Some(number as u32);
+    }
+    let whole = |parts: &[Part]| pooled(&cell(), parts, &source).unwrap().quality;
+    let all = whole(&parts);
+    assert_eq!((all.throttle.throttled, all.throttle.throttled_ns), (Some(4), Some(200)));
+    assert_eq!((all.throttle.rt_runtime_us, all.throttle.rt_period_us), (None, Some(1_000_000)));
+    assert_eq!(all.siblings, [Sibling { cpu: 4, of: 0, busy_ns: 20, over_ns: 200 }]);
+    assert_eq!((all.clock.realtime_shift_ns, all.clock.drift_ppb, all.dma_latency_held), (10, Some(-7.0), false));
+    assert_eq!(all.tracing, Some(Tracing::Seen { active: vec![] }));
+    assert_eq!((all.threads[0].warmup_delay_ns, all.threads[0].tid), (Some(30), None));
+    let quality = &mut record(&mut parts, 1).quality;
+    (quality.throttle.throttled, quality.siblings) = (None, vec![]);
+    quality.tracing = Some(Tracing::Unseen { why: "EPERM".into() });
+    let all = whole(&parts);
+    assert_eq!((all.throttle.throttled, all.siblings.len()), (None, 0));
+    assert_eq!(all.tracing, Some(Tracing::Unseen { why: "EPERM".into() }), "nobody looked all the time");
+    record(&mut parts, 2).quality.tracing = Some(Tracing::Seen { active: vec![tracer()] });
+    assert_eq!(whole(&parts).tracing, Some(Tracing::Seen { active: vec![tracer()] }));
+    record(&mut parts, 2).quality.tracing = None;
+    assert_eq!(whole(&parts).tracing, None);
+}
+
+#[test]
+fn facts_are_pooled_by_what_they_are() {
+    let (mut parts, source) = parts(&[quiet(0), quiet(1)]);
+    let facts = |all: &[(&str, i64)]| all.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    record(&mut parts, 1).series[0].facts = facts(&[("rounds", 3), ("residual_e18", 40), ("fell", 0), ("own_ns", 1)]);
+    let second = facts(&[("rounds", 4), ("residual_e18", 30), ("fell", 1), ("fell_at_ns", 6), ("first_slot_ns", 9)]);
+    record(&mut parts, 2).series[0].facts = second;
+    let whole = |parts: &[Part]| pooled(&cell(), parts, &source).unwrap().series[0].facts.clone();
+    let wanted = facts(&[("rounds", 7), ("residual_e18", 40), ("fell", 1), ("fell_at_ns", 10_000_000_006)]);
+    assert_eq!(whole(&parts), wanted, "what one part lacks is not known");
+    record(&mut parts, 1).series[0].facts.insert("first_slot_ns".into(), 5);
+    assert_eq!(whole(&parts)["first_slot_ns"], 5, "the whole begins where its first part does");
 }
 
 #[test]
