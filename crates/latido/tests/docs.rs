@@ -10,8 +10,8 @@ use latido_model::{
     machine::{GroupLimit, GroupLimits, Limits},
     plan::{self, Against, Citation, Expect, Op, Plan, Published, Statistic, Taken, Than, source::Problem},
     record::{
-        Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, Rate, Second, SeriesFiles, Sibling, Skip,
-        Slots, Summary, TaskOwner, ThreadEvidence, ThrottleEvidence, Tracer, Tracing, TuningRecord,
+        ByHand, Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, Rate, Second, SeriesFiles,
+        Sibling, Skip, Slots, Summary, TaskOwner, ThreadEvidence, ThrottleEvidence, Tracer, Tracing, TuningRecord,
     },
     run::Planned,
     sample,
@@ -193,6 +193,7 @@ fn every_key_of_a_stored_run_is_documented() {
         ("quality.tracing", serde_json::to_value(Tracing::Unseen { why: String::new() })),
         ("quality.freeze", serde_json::to_value(frozen)),
         ("quality.freeze", serde_json::to_value(Freeze::Impossible { why: String::new() })),
+        ("quality.by_hand", serde_json::to_value(ByHand { in_force: Some(true), ..ByHand::default() })),
         ("quality.overheated", serde_json::to_value(Overheated::default())),
         ("quality.siblings", serde_json::to_value(Sibling::default())),
         ("machine.limits", serde_json::to_value(limits)),

@@ -221,6 +221,11 @@ fn evidence(records: &[&Record]) -> Evidence {
     all.frequency_khz = each().filter_map(|own| own.frequency_khz).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     all.temperature_mc = each().filter_map(|own| own.temperature_mc).max_by_key(|(highest, _)| *highest);
     all.overheated = each().find_map(|own| own.overheated);
+    for set in each().flat_map(|own| &own.by_hand) {
+        if !all.by_hand.contains(set) {
+            all.by_hand.push(set.clone());
+        }
+    }
     all.foreign = Vec::new();
     for task in each().flat_map(|own| &own.foreign) {
         match all.foreign.iter_mut().find(|known| (known.tid, &known.comm) == (task.tid, &task.comm)) {

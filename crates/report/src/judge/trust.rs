@@ -1,6 +1,7 @@
 //! The trust checks: one table of source, threshold and grade, applied to a record's evidence.
 
 use super::{
+    by_hand::by_hand,
     checks::*,
     deciding::Deciding,
     finding::{
@@ -72,6 +73,10 @@ pub const CHECKS: &[Check] = &[
         )
     },
     check("tunings", "each knob, read back", "not in force", Invalid, tunings),
+    Check {
+        applies: |record| !record.quality.by_hand.is_empty(),
+        ..check("applied by hand", "the journal of latido tune", "any applied", Note, by_hand)
+    },
     check("pinning", "/proc/thread-self/sched, nr_migrations", "a pinned thread that moved", Invalid, pinning),
     check(
         "clock",
@@ -151,7 +156,7 @@ mod tests {
     use latido_model::{
         cell::{Item, Scheduling},
         machine::{FairBudget, FairServer},
-        record::{Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, TaskOwner, Tracer, Tracing},
+        record::{ByHand, Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, TaskOwner, Tracer, Tracing},
         sample,
     };
 
@@ -223,6 +228,7 @@ mod tests {
                     note: None,
                 });
             }),
+            ("applied by hand", |r| r.quality.by_hand = vec![ByHand::default()]),
             ("pinning", |r| r.quality.threads[0].migrations = Some(2)),
             ("clock", |r| r.quality.clock.drift_ppb = Some(-200_000.0)),
             ("outcome", |r| r.outcome = Outcome::Interrupted),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    record::{Interrupt, LoadLife, LoadStep, Second},
+    record::{ByHand, Interrupt, LoadLife, LoadStep, Second},
     sample::{cell, data as beside, measurand, measured, quiet, with_spike},
 };
 
@@ -73,6 +73,29 @@ fn what_one_part_does_not_know_is_not_known_of_the_whole() {
     assert_eq!(all.interrupts, Some(vec![line(14)]));
     record(&mut parts, 1).quality.threads.clear();
     assert!(pooled(&cell(), &parts, &source).unwrap().quality.threads.is_empty(), "a checkpoint has none");
+}
+
+/// Amounts are added, moments are the earliest part's; a setting of any part stood beside the cell.
+#[test]
+fn facts_of_parts_are_added_unless_they_are_moments() {
+    let (mut parts, source) = parts(&[quiet(0), quiet(1)]);
+    let set = |tuning: &str| ByHand { tuning: tuning.into(), knob: "k".into(), value: "1".into(), in_force: None };
+    for (number, tuning) in [(1, "frequency"), (2, "irqs")] {
+        let record = record(&mut parts, number);
+        let facts = &mut record.series[0].facts;
+        for name in ["preempted", "first_slot_ns", "fell_at_ns"] {
+            facts.insert(name.into(), 10 * number as i64);
+        }
+        facts.insert(format!("of part {number}"), i64::MAX);
+        record.quality.by_hand = vec![set(tuning)];
+    }
+    let all = pooled(&cell(), &parts, &source).unwrap();
+    let facts: Vec<(&str, i64)> = all.series[0].facts.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let most = i64::MAX;
+    let expected =
+        [("fell_at_ns", 10), ("first_slot_ns", 10), ("of part 1", most), ("of part 2", most), ("preempted", 30)];
+    assert_eq!(facts, expected);
+    assert_eq!(all.quality.by_hand, [set("irqs"), set("frequency")]);
 }
 
 #[test]
