@@ -12,8 +12,8 @@ use latido_model::{
     machine::{GroupLimit, GroupLimits, Limits, Memory},
     plan::{self, Against, Citation, Expect, Op, Plan, Published, Statistic, Taken, Than, source::Problem},
     record::{
-        Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, Rate, Second, SeriesFiles, Sibling, Skip,
-        Slots, Summary, TaskOwner, ThreadEvidence, ThrottleEvidence, Tracer, Tracing, TuningRecord,
+        ByHand, Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, Rate, Second, SeriesFiles,
+        Sibling, Skip, Slots, Summary, TaskOwner, ThreadEvidence, ThrottleEvidence, Tracer, Tracing, TuningRecord,
     },
     run::Planned,
     sample,
@@ -196,6 +196,7 @@ fn every_key_of_a_stored_run_is_documented() {
         ("quality.freeze", serde_json::to_value(frozen)),
         ("quality.freeze", serde_json::to_value(Freeze::Impossible { why: String::new() })),
         ("quality", serde_json::to_value(BTreeMap::from([("moved_pages", 1)]))),
+        ("quality.by_hand", serde_json::to_value(ByHand { in_force: Some(true), ..ByHand::default() })),
         ("quality.overheated", serde_json::to_value(Overheated::default())),
         ("quality.siblings", serde_json::to_value(Sibling::default())),
         ("machine.memory", serde_json::to_value(Memory { moves_locked: Some(true), ..Memory::default() })),

@@ -47,8 +47,38 @@ fn settings_stay_while_somebody_measures_wherever_the_state_lies() {
     let apply = world.run(["tune", "apply", "vm-stat:77s"]);
     assert_eq!(apply.status.code(), Some(0), "{}", stderr(&apply));
     assert_eq!(knob(), "77\n");
+    // It stays in force while measured, and the record says so.
+    let words = ["run", "null", "samples=10", "--no-report", "--json"];
+    let beside = json(&world.run(words), 0);
+    let set = serde_json::json!([{ "tuning": "vm-stat", "knob": KNOB, "value": "77", "in_force": true }]);
+    assert_eq!(beside["records"][0]["quality"]["by_hand"], set);
     let undo = world.run(["tune", "undo"]);
     assert_eq!((undo.status.code(), knob()), (Some(0), before), "{}", stderr(&undo));
+}
+
+/// Nothing is stored of a cell that failed, but what the machine is left with is told all the same.
+#[test]
+fn what_would_not_go_back_is_told_where_the_cell_failed() {
+    if !root("a knob that somebody else changes") || fs::OpenOptions::new().write(true).open(KNOB).is_err() {
+        return common::skip("a knob that somebody else changes", "the knob may not be written here");
+    }
+    let _looking = LOOKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _machine = common::machine();
+    let (before, world) = (knob(), World::new());
+    // A load that is somebody else here: it takes the knob, and is dead before anything is measured.
+    let script = world.path("take.sh");
+    fs::write(&script, format!("echo 79 > {KNOB}\n")).unwrap();
+    let load = format!("command:sh {}", script.display());
+    let words = ["run", "null", "samples=10", "--tune", "vm-stat:77s", "--no-report", "--json", "--load", &load];
+    let output = world.run(words);
+    let left = knob();
+    fs::write(KNOB, &before).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("the load died before the measurement"), "{said}");
+    assert_eq!(left, "79\n", "what somebody else set stays");
+    let told = format!("was set to `79` by somebody else: left so (it was `{}`)", before.trim());
+    assert!(said.contains(&told), "{said}");
 }
 
 /// What a person applied stays a person's, whoever's measurement keeps it from being undone just now.

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use latido_model::{
     cell::Item,
     protocol::{Setting, TuneStatus},
-    record::TuningRecord,
+    record::{ByHand, TuningRecord},
     registry,
 };
 use std::path::PathBuf;
@@ -87,24 +87,41 @@ pub fn undo(names: &[String], root: &Root, pulse: &mut Pulse) -> Result<Recovery
 /// The journal cannot be read.
 pub fn status(root: &Root) -> Result<TuneStatus> {
     let standing = journal::standing()?;
-    let here = directory(root);
-    let lines = |borrowed: Vec<Borrowed>| {
-        let mut lines: Vec<Setting> = borrowed.iter().filter_map(|one| line(one, &here, root)).collect();
-        let knobs: Vec<String> = lines.iter().map(|line| line.knob.clone()).collect();
-        for (at, line) in lines.iter_mut().enumerate() {
-            line.superseded = knobs.iter().skip(at + 1).any(|later| *later == line.knob);
-        }
-        lines
-    };
     Ok(TuneStatus {
         schema: 1,
-        applied: lines(standing.by_hand),
-        unsettled: lines(standing.unowned),
-        void: lines(standing.void),
+        applied: lines(&standing.by_hand, root),
+        unsettled: lines(&standing.unowned, root),
+        void: lines(&standing.void, root),
         unreadable: standing.unreadable,
         at_work: lock::holder("run").or_else(|| lock::holder("lock")),
         ..TuneStatus::default()
     })
+}
+
+/// What a person has applied, as it stands now, for the records of what is measured meanwhile.
+///
+/// # Errors
+/// The journal cannot be read.
+pub(super) fn applied(root: &Root) -> Result<Vec<ByHand>> {
+    Ok(standing(&journal::standing()?.by_hand, root))
+}
+
+fn standing(by_hand: &[Borrowed], root: &Root) -> Vec<ByHand> {
+    let set = lines(by_hand, root).into_iter().filter(|line| !line.superseded);
+    set.filter_map(|line| {
+        Some(ByHand { tuning: line.tuning?, knob: line.knob, value: line.new, in_force: line.in_force })
+    })
+    .collect()
+}
+
+fn lines(borrowed: &[Borrowed], root: &Root) -> Vec<Setting> {
+    let here = directory(root);
+    let mut lines: Vec<Setting> = borrowed.iter().filter_map(|one| line(one, &here, root)).collect();
+    let knobs: Vec<String> = lines.iter().map(|line| line.knob.clone()).collect();
+    for (at, line) in lines.iter_mut().enumerate() {
+        line.superseded = knobs.iter().skip(at + 1).any(|later| *later == line.knob);
+    }
+    lines
 }
 
 fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Setting> {
@@ -134,4 +151,36 @@ fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Sett
 /// As the journal names the machine: nothing for the running one.
 fn directory(root: &Root) -> Option<PathBuf> {
     (!root.is_live()).then(|| root.path(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::{Form, Step};
+
+    /// The last change of a knob counts; what somebody else, or the cell itself, has set meanwhile is not in force.
+    #[test]
+    fn what_stands_is_told_with_its_values() {
+        let machine = tempfile::tempdir().unwrap();
+        let root = Root::new(machine.path());
+        for (knob, says) in [("a", "3"), ("b", "7")] {
+            std::fs::write(machine.path().join(knob), format!("{says}\n")).unwrap();
+        }
+        let set = |tuning: &str, place: Option<PathBuf>, knob: &str, original: &str, new: &str| Borrowed::Setting {
+            tuning: tuning.into(),
+            root: place,
+            change: Step::Value { path: knob.into(), original: original.into(), new: new.into(), form: Form::Plain },
+        };
+        let here = directory(&root);
+        let by_hand = [
+            set("first", here.clone(), "a", "1", "2"),
+            set("second", here.clone(), "a", "2", "3"),
+            set("elsewhere", None, "a", "1", "2"),
+            set("changed", here.clone(), "b", "1", "2"),
+            set("gone", here, "c", "1", "2"),
+        ];
+        let told = standing(&by_hand, &root);
+        let told: Vec<_> = told.iter().map(|one| (one.tuning.as_str(), one.value.as_str(), one.in_force)).collect();
+        assert_eq!(told, [("second", "3", Some(true)), ("changed", "2", Some(false)), ("gone", "2", None)]);
+    }
 }

@@ -3,6 +3,7 @@
 use super::{
     Serving,
     assign::assign,
+    by_hand,
     child::Measuring,
     client::{Client, Wish, urgently},
     in_force::InForce,
@@ -122,6 +123,7 @@ impl Serving {
         borrowed.tune(&cell.tuning, named, journal)?;
         // The machine as it is measured; what the tunings found is in their changes.
         let machine = machine::read(&machine::Root::default());
+        let by_hand = by_hand::applied(&machine::Root::default())?;
         let entries = isolated::entries(&machine::Root::default());
         self.voice.phase(Phase::Loading);
         let counted = assignment.counted.clone();
@@ -208,6 +210,7 @@ impl Serving {
                             Outcome::Checkpoint => tracing.clone(),
                             _ => tracing.clone().and(tracing::seen(&crate::fault::tracing_root())),
                         });
+                        seen.by_hand.clone_from(&by_hand);
                         complete(&mut inner, &machine, borrowed, seen, watched_from);
                         inner.quality.overheated = too_hot.map(|(when, hot)| Overheated {
                             at_ns: when.wrapping_sub(inner.anchors.monotonic_ns).cast_signed(),
@@ -302,6 +305,7 @@ fn complete(record: &mut Record, machine: &Machine, borrowed: &InForce, seen: Ev
     evidence.interrupts = seen.interrupts;
     evidence.siblings = seen.siblings;
     evidence.tracing = seen.tracing;
+    evidence.by_hand = seen.by_hand;
     let shift = watched_from.wrapping_sub(record.anchors.monotonic_ns).cast_signed();
     evidence.timeline = seen.timeline;
     evidence.timeline.iter_mut().for_each(|second| second.start_ns = second.start_ns.saturating_add_signed(shift));

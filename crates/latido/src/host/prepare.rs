@@ -212,3 +212,50 @@ fn writable(path: &Path) -> Result<()> {
     access(&place, Access::WRITE_OK)
         .with_context(|| format!("the report cannot go to {}; nothing was measured yet", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::{
+        plan::Plan,
+        record::Outcome,
+        run::{CellState, Meta, StoredCell},
+        sample,
+    };
+
+    /// A board that has been given back needs not be there for the rest of the run.
+    #[test]
+    fn a_target_that_has_nothing_left_to_do_is_not_asked() {
+        let cell = Cell { target: "fake:/nowhere/to/be/found".into(), ..sample::cell() };
+        let measurand = sample::measurand(&cell);
+        let state = |outcome: Option<Outcome>| match outcome {
+            Some(outcome) => {
+                CellState::Measured(Box::new(latido_model::record::Record { outcome, ..sample::record() }))
+            }
+            None => CellState::Skipped("no such thing".into()),
+        };
+        let asked = |outcomes: [Option<Outcome>; 2]| {
+            let stored = |(number, outcome): (usize, Option<Outcome>)| StoredCell {
+                number,
+                dir: PathBuf::new(),
+                cell: cell.clone(),
+                measurand: measurand.clone(),
+                written: number,
+                state: state(outcome),
+                host: None,
+                parts: Vec::new(),
+            };
+            let cells = (1..).zip(outcomes).map(stored).collect();
+            let (dir, meta, plan) = (PathBuf::new(), Meta::default(), Plan::default());
+            let run = Run { dir, meta, plan, cells, problems: Vec::new(), damaged: false };
+            let stops = StopRequests::watch().unwrap();
+            let (mut sessions, mut screen) = (Sessions::new(None), Screen::new(true));
+            all(&[cell.clone(), cell.clone()], Some(&run), &How::default(), &mut sessions, &stops, &mut screen)
+        };
+        let known = asked([Some(Outcome::Complete), None]).unwrap();
+        assert_eq!(known.skips, [None, Some("no such thing".to_owned())]);
+        assert_eq!((known.measurands, known.measurand), (vec![measurand.clone()], vec![0, 0]));
+        let error = format!("{:#}", asked([Some(Outcome::Complete), Some(Outcome::Checkpoint)]).unwrap_err());
+        assert!(error.contains("/nowhere/to/be/found"), "{error}");
+    }
+}

@@ -314,3 +314,34 @@ fn keep(mut from: impl Read, kept: &Mutex<Vec<u8>>) {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::{cell::Cell, sample};
+    use std::sync::mpsc::channel;
+
+    /// The link is full, the machine at its far end is busy or dead: whoever asks, pings or ends is not held up by it.
+    #[test]
+    fn an_agent_that_does_not_read_holds_nobody_up() {
+        let hello = Hello::new("board".into(), "0".into(), "boot".into()).line().unwrap() + "\n";
+        let (_unread, input) = std::io::pipe().unwrap();
+        let (output, mut said) = std::io::pipe().unwrap();
+        said.write_all(hello.as_bytes()).unwrap();
+        let (tell, told) = channel();
+        thread::spawn(move || {
+            let complaint = Arc::default();
+            let mut session =
+                Session::on(Box::new(input), Box::new(output), None, complaint, "a board", &|| false).unwrap();
+            // Longer than a pipe can be made to hold.
+            let cell = Cell { plan: "x".repeat(2 << 20), ..sample::cell() };
+            let request = Request::Prepare { cells: vec![cell], wait: None };
+            let refused = (0..=UNREAD + 1).find_map(|_| session.ask(&request).err());
+            session.stop(true);
+            session.close();
+            tell.send(refused.map(|error| error.to_string())).unwrap();
+        });
+        let refused = told.recv_timeout(Duration::from_secs(60)).expect("it waits for the agent");
+        assert_eq!(refused.as_deref(), Some("the agent does not take requests any more"));
+    }
+}

@@ -4,8 +4,7 @@
 //! changes the machine's settings has it alone, lends it to what it starts, and says for whom it waits.
 
 use latido_agent::journal::lock::{Claim, Holder, Patience, Use};
-use rustix::fs::{FlockOperation, flock};
-use std::{cell::Cell, fs::File, io::Write, time::Duration};
+use std::{cell::Cell, io::Write, time::Duration};
 
 thread_local! {
     /// How many turns this thread has, and whether one of them is alone.
@@ -37,8 +36,6 @@ impl Turn {
         let alone = wanted == Some(Use::Change);
         let (turns, before) = HAS.get();
         let claim = wanted.map(|wanted| {
-            // Who wants to be alone would wait for ever behind others that come and go: the next wait behind it.
-            let _next = queue(wanted);
             let name = std::thread::current().name().unwrap_or("main").to_string();
             let mut claim = Claim::open().unwrap();
             let mut tell = |holder: &Holder| tell(&name, wanted, &holder.words);
@@ -56,17 +53,6 @@ impl Drop for Turn {
         let (turns, alone) = HAS.get();
         HAS.set((turns.saturating_sub(1), alone && !self.alone));
     }
-}
-
-/// The place in the queue for the lock; a file of the kernel's that everybody may open.
-fn queue(wanted: Use) -> File {
-    let file = File::open("/sys/devices/system/cpu").unwrap();
-    let how = match wanted {
-        Use::Measure => FlockOperation::LockShared,
-        Use::Change => FlockOperation::LockExclusive,
-    };
-    flock(&file, how).unwrap();
-    file
 }
 
 /// Past the test harness, which keeps what a test prints until it has failed.

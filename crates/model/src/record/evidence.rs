@@ -50,12 +50,29 @@ pub struct Evidence {
     pub dma_latency_held: bool,
     /// The CPUs left for everything that is not measuring; absent when all were measured.
     pub housekeeping: Option<crate::cpus::CpuSet>,
+    /// What a person had applied with `latido tune apply`; none where nothing was, and in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_hand: Vec<ByHand>,
     /// The kernel's tracing; absent where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracing: Option<super::Tracing>,
     /// What became of the trace that `stop_on` freezes; absent without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freeze: Option<super::Freeze>,
+}
+
+/// A setting that stood beside the cell's own: applied by a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByHand {
+    /// The tuning's name.
+    pub tuning: String,
+    /// The file or thing that it changed.
+    pub knob: String,
+    /// What it was set to.
+    pub value: String,
+    /// Whether it said so while measured, below the cell's own tunings; absent where it cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_force: Option<bool>,
 }
 
 /// A temperature above the limit, at which loads and measurement were ended.

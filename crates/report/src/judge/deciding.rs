@@ -123,12 +123,7 @@ fn fits_server(record: &Record, cpu: Option<u32>, sample: &Sample) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::{
-        cell::Scheduling,
-        machine::FairBudget,
-        record::Second,
-        sample,
-    };
+    use latido_model::{cell::Scheduling, machine::FairBudget, record::Second, sample};
 
     fn at(second: u64, value: i64, class: Class) -> Sample {
         Sample { value, at_ns: second * 1_000_000_000 + 500_000_000, class }
@@ -293,7 +288,10 @@ mod tests {
         };
         assert!(over_three(2.47e9) && !over_three(2.46e9));
         // Each sample in its own second, and together no more than there was.
-        let many: Vec<Sample> = (0..255).map(|second| at(second, 10_000_000, Class::Unknown)).chain([at(500, 2_000, Class::Unknown)]).collect();
+        let many: Vec<Sample> = (0..255)
+            .map(|second| at(second, 10_000_000, Class::Unknown))
+            .chain([at(500, 2_000, Class::Unknown)])
+            .collect();
         assert!(weigh(vec![merged(most)], &many, 999).is_foreign());
         let kernel = |kernel_most_ns| {
             let own = Second { foreign_ns: 2_560_000_000, kernel_ns: 2_560_000_000, kernel_most_ns, ..merged(Some(0)) };

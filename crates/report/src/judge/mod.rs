@@ -1,6 +1,7 @@
 //! Pure functions from stored records to judgements: configurations, trust, verdicts, and their sentences.
 
 mod budget;
+mod by_hand;
 pub mod cause;
 mod checks;
 pub mod configuration;

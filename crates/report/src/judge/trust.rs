@@ -1,6 +1,7 @@
 //! The trust checks: one table of source, threshold and grade, applied to a record's evidence.
 
 use super::{
+    by_hand::by_hand,
     checks::*,
     deciding::Deciding,
     finding::{
@@ -72,6 +73,10 @@ pub const CHECKS: &[Check] = &[
         )
     },
     check("tunings", "each knob, read back", "not in force", Invalid, tunings),
+    Check {
+        applies: |record| !record.quality.by_hand.is_empty(),
+        ..check("applied by hand", "the journal of latido tune", "any applied", Note, by_hand)
+    },
     check("pinning", "/proc/thread-self/sched, nr_migrations", "a pinned thread that moved", Invalid, pinning),
     check(
         "clock",
@@ -142,5 +147,6 @@ pub const CHECKS: &[Check] = &[
         ..check("frozen trace", "what stop_on switched off", "frozen, or not possible", Note, frozen_trace)
     },
 ];
+
 #[cfg(test)]
 mod tests;

@@ -15,21 +15,55 @@ use std::{
 
 const NAME: &str = "machine";
 
+/// Beside it: everybody is at the gate until the machine is theirs, so that nobody overtakes one that waits to change
+/// settings, and measurers cannot hold that one up by coming one before the other goes.
+const GATE: &str = "gate";
+
 /// The directory of a user's own, before the user's number.
 const OWN: &str = "latido-machine-";
 
+/// A lock with its gate, which an older latido has not made.
+#[derive(Debug)]
+struct Place {
+    file: File,
+    path: PathBuf,
+    gate: Option<(File, PathBuf)>,
+}
+
+impl Place {
+    /// In a directory of our own, which is made where there is none.
+    fn made(dir: &Path) -> Result<Self> {
+        make(dir)?;
+        let (path, gate) = (dir.join(NAME), dir.join(GATE));
+        Ok(Self { file: open(&path)?, path, gate: open(&gate).ok().map(|file| (file, gate)) })
+    }
+
+    /// In the directory of somebody else, where it is there and that one's.
+    fn of(dir: &Path, owner: u32) -> Option<Self> {
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let open = |name: &str| {
+            let file = File::options().read(true).custom_flags(flags).open(dir.join(name)).ok()?;
+            file.metadata().ok().filter(|file| file.is_file() && file.uid() == owner).map(|_| (file, dir.join(name)))
+        };
+        let (file, path) = open(NAME)?;
+        Some(Self { file, path, gate: open(GATE) })
+    }
+
+    /// Whether an ancestor of this process holds it, alone or among others: it waits for what it has started.
+    fn lent(&self, alone: bool) -> bool {
+        holder::lockers(&self.file).iter().any(|other| (other.alone || !alone) && holder::is_ancestor(other.pid))
+    }
+}
+
 /// The locks of other users in a directory; what somebody else could have put there in a user's name is not taken.
-fn of_others(place: &Path, uid: u32) -> Vec<(File, PathBuf)> {
+fn of_others(dir: &Path, uid: u32) -> Vec<Place> {
     let theirs = |entry: std::fs::DirEntry| {
         let owner: u32 = entry.file_name().to_str()?.strip_prefix(OWN)?.parse().ok()?;
         let dir = entry.metadata().ok()?;
         let sound = owner != uid && dir.is_dir() && dir.uid() == owner && dir.mode() & 0o022 == 0;
-        let path = entry.path().join(NAME);
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-        let file = sound.then(|| File::options().read(true).custom_flags(flags).open(&path).ok())??;
-        file.metadata().ok().filter(|file| file.is_file() && file.uid() == owner).map(|_| (file, path))
+        sound.then(|| Place::of(&entry.path(), owner))?
     };
-    std::fs::read_dir(place).into_iter().flatten().flatten().filter_map(theirs).collect()
+    std::fs::read_dir(dir).into_iter().flatten().flatten().filter_map(theirs).collect()
 }
 
 /// What the machine is wanted for.
@@ -41,10 +75,20 @@ pub enum Use {
     Change,
 }
 
+impl Use {
+    fn lock(self) -> FlockOperation {
+        match self {
+            Self::Measure => FlockOperation::NonBlockingLockShared,
+            Self::Change => FlockOperation::NonBlockingLockExclusive,
+        }
+    }
+}
+
 /// One hold of the machine's lock. Two of one process exclude each other as those of two processes do.
 #[derive(Debug)]
 pub struct Claim {
-    files: Vec<(File, PathBuf)>,
+    places: Vec<Place>,
+    held: bool,
 }
 
 impl Claim {
@@ -59,66 +103,98 @@ impl Claim {
 
     /// The same for this user, with root's file in one place and those of others in another.
     pub(super) fn open_in(root_dir: &Path, others: &Path, uid: u32) -> Result<Self> {
-        let roots = root_dir.join(NAME);
-        let made = |dir: &Path| make(dir).and_then(|()| open(&dir.join(NAME)));
-        let mut files = Vec::new();
-        let first = if uid == 0 { made(root_dir) } else { File::open(&roots).context("not there") };
-        let failed = first.map(|file| files.push((file, roots))).is_err();
+        let roots = if uid == 0 { Place::made(root_dir).ok() } else { existing(root_dir) };
+        let mut places: Vec<Place> = roots.into_iter().collect();
         // Somebody without rights may still be allowed to change a setting, and a root's /run may be read-only.
-        if uid != 0 || failed {
-            let dir = others.join(format!("{OWN}{uid}"));
-            match made(&dir) {
-                Ok(file) => files.push((file, dir.join(NAME))),
-                Err(error) if files.is_empty() => return Err(error.context("the machine's lock")),
+        if uid != 0 || places.is_empty() {
+            match Place::made(&others.join(format!("{OWN}{uid}"))) {
+                Ok(own) => places.push(own),
+                Err(error) if places.is_empty() => return Err(error.context("the machine's lock")),
                 Err(_) => {}
             }
         }
         // Those of users who came when root's was not there yet. Ours is made by now: of two who look at the same time
         // at least one sees the other's.
-        files.extend(of_others(others, uid));
-        Ok(Self { files })
+        places.extend(of_others(others, uid));
+        Ok(Self { places, held: false })
     }
 
-    /// A lock in another place, for tests.
+    /// A lock in a directory of its own, for tests.
     #[cfg(test)]
     pub fn at(path: &Path) -> Self {
-        Self { files: vec![(open(path).unwrap(), path.into())] }
+        Self { places: vec![Place::made(path.parent().unwrap()).unwrap()], held: false }
     }
 
     /// Takes it, or changes what it is held for; on an error it is held no more.
     ///
     /// # Errors
-    /// [`super::Busy`]: somebody else measures, or changes settings, until patience ends.
+    /// [`super::Busy`]: somebody else measures, changes settings or waits to change them, until patience ends.
     pub fn hold(&mut self, wanted: Use, purpose: &str, patience: &mut Patience<'_>) -> Result<()> {
-        let how = match wanted {
-            Use::Measure => FlockOperation::NonBlockingLockShared,
-            Use::Change => FlockOperation::NonBlockingLockExclusive,
-        };
-        for (file, path) in &self.files {
-            let lent = || holder::lockers(file).iter().any(|other| other.alone && holder::is_ancestor(other.pid));
-            let had = patience.hold_unless(file, path, "is at work on", || match flock(file, how) {
-                Ok(()) => Ok(true),
-                // Who holds the machine alone has started us to work on it.
-                Err(Errno::WOULDBLOCK) => Ok(lent()),
-                Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
-            });
-            if let Err(error) = had {
-                self.release();
-                return Err(error);
+        // Who has it is past the gate. Where the kernel refuses another hold the former is lost, and we come anew.
+        if !(self.held && self.take(wanted, &mut Patience::none()).is_ok()) {
+            let had = self.queue(wanted, purpose, patience).and_then(|()| self.take(wanted, patience));
+            for (gate, _) in self.places.iter().filter_map(|place| place.gate.as_ref()) {
+                let _ = flock(gate, FlockOperation::Unlock);
             }
+            had?;
         }
-        for (file, _) in &self.files {
+        for place in &self.places {
             // Root's file is not everybody's to write; the kernel knows the holder all the same.
-            let _ = sign(file, purpose);
+            let _ = sign(&place.file, purpose);
         }
         Ok(())
     }
 
+    /// Waits at the gates.
+    fn queue(&self, wanted: Use, purpose: &str, patience: &mut Patience<'_>) -> Result<()> {
+        // Who will not wait holds nobody up.
+        let how = if patience.waits() { wanted } else { Use::Measure };
+        for place in &self.places {
+            let Some((gate, path)) = &place.gate else { continue };
+            patience.hold_unless(gate, path, "waits for", || locked(gate, path, how, || place.lent(false)))?;
+            if how == Use::Change {
+                let _ = sign(gate, purpose);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes it past the gates; on an error it is held no more.
+    fn take(&mut self, wanted: Use, patience: &mut Patience<'_>) -> Result<()> {
+        let took = self.places.iter().try_for_each(|place| {
+            let Place { file, path, .. } = place;
+            // Who holds the machine alone has started us to work on it.
+            patience.hold_unless(file, path, "is at work on", || locked(file, path, wanted, || place.lent(true)))
+        });
+        self.held = true;
+        if took.is_err() {
+            self.release();
+        }
+        took
+    }
+
     /// Lets go of it.
     pub fn release(&mut self) {
-        for (file, _) in &self.files {
-            let _ = flock(file, FlockOperation::Unlock);
+        for place in &self.places {
+            let _ = flock(&place.file, FlockOperation::Unlock);
         }
+        self.held = false;
+    }
+}
+
+/// Root's lock as a user finds it; whoever may write to its directory is root.
+fn existing(root_dir: &Path) -> Option<Place> {
+    let open = |name: &str| File::open(root_dir.join(name)).ok().map(|file| (file, root_dir.join(name)));
+    let (file, path) = open(NAME)?;
+    Some(Place { file, path, gate: open(GATE) })
+}
+
+/// Whether a lock is had, or lent to us by who has it.
+fn locked(file: &File, path: &Path, how: Use, lent: impl Fn() -> bool) -> Result<bool> {
+    match flock(file, how.lock()) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(lent()),
+        Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
     }
 }
 
@@ -170,7 +246,7 @@ pub fn machine(wanted: Use, purpose: &str, patience: &mut Patience<'_>) -> Resul
         };
         if let Err(error) = claim.hold(wanted, purpose, patience) {
             // Whoever measures goes on; nobody but one that changes settings could have taken it meanwhile.
-            let again = before.map(|before| claim.hold(before, purpose, &mut Patience::none()));
+            let again = before.map(|before| claim.take(before, &mut Patience::none()));
             if !matches!(again, Some(Ok(()))) {
                 held.claim = None;
             }

@@ -23,6 +23,8 @@ pub struct Patience<'a> {
     limit: Duration,
     stop: &'a dyn Fn() -> bool,
     tell: Option<&'a mut dyn FnMut(&Holder)>,
+    /// Who was told last: at the gate and behind it one waits for the same.
+    told: Option<Holder>,
 }
 
 /// A lock that somebody else holds.
@@ -67,12 +69,17 @@ impl<'a> Patience<'a> {
     /// So long from now on, for all the locks that it is used for together; nothing means to try each once. `stop` is
     /// asked at each try whether to give up, `tell` hears for whom it waits, each of them once.
     pub fn of(limit: Duration, stop: &'a dyn Fn() -> bool, tell: Option<&'a mut dyn FnMut(&Holder)>) -> Self {
-        Self { begun: Instant::now(), limit, stop, tell }
+        Self { begun: Instant::now(), limit, stop, tell, told: None }
     }
 
     /// None at all: who finds the lock held gives up at once.
     pub fn none() -> Self {
         Self::of(Duration::ZERO, &|| false, None)
+    }
+
+    /// Whether it waits at all.
+    pub(super) fn waits(&self) -> bool {
+        !self.limit.is_zero()
     }
 
     /// Takes a lock.
@@ -92,17 +99,16 @@ impl<'a> Patience<'a> {
         doing: &'static str,
         mut had: impl FnMut() -> Result<bool>,
     ) -> Result<()> {
-        let mut told: Option<Holder> = None;
         while !had()? {
             let holder = holder::lockers(file).first().map(|locker| holder::of(file, locker.pid));
             if self.begun.elapsed() >= self.limit || (self.stop)() {
                 return Err(Busy { holder, path: path.into(), doing }.into());
             }
-            if let Some(holder) = holder.filter(|holder| told.as_ref() != Some(holder)) {
+            if let Some(holder) = holder.filter(|holder| self.told.as_ref() != Some(holder)) {
                 if let Some(tell) = &mut self.tell {
                     tell(&holder);
                 }
-                told = Some(holder);
+                self.told = Some(holder);
             }
             thread::sleep(LOOK);
         }

@@ -73,6 +73,80 @@ fn patience_ends() {
     assert!(claim(&path).hold(Use::Measure, "a test", &mut Patience::none()).is_ok(), "others measure as well");
 }
 
+/// Measurers that come one before the other goes.
+#[test]
+fn who_waits_to_change_settings_is_not_overtaken() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("machine");
+    let wait = Duration::from_secs(60);
+    let (waits, waiting) = std::sync::mpsc::channel();
+    let mut inside = claim(&path);
+    inside.hold(Use::Measure, "measuring", &mut Patience::none()).unwrap();
+    thread::scope(|scope| {
+        let changer = scope.spawn(|| {
+            let mut tell = |_: &Holder| waits.send(()).unwrap();
+            let mut patience = Patience::of(wait, &|| false, Some(&mut tell));
+            let mut changer = claim(&path);
+            changer.hold(Use::Change, "changing settings", &mut patience).unwrap();
+            assert!(claim(&path).hold(Use::Measure, "a test", &mut Patience::none()).is_err(), "alone");
+        });
+        waiting.recv_timeout(wait).unwrap();
+        let mut overtook = 0;
+        let refused = loop {
+            let mut next = claim(&path);
+            match next.hold(Use::Measure, "measuring", &mut Patience::none()) {
+                Ok(()) if overtook < 3 => (inside, overtook) = (next, overtook + 1),
+                Ok(()) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        inside.release();
+        changer.join().unwrap();
+        let refused = refused.expect("they come and come, and it would wait for ever").to_string();
+        assert!(overtook == 0 && refused.contains("waits for this machine"), "{overtook}: {refused}");
+        assert!(refused.contains(&format!("pid {}, changing settings", std::process::id())), "{refused}");
+    });
+    assert!(claim(&path).hold(Use::Measure, "a test", &mut Patience::none()).is_ok(), "the gate is open again");
+}
+
+/// One that would not wait, and was refused, is in nobody's way; one that measures already is past the gate.
+#[test]
+fn the_gate_holds_up_only_for_who_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("machine");
+    let [mut one, mut two] = [claim(&path), claim(&path)];
+    one.hold(Use::Measure, "a test", &mut Patience::none()).unwrap();
+    let gate = dir.path().join("gate");
+    {
+        let _passing = held(&gate, FlockOperation::LockShared);
+        let refused = two.hold(Use::Change, "a test", &mut Patience::none()).unwrap_err().to_string();
+        assert!(refused.contains("is at work on"), "{refused}");
+    }
+    let _waits = held(&gate, FlockOperation::LockExclusive);
+    assert!(two.hold(Use::Measure, "a test", &mut Patience::none()).is_err());
+    assert!(one.hold(Use::Change, "a test", &mut Patience::none()).is_ok());
+    assert!(one.hold(Use::Measure, "a test", &mut Patience::none()).is_ok());
+}
+
+/// The second lock is not waited for as long again as the first.
+#[test]
+fn patience_is_one_time_for_all_locks() {
+    let dir = tempfile::tempdir().unwrap();
+    let paths = ["run", "machine"].map(|name| dir.path().join(name));
+    let _others = paths.each_ref().map(|path| {
+        fs::write(path, format!("pid {}, {}", std::process::id(), path.display())).unwrap();
+        held(path, FlockOperation::LockExclusive)
+    });
+    let told = RefCell::new(0);
+    let mut tell = |_: &Holder| *told.borrow_mut() += 1;
+    let mut patience = Patience::of(Duration::from_millis(100), &|| false, Some(&mut tell));
+    for path in &paths {
+        let file = File::open(path).unwrap();
+        assert!(patience.hold(&file, path, FlockOperation::NonBlockingLockShared).is_err());
+    }
+    assert_eq!(*told.borrow(), 1, "the second is tried once: nobody is told that it is waited for");
+}
+
 /// A user came when there was no root's lock yet; whoever comes later, root or another user, sees that one's.
 #[test]
 fn a_lock_that_was_there_before_roots_counts() {
@@ -85,7 +159,7 @@ fn a_lock_that_was_there_before_roots_counts() {
     let open_in = |uid| Claim::open_in(&roots, &others, uid).unwrap();
     let mut user = open_in(4711);
     // As that user would have made it.
-    for path in ["latido-machine-4711", "latido-machine-4711/machine"] {
+    for path in ["latido-machine-4711", "latido-machine-4711/machine", "latido-machine-4711/gate"] {
         std::os::unix::fs::chown(others.join(path), Some(4711), Some(4711)).unwrap();
     }
     user.hold(Use::Measure, "a test", &mut Patience::none()).unwrap();
@@ -93,6 +167,11 @@ fn a_lock_that_was_there_before_roots_counts() {
         let mut other = open_in(uid);
         assert!(other.hold(Use::Change, "a test", &mut Patience::none()).is_err(), "{uid}");
         assert!(other.hold(Use::Measure, "a test", &mut Patience::none()).is_ok(), "{uid}");
+        other.release();
+        // Who waits for that one holds the gate of that one's lock too.
+        let changer = held(&others.join("latido-machine-4711/gate"), FlockOperation::LockExclusive);
+        assert!(other.hold(Use::Measure, "a test", &mut Patience::none()).is_err(), "{uid}");
+        drop(changer);
     }
     // Somebody else's file in that user's name holds nobody up.
     fs::create_dir(others.join("latido-machine-4713")).unwrap();

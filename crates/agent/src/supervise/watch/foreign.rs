@@ -233,6 +233,16 @@ fn number(entry: &fs::DirEntry) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use latido_sys::sched::{self, Policy};
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering::Relaxed},
+            mpsc::channel,
+        },
+        thread,
+        time::Duration,
+    };
 
     fn watched() -> Watched {
         Watched::nobody(Own { priority: Some(80), measuring: 70, marks: vec!["LATIDO_LOAD=7-1".into()] })
@@ -274,6 +284,98 @@ mod tests {
             watched.census_at -= age_s * 1_000_000_000;
             watched.census_within(&cpus, part);
             assert_eq!(!watched.others.is_empty(), due, "one part in {part} after {age_s} s");
+        }
+    }
+
+    /// A thread of this process that works at FIFO 1 until it is dropped.
+    struct Busy {
+        tid: u32,
+        goes_on: Arc<AtomicBool>,
+        thread: Option<thread::JoinHandle<()>>,
+    }
+
+    impl Busy {
+        /// `None` without the right.
+        fn start() -> Option<Self> {
+            let (sender, started) = channel();
+            let goes_on = Arc::new(AtomicBool::new(true));
+            let on = Arc::clone(&goes_on);
+            let thread = thread::spawn(move || {
+                let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+                let granted = sched::set_policy(0, Policy::Fifo { prio: 1 }, false).is_ok();
+                sender.send(granted.then_some(tid)).unwrap();
+                while granted && on.load(Relaxed) {
+                    (0..10_000).for_each(|n| _ = std::hint::black_box(n));
+                    // Real-time as it is, it leaves most of the CPU to everybody.
+                    thread::sleep(Duration::from_micros(100));
+                }
+            });
+            let tid = started.recv().unwrap();
+            Some(Self { tid: tid?, goes_on, thread: Some(thread) })
+        }
+
+        fn ran(&self) -> u64 {
+            stat::running_time(Path::new(&format!("/proc/self/task/{}", self.tid))).unwrap()
+        }
+
+        fn runs_on(&self) {
+            let before = self.ran();
+            while self.ran() < before + 1_000_000 {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+
+    impl Drop for Busy {
+        fn drop(&mut self) {
+            self.goes_on.store(false, Relaxed);
+            self.thread.take().unwrap().join().unwrap();
+        }
+    }
+
+    fn all_cpus() -> CpuSet {
+        crate::machine::own_cpus()
+    }
+
+    /// What one that started meanwhile ran before it was found, and one known before since the last census.
+    #[test]
+    fn the_life_before_the_census_that_finds_a_task_counts() {
+        let Some(busy) = Busy::start() else {
+            return crate::fixture::skipped("a task that is found late", "no right to real-time scheduling");
+        };
+        busy.runs_on();
+        let found = |since_tick: u64, known: Option<u64>| {
+            let mut watched = Watched { since_tick, census_at: 0, ..watched() };
+            watched.own.priority = None;
+            watched.others.extend(known.map(|ran| (busy.tid, ran)));
+            watched.census(&all_cpus());
+            watched.tasks[&busy.tid].ran_last
+        };
+        assert_eq!(found(0, None), 0, "it began after the start: all of it");
+        assert!(found(u64::MAX, None) > 0, "it was there before: nothing of what it ran until it was found");
+        assert_eq!(found(u64::MAX, Some(7)), 7, "known from the census before: what it ran since");
+    }
+
+    #[test]
+    fn a_task_that_is_demoted_is_listed_with_what_it_ran_until_then() {
+        let Some(busy) = Busy::start() else {
+            return crate::fixture::skipped("a task that is demoted", "no right to real-time scheduling");
+        };
+        let mut watched = Watched { census_at: 0, ..watched() };
+        watched.own.priority = None;
+        watched.census(&all_cpus());
+        watched.tasks.get_mut(&busy.tid).unwrap().foreign.ran_ns = 5;
+        busy.runs_on();
+        // The same as if it were demoted: it no longer outranks the probe.
+        watched.own.priority = Some(2);
+        watched.look(&all_cpus());
+        for _ in 0..3 {
+            busy.runs_on();
+            watched.census(&all_cpus());
+            watched.look(&all_cpus());
+            let own: Vec<u64> = watched.seen().iter().filter(|one| one.tid == busy.tid).map(|one| one.ran_ns).collect();
+            assert_eq!(own, [5], "once, and not for what it runs from there on");
+            assert!(!watched.tasks.contains_key(&busy.tid));
         }
     }
 }

@@ -196,3 +196,19 @@ fn complaint(said: &Output) -> String {
     let text = String::from_utf8_lossy(&said.stderr).trim().replace('\n', "; ");
     if text.is_empty() { format!("it ended with {}", said.status) } else { text }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Two sessions may bring the same agent to one board at the same time, and one may have been cut before.
+    #[test]
+    fn no_two_copies_have_one_name() {
+        let names: BTreeSet<String> = (0..100).map(|_| once()).collect();
+        assert_eq!(names.len(), 100);
+        let own = format!("{}-", std::process::id());
+        assert!(names.iter().all(|name| name.starts_with(&own)), "{names:?}");
+        assert!(names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')));
+    }
+}

@@ -1,8 +1,8 @@
 //! The evidence of a whole, for tables; the trust checks judge each part by its own.
 
 use crate::record::{
-    ClockEvidence, Evidence, Foreign, Interrupt, Overheated, Record, Second, Sibling, ThreadEvidence, ThrottleEvidence,
-    Tracing,
+    ByHand, ClockEvidence, Evidence, Foreign, Interrupt, Overheated, Record, Second, Sibling, ThreadEvidence,
+    ThrottleEvidence, Tracing,
 };
 
 /// One value of all parts, by one of these rules. What one part does not know is not known of the whole.
@@ -36,6 +36,17 @@ impl Each<'_> {
     }
 }
 
+/// A setting of any part stood beside the cell.
+fn by_hand(records: &[&Record]) -> Vec<ByHand> {
+    let mut all: Vec<ByHand> = Vec::new();
+    for set in records.iter().flat_map(|record| &record.quality.by_hand) {
+        if !all.contains(set) {
+            all.push(set.clone());
+        }
+    }
+    all
+}
+
 /// That of parts which begin then on the time axis of the whole, in ns. Whoever adds a fact decides its rule here.
 pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
     let each = Each(records);
@@ -62,6 +73,7 @@ pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
         foreign: foreign(records),
         interrupts: interrupts(&each),
         siblings: siblings(records),
+        by_hand: by_hand(records),
         timeline: timeline(records, begins),
         timer_slack_ns: each.worst(|own| own.timer_slack_ns, u64::max),
         autogroup: each.same(|own| own.autogroup),

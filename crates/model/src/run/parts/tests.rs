@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    record::{Freeze, Interrupt, LoadLife, LoadStep, Overheated, Second, Sibling, Tracer, Tracing},
+    record::{ByHand, Freeze, Interrupt, LoadLife, LoadStep, Overheated, Second, Sibling, Tracer, Tracing},
     sample::{cell, data as beside, measurand, measured, quiet, with_spike},
 };
 
@@ -143,6 +143,18 @@ fn facts_are_pooled_by_what_they_are() {
     assert_eq!(whole(&parts), wanted, "what one part lacks is not known");
     record(&mut parts, 1).series[0].facts.insert("first_slot_ns".into(), 5);
     assert_eq!(whole(&parts)["first_slot_ns"], 5, "the whole begins where its first part does");
+}
+
+/// A setting of any part stood beside the cell.
+#[test]
+fn what_was_applied_by_hand_in_any_part_is_told() {
+    let (mut parts, source) = parts(&[quiet(0), quiet(1)]);
+    let set = |tuning: &str| ByHand { tuning: tuning.into(), knob: "k".into(), value: "1".into(), in_force: None };
+    for (number, tuning) in [(1, "frequency"), (2, "irqs")] {
+        record(&mut parts, number).quality.by_hand = vec![set(tuning)];
+    }
+    let all = pooled(&cell(), &parts, &source).unwrap();
+    assert_eq!(all.quality.by_hand, [set("frequency"), set("irqs")]);
 }
 
 #[test]

@@ -6,7 +6,9 @@ use crate::judge::finding::Grade::{Ok, Unknown};
 use latido_model::{
     cell::{Item, Scheduling},
     machine::{FairBudget, FairServer},
-    record::{Class, Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, TaskOwner, Tracer, Tracing},
+    record::{
+        ByHand, Class, Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, TaskOwner, Tracer, Tracing,
+    },
     sample,
 };
 
@@ -70,6 +72,7 @@ fn every_check_reaches_the_grade_that_the_table_states() {
             let item = Item::default();
             r.tunings.push(latido_model::record::TuningRecord { item, changes: vec![], in_force: false, note: None });
         }),
+        ("applied by hand", |r| r.quality.by_hand = vec![ByHand::default()]),
         ("pinning", |r| r.quality.threads[0].migrations = Some(2)),
         ("clock", |r| r.quality.clock.drift_ppb = Some(-200_000.0)),
         ("outcome", |r| r.outcome = Outcome::Interrupted),
