@@ -73,6 +73,7 @@ fn words(cpu: u32) -> Vec<(&'static str, String)> {
         ("workqueues", cpu.to_string()),
         ("watchdog", other("/proc/sys/kernel/soft_watchdog", "on")),
         ("numa-balancing", other("/proc/sys/kernel/numa_balancing", "on")),
+        ("compaction", other("/proc/sys/vm/compact_unevictable_allowed", "on")),
         ("thp", if says("/sys/kernel/mm/transparent_hugepage/enabled", "[never]") { "always" } else { "never" }.into()),
         ("ksm", if says("/sys/kernel/mm/ksm/run", "1") { "stop" } else { "on" }.into()),
         ("vm-stat", "77s".into()),

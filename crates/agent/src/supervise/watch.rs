@@ -99,6 +99,7 @@ impl Watch {
                 cpu: Some(ran.cpu),
                 foreign_ns: ran.ran_ns,
                 kernel_ns: if ran.kernel { ran.ran_ns } else { 0 },
+                foreign_burst_ns: (!ran.kernel).then(|| ran.ran_ns.div_ceil(ran.times)),
                 ..Second::default()
             });
         }

@@ -106,7 +106,8 @@ fn wrong_words_are_usage_errors_that_name_the_word() {
         &["null", "--load", "command:"],
         &["null", "--tune", "cstates:asis"],
         &["null", "--load", "none", "--load", "none"],
-        &["null", "--load", "qqq:a=1,a=2"],
+        &["null", "--load", "spin:cpu=1,cpu=2"],
+        &["null", "--tune", "isolat:1"],
         &["null", "--tune", "isolate"],
         &["null", "--tune", ""],
     ] {

@@ -129,6 +129,11 @@ pub fn asked(list: List<'_>, word: &str) -> Result<Asked, String> {
 /// What is wrong with the word, or an option given twice.
 pub fn asked_with(list: List<'_>, word: &str, more: Vec<(String, String)>) -> Result<Asked, String> {
     let main = |name: &str| list.entry(name).and_then(|entry| entry.main_option);
+    let name = word.split(':').next().unwrap_or_default();
+    if !name.is_empty() && list.entry(name).is_none() {
+        // What its options would be nobody knows: the name is what is wrong, and the list tells the right ones.
+        return Ok(Asked { toml: format!("{{ name = {} }}", quote(name)), id: name.into() });
+    }
     if let Some((name, rest)) = word.split_once(':')
         && let Some(main) = main(name)
         && takes_argv(list, name, main)

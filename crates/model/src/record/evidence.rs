@@ -236,6 +236,10 @@ pub struct Second {
     /// The part of it that threads of the kernel ran, in ns.
     #[serde(default, skip_serializing_if = "none")]
     pub kernel_ns: u64,
+    /// How long programs ran at a stretch: the time of each by the number of times that it was given the CPU, of all of
+    /// them together, in ns. Absent where none ran, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_burst_ns: Option<u64>,
     /// Of an entry that was merged of several seconds: the most stolen time of one of them, in ns. Absent where the entry
     /// is of one, and in older records: then all of it may have been at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]

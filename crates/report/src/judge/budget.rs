@@ -29,15 +29,31 @@ struct Wait {
     throttled: bool,
     /// How many seconds it lasted, rounded up.
     seconds: u64,
+    ns: u64,
 }
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// How much longer than their mean the bursts of a program may have been.
+const UNEVEN: u64 = 2;
 
 impl Wait {
     fn of(sample: &Sample) -> Self {
         Self {
             in_place: sample.class == Class::InPlace,
             throttled: sample.class == Class::Throttled,
-            seconds: sample.value.unsigned_abs().div_ceil(1_000_000_000).max(1),
+            seconds: sample.value.unsigned_abs().div_ceil(SECOND_NS).max(1),
+            ns: sample.value.unsigned_abs(),
         }
+    }
+}
+
+impl Wait {
+    /// What programs can have taken of it that ran for so much of a second in bursts of this mean length: one burst, and
+    /// what came in the course of a long sample.
+    fn met(self, burst_ns: u64, ran_ns: u64) -> u64 {
+        let meanwhile = u128::from(ran_ns) * u128::from(self.ns) / u128::from(SECOND_NS);
+        burst_ns.saturating_add(u64::try_from(meanwhile).unwrap_or(u64::MAX)).saturating_mul(UNEVEN)
     }
 }
 
@@ -46,7 +62,8 @@ impl Left {
     /// once.
     fn excusing(&mut self, wait: Wait) -> impl Iterator<Item = (&mut u64, u64, Cause)> {
         let most = self.second.most();
-        let foreign = (&mut self.foreign_ns, most.foreign_ns, Cause::Foreign);
+        let burst = self.second.foreign_burst_ns.map_or(u64::MAX, |burst| wait.met(burst, most.foreign_ns));
+        let foreign = (&mut self.foreign_ns, most.foreign_ns.min(burst), Cause::Foreign);
         // Tasks are timed exactly, stolen time is not: it is blamed only for what they leave.
         let all = [(!wait.in_place).then_some(foreign), Some((&mut self.steal_ns, most.steal_ns, Cause::Steal))];
         let open = all.into_iter().flatten().filter(move |_| !wait.throttled);

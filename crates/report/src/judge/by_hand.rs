@@ -8,9 +8,9 @@ use latido_model::record::{ByHand, Record};
 pub(super) fn by_hand(record: &Record, _: &Deciding) -> Graded {
     let (loose, stood): (Vec<&ByHand>, Vec<&ByHand>) =
         record.quality.by_hand.iter().partition(|set| set.in_force == Some(false));
-    let told = |what: &str, set: &[&ByHand]| (!set.is_empty()).then(|| format!("{what}: {}", by_tuning(set)));
-    let told = [told("applied by hand", &stood), told("not in force any more", &loose)];
-    (Note, spans![told.into_iter().flatten().collect::<Vec<_>>().join("; ")])
+    let stood = (!stood.is_empty()).then(|| by_tuning(&stood));
+    let loose = (!loose.is_empty()).then(|| format!("not in force any more: {}", by_tuning(&loose)));
+    (Note, spans![[stood, loose].into_iter().flatten().collect::<Vec<_>>().join("; ")])
 }
 
 /// `frequency (scaling_governor to performance, and 3 more), vm-stat (stat_interval to 60)`.
@@ -47,11 +47,11 @@ mod tests {
             plain(&by_hand(&record, &Deciding::default()).1)
         };
         let two = [set("frequency", Some(true)), set("frequency", Some(true))];
-        assert_eq!(told(&two), "applied by hand: frequency (knob to performance, and 1 more)");
+        assert_eq!(told(&two), "frequency (knob to performance, and 1 more)");
         let mixed = [set("frequency", Some(true)), set("irqs", None), set("smt", Some(false))];
         assert_eq!(
             told(&mixed),
-            "applied by hand: frequency (knob to performance), irqs (knob to performance); not in force any more: smt \
+            "frequency (knob to performance), irqs (knob to performance); not in force any more: smt \
              (knob to performance)"
         );
     }

@@ -301,6 +301,27 @@ mod tests {
         assert_eq!((kernel(Some(10_000_000)), kernel(Some(11_000_000))), (0, 1));
     }
 
+    /// A program that ran in many short pieces kept nobody waiting for long, however much they are together; of a long
+    /// sample it took as many of them as came meanwhile.
+    #[test]
+    fn bursts_excuse_as_far_as_one_goes() {
+        let ran = |burst_ns| Second { foreign_burst_ns: burst_ns, ..second(3, 0, 50_000_000) };
+        let excused = |value, burst_ns| {
+            let spikes = [at(3, value, Class::Unknown), at(5, 2_000, Class::Unknown)];
+            weigh(vec![ran(burst_ns)], &spikes, 9).is_foreign()
+        };
+        assert!(!excused(2_350_000, Some(100_000)), "500 pieces of 0.1 ms");
+        assert!(excused(250_000, Some(100_000)));
+        assert!(excused(5_070_000, Some(5_000_000)), "10 of 5 ms");
+        assert!(excused(2_350_000, None), "older records do not tell");
+        // A second of computing, of which 50 ms were somebody else's.
+        let long = Sample { value: 1_000_000_000, ..at(3, 0, Class::Unknown) };
+        let mut record = sample::record();
+        record.quality.timeline = vec![ran(Some(100_000))];
+        let stored = [Stored { count: 9, thread: 0, cpu: None, largest: &[long, at(5, 2_000, Class::Unknown)] }];
+        assert!(Deciding::new(&record, Some(960_000_000.0), &stored).is_foreign());
+    }
+
     #[test]
     fn samples_that_were_not_stored_stay_unexplained() {
         let spikes = [at(3, 200_000, Class::Unknown), at(3, 190_000, Class::Unknown)];

@@ -190,6 +190,7 @@ fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, 
     words.extend((cell.target != LOCAL).then(|| format!("--on {}", cell.target)));
     words.extend(cell.conditions.cpus.as_ref().map(|cpus| format!("-c {cpus}")));
     words.extend(policy(cell.scheduling));
+    words.extend(cell.tuning.items.iter().filter_map(word).map(|tuning| format!("--tune {tuning}")));
     let Some(loaded) = loaded else {
         words.push("--load stress-cpu".into());
         return words.join(" ");
@@ -217,7 +218,7 @@ fn policy(scheduling: Scheduling) -> Option<String> {
     }
 }
 
-/// A load as the command line writes it, where that needs no quotes.
+/// A load or tuning as the command line writes it, where that needs no quotes.
 fn word(item: &Item) -> Option<String> {
     let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./%".contains(c));
     let option = |(key, value): (&String, &toml::Value)| {

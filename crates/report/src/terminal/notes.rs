@@ -11,7 +11,7 @@ use latido_model::{
 const LINES: usize = 2;
 
 /// Checks whose notes come first: what was measured is not what was asked for. The others follow as in their table.
-const FIRST: &[&str] = &["frozen trace", "outcome", "load", "tunings", "policy", "memory"];
+const FIRST: &[&str] = &["outcome", "frozen trace", "load", "tunings", "policy", "memory"];
 
 /// The findings that make a result doubtful: they come before everything else.
 pub(super) fn alarms(judgement: &Judgement, style: Style) -> Vec<String> {

@@ -164,7 +164,8 @@ fn quantity(series: &[&Series], measurand: &Measurand, style: Style) -> Vec<Stri
     let sheet = summary::threads(&first.quantity.replace('_', " "), noun, &first.unit, &named);
     let mut lines = table::untitled(&sheet, style);
     for one in series.iter().filter(|one| !one.facts.is_empty()) {
-        let facts: Vec<String> = one.facts.iter().map(|(key, value)| fact(key, *value)).collect();
+        let counted = |name: &str| one.facts.contains_key(name);
+        let facts: Vec<String> = one.facts.iter().map(|(key, value)| fact(key, *value, counted)).collect();
         lines.extend(hang(&format!("{}:", thread(one)), Paint::Dim, &facts.join(", "), style));
     }
     lines
@@ -178,9 +179,10 @@ fn thread(one: &Series) -> String {
     }
 }
 
-/// A probe's own fact in words: `own_ns 9336261` is `own 9.34 ms`.
-fn fact(key: &str, value: i64) -> String {
+/// A probe's own fact in words: `own_ns 9336261` is `own 9.34 ms`; of what is counted too, `throttled for 50 ms`.
+fn fact(key: &str, value: i64, counted: impl Fn(&str) -> bool) -> String {
     match key.strip_suffix("_ns") {
+        Some(name) if counted(name) => format!("{} for {}", name.replace('_', " "), human(value)),
         Some(name) => format!("{} {}", name.replace('_', " "), human(value)),
         None => format!("{} {value}", key.replace('_', " ")),
     }

@@ -65,6 +65,8 @@ pub struct Stretch {
     pub to: u64,
     /// How long it ran.
     pub ran_ns: u64,
+    /// How often it was given a CPU for that, at least once.
+    pub times: u64,
     /// Whether it is a thread of the kernel.
     pub kernel: bool,
 }
@@ -75,6 +77,7 @@ struct Task {
     foreign: Foreign,
     start_tick: u64,
     ran_last: u64,
+    times_last: u64,
     read_at: u64,
 }
 
@@ -133,6 +136,8 @@ impl Watched {
             // A task is on one CPU at a time: more than the time between was before.
             let ran_ns = ran.saturating_sub(task.ran_last).min(now.saturating_sub(from));
             task.ran_last = ran;
+            let times = stat::times_on_cpu(&task.dir).unwrap_or(task.times_last);
+            let times = times.saturating_sub(std::mem::replace(&mut task.times_last, times)).max(1);
             // Where it ran in between is known only if it is where it was.
             let stayed = std::mem::replace(&mut task.foreign.cpu, stat.cpu) == stat.cpu;
             if stayed && cpus.contains(stat.cpu) {
@@ -140,7 +145,7 @@ impl Watched {
                 let kernel = task.foreign.owner == Some(TaskOwner::Kernel);
                 // A load is what was asked for: it is listed, and explains no failure.
                 if task.foreign.owner != Some(TaskOwner::Load) {
-                    self.stretches.push(Stretch { cpu: stat.cpu, from, to: now, ran_ns, kernel });
+                    self.stretches.push(Stretch { cpu: stat.cpu, from, to: now, ran_ns, times, kernel });
                 }
             }
         }
@@ -201,7 +206,11 @@ impl Watched {
                 // What it ran before the last census is no matter of ours; one that started since then began at nothing.
                 let born = if start_tick > self.since_tick { 0 } else { ran };
                 let ran_last = known.unwrap_or(born).min(ran);
-                self.tasks.insert(tid, Task { dir, foreign, start_tick, ran_last, read_at: last_at });
+                // How often that was is not known of a task that nobody watched: in as many pieces as of its whole life.
+                let all = stat::times_on_cpu(&dir).unwrap_or(0);
+                let part = ran_last as f64 / ran.max(1) as f64;
+                let times_last = (all as f64 * part) as u64;
+                self.tasks.insert(tid, Task { dir, foreign, start_tick, ran_last, times_last, read_at: last_at });
             }
         }
         self.census_cost = clock::thread_cpu_ns().saturating_sub(begun);

@@ -83,6 +83,11 @@ pub fn running_time(dir: &Path) -> Option<u64> {
     fs::read_to_string(dir.join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()
 }
 
+/// How often a task was given a CPU so far: the third number of its schedstat (Documentation/scheduler/sched-stats.rst).
+pub fn times_on_cpu(dir: &Path) -> Option<u64> {
+    fs::read_to_string(dir.join("schedstat")).ok()?.split_whitespace().nth(2)?.parse().ok()
+}
+
 /// Whether a task may run on one of these CPUs.
 pub fn may_run(dir: &Path, cpus: &CpuSet) -> bool {
     let status = fs::read_to_string(dir.join("status")).unwrap_or_default();

@@ -89,6 +89,9 @@ fn place(entries: &mut Entries, grid_ns: u64, second: Second) {
 fn merged(a: &Second, b: &Second, several: bool) -> Second {
     let start_ns = a.start_ns.min(b.start_ns);
     let most = several.then(|| a.most().or(b.most()));
+    // In one second the tasks may have run one behind the other.
+    let together = if several { u64::max } else { u64::saturating_add };
+    let bursts = [a.foreign_burst_ns, b.foreign_burst_ns].into_iter().flatten().reduce(together);
     Second {
         start_ns,
         length_ns: (a.start_ns + a.length_ns).max(b.start_ns + b.length_ns) - start_ns,
@@ -97,6 +100,7 @@ fn merged(a: &Second, b: &Second, several: bool) -> Second {
         smi: a.smi + b.smi,
         foreign_ns: a.foreign_ns + b.foreign_ns,
         kernel_ns: a.kernel_ns + b.kernel_ns,
+        foreign_burst_ns: bursts,
         steal_most_ns: most.map(|most| most.steal_ns),
         foreign_most_ns: most.map(|most| most.foreign_ns),
         kernel_most_ns: most.map(|most| most.kernel_ns),
@@ -186,6 +190,21 @@ mod tests {
             ..full
         };
         assert!(serde_json::to_string(&full).unwrap().len() * MOST < 11_000_000);
+    }
+
+    /// Two programs in one second may have run one behind the other; of several seconds a sample meets one.
+    #[test]
+    fn bursts_of_a_second_add_up_and_those_of_several_do_not() {
+        let burst = |start_ns, foreign_burst_ns| Second {
+            start_ns,
+            length_ns: S,
+            foreign_ns: 9,
+            foreign_burst_ns,
+            ..Second::default()
+        };
+        assert_eq!(merged(&burst(0, Some(3)), &burst(0, Some(4)), false).foreign_burst_ns, Some(7));
+        assert_eq!(merged(&burst(0, Some(3)), &burst(S, Some(4)), true).foreign_burst_ns, Some(4));
+        assert_eq!(merged(&burst(0, None), &burst(0, Some(4)), false).foreign_burst_ns, Some(4));
     }
 
     #[test]

@@ -97,6 +97,12 @@ fn the_next_command_takes_the_load_and_the_deadline_that_was_kept() {
         judgement.advice.unwrap().next,
         "latido run wakeup -c 0,1 --load stress-ng:sleep=16 -d 10m --limit 100us"
     );
+    // It is measured as it was measured here.
+    busy.tuning.items = vec![Item { name: "vm-stat".into(), options: toml::toml! { interval = "60s" } }];
+    let judgement = judged(vec![(busy.clone(), vec![quiet(0)])], |_| {});
+    let next = "latido run wakeup -c 0,1 --tune vm-stat:interval=60s --load stress-ng:sleep=16 -d 10m --limit 100us";
+    assert_eq!(judgement.advice.unwrap().next, next);
+    busy.tuning.items.clear();
     // What a shell would take apart is not made up.
     busy.load.items[0].options = toml::toml! { argv = ["sh", "-c", "true"] };
     (busy.conditions.cpus, busy.target) = (None, "ssh:board".into());
