@@ -14,7 +14,8 @@ pub enum End<F> {
 }
 
 impl<F> End<F> {
-    /// How it failed, if it did.
+    /// How it failed, if it did. In line: it is asked between two looks at the thread's page faults, wherever its code would lie.
+    #[inline(always)]
     pub fn failure(self) -> Option<F> {
         match self {
             Self::Failed(failure) => Some(failure),
