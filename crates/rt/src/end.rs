@@ -14,7 +14,7 @@ pub enum End<F> {
 }
 
 impl<F> End<F> {
-    /// How it failed, if it did. In line: it is asked between two looks at the thread's page faults, and must not be one.
+    /// How it failed, if it did. In line: asked between two looks at the thread's page faults.
     #[inline(always)]
     pub fn failure(self) -> Option<F> {
         match self {

@@ -115,14 +115,14 @@ impl Watched {
         let now = Clock::Monotonic.now();
         let priority = self.own.priority;
         for (tid, task) in &mut self.tasks {
-            let ran = stat::running_time(&task.dir);
-            if ran == Some(task.ran_last) {
+            let on_cpu = stat::on_cpu(&task.dir);
+            if on_cpu.is_some_and(|(ran, _)| ran == task.ran_last) {
                 task.read_at = now;
                 continue;
             }
             // A number that another task has taken over is a task that is gone.
             let stat = Stat::read(&task.dir).filter(|stat| stat.start_tick == task.start_tick);
-            let Some((ran, stat)) = ran.zip(stat) else {
+            let Some(((ran, times), stat)) = on_cpu.zip(stat) else {
                 gone.push(*tid);
                 continue;
             };
@@ -136,7 +136,6 @@ impl Watched {
             // A task is on one CPU at a time: more than the time between was before.
             let ran_ns = ran.saturating_sub(task.ran_last).min(now.saturating_sub(from));
             task.ran_last = ran;
-            let times = stat::times_on_cpu(&task.dir).unwrap_or(task.times_last);
             let times = times.saturating_sub(std::mem::replace(&mut task.times_last, times)).max(1);
             // Where it ran in between is known only if it is where it was.
             let stayed = std::mem::replace(&mut task.foreign.cpu, stat.cpu) == stat.cpu;
@@ -187,7 +186,7 @@ impl Watched {
             for thread in fs::read_dir(process.path().join("task")).into_iter().flatten().flatten() {
                 let Some(tid) = number(&thread).filter(|tid| !self.tasks.contains_key(tid)) else { continue };
                 let dir = thread.path();
-                let Some(ran) = stat::running_time(&dir) else { continue };
+                let Some((ran, all)) = stat::on_cpu(&dir) else { continue };
                 self.others.insert(tid, ran);
                 let known = before.get(&tid).copied();
                 if known == Some(ran) {
@@ -207,7 +206,6 @@ impl Watched {
                 let born = if start_tick > self.since_tick { 0 } else { ran };
                 let ran_last = known.unwrap_or(born).min(ran);
                 // How often that was is not known of a task that nobody watched: in as many pieces as of its whole life.
-                let all = stat::times_on_cpu(&dir).unwrap_or(0);
                 let part = ran_last as f64 / ran.max(1) as f64;
                 let times_last = (all as f64 * part) as u64;
                 self.tasks.insert(tid, Task { dir, foreign, start_tick, ran_last, times_last, read_at: last_at });
@@ -324,7 +322,7 @@ mod tests {
         }
 
         fn ran(&self) -> u64 {
-            stat::running_time(Path::new(&format!("/proc/self/task/{}", self.tid))).unwrap()
+            stat::on_cpu(Path::new(&format!("/proc/self/task/{}", self.tid))).unwrap().0
         }
 
         fn runs_on(&self) {

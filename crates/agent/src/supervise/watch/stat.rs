@@ -78,14 +78,12 @@ pub fn now_in_ticks() -> u64 {
     now / SECOND * per_second + now % SECOND * per_second / SECOND
 }
 
-/// The first number of schedstat: time on a CPU in ns (Documentation/scheduler/sched-stats.rst).
-pub fn running_time(dir: &Path) -> Option<u64> {
-    fs::read_to_string(dir.join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()
-}
-
-/// How often a task was given a CPU so far: the third number of its schedstat (Documentation/scheduler/sched-stats.rst).
-pub fn times_on_cpu(dir: &Path) -> Option<u64> {
-    fs::read_to_string(dir.join("schedstat")).ok()?.split_whitespace().nth(2)?.parse().ok()
+/// How long a task has been on a CPU, in ns, and how often it was given one: the first and the third number of its
+/// schedstat (Documentation/scheduler/sched-stats.rst), read at once.
+pub fn on_cpu(dir: &Path) -> Option<(u64, u64)> {
+    let text = fs::read_to_string(dir.join("schedstat")).ok()?;
+    let mut numbers = text.split_whitespace();
+    Some((numbers.next()?.parse().ok()?, numbers.nth(1)?.parse().ok()?))
 }
 
 /// Whether a task may run on one of these CPUs.
