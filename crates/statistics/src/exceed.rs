@@ -58,5 +58,7 @@ pub fn exceedance(counted: Counted, above: u64, count: u64, length_s: Option<f64
 /// 56, 1994). The indices are those of the samples above the limit, in ascending order.
 pub fn clusters(indices: &[u64], gap: u64) -> u64 {
     let first = u64::from(!indices.is_empty());
-    first + indices.iter().zip(indices.iter().skip(1)).filter(|(one, next)| next.saturating_sub(**one) > gap).count() as u64
+    first
+        + indices.iter().zip(indices.iter().skip(1)).filter(|(one, next)| next.saturating_sub(**one) > gap).count()
+            as u64
 }

@@ -36,12 +36,20 @@ pub fn minimum(low: f64, high: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> (
         let next = best + if step.abs() >= near { step } else { near.copysign(step) };
         let at_next = f(next);
         if at_next <= at_best {
-            if next < best { high = best } else { low = best }
+            if next < best {
+                high = best
+            } else {
+                low = best
+            }
             (third, at_third) = (second, at_second);
             (second, at_second) = (best, at_best);
             (best, at_best) = (next, at_next);
         } else {
-            if next < best { low = next } else { high = next }
+            if next < best {
+                low = next
+            } else {
+                high = next
+            }
             if at_next <= at_second || second == best {
                 (third, at_third) = (second, at_second);
                 (second, at_second) = (next, at_next);

@@ -47,11 +47,11 @@ pub fn ranks(n: u64, p: f64, confidence: f64) -> Result<Ranks, Refusal> {
     // P(Bin <= l-1) <= a/2 holds for l-1 = 0 .. count-1, so that the last l is the count.
     let lower = upto(&|below| below <= tail);
     let upper = upto(&|below| below < 1.0 - tail) + 1;
-    Ok(Ranks { rank: rank(n, p), lower: (lower >= 1).then_some(lower), upper: (upper <= n).then_some(upper) })
+    Ok(Ranks { rank: ranks_of(n, p), lower: (lower >= 1).then_some(lower), upper: (upper <= n).then_some(upper) })
 }
 
 /// `ceil(n p)`, where a product that is an integer but for rounding is that integer: 100 times 0.07 is 7.
-fn rank(n: u64, p: f64) -> u64 {
+pub(crate) fn ranks_of(n: u64, p: f64) -> u64 {
     let product = n as f64 * p;
     let near = product.round();
     let exact = if (product - near).abs() <= 4.0 * f64::EPSILON * n as f64 { near } else { product.ceil() };

@@ -46,7 +46,8 @@ fn beta_part(a: f64, b: f64, x: f64, y: f64) -> f64 {
 /// The binomial probability of `k` of `n`, both real.
 fn binomial_density(k: f64, n: f64, x: f64, y: f64) -> f64 {
     let rest = n - k;
-    let exponent = stirling_error(n) - stirling_error(k) - stirling_error(rest) - deviance(k, n * x) - deviance(rest, n * y);
+    let exponent =
+        stirling_error(n) - stirling_error(k) - stirling_error(rest) - deviance(k, n * x) - deviance(rest, n * y);
     exponent.exp() * (n / (2.0 * PI * k * rest)).sqrt()
 }
 

@@ -81,7 +81,11 @@ impl Excesses {
                 .iter()
                 .map(|(low, high, count)| {
                     let (at_low, at_high) = (gpd.exponent(*low), gpd.exponent(*high));
-                    if at_low.is_finite() { count * (-at_low + (-(at_low - at_high).exp_m1()).ln()) } else { f64::NEG_INFINITY }
+                    if at_low.is_finite() {
+                        count * (-at_low + (-(at_low - at_high).exp_m1()).ln())
+                    } else {
+                        f64::NEG_INFINITY
+                    }
                 })
                 .sum(),
         }
@@ -132,18 +136,20 @@ impl Excesses {
 
 /// The sum of `ln(1 + theta y)`: eight factors to a logarithm. NaN-free: infinite where a factor is not above zero.
 fn sum_of_logs(values: &[f64], theta: f64) -> f64 {
-    values.chunks(8).try_fold(0.0, |sum, chunk| {
-        let mut product = 1.0;
-        for y in chunk {
-            let factor = 1.0 + theta * y;
-            if factor <= 0.0 {
-                return None;
+    values
+        .chunks(8)
+        .try_fold(0.0, |sum, chunk| {
+            let mut product = 1.0;
+            for y in chunk {
+                let factor = 1.0 + theta * y;
+                if factor <= 0.0 {
+                    return None;
+                }
+                product *= factor;
             }
-            product *= factor;
-        }
-        Some(sum + if product < 1e300 { product.ln() } else { chunk.iter().map(|y| (theta * y).ln_1p()).sum() })
-    })
-    .unwrap_or(f64::INFINITY)
+            Some(sum + if product < 1e300 { product.ln() } else { chunk.iter().map(|y| (theta * y).ln_1p()).sum() })
+        })
+        .unwrap_or(f64::INFINITY)
 }
 
 /// A shape and a scale of largest likelihood, with what is needed for intervals.
@@ -173,7 +179,9 @@ pub fn fit(excesses: &Excesses) -> Result<Fit, Refusal> {
     }
     let sound = match excesses {
         Excesses::Exact(values) => values.iter().all(|y| y.is_finite() && *y >= 0.0),
-        Excesses::Binned(bins) => bins.iter().all(|(low, high, count)| high.is_finite() && *low >= 0.0 && low < high && *count >= 0.0),
+        Excesses::Binned(bins) => {
+            bins.iter().all(|(low, high, count)| high.is_finite() && *low >= 0.0 && low < high && *count >= 0.0)
+        }
     };
     if !sound || !scale.is_finite() {
         return Err(Refusal::NotFinite);
@@ -218,7 +226,11 @@ fn exact(values: &[f64]) -> Gpd {
     };
     // Where the shape is the smallest allowed; above zero on a grid by factors, as the likelihood may have two maxima.
     let least = -(1.0 - 1e-12) / largest;
-    let least = if shape(least) < SMALLEST_SHAPE { zero(least, -1e-9 / largest, 1e-12, |theta| shape(theta) - SMALLEST_SHAPE) } else { least };
+    let least = if shape(least) < SMALLEST_SHAPE {
+        zero(least, -1e-9 / largest, 1e-12, |theta| shape(theta) - SMALLEST_SHAPE)
+    } else {
+        least
+    };
     let below = (0..8).map(|i| least * (1.0 - f64::from(i) / 8.0));
     let above = (0..28).map(|i| 1e-3 * 2.0_f64.powi(i));
     let grid: Vec<f64> = below.chain(above).collect();
@@ -249,7 +261,11 @@ impl Fit {
         let top = self.scaled.log_likelihood(self.in_scale());
         let short = |xi: f64| top - DROP - self.scaled.best_scale(xi).0;
         let find = |end: f64| (short(end) > 0.0).then(|| zero(xi, end, 1e-9, short));
-        Interval { value: xi, lower: find(SMALLEST_SHAPE), upper: find((xi + 0.5).min(LARGEST_SHAPE)).or_else(|| find(LARGEST_SHAPE)) }
+        Interval {
+            value: xi,
+            lower: find(SMALLEST_SHAPE),
+            upper: find((xi + 0.5).min(LARGEST_SHAPE)).or_else(|| find(LARGEST_SHAPE)),
+        }
     }
 
     /// The interval of `sigma/xi (exp(xi t) - 1)`, the excess whose exceedances are rarer by exp(-t), in the unit of the
@@ -271,8 +287,14 @@ impl Fit {
             top - DROP + minimum(low, (best.xi + 1.5).min(LARGEST_SHAPE), 1e-7, |xi| cost(x, xi)).1
         };
         let at = value.ln();
-        let find = |ends: [f64; 3]| ends.into_iter().find(|end| short(*end) > 0.0).map(|end| zero(at, end, 1e-10, short).exp() * self.scale);
-        Interval { value: value * self.scale, lower: find([at - 0.3, at - 2.0, at - 8.0]), upper: find([at + 0.3, at + 2.0, at + 8.0]) }
+        let find = |ends: [f64; 3]| {
+            ends.into_iter().find(|end| short(*end) > 0.0).map(|end| zero(at, end, 1e-10, short).exp() * self.scale)
+        };
+        Interval {
+            value: value * self.scale,
+            lower: find([at - 0.3, at - 2.0, at - 8.0]),
+            upper: find([at + 0.3, at + 2.0, at + 8.0]),
+        }
     }
 
     fn in_scale(&self) -> Gpd {

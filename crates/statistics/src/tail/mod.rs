@@ -62,9 +62,10 @@ pub struct Tail {
     pub levels: Option<Vec<Level>>,
 }
 
-/// The `k` that is taken where none is asked for: 1,000, at most a hundredth of the samples and what is stored.
+/// The `k` that is taken where none is asked for: a fiftieth of the samples, at least 100, and at most what is stored less
+/// the threshold itself. Fewer cannot tell a mixture of causes from one heavy cause.
 pub fn default_k(count: u64, stored: u64) -> u64 {
-    1000.min(count / 100).max(100).min(stored.saturating_sub(1))
+    (count / 50).max(100).min(stored.saturating_sub(1))
 }
 
 /// Fits the tail above x_(n-k), puts it through the gate, and returns the level that is passed once in each of `periods_s`

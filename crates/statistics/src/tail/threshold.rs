@@ -68,7 +68,8 @@ fn excess(value: i64, threshold: i64) -> f64 {
 /// The intervals estimator of the extremal index (Ferro & Segers, JRSS B 65, 2003), and the run length that it leads to:
 /// of `N` exceedances `theta N` clusters, separated by the longest times between them.
 fn extremal_index(peaks: &[Peak]) -> (f64, u64) {
-    let mut times: Vec<u64> = peaks.iter().zip(peaks.iter().skip(1)).map(|(a, b)| b.index.saturating_sub(a.index)).collect();
+    let mut times: Vec<u64> =
+        peaks.iter().zip(peaks.iter().skip(1)).map(|(a, b)| b.index.saturating_sub(a.index)).collect();
     let n = times.len() as f64;
     let large = times.iter().any(|time| *time > 2);
     let (mut sum, mut squares) = (0.0, 0.0);
@@ -127,7 +128,8 @@ fn step(threshold: i64, sorted: &[i64]) -> Option<f64> {
     if ties / (n * (n - 1.0) / 2.0).max(1.0) < 0.01 {
         return None;
     }
-    let mut steps: Vec<u128> = sorted.iter().zip(sorted.iter().skip(1)).map(|(a, b)| from(b) - from(a)).filter(|step| *step > 0).collect();
+    let mut steps: Vec<u128> =
+        sorted.iter().zip(sorted.iter().skip(1)).map(|(a, b)| from(b) - from(a)).filter(|step| *step > 0).collect();
     steps.sort_unstable();
     Some(steps.get(steps.len() / 2).copied().unwrap_or(1) as f64)
 }

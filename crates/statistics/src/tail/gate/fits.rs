@@ -1,6 +1,6 @@
 //! Whether the fit describes the exceedances: as a whole, from a higher threshold too, and at the very top.
 
-use super::{ALPHA, Excesses, Exceedances, Fit, GateTest};
+use super::{ALPHA, Exceedances, Excesses, Fit, GateTest};
 use crate::{
     random::{generator, sequential_p, uniform},
     special::{normal, poisson_at_least},
@@ -14,8 +14,12 @@ pub(super) fn tests(exceedances: &Exceedances, fit: &Fit) -> Vec<GateTest> {
     let (a, shape) = whole(exceedances, fit);
     let mut tests = vec![
         GateTest::by_p("anderson-darling", a, shape, "the excesses do not follow the fitted distribution"),
-        stability(exceedances, fit),
+        stability("stability", 3, exceedances, fit),
     ];
+    // The variance is that of many: a tenth is looked at where it is a hundred.
+    if fit.k >= 1000 {
+        tests.push(stability("stability-top", 10, exceedances, fit));
+    }
     let (at, p) = top(exceedances, fit);
     // Of ten looks the smallest counts: ten times its p is at most 1 % in one of a hundred sound runs.
     tests.push(GateTest::by_p_at(ALPHA, "top-spacing", at, p, "the largest lie further out than the rest allows"));
@@ -29,7 +33,8 @@ pub(super) fn anderson_darling(above: &[f64]) -> f64 {
     let safe = |p: f64| p.clamp(1e-300, 1.0).ln();
     let below = |p: f64| (1.0 - p).clamp(1e-17, 1.0).ln();
     let pairs = above.iter().zip(above.iter().rev());
-    let sum: f64 = pairs.zip(0..).map(|((p, mirrored), i)| (2.0 * f64::from(i) + 1.0) * (below(*p) + safe(*mirrored))).sum();
+    let sum: f64 =
+        pairs.zip(0..).map(|((p, mirrored), i)| (2.0 * f64::from(i) + 1.0) * (below(*p) + safe(*mirrored))).sum();
     -n - sum / n
 }
 
@@ -61,37 +66,38 @@ fn whole(exceedances: &Exceedances, fit: &Fit) -> (f64, f64) {
     (statistic, p)
 }
 
-/// Whether the shape above a threshold with a third of the exceedances is the same: their difference has the variance
-/// `(1 + xi)^2 (3/k - 1/k)`, as the larger sample holds the smaller (Hausman, Econometrica 46, 1978; Smith 1985 for the variance).
-fn stability(exceedances: &Exceedances, fit: &Fit) -> GateTest {
-    let name = "stability";
-    let Some(third) = upper_third(&exceedances.excesses).and_then(|third| gpd::fit(&third).ok()) else {
-        return GateTest::impossible(name, "too few exceedances to fit a third of them".into());
+/// Whether the shape above a threshold with a part of the exceedances is the same: their difference has the variance
+/// `(1 + xi)^2 (1/part - 1/k)`, as the larger sample holds the smaller (Hausman, Econometrica 46, 1978; Smith 1985 for the variance).
+fn stability(name: &'static str, part: u32, exceedances: &Exceedances, fit: &Fit) -> GateTest {
+    let Some(higher) = upper(&exceedances.excesses, part).and_then(|higher| gpd::fit(&higher).ok()) else {
+        return GateTest::impossible(name, format!("too few exceedances to fit one in {part} of them"));
     };
-    let (k, few) = (fit.k as f64, third.k as f64);
+    let (k, few) = (fit.k as f64, higher.k as f64);
     let sd = (1.0 + fit.gpd.xi) * (1.0 / few - 1.0 / k).max(0.0).sqrt();
-    let z = if sd > 0.0 { (third.gpd.xi - fit.gpd.xi) / sd } else { 0.0 };
+    let z = if sd > 0.0 { (higher.gpd.xi - fit.gpd.xi) / sd } else { 0.0 };
     GateTest::by_p(name, z, 2.0 * normal(-z.abs()), "the shape changes with the threshold")
 }
 
-/// The largest third, as excesses over the largest of the rest.
-fn upper_third(excesses: &Excesses) -> Option<Excesses> {
+/// The largest of so many parts, as excesses over the largest of the rest.
+fn upper(excesses: &Excesses, part: u32) -> Option<Excesses> {
     Some(match excesses {
         Excesses::Exact(values) => {
             let mut sorted = values.clone();
             sorted.sort_by(f64::total_cmp);
-            let from = sorted.len() - sorted.len() / 3;
+            let from = sorted.len() - sorted.len() / part as usize;
             let threshold = *sorted.get(from.checked_sub(1)?)?;
             Excesses::Exact(sorted.iter().skip(from).map(|y| y - threshold).filter(|y| *y > 0.0).collect())
         }
         Excesses::Binned(bins) => {
-            let (wanted, mut seen, mut from) = (excesses.count() / 3.0, 0.0, bins.len());
+            let (wanted, mut seen, mut from) = (excesses.count() / f64::from(part), 0.0, bins.len());
             while let Some((_, _, count)) = from.checked_sub(1).and_then(|at| bins.get(at)).filter(|_| seen < wanted) {
                 seen += count;
                 from -= 1;
             }
             let threshold = bins.get(from)?.0;
-            Excesses::Binned(bins.iter().skip(from).map(|(low, high, count)| (low - threshold, high - threshold, *count)).collect())
+            Excesses::Binned(
+                bins.iter().skip(from).map(|(low, high, count)| (low - threshold, high - threshold, *count)).collect(),
+            )
         }
     })
 }
@@ -101,10 +107,13 @@ fn upper_third(excesses: &Excesses) -> Option<Excesses> {
 fn top(exceedances: &Exceedances, fit: &Fit) -> (f64, f64) {
     let mut above: Vec<f64> = match &exceedances.excesses {
         Excesses::Exact(values) => values.iter().map(|y| fit.gpd.above(*y)).collect(),
-        Excesses::Binned(bins) => bins.iter().flat_map(|(low, _, count)| vec![fit.gpd.above(*low); *count as usize]).collect(),
+        Excesses::Binned(bins) => {
+            bins.iter().flat_map(|(low, _, count)| vec![fit.gpd.above(*low); *count as usize]).collect()
+        }
     };
     above.sort_by(f64::total_cmp);
-    let looks = above.iter().zip(1..=TOP).map(|(above, rank)| (rank as f64, poisson_at_least(rank, fit.k as f64 * above)));
+    let looks =
+        above.iter().zip(1..=TOP).map(|(above, rank)| (rank as f64, poisson_at_least(rank, fit.k as f64 * above)));
     let (rank, p) = looks.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0.0, 1.0));
     (rank, (p * TOP as f64).min(1.0))
 }

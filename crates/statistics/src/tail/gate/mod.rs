@@ -4,11 +4,16 @@ mod arrivals;
 mod fits;
 mod trend;
 
-use super::{Exceedances, Observed, gpd::{Fit, Excesses}};
+use super::{
+    Exceedances, Observed,
+    gpd::{Excesses, Fit},
+};
 use serde::Serialize;
 
-/// The level of each test that has a p value: six of them together refuse few sound runs, see the simulation.
-pub const ALPHA: f64 = 0.01;
+/// The level of each test that has a p value: eleven of them together refuse few sound runs, see the simulation.
+pub const ALPHA: f64 = 0.005;
+/// How long the pauses within a burst may be, in mean times between bursts: longer ones are no bursts but regimes.
+const LONGEST_PAUSE: f64 = 0.25;
 /// How many clusters it takes.
 pub const CLUSTERS: u64 = 50;
 /// How many block maxima it takes.
@@ -74,7 +79,11 @@ impl GateTest {
 
     fn by_p_at(alpha: f64, name: &'static str, statistic: f64, p: f64, against: &str) -> Self {
         let refused = p < alpha;
-        let reason = if refused { format!("{against} (p {p:.2})").replace("(p 0.00)", "(p < 0.005)") } else { format!("no sign that {against} (p {p:.2})") };
+        let reason = if refused {
+            format!("{against} (p {p:.2})").replace("(p 0.00)", "(p < 0.005)")
+        } else {
+            format!("no sign that {against} (p {p:.2})")
+        };
         Self { name, statistic: Some(statistic), p: Some(p), decision: decision(refused), reason }
     }
 
@@ -95,7 +104,7 @@ fn decision(refused: bool) -> Decision {
 pub fn gate(observed: &Observed<'_>, exceedances: &Exceedances, fit: &Fit) -> Gate {
     let mut tests = vec![clusters(exceedances), distinct(exceedances)];
     tests.extend(trend::tests(observed));
-    tests.push(extremal_index(exceedances));
+    tests.push(extremal_index(observed, exceedances));
     tests.extend(arrivals::tests(observed, exceedances));
     tests.push(shape(fit));
     tests.extend(fits::tests(exceedances, fit));
@@ -110,7 +119,12 @@ pub fn gate(observed: &Observed<'_>, exceedances: &Exceedances, fit: &Fit) -> Ga
 
 fn clusters(exceedances: &Exceedances) -> GateTest {
     let count = exceedances.peaks.len() as u64;
-    GateTest::by_rule("clusters", count as f64, count < CLUSTERS, format!("{count} clusters above the threshold, and it takes {CLUSTERS}"))
+    GateTest::by_rule(
+        "clusters",
+        count as f64,
+        count < CLUSTERS,
+        format!("{count} clusters above the threshold, and it takes {CLUSTERS}"),
+    )
 }
 
 fn distinct(exceedances: &Exceedances) -> GateTest {
@@ -124,20 +138,39 @@ fn distinct(exceedances: &Exceedances) -> GateTest {
     if exceedances.step_ns.is_some() && !refused { GateTest { decision: Decision::Adapted, ..test } } else { test }
 }
 
-fn extremal_index(exceedances: &Exceedances) -> GateTest {
-    let theta = exceedances.extremal_index;
-    let reason = if exceedances.gap > 0 {
-        format!("exceedances come in bursts (extremal index {theta:.2}): the largest of each is taken, {} samples apart", exceedances.gap)
-    } else {
-        format!("exceedances come one by one (extremal index {theta:.2})")
-    };
-    let test = GateTest::by_rule("extremal-index", theta, false, reason);
-    if exceedances.gap > 0 { GateTest { decision: Decision::Adapted, ..test } } else { test }
+fn extremal_index(observed: &Observed<'_>, exceedances: &Exceedances) -> GateTest {
+    let (theta, gap) = (exceedances.extremal_index, exceedances.gap);
+    let name = "extremal-index";
+    if gap == 0 {
+        return GateTest::by_rule(
+            name,
+            theta,
+            false,
+            format!("exceedances come one by one (extremal index {theta:.2})"),
+        );
+    }
+    let between = observed.count as f64 / exceedances.peaks.len().max(1) as f64;
+    if gap as f64 > LONGEST_PAUSE * between {
+        let reason = format!(
+            "exceedances crowd together, but not in bursts: pauses up to {gap} samples, {between:.0} between crowds"
+        );
+        return GateTest::by_rule(name, theta, true, reason);
+    }
+    let reason = format!(
+        "exceedances come in bursts (extremal index {theta:.2}): the largest of each is taken, {gap} samples apart"
+    );
+    GateTest { decision: Decision::Adapted, ..GateTest::by_rule(name, theta, false, reason) }
 }
 
 fn shape(fit: &Fit) -> GateTest {
     let xi = fit.gpd.xi;
     let refused = fit.at_bound || xi >= LARGEST_SHAPE;
-    let why = if fit.at_bound { "at the bound of what can be fitted" } else if refused { "too heavy for any level" } else { "within bounds" };
+    let why = if fit.at_bound {
+        "at the bound of what can be fitted"
+    } else if refused {
+        "too heavy for any level"
+    } else {
+        "within bounds"
+    };
     GateTest::by_rule("shape", xi, refused, format!("xi = {xi:.2}: {why}"))
 }
