@@ -1,5 +1,7 @@
 //! What holds of any data: no NaN, no panic, and the same answer in another order or unit.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
 use latido_statistics::{
     Refusal, change, exceed, factorial, quantile, seen,
     tail::{Level, Observed, Peak, gate, tail},

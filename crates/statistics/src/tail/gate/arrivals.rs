@@ -1,10 +1,7 @@
 //! Whether exceedances come at random moments: evenly over the run, and neither in periods nor in crowds.
 
-use super::{Exceedances, GateTest, Observed, trend::kolmogorov_above};
-use crate::{
-    random::{generator, sequential_p, uniform},
-    tail::Peak,
-};
+use super::{Exceedances, GateTest, Observed, Peak, trend::kolmogorov_above};
+use crate::random::{generator, sequential_p, uniform};
 
 pub(super) fn tests(observed: &Observed<'_>, exceedances: &Exceedances) -> Vec<GateTest> {
     if exceedances.peaks.len() < 10 {
