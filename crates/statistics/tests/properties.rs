@@ -61,12 +61,12 @@ fn absurd_arms_have_an_answer_or_a_refusal() {
 fn absurd_tails_have_an_answer_or_a_refusal() {
     let spread = |i: u64| ((i * 2_654_435_761) % 10_007) as f64 / 10_007.0;
     let exponential = |i: u64| (-1e4 * (1.0 - spread(i)).ln()) as i64;
-    let kinds: [(&str, Box<dyn Fn(u64) -> i64>); 5] = [
-        ("constant", Box::new(|_| 7)),
-        ("two", Box::new(|i| (i % 2) as i64)),
-        ("offset", Box::new(|i| 1_000_000_000_000_000 + (i % 7) as i64)),
-        ("outlier", Box::new(move |i| if i == 50 { 1_000_000_000 } else { exponential(i) })),
-        ("extremes", Box::new(|i| if i % 2 == 0 { i64::MIN } else { i64::MAX })),
+    let kinds: [(&str, &dyn Fn(u64) -> i64); 5] = [
+        ("constant", &|_| 7),
+        ("two", &|i| (i % 2) as i64),
+        ("offset", &|i| 1_000_000_000_000_000 + (i % 7) as i64),
+        ("outlier", &move |i| if i == 50 { 1_000_000_000 } else { exponential(i) }),
+        ("extremes", &|i| if i % 2 == 0 { i64::MIN } else { i64::MAX }),
     ];
     for (name, value) in kinds {
         for count in [0, 1, 2, 12, 101, 600] {
