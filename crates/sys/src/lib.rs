@@ -4,7 +4,7 @@
 //!
 //! Which door to the kernel: a facility that measuring threads use (clocks, scheduling, affinity, timer slack, locked
 //! memory, timers, mutexes, handoffs, signals to a thread, resource usage), or that only unsafe code can reach (what a child sets
-//! up before it becomes its program, memory shared between processes), has its file here, and everybody goes through it.
+//! up before it becomes its program, memory shared between processes, as whom one thread reaches files), has its file here, and everybody goes through it.
 //! Every other one goes through the standard library, and where that has nothing through rustix: processes, groups and
 //! their signals, files and their locks, limits, rights, terminals. No facility has two doors.
 
@@ -12,6 +12,7 @@ pub mod clock;
 mod descriptor;
 mod errno;
 pub mod handoff;
+pub mod identity;
 pub mod memory;
 pub mod mutex;
 pub mod priority;
