@@ -156,6 +156,7 @@ fn a_full_disk_leaves_the_old_report() {
     let mut shell = Command::new("unshare");
     shell.args(["-m", "--propagation", "private", "sh", "-c", script]).current_dir(world.dir.path());
     shell
+        .env_remove("SUDO_UID")
         .env("LATIDO_STORE", world.store())
         .env("LATIDO_STATE", world.state())
         .env("LATIDO", env!("CARGO_BIN_EXE_latido"));

@@ -18,10 +18,7 @@ use latido_model::{
     quantity::Measurand,
     run::{Run, StoredCell, parts::MeasuredOn},
 };
-use std::{
-    collections::BTreeSet,
-    path::Path,
-};
+use std::{collections::BTreeSet, path::Path};
 
 /// What cells measure that no target was asked about.
 const CATALOGUE: &dyn Catalogue = &Installed;
@@ -211,13 +208,13 @@ fn writable(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
     use latido_model::{
         plan::Plan,
         record::Outcome,
         run::{CellState, Meta, StoredCell},
         sample,
     };
+    use std::path::PathBuf;
 
     /// A board that has been given back needs not be there for the rest of the run.
     #[test]

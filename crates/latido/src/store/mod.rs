@@ -3,9 +3,9 @@
 mod files;
 mod in_parts;
 mod incoming;
-mod order;
 mod read;
 mod root;
+mod runs;
 mod stored;
 #[cfg(test)]
 mod tests;

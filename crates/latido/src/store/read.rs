@@ -2,7 +2,7 @@
 
 use super::{
     files::{MAX_FILE, bytes, json, meta},
-    in_parts, order, root,
+    in_parts, runs,
     stored::{numbered_parts, state, strays},
 };
 use anyhow::{Result, bail, ensure};
@@ -32,8 +32,8 @@ pub struct Listing {
 /// The store itself cannot be read.
 pub fn list_runs(root: &Path) -> Result<Listing> {
     let mut listing = Listing::default();
-    for id in order::in_order(root)?.into_iter().rev() {
-        let dir = root::runs_dir(root).join(id);
+    for id in runs::in_order(root)?.into_iter().rev() {
+        let dir = runs::runs_dir(root).join(id);
         match meta(&dir) {
             Ok(meta) => listing.runs.push((dir, meta)),
             Err(error) => listing.problems.push(format!("{error:#}")),

@@ -1,6 +1,6 @@
 //! Where runs live, what they are called, and how a person's word finds one.
 
-use super::order;
+use super::runs::{self, ids, runs_dir};
 use crate::{durable, person::Person};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
@@ -56,28 +56,23 @@ fn home_of(uid: u32, passwd: &str) -> Option<PathBuf> {
     })
 }
 
-/// The directory that holds the runs.
-pub(super) fn runs_dir(root: &Path) -> PathBuf {
-    root.join("runs")
-}
-
 /// Makes a directory of a name that nobody has: `20261121T200000Z-quick-k3f9`. Making it is the claim.
 pub(super) fn claim(root: &Path, plan: &str, now: Timestamp) -> Result<(String, PathBuf)> {
-    let runs = runs_dir(root);
-    durable::make_dirs(&runs)?;
+    let all = runs_dir(root);
+    durable::make_dirs(&all)?;
     for _ in 0..100 {
         let id = format!("{}-{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), slug(plan), suffix());
-        let dir = runs.join(&id);
+        let dir = all.join(&id);
         match durable::make_dir(&dir) {
             Ok(()) => {
-                order::begun(root, &id)?;
+                runs::begun(root, &id)?;
                 return Ok((id, dir));
             }
             Err(error) if durable::kind(&error) == Some(std::io::ErrorKind::AlreadyExists) => {}
             Err(error) => return Err(error),
         }
     }
-    bail!("{}: a hundred names for a new run were all taken", runs.display())
+    bail!("{}: a hundred names for a new run were all taken", all.display())
 }
 
 /// The plan's name as a part of a file name.
@@ -106,25 +101,6 @@ fn suffix() -> String {
     text
 }
 
-/// Names of everything in the store that could be a run, in ascending order; a store that is not there is empty.
-///
-/// # Errors
-/// The store cannot be read.
-pub(super) fn ids(root: &Path) -> Result<Vec<String>> {
-    let dir = runs_dir(root);
-    let entries = match std::fs::read_dir(&dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => bail!("reading the store {}: {error}; name another with --store DIR", dir.display()),
-    };
-    let mut ids: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| !name.starts_with('.'))
-        .collect();
-    ids.sort();
-    Ok(ids)
-}
-
 /// The directory of a run named by its id, an unambiguous prefix of it, a path, or `last`.
 ///
 /// # Errors
@@ -140,7 +116,7 @@ pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
     }
     let dir = |id: &str| runs_dir(root).join(id);
     if name == "last" {
-        return match order::newest(root)? {
+        return match runs::newest(root)? {
             Some(id) => Ok(dir(&id)),
             None => bail!("there is no run in {} yet; `latido run` makes one", root.display()),
         };

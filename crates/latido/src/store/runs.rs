@@ -1,14 +1,12 @@
-//! In which order the runs of a store were begun: a clock may be set back, and a run's name is only what a clock said.
+//! The runs of a store, and in which order they were begun: a clock may be set back, and a run's name is only what a clock
+//! said.
 //!
 //! The file `order` of the store has a line for each run, added when it is begun. What it does not name (runs of a latido
 //! that did not keep it, runs that were copied here) was not begun here later than those that it names.
 
-use super::{
-    files,
-    root::{ids, runs_dir},
-};
+use super::files;
 use crate::durable;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use jiff::Timestamp;
 use std::{
     collections::HashMap,
@@ -18,8 +16,32 @@ use std::{
 /// The largest file of them read: half a million runs.
 const MAX_ORDER: u64 = 32 << 20;
 
+/// The directory that holds the runs.
+pub(super) fn runs_dir(root: &Path) -> PathBuf {
+    root.join("runs")
+}
+
 fn place(root: &Path) -> PathBuf {
     root.join("order")
+}
+
+/// Names of everything in the store that could be a run, in ascending order; a store that is not there is empty.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) fn ids(root: &Path) -> Result<Vec<String>> {
+    let dir = runs_dir(root);
+    let entries = match std::fs::read_dir(&dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => bail!("reading the store {}: {error}; name another with --store DIR", dir.display()),
+    };
+    let mut ids: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    ids.sort();
+    Ok(ids)
 }
 
 /// Notes that a run was begun.
