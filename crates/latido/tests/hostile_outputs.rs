@@ -171,3 +171,21 @@ fn a_full_disk_leaves_the_old_report() {
     assert!(stderr(&told).contains("No space left on device"), "{}", stderr(&told));
     assert_eq!(fs::read_to_string(world.path("left")).unwrap(), "report.html\nrest\nsummary.csv\n");
 }
+
+/// Labels of a record as long as a stranger likes: every figure has a name that a file system takes, and one of its own.
+#[test]
+fn long_labels_have_files() {
+    let world = World::new();
+    assert_eq!(world.run(RUN.into_iter().chain(["--repeat", "2", "--no-report"])).status.code(), Some(0));
+    for (number, end) in [("001", "a"), ("002", "b")] {
+        let path = world.runs()[0].join("cells").join(number).join("record.json");
+        let mut record: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        record["series"][0]["labels"] = serde_json::json!({ "level": "x".repeat(300) + end });
+        fs::write(&path, record.to_string()).unwrap();
+    }
+    let told = world.run(["report", "last", "--figures", "figures"]);
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    let figures = tree(&world.path("figures"));
+    let pictures = |path: &&std::path::PathBuf| path.to_str().unwrap().ends_with("-histogram.csv");
+    assert_eq!(figures.iter().filter(pictures).count(), 2, "{figures:?}");
+}

@@ -6,9 +6,11 @@ mod attacker;
 #[path = "common/behind.rs"]
 mod behind;
 mod common;
+#[path = "common/ssh.rs"]
+mod ssh;
 
 use behind::{Behind, owner, tree};
-use common::{World, stderr};
+use common::{World, skip, stderr};
 use std::{fs, os::unix::fs::symlink, process::Stdio};
 
 /// Two cells that take a moment each.
@@ -171,4 +173,28 @@ fn the_last_run_is_the_one_begun_last() {
     assert_eq!(last(), ids[0]);
     fs::remove_dir_all(first.with_file_name(ids[0])).unwrap();
     assert_eq!(last(), ids[1], "what is gone is not the last");
+}
+
+/// Over ssh it is root who connects, behind sudo as without: with root's keys, over a socket that is root's.
+#[test]
+fn behind_sudo_root_connects() {
+    let what = "ssh behind sudo";
+    let Some(behind) = Behind::new(what) else { return };
+    let state = behind.world.state();
+    let board = match ssh::Board::start(&[("LATIDO_STATE", &state)]) {
+        Ok(board) => board,
+        Err(why) => return skip(what, &why),
+    };
+    let agents = behind.world.path("agents").join(std::env::consts::ARCH);
+    fs::create_dir_all(&agents).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_latido"), agents.join("latido")).unwrap();
+    let _ = std::process::Command::new("strip").arg(agents.join("latido")).status();
+    let mut run = behind.latido(["run", "null", "--policy", "other", "--no-report", "--on", "ssh:board"]);
+    run.env("LATIDO_SSH_CONFIG", board.config()).env("LATIDO_AGENTS", behind.world.path("agents"));
+    // A directory of the person's is no place for root's socket.
+    let told = run.env("XDG_RUNTIME_DIR", behind.home()).output().unwrap();
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    for path in tree(&behind.home()) {
+        assert_eq!(owner(&behind.home().join(&path)), (attacker::UID, attacker::UID), "{}", path.display());
+    }
 }
