@@ -98,7 +98,10 @@ impl Draft {
         let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|what| what.is_file());
         let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if cell.join("record.json").exists() {
-            durable::make_dirs(&new)?;
+            if !durable::is_dir(&new) {
+                durable::remove(&new)?;
+                durable::make_dir(&new)?;
+            }
             // The record last: until then it counts where it is.
             let mut files: Vec<PathBuf> = entries()?.into_iter().filter(|path| is_file(path)).collect();
             files.sort_by_key(|path| name(path) == "record.json");
@@ -106,8 +109,10 @@ impl Draft {
                 durable::rename(&path, &new.join(name(&path)))?;
             }
         } else if !new.join("record.json").exists() {
-            let Some(place) =
-                CHECKPOINTS.iter().map(|name| cell.join(name)).find(|dir| dir.join("record.json").exists())
+            let Some(place) = CHECKPOINTS
+                .iter()
+                .map(|name| cell.join(name))
+                .find(|dir| durable::is_dir(dir) && dir.join("record.json").exists())
             else {
                 // It is in place already.
                 return self.clear_beside_parts(number);
