@@ -1,6 +1,6 @@
 //! What a child sets up between fork and exec, so that nothing of it is left behind.
 
-use crate::{Errno, sched};
+use crate::{Errno, identity, sched};
 use std::{os::unix::process::CommandExt, process::Command};
 
 /// What a child sets up between fork and exec.
@@ -16,10 +16,13 @@ pub struct Child {
     pub nice: Option<i8>,
 }
 
-/// Makes the command's child prepare itself as asked before it becomes the program.
+/// Makes the command's child prepare itself as asked before it becomes the program. It is what this process was before it
+/// took on somebody's file-system identity.
 pub fn prepare(command: &mut Command, child: Child) -> &mut Command {
     let parent = std::process::id();
     let setup = move || -> std::io::Result<()> {
+        // First: to change it forgets the death signal.
+        identity::restore()?;
         if child.own_group {
             // SAFETY: takes numbers only.
             Errno::check(unsafe { libc::setpgid(0, 0) })?;

@@ -19,12 +19,13 @@ mod tests;
 mod tune;
 pub mod words;
 
-use crate::output;
+use crate::{durable, output, person};
 use anyhow::Result;
 use clap::{
     Parser, Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
 };
+use latido_sys::identity;
 use std::{
     fmt,
     io::{self, Write},
@@ -83,6 +84,10 @@ impl Cli {
     }
 
     fn carry_out(self) -> Result<u8> {
+        // Before there is a second thread. What runs on the machine under test is root's.
+        if !matches!(self.command, Command::Load(_) | Command::Agent(_)) {
+            person::take_on()?;
+        }
         match self.command {
             Command::Check(args) => check::run(args),
             Command::Run(args) => run::run(*args),
@@ -160,6 +165,10 @@ fn in_our_words(error: &clap::Error) -> Option<Usage> {
     }
 }
 
+/// Beside a refusal that root does not expect.
+const BEHIND_SUDO: &str =
+    "; behind sudo files are reached as the user who called it, and with `env -u SUDO_UID latido` as root";
+
 /// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
 pub fn complain(error: &anyhow::Error) -> u8 {
     if output::is_broken_pipe(error) {
@@ -171,7 +180,8 @@ pub fn complain(error: &anyhow::Error) -> u8 {
         Some(Usage { topic: None, .. }) => "\n\nFor more information, try 'latido --help'.".into(),
         None => String::new(),
     };
+    let whose = if durable::is_denied(error) && identity::is_taken_on() { BEHIND_SUDO } else { "" };
     // Nobody is left to tell when this fails.
-    let _ = writeln!(io::stderr(), "error: {error:#}{more}");
+    let _ = writeln!(io::stderr(), "error: {error:#}{whose}{more}");
     if usage { EXIT_USAGE } else { 1 }
 }

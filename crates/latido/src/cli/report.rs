@@ -75,6 +75,9 @@ pub fn run(args: Args) -> Result<u8> {
         let _ = writeln!(stderr(), "{text}");
     }
     let found = outcome::pooled(&all)?;
+    if let Some(path) = &output {
+        outcome::unless_foreign(path, args.output.is_none())?;
+    }
     let mut written = match &output {
         Some(path) => {
             outcome::write_report(&all, &found, &args.format, path)?;

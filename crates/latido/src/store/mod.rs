@@ -1,18 +1,18 @@
 //! The store: where runs lie, how they are written and found again.
 
-mod durable;
 mod files;
 mod in_parts;
 mod incoming;
 mod read;
 mod root;
+mod runs;
 mod stored;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use incoming::Incoming;
-pub use read::{Listing, list_runs, read};
+pub use read::{Listing, list_runs, plan_toml, read};
 pub use root::{find, root};
 pub use stored::series_data;
 pub use write::{Contents, Draft, New, Todo, check_name, is_done, is_kept};

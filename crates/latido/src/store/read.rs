@@ -1,8 +1,8 @@
 //! Reading runs: whatever is truncated, foreign, too large or newer is reported beside what could be read.
 
 use super::{
-    files::{json, meta},
-    in_parts, root,
+    files::{MAX_FILE, bytes, json, meta},
+    in_parts, runs,
     stored::{numbered_parts, state, strays},
 };
 use anyhow::{Result, bail, ensure};
@@ -20,7 +20,7 @@ use std::{
 /// What `list runs` shows.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Directory and `run.json` of each run, newest first.
+    /// Directory and `run.json` of each run, the one begun last first.
     pub runs: Vec<(PathBuf, Meta)>,
     /// What in the store is not a run, one sentence each.
     pub problems: Vec<String>,
@@ -32,8 +32,8 @@ pub struct Listing {
 /// The store itself cannot be read.
 pub fn list_runs(root: &Path) -> Result<Listing> {
     let mut listing = Listing::default();
-    for id in root::ids(root)?.into_iter().rev() {
-        let dir = root::runs_dir(root).join(id);
+    for id in runs::in_order(root)?.into_iter().rev() {
+        let dir = runs::runs_dir(root).join(id);
         match meta(&dir) {
             Ok(meta) => listing.runs.push((dir, meta)),
             Err(error) => listing.problems.push(format!("{error:#}")),
@@ -71,6 +71,14 @@ pub fn read(dir: &Path) -> Result<Run> {
         .filter_map(|(number, planned)| cell(dir, number, planned, &measurands, &mut problems))
         .collect();
     Ok(Run { dir: dir.to_path_buf(), meta, plan, cells, problems, damaged })
+}
+
+/// A run's plan as it was carried out, as text.
+///
+/// # Errors
+/// There is none, it is no regular file, too large, or no text.
+pub fn plan_toml(dir: &Path) -> Result<String> {
+    Ok(String::from_utf8(bytes(&dir.join("plan.toml"), MAX_FILE)?)?)
 }
 
 /// The numbers of the cells that have a directory; anything else there is reported.

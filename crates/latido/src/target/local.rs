@@ -3,6 +3,7 @@
 use super::{Def, Target, Unavailable, only_running, session::Session};
 use crate::stop::Stopped;
 use anyhow::{Context, Result, ensure};
+use latido_sys::identity;
 use std::process::Command;
 
 /// The list entry.
@@ -26,6 +27,7 @@ impl Target for Local {
         let mut agent = Command::new(own);
         agent.arg("agent");
         latido_agent::fault::only_once(&mut agent);
+        identity::give_back(&mut agent);
         Ok(Session::over(agent, "the agent", stopped).context("cannot start the agent")?)
     }
 }
