@@ -82,7 +82,12 @@ pub fn signature(file: &File, pid: u32) -> Option<String> {
     let mut text = [0; 4096];
     let length = file.read_at(&mut text, 0).unwrap_or(0);
     let text = String::from_utf8_lossy(text.get(..length).unwrap_or_default()).into_owned();
-    text.lines().find(|line| line.starts_with(&format!("pid {pid},"))).map(|line| line.trim().into())
+    text.lines().find(|line| line.starts_with(&format!("pid {pid},"))).map(|line| plain(line.trim()))
+}
+
+/// Somebody else's text, which goes to a terminal.
+fn plain(text: &str) -> String {
+    text.chars().take(100).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// What is known of the process that holds the lock.
@@ -97,8 +102,7 @@ pub fn of(file: &File, pid: u32) -> Holder {
         return Holder { words: format!("pid {pid}, which has ended and left it to a child"), is_latido: false };
     };
     let line: Vec<_> = [program].into_iter().chain(words).map(String::from_utf8_lossy).collect();
-    // It is somebody else's text, and goes to a terminal.
-    let line: String = line.join(" ").chars().take(100).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line = plain(&line.join(" "));
     let user = fs::metadata(format!("/proc/{pid}")).map(|found| format!(" of user {}", found.uid()));
     Holder { words: format!("pid {pid}{}, `{line}`", user.unwrap_or_default()), is_latido: program == b"latido" }
 }
