@@ -1,6 +1,7 @@
 //! Rootless beside root: `root` of a user namespace is a user, and a /run/latido of somebody else is passed over.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
+#[allow(dead_code, reason = "each test file uses its own part")]
 #[path = "common/attacker.rs"]
 mod attacker;
 mod common;

@@ -40,15 +40,17 @@ impl Files {
 
     /// What persons applied in this boot, oldest first; nothing where somebody else could have written it.
     fn kept(&self, boot: &str) -> Vec<Entry> {
-        let Some(path) = self.second.as_deref().filter(|path| path.parent().is_some_and(|d| lock::trusted(d).is_ok()))
-        else {
-            return Vec::new();
-        };
+        let Some(path) = self.second.as_deref().filter(|_| self.is_ours()) else { return Vec::new() };
         let of_this_boot = |line| match line {
             Line::Entry(entry) => Some(entry).filter(|entry: &Entry| entry.boot == boot),
             Line::Unreadable(_) => None,
         };
         read(path).unwrap_or_default().0.into_iter().filter_map(of_this_boot).collect()
+    }
+
+    /// Whether nobody else can have written the second record.
+    fn is_ours(&self) -> bool {
+        self.second.as_deref().and_then(Path::parent).is_some_and(|dir| lock::trusted(dir).is_ok())
     }
 
     /// The journal, and what it lacks of what is kept. What is kept stands in its order before the rest.
@@ -113,7 +115,9 @@ impl Files {
                 kept.remove(at);
             }
         }
-        if kept.len() == before {
+        // What is from before the last boot goes as well.
+        let void = before == 0 && self.is_ours() && fs::symlink_metadata(path).is_ok();
+        if kept.len() == before && !void {
             return Ok(());
         }
         let empty = kept.is_empty();

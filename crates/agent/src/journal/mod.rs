@@ -9,6 +9,7 @@ pub mod lock;
 mod marked;
 pub mod pulse;
 mod recovery;
+mod standing;
 pub mod urgent;
 
 #[cfg(test)]
@@ -23,6 +24,7 @@ use pulse::Pulse;
 pub use recovery::{Recovery, recover_now, undo_manual};
 use recovery::{left_behind, put_back, recover};
 use serde::{Deserialize, Serialize};
+pub use standing::{Standing, standing};
 use std::{
     fs::{self, File, OpenOptions},
     io::Write,
@@ -277,44 +279,6 @@ fn opened(files: &Files) -> Result<File> {
     let path = &files.journal;
     let mut options = OpenOptions::new();
     options.create(true).append(true).mode(0o600).open(path).with_context(|| format!("cannot open {}", path.display()))
-}
-
-/// What the journal holds, oldest first.
-#[derive(Debug, Default)]
-pub struct Standing {
-    /// Applied by hand and not undone yet.
-    pub by_hand: Vec<Borrowed>,
-    /// Of a run or a `tune` that is at work, or crashed.
-    pub unowned: Vec<Borrowed>,
-    /// From before the last boot.
-    pub void: Vec<Borrowed>,
-    /// Lines of this boot, or of one that is not known, that another latido wrote.
-    pub unreadable: Vec<String>,
-    /// The journal has lost some of what is applied by hand: it stands here alone.
-    pub lost: Option<PathBuf>,
-}
-
-/// What the journal holds now; changes nothing.
-///
-/// # Errors
-/// The journal cannot be read.
-pub fn standing() -> Result<Standing> {
-    let boot = boot_id();
-    let whole = Files::usual().whole(&boot)?;
-    let mut standing = Standing { lost: whole.lost, ..Standing::default() };
-    for line in whole.lines {
-        let void = line.boot().is_some_and(|of| of != boot);
-        match line {
-            Line::Entry(entry) if void => standing.void.push(entry.what),
-            Line::Entry(entry) if entry.owner == Custody::Manual => standing.by_hand.push(entry.what),
-            Line::Entry(entry) => standing.unowned.push(entry.what),
-            Line::Unreadable(_) if void => {}
-            Line::Unreadable(bytes) => {
-                standing.unreadable.push(String::from_utf8_lossy(&bytes).escape_debug().to_string());
-            }
-        }
-    }
-    Ok(standing)
 }
 
 /// The journal's file.
