@@ -25,8 +25,8 @@ const COURTESY: Duration = Duration::from_secs(1);
 pub(super) enum Binds {
     /// Whoever comes.
     Always,
-    /// Root, where anybody can take the lock: only while a latido holds it, and never for longer than courtesy from
-    /// putting settings back.
+    /// Root, where anybody can take the lock: only while root or a latido holds it, and never for longer than courtesy
+    /// from putting settings back.
     Latidos,
 }
 
@@ -132,7 +132,10 @@ impl<'a> Patience<'a> {
             let holders: Vec<Holder> =
                 holder::lockers(file).iter().map(|locker| holder::of(file, locker.pid)).collect();
             // Where none can be seen it may be a latido of another PID namespace.
-            if courteous && !holders.is_empty() && holders.iter().all(|holder| !holder.is_latido) {
+            if courteous
+                && !holders.is_empty()
+                && holders.iter().all(|holder| !holder.is_latido && holder.uid != Some(0))
+            {
                 self.pass(path, &holders, ", which is no latido");
                 return Ok(());
             }
