@@ -40,12 +40,12 @@ impl Serving {
         let taken = if self.run.is_none() { Some(turn(cells, &mut patience)?) } else { None };
         // What a crash left behind must not look like somebody's setting.
         let told = journal::recover_now(&mut self.pulse(), &mut patience)?;
+        let passed = patience.passed();
         if taken.is_some() {
             self.run = taken;
         }
-        for told in told {
-            self.voice.note(format!("after an earlier crash: {told}"));
-        }
+        let told = told.into_iter().map(|told| format!("after an earlier crash: {told}"));
+        passed.into_iter().chain(told).for_each(|told| self.voice.note(told));
         let mut ready = Ready { skips: skips(cells), ..Ready::default() };
         measurands(cells, &mut ready)?;
         // Nothing is asked for what is skipped.

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use latido_model::{
     cell::{LOCAL, RUNNING},
     protocol::{Inspect, Inspected, Reply, Request, Tune, TuneWhat, Tuned},
+    units::Ns,
 };
 use std::{
     io::{Write, stderr},
@@ -31,6 +32,8 @@ pub struct Ask<'a> {
     pub target: Option<&'a str>,
     /// Another machine's file tree instead.
     pub sysroot: Option<PathBuf>,
+    /// How long another latido that is at work is waited for.
+    pub wait: Option<Ns>,
 }
 
 impl Ask<'_> {
@@ -47,7 +50,7 @@ impl Ask<'_> {
     /// # Errors
     /// As [`Ask::tune`].
     pub fn tune_telling(&self, what: TuneWhat, stopped: &dyn Fn() -> bool, tell: &dyn Fn(String)) -> Result<Tuned> {
-        let request = Request::Tune(Tune { what, sysroot: self.sysroot.clone() });
+        let request = Request::Tune(Tune { what, sysroot: self.sysroot.clone(), wait: self.wait });
         let mut done = None;
         answered(self.target.unwrap_or(LOCAL), &request, stopped, &mut |reply| match reply {
             Reply::Tuned(tuned) => done = Some(*tuned),
