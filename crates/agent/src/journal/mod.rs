@@ -3,6 +3,7 @@
 //! `journal.jsonl` in the state directory. Whoever finds entries of this boot that nobody owns any more undoes them.
 
 mod entries;
+mod group;
 pub mod lock;
 mod marked;
 pub mod pulse;
@@ -15,7 +16,8 @@ mod tests;
 use crate::step::Step;
 use anyhow::{Context, Result, ensure};
 use entries::{Entry, Line, hand_over, read};
-pub use marked::{MARK, end_marked, marked};
+pub use group::Group;
+pub use marked::{MARK, end_marked, marked, started_as_load};
 use pulse::Pulse;
 pub use recovery::{Recovery, recover_now, undo_manual};
 use recovery::{left_behind, recover};
@@ -49,6 +51,9 @@ pub enum Borrowed {
         mark: String,
         /// For people.
         argv: Vec<String>,
+        /// The control group that holds its processes, where one can be had.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        group: Option<Group>,
     },
     /// A change of a setting, with its original.
     Setting {
