@@ -1,6 +1,7 @@
 //! A program of an attacker's that PATH has first is not started as root; a sound one is, and the record says which it was.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
+#[allow(dead_code, reason = "others use the rest of it")]
 #[path = "common/attacker.rs"]
 mod attacker;
 mod common;
