@@ -14,6 +14,7 @@ pub mod machine;
 pub mod measure;
 pub mod measuring;
 pub mod probe;
+pub mod program;
 pub mod role;
 pub mod scratch;
 pub mod setting;

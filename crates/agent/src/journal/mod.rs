@@ -4,6 +4,7 @@
 //! The holder has its lines in memory too: a journal that is deleted, cut or replaced is noticed and loses nothing.
 
 mod entries;
+mod group;
 mod kept;
 pub mod lock;
 mod marked;
@@ -18,8 +19,9 @@ mod tests;
 use crate::step::Step;
 use anyhow::{Context, Result, ensure};
 use entries::{Entry, Line, read, rewrite};
+pub use group::Group;
 use kept::Files;
-pub use marked::{MARK, end_marked, marked};
+pub use marked::{MARK, end_marked, marked, started_as_load};
 use pulse::Pulse;
 pub use recovery::{Recovery, recover_now, undo_manual};
 use recovery::{left_behind, put_back, recover};
@@ -54,6 +56,9 @@ pub enum Borrowed {
         mark: String,
         /// For people.
         argv: Vec<String>,
+        /// The control group that holds its processes, where one can be had.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        group: Option<Group>,
     },
     /// A change of a setting, with its original.
     Setting {

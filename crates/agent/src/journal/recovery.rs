@@ -218,8 +218,10 @@ impl Borrowed {
     /// Puts it back.
     fn undo(&self) -> Result<Past> {
         match self {
-            Self::Load { mark, .. } => {
-                let ended = end_marked(mark)?;
+            Self::Load { mark, group, .. } => {
+                // Whoever left the one may still be found by the other.
+                let grouped = group.as_ref().map_or(Ok(0), |group| group.end(mark));
+                let ended = end_marked(mark)? + grouped?;
                 // Its directory is nobody's now.
                 crate::scratch::sweep();
                 Ok(if ended == 0 { Past::Back } else { Past::Ended(ended) })

@@ -89,7 +89,7 @@ impl Load for Messaging {
     fn launch(&self, _around: &Surroundings) -> Result<Option<Launch>> {
         let mut launch = work::own(DEF.name, self)?;
         if self.with == With::Hackbench {
-            ensure!(work::version("hackbench").is_some(), "hackbench is not installed: apt-get install rt-tests");
+            launch.programs = work::versions(&["hackbench"])?.programs;
             launch.commands = vec![self.hackbench().join(" ")];
         }
         Ok(Some(launch))
@@ -136,7 +136,7 @@ impl Messaging {
 
     fn run(&self, work: &Work) -> Result<()> {
         let argv = self.hackbench();
-        let status = program("hackbench").args(argv.iter().skip(1)).status().context("hackbench")?;
+        let status = program("hackbench")?.args(argv.iter().skip(1)).status().context("hackbench")?;
         ensure!(status.success() || work.is_over(), "hackbench failed: {status}");
         work.add("rounds", 1);
         work.add("messages", u64::from(self.groups) * u64::from(self.pairs).pow(2) * ROUNDS);

@@ -2,13 +2,14 @@
 
 use crate::loading::{
     Launch, Load, Surroundings,
-    work::{Work, program},
+    work::{Work, bound},
 };
 use anyhow::{Context, Result, ensure};
 use latido_model::registry::{self, Def};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
+use std::process::Command;
 
 /// The list entry.
 pub const DEF: Def<dyn Load> = Def {
@@ -103,7 +104,7 @@ fn fork(work: &Work) -> Result<()> {
     // `latido --version` is a program that is certainly there and ends at once.
     let own = std::env::current_exe()?;
     while !work.is_over() {
-        program(&own.to_string_lossy()).arg("--version").status().context("spin: fork")?;
+        bound(Command::new(&own)).arg("--version").status().context("spin: fork")?;
         work.add("forks", 1);
     }
     Ok(())

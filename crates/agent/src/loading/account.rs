@@ -1,6 +1,7 @@
 //! What a load says it did: cumulative counts, printed now and then, of which the record keeps the measured part.
 
 use super::{
+    listening::{self, Paced},
     metrics,
     rates::{Course, ELAPSED, Seconds, WorkCounts},
 };
@@ -8,7 +9,7 @@ use latido_model::record::Rate;
 use latido_sys::clock::Clock::Monotonic;
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader, Read, Write},
+    io::{self, Read, Write},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -67,7 +68,7 @@ impl Account {
     pub fn of(output: impl Read + Send + 'static, manner: Manner) -> Self {
         let account = Self::default();
         let listener = account.clone();
-        std::thread::spawn(move || {
+        listening::thread(move || {
             match manner {
                 Manner::Lines => follow(output, |counts| listener.hear(counts)),
                 Manner::StressNg => {
@@ -142,13 +143,11 @@ impl Account {
 
 /// Calls for the counts of every line that has some, until the end.
 fn follow(output: impl Read, mut each: impl FnMut(WorkCounts)) {
-    let mut lines = BufReader::new(output);
-    let mut line = Vec::new();
-    // A program that never ends its line must not fill the memory.
-    while let Ok(1..) = lines.by_ref().take(4096).read_until(b'\n', &mut line) {
-        parse(&String::from_utf8_lossy(&line)).into_iter().for_each(&mut each);
-        line.clear();
-    }
+    // What cannot be read any more is over.
+    let _ = Paced::new(output).lines(|line| -> io::Result<()> {
+        parse(&String::from_utf8_lossy(line)).into_iter().for_each(&mut each);
+        Ok(())
+    });
 }
 
 /// What was counted between two moments; a count that was not told at the first began at 0.

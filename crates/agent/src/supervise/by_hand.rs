@@ -148,7 +148,7 @@ fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Sett
             Some(Setting { tuning: Some(tuning.clone()), knob, original, new, current, in_force, superseded: false })
         }
         Borrowed::Setting { .. } => None,
-        Borrowed::Load { mark, argv } => {
+        Borrowed::Load { mark, argv, .. } => {
             let alive = !journal::marked(mark).is_empty();
             Some(Setting {
                 tuning: None,

@@ -3,7 +3,7 @@
 use crate::stop::StopRequests;
 use anyhow::{Result, bail};
 use latido_agent::{
-    journal::MARK,
+    journal,
     load::LOADS,
     loading::{Surroundings, running::Running},
     machine::{self, heat::Heat},
@@ -25,7 +25,7 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
     if item.name == latido_agent::load::none::DEF.name {
         bail!("the load `none` is nothing, so there is nothing to run; `latido list loads` shows the others");
     }
-    if std::env::var_os(MARK).is_some()
+    if journal::started_as_load()
         && let Some(borne) = load.bear()
     {
         borne?;
@@ -66,8 +66,9 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
         thread::sleep(Duration::from_millis(50));
     }
     all.iter_mut().for_each(Running::measuring_ends);
-    for running in all.iter_mut().rev() {
-        running.finish();
+    // Nobody who reads slowly keeps a load at work.
+    all.iter_mut().rev().for_each(Running::finish);
+    for running in all.iter().rev() {
         let record = running.record(0);
         let used = record.cpu_ns.map_or_else(String::new, |ns| format!(", used {} of processor time", Ns(ns)));
         tell(&format!("{}: {}{used}", record.item.name, words::of_load(&record)));
