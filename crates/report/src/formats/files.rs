@@ -8,6 +8,7 @@ use crate::{
     tree::{Format, Report, Sheet, TableForm},
 };
 use anyhow::{Context, Result};
+use latido_model::clean;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -64,7 +65,7 @@ pub fn write(input: &ReportInput, dir: &Path) -> Result<Vec<PathBuf>> {
 impl Files<'_> {
     fn put(&mut self, name: String, text: String) -> Result<()> {
         let path = self.dir.join(name);
-        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+        fs::write(&path, clean::text(&text).as_ref()).with_context(|| format!("writing {}", path.display()))?;
         self.written.push(path);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Who holds a lock file, as the kernel knows it: what stands in the file may be of a former holder.
 
+use latido_model::clean;
 use rustix::fs::{major, minor};
 use std::{
     fs::{self, File},
@@ -82,7 +83,7 @@ pub fn signature(file: &File, pid: u32) -> Option<String> {
     let mut text = [0; 4096];
     let length = file.read_at(&mut text, 0).unwrap_or(0);
     let text = String::from_utf8_lossy(text.get(..length).unwrap_or_default()).into_owned();
-    text.lines().find(|line| line.starts_with(&format!("pid {pid},"))).map(|line| line.trim().into())
+    text.lines().find(|line| line.starts_with(&format!("pid {pid},"))).map(|line| clean::line(line.trim()).into_owned())
 }
 
 /// What is known of the process that holds the lock.
@@ -98,7 +99,7 @@ pub fn of(file: &File, pid: u32) -> Holder {
     };
     let line: Vec<_> = [program].into_iter().chain(words).map(String::from_utf8_lossy).collect();
     // It is somebody else's text, and goes to a terminal.
-    let line: String = line.join(" ").chars().take(100).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line: String = clean::line(&line.join(" ")).chars().take(100).collect();
     let user = fs::metadata(format!("/proc/{pid}")).map(|found| format!(" of user {}", found.uid()));
     Holder { words: format!("pid {pid}{}, `{line}`", user.unwrap_or_default()), is_latido: program == b"latido" }
 }
