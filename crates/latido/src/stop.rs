@@ -1,13 +1,13 @@
 //! Ctrl-C: the first asks for an orderly end, the second for an immediate one. Both put everything back. The third gives up
 //! an agent that does not answer, wherever it is waited for.
 
+use crate::output;
 use anyhow::{Context, Result};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
 };
 use std::{
-    io::{Write, stderr},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -95,7 +95,7 @@ fn give_up() {
     }
     let (tell, told) = channel();
     thread::spawn(move || {
-        let _ = writeln!(stderr(), "{}", left.join("\n"));
+        output::tell(&left.join("\n"));
         let _ = tell.send(());
     });
     let _ = told.recv_timeout(LAST_WORDS);

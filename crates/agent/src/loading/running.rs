@@ -14,6 +14,7 @@ use crate::{
 use anyhow::{Context, Result};
 use latido_model::{
     cell::Item,
+    clean,
     record::{LoadLife, LoadRecord},
 };
 use latido_sys::{clock::Clock::Monotonic, process};
@@ -152,7 +153,7 @@ impl Running {
                 (None, Some(signal)) => format!("it was ended by signal {signal}"),
                 (None, None) => "it ended".to_string(),
             };
-            let tail = process.tail.lock().map(|t| String::from_utf8_lossy(&t).trim().to_string());
+            let tail = process.tail.lock().map(|t| clean::text(String::from_utf8_lossy(&t).trim()).into_owned());
             let said = tail.ok().filter(|t| !t.is_empty()).map(|t| format!(": {t}")).unwrap_or_default();
             self.died = Some(format!("{how}{said}"));
         }

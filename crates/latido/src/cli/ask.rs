@@ -1,5 +1,6 @@
 //! One question to a target's agent and its answer, for the commands that measure nothing.
 
+use crate::output;
 use crate::target::{self, Unavailable, session::Session};
 use anyhow::{Context, Result};
 use latido_model::{
@@ -7,10 +8,7 @@ use latido_model::{
     protocol::{Inspect, Inspected, Reply, Request, Tune, TuneWhat, Tuned},
     units::Ns,
 };
-use std::{
-    io::{Write, stderr},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 /// Looks at a machine.
 ///
@@ -42,7 +40,7 @@ impl Ask<'_> {
     /// # Errors
     /// The target cannot be reached, or what was refused.
     pub fn tune(&self, what: TuneWhat, stopped: &dyn Fn() -> bool) -> Result<Tuned> {
-        self.tune_telling(what, stopped, &|note| _ = writeln!(stderr(), "warning: {note}"))
+        self.tune_telling(what, stopped, &|note| output::tell(&format!("warning: {note}")))
     }
 
     /// The same with somebody who hears the notes.
@@ -77,7 +75,7 @@ fn answered(target: &str, request: &Request, stopped: &dyn Fn() -> bool, hear: &
     latido_agent::fault::point("host");
     // It died or was lost: what it may have left goes back at once.
     for told in target::recovered(target.as_ref(), RUNNING, 1, &|| false) {
-        let _ = writeln!(stderr(), "warning: {told}");
+        output::tell(&format!("warning: {told}"));
     }
     answered.map_err(|error| if said.is_empty() { error } else { error.context(said) })
 }

@@ -26,10 +26,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use latido_sys::identity;
-use std::{
-    fmt,
-    io::{self, Write},
-};
+use std::fmt;
 
 /// Exit status of a wrong command line (EX_USAGE of sysexits.h).
 pub const EXIT_USAGE: u8 = 64;
@@ -140,9 +137,15 @@ pub fn explain(error: clap::Error) -> u8 {
     let mut error = error;
     // "to pass '-x' as a value, use '-- -x'": nothing here takes such a value.
     error.remove(ContextKind::Suggested);
+    let text = error.render();
+    if error.use_stderr() {
+        // Without clap's colours: between them it quotes what was typed.
+        output::tell(text.to_string().trim_end());
+        return EXIT_USAGE;
+    }
     // Nobody is left to tell when this fails.
-    let _ = error.print();
-    if error.use_stderr() { EXIT_USAGE } else { 0 }
+    let _ = output::write_out(&text.ansi().to_string());
+    0
 }
 
 /// Commands that are to come: named as such, not as misspellings.
@@ -181,7 +184,6 @@ pub fn complain(error: &anyhow::Error) -> u8 {
         None => String::new(),
     };
     let whose = if durable::is_denied(error) && identity::is_taken_on() { BEHIND_SUDO } else { "" };
-    // Nobody is left to tell when this fails.
-    let _ = writeln!(io::stderr(), "error: {error:#}{whose}{more}");
+    output::tell(&format!("error: {error:#}{whose}{more}"));
     if usage { EXIT_USAGE } else { 1 }
 }

@@ -1,7 +1,7 @@
 //! `latido tune`: settings changed by hand, shown and put back.
 
 use super::{Usage, ask::Ask, assemble, known, known::list};
-use crate::output::write_out;
+use crate::output::{self, write_out};
 use crate::stop::{INTERRUPTED, StopRequests};
 use anyhow::{Result, anyhow};
 use latido_model::{
@@ -10,12 +10,7 @@ use latido_model::{
     suggest::nearest,
     units::Ns,
 };
-use std::{
-    cell::Cell,
-    fmt::Write as _,
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::{cell::Cell, fmt::Write as _, path::PathBuf};
 
 /// Apply tunings by hand, show them, put them back.
 #[derive(clap::Args, Clone, Debug)]
@@ -233,7 +228,6 @@ fn elsewhere(status: &TuneStatus) -> String {
 
 fn warn(lines: impl Iterator<Item = String>) {
     for line in lines {
-        // Nobody is left to tell when this fails.
-        let _ = writeln!(io::stderr(), "warning: {line}");
+        output::tell(&format!("warning: {line}"));
     }
 }

@@ -1,6 +1,6 @@
 //! `latido load`: one load by itself, until Ctrl-C or for a while.
 
-use crate::stop::StopRequests;
+use crate::{output::tell, stop::StopRequests};
 use anyhow::{Result, bail};
 use latido_agent::{
     journal,
@@ -11,7 +11,6 @@ use latido_agent::{
 use latido_model::{cell::Item, registry, units::Ns};
 use latido_report::words;
 use std::{
-    io::{Write, stderr},
     thread,
     time::{Duration, Instant},
 };
@@ -35,8 +34,6 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
     let allowed = machine::own_cpus();
     let around = Surroundings { counted: allowed.clone(), allowed, seed };
     let parts = latido_agent::load::parts(std::slice::from_ref(item), &around)?;
-    // Nobody to tell it to is no reason to end the load.
-    let tell = |text: &str| _ = writeln!(stderr(), "{text}");
     parts.skipped.iter().for_each(|skip| tell(&format!("{}: {}", skip.what, skip.why)));
     let mut all = Vec::new();
     for item in &parts.items {

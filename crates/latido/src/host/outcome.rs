@@ -1,11 +1,11 @@
 //! What a run comes to: read back from the store, judged, printed, reported. `show` and `report` do the same later.
 
-use super::screen::{self, Screen};
+use super::screen::Screen;
 use crate::store;
 use crate::{
     durable,
     host::options::How,
-    output::{is_broken_pipe, write_out},
+    output::{self, is_broken_pipe, write_out},
     store::Draft,
 };
 use anyhow::{Context, Result, bail};
@@ -28,7 +28,7 @@ use std::{
 pub fn judged(dir: &Path) -> Result<JudgedRun> {
     let run = super::read(dir)?;
     // A plan that cannot be read is among the run's problems.
-    let plan_toml = store::plan_toml(dir).unwrap_or_default();
+    let plan_toml = store::plan_text(dir).unwrap_or_default();
     Ok(JudgedRun::new(run, plan_toml, &store::series_data))
 }
 
@@ -142,10 +142,11 @@ pub fn write_figures(all: &[JudgedRun], found: &Configurations, dir: &Path) -> R
 
 /// Layout of stdout: its colours and width. Through a pipe (`| less`) most text is read on the terminal of stderr; 100
 /// columns where neither is one.
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub fn style() -> Style {
     let sizes = [rustix::termios::tcgetwinsize(stdout()), rustix::termios::tcgetwinsize(stderr())];
     let width = sizes.into_iter().flatten().map(|size| usize::from(size.ws_col)).find(|width| *width > 0);
-    let color = stdout().is_terminal() && screen::wants_colour();
+    let color = stdout().is_terminal() && output::wants_colour();
     Style { width: width.unwrap_or(100).clamp(40, 240), color }
 }
 

@@ -11,8 +11,9 @@ mod stored;
 mod tests;
 mod write;
 
+pub use files::plan_text;
 pub use incoming::Incoming;
-pub use read::{Listing, list_runs, plan_toml, read};
+pub use read::{Listing, list_runs, read};
 pub use root::{find, root};
 pub use stored::series_data;
 pub use write::{Contents, Draft, New, Todo, check_name, is_done, is_kept};

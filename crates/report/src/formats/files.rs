@@ -8,6 +8,7 @@ use crate::{
     tree::{Format, Report, Sheet, TableForm},
 };
 use anyhow::Result;
+use latido_model::clean;
 
 /// The most bytes of a name that come from a plan or a record: with the figure's own name, its form and the ending a file
 /// system's 255 suffice.
@@ -66,7 +67,7 @@ impl Files {
         let free = |name: &String| self.0.iter().all(|(taken, _)| taken != name);
         let numbered = (2..).map(|number| format!("{stem}-{number}.{ending}"));
         let name = std::iter::once(format!("{stem}.{ending}")).chain(numbered).find(free);
-        self.0.extend(name.map(|name| (name, text)));
+        self.0.extend(name.map(|name| (name, clean::text(&text).into_owned())));
     }
 
     /// A table in each of these formats that can write one.

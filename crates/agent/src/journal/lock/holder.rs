@@ -1,5 +1,6 @@
 //! Who holds a lock file, as the kernel knows it: what stands in the file may be of a former holder.
 
+use latido_model::clean;
 use rustix::fs::{major, minor};
 use std::{
     fs::{self, File},
@@ -89,7 +90,7 @@ pub fn signature(file: &File, pid: u32) -> Option<String> {
 
 /// Somebody else's text, which goes to a terminal.
 fn plain(text: &str) -> String {
-    text.chars().take(100).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    clean::line(text).chars().take(100).collect()
 }
 
 /// What is known of the process that holds the lock.
