@@ -45,13 +45,14 @@ impl StopRequests {
         let mut signals = Signals::new(wanted).context("cannot take over Ctrl-C")?;
         let count = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&count);
-        thread::spawn(move || {
+        let watching = thread::Builder::new().spawn(move || {
             for _ in signals.forever() {
                 if counted.fetch_add(1, Ordering::Relaxed) + 1 >= GIVE_UP {
                     give_up();
                 }
             }
         });
+        watching.context("cannot take over Ctrl-C")?;
         Ok(Self(count))
     }
 
@@ -94,11 +95,14 @@ fn give_up() {
         return;
     }
     let (tell, told) = channel();
-    thread::spawn(move || {
+    let telling = thread::Builder::new().spawn(move || {
         output::tell(&left.join("\n"));
         let _ = tell.send(());
     });
-    let _ = told.recv_timeout(LAST_WORDS);
+    // Without a thread to spare there are no last words: the end itself must not wait for a terminal.
+    if telling.is_ok() {
+        let _ = told.recv_timeout(LAST_WORDS);
+    }
     std::process::exit(i32::from(INTERRUPTED));
 }
 

@@ -142,11 +142,9 @@ pub fn holder(name: &str) -> Option<String> {
 
 /// Makes the directory of locks; one that somebody else could have prepared is refused.
 pub(super) fn make(dir: &Path) -> Result<()> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o755)
-        .create(dir)
-        .with_context(|| format!("cannot make {} for the lock", dir.display()))?;
+    fs::DirBuilder::new().recursive(true).mode(0o755).create(dir).with_context(|| {
+        format!("cannot make {} for the lock; name another directory with LATIDO_STATE", dir.display())
+    })?;
     trusted(dir)
 }
 

@@ -136,7 +136,7 @@ impl Archive {
                 Ok(())
             })
         });
-        let threads = threads.collect();
+        let threads = threads.collect::<Result<_>>()?;
         work.go_on(threads)
     }
 

@@ -129,7 +129,7 @@ impl Compile {
     fn work(&self) -> Result<()> {
         let chore = self.clone().chore()?;
         let work = Work::of(&COUNTS);
-        let thread = work.thread(move |work| again_and_again(chore, work));
+        let thread = work.thread(move |work| again_and_again(chore, work))?;
         work.go_on(vec![thread])
     }
 

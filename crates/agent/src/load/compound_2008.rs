@@ -124,7 +124,7 @@ impl Compound2008 {
         let counts = [&["rounds"][..], &disk::COUNTS, &tree::COUNTS, &archive::COUNTS, &compile::COUNTS].concat();
         let work = Work::of(&counts);
         let compound = self.clone();
-        let thread = work.thread(move |work| again_and_again(compound.round(&installed)?, work));
+        let thread = work.thread(move |work| again_and_again(compound.round(&installed)?, work))?;
         work.go_on(vec![thread])
     }
 

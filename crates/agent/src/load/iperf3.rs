@@ -113,7 +113,7 @@ impl Iperf3 {
         };
         let work = Work::of(&["sent_packets", "sent_bytes", ELAPSED]);
         let load = self.clone();
-        let client = work.thread(move |work| load.send(&to, port, work));
+        let client = work.thread(move |work| load.send(&to, port, work))?;
         let result = work.go_on(vec![client]);
         if let Some(server) = &mut server {
             let _ = server.kill();

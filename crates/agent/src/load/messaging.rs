@@ -122,7 +122,7 @@ impl Messaging {
                 load.run(work)?;
             }
             Ok(())
-        });
+        })?;
         work.go_on(vec![thread])
     }
 
@@ -150,11 +150,11 @@ impl Messaging {
             let (from, to) = self.channel().context("messaging: no more sockets or pipes; see `ulimit -n`")?;
             ends.push(Arc::new(to));
             let size = self.size;
-            threads.push(work.thread(move |work| receive(from, size, work)));
+            threads.push(work.thread(move |work| receive(from, size, work))?);
         }
         for _ in 0..self.pairs {
             let (ends, size) = (ends.clone(), self.size);
-            threads.push(work.thread(move |work| send(&ends, size, work)));
+            threads.push(work.thread(move |work| send(&ends, size, work))?);
         }
         Ok(threads)
     }

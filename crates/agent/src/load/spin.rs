@@ -86,13 +86,13 @@ fn bear(spin: &SpinLoad) -> Result<()> {
     let work = Work::of(&["computed", "touched", "forks"]);
     let mut threads = Vec::new();
     for n in 0..spin.cpu.unwrap_or(1) {
-        threads.push(work.thread(move |work| compute(seed.wrapping_add(u64::from(n)), work)));
+        threads.push(work.thread(move |work| compute(seed.wrapping_add(u64::from(n)), work))?);
     }
     for n in 0..spin.memory.unwrap_or(1) {
-        threads.push(work.thread(move |work| touch(seed.wrapping_add(u64::from(n)), size as usize, work)));
+        threads.push(work.thread(move |work| touch(seed.wrapping_add(u64::from(n)), size as usize, work))?);
     }
     if spin.fork.unwrap_or(true) {
-        threads.push(work.thread(fork));
+        threads.push(work.thread(fork)?);
     }
     work.go_on(threads)
 }

@@ -119,7 +119,7 @@ impl TreeLoad {
     fn work(&self) -> Result<()> {
         let chore = self.chore()?;
         let work = Work::of(&COUNTS);
-        let thread = work.thread(move |work| again_and_again(chore, work));
+        let thread = work.thread(move |work| again_and_again(chore, work))?;
         work.go_on(vec![thread])
     }
 

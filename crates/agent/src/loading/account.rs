@@ -65,7 +65,10 @@ pub enum Manner {
 
 impl Account {
     /// Listens to what a load prints until it ends.
-    pub fn of(output: impl Read + Send + 'static, manner: Manner) -> Self {
+    ///
+    /// # Errors
+    /// The machine allows no further thread.
+    pub fn of(output: impl Read + Send + 'static, manner: Manner) -> io::Result<Self> {
         let account = Self::default();
         let listener = account.clone();
         listening::thread(move || {
@@ -77,8 +80,8 @@ impl Account {
                 }
             }
             listener.told().over = true;
-        });
-        account
+        })?;
+        Ok(account)
     }
 
     /// The last counts in what a load printed.
@@ -177,7 +180,7 @@ mod tests {
     #[test]
     fn the_last_whole_line_counts() {
         let output = "frame=3\nlatido-load busy_ns=5 bursts=1 \nnoise\nlatido-load busy_ns=17 bursts=2 \n";
-        let account = Account::of(output.as_bytes(), Manner::Lines);
+        let account = Account::of(output.as_bytes(), Manner::Lines).unwrap();
         let expected = counts(&[("busy_ns", 17), ("bursts", 2)]);
         while account.now() != expected {
             std::thread::yield_now();

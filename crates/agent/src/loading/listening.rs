@@ -68,8 +68,11 @@ impl<R: Read> Read for Paced<R> {
 }
 
 /// A thread that listens to a program: never before those who share the machine's time, whoever starts it.
-pub fn thread(body: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
-    thread::spawn(move || {
+///
+/// # Errors
+/// The machine allows no further thread.
+pub fn thread(body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().spawn(move || {
         // Under `nice` without the right to go back: then it is nicer than it must be.
         let _ = sched::set_policy(0, Policy::Other { nice: 0 }, false);
         body();
@@ -122,7 +125,7 @@ mod tests {
         let heard = thread::spawn(|| {
             let _ = sched::set_policy(0, Policy::Other { nice: -5 }, false);
             let (tell, told) = std::sync::mpsc::channel();
-            thread(move || tell.send(sched::policy(0).unwrap()).unwrap()).join().unwrap();
+            thread(move || tell.send(sched::policy(0).unwrap()).unwrap()).unwrap().join().unwrap();
             told.recv().unwrap()
         });
         assert!(matches!(heard.join().unwrap(), Policy::Other { nice: 0.. }));

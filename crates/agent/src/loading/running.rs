@@ -123,9 +123,9 @@ impl Running {
         let tail = Arc::new(Mutex::new(Vec::new()));
         if let Some(stderr) = child.stderr.take() {
             let tail = Arc::clone(&tail);
-            listening::thread(move || listening::last(stderr, TAIL, &tail));
+            listening::thread(move || listening::last(stderr, TAIL, &tail))?;
         }
-        let account = child.stdout.take().map(|out| Account::of(out, launch.manner)).unwrap_or_default();
+        let account = child.stdout.take().map(|out| Account::of(out, launch.manner)).transpose()?.unwrap_or_default();
         crate::fault::point("agent");
         let process = Some(Begun { child, mark, group, tail, account });
         let mut running = Self::new(item, launch, process);

@@ -55,15 +55,19 @@ impl Work {
     }
 
     /// A thread that works until the end. Its error ends the load.
-    pub fn thread(self: &Arc<Self>, body: impl FnOnce(&Self) -> Result<()> + Send + 'static) -> JoinHandle<()> {
+    ///
+    /// # Errors
+    /// The machine allows no further thread.
+    pub fn thread(self: &Arc<Self>, body: impl FnOnce(&Self) -> Result<()> + Send + 'static) -> Result<JoinHandle<()>> {
         let work = Arc::clone(self);
-        thread::spawn(move || {
+        let started = thread::Builder::new().spawn(move || {
             let result = body(&work);
             // What went wrong because of the end is none of the load's failures.
             if let (Err(error), false) = (result, work.is_over()) {
                 *work.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{error:#}"));
             }
-        })
+        });
+        started.context("cannot start a thread of the load")
     }
 
     /// Tells the counts until somebody ends the load, then waits for its threads.
@@ -229,7 +233,7 @@ mod tests {
             if over {
                 work.end();
             }
-            work.thread(|_| anyhow::bail!("no room")).join().unwrap();
+            work.thread(|_| anyhow::bail!("no room")).unwrap().join().unwrap();
             assert_eq!(work.failed.lock().unwrap().is_some(), !over);
         }
     }

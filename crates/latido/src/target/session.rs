@@ -32,6 +32,8 @@ const COMPLAINT: usize = 4 << 10;
 /// Requests on their way to an agent that may not read: more than these nobody has to say at once.
 const UNREAD: usize = 16;
 
+const NO_THREAD: &str = "cannot start a thread for the session";
+
 /// The way to the agent; dropping it ends the agent's input behind what is on its way.
 type Input = SyncSender<Request>;
 
@@ -66,7 +68,7 @@ impl Session {
         // Where they are not ours to hear, they go where ours go.
         if let Some(complaints) = child.stderr.take() {
             let kept = Arc::clone(&complaint);
-            listening::thread(move || listening::last(complaints, COMPLAINT, &kept));
+            listening::thread(move || listening::last(complaints, COMPLAINT, &kept))?;
         }
         Self::on(Box::new(input), Box::new(output), Some(child), complaint, what, stopped)
     }
@@ -85,9 +87,10 @@ impl Session {
     ) -> Result<Self> {
         let (greeted, greeting) = sync_channel(1);
         let (sender, messages) = sync_channel(WAITING);
-        thread::spawn(move || listen(BufReader::new(output), &greeted, &sender));
+        let thread = || thread::Builder::new();
+        thread().spawn(move || listen(BufReader::new(output), &greeted, &sender)).context(NO_THREAD)?;
         let (asked, requests) = sync_channel(UNREAD);
-        thread::spawn(move || speak(Writer::new(input), &requests));
+        thread().spawn(move || speak(Writer::new(input), &requests)).context(NO_THREAD)?;
         let awaited = child.as_ref().map(|child| Awaited::new(child.id(), what));
         let (hello, input) = (Hello::default(), Some(asked));
         let mut session = Self { hello, input, messages, child, complaint, broken: false, awaited, held: None };

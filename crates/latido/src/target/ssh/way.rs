@@ -93,7 +93,7 @@ impl Way {
         let child = started.context("cannot start ssh")?;
         let ssh = rustix::process::Pid::from_child(&child);
         let (ended, end) = mpsc::sync_channel(1);
-        thread::spawn(move || ended.send(child.wait_with_output()));
+        thread::Builder::new().spawn(move || ended.send(child.wait_with_output())).context("cannot wait for ssh")?;
         let until = Instant::now() + within;
         loop {
             match end.recv_timeout(Duration::from_millis(100)) {
