@@ -149,46 +149,54 @@ impl Trust {
         let found = path.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
         let (owner, mode) = (found.uid(), found.mode());
         let sticky = found.is_dir() && mode & 0o1000 != 0;
-        let (of_person, shared) = match self {
-            Self::Searched => (false, false),
-            Self::Named(person) => (person == Some(owner), sticky),
+        let (person, shared) = match self {
+            Self::Searched => (None, false),
+            Self::Named(person) => (person, sticky),
         };
         let remedy = match self {
             Self::Searched => "take that out of PATH, or make it root's (chown root, chmod go-w)",
             Self::Named(_) => "make it yours alone (chown, chmod go-w)",
         };
         let path = path.display();
-        if owner != 0 && !of_person {
+        if owner != 0 && person != Some(owner) {
             bail!("{path} belongs to user {owner}: {remedy}");
         }
         if mode & 0o002 != 0 && !shared {
             bail!("{path} may be written by everybody: {remedy}");
         }
         // What root owns in a sticky directory stays what it is: so the stores of Nix and Guix are kept.
-        if mode & 0o020 != 0 && !sticky && has_others(found.gid()) {
+        if mode & 0o020 != 0 && !sticky && has_others(found.gid(), person) {
             bail!("{path} may be written by group {}: {remedy}", found.gid());
         }
         Ok(())
     }
 }
 
-/// Whether anybody but root is in a group, by group(5) and passwd(5). `/usr/local` is writable by `staff` on older Debian,
-/// and nobody is in it.
-fn has_others(group: u32) -> bool {
+/// Whether anybody but root and a person is in a group, by group(5) and passwd(5). `/usr/local` is writable by `staff` on
+/// older Debian, and nobody is in it; where everybody has a group of their own, what they write is writable by that.
+fn has_others(group: u32, person: Option<u32>) -> bool {
     let (groups, accounts) =
         ["/etc/group", "/etc/passwd"].map(|file| fs::read_to_string(file).unwrap_or_default()).into();
-    others(group, &groups, &accounts)
+    others(group, person, &groups, &accounts)
 }
 
-fn others(group: u32, groups: &str, accounts: &str) -> bool {
+fn others(group: u32, person: Option<u32>, groups: &str, accounts: &str) -> bool {
     let fields = |line: &'_ str| line.split(':').map(String::from).collect::<Vec<_>>();
     let of_group = |fields: &Vec<String>, at: usize| fields.get(at).is_some_and(|id| *id == group.to_string());
     let known = groups.lines().map(fields).find(|line| of_group(line, 2));
-    let member = |line: &Vec<String>| {
-        line.get(3).is_some_and(|names| names.split(',').any(|name| !name.trim().is_empty() && name.trim() != "root"))
+    let trusted = |line: &Vec<String>| {
+        let uid = line.get(2).and_then(|uid| uid.parse().ok());
+        uid.is_some_and(|uid: u32| uid == 0 || person == Some(uid))
     };
-    let primary =
-        accounts.lines().map(fields).any(|line| of_group(&line, 3) && line.first().is_some_and(|n| n != "root"));
+    let is_trusted = |name: &str| {
+        name == "root"
+            || accounts.lines().map(fields).any(|line| line.first().is_some_and(|n| n == name) && trusted(&line))
+    };
+    let member = |line: &Vec<String>| {
+        line.get(3)
+            .is_some_and(|names| names.split(',').map(str::trim).any(|name| !name.is_empty() && !is_trusted(name)))
+    };
+    let primary = accounts.lines().map(fields).any(|line| of_group(&line, 3) && !trusted(&line));
     group != 0 && (known.as_ref().is_none_or(member) || primary)
 }
 
@@ -201,8 +209,13 @@ mod tests {
         let groups = "root:x:0:mallory\nstaff:x:50:\nusers:x:100:\nwheel:x:10:root,alice\nadm:x:4:root\n";
         let accounts = "root:x:0:0::/root:/bin/sh\nbob:x:1000:100::/home/bob:/bin/sh\n";
         for (group, expected) in [(0, false), (50, false), (100, true), (10, true), (4, false), (61_234, true)] {
-            assert_eq!(others(group, groups, accounts), expected, "{group}");
+            assert_eq!(others(group, None, groups, accounts), expected, "{group}");
         }
+        assert!(!others(100, Some(1000), groups, accounts), "the person's own group");
+        assert!(
+            others(100, Some(1001), groups, accounts) && others(10, Some(1000), groups, accounts),
+            "of somebody else"
+        );
     }
 
     /// The same file is found again without looking, by its whole path and with the hash of what is started.
