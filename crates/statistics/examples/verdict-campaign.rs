@@ -1,0 +1,75 @@
+//! How often verdicts on two systems are false, and how often they find what was planted: `verdict-campaign [CASES]`.
+//!
+//! Repeats are lognormal with a spread of .40 (standard deviation of the logarithms). `wrong` is lower or higher where
+//! nothing differs, or the opposite where something does.
+
+use latido_statistics::{
+    special::normal_quantile,
+    two::{Comparison, Question, Verdict, compare, verdict::verdicts},
+};
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+fn arm(rng: &mut ChaCha8Rng, n: u32, times: f64, spread: f64, tick: f64) -> Vec<f64> {
+    let one = |_| {
+        let p = ((rng.random::<u64>() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+        let value = 100_000.0 * times * (spread * normal_quantile(p)).exp();
+        if tick > 0.0 { (value / tick).ceil() * tick } else { value }
+    };
+    (0..n).map(one).collect()
+}
+
+fn main() {
+    let cases: u32 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(2000);
+    println!(
+        "| repeats a side | spread | factor | family | ticks | lower | higher | equivalent | undecided | any false in a family |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    for (n, spread, factor, family, tick) in [
+        (3, 0.4, 1.0, 1, 0.0),
+        (3, 0.4, 2.0, 1, 0.0),
+        (5, 0.4, 1.0, 1, 0.0),
+        (10, 0.4, 1.0, 1, 0.0),
+        (10, 0.4, 1.0, 1, 50_000.0),
+        (10, 0.4, 1.0, 24, 0.0),
+        (10, 0.4, 1.2, 1, 0.0),
+        (10, 0.4, 1.5, 1, 0.0),
+        (10, 0.4, 2.0, 1, 0.0),
+        (10, 0.4, 2.0, 1, 50_000.0),
+        (10, 0.4, 0.5, 1, 0.0),
+        (10, 0.4, 2.0, 24, 0.0),
+        (10, 0.4, 3.0, 24, 0.0),
+        (20, 0.4, 2.0, 24, 0.0),
+        (10, 0.02, 1.0, 1, 0.0),
+        (10, 0.02, 1.03, 1, 0.0),
+    ] {
+        let mut rng = ChaCha8Rng::seed_from_u64(u64::from(n) * 31 + u64::from(family));
+        let (mut counts, mut families) = ([0_u32; 4], 0);
+        // A family has one difference planted, in its first comparison; the others are of alike systems.
+        for _ in 0..cases {
+            let question = Question { margin: Some(0.05), ..Question::RATIO };
+            let pair = |i: u32, rng: &mut ChaCha8Rng| -> Option<Comparison> {
+                let factor = if i == 0 { factor } else { 1.0 };
+                compare(&arm(rng, n, 1.0, spread, tick), &arm(rng, n, factor, spread, tick), question).ok()
+            };
+            let all: Vec<Comparison> = (0..family).filter_map(|i| pair(i, &mut rng)).collect();
+            let said = verdicts(&all);
+            let false_ones = said.iter().skip(usize::from(factor != 1.0));
+            families += u32::from(
+                false_ones.into_iter().any(|(_, verdict)| matches!(verdict, Verdict::Lower | Verdict::Higher)),
+            );
+            let at = match said.first() {
+                Some((_, Verdict::Lower)) => 0,
+                Some((_, Verdict::Higher)) => 1,
+                Some((_, Verdict::Equivalent)) => 2,
+                _ => 3,
+            };
+            if let Some(count) = counts.get_mut(at) {
+                *count += 1;
+            }
+        }
+        let share = |count: u32| format!("{:.1} %", 100.0 * f64::from(count) / f64::from(cases));
+        let counts = counts.map(share).join(" | ");
+        println!("| {n} | {spread} | {factor} | {family} | {tick} | {counts} | {} |", share(families));
+    }
+}

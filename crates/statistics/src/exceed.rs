@@ -1,0 +1,64 @@
+//! How often a limit is exceeded: the share of the samples, the rate per hour, and bursts counted once.
+
+use crate::{Refusal, confidence::exceedance as bounds};
+use serde::Serialize;
+
+/// What was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// Each sample above the limit.
+    Samples,
+    /// Each burst of samples above the limit.
+    Clusters,
+}
+
+/// A share or a rate with its 95 % bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bounded {
+    /// The estimate.
+    pub value: f64,
+    /// The lower bound.
+    pub lower: f64,
+    /// The upper bound; of none above it is one-sided.
+    pub upper: f64,
+}
+
+/// How often a limit was exceeded, and how often it may really be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Exceedance {
+    /// What was counted.
+    pub counted: Counted,
+    /// How many lay above the limit.
+    pub above: u64,
+    /// Of how many samples.
+    pub count: u64,
+    /// The probability that a sample (that a cluster begins) lies above the limit.
+    pub share: Bounded,
+    /// How many there are in an hour; `None` where the length is not known.
+    pub per_hour: Option<Bounded>,
+}
+
+/// Exceedances of a limit by Clopper & Pearson (see [`bounds`]), as a rate too where the length measured is known, in
+/// seconds. `Err` without samples, or with more above than there are.
+pub fn exceedance(counted: Counted, above: u64, count: u64, length_s: Option<f64>) -> Result<Exceedance, Refusal> {
+    if above > count {
+        return Err(Refusal::OutOfRange { what: "more samples lie above the limit than there are" });
+    }
+    let (lower, upper) = bounds(above, count).ok_or(Refusal::TooSmall { of: "samples", needed: 1, given: 0 })?;
+    let share = Bounded { value: above as f64 / count as f64, lower, upper };
+    let per_hour = length_s.filter(|length| *length > 0.0 && length.is_finite()).map(|length| {
+        let samples = count as f64 * 3600.0 / length;
+        Bounded { value: share.value * samples, lower: lower * samples, upper: upper * samples }
+    });
+    Ok(Exceedance { counted, above, count, share, per_hour })
+}
+
+/// How many clusters exceedances form: those at most `gap` samples apart are one (the runs method; Smith & Weissman, JRSS B
+/// 56, 1994). The indices are those of the samples above the limit, in ascending order.
+pub fn clusters(indices: &[u64], gap: u64) -> u64 {
+    let first = u64::from(!indices.is_empty());
+    first
+        + indices.iter().zip(indices.iter().skip(1)).filter(|(one, next)| next.saturating_sub(**one) > gap).count()
+            as u64
+}

@@ -1,0 +1,139 @@
+//! Effects of several factors at once: least squares on logarithms, with sum contrasts, type III, and blocks.
+
+mod design;
+
+use crate::{
+    Refusal,
+    matrix::{dot, inverse, times},
+    refusal::{check, logs},
+    special::{f_above, t_beyond, t_quantile_beyond},
+};
+use design::Design;
+use serde::Serialize;
+
+/// One value with the level of each factor, and the block that it was measured in: the order of repeats.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observation {
+    /// One level a factor, in the order of their names.
+    pub levels: Vec<String>,
+    /// Which block; `None` without blocks.
+    pub block: Option<String>,
+    /// Above zero.
+    pub value: f64,
+}
+
+/// A ratio with its uncertainty.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Effect {
+    /// The factors, in order: one of a main effect, several of an interaction.
+    pub factors: Vec<String>,
+    /// A level of each.
+    pub levels: Vec<String>,
+    /// What it is relative to; none where it is the whole, the geometric mean of all cells (sum contrasts).
+    pub relative_to: Option<String>,
+    /// The natural logarithm of the ratio.
+    pub log: f64,
+    /// The ratio.
+    pub ratio: f64,
+    /// Its 95 % interval by Student's t; none without repeats.
+    pub interval: Option<(f64, f64)>,
+    /// The p of a ratio of 1; none without repeats.
+    pub p: Option<f64>,
+}
+
+/// Whether a term matters at all: F of type III, all its coefficients against a model with all the others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Term {
+    /// The factors.
+    pub factors: Vec<String>,
+    /// How many coefficients it has.
+    pub freedom: u64,
+    /// F; none without repeats or if nothing is left over.
+    pub f: Option<f64>,
+    /// Its p.
+    pub p: Option<f64>,
+}
+
+/// All effects.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Effects {
+    /// The geometric mean over all cells, each counted once.
+    pub mean: f64,
+    /// For each level of each term: its sum contrast, relative to the whole.
+    pub coefficients: Vec<Effect>,
+    /// For each further level of each factor: relative to its first level, averaged over the other factors; for two
+    /// factors of two levels each, the ratio of the ratios.
+    pub contrasts: Vec<Effect>,
+    /// The analysis of variance.
+    pub terms: Vec<Term>,
+    /// Degrees of freedom that repeats leave; 0: effects without intervals.
+    pub freedom: u64,
+    /// The standard deviation of the logarithms within cells; none without repeats.
+    pub spread: Option<f64>,
+}
+
+/// Fits all main effects and interactions of at most `order` factors (Searle, Linear Models, 1971; R's `lm` with
+/// `contr.sum`). Unequal numbers of repeats are handled. `Err` where a cell that the interactions need was not measured
+/// (named), a factor has one level, or a value is not above zero.
+pub fn effects(names: &[&str], observations: &[Observation], order: usize) -> Result<Effects, Refusal> {
+    let values: Vec<f64> = observations.iter().map(|observation| observation.value).collect();
+    check(&values, "values", 2)?;
+    let y = logs(&values)?;
+    let design = Design::of(names, observations, order)?;
+    let columns = design.columns();
+    let gram: Vec<Vec<f64>> = columns.iter().map(|a| columns.iter().map(|b| dot(a, b)).collect()).collect();
+    let covariance = inverse(&gram).ok_or_else(|| Refusal::Missing { cells: design.missing(observations) })?;
+    let right: Vec<f64> = columns.iter().map(|column| dot(column, &y)).collect();
+    let beta = times(&covariance, &right);
+    let fitted =
+        |row: usize| columns.iter().zip(&beta).map(|(column, b)| column.get(row).map_or(0.0, |x| x * b)).sum::<f64>();
+    let rest: f64 = y.iter().enumerate().map(|(row, y)| (y - fitted(row)).powi(2)).sum();
+    let freedom = y.len().saturating_sub(beta.len());
+    let variance = (freedom > 0).then(|| rest / freedom as f64);
+    let solved = Solved { beta, covariance, variance, freedom: freedom as f64 };
+    Ok(Effects {
+        mean: solved.beta.first().map_or(0.0, |b| b.exp()),
+        coefficients: design.coefficients().into_iter().map(|(what, weights)| solved.effect(what, &weights)).collect(),
+        contrasts: design.contrasts().into_iter().map(|(what, weights)| solved.effect(what, &weights)).collect(),
+        terms: design.terms().into_iter().map(|(factors, range)| solved.term(factors, range)).collect(),
+        freedom: freedom as u64,
+        spread: variance.map(f64::sqrt),
+    })
+}
+
+/// What an effect is called: its factors, their levels, and what it is relative to.
+type Name = (Vec<String>, Vec<String>, Option<String>);
+
+struct Solved {
+    beta: Vec<f64>,
+    covariance: Vec<Vec<f64>>,
+    variance: Option<f64>,
+    freedom: f64,
+}
+
+impl Solved {
+    /// A weighted sum of coefficients.
+    fn effect(&self, (factors, levels, relative_to): Name, weights: &[f64]) -> Effect {
+        let log = dot(weights, &self.beta);
+        let error =
+            self.variance.map(|variance| (variance * dot(weights, &times(&self.covariance, weights))).max(0.0).sqrt());
+        let interval = error.map(|error| {
+            let far = error * t_quantile_beyond(0.05, self.freedom);
+            ((log - far).exp(), (log + far).exp())
+        });
+        let p = error.filter(|error| *error > 0.0).map(|error| t_beyond(log / error, self.freedom));
+        Effect { factors, levels, relative_to, log, ratio: log.exp(), interval, p }
+    }
+
+    /// Wald's F of some coefficients: that of type III under sum contrasts.
+    fn term(&self, factors: Vec<String>, range: std::ops::Range<usize>) -> Term {
+        let part: Vec<f64> = self.beta.get(range.clone()).unwrap_or_default().to_vec();
+        let rows = self.covariance.get(range.clone()).unwrap_or_default();
+        let block: Vec<Vec<f64>> = rows.iter().map(|row| row.get(range.clone()).unwrap_or_default().to_vec()).collect();
+        let freedom = part.len() as f64;
+        let f = self.variance.filter(|variance| *variance > 0.0).and_then(|variance| {
+            inverse(&block).map(|inverse| dot(&part, &times(&inverse, &part)) / (freedom * variance))
+        });
+        Term { factors, freedom: part.len() as u64, f, p: f.map(|f| f_above(f, freedom, self.freedom)) }
+    }
+}

@@ -1,0 +1,77 @@
+//! Whether exceedances come at random moments: evenly over the run, and neither in periods nor in crowds.
+
+use super::{Exceedances, GateTest, Observed, trend::kolmogorov_above};
+use crate::{
+    random::{generator, sequential_p, uniform},
+    tail::Peak,
+};
+
+pub(super) fn tests(observed: &Observed<'_>, exceedances: &Exceedances) -> Vec<GateTest> {
+    if exceedances.peaks.len() < 10 {
+        return ["evenness", "gaps"].map(|name| GateTest::impossible(name, "too few clusters".into())).to_vec();
+    }
+    let all = exceedances.peaks.as_slice();
+    let (d, even) = evenness(observed, all);
+    let (a, random) = gaps(all, exceedances.gap);
+    let mut tests = vec![
+        GateTest::by_p("evenness", d, even, "exceedances are more frequent in a part of the run"),
+        GateTest::by_p("gaps", a, random, "exceedances come in periods or in crowds"),
+    ];
+    // A second cause that strikes seldom is lost among all exceedances; of the largest it is the most.
+    let top = largest(all, all.len() / 10);
+    if top.len() >= 50 {
+        let (d, even) = evenness(observed, &top);
+        let (a, random) = gaps(&top, exceedances.gap);
+        tests.push(GateTest::by_p("evenness-top", d, even, "the largest are more frequent in a part of the run"));
+        tests.push(GateTest::by_p("gaps-top", a, random, "the largest come in periods or in crowds"));
+    }
+    tests
+}
+
+/// The largest so many, in order of time.
+fn largest(peaks: &[Peak], count: usize) -> Vec<Peak> {
+    let mut top = peaks.to_vec();
+    top.sort_by_key(|peak| std::cmp::Reverse(peak.value));
+    top.truncate(count);
+    top.sort_by_key(|peak| peak.index);
+    top
+}
+
+/// Kolmogorov's distance of the moments of exceedances from an even distribution over the run.
+fn evenness(observed: &Observed<'_>, peaks: &[Peak]) -> (f64, f64) {
+    let (n, count) = (peaks.len() as f64, observed.count as f64);
+    let distance = peaks.iter().zip(0..).map(|(peak, before)| {
+        let (at, before) = ((peak.index as f64 + 0.5) / count, f64::from(before));
+        (at - before / n).abs().max((at - (before + 1.0) / n).abs())
+    });
+    let d = distance.fold(0.0, f64::max);
+    (d, kolmogorov_above(d, n))
+}
+
+/// Anderson & Darling's distance of the times between exceedances from an exponential distribution of their mean, the
+/// times between independent exceedances. What declustering guarantees of a gap is taken off.
+fn gaps(peaks: &[Peak], gap: u64) -> (f64, f64) {
+    let times = peaks.iter().zip(peaks.iter().skip(1));
+    // Times are integers: each stands for those of half a sample around it.
+    let mut rng = generator(2);
+    let mut spread: Vec<f64> = times
+        .map(|(one, next)| {
+            let time = next.index.saturating_sub(one.index).saturating_sub(gap.max(1)) as f64;
+            time + uniform(&mut rng)
+        })
+        .collect();
+    let n = spread.len();
+    let statistic = exponential_distance(&mut spread);
+    let p = sequential_p(statistic, 999, || {
+        let mut drawn: Vec<f64> = (0..n.min(300)).map(|_| -uniform(&mut rng).ln()).collect();
+        Some(exponential_distance(&mut drawn))
+    });
+    (statistic, p)
+}
+
+fn exponential_distance(times: &mut [f64]) -> f64 {
+    let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
+    times.sort_by(f64::total_cmp);
+    let above: Vec<f64> = times.iter().map(|time| (-time / mean).exp()).collect();
+    super::fits::anderson_darling(&above)
+}

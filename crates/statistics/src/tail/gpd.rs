@@ -1,0 +1,308 @@
+//! The generalised Pareto distribution of excesses over a threshold: likelihood, fit, profile intervals.
+
+use crate::{
+    Refusal,
+    optimum::{minimum, zero},
+};
+use serde::Serialize;
+
+/// The smallest shape allowed: below it the likelihood has no regular maximum (Smith, Biometrika 72, 1985).
+pub const SMALLEST_SHAPE: f64 = -0.5;
+/// The largest shape tried.
+const LARGEST_SHAPE: f64 = 5.0;
+/// Half the 95 % quantile of chi-square with one degree of freedom: how far a profile may fall within its interval.
+const DROP: f64 = 1.920_729_410_347_062;
+
+/// A shape and a scale; xi > 0 is heavy (scipy's `c`).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Gpd {
+    /// The shape.
+    pub xi: f64,
+    /// The scale, in the unit of the excesses.
+    pub sigma: f64,
+}
+
+impl Gpd {
+    /// The probability that an excess is above `y`.
+    pub fn above(&self, y: f64) -> f64 {
+        (-self.exponent(y)).exp()
+    }
+
+    /// The excess that is exceeded with the given probability.
+    pub fn quantile_above(&self, probability: f64) -> f64 {
+        self.sigma * grown(self.xi, -probability.ln())
+    }
+
+    /// `ln(1 + xi y/sigma)/xi`, infinite beyond the end of the distribution.
+    fn exponent(&self, y: f64) -> f64 {
+        let z = y / self.sigma;
+        if self.xi.abs() < 1e-9 {
+            return z * (1.0 - self.xi * z / 2.0);
+        }
+        if self.xi * z <= -1.0 { f64::INFINITY } else { (self.xi * z).ln_1p() / self.xi }
+    }
+}
+
+/// `(exp(xi t) - 1)/xi`, which is t at xi = 0.
+pub(super) fn grown(xi: f64, t: f64) -> f64 {
+    if xi.abs() < 1e-9 { t * (1.0 + xi * t / 2.0) } else { (xi * t).exp_m1() / xi }
+}
+
+/// Excesses over a threshold, as they are known.
+#[derive(Debug, Clone)]
+pub enum Excesses {
+    /// Each to the unit in which it was measured.
+    Exact(Vec<f64>),
+    /// Each within a bin: its ends, and how many lie in it.
+    Binned(Vec<(f64, f64, f64)>),
+}
+
+impl Excesses {
+    /// How many there are.
+    pub fn count(&self) -> f64 {
+        match self {
+            Self::Exact(values) => values.len() as f64,
+            Self::Binned(bins) => bins.iter().map(|(_, _, count)| count).sum(),
+        }
+    }
+
+    /// The log-likelihood of a shape and a scale; minus infinity where an excess lies beyond the end.
+    pub fn log_likelihood(&self, gpd: Gpd) -> f64 {
+        match self {
+            Self::Exact(values) => {
+                let k = values.len() as f64;
+                if gpd.xi.abs() < 1e-7 {
+                    return -k * gpd.sigma.ln() - values.iter().map(|y| gpd.exponent(*y)).sum::<f64>();
+                }
+                let sum = sum_of_logs(values, gpd.xi / gpd.sigma);
+                if sum.is_finite() { -k * gpd.sigma.ln() - (1.0 / gpd.xi + 1.0) * sum } else { f64::NEG_INFINITY }
+            }
+            Self::Binned(bins) => bins
+                .iter()
+                .map(|(low, high, count)| {
+                    let (at_low, at_high) = (gpd.exponent(*low), gpd.exponent(*high));
+                    if at_low.is_finite() {
+                        count * (-at_low + (-(at_low - at_high).exp_m1()).ln())
+                    } else {
+                        f64::NEG_INFINITY
+                    }
+                })
+                .sum(),
+        }
+    }
+
+    fn scaled(&self, by: f64) -> Self {
+        match self {
+            Self::Exact(values) => Self::Exact(values.iter().map(|y| y / by).collect()),
+            Self::Binned(bins) => Self::Binned(bins.iter().map(|(l, h, count)| (l / by, h / by, *count)).collect()),
+        }
+    }
+
+    fn largest(&self) -> f64 {
+        match self {
+            Self::Exact(values) => values.iter().copied().fold(0.0, f64::max),
+            Self::Binned(bins) => bins.iter().map(|(low, high, _)| f64::midpoint(*low, *high)).fold(0.0, f64::max),
+        }
+    }
+
+    /// A typical excess, which one huge excess does not move.
+    fn typical(&self) -> f64 {
+        let mut values: Vec<(f64, f64)> = match self {
+            Self::Exact(values) => values.iter().map(|y| (*y, 1.0)).collect(),
+            Self::Binned(bins) => bins.iter().map(|(low, high, count)| (f64::midpoint(*low, *high), *count)).collect(),
+        };
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (half, mut seen) = (self.count() / 2.0, 0.0);
+        for (value, count) in &values {
+            seen += count;
+            if seen >= half {
+                return *value;
+            }
+        }
+        1.0
+    }
+
+    /// The largest log-likelihood of a shape, and the scale that has it.
+    fn best_scale(&self, xi: f64) -> (f64, f64) {
+        // A bounded distribution reaches at least to the largest excess.
+        let least = if xi < 0.0 { (-xi * self.largest()).ln() } else { -12.0 };
+        let (at, value) = minimum(least.max(-12.0), least.max(-12.0) + 40.0, 1e-9, |log| {
+            let value = self.log_likelihood(Gpd { xi, sigma: log.exp() });
+            if value.is_finite() { -value } else { 1e300 }
+        });
+        (-value, at.exp())
+    }
+}
+
+/// The sum of `ln(1 + theta y)`: eight factors to a logarithm. NaN-free: infinite where a factor is not above zero.
+fn sum_of_logs(values: &[f64], theta: f64) -> f64 {
+    values
+        .chunks(8)
+        .try_fold(0.0, |sum, chunk| {
+            let mut product = 1.0;
+            for y in chunk {
+                let factor = 1.0 + theta * y;
+                if factor <= 0.0 {
+                    return None;
+                }
+                product *= factor;
+            }
+            Some(sum + if product < 1e300 { product.ln() } else { chunk.iter().map(|y| (theta * y).ln_1p()).sum() })
+        })
+        .unwrap_or(f64::INFINITY)
+}
+
+/// A shape and a scale of largest likelihood, with what is needed for intervals.
+#[derive(Debug, Clone, Serialize)]
+pub struct Fit {
+    /// The estimate, in the unit of the excesses.
+    #[serde(flatten)]
+    pub gpd: Gpd,
+    /// Its log-likelihood, in that unit.
+    pub log_likelihood: f64,
+    /// How many excesses it is of.
+    pub k: u64,
+    /// Whether the shape is the smallest or largest allowed, so that it is no maximum of the likelihood.
+    pub at_bound: bool,
+    #[serde(skip)]
+    scaled: Excesses,
+    #[serde(skip)]
+    scale: f64,
+}
+
+/// The fit of largest likelihood with xi >= -0.5. The excesses are scaled by their median first: with raw nanoseconds
+/// common optimisers stop early. `Err` below ten excesses, or where all are 0 or not finite.
+pub fn fit(excesses: &Excesses) -> Result<Fit, Refusal> {
+    let (k, scale) = (excesses.count(), excesses.typical());
+    if k < 10.0 {
+        return Err(Refusal::TooSmall { of: "exceedances", needed: 10, given: k as u64 });
+    }
+    let sound = match excesses {
+        Excesses::Exact(values) => values.iter().all(|y| y.is_finite() && *y >= 0.0),
+        Excesses::Binned(bins) => {
+            bins.iter().all(|(low, high, count)| high.is_finite() && *low >= 0.0 && low < high && *count >= 0.0)
+        }
+    };
+    if !sound || !scale.is_finite() {
+        return Err(Refusal::NotFinite);
+    }
+    if scale <= 0.0 {
+        return Err(Refusal::Constant);
+    }
+    let scaled = excesses.scaled(scale);
+    let gpd = match &scaled {
+        Excesses::Exact(values) => exact(values),
+        Excesses::Binned(_) => {
+            let (xi, _) = minimum(SMALLEST_SHAPE, LARGEST_SHAPE, 1e-8, |xi| -scaled.best_scale(xi).0);
+            Gpd { xi, sigma: scaled.best_scale(xi).1 }
+        }
+    };
+    let bound = Gpd { xi: SMALLEST_SHAPE, sigma: scaled.best_scale(SMALLEST_SHAPE).1 };
+    let better = scaled.log_likelihood(bound) >= scaled.log_likelihood(gpd);
+    let gpd = if better { bound } else { gpd };
+    let at_bound = gpd.xi <= SMALLEST_SHAPE + 1e-4 || gpd.xi >= LARGEST_SHAPE - 1e-4;
+    Ok(Fit {
+        gpd: Gpd { xi: gpd.xi, sigma: gpd.sigma * scale },
+        log_likelihood: scaled.log_likelihood(gpd) - k * scale.ln(),
+        k: k as u64,
+        at_bound,
+        scaled,
+        scale,
+    })
+}
+
+/// The likelihood of exact excesses in one unknown, theta = xi/sigma, for which xi is the mean of ln(1 + theta y)
+/// (Grimshaw, Technometrics 35, 1993).
+fn exact(values: &[f64]) -> Gpd {
+    let k = values.len() as f64;
+    let shape = |theta: f64| sum_of_logs(values, theta) / k;
+    let mean = values.iter().sum::<f64>() / k;
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let scale = |theta: f64, xi: f64| if theta.abs() < 1e-9 { mean } else { xi / theta };
+    let cost = |theta: f64| {
+        let xi = shape(theta);
+        let sigma = scale(theta, xi);
+        if xi.is_finite() && sigma > 0.0 { sigma.ln() + xi } else { 1e300 }
+    };
+    // Where the shape is the smallest allowed; above zero on a grid by factors, as the likelihood may have two maxima.
+    let least = -(1.0 - 1e-12) / largest;
+    let least = if shape(least) < SMALLEST_SHAPE {
+        zero(least, -1e-9 / largest, 1e-12, |theta| shape(theta) - SMALLEST_SHAPE)
+    } else {
+        least
+    };
+    let below = (0..8).map(|i| least * (1.0 - f64::from(i) / 8.0));
+    let above = (0..28).map(|i| 1e-3 * 2.0_f64.powi(i));
+    let grid: Vec<f64> = below.chain(above).collect();
+    let best = grid.iter().enumerate().min_by(|a, b| cost(*a.1).total_cmp(&cost(*b.1))).map_or(0, |(at, _)| at);
+    let low = grid.get(best.saturating_sub(1)).copied().unwrap_or(least);
+    let high = grid.get(best + 1).copied().unwrap_or(1e6);
+    let (theta, _) = minimum(low, high, 1e-10, cost);
+    let xi = shape(theta);
+    Gpd { xi, sigma: scale(theta, xi) }
+}
+
+/// An estimate with its 95 % interval by the profile likelihood; a limit is absent where the profile does not fall far
+/// enough within the shapes that are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// The lower limit.
+    pub lower: Option<f64>,
+    /// The upper limit.
+    pub upper: Option<f64>,
+}
+
+impl Fit {
+    /// The interval of the shape.
+    pub fn shape(&self) -> Interval {
+        let xi = self.gpd.xi;
+        let top = self.scaled.log_likelihood(self.in_scale());
+        let short = |xi: f64| top - DROP - self.scaled.best_scale(xi).0;
+        let find = |end: f64| (short(end) > 0.0).then(|| zero(xi, end, 1e-9, short));
+        Interval {
+            value: xi,
+            lower: find(SMALLEST_SHAPE),
+            upper: find((xi + 0.5).min(LARGEST_SHAPE)).or_else(|| find(LARGEST_SHAPE)),
+        }
+    }
+
+    /// The interval of `sigma/xi (exp(xi t) - 1)`, the excess whose exceedances are rarer by exp(-t), in the unit of the
+    /// excesses: the scale follows from the excess and the shape, and the likelihood is maximised over the shape.
+    pub fn excess(&self, t: f64) -> Interval {
+        let best = self.in_scale();
+        let value = best.sigma * grown(best.xi, t);
+        let top = self.scaled.log_likelihood(best);
+        let cost = |x: f64, xi: f64| {
+            let value = self.scaled.log_likelihood(Gpd { xi, sigma: x / grown(xi, t) });
+            if value.is_finite() { -value } else { 1e300 }
+        };
+        let short = |log: f64| {
+            let x = log.exp();
+            // Smallest shapes first that the data allow: beyond them all costs are alike.
+            let largest = self.scaled.largest();
+            let possible = |xi: f64| 1.0 + xi * largest * grown(xi, t) / x > 0.0;
+            let low = if possible(SMALLEST_SHAPE) { SMALLEST_SHAPE } else { zero_of(SMALLEST_SHAPE, 0.0, possible) };
+            top - DROP + minimum(low, (best.xi + 1.5).min(LARGEST_SHAPE), 1e-7, |xi| cost(x, xi)).1
+        };
+        let at = value.ln();
+        let find = |ends: [f64; 3]| {
+            ends.into_iter().find(|end| short(*end) > 0.0).map(|end| zero(at, end, 1e-10, short).exp() * self.scale)
+        };
+        Interval {
+            value: value * self.scale,
+            lower: find([at - 0.3, at - 2.0, at - 8.0]),
+            upper: find([at + 0.3, at + 2.0, at + 8.0]),
+        }
+    }
+
+    fn in_scale(&self) -> Gpd {
+        Gpd { xi: self.gpd.xi, sigma: self.gpd.sigma / self.scale }
+    }
+}
+
+/// The first place at which a condition holds that holds from some place on.
+fn zero_of(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    crate::special::bisect(low, high, |x| !holds(x))
+}

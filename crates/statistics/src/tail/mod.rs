@@ -1,0 +1,90 @@
+//! How far the tail of one run reaches beyond its largest samples, where the data allow the question.
+//!
+//! Peaks over a threshold (Pickands, Annals of Statistics 3, 1975; Davison & Smith, JRSS B 52, 1990): the `k` largest
+//! samples above `u = x_(n-k)` follow a generalised Pareto distribution if the samples come from one unchanging cause. The
+//! gate asks whether they do, and no level is returned where it refuses.
+
+pub mod gate;
+pub mod gpd;
+mod level;
+mod threshold;
+
+pub use level::{Level, level};
+pub use threshold::Exceedances;
+
+use crate::Refusal;
+use gate::{Gate, Verdict};
+use gpd::{Fit, Interval};
+use serde::Serialize;
+
+/// One of the largest samples of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peak {
+    /// Its place among all samples in order of time, from 0.
+    pub index: u64,
+    /// Its value, ns.
+    pub value: i64,
+}
+
+/// What is known of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Observed<'a> {
+    /// The largest samples, all of them, in any order. Of equal ones at the end some may lack.
+    pub peaks: &'a [Peak],
+    /// How many samples there were.
+    pub count: u64,
+    /// How long they took, seconds.
+    pub length_s: f64,
+    /// The largest sample of each of equal blocks of time, in order; at least 20, best 100 to 1,000.
+    pub block_maxima: &'a [i64],
+}
+
+/// The tail of a run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Tail {
+    /// The threshold x_(n-k), ns.
+    pub threshold: i64,
+    /// How many samples lie strictly above it.
+    pub exceedances: u64,
+    /// How many clusters are left of them after declustering; `exceedances` where none was needed.
+    pub clusters: u64,
+    /// The extremal index (Ferro & Segers); 1 of independent samples.
+    pub extremal_index: f64,
+    /// The step of the values, ns, where they were taken as quantised.
+    pub step_ns: Option<f64>,
+    /// The fit.
+    pub fit: Fit,
+    /// The shape with its interval.
+    pub shape: Interval,
+    /// The tests that the data passed, and those that they did not.
+    pub gate: Gate,
+    /// The levels asked for, in their order; none where the gate refuses.
+    pub levels: Option<Vec<Level>>,
+}
+
+/// The `k` that is taken where none is asked for: a fiftieth of the samples, at least 100, and at most what is stored less
+/// the threshold itself. Fewer cannot tell a mixture of causes from one heavy cause.
+pub fn default_k(count: u64, stored: u64) -> u64 {
+    (count / 50).max(100).min(stored.saturating_sub(1))
+}
+
+/// Fits the tail above x_(n-k), puts it through the gate, and returns the level that is passed once in each of `periods_s`
+/// (seconds) on average. `Err` where there are too few values for a fit.
+pub fn tail(observed: &Observed<'_>, k: u64, periods_s: &[f64]) -> Result<Tail, Refusal> {
+    let exceedances = Exceedances::of(observed, k)?;
+    let fit = gpd::fit(&exceedances.excesses)?;
+    let gate = gate::gate(observed, &exceedances, &fit);
+    let level_of = |period: &f64| level(&fit, &exceedances, observed, *period);
+    let levels = (gate.verdict != Verdict::Refused).then(|| periods_s.iter().map(level_of).collect());
+    Ok(Tail {
+        threshold: exceedances.threshold,
+        exceedances: exceedances.raw,
+        clusters: exceedances.peaks.len() as u64,
+        extremal_index: exceedances.extremal_index,
+        step_ns: exceedances.step_ns,
+        shape: fit.shape(),
+        fit,
+        gate,
+        levels,
+    })
+}

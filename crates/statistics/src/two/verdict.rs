@@ -1,0 +1,162 @@
+//! One of four verdicts on two arms, with all that is shown beside it.
+
+use super::{
+    P,
+    anderson_darling::{AndersonDarling, anderson_darling},
+    cliffs_delta,
+    hodges_lehmann::{Difference, hodges_lehmann},
+    holm,
+    mann_whitney::{MannWhitney, mann_whitney, repeats_needed, smallest_p},
+    permutation::permutation,
+};
+use crate::{
+    Refusal,
+    refusal::{check, logs},
+};
+use serde::Serialize;
+
+/// The level of a verdict, of a family of them after Holm.
+pub const LEVEL: f64 = 0.05;
+
+/// How b is set against a.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// b/a; all values are above zero.
+    Ratio,
+    /// b - a; where zeros occur.
+    Difference,
+}
+
+/// What is asked of two arms.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Question {
+    /// Ratio or difference.
+    pub scale: Scale,
+    /// What b is compared with: `times` a ratio of 1 where nothing is expected, `by` a difference of 0. The verdict says
+    /// whether the ratio (difference) is lower or higher than this.
+    pub null: f64,
+    /// How far from the null the ratio may be to count as equal, .05 for 5 % (the difference: in units of the values).
+    pub margin: Option<f64>,
+}
+
+impl Question {
+    /// Whether b/a is 1.
+    pub const RATIO: Self = Self { scale: Scale::Ratio, null: 1.0, margin: None };
+    /// Whether b - a is 0.
+    pub const DIFFERENCE: Self = Self { scale: Scale::Difference, null: 0.0, margin: None };
+}
+
+/// What can be said of b.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// Lower than the null, at 5 % for the family.
+    Lower,
+    /// Higher than the null, at 5 % for the family.
+    Higher,
+    /// The 90 % interval lies within the margin (two one-sided tests; Schuirmann, JPB 15, 1987). It comes before lower and
+    /// higher: who states a margin says that less is no difference.
+    Equivalent,
+    /// None of them.
+    Undecided {
+        /// Why, to be printed.
+        reason: String,
+    },
+}
+
+/// Two arms compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What was asked.
+    pub question: Question,
+    /// Repeats of a and b.
+    pub repeats: (u64, u64),
+    /// The test that decides, of b against a shifted by the null.
+    pub mann_whitney: MannWhitney,
+    /// The permutation test of mean logarithms (of means, for differences), shifted by the null too.
+    pub permutation: P,
+    /// b/a or b - a with its 95 % interval, not shifted.
+    pub estimate: Difference,
+    /// The same with 90 %: what equivalence goes by.
+    pub estimate_90: Difference,
+    /// Of b over a, not shifted.
+    pub cliffs_delta: f64,
+    /// Shapes; `None` with fewer than two repeats an arm or equal values.
+    pub anderson_darling: Option<AndersonDarling>,
+}
+
+/// Compares b with a. `Err` where an arm is empty, a value is not finite, or a ratio is asked of values not above zero.
+pub fn compare(a: &[f64], b: &[f64], question: Question) -> Result<Comparison, Refusal> {
+    check(a, "repeats", 1)?;
+    check(b, "repeats", 1)?;
+    let sound = question.null.is_finite() && question.margin.is_none_or(|margin| margin.is_finite() && margin >= 0.0);
+    if !sound || question.scale == Scale::Ratio && question.null <= 0.0 {
+        return Err(Refusal::OutOfRange {
+            what: "a comparison needs a finite null hypothesis, above zero for ratios, and no negative margin",
+        });
+    }
+    // Multiplied, not added to the logarithms: a tie at exactly the null stays a tie.
+    let (shifted, b_test, a_est, b_est) = match question.scale {
+        Scale::Ratio => {
+            let shifted: Vec<f64> = a.iter().map(|a| a * question.null).collect();
+            (logs(&shifted)?, logs(b)?, logs(a)?, logs(b)?)
+        }
+        Scale::Difference => (a.iter().map(|a| a + question.null).collect(), b.to_vec(), a.to_vec(), b.to_vec()),
+    };
+    check(&shifted, "repeats", 1)?;
+    let back = |difference: Difference| if question.scale == Scale::Ratio { difference.exp() } else { difference };
+    Ok(Comparison {
+        question,
+        repeats: (a.len() as u64, b.len() as u64),
+        mann_whitney: mann_whitney(&shifted, &b_test)?,
+        permutation: permutation(&shifted, &b_test)?,
+        estimate: back(hodges_lehmann(&a_est, &b_est, 0.95)?),
+        estimate_90: back(hodges_lehmann(&a_est, &b_est, 0.90)?),
+        cliffs_delta: cliffs_delta(mann_whitney(a, b)?.u_a, a.len(), b.len()).unwrap_or(0.0),
+        anderson_darling: anderson_darling(&[&a_est, &b_est]).ok(),
+    })
+}
+
+impl Comparison {
+    /// The verdict, given the p that the family leaves: that of `mann_whitney` itself if there is no other.
+    pub fn verdict(&self, p: f64, family: u64) -> Verdict {
+        if self.equivalent() {
+            return Verdict::Equivalent;
+        }
+        if p <= LEVEL {
+            let MannWhitney { u_a, u_b, .. } = self.mann_whitney;
+            return if u_b > u_a { Verdict::Higher } else { Verdict::Lower };
+        }
+        Verdict::Undecided { reason: self.why_undecided(p, family.max(1)) }
+    }
+
+    fn equivalent(&self) -> bool {
+        let (Some(margin), Some((low, high))) = (self.question.margin, self.estimate_90.interval) else { return false };
+        let null = self.question.null;
+        match self.question.scale {
+            Scale::Ratio => low >= null / (1.0 + margin) && high <= null * (1.0 + margin),
+            Scale::Difference => low >= null - margin && high <= null + margin,
+        }
+    }
+
+    fn why_undecided(&self, p: f64, family: u64) -> String {
+        let (n, m) = self.repeats;
+        let level = LEVEL / family as f64;
+        if smallest_p(n, m) > level {
+            let repeats = if n == m { format!("{n} repeats a side") } else { format!("{n} and {m} repeats") };
+            let of = if family > 1 { format!(" for one of {family} verdicts") } else { String::new() };
+            let needed = repeats_needed(level).map(|n| format!("; it takes {n}")).unwrap_or_default();
+            return format!("{repeats} cannot reach 5 %{of}{needed}");
+        }
+        let margin = if self.question.margin.is_some() { ", and the interval is wider than the margin" } else { "" };
+        format!("p {p:.2} is above 5 %{margin}")
+    }
+}
+
+/// The verdicts of a family of comparisons, with their p values after Holm.
+pub fn verdicts(family: &[Comparison]) -> Vec<(f64, Verdict)> {
+    let p: Vec<f64> = family.iter().map(|comparison| comparison.mann_whitney.p.p).collect();
+    let count = family.len() as u64;
+    family.iter().zip(holm(&p)).map(|(comparison, p)| (p, comparison.verdict(p, count))).collect()
+}

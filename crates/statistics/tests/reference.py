@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Reference values for the crate, computed independently with scipy and numpy, printed as JSON.
+
+    python3 -m venv v && v/bin/pip install scipy numpy
+    v/bin/python crates/statistics/tests/reference.py > crates/statistics/tests/reference.json
+
+Nothing here is shared with the crate: fits are by scipy's Nelder-Mead on the likelihood, exact tests by enumerating every
+relabelling, effects by numpy's lstsq on a design matrix written out here, E-divisive by plain loops.
+"""
+
+import itertools
+import json
+import math
+
+import numpy as np
+from scipy import optimize, special, stats
+
+OUT = {}
+rng = np.random.default_rng(20261122)
+
+# Special functions and ranks.
+OUT["beta"] = [[a, b, x, float(special.betainc(a, b, x))] for a, b, x in [(0.5, 0.5, 0.3), (2, 3, 0.4), (1, 1e9, 3e-9), (5000, 1e9, 5.1e-6), (3e5, 7e5, 0.3004), (1e4, 2, 0.9995), (20, 0.5, 0.97)]]
+OUT["chi2"] = [[x, f, float(stats.chi2.sf(x, f))] for x, f in [(3.84, 1), (18.3, 10), (40.0, 10)]]
+OUT["t"] = [[f, float(stats.t.ppf(0.975, f))] for f in [1, 3, 8, 56]]
+OUT["f"] = [[x, a, b, float(stats.f.sf(x, a, b))] for x, a, b in [(2.5, 1, 8), (4.1, 3, 56)]]
+
+
+def ranks(n, p, a=0.05):
+    # max{l: P(Bin <= l-1) <= a/2}, min{u: P(Bin <= u-1) >= 1 - a/2}; ppf gives the first k with cdf >= q.
+    k = int(stats.binom.ppf(a / 2, n, p))
+    while stats.binom.cdf(k, n, p) <= a / 2:
+        k += 1
+    u = int(stats.binom.ppf(1 - a / 2, n, p)) + 1
+    return [n, p, k if k >= 1 else None, u if u <= n else None]
+
+
+OUT["ranks"] = [ranks(n, p) for n, p in [(1, 0.5), (5, 0.5), (6, 0.5), (10, 0.5), (100, 0.95), (1000, 0.99), (71, 0.95), (72, 0.95), (100_000, 0.999), (3_600_000, 0.9999), (1_000_000_000, 0.5), (1_000_000_000, 0.99999)]]
+OUT["clopper"] = [[k, n, float(stats.beta.ppf(0.025, k, n - k + 1)), float(stats.beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0] for k, n in [(1, 10), (10, 10), (7, 1_000_000_000), (1_000_000, 1_000_000_000), (999_999, 1_000_000), (12_345, 50_000)]]
+
+# Generalised Pareto: data on the nanosecond, likelihood maximised from several starts, profiles by optimisation.
+
+
+def loglik(y, xi, sigma):
+    z = 1 + xi * y / sigma
+    if sigma <= 0 or np.any(z <= 0):
+        return -np.inf
+    return -len(y) * math.log(sigma) - (1 / xi + 1) * np.log(z).sum() if abs(xi) > 1e-9 else -len(y) * math.log(sigma) - y.sum() / sigma
+
+
+OUT["gpd"] = []
+for xi, k in [(-0.2, 200), (0.0, 100), (0.25, 500)]:
+    values = np.unique(np.round(5000 + stats.genpareto.rvs(c=xi, scale=10_000, size=k, random_state=rng)).astype(int))
+    u = 5000
+    y = (values - u).astype(float)
+    y = y[y > 0]
+    s = y.mean()
+    best = min((optimize.minimize(lambda q: -loglik(y / s, q[0], math.exp(q[1])), [x0, 0.0], method="Nelder-Mead", options=dict(xatol=1e-10, fatol=1e-12, maxiter=4000)) for x0 in (-0.2, 0.05, 0.3)), key=lambda r: r.fun)
+    top, cut = -best.fun, -best.fun - stats.chi2.ppf(0.95, 1) / 2
+    scan = lambda f, lo, hi: optimize.brentq(f, lo, hi, xtol=1e-10)
+    prof = lambda x: -optimize.minimize_scalar(lambda q: min(-loglik(y / s, x, math.exp(q)), 1e30), bounds=(max(-3, math.log(max(-x, 0) * (y / s).max() + 1e-12)), 4), method="bounded", options=dict(xatol=1e-11)).fun
+    xis = [scan(lambda x: prof(x) - cut, best.x[0] - 0.29, best.x[0]), scan(lambda x: prof(x) - cut, best.x[0], best.x[0] + 0.5)]
+    t = math.log(1000.0)
+    grow = lambda x: math.expm1(x * t) / x if abs(x) > 1e-9 else t
+    xhat, shat = best.x[0], math.exp(best.x[1])
+    level = shat * grow(xhat)
+    plev = lambda v: max(-optimize.minimize_scalar(lambda q: min(-loglik(y / s, q, v / grow(q)), 1e30), bounds=b, method="bounded", options=dict(xatol=1e-10)).fun for b in [(xhat - 0.3, xhat), (xhat, xhat + 0.5), (xhat - 0.6, xhat + 0.8)])
+    levels = [scan(lambda v: plev(v) - cut, level * 0.4, level), scan(lambda v: plev(v) - cut, level, level * 6)]
+    OUT["gpd"].append(dict(y=y.tolist(), xi=xhat, sigma=shat * s, loglik=top - len(y) * math.log(s), xi_interval=xis, level=level * s, level_interval=[v * s for v in levels]))
+
+# Tests of the gate.
+series = rng.integers(0, 50, 60).tolist()
+n = len(series)
+S = sum(np.sign(b - a) for a, b in itertools.combinations(series, 2))
+ties = np.unique(series, return_counts=True)[1]
+var = (n * (n - 1) * (2 * n + 5) - sum(t * (t - 1) * (2 * t + 5) for t in ties)) / 18
+OUT["series"] = series
+OUT["mann_kendall"] = [int(S), float(2 * stats.norm.sf((abs(S) - 1) / math.sqrt(var)))]
+OUT["ks"] = float(stats.ks_2samp(series[: n // 2], series[n // 2 :]).statistic)
+r = stats.rankdata(series) - (n + 1) / 2
+acf = [float((r[l:] * r[:-l]).sum() / (r * r).sum()) for l in range(1, 11)]
+q = n * (n + 2) * sum(a * a / (n - l) for l, a in enumerate(acf, 1))
+OUT["ljung_box"] = [q, float(stats.chi2.sf(q, 10))]
+
+# Two arms: every relabelling.
+a = np.exp(rng.normal(11.0, 0.4, 6)).round(0)
+b = np.exp(rng.normal(11.7, 0.4, 7)).round(0)
+ta, tb = [3, 5, 5, 7, 9, 9], [5, 6, 9, 9, 11, 12, 4]
+
+
+def enumerated(x, y, stat):
+    allv = list(x) + list(y)
+    seen, far = 0, abs(stat(allv[: len(x)], allv[len(x) :])) - 1e-12
+    count = 0
+    for pick in itertools.combinations(range(len(allv)), len(x)):
+        s = set(pick)
+        count += 1
+        seen += abs(stat([allv[i] for i in pick], [allv[i] for i in range(len(allv)) if i not in s])) >= far
+    return seen / count
+
+
+ucount = lambda x, y: sum((i > j) + 0.5 * (i == j) for i in x for j in y)
+umid = lambda x, y: ucount(x, y) - len(x) * len(y) / 2
+OUT["arms"] = dict(a=a.tolist(), b=b.tolist(), ta=ta, tb=tb)
+OUT["mann_whitney"] = [ucount(a, b), float(stats.mannwhitneyu(a, b, method="exact").pvalue), ucount(ta, tb), enumerated(ta, tb, umid)]
+OUT["permutation"] = enumerated(np.log(a), np.log(b), lambda x, y: np.mean(x) - np.mean(y))
+d = np.sort(np.subtract.outer(np.log(b), np.log(a)).ravel())
+dist = np.zeros(len(a) * len(b) + 1)
+for pick in itertools.combinations(range(len(a) + len(b)), len(a)):
+    dist[sum(pick) - len(a) * (len(a) - 1) // 2] += 1
+cdf = np.cumsum(dist) / dist.sum()
+qu = int(np.argmax(cdf >= 0.025))
+OUT["hodges_lehmann"] = [float(np.exp(np.median(d))), float(np.exp(d[qu - 1])), float(np.exp(d[len(d) - qu])), float(1 - 2 * cdf[qu - 1])]
+from scipy.stats._morestats import _anderson_ksamp_midrank
+
+al = [np.array(ta) - np.median(ta), np.array(tb) - np.median(tb)]
+Z = np.sort(np.hstack(al))
+OUT["anderson_darling_k"] = float(_anderson_ksamp_midrank(al, Z, np.unique(Z), 2, np.array([len(x) for x in al]), len(Z)))
+
+# Factorial: 2 x 3, unbalanced, with blocks; sum contrasts written out.
+rows = []
+for rep in range(3):
+    for i in range(2):
+        for j in range(3):
+            if (rep, i, j) != (2, 1, 2):
+                rows.append((i, j, rep, float(np.exp(10 + 0.5 * i - 0.2 * j + 0.3 * i * j + 0.1 * rep + rng.normal(0, 0.2)))))
+c = lambda l, k: [-1.0] * (k - 1) if l == k - 1 else [1.0 if l == m else 0.0 for m in range(k - 1)]
+X = np.array([[1.0] + c(rep, 3) + c(i, 2) + c(j, 3) + [x * y for x in c(i, 2) for y in c(j, 3)] for i, j, rep, _ in rows])
+yv = np.log([r[3] for r in rows])
+beta, rss, rank, _ = np.linalg.lstsq(X, yv, rcond=None)
+f = len(yv) - X.shape[1]
+s2 = float(((yv - X @ beta) ** 2).sum() / f)
+
+
+def drop(cols):
+    keep = [m for m in range(X.shape[1]) if m not in cols]
+    bb = np.linalg.lstsq(X[:, keep], yv, rcond=None)[0]
+    r0 = float(((yv - X[:, keep] @ bb) ** 2).sum())
+    F = (r0 - s2 * f) / len(cols) / s2
+    return [F, float(stats.f.sf(F, len(cols), f))]
+
+
+se = math.sqrt(s2 * np.linalg.inv(X.T @ X)[3, 3])
+tq = float(stats.t.ppf(0.975, f))
+OUT["factorial"] = dict(rows=[[str(i), str(j), str(rep), v] for i, j, rep, v in rows], beta=beta.tolist(), spread=math.sqrt(s2), f_a=drop([3]), f_b=drop([4, 5]), f_ab=drop([6, 7]), a=[math.exp(-2 * beta[3]), math.exp(-2 * beta[3] - tq * 2 * se), math.exp(-2 * beta[3] + tq * 2 * se)])
+
+# E-divisive: the best split by plain loops.
+ser = np.concatenate([rng.normal(0, 0.1, 15), rng.normal(0.5, 0.1, 14)])
+best = (-1, 0)
+for t in range(5, len(ser) - 4):
+    for k in range(t + 5, len(ser) + 1):
+        x, y = ser[:t], ser[t:k]
+        e = 2 * np.abs(np.subtract.outer(x, y)).mean()
+        e -= np.mean([abs(p - q) for p, q in itertools.combinations(x, 2)]) + np.mean([abs(p - q) for p, q in itertools.combinations(y, 2)])
+        best = max(best, (len(x) * len(y) / (len(x) + len(y)) * e, t))
+OUT["change"] = dict(series=ser.tolist(), q=float(best[0]), index=best[1])
+
+print(json.dumps(OUT, indent=1))
