@@ -307,3 +307,29 @@ pub fn amount(text: &str, unit: Option<TimeUnit>) -> Result<f64, String> {
     };
     number(digits, unit).map_err(|_| format!("`{text}` is not a number"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// A decimal of microseconds is the nanoseconds that its digits say, however it is written.
+        #[test]
+        fn decimals_are_exact(ns in -1_000_000_000_000_000_000_i64..=1_000_000_000_000_000_000) {
+            let (sign, size) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
+            let text = format!("{sign}{}.{:03}\n{sign}{size}e-3\n", size / 1_000, size % 1_000);
+            prop_assert_eq!(samples(&text, TimeUnit::Us), Ok(vec![ns, ns]));
+        }
+    }
+
+    #[test]
+    fn an_amount_has_the_unit_of_the_values_or_its_own() {
+        assert_eq!(amount("20", Some(TimeUnit::Us)), Ok(20_000.0));
+        assert_eq!(amount("-1.5ms", Some(TimeUnit::Us)), Ok(-1_500_000.0));
+        assert_eq!(amount("0.5", None), Ok(0.5));
+        for (text, unit) in [("20us", None), ("20h", Some(TimeUnit::Us)), ("", None), ("us", Some(TimeUnit::Us))] {
+            assert!(amount(text, unit).is_err(), "{text}");
+        }
+    }
+}

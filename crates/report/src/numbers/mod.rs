@@ -95,3 +95,26 @@ fn median(values: &[f64]) -> f64 {
     let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
     if sorted.len() % 2 == 1 { at(upper) } else { at(upper.wrapping_sub(1)) / 2.0 + at(upper) / 2.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_four_digits_whatever_their_size() {
+        let text = |value| Kind::AsGiven.text(value).replace('\u{202f}', " ");
+        assert_eq!(
+            [2_228.0, 0.0123, 0.0, -3.0, 1.5e21, 2e-9].map(text),
+            ["2 228", "0.012", "0", "−3.00", "1.500e21", "2.000e-9"]
+        );
+        assert_eq!([p_text(0.0), p_text(0.031_25)], ["< 0.0001", "0.0312"]);
+    }
+
+    /// Also of values whose sum no number holds.
+    #[test]
+    fn the_middle_of_values() {
+        assert_eq!((median(&[]), median(&[3.0, 1.0]), median(&[5.0, 1.0, 2.0])), (0.0, 2.0, 2.0));
+        assert_eq!((mean(&[]), mean(&[1.0, 2.0]), mean(&[f64::MAX, f64::MAX])), (0.0, 1.5, f64::MAX));
+        assert_eq!(median(&[f64::MAX, f64::MAX]), f64::MAX);
+    }
+}
