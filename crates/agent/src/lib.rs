@@ -1,6 +1,7 @@
 //! What runs on the machine under test: probes, loads and tunings, the processes that carry them, and whatever puts the
 //! machine back as it was.
 #![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "its stdout is the stream to whoever started it, never a terminal")]
 
 pub mod catalogue;
 pub mod check;
@@ -14,6 +15,7 @@ pub mod machine;
 pub mod measure;
 pub mod measuring;
 pub mod probe;
+pub mod program;
 pub mod role;
 pub mod scratch;
 pub mod setting;

@@ -32,11 +32,12 @@ pub fn run() -> Result<u8> {
     input.read_line(&mut line)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&interrupted);
-    thread::spawn(move || {
+    let hearing = thread::Builder::new().spawn(move || {
         // `stop` and the end of input mean the same.
         let _ = input.lines().next();
         told.store(true, Ordering::Relaxed);
     });
+    hearing.context("cannot start a thread that hears the supervisor")?;
     crate::fault::point("measure");
     let assignment: Assignment = serde_json::from_str(&line).context("the assignment of the supervisor")?;
     let mut reporter = Reporter::new(&assignment.spool);

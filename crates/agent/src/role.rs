@@ -4,13 +4,10 @@
 //! measuring one; the measuring process holds everything real-time and forks nothing, but for the one partner of a
 //! handoff between processes, before anything is prepared.
 
-use crate::{measuring, probe, supervise};
+use crate::{measuring, probe, program::hash_of, supervise};
 use anyhow::Result;
-use latido_model::protocol::hex;
-use sha2::{Digest, Sha256};
 use std::{
-    fs::File,
-    io::{self, Write, stdout},
+    io::{Write, stdout},
     path::Path,
 };
 
@@ -57,14 +54,4 @@ pub fn role() -> Option<Role> {
 fn say_hash() -> Result<u8> {
     writeln!(stdout(), "{}", hash_of(Path::new("/proc/self/exe"))?)?;
     Ok(0)
-}
-
-/// The SHA-256 of a file, in hexadecimal.
-///
-/// # Errors
-/// It cannot be read.
-pub fn hash_of(path: &Path) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    io::copy(&mut File::open(path)?, &mut hash)?;
-    Ok(hex(&hash.finalize()))
 }

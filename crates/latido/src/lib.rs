@@ -2,8 +2,10 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+mod durable;
 pub mod host;
 pub mod output;
+mod person;
 pub mod stop;
 pub mod store;
 pub mod target;

@@ -3,13 +3,14 @@
 use clap::Parser;
 use latido::{
     cli::{self, Cli},
-    host,
+    host, output,
 };
 use latido_agent::role;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     host::started();
+    output::tell_panics();
     let status = match role::role() {
         // Started by latido itself in every cell: the memory and the milliseconds of the command line are not wanted.
         Some(role) => role.run().unwrap_or_else(|error| cli::complain(&error)),

@@ -1,7 +1,12 @@
-//! Standard output, and that its reader may go away.
+//! Standard output and standard error: everything that a person is shown goes through here, and nothing that passes acts
+//! on the terminal but our own codes. And that the reader of stdout may go away.
 
 use anyhow::Result;
-use std::io::{self, Write};
+use latido_report::terminal::printable;
+use std::{
+    fmt::Write as _,
+    io::{self, IsTerminal, Write},
+};
 
 /// Whether the reader of our output went away.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -15,9 +20,81 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
 ///
 /// # Errors
 /// It cannot be written.
+#[expect(clippy::disallowed_methods, reason = "the one place that cleans what it writes there")]
 pub fn write_out(text: &str) -> Result<u8> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(printable(text, out.is_terminal() && wants_colour()).as_bytes())?;
     out.flush()?;
     Ok(0)
+}
+
+/// Writes a line to stderr. Nobody is left to tell when this fails, and it is no reason to stop a measurement.
+pub fn tell(line: &str) {
+    let mut drawn = Drawn::default();
+    drawn.line(line);
+    drawn.show();
+}
+
+/// Has a panic told as any other error is: its message may quote what was read.
+pub fn tell_panics() {
+    std::panic::set_hook(Box::new(|panic| tell(&format!("latido {panic}\n{}", std::backtrace::Backtrace::capture()))));
+}
+
+/// Text and movements of the cursor, to be written to stderr at once: only what is made of these reaches it.
+#[derive(Debug, Default)]
+pub struct Drawn(String);
+
+impl Drawn {
+    /// A line of text, or several.
+    pub fn line(&mut self, text: &str) {
+        self.0.push_str(&printable(text, errors_have_colours()));
+        self.0.push('\n');
+    }
+
+    /// A line of text that leaves nothing of what stood there before (ECMA-48: EL).
+    pub fn line_over(&mut self, text: &str) {
+        self.0.push_str(&printable(text, errors_have_colours()));
+        self.0.push_str("\x1b[K\n");
+    }
+
+    /// The cursor to the beginning of a line so many above (CPL).
+    pub fn up(&mut self, rows: usize) {
+        if rows > 0 {
+            let _ = write!(self.0, "\x1b[{rows}F");
+        }
+    }
+
+    /// Nothing stays from the cursor on (ED).
+    pub fn erase_below(&mut self) {
+        self.0.push_str("\x1b[J");
+    }
+
+    /// What is to be written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Writes all of it.
+    #[expect(clippy::disallowed_methods, reason = "the one place that writes there, and all of it is clean")]
+    pub fn show(self) {
+        if !self.0.is_empty() {
+            let _ = io::stderr().write_all(self.0.as_bytes());
+        }
+    }
+}
+
+/// Whether what goes to stderr is coloured.
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
+pub fn errors_have_colours() -> bool {
+    io::stderr().is_terminal() && wants_colour()
+}
+
+/// Whether a terminal knows how to move the cursor.
+pub fn can_move() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
+}
+
+/// Whether colours are wanted on a terminal: `NO_COLOR` is unset or empty (no-color.org), and it can show them.
+pub fn wants_colour() -> bool {
+    can_move() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -12,8 +12,9 @@ use latido_model::{
     machine::{GroupLimit, GroupLimits, Limits, Memory},
     plan::{self, Against, Citation, Expect, Op, Plan, Published, Statistic, Taken, Than, source::Problem},
     record::{
-        ByHand, Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, Rate, Second, SeriesFiles,
-        Sibling, Skip, Slots, Summary, TaskOwner, ThreadEvidence, ThrottleEvidence, Tracer, Tracing, TuningRecord,
+        ByHand, Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, ProgramRecord, Rate, Second,
+        SeriesFiles, Sibling, Skip, Slots, Summary, TaskOwner, ThreadEvidence, ThrottleEvidence, Tracer, Tracing,
+        TuningRecord,
     },
     run::Planned,
     sample,
@@ -135,7 +136,14 @@ fn every_key_of_a_stored_run_is_documented() {
     let planned = BTreeMap::from([("skipped", serde_json::to_value(planned.skipped).unwrap())]);
     let item = Item::default();
     let change = Change { knob: String::new(), original: String::new(), new: String::new() };
-    let tuning = TuningRecord { item: item.clone(), changes: vec![change], in_force: true, note: None };
+    let program = ProgramRecord::default();
+    let tuning = TuningRecord {
+        item: item.clone(),
+        changes: vec![change],
+        in_force: true,
+        note: None,
+        programs: vec![program.clone()],
+    };
     let rate = Rate { mean: 1.0, slowest: Some(1.0), fastest: Some(1.0), over_ns: 1, whole_life: true };
     let load = LoadRecord {
         item,
@@ -149,6 +157,7 @@ fn every_key_of_a_stored_run_is_documented() {
         rates: [("work".to_string(), rate)].into(),
         unaccounted: Some(String::new()),
         commands: vec![String::new()],
+        programs: vec![program],
         life: Some(LoadLife { started_ns: -1, worked_ns: Some(1), ended_ns: Some(1) }),
         steps: vec![LoadStep::default()],
     };

@@ -213,15 +213,18 @@ fn a_journal_from_before_a_reboot_is_void() {
     let fake = Fake::new();
     text(&fake.tune(&["apply", "vm-stat:60s"], None));
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    let journal = fs::read_to_string(fake.journal()).unwrap();
-    assert!(journal.contains(boot.trim()));
-    fs::write(fake.journal(), journal.replace(boot.trim(), "00000000-0000-0000-0000-000000000000")).unwrap();
+    let kept = fake.world.path("state-kept/applied.jsonl");
+    for path in [&fake.journal(), &kept] {
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.contains(boot.trim()));
+        fs::write(path, text.replace(boot.trim(), "00000000-0000-0000-0000-000000000000")).unwrap();
+    }
     let status = text(&fake.tune(&["status"], None));
     assert!(status.starts_with("from before the last boot, void"), "{status}");
     let output = fake.tune(&["undo"], None);
     assert!(stderr(&output).contains("from before the last boot and void"), "{}", stderr(&output));
     assert_eq!(fake.read("proc/sys/vm/stat_interval"), "60\n");
-    assert!(!fake.journal().exists());
+    assert!(!fake.journal().exists() && !kept.exists());
 }
 
 #[test]

@@ -5,6 +5,7 @@
 pub mod catalogue;
 pub mod cell;
 pub mod check;
+pub mod clean;
 pub mod consistency;
 pub mod cpus;
 pub mod machine;

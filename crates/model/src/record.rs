@@ -5,7 +5,7 @@ mod evidence;
 mod load;
 mod tracing;
 
-pub use conditions::{Change, LoadRecord, Rate, Skip, TuningRecord};
+pub use conditions::{Change, LoadRecord, ProgramRecord, Rate, Skip, TuningRecord};
 pub use evidence::*;
 pub use load::{LoadLife, LoadStep};
 pub use tracing::{Freeze, Tracer, Tracing};

@@ -7,6 +7,7 @@ mod tests;
 use crate::terminal::Style;
 use latido_model::{
     check::{Fitness, Grade, Point, Process, Purpose, Remedy, Severity},
+    clean,
     machine::Machine,
 };
 use serde::Serialize;
@@ -50,7 +51,7 @@ pub fn json(subject: Examined<'_>, points: &[Point]) -> String {
     };
     let document = CheckDocument { schema: SCHEMA, verdict, exit: verdict.exit_code(), good_for, points, subject };
     // Strings, numbers and maps with string keys always fit.
-    serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
+    serde_json::to_string_pretty(&document).map(|text| clean::text(&text).into_owned() + "\n").unwrap_or_default()
 }
 
 /// A table for people.

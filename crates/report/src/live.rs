@@ -8,6 +8,7 @@ use crate::{
 };
 use latido_model::{
     cell::Cell,
+    clean,
     protocol::{Phase, Progress, ThreadProgress},
     quantity::Measurand,
     units::human,
@@ -117,7 +118,7 @@ pub fn start(view: View<'_>) -> String {
         total => format!(" for {}", clock(total)),
     };
     let more = if view.number < view.cells { left(view) } else { String::new() };
-    format!("{}{}, measuring{span}{more}", place(view), view.label)
+    format!("{}{}, measuring{span}{more}", place(view), clean::line(view.label))
 }
 
 /// Where the run is; too long a label gives way, not the time.
@@ -187,7 +188,7 @@ fn header(view: View<'_>, style: Style) -> String {
         _ => format!("  1µs{legend:^w$}10ms", w = bar - 7),
     };
     let what = what(view, "");
-    let text = format!("{:>4}{what}  {:>8}{middle}  {:>8}{missed}{scale}", "CPU", view.latest(), "max");
+    let text = format!("{:>4}{what}  {:>8}{middle}  {:>8}{missed}{scale}", "CPU", clean::line(view.latest()), "max");
     paint(&fit(&text, style.width), Paint::Dim, style)
 }
 

@@ -3,15 +3,17 @@
 //! This is the only crate of latido with unsafe code; every block states why it is sound.
 //!
 //! Which door to the kernel: a facility that measuring threads use (clocks, scheduling, affinity, timer slack, locked
-//! memory, timers, mutexes, handoffs, signals to a thread, resource usage), or that only unsafe code can reach (what a child sets
-//! up before it becomes its program, memory shared between processes), has its file here, and everybody goes through it.
-//! Every other one goes through the standard library, and where that has nothing through rustix: processes, groups and
-//! their signals, files and their locks, limits, rights, terminals. No facility has two doors.
+//! memory, timers, mutexes, handoffs, signals to a thread, resource usage), or that only unsafe code can reach (what a child
+//! sets up before it becomes its program, memory shared between processes, as whom a thread reaches files), has its file
+//! here, and everybody goes through it. Every other one goes through the standard library, and where that has nothing
+//! through rustix: processes, groups and their signals, files and their locks, limits, rights, terminals. No facility has
+//! two doors.
 
 pub mod clock;
 mod descriptor;
 mod errno;
 pub mod handoff;
+pub mod identity;
 pub mod memory;
 pub mod mutex;
 pub mod priority;

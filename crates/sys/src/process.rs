@@ -1,7 +1,7 @@
 //! What a child sets up between fork and exec, so that nothing of it is left behind.
 
-use crate::{Errno, sched};
-use std::{os::unix::process::CommandExt, process::Command};
+use crate::{Errno, identity, sched};
+use std::{fs::File, io::Write, os::unix::process::CommandExt, process::Command};
 
 /// What a child sets up between fork and exec.
 #[derive(Clone, Copy, Debug)]
@@ -16,10 +16,13 @@ pub struct Child {
     pub nice: Option<i8>,
 }
 
-/// Makes the command's child prepare itself as asked before it becomes the program.
+/// Makes the command's child prepare itself as asked before it becomes the program. It is what this process was before it
+/// took on somebody's file-system identity.
 pub fn prepare(command: &mut Command, child: Child) -> &mut Command {
     let parent = std::process::id();
     let setup = move || -> std::io::Result<()> {
+        // First: to change it forgets the death signal.
+        identity::restore()?;
         if child.own_group {
             // SAFETY: takes numbers only.
             Errno::check(unsafe { libc::setpgid(0, 0) })?;
@@ -46,6 +49,18 @@ pub fn prepare(command: &mut Command, child: Child) -> &mut Command {
     // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock. (Errno becomes an
     // io::Error by its number, without allocation.)
     unsafe { command.pre_exec(setup) }
+}
+
+/// Makes the command's child a member of a control group before it becomes the program; `procs` is the group's
+/// `cgroup.procs`, open for writing. Refused, it stays where it was: who wants to know reads the file.
+pub fn join(command: &mut Command, procs: File) -> &mut Command {
+    // cgroups(7): 0 is whoever writes.
+    let join = move || {
+        let _ = (&procs).write(b"0");
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes one system call: no allocation, no lock.
+    unsafe { command.pre_exec(join) }
 }
 
 fn parent_id() -> u32 {

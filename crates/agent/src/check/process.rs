@@ -1,8 +1,11 @@
 //! A program at work: what the kernel says of each of its threads, from /proc (proc_pid_stat(5), proc_pid_status(5)).
 
-use crate::machine::Root;
+use crate::machine::{Root, task};
 use anyhow::{Context, Result, bail};
-use latido_model::check::{Process, Thread};
+use latido_model::{
+    check::{Process, Thread},
+    clean,
+};
 use latido_sys::sched::{self, Policy};
 
 /// The number of a process that is meant by a number or a name.
@@ -48,9 +51,9 @@ pub fn read(root: &Root, pid: u32) -> Result<Process> {
     let command = root.read(&format!("{dir}/cmdline")).filter(|line| !line.is_empty());
     Ok(Process {
         pid,
-        name: field(&status, "Name").unwrap_or_default().into(),
+        name: clean::line(field(&status, "Name").unwrap_or_default()).into_owned(),
         kernel: flags(root, pid).is_some_and(|flags| flags & PF_KTHREAD != 0),
-        command: command.map(|line| line.replace('\0', " ")),
+        command: command.map(|line| clean::line(&line.replace('\0', " ")).into_owned()),
         locked_kib: kib("VmLck"),
         resident_kib: kib("VmRSS"),
         swapped_kib: kib("VmSwap"),
@@ -74,8 +77,7 @@ fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
 fn thread(root: &Root, pid: u32, tid: u32) -> Option<Thread> {
     let dir = format!("proc/{pid}/task/{tid}");
     let stat = root.read(&format!("{dir}/stat"))?;
-    // The name may hold anything, also parentheses; the last one ends it.
-    let (before, rest) = stat.rsplit_once(')')?;
+    let (name, rest) = task::named(&stat)?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let number = |field: usize| fields.get(field.checked_sub(3)?)?.parse::<i64>().ok();
     let count = |field: usize| number(field)?.try_into().ok();
@@ -90,7 +92,7 @@ fn thread(root: &Root, pid: u32, tid: u32) -> Option<Thread> {
     };
     Some(Thread {
         tid,
-        name: before.split_once('(').map(|(_, name)| name).unwrap_or_default().into(),
+        name,
         realtime: policy.map(|policy| {
             matches!(
                 policy,

@@ -2,10 +2,11 @@
 
 use super::{Borrowed, Custody};
 use anyhow::{Context, Result};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, OpenOptions},
-    io::Write,
+    io::{Read, Write},
     os::unix::fs::OpenOptionsExt,
     path::Path,
 };
@@ -48,7 +49,7 @@ impl Line {
 /// # Errors
 /// The file cannot be read.
 pub(super) fn read(path: &Path) -> Result<(Vec<Line>, Vec<String>)> {
-    let text = match fs::read(path) {
+    let text = match bytes(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
         Err(error) => return Err(error).with_context(|| format!("cannot read the journal {}", path.display())),
@@ -63,6 +64,18 @@ pub(super) fn read(path: &Path) -> Result<(Vec<Line>, Vec<String>)> {
         }
     }
     Ok((lines, told))
+}
+
+/// A plain file's bytes: a pipe or a device in its place would keep us for ever.
+fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is not a plain file: remove it"));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Gives the picked entries another owner, all at once; the first line has the index 0.

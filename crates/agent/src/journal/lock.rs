@@ -1,37 +1,71 @@
 //! Turns: one latido at a time in a state directory, and settings of the machine only while nobody else measures.
+//!
+//! Whoever may open a file may lock it for ever (flock(2) asks for no right to write). So what root's latidos agree upon
+//! among themselves are files that only root can open. Beside them lie files for everybody, by which root and users keep
+//! out of each other's way: those bind a user; root is bound by a holder that is a latido, and by none when it puts back.
 
+mod account;
 mod holder;
 mod machine;
 mod patience;
 
+use account::Account;
 pub use holder::Holder;
 pub use machine::{Claim, MachineTurn, Use, machine};
+use patience::Binds;
 pub use patience::{Busy, Patience};
 
 use anyhow::{Context, Result, ensure};
 use rustix::fs::{FlockOperation, OFlags};
 use std::{
     fs::{self, File, OpenOptions},
-    os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
 /// Where root's locks are.
 const ROOT_DIR: &str = "/run/latido";
 
-/// Where locks and journal are: `$LATIDO_STATE`, `/run/latido` for root, else the user's runtime directory.
+/// Beside root's `run`, which nobody else can open: where users and root see each other's runs.
+const TURN: &str = "turn";
+
+/// A lock of our own.
+const OURS: u32 = 0o600;
+
+/// One that others may take too.
+const EVERYBODYS: u32 = 0o644;
+
+/// Where locks and journal are: `$LATIDO_STATE`, `/run/latido` for root, else the user's runtime directory. Root of a user
+/// namespace that cannot have `/run/latido` is a user.
 pub fn state_dir() -> PathBuf {
     if let Some(dir) = std::env::var_os("LATIDO_STATE") {
         return dir.into();
     }
-    let uid = rustix::process::geteuid();
-    if uid.is_root() {
+    let account = Account::own(Path::new(ROOT_DIR));
+    if account.is_root {
         return ROOT_DIR.into();
     }
     match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| Path::new(dir).is_dir()) {
         Some(dir) => Path::new(&dir).join("latido"),
-        None => std::env::temp_dir().join(format!("latido-{}", uid.as_raw())),
+        None => std::env::temp_dir().join(format!("latido-{}", account.uid)),
     }
+}
+
+/// Where what persons applied is kept a second time, so that it does not go with the state directory:
+/// `$LATIDO_STATE-kept`, `/var/lib/latido` for root, else the user's state directory. `None` for a user without a home.
+pub fn second_dir() -> Option<PathBuf> {
+    if let Some(dir) = std::env::var_os("LATIDO_STATE") {
+        let dir = PathBuf::from(dir);
+        let mut name = dir.file_name()?.to_os_string();
+        name.push("-kept");
+        return Some(dir.with_file_name(name));
+    }
+    if Account::own(Path::new(ROOT_DIR)).is_root {
+        return Some("/var/lib/latido".into());
+    }
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
+    let base = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    Some(base.join("latido"))
 }
 
 /// Whether lock and journal are where they usually are.
@@ -59,23 +93,44 @@ pub fn take(name: &str, purpose: &str) -> Result<Lock> {
 /// As [`take`], when patience ends.
 pub fn take_patiently(name: &str, purpose: &str, patience: &mut Patience<'_>) -> Result<Lock> {
     let dir = state_dir();
-    make(&dir)?;
-    // An unprivileged run also respects root's lock: two runs disturb each other whoever started them.
-    let mut files = Vec::new();
-    let own = dir.join(name);
-    let roots = Path::new(ROOT_DIR).join(name);
-    if own != roots
+    let mut files = vec![of_directory(&dir, name, purpose, patience)?];
+    // Two runs disturb each other whoever started them.
+    if name == "run"
         && is_default()
-        && let Ok(file) = File::open(&roots)
+        && let Some((file, path, binds)) = turn(&dir)?
     {
-        patience.hold(&file, &roots, FlockOperation::NonBlockingLockExclusive)?;
+        patience.hold(&file, &path, binds, FlockOperation::NonBlockingLockExclusive)?;
+        // Root's file is not everybody's to write; the kernel knows the holder all the same.
+        let _ = sign(&file, purpose);
         files.push(file);
     }
-    let file = open(&own)?;
-    patience.hold(&file, &own, FlockOperation::NonBlockingLockExclusive)?;
-    sign(&file, purpose)?;
-    files.push(file);
     Ok(Lock { _files: files })
+}
+
+/// The lock of a directory, which nobody else can open.
+fn of_directory(dir: &Path, name: &str, purpose: &str, patience: &mut Patience<'_>) -> Result<File> {
+    make(dir)?;
+    let path = dir.join(name);
+    let file = open(&path, OURS)?;
+    patience.hold(&file, &path, Binds::Always, FlockOperation::NonBlockingLockExclusive)?;
+    sign(&file, purpose)?;
+    Ok(file)
+}
+
+/// The locks of a state directory again, where the files that we hold are there no more and others could begin.
+pub(super) fn again(dir: &Path, purpose: &str) -> Vec<Lock> {
+    let take = |name| of_directory(dir, name, purpose, &mut Patience::none());
+    // What we still hold is refused: it is ours.
+    ["run", "lock"].into_iter().filter_map(|name| take(name).ok()).map(|file| Lock { _files: vec![file] }).collect()
+}
+
+/// Where everybody's runs meet: root makes it, and users have it where root has been.
+fn turn(dir: &Path) -> Result<Option<(File, PathBuf, Binds)>> {
+    let path = Path::new(ROOT_DIR).join(TURN);
+    if dir == Path::new(ROOT_DIR) {
+        return Ok(Some((open(&path, EVERYBODYS)?, path, Binds::Latidos)));
+    }
+    Ok(File::open(&path).ok().map(|file| (file, path, Binds::Always)))
 }
 
 /// Who holds a lock now; `None` where nobody does. Found without touching the lock.
@@ -86,17 +141,15 @@ pub fn holder(name: &str) -> Option<String> {
 }
 
 /// Makes the directory of locks; one that somebody else could have prepared is refused.
-fn make(dir: &Path) -> Result<()> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o755)
-        .create(dir)
-        .with_context(|| format!("cannot make {} for the lock", dir.display()))?;
+pub(super) fn make(dir: &Path) -> Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o755).create(dir).with_context(|| {
+        format!("cannot make {} for the lock; name another directory with LATIDO_STATE", dir.display())
+    })?;
     trusted(dir)
 }
 
 /// Refuses a directory that somebody else could have prepared: a link in it would make us write elsewhere.
-fn trusted(dir: &Path) -> Result<()> {
+pub(super) fn trusted(dir: &Path) -> Result<()> {
     let found = fs::symlink_metadata(dir).with_context(|| format!("cannot look at {}", dir.display()))?;
     ensure!(found.is_dir(), "{} is not a directory: remove it", dir.display());
     let own = rustix::process::geteuid().as_raw();
@@ -110,17 +163,22 @@ fn trusted(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Opens a lock file of our own, made where there is none.
-fn open(path: &Path) -> Result<File> {
-    OpenOptions::new()
+/// Opens a lock file of our own, made where there is none, for us alone or for all.
+fn open(path: &Path, mode: u32) -> Result<File> {
+    let file = OpenOptions::new()
         .create(true)
         .truncate(false)
         .read(true)
         .write(true)
-        .mode(0o644)
+        .mode(mode)
         .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
-        .with_context(|| format!("cannot open {}", path.display()))
+        .with_context(|| format!("cannot open {}", path.display()))?;
+    // Versions before made them all for everybody.
+    if mode == OURS && file.metadata()?.mode() & 0o077 != 0 {
+        file.set_permissions(fs::Permissions::from_mode(OURS))?;
+    }
+    Ok(file)
 }
 
 /// Writes who holds it into a lock's file, below the others who hold it as well.

@@ -6,6 +6,14 @@ use std::fs;
 /// The environment variable that marks every process of a load.
 pub const MARK: &str = "LATIDO_LOAD";
 
+/// Whether this process was started as a load, by the very process whose child it is: a mark that came from elsewhere, with
+/// the environment of whoever called, says nothing.
+pub fn started_as_load() -> bool {
+    let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().to_string());
+    let mark = std::env::var(MARK).unwrap_or_default();
+    mark.split_once('-').is_some_and(|(by, _)| Some(by) == parent.as_deref())
+}
+
 /// Kills every process that carries the mark, until none is left (a load may be forking meanwhile). Returns how many.
 ///
 /// # Errors
@@ -29,17 +37,28 @@ pub fn end_marked(mark: &str) -> Result<usize> {
     bail!("{} processes of a load would not end; look for {MARK}={mark} in /proc/*/environ", marked(mark).len())
 }
 
-/// The living processes that carry the mark.
+/// The living processes that carry the mark; never this one, nor those that it comes from: who asks for a recovery from
+/// within what a load left wants an answer.
 pub fn marked(mark: &str) -> Vec<i32> {
     let wanted = format!("{MARK}={mark}");
-    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let own = lineage();
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|pid| *pid != own)
+        .filter(|pid| !own.contains(pid))
         .filter(|pid| {
             let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environ.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
         })
         .collect()
+}
+
+/// This process, its parent, and so on.
+fn lineage() -> Vec<i32> {
+    let parent = |pid: &i32| -> Option<i32> {
+        // proc_pid_stat(5): after the parenthesised name, state and parent.
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok().filter(|pid| *pid > 0)
+    };
+    std::iter::successors(Some(rustix::process::getpid().as_raw_nonzero().get()), parent).collect()
 }

@@ -1,12 +1,16 @@
 //! The journal of borrowed things: written and synced before anything is started or set, struck out when it is undone.
 //!
 //! `journal.jsonl` in the state directory. Whoever finds entries of this boot that nobody owns any more undoes them.
+//! The holder has its lines in memory too: a journal that is deleted, cut or replaced is noticed and loses nothing.
 
 mod entries;
+mod group;
+mod kept;
 pub mod lock;
 mod marked;
 pub mod pulse;
 mod recovery;
+mod standing;
 pub mod urgent;
 
 #[cfg(test)]
@@ -14,17 +18,20 @@ mod tests;
 
 use crate::step::Step;
 use anyhow::{Context, Result, ensure};
-use entries::{Entry, Line, hand_over, read};
-pub use marked::{MARK, end_marked, marked};
+use entries::{Entry, Line, read, rewrite};
+pub use group::Group;
+use kept::Files;
+pub use marked::{MARK, end_marked, marked, started_as_load};
 use pulse::Pulse;
 pub use recovery::{Recovery, recover_now, undo_manual};
-use recovery::{left_behind, recover};
+use recovery::{left_behind, put_back, recover};
 use serde::{Deserialize, Serialize};
+pub use standing::{Standing, standing};
 use std::{
     fs::{self, File, OpenOptions},
     io::Write,
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::PathBuf,
 };
 
 /// On whose behalf something was borrowed.
@@ -49,6 +56,9 @@ pub enum Borrowed {
         mark: String,
         /// For people.
         argv: Vec<String>,
+        /// The control group that holds its processes, where one can be had.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        group: Option<Group>,
     },
     /// A change of a setting, with its original.
     Setting {
@@ -64,57 +74,70 @@ pub enum Borrowed {
 /// The journal of the process that holds the lock.
 #[derive(Debug)]
 pub struct Journal {
-    path: PathBuf,
+    files: Files,
     file: File,
     boot: String,
     /// The root of the machine that is changed, where it is a fake one.
     place: Option<PathBuf>,
-    /// How many lines are not of this process: they were there before.
+    /// What stands in the file, whatever becomes of that.
+    lines: Vec<Line>,
+    /// What somebody else has put in the file's place: it stays there, and is not ours to undo.
+    foreign: Vec<Line>,
+    /// How many of these are not of this process: they were there before.
     earlier: usize,
+    /// How long the file is with them, in bytes.
+    length: u64,
     /// A line was begun that could not be taken back: whatever follows would be lost with it.
     broken: bool,
     /// The machine, once a setting of it is to be changed: nobody else measures on it until all is put back.
     machine: Option<lock::MachineTurn>,
+    /// The locks, where those that we had were deleted with the journal.
+    again: Vec<lock::Lock>,
+    /// What a person should know, and was not told yet.
+    news: Vec<String>,
     /// Asked at every change and every undoing.
     pub pulse: Pulse,
 }
 
 impl Journal {
     /// Opens the journal after undoing what an earlier, crashed latido left of the machine `place` (of the running one:
-    /// of any); returns what was done, for people.
+    /// of any); what was done is in the [`Journal::news`].
     ///
     /// # Errors
     /// The journal cannot be read or written, or names what this latido cannot undo.
-    pub fn open(_lock: &lock::Lock, place: Option<PathBuf>, pulse: Pulse) -> Result<(Self, Vec<String>)> {
-        Self::at(&path(), place, pulse)
+    pub fn open(_lock: &lock::Lock, place: Option<PathBuf>, pulse: Pulse) -> Result<Self> {
+        Self::at(Files::usual(), place, pulse)
     }
 
-    fn at(path: &Path, place: Option<PathBuf>, mut pulse: Pulse) -> Result<(Self, Vec<String>)> {
+    fn at(files: Files, place: Option<PathBuf>, mut pulse: Pulse) -> Result<Self> {
         let boot = boot_id();
+        let mended = files.mend(&boot)?;
         let patience = &mut lock::Patience::none();
         let told =
-            recover(path, &boot, &|_, entry| left_behind(entry, place.as_ref()), &mut pulse, patience)?.settled()?;
-        let earlier = read(path)?.0.len();
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .mode(0o600)
-            .open(path)
-            .with_context(|| format!("cannot open the journal {}", path.display()))?;
-        Ok((Self { path: path.into(), file, boot, place, earlier, broken: false, machine: None, pulse }, told))
+            recover(&files, &boot, &|_, entry| left_behind(entry, place.as_ref()), &mut pulse, patience)?.settled()?;
+        let told = told.into_iter().map(|told| format!("after an earlier crash: {told}"));
+        let news = mended.into_iter().chain(patience.passed()).chain(told).collect();
+        let lines = read(&files.journal)?.0;
+        let file = opened(&files)?;
+        let (earlier, length) = (lines.len(), file.metadata()?.len());
+        let (broken, machine, foreign, again) = (false, None, Vec::new(), Vec::new());
+        Ok(Self { files, file, boot, place, lines, foreign, earlier, length, broken, machine, again, news, pulse })
     }
 
     /// A journal in a directory of its own, for tests.
     #[cfg(test)]
     pub fn scratch() -> (tempfile::TempDir, Self) {
         let dir = tempfile::tempdir().unwrap();
-        let (journal, _) = Self::at(&dir.path().join("journal.jsonl"), None, Pulse::none()).unwrap();
+        let files = Files { journal: dir.path().join("journal.jsonl"), second: None };
+        let journal = Self::at(files, None, Pulse::none()).unwrap();
         (dir, journal)
     }
 
     /// From now on nothing more can be written, for tests.
     #[cfg(test)]
     pub fn fill(&mut self) {
+        fs::remove_file(&self.files.journal).unwrap();
+        std::os::unix::fs::symlink("/dev/full", &self.files.journal).unwrap();
         self.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
     }
 
@@ -132,13 +155,18 @@ impl Journal {
     /// As [`Journal::write`].
     pub fn write_for(&mut self, owner: Custody, what: Borrowed) -> Result<()> {
         if what.is_of_this_machine() && self.machine.is_none() {
-            self.machine = Some(lock::machine(lock::Use::Change, "changing settings", &mut lock::Patience::none())?);
+            let patience = &mut lock::Patience::none();
+            self.machine = Some(lock::machine(lock::Use::Change, "changing settings", patience)?);
+            self.news.extend(patience.passed());
         }
         let entry = Entry { boot: self.boot.clone(), owner, what };
         let mut line = serde_json::to_vec(&entry)?;
         line.push(b'\n');
-        self.append(&line)
-            .with_context(|| format!("cannot write the journal {}; nothing was changed", self.path.display()))?;
+        let written = self.hold_on().and_then(|()| self.append(&line));
+        written.with_context(|| {
+            format!("cannot write the journal {}; nothing was changed", self.files.journal.display())
+        })?;
+        self.lines.push(Line::Entry(entry));
         crate::fault::point("agent");
         Ok(())
     }
@@ -146,12 +174,57 @@ impl Journal {
     /// The whole line, or nothing of it: the next one would be glued to half a line and lost.
     fn append(&mut self, line: &[u8]) -> Result<()> {
         ensure!(!self.broken, "it ends in half a line");
-        let end = self.file.metadata()?.len();
         if let Err(error) = self.file.write_all(line).and_then(|()| self.file.sync_data()) {
-            self.broken = self.file.set_len(end).is_err();
+            self.broken = self.file.set_len(self.length).is_err();
             return Err(error.into());
         }
+        self.length += line.len() as u64;
         Ok(())
+    }
+
+    /// What has become of the file, where it is not as we left it.
+    fn lost(&self) -> Option<&'static str> {
+        let Ok(own) = self.file.metadata() else { return Some("cannot be looked at") };
+        match fs::metadata(&self.files.journal) {
+            Err(_) => Some("was deleted"),
+            Ok(there) if (there.dev(), there.ino()) != (own.dev(), own.ino()) => Some("was replaced by another file"),
+            Ok(there) if there.len() < self.length => Some("was cut"),
+            Ok(there) if there.len() > self.length => Some("was written by somebody else"),
+            Ok(_) => None,
+        }
+    }
+
+    /// Notices that the journal is lost, and says so; whether it is.
+    fn notice(&mut self) -> Result<bool> {
+        let Some(what) = self.lost() else { return Ok(false) };
+        if !self.lines.is_empty() {
+            let journal = self.files.journal.display();
+            self.news.push(format!(
+                "the journal {journal} {what} while it was needed: latido goes on with what it has in memory, and puts \
+                 all back from there; find out who did that"
+            ));
+        }
+        if let Some(dir) = self.files.journal.parent() {
+            lock::make(dir)?;
+            self.again.extend(lock::again(dir, "going on without its journal"));
+        }
+        self.foreign = read(&self.files.journal)?.0;
+        self.foreign.retain(|line| !self.lines.contains(line));
+        Ok(true)
+    }
+
+    /// A journal that is lost is written anew: what was changed must be known to others when we crash.
+    fn hold_on(&mut self) -> Result<()> {
+        if self.notice()? {
+            self.write_out()?;
+            self.file = opened(&self.files)?;
+            (self.length, self.broken) = (self.file.metadata()?.len(), false);
+        }
+        Ok(())
+    }
+
+    fn write_out(&self) -> Result<()> {
+        rewrite(&self.files.journal, &[&self.foreign[..], &self.lines[..]].concat())
     }
 
     /// Undoes everything borrowed by runs and empties the journal.
@@ -162,54 +235,55 @@ impl Journal {
         let wanted = |index: usize, entry: &Entry| {
             (index >= self.earlier && entry.owner != Custody::Manual) || left_behind(entry, self.place.as_ref())
         };
-        recover(&self.path, &self.boot, &wanted, &mut self.pulse, &mut lock::Patience::none())?.settled()
+        let patience = &mut lock::Patience::none();
+        let lines = self.lines.clone();
+        let (kept, recovery) = put_back(&self.files, lines, &self.boot, &wanted, &mut self.pulse, patience)?;
+        self.news.extend(patience.passed());
+        let noticed = self.notice();
+        self.lines = kept;
+        noticed.and_then(|_| self.write_out())?;
+        recovery.settled()
     }
 
     /// Makes over to the person what `tune apply` has changed: from now on only `tune undo` puts it back. What an earlier
-    /// latido could not undo was not applied by anybody: it stays as it is.
+    /// latido could not undo was not applied by anybody: it stays as it is. Returns the last news.
     ///
     /// # Errors
     /// The journal cannot be written; all is still to be put back.
-    pub fn keep(self) -> Result<()> {
-        let own = |index: usize, entry: &Entry| index >= self.earlier && entry.owner == Custody::Unsettled;
-        hand_over(&self.path, &own, Custody::Manual)
-    }
-}
-
-/// What the journal holds, oldest first.
-#[derive(Debug, Default)]
-pub struct Standing {
-    /// Applied by hand and not undone yet.
-    pub by_hand: Vec<Borrowed>,
-    /// Of a run or a `tune` that is at work, or crashed.
-    pub unowned: Vec<Borrowed>,
-    /// From before the last boot.
-    pub void: Vec<Borrowed>,
-    /// Lines of this boot, or of one that is not known, that another latido wrote.
-    pub unreadable: Vec<String>,
-}
-
-/// What the journal holds now; changes nothing.
-///
-/// # Errors
-/// The journal cannot be read.
-pub fn standing() -> Result<Standing> {
-    let (lines, _) = read(&path())?;
-    let boot = boot_id();
-    let mut standing = Standing::default();
-    for line in lines {
-        let void = line.boot().is_some_and(|of| of != boot);
-        match line {
-            Line::Entry(entry) if void => standing.void.push(entry.what),
-            Line::Entry(entry) if entry.owner == Custody::Manual => standing.by_hand.push(entry.what),
-            Line::Entry(entry) => standing.unowned.push(entry.what),
-            Line::Unreadable(_) if void => {}
-            Line::Unreadable(bytes) => {
-                standing.unreadable.push(String::from_utf8_lossy(&bytes).escape_debug().to_string());
+    pub fn keep(mut self) -> Result<Vec<String>> {
+        self.notice()?;
+        let mut new = Vec::new();
+        for line in self.lines.iter_mut().skip(self.earlier) {
+            if let Line::Entry(entry) = line
+                && entry.owner == Custody::Unsettled
+            {
+                entry.owner = Custody::Manual;
+                new.push(entry.clone());
             }
         }
+        if !new.is_empty()
+            && let Err(error) = self.files.keep(&self.boot, new.into_iter())
+        {
+            let only = format!("only the journal {} keeps what was applied: {error:#}", self.files.journal.display());
+            self.news.push(only);
+        }
+        crate::fault::point("agent");
+        self.write_out()?;
+        crate::fault::point("agent");
+        Ok(self.news)
     }
-    Ok(standing)
+
+    /// What a person should know and was not told yet.
+    pub fn news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
+    }
+}
+
+/// The journal, to be appended to.
+fn opened(files: &Files) -> Result<File> {
+    let path = &files.journal;
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).mode(0o600).open(path).with_context(|| format!("cannot open {}", path.display()))
 }
 
 /// The journal's file.

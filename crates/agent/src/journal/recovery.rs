@@ -3,9 +3,9 @@
 use super::{
     Borrowed, Custody, boot_id,
     entries::{Entry, Line, hand_over, read, rewrite},
+    kept::Files,
     lock,
     marked::end_marked,
-    path,
     pulse::Pulse,
     urgent::Urgent,
 };
@@ -20,6 +20,8 @@ pub struct Recovery {
     pub back: Vec<Borrowed>,
     /// Not put back, and why, or what else a person should know.
     pub told: Vec<String>,
+    /// What leaves the journal without being put back.
+    left: Vec<Borrowed>,
     /// Whether something is not as it was: `told` says what.
     pub incomplete: bool,
     /// What stands in the journal and cannot be read, and what to do.
@@ -42,24 +44,30 @@ impl Recovery {
 /// Undoes what persons applied and `wanted` picks, and what a crash left of the machine `place`.
 ///
 /// # Errors
-/// Another latido is at work, or the journal cannot be read or written.
-pub fn undo_manual(wanted: &dyn Fn(&Borrowed) -> bool, place: Option<&PathBuf>, pulse: &mut Pulse) -> Result<Recovery> {
+/// Another latido is at work until patience ends, or the journal cannot be read or written.
+pub fn undo_manual(
+    wanted: &dyn Fn(&Borrowed) -> bool,
+    place: Option<&PathBuf>,
+    pulse: &mut Pulse,
+    patience: &mut lock::Patience<'_>,
+) -> Result<Recovery> {
     // Between two cells of a run as well nothing may change.
-    let _run = lock::take("run", "tune undo")?;
-    let _lock = lock::take("lock", "tune undo")?;
-    let boot = boot_id();
+    let _run = lock::take_patiently("run", "tune undo", patience.undoing())?;
+    let _lock = lock::take_patiently("lock", "tune undo", patience)?;
+    let (files, boot) = (Files::usual(), boot_id());
+    let mended = files.mend(&boot)?;
     let picked = |_: usize, entry: &Entry| entry.owner == Custody::Manual && entry.boot == boot && wanted(&entry.what);
-    let patience = &mut lock::Patience::none();
     // The machine first: where somebody measures, what a person applied stays a person's.
-    let _machine = changing(&path(), &picked, patience)?;
-    hand_over(&path(), &picked, Custody::Unsettled)?;
-    let mut recovery = recover(&path(), &boot, &|_, entry| left_behind(entry, place), pulse, patience)?;
+    let _machine = changing(&read(&files.journal)?.0, &picked, patience)?;
+    hand_over(&files.journal, &picked, Custody::Unsettled)?;
+    let mut recovery = recover(&files, &boot, &|_, entry| left_behind(entry, place), pulse, patience)?;
     // Of an agent that was killed.
     crate::scratch::sweep();
     if let Some(why) = recovery.unreadable.take() {
         recovery.told.push(why);
         recovery.incomplete = true;
     }
+    recovery.told.splice(0..0, mended.into_iter().chain(patience.passed()));
     Ok(recovery)
 }
 
@@ -70,13 +78,13 @@ pub fn undo_manual(wanted: &dyn Fn(&Borrowed) -> bool, place: Option<&PathBuf>, 
 pub fn recover_now(pulse: &mut Pulse, patience: &mut lock::Patience<'_>) -> Result<Vec<String>> {
     let _lock = lock::take_patiently("lock", "recovery", patience)?;
     crate::scratch::sweep();
-    recover(&path(), &boot_id(), &|_, entry| left_behind(entry, None), pulse, patience)?.settled()
+    recover(&Files::usual(), &boot_id(), &|_, entry| left_behind(entry, None), pulse, patience)?.settled()
 }
 
 /// The machine, to put settings back, where the journal holds any of this machine that are wanted. Somebody whose state
 /// lies elsewhere may measure: settings stay as they are until that one has ended.
 fn changing(
-    path: &Path,
+    lines: &[Line],
     wanted: &dyn Fn(usize, &Entry) -> bool,
     patience: &mut lock::Patience<'_>,
 ) -> Result<Option<lock::MachineTurn>> {
@@ -84,8 +92,8 @@ fn changing(
         Line::Entry(entry) => entry.what.is_of_this_machine() && wanted(index, entry),
         Line::Unreadable(_) => false,
     };
-    let any = read(path)?.0.iter().enumerate().any(here);
-    any.then(|| lock::machine(lock::Use::Change, "putting settings back", patience)).transpose()
+    let any = lines.iter().enumerate().any(here);
+    any.then(|| lock::machine(lock::Use::Change, "putting settings back", patience.undoing())).transpose()
 }
 
 /// Whether an entry is for a latido that works on the machine `place` to undo: never what a person applied, and for a
@@ -98,18 +106,34 @@ pub(super) fn left_behind(entry: &Entry, place: Option<&PathBuf>) -> bool {
     entry.owner != Custody::Manual && (place.is_none() || of == place)
 }
 
-/// Undoes the entries that are wanted, the last one first, and keeps the others. Tells what a person should know.
+/// Undoes the entries of the journal that are wanted, the last one first, and keeps the others. Tells what a person
+/// should know.
 pub(super) fn recover(
-    path: &Path,
+    files: &Files,
     boot: &str,
     wanted: &dyn Fn(usize, &Entry) -> bool,
     pulse: &mut Pulse,
     patience: &mut lock::Patience<'_>,
 ) -> Result<Recovery> {
-    let (lines, told) = read(path)?;
+    let (lines, told) = read(&files.journal)?;
+    let (kept, mut recovery) = put_back(files, lines, boot, wanted, pulse, patience)?;
+    rewrite(&files.journal, &kept)?;
+    recovery.told.splice(0..0, told);
+    Ok(recovery)
+}
+
+/// The same of these lines; returns those that are to stand in the journal from now on.
+pub(super) fn put_back(
+    files: &Files,
+    lines: Vec<Line>,
+    boot: &str,
+    wanted: &dyn Fn(usize, &Entry) -> bool,
+    pulse: &mut Pulse,
+    patience: &mut lock::Patience<'_>,
+) -> Result<(Vec<Line>, Recovery)> {
     let _urgent = (!lines.is_empty()).then(Urgent::take);
-    let _machine = changing(path, &|index, entry| entry.boot == boot && wanted(index, entry), patience)?;
-    let mut recovery = Recovery { told, ..Recovery::default() };
+    let _machine = changing(&lines, &|index, entry| entry.boot == boot && wanted(index, entry), patience)?;
+    let mut recovery = Recovery::default();
     let (mut kept, mut unreadable) = (Vec::new(), Vec::new());
     for (index, line) in lines.into_iter().enumerate().rev() {
         pulse.beat(latido_model::protocol::Phase::Undoing);
@@ -132,12 +156,15 @@ pub(super) fn recover(
         }
     }
     kept.reverse();
-    rewrite(path, &kept)?;
+    // Before it leaves the journal: what stands here alone would look lost.
+    if let Err(error) = files.strike(boot, &[&recovery.back[..], &recovery.left[..]].concat()) {
+        recovery.told.push(format!("{error:#}: `latido tune undo` would put it back once more"));
+    }
     if !unreadable.is_empty() {
         unreadable.reverse();
-        recovery.unreadable = Some(unknown(path, &unreadable));
+        recovery.unreadable = Some(unknown(&files.journal, &unreadable));
     }
-    Ok(recovery)
+    Ok((kept, recovery))
 }
 
 fn unknown(path: &Path, lines: &[String]) -> String {
@@ -163,6 +190,7 @@ impl Recovery {
             Ok(Past::Left(why)) => {
                 self.told.push(why);
                 self.incomplete = true;
+                self.left.push(entry.what);
             }
             // It stays in the journal: the next latido tries again.
             Err(error) => {
@@ -190,8 +218,10 @@ impl Borrowed {
     /// Puts it back.
     fn undo(&self) -> Result<Past> {
         match self {
-            Self::Load { mark, .. } => {
-                let ended = end_marked(mark)?;
+            Self::Load { mark, group, .. } => {
+                // Whoever left the one may still be found by the other.
+                let grouped = group.as_ref().map_or(Ok(0), |group| group.end(mark));
+                let ended = end_marked(mark)? + grouped?;
                 // Its directory is nobody's now.
                 crate::scratch::sweep();
                 Ok(if ended == 0 { Past::Back } else { Past::Ended(ended) })

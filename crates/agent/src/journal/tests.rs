@@ -3,12 +3,12 @@ use crate::{machine::Root, step::Form};
 use latido_model::protocol::Phase;
 use std::{cell::Cell, rc::Rc};
 
-/// A directory with the journal's place and fake machines `a` and `b`, each with a knob that says 2.
-struct Scene(tempfile::TempDir);
+/// A directory with the journal's place in it and fake machines `a` and `b`, each with a knob that says 2.
+struct Scene(tempfile::TempDir, &'static str);
 
 impl Scene {
     fn new() -> Self {
-        let scene = Self(tempfile::tempdir().unwrap());
+        let scene = Self(tempfile::tempdir().unwrap(), "");
         for machine in ["a", "b"] {
             fs::create_dir(scene.0.path().join(machine)).unwrap();
             fs::write(scene.knob(machine), "2\n").unwrap();
@@ -17,7 +17,7 @@ impl Scene {
     }
 
     fn journal(&self) -> PathBuf {
-        self.0.path().join("journal.jsonl")
+        self.0.path().join(self.1).join("journal.jsonl")
     }
 
     fn text(&self) -> String {
@@ -47,10 +47,16 @@ impl Scene {
         serde_json::to_string(&entry).unwrap() + "\n"
     }
 
+    fn files(&self) -> Files {
+        Files { journal: self.journal(), second: Some(self.0.path().join("second/applied.jsonl")) }
+    }
+
     fn open(&self, place: Option<&str>) -> Result<(Journal, Vec<String>)> {
         // A setting names its machine as `Root::path` does.
         let place = place.map(|machine| Root::new(self.place(machine)).path(""));
-        Journal::at(&self.journal(), place, Pulse::none())
+        let mut journal = Journal::at(self.files(), place, Pulse::none())?;
+        let news = journal.news();
+        Ok((journal, news))
     }
 }
 
@@ -65,7 +71,7 @@ fn a_line_of_another_latido_stays_as_it_is_and_nothing_is_built_upon_it() {
     assert_eq!(scene.says("a"), "1", "what can be read is put back all the same");
     let left = strange + &scene.line(Custody::Manual, "b");
     assert_eq!(scene.text(), left, "every byte stays, in its order");
-    hand_over(&scene.journal(), &|_, entry| entry.owner == Custody::Manual, Custody::Unsettled).unwrap();
+    entries::hand_over(&scene.journal(), &|_, entry| entry.owner == Custody::Manual, Custody::Unsettled).unwrap();
     assert_eq!(scene.text(), left.replace("manual", "unsettled"));
 }
 
@@ -162,4 +168,93 @@ fn after_half_a_line_nothing_more_is_written() {
     let first = refused();
     assert!(first.contains("nothing was changed") && first.contains("No space left"), "{first}");
     assert!(refused().contains("half a line"));
+}
+
+/// Whatever becomes of the file while it is needed: what was changed goes back, and it is said.
+#[test]
+fn a_journal_that_is_lost_is_noticed_and_all_is_put_back_from_memory() {
+    type Loss = fn(&Scene);
+    let losses: [(&str, Loss); 4] = [
+        ("was deleted", |scene| fs::remove_file(scene.journal()).unwrap()),
+        ("was cut", |scene| fs::write(scene.journal(), "").unwrap()),
+        ("was replaced", |scene| {
+            let other = scene.0.path().join("other");
+            fs::write(&other, scene.line(Custody::Run, "b").replace("knob", "another")).unwrap();
+            fs::rename(other, scene.journal()).unwrap();
+        }),
+        ("was deleted", |scene| fs::remove_dir_all(scene.journal().parent().unwrap()).unwrap()),
+    ];
+    for (index, (what, lose)) in losses.into_iter().enumerate() {
+        for writes_again in [false, true] {
+            let mut scene = Scene::new();
+            // A directory that can go, while the machines stay.
+            scene.1 = "state";
+            fs::create_dir(scene.journal().parent().unwrap()).unwrap();
+            let (mut journal, _) = scene.open(None).unwrap();
+            journal.write(scene.setting("a")).unwrap();
+            lose(&scene);
+            if writes_again {
+                journal.write(scene.setting("b")).unwrap();
+                let text = scene.text();
+                assert!(
+                    text.matches("\"knob\"").count() == 2,
+                    "{what}: what is changed is in the journal again: {text}"
+                );
+            }
+            assert_eq!(journal.settle().unwrap(), Vec::<String>::new(), "{what}");
+            let news = journal.news();
+            assert!(news.len() == 1 && news[0].contains(what), "{news:?}");
+            assert_eq!((scene.says("a").as_str(), scene.says("b") == "1"), ("1", writes_again), "{what}");
+            // What somebody else put there is not ours to undo or to remove.
+            assert_eq!(scene.text().contains("another"), index == 2, "{what}: {}", scene.text());
+        }
+    }
+}
+
+/// The second record stands where the journal is not, and never says more than was applied.
+#[test]
+fn what_a_person_applied_outlives_the_journal() {
+    let scene = Scene::new();
+    let (mut journal, _) = scene.open(None).unwrap();
+    for machine in ["a", "b"] {
+        journal.write_for(Custody::Unsettled, scene.setting(machine)).unwrap();
+    }
+    assert_eq!(journal.keep().unwrap(), Vec::<String>::new());
+    let (whole, boot) = (scene.text(), boot_id());
+    assert_eq!(fs::read_to_string(scene.files().second.unwrap()).unwrap(), whole);
+    assert!(scene.files().whole(&boot).unwrap().lost.is_none());
+    // Lost as a whole, and by half.
+    for left in ["", whole.lines().next_back().unwrap()] {
+        fs::write(scene.journal(), left).unwrap();
+        assert!(scene.files().whole(&boot).unwrap().lost.is_some());
+        assert_eq!(scene.text(), left, "looking changes nothing");
+        let (journal, news) = scene.open(None).unwrap();
+        assert!(news.len() == 1 && news[0].contains("was lost"), "{news:?}");
+        assert_eq!(scene.text(), whole, "in its order");
+        drop(journal);
+    }
+    // After a reboot it is void.
+    assert!(scene.files().whole("another boot").unwrap().lost.is_none());
+    // What is undone leaves both.
+    entries::hand_over(&scene.journal(), &|_, _| true, Custody::Unsettled).unwrap();
+    scene.open(None).unwrap();
+    assert_eq!((scene.says("a"), scene.says("b"), scene.text()), ("1".into(), "1".into(), String::new()));
+    assert!(!scene.0.path().join("second").exists());
+}
+
+/// Where there is no place for it that is ours alone.
+#[test]
+fn without_a_second_place_the_journal_alone_keeps_it_and_says_so() {
+    let scene = Scene::new();
+    let second = scene.0.path().join("second");
+    fs::create_dir(&second).unwrap();
+    fs::set_permissions(&second, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    // Somebody else's line in it is not believed.
+    fs::write(second.join("applied.jsonl"), scene.line(Custody::Manual, "b")).unwrap();
+    let (mut journal, news) = scene.open(None).unwrap();
+    assert_eq!(news, Vec::<String>::new());
+    journal.write_for(Custody::Unsettled, scene.setting("a")).unwrap();
+    let news = journal.keep().unwrap();
+    assert!(news.len() == 1 && news[0].contains("only the journal") && news[0].contains("trusted"), "{news:?}");
+    assert_eq!(scene.text(), scene.line(Custody::Manual, "a"));
 }

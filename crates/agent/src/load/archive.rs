@@ -103,12 +103,18 @@ impl Load for Archive {
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
         // bzip2 older than 1.0.9 prints its version and then waits for data: `versions` gives it none.
-        let version = work::versions(&["tar", self.with.program()])?;
+        let there = work::versions(&["tar", self.with.program()])?;
         let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), ..self.clone() };
         let level = self.level.map(|level| format!(" -{level}")).unwrap_or_default();
         let commands = vec![format!("tar -c -f - -C DIR . | {}{level} -c", self.with.program())];
         let note = memory_note(DEF.name);
-        Ok(Some(Launch { version: Some(version), note, commands, ..work::own(DEF.name, &asked)? }))
+        Ok(Some(Launch {
+            version: Some(there.version),
+            programs: there.programs,
+            note,
+            commands,
+            ..work::own(DEF.name, &asked)?
+        }))
     }
 
     fn bear(&self) -> Option<Result<()>> {
@@ -130,7 +136,7 @@ impl Archive {
                 Ok(())
             })
         });
-        let threads = threads.collect();
+        let threads = threads.collect::<Result<_>>()?;
         work.go_on(threads)
     }
 
@@ -144,7 +150,7 @@ impl Archive {
     }
 
     fn one(&self, dir: &Path, work: &Work) -> Result<()> {
-        let mut tar = program("tar")
+        let mut tar = program("tar")?
             .args(["-c", "-f", "-", "-C"])
             .arg(dir)
             .arg(".")
@@ -153,7 +159,7 @@ impl Archive {
             .context("tar")?;
         let output = tar.stdout.take().context("tar has no output")?;
         let name = self.with.program();
-        let mut compressor = program(name);
+        let mut compressor = program(name)?;
         compressor.args(self.level.map(|level| format!("-{level}"))).arg("-c");
         let mut compressor = compressor.stdin(output).stdout(Stdio::piped()).spawn().context(name)?;
         let mut result = compressor.stdout.take().with_context(|| format!("{name} has no output"))?;

@@ -105,12 +105,18 @@ impl Load for Compile {
     }
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
-        let version = work::versions(&[self.with.program()])?;
+        let there = work::versions(&[self.with.program()])?;
         let jobs = self.jobs.unwrap_or_else(|| u32::try_from(around.counted.len()).unwrap_or(1).clamp(1, 1024));
         let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), jobs: Some(jobs), ..self.clone() };
         let commands = vec![format!("{} -O{} -I . -c UNIT.c -o UNIT.o", self.with.program(), self.level)];
         let note = memory_note(DEF.name);
-        Ok(Some(Launch { version: Some(version), note, commands, ..work::own(DEF.name, &asked)? }))
+        Ok(Some(Launch {
+            version: Some(there.version),
+            programs: there.programs,
+            note,
+            commands,
+            ..work::own(DEF.name, &asked)?
+        }))
     }
 
     fn bear(&self) -> Option<Result<()>> {
@@ -123,7 +129,7 @@ impl Compile {
     fn work(&self) -> Result<()> {
         let chore = self.clone().chore()?;
         let work = Work::of(&COUNTS);
-        let thread = work.thread(move |work| again_and_again(chore, work));
+        let thread = work.thread(move |work| again_and_again(chore, work))?;
         work.go_on(vec![thread])
     }
 
@@ -169,7 +175,7 @@ impl Compile {
 
     fn compiler(&self, dir: &Path, arguments: &[&str], work: &Work) -> Result<()> {
         let name = self.with.program();
-        let output = program(name)
+        let output = program(name)?
             .current_dir(dir)
             .env("TMPDIR", dir)
             .arg(format!("-O{}", self.level))

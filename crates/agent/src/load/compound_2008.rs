@@ -5,6 +5,7 @@ use crate::loading::{
     Launch, Load, Parts, Surroundings,
     work::{self, Chore, Work, again_and_again},
 };
+use crate::program;
 use anyhow::{Result, ensure};
 use latido_model::{
     cell::Item,
@@ -73,8 +74,8 @@ fn checked(table: toml::Table) -> Result<Compound2008> {
     Ok(compound)
 }
 
-fn installed(program: &str) -> bool {
-    work::version(program).is_some()
+fn installed(name: &str) -> bool {
+    !program::is_missing(name)
 }
 
 impl Load for Compound2008 {
@@ -95,14 +96,17 @@ impl Load for Compound2008 {
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
         let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), ..self.clone() };
-        let mut commands = Vec::new();
+        let (mut commands, mut programs) = (Vec::new(), Vec::new());
         for part in self.made_of(&installed).0 {
             let launch =
                 registry::build("load", super::LOADS, &Item { name: part.name.into(), options: part.options })?
                     .launch(around)?;
-            commands.extend(launch.into_iter().flat_map(|launch| launch.commands));
+            if let Some(launch) = launch {
+                commands.extend(launch.commands);
+                programs.extend(launch.programs);
+            }
         }
-        Ok(Some(Launch { commands, note: tree::memory_note(DEF.name), ..work::own(DEF.name, &asked)? }))
+        Ok(Some(Launch { commands, programs, note: tree::memory_note(DEF.name), ..work::own(DEF.name, &asked)? }))
     }
 
     fn settle(&self) -> Ns {
@@ -120,7 +124,7 @@ impl Compound2008 {
         let counts = [&["rounds"][..], &disk::COUNTS, &tree::COUNTS, &archive::COUNTS, &compile::COUNTS].concat();
         let work = Work::of(&counts);
         let compound = self.clone();
-        let thread = work.thread(move |work| again_and_again(compound.round(&installed)?, work));
+        let thread = work.thread(move |work| again_and_again(compound.round(&installed)?, work))?;
         work.go_on(vec![thread])
     }
 

@@ -2,6 +2,7 @@
 
 use super::{stress_ng, video};
 use crate::loading::{Load, Parts, Surroundings};
+use crate::program;
 use anyhow::Result;
 use latido_model::{
     cell::Item,
@@ -36,7 +37,7 @@ impl Load for CpuMemoryVideo {
 
     fn parts(&self, around: &Surroundings) -> Option<Parts> {
         let workers = i64::try_from(around.counted.len()).unwrap_or(1).max(1);
-        Some(parts(workers, stress_ng::version().is_some(), video::version().is_some()))
+        Some(parts(workers, !program::is_missing(stress_ng::PROGRAM), !program::is_missing(video::PROGRAM)))
     }
 
     fn launch(&self, _around: &Surroundings) -> Result<Option<crate::loading::Launch>> {

@@ -192,7 +192,7 @@ impl Disk {
     fn work(&self) -> Result<()> {
         let work = Work::of(&COUNTS);
         let disk = self.clone();
-        let thread = work.thread(move |work| again_and_again(disk.chore()?, work));
+        let thread = work.thread(move |work| again_and_again(disk.chore()?, work))?;
         work.go_on(vec![thread])
     }
 

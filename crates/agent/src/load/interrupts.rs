@@ -92,7 +92,7 @@ impl InterruptLoad {
                 threads.push(work.thread(move |work| {
                     sched::set_affinity(0, [cpu]).with_context(|| format!("interrupts: CPU {cpu}"))?;
                     load.expire(work)
-                }));
+                })?);
             }
         }
         work.go_on(threads)
@@ -144,7 +144,7 @@ mod tests {
                 std::thread::yield_now();
             }
             work.end();
-            thread.join().unwrap();
+            thread.unwrap().join().unwrap();
             assert!(work.done("expiries") >= work.done("wakeups"), "{by}");
         }
     }

@@ -3,6 +3,7 @@
 use super::udp_flood::bits;
 use crate::loading::{
     Launch, Load, Surroundings,
+    listening::Paced,
     rates::ELAPSED,
     work::{self, Work, program},
 };
@@ -13,7 +14,6 @@ use latido_model::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
-    io::{BufRead, BufReader},
     net::{Ipv4Addr, TcpListener},
     process::{Child, Stdio},
     thread,
@@ -73,14 +73,19 @@ impl Load for Iperf3 {
     }
 
     fn launch(&self, _around: &Surroundings) -> Result<Option<Launch>> {
-        let Some(version) = work::version("iperf3") else {
+        let Some(there) = work::version("iperf3", "--version")? else {
             bail!("iperf3 is not installed: apt-get install iperf3, or use the built-in load `udp-flood`")
         };
         let to = self.to.as_deref().unwrap_or("127.0.0.1");
         // On the loopback a free port is chosen when it starts.
         let words = self.client(to, self.port.unwrap_or(5201))?;
         let commands = vec![format!("iperf3 {}", words.join(" "))];
-        Ok(Some(Launch { version: Some(version), commands, ..work::own(DEF.name, self)? }))
+        Ok(Some(Launch {
+            version: Some(there.version),
+            programs: there.programs,
+            commands,
+            ..work::own(DEF.name, self)?
+        }))
     }
 
     /// The server, the client, and their agreement come first.
@@ -108,7 +113,7 @@ impl Iperf3 {
         };
         let work = Work::of(&["sent_packets", "sent_bytes", ELAPSED]);
         let load = self.clone();
-        let client = work.thread(move |work| load.send(&to, port, work));
+        let client = work.thread(move |work| load.send(&to, port, work))?;
         let result = work.go_on(vec![client]);
         if let Some(server) = &mut server {
             let _ = server.kill();
@@ -127,7 +132,7 @@ impl Iperf3 {
     }
 
     fn send(&self, to: &str, port: u16, work: &Work) -> Result<()> {
-        let mut client = program("iperf3")
+        let mut client = program("iperf3")?
             .args(self.client(to, port)?)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -135,16 +140,17 @@ impl Iperf3 {
             .context("iperf3")?;
         let output = client.stdout.take().context("iperf3 has no output")?;
         let mut last = String::new();
-        for line in BufReader::new(output).lines() {
-            let line = line.context("what iperf3 prints")?;
+        Paced::new(output).lines(|line| -> Result<()> {
+            let line = String::from_utf8_lossy(line);
             if let Some((packets, span)) = interval(&line) {
                 work.add("sent_packets", packets);
                 work.add("sent_bytes", packets * self.size as u64);
                 work.add(ELAPSED, span);
             } else if line.contains("rror") {
-                last = line;
+                last = line.trim().to_string();
             }
-        }
+            Ok(())
+        })?;
         let ended = client.wait_with_output().context("iperf3")?;
         let said = String::from_utf8_lossy(&ended.stderr).trim().to_string();
         bail!("iperf3 ended by itself: {}: {}", ended.status, if said.is_empty() { last } else { said })
@@ -153,7 +159,7 @@ impl Iperf3 {
 
 /// Starts a server on the loopback and waits until it listens.
 fn serve(port: u16) -> Result<Child> {
-    let mut server = program("iperf3")
+    let mut server = program("iperf3")?
         .args(["-s", "-B", "127.0.0.1", "-p", &port.to_string()])
         .spawn()
         .context("iperf3: the server does not start")?;

@@ -112,7 +112,7 @@ impl MemoryLoad {
                 Ok(())
             })
         });
-        let threads = threads.collect();
+        let threads = threads.collect::<Result<_>>()?;
         work.go_on(threads)
     }
 

@@ -89,7 +89,7 @@ impl Load for Messaging {
     fn launch(&self, _around: &Surroundings) -> Result<Option<Launch>> {
         let mut launch = work::own(DEF.name, self)?;
         if self.with == With::Hackbench {
-            ensure!(work::version("hackbench").is_some(), "hackbench is not installed: apt-get install rt-tests");
+            launch.programs = work::versions(&["hackbench"])?.programs;
             launch.commands = vec![self.hackbench().join(" ")];
         }
         Ok(Some(launch))
@@ -122,7 +122,7 @@ impl Messaging {
                 load.run(work)?;
             }
             Ok(())
-        });
+        })?;
         work.go_on(vec![thread])
     }
 
@@ -136,7 +136,7 @@ impl Messaging {
 
     fn run(&self, work: &Work) -> Result<()> {
         let argv = self.hackbench();
-        let status = program("hackbench").args(argv.iter().skip(1)).status().context("hackbench")?;
+        let status = program("hackbench")?.args(argv.iter().skip(1)).status().context("hackbench")?;
         ensure!(status.success() || work.is_over(), "hackbench failed: {status}");
         work.add("rounds", 1);
         work.add("messages", u64::from(self.groups) * u64::from(self.pairs).pow(2) * ROUNDS);
@@ -150,11 +150,11 @@ impl Messaging {
             let (from, to) = self.channel().context("messaging: no more sockets or pipes; see `ulimit -n`")?;
             ends.push(Arc::new(to));
             let size = self.size;
-            threads.push(work.thread(move |work| receive(from, size, work)));
+            threads.push(work.thread(move |work| receive(from, size, work))?);
         }
         for _ in 0..self.pairs {
             let (ends, size) = (ends.clone(), self.size);
-            threads.push(work.thread(move |work| send(&ends, size, work)));
+            threads.push(work.thread(move |work| send(&ends, size, work))?);
         }
         Ok(threads)
     }

@@ -155,7 +155,7 @@ fn bear(load: &Interference) -> Result<()> {
             let begin = Duration::from_nanos(random.random_range(0..=load.busy.0 + load.idle.0));
             let (busy, idle, top) = (load.busy.0, load.idle.as_duration(), prio == load.high);
             let done = Arc::clone(&done);
-            thread::spawn(move || rival(cpu, prio, begin, busy, idle, top, &done));
+            thread::Builder::new().spawn(move || rival(cpu, prio, begin, busy, idle, top, &done))?;
         }
     }
     let started = Monotonic.now();

@@ -2,13 +2,14 @@
 
 use crate::loading::{
     Launch, Load, Surroundings,
-    work::{Work, program},
+    work::{Work, bound},
 };
 use anyhow::{Context, Result, ensure};
 use latido_model::registry::{self, Def};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
+use std::process::Command;
 
 /// The list entry.
 pub const DEF: Def<dyn Load> = Def {
@@ -85,13 +86,13 @@ fn bear(spin: &SpinLoad) -> Result<()> {
     let work = Work::of(&["computed", "touched", "forks"]);
     let mut threads = Vec::new();
     for n in 0..spin.cpu.unwrap_or(1) {
-        threads.push(work.thread(move |work| compute(seed.wrapping_add(u64::from(n)), work)));
+        threads.push(work.thread(move |work| compute(seed.wrapping_add(u64::from(n)), work))?);
     }
     for n in 0..spin.memory.unwrap_or(1) {
-        threads.push(work.thread(move |work| touch(seed.wrapping_add(u64::from(n)), size as usize, work)));
+        threads.push(work.thread(move |work| touch(seed.wrapping_add(u64::from(n)), size as usize, work))?);
     }
     if spin.fork.unwrap_or(true) {
-        threads.push(work.thread(fork));
+        threads.push(work.thread(fork)?);
     }
     work.go_on(threads)
 }
@@ -103,7 +104,7 @@ fn fork(work: &Work) -> Result<()> {
     // `latido --version` is a program that is certainly there and ends at once.
     let own = std::env::current_exe()?;
     while !work.is_over() {
-        program(&own.to_string_lossy()).arg("--version").status().context("spin: fork")?;
+        bound(Command::new(&own)).arg("--version").status().context("spin: fork")?;
         work.add("forks", 1);
     }
     Ok(())

@@ -39,11 +39,11 @@ impl Load for StressCpu {
             pairs.iter().map(|(key, value)| ((*key).to_string(), value.clone())).collect()
         };
         let count = toml::Value::Integer(i64::try_from(workers).unwrap_or(1));
-        if let Some(version) = stress_ng::version() {
+        if let Some(there) = stress_ng::version()? {
             let one = toml::Value::Integer(1);
             let bytes = toml::Value::String("64M".into());
             let options = table(&[("cpu", count), ("vm", one.clone()), ("vm-bytes", bytes), ("fork", one)]);
-            return Ok(Some(stress_ng::launch(&options, around.seed, version)));
+            return Ok(Some(stress_ng::launch(&options, around.seed, there)));
         }
         let spin: SpinLoad = registry::options(table(&[("cpu", count)]))?;
         let launch = spin.launch(around)?;

@@ -1,9 +1,12 @@
 //! `stress-ng`: any stressors of Debian's stress-ng with any worker counts.
 
-use crate::loading::{Launch, Load, Surroundings, account::Manner};
+use crate::loading::{
+    Launch, Load, Surroundings,
+    account::Manner,
+    work::{self, Installed},
+};
 use anyhow::{Result, bail, ensure};
 use latido_model::registry::Def;
-use std::process::Command;
 
 /// The list entry.
 pub const DEF: Def<dyn Load> = Def {
@@ -48,16 +51,20 @@ impl StressNg {
     }
 }
 
-/// What `stress-ng --version` prints, or `None` where there is no stress-ng.
-pub fn version() -> Option<String> {
-    let output = Command::new("stress-ng").arg("--version").output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.lines().next().map(|line| line.trim().to_string()).filter(|line| !line.is_empty())
+/// The program.
+pub const PROGRAM: &str = "stress-ng";
+
+/// The program with its version, or `None` where there is no stress-ng.
+///
+/// # Errors
+/// It is not to be trusted.
+pub fn version() -> Result<Option<Installed>> {
+    work::version(PROGRAM, "--version")
 }
 
 /// The argv for a table of options.
 fn argv(options: &toml::Table, seed: u64) -> Vec<String> {
-    let mut argv = vec!["stress-ng".to_string(), "--quiet".into()];
+    let mut argv = vec![PROGRAM.to_string(), "--quiet".into()];
     // Its own account, to where latido listens. A file that the user names is the user's.
     if !options.contains_key("yaml") {
         argv.extend(["--metrics", "--yaml", "/dev/stdout"].map(String::from));
@@ -77,9 +84,9 @@ fn argv(options: &toml::Table, seed: u64) -> Vec<String> {
 }
 
 /// What is to be started for a table of options.
-pub fn launch(options: &toml::Table, seed: u64, version: String) -> Launch {
+pub fn launch(options: &toml::Table, seed: u64, there: Installed) -> Launch {
     let manner = if options.contains_key("yaml") { Manner::Lines } else { Manner::StressNg };
-    Launch { version: Some(version), manner, ..Launch::of(argv(options, seed)) }
+    Launch { version: Some(there.version), programs: there.programs, manner, ..Launch::of(argv(options, seed)) }
 }
 
 impl Load for StressNg {
@@ -88,10 +95,10 @@ impl Load for StressNg {
     }
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
-        let Some(version) = version() else {
+        let Some(there) = version()? else {
             bail!("stress-ng is not installed: apt-get install stress-ng, or use the built-in load `spin`")
         };
-        Ok(Some(launch(&self.options, around.seed, version)))
+        Ok(Some(launch(&self.options, around.seed, there)))
     }
 }
 

@@ -74,7 +74,7 @@ impl Load for TreeLoad {
     }
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
-        let version = work::versions(&["find", "grep"])?;
+        let there = work::versions(&["find", "grep"])?;
         if let Some(path) = &self.path {
             ensure!(path.is_dir(), "tree: there is no directory {}", path.display());
         }
@@ -82,7 +82,13 @@ impl Load for TreeLoad {
         let note = if self.path.is_none() { memory_note(DEF.name) } else { None };
         let place = self.path.as_deref().unwrap_or(Path::new("DIR"));
         let commands = vec![format!("find {}", self.arguments(place).join(" "))];
-        Ok(Some(Launch { version: Some(version), note, commands, ..work::own(DEF.name, &asked)? }))
+        Ok(Some(Launch {
+            version: Some(there.version),
+            programs: there.programs,
+            note,
+            commands,
+            ..work::own(DEF.name, &asked)?
+        }))
     }
 
     fn bear(&self) -> Option<Result<()>> {
@@ -113,7 +119,7 @@ impl TreeLoad {
     fn work(&self) -> Result<()> {
         let chore = self.chore()?;
         let work = Work::of(&COUNTS);
-        let thread = work.thread(move |work| again_and_again(chore, work));
+        let thread = work.thread(move |work| again_and_again(chore, work))?;
         work.go_on(vec![thread])
     }
 
@@ -142,7 +148,7 @@ impl TreeLoad {
     fn pass(&self, dir: &Path, work: &Work) -> Result<()> {
         let name = self.pattern();
         let mut find =
-            program("find").args(self.arguments(dir)).stdout(Stdio::piped()).spawn().context("tree: find")?;
+            program("find")?.args(self.arguments(dir)).stdout(Stdio::piped()).spawn().context("tree: find")?;
         let mut searched = 0;
         for line in BufReader::new(find.stdout.take().context("tree: find has no output")?).split(b'\n') {
             // grep -c prints `path:number` for each file.

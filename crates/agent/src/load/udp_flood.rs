@@ -128,7 +128,7 @@ impl UdpFlood {
         let socket = UdpSocket::bind(from).context("udp-flood: cannot make a socket")?;
         socket.connect(target).with_context(|| format!("udp-flood: {target} cannot be reached"))?;
         let (size, rate, counts) = (self.size, bits(&self.rate)?, Arc::clone(&done));
-        let sender = thread::spawn(move || send(&socket, size, rate, &counts));
+        let sender = thread::Builder::new().spawn(move || send(&socket, size, rate, &counts))?;
         let started = Monotonic.now();
         loop {
             thread::sleep(Duration::from_millis(100));
@@ -155,12 +155,12 @@ fn sink(done: &Arc<Delivered>) -> Result<SocketAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("udp-flood: no socket on the loopback")?;
     let address = socket.local_addr()?;
     let done = Arc::clone(done);
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut packet = vec![0; 65_536];
         while socket.recv(&mut packet).is_ok() {
             done.received.fetch_add(1, Relaxed);
         }
-    });
+    })?;
     Ok(address)
 }
 

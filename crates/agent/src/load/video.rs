@@ -1,6 +1,9 @@
 //! `video`: a film is played to nobody: software decoding by ffmpeg, at the film's own speed or as fast as it goes.
 
-use crate::loading::{Launch, Load, Surroundings, account};
+use crate::{
+    loading::{Launch, Load, Surroundings, account, listening::Paced, work},
+    program,
+};
 use anyhow::{Context, Result, ensure};
 use latido_model::{
     registry::{self, Def},
@@ -10,7 +13,6 @@ use latido_sys::clock::Clock::Monotonic;
 use rustix::fs::MemfdFlags;
 use serde::{Deserialize, Serialize};
 use std::{
-    io::{BufRead, BufReader},
     os::fd::AsRawFd,
     process::{Command, Stdio},
 };
@@ -66,11 +68,8 @@ enum Speed {
     Max,
 }
 
-/// The first line of `ffmpeg -version`, or `None` where there is no ffmpeg.
-pub fn version() -> Option<String> {
-    let output = Command::new("ffmpeg").arg("-version").stdin(Stdio::null()).output().ok()?;
-    String::from_utf8_lossy(&output.stdout).lines().next().map(|line| line.trim().to_string())
-}
+/// The program.
+pub const PROGRAM: &str = "ffmpeg";
 
 impl Load for Video {
     fn options(&self) -> toml::Table {
@@ -78,13 +77,13 @@ impl Load for Video {
     }
 
     fn launch(&self, _around: &Surroundings) -> Result<Option<Launch>> {
-        let version = version().context("ffmpeg is not installed: apt-get install ffmpeg")?;
+        let there = work::version(PROGRAM, "-version")?.context("ffmpeg is not installed: apt-get install ffmpeg")?;
         let own = std::env::current_exe().context("cannot find latido's own file to start the load")?;
         let speed = if self.speed == Speed::Film { "film" } else { "max" };
         let word = format!("video:size={},rate={},speed={speed}", self.size, self.rate);
         let argv = vec![own.to_string_lossy().into_owned(), "load".into(), word];
         let commands = vec![self.make("FILM").join(" "), self.play("FILM").join(" ")];
-        Ok(Some(Launch { version: Some(version), commands, ..Launch::of(argv) }))
+        Ok(Some(Launch { version: Some(there.version), programs: there.programs, commands, ..Launch::of(argv) }))
     }
 
     fn settle(&self) -> Ns {
@@ -123,18 +122,23 @@ impl Video {
         let started = Monotonic.now();
         let mut player = command(&self.play(&file))?.stdout(Stdio::piped()).spawn().context("ffmpeg, playing")?;
         let progress = player.stdout.take().context("ffmpeg has no output")?;
-        for line in BufReader::new(progress).lines() {
-            if let Some(frames) = line?.strip_prefix("frame=").and_then(|n| n.trim().parse().ok()) {
-                account::tell(&[("frames", frames), ("elapsed_ns", Monotonic.now().saturating_sub(started))])?;
+        Paced::new(progress).lines(|line| {
+            let line = String::from_utf8_lossy(line);
+            match line.strip_prefix("frame=").and_then(|n| n.trim().parse().ok()) {
+                Some(frames) => {
+                    account::tell(&[("frames", frames), ("elapsed_ns", Monotonic.now().saturating_sub(started))])
+                }
+                None => Ok(()),
             }
-        }
+        })?;
         anyhow::bail!("ffmpeg ended by itself: {}", player.wait()?)
     }
 }
 
 fn command(argv: &[String]) -> Result<Command> {
     let (program, arguments) = argv.split_first().context("no program")?;
-    let mut command = Command::new(program);
+    let program = program::find(program)?.with_context(|| format!("{program} is not installed"))?;
+    let mut command = program.command();
     command.args(arguments).stdin(Stdio::null());
     Ok(command)
 }

@@ -1,6 +1,7 @@
 //! What a load says it did: cumulative counts, printed now and then, of which the record keeps the measured part.
 
 use super::{
+    listening::{self, Paced},
     metrics,
     rates::{Course, ELAPSED, Seconds, WorkCounts},
 };
@@ -8,7 +9,7 @@ use latido_model::record::Rate;
 use latido_sys::clock::Clock::Monotonic;
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader, Read, Write},
+    io::{self, Read, Write},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -64,10 +65,13 @@ pub enum Manner {
 
 impl Account {
     /// Listens to what a load prints until it ends.
-    pub fn of(output: impl Read + Send + 'static, manner: Manner) -> Self {
+    ///
+    /// # Errors
+    /// The machine allows no further thread.
+    pub fn of(output: impl Read + Send + 'static, manner: Manner) -> io::Result<Self> {
         let account = Self::default();
         let listener = account.clone();
-        std::thread::spawn(move || {
+        listening::thread(move || {
             match manner {
                 Manner::Lines => follow(output, |counts| listener.hear(counts)),
                 Manner::StressNg => {
@@ -76,8 +80,8 @@ impl Account {
                 }
             }
             listener.told().over = true;
-        });
-        account
+        })?;
+        Ok(account)
     }
 
     /// The last counts in what a load printed.
@@ -142,13 +146,11 @@ impl Account {
 
 /// Calls for the counts of every line that has some, until the end.
 fn follow(output: impl Read, mut each: impl FnMut(WorkCounts)) {
-    let mut lines = BufReader::new(output);
-    let mut line = Vec::new();
-    // A program that never ends its line must not fill the memory.
-    while let Ok(1..) = lines.by_ref().take(4096).read_until(b'\n', &mut line) {
-        parse(&String::from_utf8_lossy(&line)).into_iter().for_each(&mut each);
-        line.clear();
-    }
+    // What cannot be read any more is over.
+    let _ = Paced::new(output).lines(|line| -> io::Result<()> {
+        parse(&String::from_utf8_lossy(line)).into_iter().for_each(&mut each);
+        Ok(())
+    });
 }
 
 /// What was counted between two moments; a count that was not told at the first began at 0.
@@ -178,7 +180,7 @@ mod tests {
     #[test]
     fn the_last_whole_line_counts() {
         let output = "frame=3\nlatido-load busy_ns=5 bursts=1 \nnoise\nlatido-load busy_ns=17 bursts=2 \n";
-        let account = Account::of(output.as_bytes(), Manner::Lines);
+        let account = Account::of(output.as_bytes(), Manner::Lines).unwrap();
         let expected = counts(&[("busy_ns", 17), ("bursts", 2)]);
         while account.now() != expected {
             std::thread::yield_now();

@@ -1,10 +1,10 @@
 //! What stress-ng says at its end with `--metrics --yaml`: operations and seconds of each stressor (stress-ng(1)).
 
-use super::rates::round;
+use super::{listening::Paced, rates::round};
 use latido_model::record::Rate;
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader, Read},
+    io::{self, Read},
 };
 
 /// The most stressors that are believed.
@@ -22,15 +22,13 @@ struct Stressor {
 /// of which not everything was told.
 pub fn rates(text: impl Read) -> BTreeMap<String, Rate> {
     let mut all: Vec<Stressor> = Vec::new();
-    let mut lines = BufReader::new(text);
-    let mut line = Vec::new();
-    // A line without an end must not fill the memory.
-    while let Ok(1..) = lines.by_ref().take(4096).read_until(b'\n', &mut line) {
+    // What cannot be read any more is over.
+    let _ = Paced::new(text).lines(|line| -> io::Result<()> {
         if all.len() <= MOST {
-            read(&String::from_utf8_lossy(&line), &mut all);
+            read(&String::from_utf8_lossy(line), &mut all);
         }
-        line.clear();
-    }
+        Ok(())
+    });
     all.truncate(MOST);
     let mut rates: BTreeMap<String, Rate> = BTreeMap::new();
     for Stressor { name, operations, seconds } in all {

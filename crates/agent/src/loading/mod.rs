@@ -1,6 +1,7 @@
 //! Loads at work: started, proved alive, asked what they did, ended with all that they left.
 
 pub mod account;
+pub mod listening;
 pub mod metrics;
 pub mod orphans;
 pub mod rates;
@@ -9,6 +10,7 @@ pub mod source;
 mod steps;
 pub mod work;
 
+use crate::program::Program;
 use anyhow::Result;
 use latido_model::{cell::Item, cpus::CpuSet, record::Skip, units::Ns};
 
@@ -71,6 +73,8 @@ pub struct Launch {
     pub note: Option<String>,
     /// The commands that it carries out itself, where they are others.
     pub commands: Vec<String>,
+    /// The programs that it starts itself.
+    pub programs: Vec<Program>,
     /// How it tells what it did.
     pub manner: account::Manner,
 }
@@ -78,6 +82,7 @@ pub struct Launch {
 impl Launch {
     /// A command of which no more is known.
     pub fn of(argv: Vec<String>) -> Self {
-        Self { argv, version: None, note: None, commands: Vec::new(), manner: account::Manner::default() }
+        let (commands, programs) = (Vec::new(), Vec::new());
+        Self { argv, version: None, note: None, commands, programs, manner: account::Manner::default() }
     }
 }

@@ -3,23 +3,24 @@
 use super::{
     Launch, Load, Surroundings,
     account::{self, Account, Manner},
-    orphans,
+    listening, orphans,
     rates::{Course, WorkCounts},
 };
 use crate::{
-    journal::{self, Borrowed, Journal, MARK},
+    journal::{self, Borrowed, Group, Journal, MARK},
+    program::{self, Program},
     scratch,
 };
 use anyhow::{Context, Result};
 use latido_model::{
     cell::Item,
+    clean,
     record::{LoadLife, LoadRecord},
 };
 use latido_sys::{clock::Clock::Monotonic, process};
 use signal_hook::consts::SIGKILL;
 use std::{
     fs,
-    io::Read,
     os::unix::process::ExitStatusExt,
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
@@ -63,6 +64,7 @@ struct Consumed {
 struct Begun {
     child: Child,
     mark: String,
+    group: Option<Group>,
     tail: Arc<Mutex<Vec<u8>>>,
     account: Account,
 }
@@ -80,39 +82,52 @@ impl Running {
     /// The program is missing or does not start, with the remedy.
     pub fn start(load: &dyn Load, name: &str, around: &Surroundings, journal: Option<&mut Journal>) -> Result<Self> {
         let item = Item { name: name.into(), options: load.options() };
-        let Some(launch) = load.launch(around)? else {
+        let Some(mut launch) = load.launch(around)? else {
             return Ok(Self::new(item, Launch::of(Vec::new()), None));
         };
         let mark = mark();
+        let (mut group, argv) = (None, launch.argv.clone());
         if let Some(journal) = journal {
-            journal.write(Borrowed::Load { mark: mark.clone(), argv: launch.argv.clone() })?;
+            // Without a journal nobody would remove it after a crash.
+            group = Group::planned(&mark);
+            journal.write(Borrowed::Load { mark: mark.clone(), argv: argv.clone(), group: group.clone() })?;
         }
-        let (program, arguments) = launch.argv.split_first().context("the load has no program")?;
-        let mut command = Command::new(program);
-        command.args(arguments).env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (program, arguments) = argv.split_first().context("the load has no program")?;
+        let mut command = match is_own(program) {
+            true => Command::new(program),
+            false => {
+                let found =
+                    program::find(program)?.with_context(|| format!("load `{name}`: there is no `{program}`"))?;
+                if !launch.programs.contains(&found) {
+                    launch.programs.insert(0, found.clone());
+                }
+                found.command()
+            }
+        };
+        program::guarded(&mut command)
+            .args(arguments)
+            .env(MARK, &mark)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         // Should the supervisor be killed, the kernel ends the load's first process at once; the host finds the rest.
         let manners =
             process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: true, nice: None };
         process::prepare(&mut command, manners);
+        if let Some(procs) = group.as_ref().and_then(|group| group.make().ok()) {
+            process::join(&mut command, procs);
+        }
         let started_at = Monotonic.now();
         let mut child = command.spawn().with_context(|| format!("load `{name}`: cannot start `{program}`"))?;
         orphans::expect(child.id());
         let tail = Arc::new(Mutex::new(Vec::new()));
-        if let Some(mut stderr) = child.stderr.take() {
+        if let Some(stderr) = child.stderr.take() {
             let tail = Arc::clone(&tail);
-            std::thread::spawn(move || {
-                let mut buffer = [0; 1024];
-                while let Ok(n @ 1..) = stderr.read(&mut buffer) {
-                    let Ok(mut tail) = tail.lock() else { return };
-                    tail.extend_from_slice(buffer.get(..n).unwrap_or_default());
-                    let surplus = tail.len().saturating_sub(TAIL);
-                    tail.drain(..surplus);
-                }
-            });
+            listening::thread(move || listening::last(stderr, TAIL, &tail))?;
         }
-        let account = child.stdout.take().map(|out| Account::of(out, launch.manner)).unwrap_or_default();
+        let account = child.stdout.take().map(|out| Account::of(out, launch.manner)).transpose()?.unwrap_or_default();
         crate::fault::point("agent");
-        let process = Some(Begun { child, mark, tail, account });
+        let process = Some(Begun { child, mark, group, tail, account });
         let mut running = Self::new(item, launch, process);
         running.started_at = started_at;
         Ok(running)
@@ -138,7 +153,7 @@ impl Running {
                 (None, Some(signal)) => format!("it was ended by signal {signal}"),
                 (None, None) => "it ended".to_string(),
             };
-            let tail = process.tail.lock().map(|t| String::from_utf8_lossy(&t).trim().to_string());
+            let tail = process.tail.lock().map(|t| clean::text(String::from_utf8_lossy(&t).trim()).into_owned());
             let said = tail.ok().filter(|t| !t.is_empty()).map(|t| format!(": {t}")).unwrap_or_default();
             self.died = Some(format!("{how}{said}"));
         }
@@ -207,6 +222,7 @@ impl Running {
             version: self.launch.version.clone(),
             note: self.launch.note.clone(),
             commands: self.launch.commands.clone(),
+            programs: self.launch.programs.iter().map(Program::record).collect(),
             alive: self.died.is_none(),
             died: self.died.clone(),
             cpu_ns: used,
@@ -280,6 +296,9 @@ impl Running {
         let _ = process.child.wait();
         orphans::forget(process.child.id());
         // What would not end stays in the journal, which says so when it is settled.
+        if let Some(group) = &process.group {
+            let _ = group.end(&process.mark);
+        }
         let _ = journal::end_marked(&process.mark);
         if self.launch.manner == Manner::StressNg {
             let rates = process.account.at_the_end(PATIENCE);
@@ -294,6 +313,11 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// Whether a program is latido itself, which is at work already.
+pub fn is_own(program: &str) -> bool {
+    std::env::current_exe().is_ok_and(|own| own.as_os_str() == program)
 }
 
 /// A mark that no other load of this boot has: process id and the monotonic clock.

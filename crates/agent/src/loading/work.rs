@@ -1,7 +1,8 @@
 //! What the loads that latido bears itself share: counts told ten times a second, programs run, an orderly end.
 
 use super::{Launch, account, rates::ELAPSED};
-use anyhow::{Context, Result, bail};
+use crate::program::{self, Program};
+use anyhow::{Context, Result};
 use latido_model::registry;
 use latido_sys::{clock::Clock::Monotonic, process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
@@ -54,15 +55,19 @@ impl Work {
     }
 
     /// A thread that works until the end. Its error ends the load.
-    pub fn thread(self: &Arc<Self>, body: impl FnOnce(&Self) -> Result<()> + Send + 'static) -> JoinHandle<()> {
+    ///
+    /// # Errors
+    /// The machine allows no further thread.
+    pub fn thread(self: &Arc<Self>, body: impl FnOnce(&Self) -> Result<()> + Send + 'static) -> Result<JoinHandle<()>> {
         let work = Arc::clone(self);
-        thread::spawn(move || {
+        let started = thread::Builder::new().spawn(move || {
             let result = body(&work);
             // What went wrong because of the end is none of the load's failures.
             if let (Err(error), false) = (result, work.is_over()) {
                 *work.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{error:#}"));
             }
-        })
+        });
+        started.context("cannot start a thread of the load")
     }
 
     /// Tells the counts until somebody ends the load, then waits for its threads.
@@ -122,35 +127,63 @@ fn end_programs() {
 }
 
 /// A program that ends with the thread that started it, whatever ends that, and says nothing.
-pub fn program(name: &str) -> Command {
-    let mut command = Command::new(name);
+///
+/// # Errors
+/// It is not installed, or not to be trusted.
+pub fn program(name: &str) -> Result<Command> {
+    Ok(bound(needed(name)?.command()))
+}
+
+/// The same of a command that is known already.
+pub fn bound(mut command: Command) -> Command {
     command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let manners = process::Child { own_group: false, death_signal: Some(SIGKILL), reset_scheduling: false, nice: None };
     process::prepare(&mut command, manners);
     command
 }
 
-/// The first line that a program prints of its version, or `None` where it is not installed.
-pub fn version(program: &str) -> Option<String> {
-    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+/// Programs that are here.
+#[derive(Debug, Default)]
+pub struct Installed {
+    /// What they print of their versions.
+    pub version: String,
+    /// They themselves.
+    pub programs: Vec<Program>,
+}
+
+/// A program with the first line that it prints of its version, or `None` where it is not installed or tells none.
+///
+/// # Errors
+/// It is not to be trusted.
+pub fn version(name: &str, asked: &str) -> Result<Option<Installed>> {
+    let Some(program) = program::find(name)? else { return Ok(None) };
+    let Ok(output) = program.command().arg(asked).stdin(Stdio::null()).output() else { return Ok(None) };
     let text = [output.stdout, output.stderr].concat();
-    let line = String::from_utf8_lossy(&text).lines().find(|line| !line.trim().is_empty())?.trim().to_string();
-    Some(line)
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    Ok(line.map(|line| Installed { version: line.trim().to_string(), programs: vec![program] }))
 }
 
 /// The versions of programs, all of which are needed.
 ///
 /// # Errors
-/// One is not installed, with the command that installs it on Debian.
-pub fn versions(programs: &[&str]) -> Result<String> {
-    let mut all = Vec::new();
-    for name in programs {
-        match version(name) {
-            Some(version) => all.push(version),
-            None => bail!("{name} is not installed: apt-get install {}", package(name)),
-        }
+/// One is not installed, with the command that installs it on Debian, or not to be trusted.
+pub fn versions(names: &[&str]) -> Result<Installed> {
+    let (mut versions, mut programs) = (Vec::new(), Vec::new());
+    for name in names {
+        let found = version(name, "--version")?.with_context(|| missing(name))?;
+        versions.push(found.version);
+        programs.extend(found.programs);
     }
-    Ok(all.join("; "))
+    Ok(Installed { version: versions.join("; "), programs })
+}
+
+fn needed(name: &str) -> Result<Program> {
+    program::find(name)?.with_context(|| missing(name))
+}
+
+fn missing(name: &str) -> String {
+    format!("{name} is not installed: apt-get install {}", package(name))
 }
 
 /// The Debian package of a program where it has another name.
@@ -200,7 +233,7 @@ mod tests {
             if over {
                 work.end();
             }
-            work.thread(|_| bail!("no room")).join().unwrap();
+            work.thread(|_| anyhow::bail!("no room")).unwrap().join().unwrap();
             assert_eq!(work.failed.lock().unwrap().is_some(), !over);
         }
     }

@@ -13,6 +13,7 @@ mod reach;
 mod realtime;
 mod root;
 mod surroundings;
+pub mod task;
 pub mod tracing;
 
 pub use cpu::{field, online_cpus, own_cpus};

@@ -27,11 +27,13 @@ impl Reach {
         let Some(online) = Root::default().value::<CpuSet>("sys/devices/system/cpu/online") else {
             return Self { usable: own_cpus(), refused: None };
         };
-        let asked = thread::spawn(move || {
+        let asked = thread::Builder::new().spawn(move || {
             sched::set_affinity(0, online.iter())?;
             // Cut to the cpuset by the kernel: what is read back is what it would grant one by one.
             sched::affinity(0)
         });
+        // Where no thread can be started, the mask of this one is all that is known.
+        let Ok(asked) = asked else { return Self { usable: own_cpus(), refused: None } };
         match asked.join() {
             Ok(Ok(granted)) => Self { usable: granted.into_iter().collect(), refused: None },
             Ok(Err(error)) => Self { usable: own_cpus(), refused: Some(error) },

@@ -4,7 +4,8 @@ use super::{Applied, Guard, Hold, Pursuit, Tuning, Wanted};
 use crate::{
     journal::{Borrowed, Custody, Journal, urgent::Urgent},
     machine::Root,
-    step::{Step, refusal},
+    program::{self, Program},
+    step::{Step, ethtool, refusal},
 };
 use anyhow::{Result, bail, ensure};
 use latido_model::{cell::Item, protocol::Phase, record::TuningRecord};
@@ -40,6 +41,7 @@ pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Custody, journ
         changes: Vec::new(),
         in_force: true,
         note,
+        programs: Vec::new(),
     };
     let crowd = pursuit.is_some();
     let mut work = Application { root, owner, journal, record, done: Vec::new(), halfway: false, crowd };
@@ -117,6 +119,9 @@ impl Application<'_> {
         let made = step.apply(self.root).and_then(|()| step.verify(self.root));
         if made.is_ok() && !(self.crowd && matches!(step, Step::Task { .. })) {
             self.record.changes.push(step.change());
+        }
+        if self.root.is_live() && matches!(step, Step::Coalesce { .. }) && self.record.programs.is_empty() {
+            self.record.programs.extend(program::find(ethtool::PROGRAM)?.iter().map(Program::record));
         }
         self.done.push(step);
         self.halfway = made.is_err();

@@ -1,8 +1,11 @@
 //! How a network device gathers interrupts, read and set by the program ethtool(8).
 
-use crate::machine::Root;
+use crate::{machine::Root, program};
 use anyhow::{Context, Result, bail, ensure};
-use std::{fs, process::Command};
+use std::fs;
+
+/// The program.
+pub const PROGRAM: &str = "ethtool";
 
 /// Where a fake machine keeps what `ethtool -c DEVICE` prints.
 fn fake(device: &str) -> String {
@@ -72,13 +75,10 @@ fn find(text: &str, key: &str) -> Option<String> {
 
 fn run(arguments: &[&str]) -> Result<String> {
     let line = arguments.join(" ");
-    let output = match Command::new("ethtool").args(arguments).output() {
-        Ok(output) => output,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            bail!("there is no program ethtool, which coalescing needs: install it (apt-get install ethtool)")
-        }
-        Err(error) => return Err(error).context("cannot start ethtool"),
+    let Some(ethtool) = program::find(PROGRAM)? else {
+        bail!("there is no program ethtool, which coalescing needs: install it (apt-get install ethtool)")
     };
+    let output = ethtool.command().args(arguments).output().context("cannot start ethtool")?;
     let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
     ensure!(output.status.success(), "ethtool {line} failed: {said}");
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

@@ -1,7 +1,7 @@
 //! Threads of the kernel: found by name, moved and given another policy.
 
 use super::{Step, fake, group};
-use crate::machine::Root;
+use crate::machine::{Root, task};
 use anyhow::{Context, Result, anyhow, bail};
 use latido_model::{
     cell::{NiceBy, Scheduling},
@@ -20,7 +20,7 @@ const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 /// What /proc/TID/stat says of a task, read at once: proc_pid_stat(5).
 #[derive(Clone, Debug)]
 pub struct TaskStat {
-    /// Its name; that of a kernel thread is its own, any other task may call itself as it likes.
+    /// Its name, cleaned; that of a kernel thread is its own, any other task may call itself as it likes.
     pub comm: String,
     /// Whether it ends.
     pub ending: bool,
@@ -35,13 +35,12 @@ pub struct TaskStat {
 /// The state of a task; `None` where there is none.
 pub fn stat(root: &Root, tid: i32) -> Option<TaskStat> {
     let stat = root.read(&format!("proc/{tid}/stat"))?;
-    let (begin, rest) = stat.rsplit_once(')')?;
-    let (_, comm) = begin.split_once('(')?;
+    let (comm, rest) = task::named(&stat)?;
     // Field 3 is the state, 9 the flags, 22 the start.
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let flags: u64 = fields.get(6)?.parse().ok()?;
     Some(TaskStat {
-        comm: comm.to_owned(),
+        comm,
         ending: matches!(*fields.first()?, "Z" | "X" | "x"),
         start: fields.get(19)?.parse().ok()?,
         kernel: flags & PF_KTHREAD != 0,

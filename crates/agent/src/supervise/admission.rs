@@ -9,7 +9,7 @@ use latido_model::{
     plan::scheduling::DEFAULT,
 };
 use latido_sys::{Errno, sched};
-use std::sync::{Arc, Barrier};
+use std::{sync::mpsc::channel, thread};
 
 /// What the kernel says to the schedulings that these cells name, one sentence for each that it refuses, with the
 /// limit and the remedy. The default is not asked for: a run that names none goes on without it, under a banner.
@@ -34,22 +34,35 @@ pub fn refusals(cells: &[&Cell]) -> Vec<String> {
 /// Asks on as many threads as would measure: the budgets of deadline threads add up.
 fn try_out(scheduling: Scheduling, threads: usize, usable: &CpuSet) -> Result<(), Errno> {
     let count = if matches!(scheduling, Scheduling::Deadline { .. }) { threads } else { 1 };
-    let gate = Arc::new(Barrier::new(count));
-    let usable = usable.clone();
-    let ask = move || {
+    let ask = move |usable: CpuSet| {
         // A deadline thread is refused where an inherited mask keeps it from a CPU; the measuring threads have none.
         let _ = sched::set_affinity(0, usable.iter());
-        let answer = match scheduling {
+        match scheduling {
             // From outside a process gets it at its start, which is the same right.
             Scheduling::Other { nice, by: NiceBy::Nice } => sched::set_nice(nice),
             other => threads::ask(other),
-        };
-        gate.wait();
-        answer
+        }
     };
-    let asked: Vec<_> = (0..count).map(|_| std::thread::spawn(ask.clone())).collect();
-    // A thread that cannot even be asked is the measurement's to report.
-    asked.into_iter().try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+    let (tell, told) = channel();
+    // Each keeps what it was granted until all have asked.
+    let mut kept = Vec::new();
+    for _ in 0..count {
+        let ((keep, until), tell, usable) = (channel::<()>(), tell.clone(), usable.clone());
+        let asked = thread::Builder::new().spawn(move || {
+            let _ = tell.send(ask(usable));
+            drop(tell);
+            let _ = until.recv();
+        });
+        // A thread that cannot even be started is the measurement's to report.
+        kept.extend(asked.map(|thread| (keep, thread)));
+    }
+    drop(tell);
+    let answer = told.iter().collect::<Result<Vec<()>, Errno>>().map(drop);
+    for (keep, thread) in kept {
+        drop(keep);
+        let _ = thread.join();
+    }
+    answer
 }
 
 #[cfg(test)]

@@ -23,40 +23,54 @@ use std::path::PathBuf;
 pub struct AppliedAll {
     /// The tunings, in the order asked for.
     pub records: Vec<TuningRecord>,
-    /// What a person should know: what an earlier crash had left.
+    /// What a person should know: what an earlier crash had left, who was passed by, whether the journal was lost.
     pub told: Vec<String>,
     /// Somebody asked for the end before all was in force: nothing was kept, and what could not be put back is this.
     pub stopped: Option<Vec<String>>,
 }
 
-/// Applies all, or none.
+/// Applies all, or none; with patience it waits for its turn until it is asked to stop.
 ///
 /// # Errors
 /// What was refused and the remedy; what had been changed is put back, and what was not, is named.
-pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse) -> Result<AppliedAll> {
+pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse, patience: &mut lock::Patience<'_>) -> Result<AppliedAll> {
     // Between two cells of a run as well nothing may change.
-    let _run = lock::take("run", "tune apply")?;
-    let held = lock::take("lock", "tune apply")?;
-    let (mut journal, told) = Journal::open(&held, directory(root), pulse)?;
-    let mut outcome = AppliedAll { told, ..AppliedAll::default() };
+    let mut turns = || -> Result<_> {
+        let run = lock::take_patiently("run", "tune apply", patience)?;
+        let held = lock::take_patiently("lock", "tune apply", patience)?;
+        // Who does not wait needs the machine only when something is to be changed.
+        let here = patience.waits() && root.is_live();
+        let machine = here.then(|| lock::machine(lock::Use::Change, "tune apply", patience)).transpose()?;
+        Ok((run, held, machine, patience.passed()))
+    };
+    let (_run, held, _machine, passed) = match turns() {
+        Ok(had) => had,
+        Err(_) if pulse.stops() => return Ok(AppliedAll { stopped: Some(Vec::new()), ..AppliedAll::default() }),
+        Err(error) => return Err(error),
+    };
+    let mut journal = Journal::open(&held, directory(root), pulse)?;
+    let mut outcome = AppliedAll { told: [passed, journal.news()].concat(), ..AppliedAll::default() };
     for item in items {
         match one(item, root, &mut journal) {
             Ok(record) => outcome.records.push(record),
             Err(error) => {
                 let stopped = error.is::<Stopped>();
-                let told = journal.settle().context("what was changed could not be put back")?;
+                let settled = journal.settle().context("what was changed could not be put back");
+                let news: String = journal.news().iter().map(|news| format!("; {news}")).collect();
+                let told = settled.with_context(|| format!("{error:#}{news}"))?;
                 if stopped {
+                    let told = told.into_iter().chain(Some(news).filter(|news| !news.is_empty())).collect();
                     return Ok(AppliedAll { records: Vec::new(), stopped: Some(told), ..outcome });
                 }
                 let error = error.context(format!("tuning `{}`", item.name));
                 if told.is_empty() {
-                    bail!("{error:#} (nothing was changed)");
+                    bail!("{error:#} (nothing was changed){news}");
                 }
-                bail!("{error:#}; not everything could be put back: {}", told.join("; "));
+                bail!("{error:#}; not everything could be put back: {}{news}", told.join("; "));
             }
         }
     }
-    journal.keep()?;
+    outcome.told.extend(journal.keep()?);
     Ok(outcome)
 }
 
@@ -71,14 +85,14 @@ fn one(item: &Item, root: &Root, journal: &mut Journal) -> Result<TuningRecord> 
 /// Undoes what was applied by hand on this machine: the tunings named, or all.
 ///
 /// # Errors
-/// Another latido is at work, or the journal cannot be read or written.
-pub fn undo(names: &[String], root: &Root, pulse: &mut Pulse) -> Result<Recovery> {
+/// Another latido is at work until patience ends, or the journal cannot be read or written.
+pub fn undo(names: &[String], root: &Root, pulse: &mut Pulse, patience: &mut lock::Patience<'_>) -> Result<Recovery> {
     let here = directory(root);
     let wanted = |what: &Borrowed| match what {
         Borrowed::Setting { tuning, root, .. } => *root == here && (names.is_empty() || names.contains(tuning)),
         Borrowed::Load { .. } => false,
     };
-    journal::undo_manual(&wanted, here.as_ref(), pulse)
+    journal::undo_manual(&wanted, here.as_ref(), pulse, patience)
 }
 
 /// Looks at the journal and at every knob in it; changes nothing.
@@ -93,6 +107,7 @@ pub fn status(root: &Root) -> Result<TuneStatus> {
         unsettled: lines(&standing.unowned, root),
         void: lines(&standing.void, root),
         unreadable: standing.unreadable,
+        lost: standing.lost,
         at_work: lock::holder("run").or_else(|| lock::holder("lock")),
         ..TuneStatus::default()
     })
@@ -133,7 +148,7 @@ fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Sett
             Some(Setting { tuning: Some(tuning.clone()), knob, original, new, current, in_force, superseded: false })
         }
         Borrowed::Setting { .. } => None,
-        Borrowed::Load { mark, argv } => {
+        Borrowed::Load { mark, argv, .. } => {
             let alive = !journal::marked(mark).is_empty();
             Some(Setting {
                 tuning: None,

@@ -63,11 +63,9 @@ impl Serving {
         urgently();
         let allowed = machine::own_cpus();
         let lock = lock::take("lock", &format!("cell of `{}`", cell.plan))?;
-        let (mut journal, told) = Journal::open(&lock, None, self.pulse())?;
+        let mut journal = Journal::open(&lock, None, self.pulse())?;
         scratch::sweep();
-        for message in told {
-            self.voice.note(format!("after an earlier crash: {message}"));
-        }
+        journal.news().into_iter().for_each(|message| self.voice.note(message));
         let named: Level = cell.tuning.clone();
         let assignment = assign(cell)?;
         let spool = Scratch::new(0).context("there is no place for what the measurement writes")?;
@@ -76,6 +74,7 @@ impl Serving {
         // Undone before the record is sent: who has the record may rely on the machine being as it was.
         borrowed.give_back(&mut journal.pulse);
         let settled = journal.settle();
+        let news = journal.news();
         // Not before: an isolation that is undone gives CPUs back.
         stay_on(Some(&allowed));
         crate::fault::point("agent");
@@ -84,10 +83,13 @@ impl Serving {
             // There is no record to tell it behind, and what does not go back leaves the journal with this.
             Err(error) => match settled {
                 Ok(left) => {
-                    left.into_iter().for_each(|message| self.voice.note(message));
+                    news.into_iter().chain(left).for_each(|message| self.voice.note(message));
                     return Err(error);
                 }
-                Err(left) => bail!("{error:#}; {left:#}"),
+                Err(left) => {
+                    news.into_iter().for_each(|message| self.voice.note(message));
+                    bail!("{error:#}; {left:#}");
+                }
             },
         };
         // Some tell what they did at their end.
@@ -103,6 +105,7 @@ impl Serving {
         }
         crate::fault::point("agent");
         // What would not go back is told behind the record, not instead of it.
+        news.into_iter().for_each(|message| self.voice.note(message));
         settled?.into_iter().for_each(|message| self.voice.note(message));
         Ok(())
     }

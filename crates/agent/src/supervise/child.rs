@@ -49,7 +49,7 @@ impl Measuring {
         serde_json::to_writer(&mut input, assignment)?;
         input.write_all(b"\n")?;
         let output = child.stdout.take().context("the measuring process has no output")?;
-        thread::spawn(move || {
+        let heard = thread::Builder::new().spawn(move || {
             let mut reader = Reader::<_, Told>::new(BufReader::new(output));
             loop {
                 let message = reader.line();
@@ -59,6 +59,7 @@ impl Measuring {
                 }
             }
         });
+        heard.context("cannot start a thread that hears the measuring process")?;
         Ok(Self { child, input: Some(input) })
     }
 

@@ -1,6 +1,6 @@
 //! The host as the agent hears it: its requests in order, and at any time whether it wants the end or is gone.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use latido_model::protocol::{PATIENCE, Reader, Request};
 use latido_sys::{
     clock::Clock,
@@ -61,10 +61,11 @@ impl Client {
         });
         let (sender, requests) = channel();
         let heard = Arc::clone(&client);
-        thread::spawn(move || {
+        let hearing = thread::Builder::new().spawn(move || {
             urgently();
             heard.hear(stdin(), &sender);
         });
+        hearing.context("cannot start the agent's first thread")?;
         Ok((client, requests))
     }
 

@@ -86,7 +86,7 @@ impl Serving {
             Request::Recover => {
                 let patience = &mut journal::lock::Patience::none();
                 let told = journal::recover_now(&mut self.pulse(), patience);
-                told.map(|told| told.into_iter().for_each(|one| self.voice.note(one)))
+                told.map(|told| told.into_iter().chain(patience.passed()).for_each(|one| self.voice.note(one)))
             }
             // These are heeded where they arrive.
             Request::Ping | Request::Stop { .. } => Ok(()),

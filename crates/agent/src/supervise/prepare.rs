@@ -5,9 +5,10 @@ use crate::{
     check, journal,
     journal::lock,
     load::{self, LOADS},
-    loading::Surroundings,
+    loading::{Surroundings, running::is_own},
     machine::{self, Root},
     probe::{self, PROBES},
+    program,
     setting::{Tuning, apply::possible},
     tuning::TUNINGS,
 };
@@ -21,7 +22,7 @@ use latido_model::{
     run::parts::MeasuredOn,
     units::Ns,
 };
-use std::{cell::RefCell, os::unix::fs::PermissionsExt, path::Path, time::Duration};
+use std::{cell::RefCell, time::Duration};
 
 impl Serving {
     /// Takes the machine for these cells. Cells whose tuning cannot be had here are skipped; what the machine refuses
@@ -40,12 +41,12 @@ impl Serving {
         let taken = if self.run.is_none() { Some(turn(cells, &mut patience)?) } else { None };
         // What a crash left behind must not look like somebody's setting.
         let told = journal::recover_now(&mut self.pulse(), &mut patience)?;
+        let passed = patience.passed();
         if taken.is_some() {
             self.run = taken;
         }
-        for told in told {
-            self.voice.note(format!("after an earlier crash: {told}"));
-        }
+        let told = told.into_iter().map(|told| format!("after an earlier crash: {told}"));
+        passed.into_iter().chain(told).for_each(|told| self.voice.note(told));
         let mut ready = Ready { skips: skips(cells), ..Ready::default() };
         measurands(cells, &mut ready)?;
         // Nothing is asked for what is skipped.
@@ -173,17 +174,9 @@ fn programs(cells: &[&Cell]) -> Result<()> {
 fn program(item: &Item, around: &Surroundings) -> Result<()> {
     let launch = registry::build("load", LOADS, item)?.launch(around)?;
     let Some(program) = launch.as_ref().and_then(|launch| launch.argv.first()) else { return Ok(()) };
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let found = match program.contains('/') {
-        true => is_executable(Path::new(program)),
-        false => std::env::split_paths(&search).any(|dir| is_executable(&dir.join(program))),
-    };
+    let found = is_own(program) || program::find(program)?.is_some();
     ensure!(found, "load `{}`: there is no program `{program}` that may be run here", item.name);
     Ok(())
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
 /// What is missing for real-time measurement here, where a cell wants it; `None` when nothing is.

@@ -6,8 +6,15 @@ use crate::{
     machine::Root,
 };
 use anyhow::{Context, Result};
-use latido_model::protocol::{Reply, Tune, TuneStatus, TuneWhat, Tuned};
-use std::path::{Path, PathBuf};
+use latido_model::{
+    protocol::{Phase, Reply, Tune, TuneStatus, TuneWhat, Tuned},
+    units::Ns,
+};
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 impl Serving {
     /// Applies, undoes or shows what persons change.
@@ -16,10 +23,20 @@ impl Serving {
             Some(dir) => Root::new(dir.canonicalize().with_context(|| format!("--sysroot {}", dir.display()))?),
             None => Root::default(),
         };
+        let pulse = RefCell::new(self.pulse());
+        let stop = || {
+            pulse.borrow_mut().beat(Phase::Waiting);
+            self.is_unwanted()
+        };
+        let mut tell = |holder: &lock::Holder| {
+            self.voice.say(Reply::Note { message: format!("waiting for another latido ({})", holder.words) });
+        };
+        let limit = tune.wait.map_or(Duration::ZERO, Ns::as_duration);
+        let mut patience = lock::Patience::of(limit, &stop, Some(&mut tell));
         let tuned = match tune.what {
             TuneWhat::Apply { items } => {
-                let outcome = by_hand::apply_all(&items, &root, self.pulse())?;
-                outcome.told.iter().for_each(|told| self.voice.note(format!("after an earlier crash: {told}")));
+                let outcome = by_hand::apply_all(&items, &root, self.pulse(), &mut patience)?;
+                outcome.told.iter().for_each(|told| self.voice.note(told.clone()));
                 match outcome.stopped {
                     Some(left) => Tuned::Stopped { left },
                     None => Tuned::Applied { records: outcome.records },
@@ -27,7 +44,7 @@ impl Serving {
             }
             // Half an undoing serves nobody: it comes to its end.
             TuneWhat::Undo { names } => {
-                let recovery = by_hand::undo(&names, &root, &mut self.pulse())?;
+                let recovery = by_hand::undo(&names, &root, &mut self.pulse(), &mut patience)?;
                 recovery.told.iter().for_each(|told| self.voice.note(told.clone()));
                 let back = recovery.back.iter().map(journal::Borrowed::put_back).collect();
                 Tuned::Undone { back, incomplete: recovery.incomplete }

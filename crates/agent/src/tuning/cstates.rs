@@ -199,7 +199,13 @@ mod tests {
         assert_eq!((change.original.as_str(), change.new.as_str()), ("not readable", "5 µs"));
         for (now, in_force) in [(0i32, true), (5, true), (6, false)] {
             std::fs::write(tree.root.path(super::KNOB), now.to_ne_bytes()).unwrap();
-            let mut record = TuningRecord { item: Item::default(), changes: vec![], in_force: !in_force, note: None };
+            let mut record = TuningRecord {
+                item: Item::default(),
+                changes: vec![],
+                in_force: !in_force,
+                note: None,
+                programs: vec![],
+            };
             tuning.confirm(&tree.root, &mut record);
             assert_eq!(record.in_force, in_force, "{now}");
         }

@@ -1,15 +1,14 @@
 //! One question to a target's agent and its answer, for the commands that measure nothing.
 
+use crate::output;
 use crate::target::{self, Unavailable, session::Session};
 use anyhow::{Context, Result};
 use latido_model::{
     cell::{LOCAL, RUNNING},
     protocol::{Inspect, Inspected, Reply, Request, Tune, TuneWhat, Tuned},
+    units::Ns,
 };
-use std::{
-    io::{Write, stderr},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 /// Looks at a machine.
 ///
@@ -31,6 +30,8 @@ pub struct Ask<'a> {
     pub target: Option<&'a str>,
     /// Another machine's file tree instead.
     pub sysroot: Option<PathBuf>,
+    /// How long another latido that is at work is waited for.
+    pub wait: Option<Ns>,
 }
 
 impl Ask<'_> {
@@ -39,7 +40,7 @@ impl Ask<'_> {
     /// # Errors
     /// The target cannot be reached, or what was refused.
     pub fn tune(&self, what: TuneWhat, stopped: &dyn Fn() -> bool) -> Result<Tuned> {
-        self.tune_telling(what, stopped, &|note| _ = writeln!(stderr(), "warning: {note}"))
+        self.tune_telling(what, stopped, &|note| output::tell(&format!("warning: {note}")))
     }
 
     /// The same with somebody who hears the notes.
@@ -47,7 +48,7 @@ impl Ask<'_> {
     /// # Errors
     /// As [`Ask::tune`].
     pub fn tune_telling(&self, what: TuneWhat, stopped: &dyn Fn() -> bool, tell: &dyn Fn(String)) -> Result<Tuned> {
-        let request = Request::Tune(Tune { what, sysroot: self.sysroot.clone() });
+        let request = Request::Tune(Tune { what, sysroot: self.sysroot.clone(), wait: self.wait });
         let mut done = None;
         answered(self.target.unwrap_or(LOCAL), &request, stopped, &mut |reply| match reply {
             Reply::Tuned(tuned) => done = Some(*tuned),
@@ -74,7 +75,7 @@ fn answered(target: &str, request: &Request, stopped: &dyn Fn() -> bool, hear: &
     latido_agent::fault::point("host");
     // It died or was lost: what it may have left goes back at once.
     for told in target::recovered(target.as_ref(), RUNNING, 1, &|| false) {
-        let _ = writeln!(stderr(), "warning: {told}");
+        output::tell(&format!("warning: {told}"));
     }
     answered.map_err(|error| if said.is_empty() { error } else { error.context(said) })
 }

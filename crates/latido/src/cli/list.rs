@@ -2,7 +2,7 @@
 
 use super::known;
 use crate::host::outcome;
-use crate::output::write_out;
+use crate::output::{tell, write_out};
 use crate::store;
 use anyhow::Result;
 use latido_model::{
@@ -16,7 +16,7 @@ use latido_report::terminal::{
     table::{self, TextColumn},
 };
 use std::{
-    io::{self, IsTerminal, Write as _},
+    io::{self, IsTerminal},
     path::PathBuf,
 };
 
@@ -71,8 +71,7 @@ fn runs(args: &Args) -> Result<u8> {
     let root = store::root(args.store.as_deref())?;
     let listing = store::list_runs(&root)?;
     for problem in &listing.problems {
-        // Nobody is left to tell when this fails.
-        let _ = writeln!(io::stderr(), "warning: {problem}");
+        tell(&format!("warning: {problem}"));
     }
     if args.json {
         let runs: Vec<_> = listing.runs.iter().map(|(_, meta)| meta).collect();
@@ -88,6 +87,7 @@ fn runs(args: &Args) -> Result<u8> {
     write_out(&table(&runs, jiff::Timestamp::now(), style()))
 }
 
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
 /// Layout of stdout; whoever reads lists from a pipe wants them whole.
 fn style() -> Style {
     let style = outcome::style();

@@ -1,7 +1,7 @@
 //! `latido man`: the manual pages, made from the command line's own table.
 
 use super::Cli;
-use crate::output::write_out;
+use crate::{durable, output::write_out};
 use anyhow::{Context, Result};
 use clap::CommandFactory;
 use std::path::PathBuf;
@@ -20,8 +20,17 @@ pub struct Args {
 pub fn run(args: Args) -> Result<u8> {
     if let Some(dir) = args.dir {
         let cannot = || format!("cannot write the manual pages to {}", dir.display());
-        std::fs::create_dir_all(&dir).with_context(cannot)?;
-        clap_mangen::generate_to(Cli::command(), &dir).with_context(cannot)?;
+        let mut root = Cli::command().disable_help_subcommand(true);
+        root.build();
+        let mut open = vec![root];
+        durable::make_dirs(&dir)?;
+        while let Some(command) = open.pop() {
+            open.extend(command.get_subcommands().filter(|command| !command.is_hide_set()).cloned());
+            let man = clap_mangen::Man::new(command);
+            let mut page = Vec::new();
+            man.render(&mut page)?;
+            durable::replace(&dir.join(man.get_filename()), &page).with_context(cannot)?;
+        }
         return Ok(0);
     }
     let mut page = Vec::new();

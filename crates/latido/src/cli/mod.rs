@@ -4,9 +4,12 @@ mod agent;
 mod ask;
 mod assemble;
 mod check;
+mod compare;
 mod completions;
+mod effects;
 mod flags;
 mod help;
+mod history;
 pub mod known;
 mod list;
 mod load;
@@ -14,21 +17,21 @@ mod man;
 mod report;
 mod run;
 mod show;
+mod stats;
 #[cfg(test)]
 mod tests;
 mod tune;
+pub mod values;
 pub mod words;
 
-use crate::output;
+use crate::{durable, output, person};
 use anyhow::Result;
 use clap::{
     Parser, Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use std::{
-    fmt,
-    io::{self, Write},
-};
+use latido_sys::identity;
+use std::fmt;
 
 /// Exit status of a wrong command line (EX_USAGE of sysexits.h).
 pub const EXIT_USAGE: u8 = 64;
@@ -51,6 +54,10 @@ enum Command {
     List(list::Args),
     Show(show::Args),
     Report(report::Args),
+    Stats(stats::Args),
+    Compare(compare::Args),
+    History(history::Args),
+    Effects(effects::Args),
     Load(load::Args),
     Tune(tune::Args),
     Help(help::Args),
@@ -73,6 +80,10 @@ impl Cli {
             Command::Load(_) => Some("load"),
             Command::Tune(_) => Some("tune"),
             Command::Report(_) => Some("report"),
+            Command::Stats(_) => Some("stats"),
+            Command::Compare(_) => Some("compare"),
+            Command::History(_) => Some("history"),
+            Command::Effects(_) => Some("effects"),
             _ => None,
         };
         let told = self.carry_out();
@@ -83,12 +94,20 @@ impl Cli {
     }
 
     fn carry_out(self) -> Result<u8> {
+        // Before there is a second thread. What runs on the machine under test is root's.
+        if !matches!(self.command, Command::Load(_) | Command::Agent(_)) {
+            person::take_on()?;
+        }
         match self.command {
             Command::Check(args) => check::run(args),
             Command::Run(args) => run::run(*args),
             Command::List(args) => list::run(args),
             Command::Show(args) => show::run(args),
             Command::Report(args) => report::run(args),
+            Command::Stats(args) => stats::run(&args),
+            Command::Compare(args) => compare::run(&args),
+            Command::History(args) => history::run(&args),
+            Command::Effects(args) => effects::run(&args),
             Command::Load(args) => load::run(args),
             Command::Tune(args) => tune::run(args),
             Command::Help(args) => help::run(args),
@@ -135,13 +154,19 @@ pub fn explain(error: clap::Error) -> u8 {
     let mut error = error;
     // "to pass '-x' as a value, use '-- -x'": nothing here takes such a value.
     error.remove(ContextKind::Suggested);
+    let text = error.render();
+    if error.use_stderr() {
+        // Without clap's colours: between them it quotes what was typed.
+        output::tell(text.to_string().trim_end());
+        return EXIT_USAGE;
+    }
     // Nobody is left to tell when this fails.
-    let _ = error.print();
-    if error.use_stderr() { EXIT_USAGE } else { 0 }
+    let _ = output::write_out(&text.ansi().to_string());
+    0
 }
 
 /// Commands that are to come: named as such, not as misspellings.
-const TO_COME: &[&str] = &["compare", "trace", "lab", "export", "import"];
+const TO_COME: &[&str] = &["trace", "lab", "export", "import"];
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
     let word = |kind| match error.get(kind) {
@@ -160,6 +185,10 @@ fn in_our_words(error: &clap::Error) -> Option<Usage> {
     }
 }
 
+/// Beside a refusal that root does not expect.
+const BEHIND_SUDO: &str =
+    "; behind sudo files are reached as the user who called it, and with `env -u SUDO_UID latido` as root";
+
 /// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
 pub fn complain(error: &anyhow::Error) -> u8 {
     if output::is_broken_pipe(error) {
@@ -171,7 +200,7 @@ pub fn complain(error: &anyhow::Error) -> u8 {
         Some(Usage { topic: None, .. }) => "\n\nFor more information, try 'latido --help'.".into(),
         None => String::new(),
     };
-    // Nobody is left to tell when this fails.
-    let _ = writeln!(io::stderr(), "error: {error:#}{more}");
+    let whose = if durable::is_denied(error) && identity::is_taken_on() { BEHIND_SUDO } else { "" };
+    output::tell(&format!("error: {error:#}{whose}{more}"));
     if usage { EXIT_USAGE } else { 1 }
 }

@@ -2,15 +2,12 @@
 
 use super::Usage;
 use crate::host::outcome;
-use crate::output::write_out;
+use crate::output::{tell, write_out};
 use crate::store;
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use latido_report::formats::FORMATS;
-use std::{
-    io::{Write, stderr},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// Write the report of one or several runs.
 #[derive(clap::Args, Clone, Debug)]
@@ -59,8 +56,7 @@ pub fn run(args: Args) -> Result<u8> {
         let dir = store::find(&root, name)?;
         let canonical = dir.canonicalize().unwrap_or_else(|_| dir.clone());
         if taken.contains(&canonical) {
-            // Nobody is left to tell when this fails.
-            let _ = writeln!(stderr(), "note: `{name}` names a run that is named before; it is taken once");
+            tell(&format!("note: `{name}` names a run that is named before; it is taken once"));
             continue;
         }
         let mut judged = outcome::judged(&dir)?;
@@ -71,10 +67,12 @@ pub fn run(args: Args) -> Result<u8> {
     for judged in all.iter().filter(|judged| args.published && !judged.published) {
         // Some studies print charts alone: their report is as good as any.
         let (id, plan) = (&judged.run.meta.id, &judged.run.meta.plan);
-        let text = format!("note: --published: the plan `{plan}` of {id} names no printed numbers to set beside");
-        let _ = writeln!(stderr(), "{text}");
+        tell(&format!("note: --published: the plan `{plan}` of {id} names no printed numbers to set beside"));
     }
     let found = outcome::pooled(&all)?;
+    if let Some(path) = &output {
+        outcome::unless_foreign(path, args.output.is_none())?;
+    }
     let mut written = match &output {
         Some(path) => {
             outcome::write_report(&all, &found, &args.format, path)?;

@@ -3,11 +3,11 @@
 use super::{Usage, assemble, flags::Args};
 use crate::{
     host::{self, options::How},
-    output::write_out,
+    output::{tell, write_out},
 };
 use anyhow::Result;
 use latido_model::plan::print;
-use std::{io::Write, path::Path};
+use std::path::Path;
 
 /// Carries out `latido run`.
 ///
@@ -41,9 +41,7 @@ pub fn run(args: Args) -> Result<u8> {
     }
     let (plan, dropped) = assemble::plan(&args)?;
     for text in dropped {
-        // Nobody is left to tell when this fails.
-        let _ =
-            writeln!(std::io::stderr(), "note: the flags leave no cell for the expectation `{text}`; it is left out");
+        tell(&format!("note: the flags leave no cell for the expectation `{text}`; it is left out"));
     }
     if args.print_plan {
         return write_out(&print::plan(&plan));

@@ -1,20 +1,16 @@
 //! `latido tune`: settings changed by hand, shown and put back.
 
 use super::{Usage, ask::Ask, assemble, known, known::list};
-use crate::output::write_out;
+use crate::output::{self, write_out};
 use crate::stop::{INTERRUPTED, StopRequests};
 use anyhow::{Result, anyhow};
 use latido_model::{
     catalogue::Kind,
     protocol::{Setting, TuneStatus, TuneWhat, Tuned},
     suggest::nearest,
+    units::Ns,
 };
-use std::{
-    cell::Cell,
-    fmt::Write as _,
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::{cell::Cell, fmt::Write as _, path::PathBuf};
 
 /// Apply tunings by hand, show them, put them back.
 #[derive(clap::Args, Clone, Debug)]
@@ -40,12 +36,16 @@ enum What {
         /// NAME[:key=value,...]
         #[arg(value_name = "TUNING", required = true)]
         words: Vec<String>,
+        #[command(flatten)]
+        turn: Turn,
     },
     /// Put back what was applied by hand, the last change first, and what a crash left
     Undo {
         /// The tunings [default: all]
         #[arg(value_name = "NAME")]
         names: Vec<String>,
+        #[command(flatten)]
+        turn: Turn,
     },
     /// Show what is applied by hand, whether it is still in force, and what a crash left
     Status {
@@ -55,16 +55,28 @@ enum What {
     },
 }
 
+#[derive(clap::Args, Clone, Copy, Debug)]
+struct Turn {
+    /// Wait for another latido that is at work there, as long as it takes or this long
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",
+        value_parser = known::patience)]
+    wait: Option<Ns>,
+}
+
 /// Carries out `latido tune`.
 ///
 /// # Errors
 /// A usage error, or what was refused.
 pub fn run(args: Args) -> Result<u8> {
     let sysroot = args.sysroot.as_ref().map(std::path::absolute).transpose()?;
-    let ask = Ask { target: args.on.as_deref(), sysroot };
+    let wait = match &args.what {
+        What::Apply { turn, .. } | What::Undo { turn, .. } => turn.wait,
+        What::Status { .. } => None,
+    };
+    let ask = Ask { target: args.on.as_deref(), sysroot, wait };
     match args.what {
-        What::Apply { words } => apply(&words, &ask),
-        What::Undo { names } => undo(&names, &ask),
+        What::Apply { words, .. } => apply(&words, &ask),
+        What::Undo { names, .. } => undo(&names, &ask),
         What::Status { json } => status(json, &ask),
     }
 }
@@ -115,7 +127,9 @@ fn undo(names: &[String], ask: &Ask<'_>) -> Result<u8> {
         told.set(told.get() + 1);
         warn([line].into_iter());
     };
-    let (back, incomplete) = match ask.tune_telling(TuneWhat::Undo { names: names.to_vec() }, &|| false, &count)? {
+    // Waiting for its turn is no undoing.
+    let stopped = || ask.wait.is_some() && stops.count() > 0;
+    let (back, incomplete) = match ask.tune_telling(TuneWhat::Undo { names: names.to_vec() }, &stopped, &count)? {
         Tuned::Undone { back, incomplete } => (back, incomplete),
         other => return Err(other_answer(&other)),
     };
@@ -154,6 +168,10 @@ fn status(json: bool, ask: &Ask<'_>) -> Result<u8> {
         return Ok(if wanting { WANTING } else { written });
     }
     let mut text = String::new();
+    if let Some(kept) = &status.lost {
+        let journal = status.journal.display();
+        writeln!(text, "the journal {journal} was lost: `latido tune undo` puts back from {}", kept.display())?;
+    }
     if let Some(holder) = &status.at_work {
         writeln!(text, "another latido is at work ({holder})")?;
     }
@@ -210,7 +228,6 @@ fn elsewhere(status: &TuneStatus) -> String {
 
 fn warn(lines: impl Iterator<Item = String>) {
     for line in lines {
-        // Nobody is left to tell when this fails.
-        let _ = writeln!(io::stderr(), "warning: {line}");
+        output::tell(&format!("warning: {line}"));
     }
 }

@@ -1,9 +1,9 @@
 //! `latido load`: one load by itself, until Ctrl-C or for a while.
 
-use crate::stop::StopRequests;
+use crate::{output::tell, stop::StopRequests};
 use anyhow::{Result, bail};
 use latido_agent::{
-    journal::MARK,
+    journal,
     load::LOADS,
     loading::{Surroundings, running::Running},
     machine::{self, heat::Heat},
@@ -11,7 +11,6 @@ use latido_agent::{
 use latido_model::{cell::Item, registry, units::Ns};
 use latido_report::words;
 use std::{
-    io::{Write, stderr},
     thread,
     time::{Duration, Instant},
 };
@@ -25,7 +24,7 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
     if item.name == latido_agent::load::none::DEF.name {
         bail!("the load `none` is nothing, so there is nothing to run; `latido list loads` shows the others");
     }
-    if std::env::var_os(MARK).is_some()
+    if journal::started_as_load()
         && let Some(borne) = load.bear()
     {
         borne?;
@@ -35,8 +34,6 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
     let allowed = machine::own_cpus();
     let around = Surroundings { counted: allowed.clone(), allowed, seed };
     let parts = latido_agent::load::parts(std::slice::from_ref(item), &around)?;
-    // Nobody to tell it to is no reason to end the load.
-    let tell = |text: &str| _ = writeln!(stderr(), "{text}");
     parts.skipped.iter().for_each(|skip| tell(&format!("{}: {}", skip.what, skip.why)));
     let mut all = Vec::new();
     for item in &parts.items {
@@ -66,8 +63,9 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
         thread::sleep(Duration::from_millis(50));
     }
     all.iter_mut().for_each(Running::measuring_ends);
-    for running in all.iter_mut().rev() {
-        running.finish();
+    // Nobody who reads slowly keeps a load at work.
+    all.iter_mut().rev().for_each(Running::finish);
+    for running in all.iter().rev() {
         let record = running.record(0);
         let used = record.cpu_ns.map_or_else(String::new, |ns| format!(", used {} of processor time", Ns(ns)));
         tell(&format!("{}: {}{used}", record.item.name, words::of_load(&record)));

@@ -1,13 +1,14 @@
 //! What a run comes to: read back from the store, judged, printed, reported. `show` and `report` do the same later.
 
-use super::screen::{self, Screen};
+use super::screen::Screen;
 use crate::store;
 use crate::{
+    durable,
     host::options::How,
-    output::{is_broken_pipe, write_out},
+    output::{self, is_broken_pipe, write_out},
     store::Draft,
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use latido_model::{record::Record, run::codec};
 use latido_report::{
     formats::{self, files, json},
@@ -16,8 +17,7 @@ use latido_report::{
     terminal::{self, Style},
 };
 use std::{
-    fs,
-    io::{IsTerminal, stderr, stdout},
+    io::{ErrorKind, IsTerminal, stderr, stdout},
     path::{Path, PathBuf},
 };
 
@@ -28,7 +28,7 @@ use std::{
 pub fn judged(dir: &Path) -> Result<JudgedRun> {
     let run = super::read(dir)?;
     // A plan that cannot be read is among the run's problems.
-    let plan_toml = fs::read_to_string(dir.join("plan.toml")).unwrap_or_default();
+    let plan_toml = store::plan_text(dir).unwrap_or_default();
     Ok(JudgedRun::new(run, plan_toml, &store::series_data))
 }
 
@@ -68,7 +68,8 @@ pub(super) fn present(one: JudgedRun, how: &How, screen: &mut Screen) -> Result<
     };
     let printed = write_out(&text);
     if let Some(path) = report_path(how) {
-        match write_report(&all, &found, "html", &path) {
+        let usual = how.output.is_none();
+        match unless_foreign(&path, usual).and_then(|()| write_report(&all, &found, "html", &path)) {
             Ok(()) => screen.say(&format!("report: {}", path.display())),
             Err(error) if how.output.is_some() => return Err(error),
             // Nobody asked for it by name: the run's own exit status counts.
@@ -88,6 +89,25 @@ pub(super) fn report_path(how: &How) -> Option<PathBuf> {
     how.output.clone().or(usual).filter(|_| !how.no_report)
 }
 
+/// Refuses to replace what latido did not write, where nobody asked for it by name: `usual` says that the name is ours.
+///
+/// # Errors
+/// Something else than a report lies there, or it cannot be read.
+pub fn unless_foreign(path: &Path, usual: bool) -> Result<()> {
+    if !usual {
+        return Ok(());
+    }
+    let shown = path.display();
+    match durable::beginning(path, formats::TITLE_WITHIN) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("cannot write the report {shown}")),
+        Ok(bytes) if bytes.is_empty() || formats::is_page(&bytes) => Ok(()),
+        Ok(_) => bail!(
+            "{shown} is no report of latido's and is left as it is: name a file with -o, the same one to replace it"
+        ),
+    }
+}
+
 /// The report of runs in one of [`formats::FORMATS`].
 ///
 /// # Errors
@@ -101,7 +121,8 @@ pub fn report(all: &[JudgedRun], found: &Configurations, format: &str) -> Result
 /// # Errors
 /// The file cannot be written.
 pub fn write_report(all: &[JudgedRun], found: &Configurations, format: &str, path: &Path) -> Result<()> {
-    fs::write(path, report(all, found, format)?).with_context(|| format!("cannot write the report {}", path.display()))
+    durable::replace(path, report(all, found, format)?.as_bytes())
+        .with_context(|| format!("cannot write the report {}", path.display()))
 }
 
 /// Writes each figure of a report as a file of its own; returns the paths.
@@ -109,15 +130,23 @@ pub fn write_report(all: &[JudgedRun], found: &Configurations, format: &str, pat
 /// # Errors
 /// The directory cannot be written.
 pub fn write_figures(all: &[JudgedRun], found: &Configurations, dir: &Path) -> Result<Vec<PathBuf>> {
-    files::write(&judged::input(all, found), dir)
+    let files = files::all(&judged::input(all, found))?;
+    let files: Vec<(PathBuf, String)> = files.into_iter().map(|(name, text)| (dir.join(name), text)).collect();
+    let cannot = |path: &Path| format!("cannot write the figure {}", path.display());
+    durable::make_dirs(dir)?;
+    // All or none, as far as that can be told beforehand.
+    files.iter().try_for_each(|(path, _)| durable::replaceable(path).with_context(|| cannot(path)))?;
+    files.iter().try_for_each(|(path, text)| durable::replace(path, text.as_bytes()).with_context(|| cannot(path)))?;
+    Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
 /// Layout of stdout: its colours and width. Through a pipe (`| less`) most text is read on the terminal of stderr; 100
 /// columns where neither is one.
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub fn style() -> Style {
     let sizes = [rustix::termios::tcgetwinsize(stdout()), rustix::termios::tcgetwinsize(stderr())];
     let width = sizes.into_iter().flatten().map(|size| usize::from(size.ws_col)).find(|width| *width > 0);
-    let color = stdout().is_terminal() && screen::wants_colour();
+    let color = stdout().is_terminal() && output::wants_colour();
     Style { width: width.unwrap_or(100).clamp(40, 240), color }
 }
 

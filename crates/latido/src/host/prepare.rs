@@ -6,7 +6,7 @@ use super::{
     screen::Screen,
     sessions::{BootBlock, Readiness, Sessions},
 };
-use crate::{stop::StopRequests, store, target::is_local};
+use crate::{durable, stop::StopRequests, store, target::is_local};
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::catalogue::Installed;
 use latido_model::{
@@ -18,10 +18,7 @@ use latido_model::{
     quantity::Measurand,
     run::{Run, StoredCell, parts::MeasuredOn},
 };
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::Path};
 
 /// What cells measure that no target was asked about.
 const CATALOGUE: &dyn Catalogue = &Installed;
@@ -200,16 +197,11 @@ fn banner(point: &Point) -> String {
 
 /// Whether a file may be written there, without writing it.
 fn writable(path: &Path) -> Result<()> {
-    use rustix::fs::{Access, access};
-    ensure!(!path.is_dir(), "the report cannot go to {}: it is a directory", path.display());
-    let place = match path.exists() {
-        true => path.to_path_buf(),
-        false => path
-            .parent()
-            .filter(|dir| !dir.as_os_str().is_empty())
-            .map_or_else(|| PathBuf::from("."), Path::to_path_buf),
-    };
-    access(&place, Access::WRITE_OK)
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    // It is replaced by a new file: the directory must be writable, by those whose files are written (behind sudo not us).
+    let place = durable::parent(path);
+    durable::replaceable(path)
+        .and_then(|()| Ok(accessat(CWD, place, Access::WRITE_OK, AtFlags::EACCESS)?))
         .with_context(|| format!("the report cannot go to {}; nothing was measured yet", path.display()))
 }
 
@@ -222,6 +214,7 @@ mod tests {
         run::{CellState, Meta, StoredCell},
         sample,
     };
+    use std::path::PathBuf;
 
     /// A board that has been given back needs not be there for the rest of the run.
     #[test]

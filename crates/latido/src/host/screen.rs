@@ -1,12 +1,12 @@
 //! What a person sees while a run goes on: a live view on a terminal, a line now and then elsewhere, or nothing.
 
+use crate::output::{Drawn, can_move, errors_have_colours, tell};
 use latido_report::{
     live::{self, View},
     terminal::{Paint, Style, hang},
 };
 use std::{
-    fmt::Write as _,
-    io::{IsTerminal, Write, stderr},
+    io::{IsTerminal, stderr},
     time::{Duration, Instant},
 };
 
@@ -33,6 +33,7 @@ enum Kind {
 
 impl Screen {
     /// Chooses by the terminal and by `quiet`.
+    #[expect(clippy::disallowed_methods, reason = "nothing is written")]
     pub fn new(quiet: bool) -> Self {
         let terminal = stderr().is_terminal() && can_move();
         let kind = match (quiet, terminal) {
@@ -40,7 +41,7 @@ impl Screen {
             (false, true) => Kind::Live(Vec::new()),
             (false, false) => Kind::Lines { last: Instant::now(), measuring: false },
         };
-        Self { kind, colour: terminal && wants_colour() }
+        Self { kind, colour: terminal && errors_have_colours() }
     }
 
     /// A sentence that stays, unless quiet is wanted.
@@ -77,9 +78,9 @@ impl Screen {
     }
 
     fn put(&mut self, text: &str) {
-        let text = self.erasure() + text + "\n";
-        // Nobody to tell it to is no reason to stop a measurement.
-        let _ = stderr().write_all(text.as_bytes());
+        let mut drawn = self.erasure();
+        drawn.line(text);
+        drawn.show();
     }
 
     fn style(&self, width: usize) -> Style {
@@ -96,61 +97,54 @@ impl Screen {
                 *measuring = now;
                 if starts || (now && last.elapsed() >= LINE_EVERY) {
                     *last = Instant::now();
-                    let text = if starts { live::start(view) } else { live::line(view) };
-                    let _ = writeln!(stderr(), "{text}");
+                    tell(&if starts { live::start(view) } else { live::line(view) });
                 }
             }
             Kind::Live(_) => {
                 let (rows, columns) = size();
                 // A line that fills the last column would lose it to the erasure behind it, and the cursor needs a row.
                 let lines = live::frame(view, rows.saturating_sub(1), self.style(columns.saturating_sub(1)));
-                let text = self.frame(&lines);
-                let _ = stderr().write_all(text.as_bytes());
+                self.frame(&lines).show();
             }
         }
     }
 
     /// Draws over the last frame, in one write: what stays the same is never dark, so nothing flickers.
-    fn frame(&mut self, lines: &[String]) -> String {
-        let mut text = self.home();
+    fn frame(&mut self, lines: &[String]) -> Drawn {
+        let mut drawn = Drawn::default();
+        drawn.up(self.height());
         for line in lines {
-            // ECMA-48: erase to the end of the line.
-            let _ = writeln!(text, "{line}\x1b[K");
+            drawn.line_over(line);
         }
-        // Erase what a longer frame or a narrower terminal left below.
-        text.push_str("\x1b[J");
+        // What a longer frame or a narrower terminal left below.
+        drawn.erase_below();
         self.kind = Kind::Live(lines.iter().map(|line| visible(line)).collect());
-        text
+        drawn
     }
 
-    /// Moves the cursor to the first of our lines. A terminal that was made narrower has broken them into more rows.
-    fn home(&self) -> String {
-        let Kind::Live(widths) = &self.kind else { return String::new() };
+    /// The rows that our lines take. A terminal that was made narrower has broken them into more.
+    fn height(&self) -> usize {
+        let Kind::Live(widths) = &self.kind else { return 0 };
         let (_, columns) = size();
-        match widths.iter().map(|width| width.div_ceil(columns).max(1)).sum::<usize>() {
-            0 => String::new(),
-            rows => format!("\x1b[{rows}F"),
-        }
+        widths.iter().map(|width| width.div_ceil(columns).max(1)).sum()
     }
 
     /// What takes the live view off the terminal.
-    fn erasure(&mut self) -> String {
-        let home = self.home();
-        match &mut self.kind {
-            Kind::Live(widths) if !widths.is_empty() => {
-                widths.clear();
-                home + "\x1b[J"
-            }
-            _ => String::new(),
+    fn erasure(&mut self) -> Drawn {
+        let (rows, mut drawn) = (self.height(), Drawn::default());
+        if let Kind::Live(widths) = &mut self.kind
+            && !widths.is_empty()
+        {
+            widths.clear();
+            drawn.up(rows);
+            drawn.erase_below();
         }
+        drawn
     }
 
     /// Takes the live view off the terminal.
     pub fn clear(&mut self) {
-        let text = self.erasure();
-        if !text.is_empty() {
-            let _ = stderr().write_all(text.as_bytes());
-        }
+        self.erasure().show();
     }
 }
 
@@ -161,17 +155,8 @@ impl Drop for Screen {
     }
 }
 
-/// Whether the terminal knows how to move the cursor.
-fn can_move() -> bool {
-    std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
-}
-
-/// Whether colours are wanted on a terminal: `NO_COLOR` is unset or empty (no-color.org), and it can show them.
-pub(super) fn wants_colour() -> bool {
-    can_move() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
 /// Rows and columns of the terminal; 24 and 80 where they are not known.
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
 fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(stderr()).ok().map(|s| (usize::from(s.ws_row), usize::from(s.ws_col)));
     size.filter(|(rows, columns)| *rows > 1 && *columns > 1).unwrap_or((24, 80))
@@ -199,10 +184,12 @@ mod tests {
     #[test]
     fn a_frame_covers_the_one_before_it() {
         let mut screen = live();
-        assert_eq!(screen.frame(&["one".into(), "two".into()]), "one\x1b[K\ntwo\x1b[K\n\x1b[J");
-        assert_eq!(screen.frame(&["three".into()]), "\x1b[2Fthree\x1b[K\n\x1b[J");
-        assert_eq!(screen.erasure(), "\x1b[1F\x1b[J");
-        assert_eq!(screen.erasure(), "", "it is taken off once");
+        assert_eq!(screen.frame(&["one".into(), "two".into()]).as_str(), "one\x1b[K\ntwo\x1b[K\n\x1b[J");
+        assert_eq!(screen.frame(&["three".into()]).as_str(), "\x1b[2Fthree\x1b[K\n\x1b[J");
+        assert_eq!(screen.erasure().as_str(), "\x1b[1F\x1b[J");
+        assert_eq!(screen.frame(&["a\x1b[2Jb\x07".into()]).as_str(), "a\\u001b[2Jb\\u0007\x1b[K\n\x1b[J", "of data");
+        screen.erasure();
+        assert_eq!(screen.erasure().as_str(), "", "it is taken off once");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Single files of a run, each bounded: opening one never hangs, and none fills the memory.
 
 use anyhow::{Context, Result, ensure};
-use latido_model::run::{Header, Meta, SCHEMA, tolerant};
+use latido_model::run::{Header, Meta, SCHEMA, bounds, tolerant};
 use rustix::fs::OFlags;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
@@ -14,6 +14,9 @@ use std::{
 /// The largest `record.json` read: 8192 threads stay below.
 const MAX_JSON: u64 = 32 << 20;
 
+/// The largest `plan.toml` read.
+const MAX_PLAN: u64 = 1 << 20;
+
 /// The largest file of a series read.
 pub(super) const MAX_FILE: u64 = 64 << 20;
 
@@ -21,13 +24,28 @@ pub(super) const MAX_FILE: u64 = 64 << 20;
 pub(super) fn meta(dir: &Path) -> Result<Meta> {
     let path = dir.join("run.json");
     let bytes = bytes(&path, MAX_JSON)?;
-    tolerant::schema(&bytes, SCHEMA)
-        .and_then(|()| Ok(serde_json::from_slice::<Header>(&bytes)?.meta))
-        .with_context(|| path.display().to_string())
+    let read = || -> Result<Meta> {
+        tolerant::schema(&bytes, SCHEMA)?;
+        let meta = serde_json::from_slice::<Header>(&bytes)?.meta;
+        bounds::meta(&meta)?;
+        Ok(meta)
+    };
+    read().with_context(|| path.display().to_string())
+}
+
+/// The text of a run's `plan.toml`.
+///
+/// # Errors
+/// There is none that can be read.
+pub fn plan_text(dir: &Path) -> Result<String> {
+    Ok(String::from_utf8(bytes(&dir.join("plan.toml"), MAX_PLAN)?)?)
 }
 
 /// Reads a regular file of at most `limit` bytes. Opening must not hang on a pipe that someone left there.
-pub(super) fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// There is none that can be read.
+pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let open = || -> std::io::Result<(File, std::fs::Metadata)> {
         let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -40,6 +58,18 @@ pub(super) fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit).read_to_end(&mut bytes).with_context(|| format!("reading {}", path.display()))?;
     Ok(bytes)
+}
+
+/// Reads a JSON file that keeps within the bounds of its kind.
+pub(super) fn bounded<T: Serialize + DeserializeOwned>(
+    path: &Path,
+    schema: u32,
+    problems: &mut Vec<String>,
+    bounds: impl Fn(&T) -> Result<()>,
+) -> Result<T> {
+    let value = json(path, schema, problems)?;
+    bounds(&value).with_context(|| path.display().to_string())?;
+    Ok(value)
 }
 
 pub(super) fn json<T: Serialize + DeserializeOwned>(path: &Path, schema: u32, problems: &mut Vec<String>) -> Result<T> {

@@ -1,10 +1,11 @@
 //! Cells that were cut and measured on: keeping what was measured as a part, and reading all parts again.
 
 use super::{
-    Draft, durable,
+    Draft,
     files::json,
     stored::{numbered_parts, series_data, state, strays},
 };
+use crate::durable;
 use anyhow::Result;
 use latido_model::{
     record::{HostFacts, Record},
@@ -94,18 +95,24 @@ impl Draft {
             let read = std::fs::read_dir(&cell).or_else(|error| durable::failed(error, "reading", &cell))?;
             Ok(read.flatten().map(|entry| entry.path()).collect())
         };
+        let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|what| what.is_file());
         let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if cell.join("record.json").exists() {
-            durable::make_dirs(&new, self.owner)?;
+            if !durable::is_dir(&new) {
+                durable::remove(&new)?;
+                durable::make_dir(&new)?;
+            }
             // The record last: until then it counts where it is.
-            let mut files: Vec<PathBuf> = entries()?.into_iter().filter(|path| path.is_file()).collect();
+            let mut files: Vec<PathBuf> = entries()?.into_iter().filter(|path| is_file(path)).collect();
             files.sort_by_key(|path| name(path) == "record.json");
             for path in files {
                 durable::rename(&path, &new.join(name(&path)))?;
             }
         } else if !new.join("record.json").exists() {
-            let Some(place) =
-                CHECKPOINTS.iter().map(|name| cell.join(name)).find(|dir| dir.join("record.json").exists())
+            let Some(place) = CHECKPOINTS
+                .iter()
+                .map(|name| cell.join(name))
+                .find(|dir| durable::is_dir(dir) && dir.join("record.json").exists())
             else {
                 // It is in place already.
                 return self.clear_beside_parts(number);

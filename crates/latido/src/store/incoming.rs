@@ -1,6 +1,7 @@
 //! Files of a cell that are still coming: kept apart until the record that names them is there.
 
-use super::{Draft, durable, write::check_name};
+use super::{Draft, write::check_name};
+use crate::durable;
 use anyhow::Result;
 use latido_model::run::cell_dir;
 use std::{fs::File, io::Write, path::PathBuf};
@@ -20,9 +21,9 @@ impl Draft {
     pub fn receive(&self, number: usize, name: &str) -> Result<Incoming> {
         check_name(name)?;
         let dir = self.incoming(number);
-        durable::make_dirs(&dir, self.owner)?;
+        durable::make_dirs(&dir)?;
         let path = dir.join(name);
-        Ok(Incoming { file: durable::create(&path, self.owner)?, path })
+        Ok(Incoming { file: durable::create(&path)?, path })
     }
 
     /// Where files of a cell are until their record is there.

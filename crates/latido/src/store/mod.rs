@@ -1,16 +1,17 @@
 //! The store: where runs lie, how they are written and found again.
 
-mod durable;
 mod files;
 mod in_parts;
 mod incoming;
 mod read;
 mod root;
+mod runs;
 mod stored;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub use files::{bytes, plan_text};
 pub use incoming::Incoming;
 pub use read::{Listing, list_runs, read};
 pub use root::{find, root};

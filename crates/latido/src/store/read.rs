@@ -1,8 +1,8 @@
 //! Reading runs: whatever is truncated, foreign, too large or newer is reported beside what could be read.
 
 use super::{
-    files::{json, meta},
-    in_parts, root,
+    files::{bounded, json, meta},
+    in_parts, runs,
     stored::{numbered_parts, state, strays},
 };
 use anyhow::{Result, bail, ensure};
@@ -10,7 +10,7 @@ use latido_model::{
     plan::{Order, Plan},
     quantity::{Measurand, Quantity},
     record::{HostFacts, Record},
-    run::{CellState, Manifest, Meta, Planned, Run, SCHEMA, StoredCell, cell_dir},
+    run::{CellState, Manifest, Meta, Planned, Run, SCHEMA, StoredCell, bounds, cell_dir},
 };
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -20,7 +20,7 @@ use std::{
 /// What `list runs` shows.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Directory and `run.json` of each run, newest first.
+    /// Directory and `run.json` of each run, the one begun last first.
     pub runs: Vec<(PathBuf, Meta)>,
     /// What in the store is not a run, one sentence each.
     pub problems: Vec<String>,
@@ -32,8 +32,8 @@ pub struct Listing {
 /// The store itself cannot be read.
 pub fn list_runs(root: &Path) -> Result<Listing> {
     let mut listing = Listing::default();
-    for id in root::ids(root)?.into_iter().rev() {
-        let dir = root::runs_dir(root).join(id);
+    for id in runs::in_order(root)?.into_iter().rev() {
+        let dir = runs::runs_dir(root).join(id);
         match meta(&dir) {
             Ok(meta) => listing.runs.push((dir, meta)),
             Err(error) => listing.problems.push(format!("{error:#}")),
@@ -45,14 +45,14 @@ pub fn list_runs(root: &Path) -> Result<Listing> {
 /// Reads a run.
 ///
 /// # Errors
-/// Only that no run lies there; everything else is in [`Run::problems`].
+/// That no run lies there, or one larger than any sound one; everything else is in [`Run::problems`].
 pub fn read(dir: &Path) -> Result<Run> {
     ensure!(dir.is_dir(), "{}: no such directory", dir.display());
     if !["run.json", "plan.toml", "cells"].iter().any(|name| dir.join(name).exists()) {
         bail!("{}: not a run (neither run.json nor plan.toml nor cells)", dir.display());
     }
     let mut problems = Vec::new();
-    let manifest = json::<Manifest>(&dir.join("run.json"), SCHEMA, &mut problems);
+    let manifest = bounded::<Manifest>(&dir.join("run.json"), SCHEMA, &mut problems, bounds::manifest);
     let damaged = manifest.is_err();
     let Manifest { meta, plan, measurands, cells: planned, .. } = manifest.unwrap_or_else(|error| {
         problems.push(format!("{error:#}"));
@@ -66,11 +66,23 @@ pub fn read(dir: &Path) -> Result<Run> {
             problems.push(format!("{}: the run has no such cell", cell_dir(dir, number).display()));
         }
     }
+    within_bounds(dir, numbered.keys())?;
     let cells = numbered
         .into_iter()
         .filter_map(|(number, planned)| cell(dir, number, planned, &measurands, &mut problems))
         .collect();
     Ok(Run { dir: dir.to_path_buf(), meta, plan, cells, problems, damaged })
+}
+
+/// Refuses more cells and larger records than are kept in memory.
+fn within_bounds<'a>(dir: &Path, numbers: impl ExactSizeIterator<Item = &'a usize>) -> Result<()> {
+    let (cells, most) = (numbers.len(), bounds::MOST_CELLS);
+    ensure!(cells <= most, "{}: {cells} cells, more than the {most} that are read", dir.display());
+    let record = |number: &usize| std::fs::metadata(cell_dir(dir, *number).join("record.json"));
+    let bytes: u64 = numbers.filter_map(|number| record(number).ok()).map(|file| file.len()).sum();
+    let most = bounds::MOST_RECORDS;
+    ensure!(bytes <= most, "{}: records of {bytes} bytes, more than the {most} that are read of a run", dir.display());
+    Ok(())
 }
 
 /// The numbers of the cells that have a directory; anything else there is reported.

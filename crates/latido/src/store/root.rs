@@ -1,12 +1,12 @@
 //! Where runs live, what they are called, and how a person's word finds one.
 
-use super::durable::{self, FileOwner};
+use super::runs::{self, ids, runs_dir};
+use crate::{durable, person::Person};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use latido_model::suggest::closest;
 use std::{
     ffi::OsString,
-    hash::{BuildHasher, Hasher},
     path::{Path, PathBuf},
 };
 
@@ -16,7 +16,7 @@ use std::{
 /// # Errors
 /// None of them is set, or what is set is a file.
 pub fn root(flag: Option<&Path>) -> Result<PathBuf> {
-    let owner = FileOwner::behind_sudo();
+    let owner = Person::behind_sudo();
     let passwd = owner.and_then(|_| std::fs::read_to_string("/etc/passwd").ok()).unwrap_or_default();
     let root = root_from(flag, |name| std::env::var_os(name), owner.and_then(|owner| home_of(owner.uid, &passwd)))?;
     match root.ancestors().find(|path| path.exists()) {
@@ -56,25 +56,23 @@ fn home_of(uid: u32, passwd: &str) -> Option<PathBuf> {
     })
 }
 
-/// The directory that holds the runs.
-pub(super) fn runs_dir(root: &Path) -> PathBuf {
-    root.join("runs")
-}
-
 /// Makes a directory of a name that nobody has: `20261121T200000Z-quick-k3f9`. Making it is the claim.
-pub(super) fn claim(root: &Path, plan: &str, now: Timestamp, owner: Option<FileOwner>) -> Result<(String, PathBuf)> {
-    let runs = runs_dir(root);
-    durable::make_dirs(&runs, owner)?;
+pub(super) fn claim(root: &Path, plan: &str, now: Timestamp) -> Result<(String, PathBuf)> {
+    let all = runs_dir(root);
+    durable::make_dirs(&all)?;
     for _ in 0..100 {
         let id = format!("{}-{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), slug(plan), suffix());
-        let dir = runs.join(&id);
-        match durable::make_dir(&dir, owner) {
-            Ok(()) => return Ok((id, dir)),
+        let dir = all.join(&id);
+        match durable::make_dir(&dir) {
+            Ok(()) => {
+                runs::begun(root, &id)?;
+                return Ok((id, dir));
+            }
             Err(error) if durable::kind(&error) == Some(std::io::ErrorKind::AlreadyExists) => {}
             Err(error) => return Err(error),
         }
     }
-    bail!("{}: a hundred names for a new run were all taken", runs.display())
+    bail!("{}: a hundred names for a new run were all taken", all.display())
 }
 
 /// The plan's name as a part of a file name.
@@ -91,35 +89,16 @@ fn slug(plan: &str) -> String {
     if slug.is_empty() { "run".into() } else { slug.into() }
 }
 
-/// Four characters that are hard to confuse. The standard library seeds its hash tables from the kernel.
+/// Four characters that are hard to confuse.
 fn suffix() -> String {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let mut bits = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    let mut bits = durable::unforeseeable();
     let mut text = String::new();
     for _ in 0..4 {
         text.extend(LETTERS.get((bits % 32) as usize).copied().map(char::from));
         bits /= 32;
     }
     text
-}
-
-/// Names of everything in the store that could be a run, in ascending order; a store that is not there is empty.
-///
-/// # Errors
-/// The store cannot be read.
-pub(super) fn ids(root: &Path) -> Result<Vec<String>> {
-    let dir = runs_dir(root);
-    let entries = match std::fs::read_dir(&dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => bail!("reading the store {}: {error}; name another with --store DIR", dir.display()),
-    };
-    let mut ids: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| !name.starts_with('.'))
-        .collect();
-    ids.sort();
-    Ok(ids)
 }
 
 /// The directory of a run named by its id, an unambiguous prefix of it, a path, or `last`.
@@ -135,14 +114,14 @@ pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
         }
         return Ok(path.to_path_buf());
     }
-    let ids = ids(root)?;
     let dir = |id: &str| runs_dir(root).join(id);
     if name == "last" {
-        return match newest(root, &ids) {
-            Some(id) => Ok(dir(id)),
+        return match runs::newest(root)? {
+            Some(id) => Ok(dir(&id)),
             None => bail!("there is no run in {} yet; `latido run` makes one", root.display()),
         };
     }
+    let ids = ids(root)?;
     if ids.binary_search_by(|id| id.as_str().cmp(name)).is_ok() {
         return Ok(dir(name));
     }
@@ -159,19 +138,6 @@ pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
             bail!("`{name}` begins the names of {} runs, from {first} to {last}: give more of it", matching.len())
         }
     }
-}
-
-/// The run that started last. Within one second the ids do not tell; `run.json` does.
-fn newest<'a>(root: &Path, ids: &'a [String]) -> Option<&'a String> {
-    const STAMP: usize = "20261121T200000Z".len();
-    let stamp = |id: &str| id.get(..STAMP).filter(|s| s.ends_with('Z') && s.contains('T')).map(str::to_string);
-    let last = ids.iter().filter_map(|id| stamp(id)).max()?;
-    ids.iter().filter(|id| stamp(id).as_ref() == Some(&last)).max_by_key(|id| {
-        super::files::meta(&runs_dir(root).join(id))
-            .ok()
-            .and_then(|meta| meta.started.parse().ok())
-            .unwrap_or(Timestamp::MIN)
-    })
 }
 
 #[cfg(test)]
@@ -222,7 +188,7 @@ mod tests {
         let now: Timestamp = "2026-11-21T20:00:00Z".parse().unwrap();
         let mut names = std::collections::BTreeSet::new();
         for _ in 0..50 {
-            let (id, dir) = claim(store.path(), "Quick  Look/…", now, None).unwrap();
+            let (id, dir) = claim(store.path(), "Quick  Look/…", now).unwrap();
             assert!(dir.is_dir());
             assert!(id.starts_with("20261121T200000Z-quick-look-"), "{id}");
             assert!(names.insert(id));

@@ -1,10 +1,10 @@
 //! What lies in the directory of a cell or of a part: its record, where that is, and the data beside it.
 
-use super::files::{MAX_FILE, bytes, json};
+use super::files::{MAX_FILE, bounded, bytes, json};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
-    record::{self, Outcome, Record, Series},
-    run::{CHECKPOINTS, CellState, InfraNote, PART_NEW, SCHEMA, SeriesData, StoredCell, codec, parts},
+    record::{self, Outcome, Series},
+    run::{CHECKPOINTS, CellState, InfraNote, PART_NEW, SCHEMA, SeriesData, StoredCell, bounds, codec, parts},
 };
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ pub(super) fn numbered_parts(cell: &Path) -> Vec<PathBuf> {
 pub(super) fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, PathBuf, Option<String>) {
     let path = dir.join("record.json");
     if std::fs::symlink_metadata(&path).is_ok() {
-        let state = match json::<Record>(&path, record::SCHEMA, problems) {
+        let state = match bounded(&path, record::SCHEMA, problems, bounds::record) {
             Ok(record) => CellState::Measured(Box::new(record)),
             Err(error) => {
                 problems.push(format!("{error:#}"));
@@ -77,7 +77,7 @@ pub(super) fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, Pat
         if !place.join("record.json").exists() {
             continue;
         }
-        match json::<Record>(&place.join("record.json"), record::SCHEMA, problems) {
+        match bounded(&place.join("record.json"), record::SCHEMA, problems, bounds::record) {
             Ok(mut record) => {
                 // What is about to become a part says itself how it ended.
                 if name != PART_NEW {

@@ -1,9 +1,7 @@
 //! Writing a run: each cell is durable before the next starts, and its `record.json`, written last, says that it is done.
 
-use super::{
-    durable::{self, FileOwner},
-    root,
-};
+use super::root;
+use crate::durable;
 use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
 use latido_model::{
@@ -87,7 +85,6 @@ pub struct Draft {
     /// What it is; [`Draft::finish`] stores changes.
     pub meta: Meta,
     contents: Contents,
-    pub(super) owner: Option<FileOwner>,
     _lock: File,
 }
 
@@ -97,9 +94,8 @@ impl Draft {
     /// # Errors
     /// The store cannot be written, with the path and the remedy.
     pub fn create(root: &Path, new: New<'_>) -> Result<Self> {
-        let owner = FileOwner::behind_sudo();
         let now = Timestamp::now();
-        let (id, dir) = root::claim(root, new.plan, now, owner)?;
+        let (id, dir) = root::claim(root, new.plan, now)?;
         let limited = |planned: &Planned| planned.cell.conditions.limit.is_some();
         let unjudged = new.contents.plan.expect.is_empty() && !new.contents.cells.iter().any(limited);
         let meta = Meta {
@@ -115,9 +111,9 @@ impl Draft {
             headline: None,
             unjudged,
         };
-        let draft = Self { _lock: lock(&dir)?, dir, meta, contents: new.contents, owner };
-        durable::make_dir(&draft.dir.join("cells"), owner)?;
-        durable::write(&draft.dir.join("plan.toml"), new.toml.as_bytes(), owner)?;
+        let draft = Self { _lock: lock(&dir)?, dir, meta, contents: new.contents };
+        durable::make_dir(&draft.dir.join("cells"))?;
+        durable::write(&draft.dir.join("plan.toml"), new.toml.as_bytes())?;
         draft.put_manifest()?;
         Ok(draft)
     }
@@ -137,8 +133,10 @@ impl Draft {
         }
         let mut meta = run.meta.clone();
         (meta.finished, meta.verdict, meta.headline) = (None, None, None);
-        let draft = Self { _lock: lock(&dir)?, dir, meta, contents, owner: FileOwner::behind_sudo() };
-        durable::make_dirs(&draft.dir.join("cells"), draft.owner)?;
+        let draft = Self { _lock: lock(&dir)?, dir, meta, contents };
+        draft.refuse_links()?;
+        durable::sweep(&draft.dir)?;
+        durable::make_dirs(&draft.dir.join("cells"))?;
         draft.put_manifest()?;
         let mut todo = Vec::new();
         for cell in run.cells.iter().filter(|cell| !is_done(cell)) {
@@ -159,6 +157,17 @@ impl Draft {
         Ok((draft, todo))
     }
 
+    /// Refuses a run whose cells are elsewhere: what is cleared here must be its own.
+    fn refuse_links(&self) -> Result<()> {
+        let cells = self.dir.join("cells");
+        let all = (1..=self.contents.cells.len()).map(|number| cell_dir(&self.dir, number));
+        for path in [cells, self.dir.join("abandoned")].into_iter().chain(all) {
+            let link = std::fs::symlink_metadata(&path).is_ok_and(|what| what.is_symlink());
+            ensure!(!link, "{}: a link, not a directory of this run, which is not taken up so", path.display());
+        }
+        Ok(())
+    }
+
     /// Keeps the text of a kernel's configuration, compressed, under its hash: records name it.
     ///
     /// # Errors
@@ -168,7 +177,7 @@ impl Draft {
         if path.exists() {
             return Ok(());
         }
-        durable::write(&path, &KernelConfig::packed(text)?, self.owner)
+        durable::write(&path, &KernelConfig::packed(text)?)
     }
 
     /// Begins a cell: its directory.
@@ -178,7 +187,7 @@ impl Draft {
     pub fn start_cell(&self, number: usize) -> Result<()> {
         let dir = cell_dir(&self.dir, number);
         // One that is measured on has its parts already.
-        if parts::dir(&dir, 1).is_dir() { Ok(()) } else { durable::make_dir(&dir, self.owner) }
+        if parts::dir(&dir, 1).is_dir() { Ok(()) } else { durable::make_dir(&dir) }
     }
 
     /// Ends a cell with the files that came. With `record.json` on the disk it is done and its checkpoint goes.
@@ -223,9 +232,9 @@ impl Draft {
         }
         durable::remove(&new)?;
         let incoming = self.incoming(number);
-        match incoming.is_dir() {
+        match durable::is_dir(&incoming) {
             true => durable::rename(&incoming, &new)?,
-            false => durable::make_dir(&new, self.owner)?,
+            false => durable::make_dir(&new)?,
         }
         self.put_json(&new.join("record.json"), record)?;
         durable::remove(&old)?;
@@ -265,7 +274,7 @@ impl Draft {
     fn put_json(&self, path: &Path, value: &impl Serialize) -> Result<()> {
         let mut text = serde_json::to_string_pretty(value).with_context(|| path.display().to_string())?;
         text.push('\n');
-        durable::write(path, text.as_bytes(), self.owner)
+        durable::write(path, text.as_bytes())
     }
 
     fn clear_cell(&self, number: usize) -> Result<()> {
@@ -275,7 +284,7 @@ impl Draft {
             return durable::remove(&dir);
         }
         let abandoned = self.dir.join("abandoned");
-        durable::make_dirs(&abandoned, self.owner)?;
+        durable::make_dirs(&abandoned)?;
         for attempt in 1..10_000 {
             let to = abandoned.join(format!("{number:03}-{attempt}"));
             if std::fs::symlink_metadata(&to).is_err() {

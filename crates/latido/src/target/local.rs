@@ -3,6 +3,7 @@
 use super::{Def, Target, Unavailable, only_running, session::Session};
 use crate::stop::Stopped;
 use anyhow::{Context, Result, ensure};
+use latido_sys::identity;
 use std::process::Command;
 
 /// The list entry.
@@ -24,8 +25,10 @@ impl Target for Local {
         only_running(DEF.name, kernel, boot)?;
         let own = std::env::current_exe().context("cannot find latido's own file to start the agent")?;
         let mut agent = Command::new(own);
-        agent.arg("agent");
+        // What marks the processes of somebody's load is none of the agent's.
+        agent.arg("agent").env_remove(latido_agent::journal::MARK);
         latido_agent::fault::only_once(&mut agent);
+        identity::give_back(&mut agent);
         Ok(Session::over(agent, "the agent", stopped).context("cannot start the agent")?)
     }
 }

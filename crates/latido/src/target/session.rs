@@ -1,7 +1,8 @@
 //! A live session with an agent: requests go in, replies come out, and a ping now and then says that we are still there.
 
-use crate::stop::Stopped;
+use crate::stop::{Awaited, Stopped};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use latido_agent::loading::listening;
 use latido_model::protocol::{Chunks, EndStatus, HELLO_WITHIN, Hello, Message, PING_EVERY, Reply, Request, Writer};
 use latido_sys::sched::{self, Policy};
 use std::{
@@ -31,6 +32,8 @@ const COMPLAINT: usize = 4 << 10;
 /// Requests on their way to an agent that may not read: more than these nobody has to say at once.
 const UNREAD: usize = 16;
 
+const NO_THREAD: &str = "cannot start a thread for the session";
+
 /// The way to the agent; dropping it ends the agent's input behind what is on its way.
 type Input = SyncSender<Request>;
 
@@ -44,6 +47,8 @@ pub struct Session {
     complaint: Arc<Mutex<Vec<u8>>>,
     /// A stream that broke: nothing more is asked.
     broken: bool,
+    /// The wait for it, which a person may give up.
+    awaited: Option<Awaited>,
     /// What must be there as long as the session.
     held: Option<Box<dyn Any + Send>>,
 }
@@ -63,7 +68,7 @@ impl Session {
         // Where they are not ours to hear, they go where ours go.
         if let Some(complaints) = child.stderr.take() {
             let kept = Arc::clone(&complaint);
-            thread::spawn(move || keep(complaints, &kept));
+            listening::thread(move || listening::last(complaints, COMPLAINT, &kept))?;
         }
         Self::on(Box::new(input), Box::new(output), Some(child), complaint, what, stopped)
     }
@@ -82,11 +87,13 @@ impl Session {
     ) -> Result<Self> {
         let (greeted, greeting) = sync_channel(1);
         let (sender, messages) = sync_channel(WAITING);
-        thread::spawn(move || listen(BufReader::new(output), &greeted, &sender));
+        let thread = || thread::Builder::new();
+        thread().spawn(move || listen(BufReader::new(output), &greeted, &sender)).context(NO_THREAD)?;
         let (asked, requests) = sync_channel(UNREAD);
-        thread::spawn(move || speak(Writer::new(input), &requests));
-        let mut session =
-            Self { hello: Hello::default(), input: Some(asked), messages, child, complaint, broken: false, held: None };
+        thread().spawn(move || speak(Writer::new(input), &requests)).context(NO_THREAD)?;
+        let awaited = child.as_ref().map(|child| Awaited::new(child.id(), what));
+        let (hello, input) = (Hello::default(), Some(asked));
+        let mut session = Self { hello, input, messages, child, complaint, broken: false, awaited, held: None };
         let until = Instant::now() + OPENING;
         let hello = loop {
             match greeting.recv_timeout(Duration::from_millis(100)) {
@@ -217,6 +224,7 @@ impl Session {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
+            self.awaited = None;
             // What it wrote last is read by a thread of its own.
             thread::sleep(Duration::from_millis(20));
         }
@@ -296,18 +304,6 @@ fn speak(mut writer: Writer<Box<dyn Write + Send>>, requests: &Receiver<Request>
         if writer.send(&request).is_err() {
             return;
         }
-    }
-}
-
-/// Keeps the last of what a connection complains about.
-fn keep(mut from: impl Read, kept: &Mutex<Vec<u8>>) {
-    let mut buffer = [0; 1024];
-    while let Ok(got @ 1..) = from.read(&mut buffer) {
-        let Some(piece) = buffer.get(..got) else { return };
-        let mut kept = lock(kept);
-        kept.extend_from_slice(piece);
-        let excess = kept.len().saturating_sub(COMPLAINT);
-        kept.drain(..excess);
     }
 }
 

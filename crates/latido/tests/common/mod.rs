@@ -50,6 +50,8 @@ impl World {
             .env("LATIDO_STATE", self.state())
             .env("NO_COLOR", "1")
             .env_remove("LATIDO_FAULT")
+            // A suite behind sudo is root's own all the same.
+            .env_remove("SUDO_UID")
             .stdin(Stdio::null());
         command
     }

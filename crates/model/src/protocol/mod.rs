@@ -84,6 +84,9 @@ pub struct Tune {
     pub what: TuneWhat,
     /// Another machine's file tree.
     pub sysroot: Option<PathBuf>,
+    /// How long to wait for another latido that is at work; absent: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Ns>,
 }
 
 /// The three doings of `latido tune`.
@@ -252,6 +255,9 @@ pub struct TuneStatus {
     pub journal: PathBuf,
     /// Where another user's journal holds something too: root's.
     pub elsewhere: Option<PathBuf>,
+    /// The journal has lost some of what is applied by hand: it stands in this file alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<PathBuf>,
 }
 
 /// A changed setting and what became of it.

@@ -19,6 +19,9 @@ pub struct LoadRecord {
     /// The commands that it carried out in turn, where they are others than `argv`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
+    /// The programs that were started for it, latido itself apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramRecord>,
     /// Whether it was alive at every look from the first sample to the last.
     pub alive: bool,
     /// How and when it ended, if it did before the measurement.
@@ -72,6 +75,20 @@ pub struct TuningRecord {
     pub in_force: bool,
     /// What a person should know.
     pub note: Option<String>,
+    /// The programs that set it, where the kernel's files do not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramRecord>,
+}
+
+/// A program that was started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramRecord {
+    /// As it was asked for.
+    pub name: String,
+    /// The file that was started, without links.
+    pub path: String,
+    /// The SHA-256 of that file, in hexadecimal.
+    pub sha256: String,
 }
 
 /// One knob: its original and its new value.

@@ -3,7 +3,7 @@
 //! The measuring process encodes, the host decodes. Decoders take bytes from other machines: junk is an error, and no
 //! header makes them allocate more than the bytes can fill.
 
-use crate::record::{Block, Class, Point, Sample};
+use crate::record::{Block, Class, ORDERED_MAX, Point, Sample};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use hdrhistogram::{
     Histogram,
@@ -21,8 +21,11 @@ const MAX_INFLATED: u64 = 4 << 20;
 /// beyond which the histogram's quantiles are wrong.
 const MAX_SAMPLES: u64 = 1 << 48;
 
-/// The largest number of lines of a CSV file accepted.
-const MAX_ROWS: usize = 1_000_000;
+/// The most blocks accepted: latido merges them beyond 3600, and a day has 86,400 seconds.
+const MAX_BLOCKS: usize = 100_000;
+
+/// The most samples of the largest accepted; latido keeps 4096.
+const MAX_LARGEST: usize = 65_536;
 
 /// Samples kept of each block.
 const KEPT: usize = 4;
@@ -120,7 +123,7 @@ pub fn encode_blocks(blocks: &[Block]) -> Result<Vec<u8>> {
 /// # Errors
 /// Another header, a line of another length, a number that is none; with the line.
 pub fn decode_blocks(bytes: &[u8]) -> Result<Vec<Block>> {
-    rows(bytes, &BLOCK_HEADER, |row| {
+    rows(bytes, &BLOCK_HEADER, MAX_BLOCKS, |row| {
         let mut largest = Vec::new();
         for k in 0..KEPT {
             if !row[5 + 2 * k].is_empty() {
@@ -176,7 +179,7 @@ pub fn decode_samples(bytes: &[u8]) -> Result<Vec<Point>> {
     let unpacked = flate2::read::GzDecoder::new(bytes).take(MAX_SAMPLES_CSV + 1).read_to_end(&mut plain);
     unpacked.context("a file of samples whose compressed part is broken")?;
     ensure!(plain.len() as u64 <= MAX_SAMPLES_CSV, "a file of samples larger than {MAX_SAMPLES_CSV} bytes");
-    rows(&plain, &SAMPLES_HEADER, |row| Ok(Point { value: number(row, 0)?, at_ns: number(row, 1)? }))
+    rows(&plain, &SAMPLES_HEADER, ORDERED_MAX, |row| Ok(Point { value: number(row, 0)?, at_ns: number(row, 1)? }))
 }
 
 /// Decodes what [`encode_largest`] wrote.
@@ -184,19 +187,24 @@ pub fn decode_samples(bytes: &[u8]) -> Result<Vec<Point>> {
 /// # Errors
 /// As [`decode_blocks`].
 pub fn decode_largest(bytes: &[u8]) -> Result<Vec<Sample>> {
-    rows(bytes, &LARGEST_HEADER, |row| {
+    rows(bytes, &LARGEST_HEADER, MAX_LARGEST, |row| {
         Ok(Sample { value: number(row, 0)?, at_ns: number(row, 1)?, class: Class::of(&row[2]) })
     })
 }
 
 /// Reads every line below the expected header; the csv reader has made sure that each has as many fields.
-fn rows<T>(bytes: &[u8], header: &[&str], read: impl Fn(&csv::StringRecord) -> Result<T>) -> Result<Vec<T>> {
+fn rows<T>(
+    bytes: &[u8],
+    header: &[&str],
+    most: usize,
+    read: impl Fn(&csv::StringRecord) -> Result<T>,
+) -> Result<Vec<T>> {
     let mut csv = csv::Reader::from_reader(bytes);
     let found = csv.headers()?;
     ensure!(found == header, "the columns are `{}`", found.iter().collect::<Vec<_>>().join(","));
     let mut all = Vec::new();
     for (index, row) in csv.records().enumerate() {
-        ensure!(index < MAX_ROWS, "more than {MAX_ROWS} lines");
+        ensure!(index < most, "more than the {most} lines that are read");
         all.push(row.map_err(anyhow::Error::from).and_then(|row| read(&row)).context(format!("line {}", index + 2))?);
     }
     Ok(all)

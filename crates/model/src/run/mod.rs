@@ -1,7 +1,9 @@
 //! Stored runs as they are read and written: `runs/<id>/{plan.toml, run.json, cells/<n>/{record.json, host.json, ...}}`.
 //! What must be known to read one, the cells and what their probes measure, lies in its `run.json`.
 
+pub mod bounds;
 pub mod codec;
+mod keys;
 pub mod parts;
 pub mod pool;
 pub mod tolerant;

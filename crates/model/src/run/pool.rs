@@ -44,7 +44,7 @@ fn pool_bands(parts: &[Summary]) -> Vec<Band> {
             return Vec::new();
         }
         for (sum, band) in bands.iter_mut().zip(&part.bands) {
-            sum.count += band.count;
+            sum.count = sum.count.saturating_add(band.count);
         }
     }
     bands
@@ -57,9 +57,17 @@ fn pool_bands(parts: &[Summary]) -> Vec<Band> {
 pub fn histograms<'a>(parts: impl IntoIterator<Item = &'a Histogram<u64>>) -> Result<Histogram<u64>> {
     let mut sum = codec::histogram()?;
     for part in parts {
-        sum.add(part).map_err(|e| anyhow!("pooling histograms: {e}"))?;
+        add(&mut sum, part)?;
     }
     Ok(sum)
+}
+
+/// A histogram added to another.
+///
+/// # Errors
+/// As [`histograms`].
+pub fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) -> Result<()> {
+    sum.add(part).map_err(|e| anyhow!("pooling histograms: {e}"))
 }
 
 /// Slots added up; `None` where nobody counted any.

@@ -1,5 +1,6 @@
 //! Reading JSON that a newer version may have written: unknown keys are named and left out, a higher schema is refused.
 
+use super::{bounds, keys};
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -27,22 +28,34 @@ const ITEM: &[&str] = &["name", "options"];
 /// Parses, and tells the keys that were left out, as paths (`quality.novelty`).
 ///
 /// # Errors
-/// No JSON, another shape, a higher schema than `schema`.
+/// No JSON, another shape, a higher schema than `schema`, more than the [`bounds`] allow.
 pub fn parse<T: Serialize + DeserializeOwned>(bytes: &[u8], schema: u32) -> Result<(T, Vec<String>)> {
     self::schema(bytes, schema)?;
-    let mut value: Value = serde_json::from_slice(bytes)?;
+    let found = keys::of(bytes)?;
     let mut unknown = Vec::new();
+    let parsed: T = match serde_json::from_slice(bytes) {
+        Ok(parsed) => parsed,
+        Err(error) if bytes.len() > bounds::MOST_FOREIGN => return Err(error.into()),
+        Err(_) => T::deserialize(stripped(bytes, &mut unknown)?)?,
+    };
+    for key in found.beside(&keys::of(&serde_json::to_vec(&parsed)?)?) {
+        add(&mut unknown, key);
+    }
+    Ok((parsed, unknown))
+}
+
+/// All of it, but for what the cells' own reader would refuse.
+fn stripped(bytes: &[u8], unknown: &mut Vec<String>) -> Result<Value> {
+    let mut value: Value = serde_json::from_slice(bytes)?;
     if let Some(cell) = value.get_mut("cell") {
-        strip_cell(cell, "cell.", &mut unknown);
+        strip_cell(cell, "cell.", unknown);
     }
     for planned in value.get_mut("cells").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(cell) = planned.get_mut("cell") {
-            strip_cell(cell, "cells.cell.", &mut unknown);
+            strip_cell(cell, "cells.cell.", unknown);
         }
     }
-    let parsed: T = T::deserialize(&value)?;
-    unmatched(&value, &serde_json::to_value(&parsed)?, "", &mut unknown);
-    Ok((parsed, unknown))
+    Ok(value)
 }
 
 /// Refuses what a newer version wrote with another meaning; a file without a schema has none to check.
@@ -94,26 +107,6 @@ fn strip(value: &mut Value, known: &[&str], path: &str, unknown: &mut Vec<String
             })
             .collect();
         *map = kept;
-    }
-}
-
-/// Keys that did not survive being read and written again: serde leaves out what it does not know without a word.
-fn unmatched(found: &Value, kept: &Value, path: &str, unknown: &mut Vec<String>) {
-    match (found, kept) {
-        (Value::Object(found), Value::Object(kept)) => {
-            for (key, value) in found {
-                match kept.get(key) {
-                    Some(kept) => unmatched(value, kept, &format!("{path}{key}."), unknown),
-                    None => add(unknown, format!("{path}{key}")),
-                }
-            }
-        }
-        (Value::Array(found), Value::Array(kept)) => {
-            for (found, kept) in found.iter().zip(kept) {
-                unmatched(found, kept, path, unknown);
-            }
-        }
-        _ => {}
     }
 }
 

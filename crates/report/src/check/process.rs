@@ -2,14 +2,17 @@
 
 use super::{list, verdict};
 use crate::terminal::Style;
-use latido_model::check::{Point, Process, Thread};
+use latido_model::{
+    check::{Point, Process, Thread},
+    clean,
+};
 
 /// The columns of the table of threads.
 const COLUMNS: [&str; 9] = ["thread", "name", "policy", "CPUs", "on", "faults", "slept", "preempted", "slack µs"];
 
 /// A program at work: its threads, then the points.
 pub fn table(process: &Process, points: &[Point], style: Style) -> String {
-    let mut what = format!("{} ({})", process.name, process.pid);
+    let mut what = format!("{} ({})", clean::line(&process.name), process.pid);
     match process.threads.len() {
         1 => what.push_str(", 1 thread"),
         count => what.push_str(&format!(", {count} threads")),
@@ -75,7 +78,7 @@ fn group(text: &str) -> String {
             told.map(one).collect::<Vec<_>>().join(" ")
         }
     };
-    shown.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    clean::line(&shown).into_owned()
 }
 
 fn row(thread: &Thread) -> [String; 9] {
@@ -83,8 +86,7 @@ fn row(thread: &Thread) -> [String; 9] {
         value.map_or_else(|| "?".into(), |value| value.to_string())
     }
     let faults = thread.minor_faults.zip(thread.major_faults).map(|(minor, major)| format!("{minor}+{major}"));
-    // A name with control characters must not move the cursor.
-    let name = thread.name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let name = clean::line(&thread.name).into_owned();
     [
         thread.tid.to_string(),
         name,

@@ -1,18 +1,19 @@
 //! The few SVG elements that figures need; every text is escaped and every number made finite in one place.
 
+use latido_model::clean;
 use std::fmt::Write as _;
 
-/// Text that XML takes as text, in content and in attributes. Control characters, which XML forbids, are replaced.
+/// Text that XML takes as text, in content and in attributes. Control characters, which XML forbids, are written out.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in clean::line(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

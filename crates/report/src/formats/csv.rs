@@ -1,11 +1,12 @@
-//! Summaries and figures as CSV (RFC 4180): integer ns, no grouping, empty where nothing was measured.
+//! Summaries and figures as CSV (RFC 4180): integer ns, no grouping, empty where nothing was measured. A text that a
+//! spreadsheet would take for a formula begins with an apostrophe.
 
 use crate::{
     tables::summary::quantile_name,
     tree::{Datum, Format, Report, Section, Sheet, TableForm},
 };
 use anyhow::{Context, Result};
-use latido_model::record::QUANTILES;
+use latido_model::{clean, record::QUANTILES};
 
 /// The list entry.
 pub const FORMAT: Format = Format {
@@ -31,11 +32,11 @@ fn summary(sections: &[Section]) -> Result<String> {
             let (pooled, summary) = (series.pooled, &series.pooled.summary);
             let labels: Vec<String> = pooled.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
             let mut row = vec![
-                series.configuration.label.clone(),
-                section.probe.to_owned(),
-                section.quantity.to_owned(),
-                labels.join(";"),
-                section.unit.to_owned(),
+                word(&series.configuration.label),
+                word(section.probe),
+                word(section.quantity),
+                word(&labels.join(";")),
+                word(section.unit),
                 summary.count.to_string(),
                 text(summary.min),
             ];
@@ -53,8 +54,24 @@ fn summary(sections: &[Section]) -> Result<String> {
 
 /// The data of a figure or table.
 fn sheet(sheet: &Sheet) -> Result<String> {
-    let rows = sheet.rows.iter().map(|row| row.iter().map(Datum::raw).collect());
-    write(&sheet.head.iter().map(|head| head.name.as_str()).collect::<Vec<_>>(), rows)
+    let rows = sheet.rows.iter().map(|row| row.iter().map(cell).collect());
+    let head: Vec<String> = sheet.head.iter().map(|head| word(&head.name)).collect();
+    write(&head.iter().map(String::as_str).collect::<Vec<_>>(), rows)
+}
+
+/// A number is written as it is, a negative one too.
+fn cell(datum: &Datum) -> String {
+    match datum {
+        Datum::Text(text) => word(text),
+        number => number.raw(),
+    }
+}
+
+/// A text that no spreadsheet computes: names and labels are a stranger's, and a cell that begins like a formula is one
+/// (OWASP, "CSV Injection").
+fn word(text: &str) -> String {
+    let mark = if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) { "'" } else { "" };
+    format!("{mark}{}", clean::line(text))
 }
 
 fn text<T: ToString>(value: Option<T>) -> String {
@@ -79,6 +96,22 @@ mod tests {
     #[test]
     fn the_summary_is_one_row_per_configuration() {
         insta::assert_snapshot!(summary(&sections(&sample::configurations(3))).unwrap());
+    }
+
+    /// Names, labels, heads and cells; numbers stay numbers.
+    #[test]
+    fn no_text_is_a_formula() {
+        let mut hostile = sample::of("=1+1", &[1_000, 2_000], None);
+        hostile.quantities[0].labels = [("@SUM(A1)".to_owned(), "x".to_owned())].into();
+        hostile.quantities[0].summary.min = Some(-5);
+        let text = summary(&sections(&[hostile])).unwrap();
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let row = reader.records().next().unwrap().unwrap();
+        assert_eq!((&row[0], &row[3], &row[6]), ("'=1+1", "'@SUM(A1)=x", "-5"), "{text}");
+        let cells = [Datum::Text("\tx".into()), Datum::Text("-".into()), Datum::Value(-7.5), Datum::Text("a=b".into())];
+        let head = ["+1", "\r", "@", "plain"].map(Into::into).to_vec();
+        let table = Sheet::new(String::new(), head, vec![cells.to_vec()], "ns", &[]);
+        assert_eq!(sheet(&table).unwrap(), "'+1,'\\u000d,'@,plain\n'\\u0009x,'-,-7.5,a=b\n");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Every figure and table of a report as a file of its own, with the data behind it.
+//! Every figure and table of a report as a file of its own, with the data behind it: names and texts.
 
 use super::FORMATS;
 use crate::{
@@ -7,31 +7,31 @@ use crate::{
     tables::characterisation::characterisation,
     tree::{Format, Report, Sheet, TableForm},
 };
-use anyhow::{Context, Result};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use anyhow::Result;
+use latido_model::clean;
 
-/// The directory and what was written into it.
-struct Files<'p> {
-    dir: &'p Path,
-    written: Vec<PathBuf>,
-}
+/// The most bytes of a name that come from a plan or a record: with the figure's own name, its form and the ending a file
+/// system's 255 suffice.
+const STEM: usize = 128;
+/// The same for a form.
+const FORM: usize = 64;
 
-/// Writes each figure as an SVG file and its data as CSV into a directory, which is made if need be. Returns the paths.
+/// Names and texts, no name twice.
+#[derive(Default)]
+struct Files(Vec<(String, String)>);
+
+/// Each figure as an SVG file and its data as CSV, and the tables: the name of each file and its text.
 ///
 /// # Errors
-/// The directory or a file cannot be written.
-pub fn write(input: &ReportInput, dir: &Path) -> Result<Vec<PathBuf>> {
-    fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
+/// A table cannot be written in its format.
+pub fn all(input: &ReportInput) -> Result<Vec<(String, String)>> {
     let report = Report::new(input, FORMATS);
-    let mut files = Files { dir, written: Vec::new() };
+    let mut files = Files::default();
     for format in FORMATS.iter().filter(|format| is_data(format)) {
-        files.put(format!("summary.{}", format.ending), (format.report)(&report)?)?;
+        files.put("summary", format.ending, (format.report)(&report)?);
     }
     for chapter in report.chapters() {
-        let stem = file_name(chapter.probe);
+        let stem = file_name(chapter.probe, STEM);
         if let Some(table) = characterisation(&chapter, input) {
             files.table(&format!("{stem}-table"), &table.data(), is_data)?;
             files.table(&format!("{stem}-table"), &table.sheet(), |format| !is_data(format))?;
@@ -47,7 +47,7 @@ pub fn write(input: &ReportInput, dir: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     for section in &report.sections {
-        let stem = file_name(&section.stem());
+        let stem = file_name(&section.stem(), STEM);
         let names: Vec<&str> = section.series.iter().map(|series| series.name.as_str()).collect();
         for figure in FIGURES.iter().filter(|figure| (figure.fits)(section)) {
             files.figure(
@@ -58,15 +58,16 @@ pub fn write(input: &ReportInput, dir: &Path) -> Result<Vec<PathBuf>> {
             )?;
         }
     }
-    Ok(files.written)
+    Ok(files.0)
 }
 
-impl Files<'_> {
-    fn put(&mut self, name: String, text: String) -> Result<()> {
-        let path = self.dir.join(name);
-        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-        self.written.push(path);
-        Ok(())
+impl Files {
+    /// Labels that differ in what no file name keeps (`a b`, `a/b`) are told apart by a number.
+    fn put(&mut self, stem: &str, ending: &str, text: String) {
+        let free = |name: &String| self.0.iter().all(|(taken, _)| taken != name);
+        let numbered = (2..).map(|number| format!("{stem}-{number}.{ending}"));
+        let name = std::iter::once(format!("{stem}.{ending}")).chain(numbered).find(free);
+        self.0.extend(name.map(|name| (name, clean::text(&text).into_owned())));
     }
 
     /// A table in each of these formats that can write one.
@@ -77,7 +78,7 @@ impl Files<'_> {
                 Some(TableForm::Data(write)) => write(sheet)?,
                 None => continue,
             };
-            self.put(format!("{stem}.{}", format.ending), text)?;
+            self.put(stem, format.ending, text);
         }
         Ok(())
     }
@@ -85,7 +86,7 @@ impl Files<'_> {
     /// The forms of a figure and the data behind it.
     fn figure(&mut self, stem: &str, names: &[&str], drawings: &[Drawing], table: &Sheet) -> Result<()> {
         for drawing in drawings {
-            self.put(format!("{stem}{}.svg", form(drawing)), standalone(names, drawing))?;
+            self.put(&format!("{stem}{}", form(drawing)), "svg", standalone(names, drawing));
         }
         self.table(stem, table, is_data)
     }
@@ -98,13 +99,25 @@ fn is_data(format: &Format) -> bool {
 
 /// The end of a file's name that tells the form.
 fn form(drawing: &Drawing) -> String {
-    drawing.variant.as_ref().map_or(String::new(), |variant| format!("-{}", file_name(variant)))
+    drawing.variant.as_ref().map_or(String::new(), |variant| format!("-{}", file_name(variant, FORM)))
 }
 
-/// Only letters, digits, dots and dashes: a quantity's name comes from a record and must not leave the directory.
-fn file_name(text: &str) -> String {
+/// Only letters, digits, dots and dashes: a quantity's name comes from a record and must not leave the directory. Of what is
+/// longer than `most` bytes the beginning, and a number that stands for all of it.
+fn file_name(text: &str, most: usize) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
-    text.chars().map(safe).collect::<String>().trim_start_matches('.').to_owned()
+    let name = text.chars().map(safe).collect::<String>().trim_start_matches('.').to_owned();
+    if name.len() <= most {
+        return name;
+    }
+    let tail = format!("-{:016x}", fnv(text));
+    let kept: String = name.chars().take(most - tail.len()).collect();
+    kept + &tail
+}
+
+/// The hash FNV-1a of 64 bits (Fowler, Noll, Vo): the same name in each report.
+fn fnv(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -114,31 +127,29 @@ mod tests {
 
     #[test]
     fn every_figure_is_written_with_its_data() {
-        let dir = tempfile::tempdir().unwrap();
         let mut configuration = sample::of("x", &[1_000, 2_000], None);
         configuration.quantities[0].quantity = "../../latency".into();
         let life = Some(latido_model::record::LoadLife::default());
         configuration.repeats[0].loads = vec![latido_model::record::LoadRecord { life, ..Default::default() }];
         let configurations = [configuration];
         let sample = sample::SampleRun::of(&configurations);
-        let written = write(&sample.input(&configurations), dir.path()).unwrap();
+        let written = all(&sample.input(&configurations)).unwrap();
         assert_eq!(
             written.len(),
             1 + 2 * FIGURES.len() + 1,
             "a picture and its data each, a second form of the histogram"
         );
-        sound_files(&written, dir.path());
+        sound_files(&written);
     }
 
     /// Labels are in the names of files: none is written over another.
     #[test]
     fn tables_and_overviews_are_written_too() {
-        let dir = tempfile::tempdir().unwrap();
         let mut configurations = calls::compute(&[2, 4], 50);
         configurations.extend(calls::mutex(&["idle"]));
         let sample = sample::SampleRun::of(&configurations);
-        let written = write(&sample.input(&configurations), dir.path()).unwrap();
-        let names: Vec<String> = written.iter().map(|p| p.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+        let written = all(&sample.input(&configurations)).unwrap();
+        let names: Vec<String> = written.iter().map(|(name, _)| name.clone()).collect();
         let wanted = ["mutex-table.csv", "mutex-table.tex", "mutex-table.md", "mutex-maxima.svg", "mutex-maxima.csv"];
         let ordered = ["compute-instances-elapsed.svg", "compute-moments-cpu.svg", "compute.elapsed-size-2-bands.svg"];
         for name in wanted.iter().chain(&ordered) {
@@ -146,18 +157,34 @@ mod tests {
         }
         let different: std::collections::BTreeSet<&String> = names.iter().collect();
         assert_eq!(different.len(), names.len());
-        sound_files(&written, dir.path());
+        sound_files(&written);
     }
 
-    fn sound_files(written: &[PathBuf], dir: &Path) {
-        for path in written {
-            assert_eq!(path.parent(), Some(dir));
-            let text = fs::read_to_string(path).unwrap();
-            let svg = path.extension().is_some_and(|e| e == "svg");
-            assert!(if svg {
-                text.starts_with("<svg xmlns=") && !text.contains("var(")
-            } else {
-                text.lines().count() >= 2
+    /// Labels and levels may be as long as they like: a file system takes every name, and none is written over another.
+    #[test]
+    fn long_labels_have_names_that_fit() {
+        let long = |end: &str| "x".repeat(200) + end;
+        let labels = [long("a"), long("b"), "a b".into(), "a/b".into()];
+        let mut configurations: Vec<_> = labels.iter().map(|label| sample::of(label, &[1_000, 2_000], None)).collect();
+        for (configuration, label) in configurations.iter_mut().zip(&labels) {
+            configuration.quantities[0].quantity = label.clone();
+        }
+        let sample = sample::SampleRun::of(&configurations);
+        let written = all(&sample.input(&configurations)).unwrap();
+        let names: std::collections::BTreeSet<&String> = written.iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), written.len());
+        assert!(names.iter().all(|name| name.len() <= 255), "{names:?}");
+        assert!(names.iter().filter(|name| name.len() > 100).count() >= 4, "{names:?}");
+        sound_files(&written);
+        assert_eq!(fnv("foobar"), 0x8594_4171_f739_67e8, "as its authors publish it");
+    }
+
+    fn sound_files(written: &[(String, String)]) {
+        for (name, text) in written {
+            assert!(!name.contains('/') && !name.starts_with('.'), "{name}");
+            assert!(match name.ends_with(".svg") {
+                true => text.starts_with("<svg xmlns=") && !text.contains("var("),
+                false => text.lines().count() >= 2,
             });
         }
     }

@@ -3,6 +3,7 @@
 use crate::judge::judgement::Judgement;
 use anyhow::Result;
 use latido_model::{
+    clean,
     record::Record,
     run::{Meta, Run, StoredCell},
     verdict::Verdict,
@@ -48,7 +49,7 @@ pub fn document(run: &Run, judgement: &Judgement) -> Result<String> {
         records: run.cells.iter().filter_map(StoredCell::record).collect(),
         parts: run.cells.iter().flat_map(parts).collect(),
     };
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
+    Ok(clean::text(&serde_json::to_string_pretty(&document)?).into_owned() + "\n")
 }
 
 fn parts(cell: &StoredCell) -> impl Iterator<Item = PartDocument<'_>> {

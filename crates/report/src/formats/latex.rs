@@ -4,6 +4,7 @@ use crate::{
     tables,
     tree::{Datum, Format, Sheet, TableForm},
 };
+use latido_model::clean;
 
 /// The list entry.
 pub const FORMAT: Format = Format {
@@ -21,7 +22,7 @@ pub const FORMAT: Format = Format {
 fn table(sheet: &Sheet) -> String {
     let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
     let columns = "r".repeat(sheet.head.len().saturating_sub(1));
-    let caption = sheet.caption().replace(['\n', '\r'], " ");
+    let caption = clean::line(&sheet.caption()).into_owned();
     let mut out = format!("% {caption}; needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{l{columns}}}\n\\toprule\n");
     out.push_str(&line(sheet.headings().iter().map(|h| escape(h)).collect()));
     out.push_str("\\midrule\n");
@@ -40,7 +41,7 @@ fn cell((datum, text): (&Datum, String)) -> String {
 /// Text that TeX sets as it is.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in clean::text(text).chars() {
         match c {
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
             '\\' => out.push_str("\\textbackslash{}"),

@@ -4,6 +4,7 @@ use crate::{
     tables,
     tree::{Format, Sheet, TableForm},
 };
+use latido_model::clean;
 
 /// The list entry.
 pub const FORMAT: Format = Format {
@@ -33,7 +34,7 @@ fn table(sheet: &Sheet) -> String {
 /// Text that no Markdown reader takes for markup or HTML.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in clean::text(text).chars() {
         match c {
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '<' | '#' => out.extend(['\\', c]),
             c if c.is_control() => out.push(' '),

@@ -38,6 +38,15 @@ const TEXT: Format = Format {
     table: None,
 };
 
+/// How far into a page its title may be: bytes.
+pub const TITLE_WITHIN: u64 = 1024;
+
+/// Whether a file that begins so is a page of ours.
+pub fn is_page(beginning: &[u8]) -> bool {
+    let title = "<title>latido · ".as_bytes();
+    beginning.starts_with(b"<!doctype html>") && beginning.windows(title.len()).any(|window| window == title)
+}
+
 /// A report in the format of this name.
 ///
 /// # Errors
@@ -65,6 +74,8 @@ mod tests {
             let judged = SampleRun::of(&all);
             for format in FORMATS {
                 let text = render(format.name, &judged.input(&all)).unwrap();
+                let begins = text.as_bytes().get(..TITLE_WITHIN as usize).unwrap_or(text.as_bytes());
+                assert_eq!(is_page(begins), format.name == "html", "{}", format.name);
                 assert!(text.ends_with('\n') || format.name == "json" || all.is_empty(), "{}", format.name);
                 assert!(!format.about.is_empty() && !text.contains("NaN"));
             }

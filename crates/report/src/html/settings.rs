@@ -160,6 +160,7 @@ mod tests {
             changes: vec![Change { knob: "enabled".into(), original: "madvise".into(), new: new.into() }],
             in_force: true,
             note: None,
+            programs: vec![],
         };
         for (configuration, new) in all.iter_mut().zip(["never", "always"]) {
             configuration.cell.tuning = Level { id: "quiet".into(), items: Vec::new() };

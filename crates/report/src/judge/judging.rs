@@ -224,6 +224,7 @@ mod tests {
             rates: Default::default(),
             unaccounted: None,
             commands: vec![],
+            programs: vec![],
             ..LoadRecord::default()
         });
         assert_eq!(judged(&fixture).verdict, Verdict::Contaminated);

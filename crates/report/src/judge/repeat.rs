@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use latido_model::{
     plan::expect::NS,
     record::{Block, Evidence, LoadRecord, Point, Record, Sample, Series, Slots, Summary},
-    run::{SeriesData, SeriesSource, StoredCell},
+    run::{SeriesData, SeriesSource, StoredCell, codec},
     units::Ns,
 };
 use std::collections::BTreeMap;
@@ -116,10 +116,10 @@ impl Repeat {
             };
             let at = parts.iter().position(|part| part.is_of(series)).unwrap_or(parts.len());
             if at == parts.len() {
-                parts.push(Gathered::new(series));
+                parts.push(Gathered::new(series)?);
             }
             let Some(part) = parts.get_mut(at) else { continue };
-            part.take(series, data);
+            part.take(series, data)?;
         }
         let limit = |quantity: &str| record.cell.conditions.limit.filter(|_| cell.measurand.judges(quantity));
         let pool = |part: Gathered<'_>| {
@@ -155,15 +155,16 @@ struct Gathered<'a> {
     first: &'a Series,
     slots: Vec<Slots>,
     negative: u64,
-    histograms: Vec<Histogram<u64>>,
-    missed: Vec<Histogram<u64>>,
+    /// The sum of all threads: thousands of them have thousands of histograms.
+    woken: Histogram<u64>,
+    missed: Histogram<u64>,
     tracks: Vec<Track>,
 }
 
 impl<'a> Gathered<'a> {
-    fn new(first: &'a Series) -> Self {
-        let (slots, histograms, missed, tracks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { first, slots, negative: 0, histograms, missed, tracks }
+    fn new(first: &'a Series) -> Result<Self> {
+        let (woken, missed) = (codec::histogram()?, codec::histogram()?);
+        Ok(Self { first, slots: Vec::new(), negative: 0, woken, missed, tracks: Vec::new() })
     }
 
     fn is_of(&self, other: &Series) -> bool {
@@ -171,11 +172,11 @@ impl<'a> Gathered<'a> {
         (&own.quantity, &own.labels, &own.unit) == (&other.quantity, &other.labels, &other.unit)
     }
 
-    fn take(&mut self, series: &Series, data: SeriesData) {
+    fn take(&mut self, series: &Series, data: SeriesData) -> Result<()> {
         self.slots.extend(series.slots);
-        self.negative += series.negative;
-        self.histograms.push(data.histogram);
-        self.missed.extend(data.missed);
+        self.negative = self.negative.saturating_add(series.negative);
+        pool::add(&mut self.woken, &data.histogram)?;
+        data.missed.iter().try_for_each(|missed| pool::add(&mut self.missed, missed))?;
         self.tracks.push(Track {
             cpu: series.cpu,
             summary: series.decisive(),
@@ -185,11 +186,12 @@ impl<'a> Gathered<'a> {
             samples: data.samples,
             facts: series.facts.clone(),
         });
+        Ok(())
     }
 
     fn pool(self, limit: Option<Ns>, elapsed_ns: u64) -> Result<RepeatQuantity> {
-        let woken = pool::histograms(&self.histograms)?;
-        let histogram = pool::histograms([&woken].into_iter().chain(&self.missed))?;
+        let woken = self.woken;
+        let histogram = pool::histograms([&woken, &self.missed])?;
         let key = (self.first.quantity.as_str(), &self.first.labels, self.first.unit.as_str());
         let sums = Sums {
             slots: pool::slots(self.slots),

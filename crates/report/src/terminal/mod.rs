@@ -6,7 +6,7 @@ mod style;
 pub mod table;
 
 pub use show::show;
-pub use style::{Paint, Style, fit, hang, paint};
+pub use style::{Paint, Style, fit, hang, paint, printable};
 
 use crate::{
     judge::{
@@ -83,7 +83,7 @@ pub fn report(report: &Report, style: Style) -> String {
             lines.push(String::new());
         }
         let tone = part.said().tone.into();
-        lines.push(format!("run {}", part.meta.id));
+        lines.push(paint(&format!("run {}", part.meta.id), Paint::Plain, style));
         lines.extend(hang(&format!("{}:", part.word), tone, &part.judgement.headline.sentence(), style));
         lines.extend(part.judgement.advice.iter().flat_map(|advice| self::advice(advice, style)));
     }
@@ -141,7 +141,8 @@ fn advice(advice: &Advice, style: Style) -> Vec<String> {
         let text = format!("{}: `latido check` says what to change", advice.in_the_way.join(", "));
         lines = hang("in the way:", Paint::Dim, &text, style);
     }
-    lines.push(format!("{} $ {}", paint("next:", Paint::Dim, style), advice.next));
+    let next = paint(&advice.next, Paint::Plain, style);
+    lines.push(format!("{} $ {next}", paint("next:", Paint::Dim, style)));
     lines
 }
 
@@ -168,7 +169,7 @@ fn support(found: &Configurations) -> Option<String> {
 pub fn rescue(records: &[&Record], style: Style) -> String {
     let mut lines = Vec::new();
     for record in records {
-        lines.push(crate::judge::label::title(&record.cell));
+        lines.push(paint(&crate::judge::label::title(&record.cell), Paint::Plain, style));
         lines.extend(show::threads(record, &Measurand::default(), style));
         for series in &record.series {
             let bands = series.decisive().bands;

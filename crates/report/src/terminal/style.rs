@@ -1,6 +1,8 @@
 //! How text is laid out and coloured.
 
 use crate::words::Tone;
+use latido_model::clean;
+use std::borrow::Cow;
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug)]
@@ -39,30 +41,73 @@ impl From<Tone> for Paint {
     }
 }
 
-/// Wraps a text in its colour (ECMA-48, SGR), where colours are wanted.
-pub fn paint(text: &str, tone: Paint, style: Style) -> String {
-    let code = match tone {
-        _ if !style.color => return text.into(),
-        Paint::Plain => return text.into(),
-        Paint::Good => 32,
-        Paint::Warn => 33,
-        Paint::Bad => 31,
-        Paint::Dim => 2,
-        Paint::Bold => 1,
-    };
-    format!("\x1b[{code}m{text}\x1b[0m")
+impl Paint {
+    /// What switches it on (ECMA-48, SGR).
+    const fn code(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Good => Some("\x1b[32m"),
+            Self::Warn => Some("\x1b[33m"),
+            Self::Bad => Some("\x1b[31m"),
+            Self::Dim => Some("\x1b[2m"),
+            Self::Bold => Some("\x1b[1m"),
+        }
+    }
 }
 
-/// Cuts a text to a width, marked with `~`.
+/// What switches all of them off.
+const OFF: &str = "\x1b[0m";
+
+/// What the headings of `--help` bear beside these.
+const UNDERLINE: &str = "\x1b[4m";
+
+/// A text of one line, cleaned, in its colour where colours are wanted.
+pub fn paint(text: &str, tone: Paint, style: Style) -> String {
+    let text = clean::line(text);
+    match tone.code().filter(|_| style.color) {
+        Some(code) => format!("{code}{text}{OFF}"),
+        None => text.into_owned(),
+    }
+}
+
+/// What may be written to a terminal of a text: all that is printable, line ends, and where colours are wanted the very
+/// codes that [`paint`] writes. Everything else is written out, see [`clean`]: a terminal obeys no text of others,
+/// wherever on its way somebody forgot to clean it.
+pub fn printable(text: &str, color: bool) -> Cow<'_, str> {
+    let clean = clean::text(text);
+    if !color || matches!(clean, Cow::Borrowed(_)) {
+        return clean;
+    }
+    let tones = [Paint::Good, Paint::Warn, Paint::Bad, Paint::Dim, Paint::Bold];
+    let codes = tones.into_iter().filter_map(Paint::code).chain([OFF, UNDERLINE]);
+    let codes: Vec<&str> = codes.collect();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\x1b') {
+        let (before, behind) = rest.split_at(at);
+        out.push_str(&clean::text(before));
+        let own = codes.iter().find_map(|code| Some((*code, behind.strip_prefix(code)?)));
+        let (shown, behind) = own.unwrap_or_else(|| behind.split_at(1));
+        out.push_str(if own.is_some() { shown } else { "\\u001b" });
+        rest = behind;
+    }
+    out.push_str(&clean::text(rest));
+    out.into()
+}
+
+/// Cuts a text of one line to a width, marked with `~`.
 pub fn fit(text: &str, width: usize) -> String {
+    let text = clean::line(text);
     if text.chars().count() <= width {
-        return text.into();
+        return text.into_owned();
     }
     text.chars().take(width.saturating_sub(1)).chain(['~']).collect()
 }
 
 /// A label and a text that hangs below itself where it is longer than a line.
 pub fn hang(label: &str, tone: Paint, text: &str, style: Style) -> Vec<String> {
+    // Cleaned first: what is written out takes room.
+    let (label, text) = (&clean::line(label), clean::text(text));
     let indent = label.chars().count() + 1;
     let room = style.width.saturating_sub(indent).max(20);
     let mut lines = vec![String::new()];
@@ -86,6 +131,20 @@ pub fn hang(label: &str, tone: Paint, text: &str, style: Style) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_is_shown_our_codes_and_no_others() {
+        let style = Style { width: 80, color: true };
+        let line = paint("\x1b[31mred\x07", Paint::Bold, style);
+        assert_eq!(line, "\x1b[1m\\u001b[31mred\\u0007\x1b[0m");
+        assert_eq!(printable(&line, true), line);
+        assert_eq!(printable(&line, false), "\\u001b[1m\\u001b[31mred\\u0007\\u001b[0m");
+        let others = "\x1b]0;owned\x07 \x1b[2J\x1b[5m \u{9b}31m \u{202e}x\n";
+        let shown = "\\u001b]0;owned\\u0007 \\u001b[2J\\u001b[5m \\u009b31m \\u202ex\n";
+        assert_eq!((printable(others, true).as_ref(), printable(others, false).as_ref()), (shown, shown));
+        assert_eq!(hang("a\x07:", Paint::Plain, "b\x1b c\nd", style), ["a\\u0007: b\\u001b c d"]);
+        assert_eq!(fit("\x1b\x1b", 8), "\\u001b\\~");
+    }
 
     proptest::proptest! {
         #[test]

@@ -5,6 +5,8 @@ use crate::{
     tree::{Datum, Head, Sheet, percent},
     words::{Unit, Units},
 };
+use latido_model::clean;
+use std::borrow::Cow;
 
 /// A column of a table.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +57,12 @@ const GAP: usize = 2;
 
 /// Lines of a table that fits the width where its columns allow it: spare ones leave, then the first one is cut.
 pub fn render(mut columns: Vec<TextColumn>, style: Style) -> Vec<String> {
+    // Cleaned first: what is written out takes room.
+    for text in columns.iter_mut().flat_map(|one| one.cells.iter_mut().chain([&mut one.name, &mut one.unit])) {
+        if let Cow::Owned(clean) = clean::line(text) {
+            *text = clean;
+        }
+    }
     let total = |columns: &[TextColumn]| columns.iter().map(|c| c.width() + GAP).sum::<usize>().saturating_sub(GAP);
     while total(&columns) > style.width {
         let Some(last) = columns.iter().map(|c| c.spare).max().filter(|spare| *spare > 0) else { break };

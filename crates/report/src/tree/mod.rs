@@ -10,6 +10,7 @@ pub use sheet::{Datum, Head, Sheet, percent};
 
 use crate::input::ReportInput;
 use anyhow::Result;
+use latido_model::clean;
 
 /// A report: what it is made from, and its sections.
 #[derive(Debug)]
@@ -59,11 +60,13 @@ impl<'a> Report<'a> {
         chapters(&self.sections)
     }
 
-    /// The same report in another format; nothing where there is none of this name.
+    /// The same report in another format, with nothing in it that acts on whatever shows it; nothing where there is no
+    /// format of this name.
     ///
     /// # Errors
     /// Those of the format.
     pub fn in_format(&self, name: &str) -> Result<Option<String>> {
-        self.formats.iter().find(|format| format.name == name).map(|format| (format.report)(self)).transpose()
+        let Some(format) = self.formats.iter().find(|format| format.name == name) else { return Ok(None) };
+        Ok(Some(clean::text(&(format.report)(self)?).into_owned()))
     }
 }

@@ -104,6 +104,7 @@ mod tests {
             version: None,
             note: None,
             commands: Vec::new(),
+            programs: Vec::new(),
             alive: true,
             died: None,
             cpu_ns: None,

@@ -1,5 +1,6 @@
 //! Who holds a lock file, as the kernel knows it: what stands in the file may be of a former holder.
 
+use latido_model::clean;
 use rustix::fs::{major, minor};
 use std::{
     fs::{self, File},
@@ -16,6 +17,8 @@ pub struct Holder {
     pub words: String,
     /// It wrote its name, or its program is called latido: one without the right to write takes root's lock as well.
     pub is_latido: bool,
+    /// Its user, where it has not ended.
+    pub uid: Option<u32>,
 }
 
 /// A process that holds a lock.
@@ -82,25 +85,30 @@ pub fn signature(file: &File, pid: u32) -> Option<String> {
     let mut text = [0; 4096];
     let length = file.read_at(&mut text, 0).unwrap_or(0);
     let text = String::from_utf8_lossy(text.get(..length).unwrap_or_default()).into_owned();
-    text.lines().find(|line| line.starts_with(&format!("pid {pid},"))).map(|line| line.trim().into())
+    text.lines().find(|line| line.starts_with(&format!("pid {pid},"))).map(|line| plain(line.trim()))
+}
+
+/// Somebody else's text, which goes to a terminal.
+fn plain(text: &str) -> String {
+    clean::line(text).chars().take(100).collect()
 }
 
 /// What is known of the process that holds the lock.
 pub fn of(file: &File, pid: u32) -> Holder {
+    let uid = fs::metadata(format!("/proc/{pid}")).ok().map(|found| found.uid());
     if let Some(words) = signature(file, pid) {
-        return Holder { words, is_latido: true };
+        return Holder { words, is_latido: true, uid };
     }
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     let program = words.next().map(|word| word.rsplit(|byte| *byte == b'/').next().unwrap_or(word));
     let Some(program) = program else {
-        return Holder { words: format!("pid {pid}, which has ended and left it to a child"), is_latido: false };
+        return Holder { words: format!("pid {pid}, which has ended and left it to a child"), is_latido: false, uid };
     };
     let line: Vec<_> = [program].into_iter().chain(words).map(String::from_utf8_lossy).collect();
-    // It is somebody else's text, and goes to a terminal.
-    let line: String = line.join(" ").chars().take(100).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let user = fs::metadata(format!("/proc/{pid}")).map(|found| format!(" of user {}", found.uid()));
-    Holder { words: format!("pid {pid}{}, `{line}`", user.unwrap_or_default()), is_latido: program == b"latido" }
+    let line = plain(&line.join(" "));
+    let user = uid.map(|uid| format!(" of user {uid}"));
+    Holder { words: format!("pid {pid}{}, `{line}`", user.unwrap_or_default()), is_latido: program == b"latido", uid }
 }
 
 #[cfg(test)]
@@ -135,11 +143,11 @@ mod tests {
         rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
         let own = std::process::id();
         assert_eq!(lockers(&file), [Locker { pid: own, alone: true }]);
-        let Holder { words, is_latido } = of(&file, own);
+        let Holder { words, is_latido, uid } = of(&file, own);
         assert!(words.starts_with(&format!("pid {own} of user ")) && !words.contains("tune apply"), "{words}");
         assert!(!is_latido, "the program of these tests is called otherwise");
         fs::write(&path, format!("pid {own}, tune apply")).unwrap();
-        let named = Holder { words: format!("pid {own}, tune apply"), is_latido: true };
+        let named = Holder { words: format!("pid {own}, tune apply"), is_latido: true, uid };
         assert_eq!(of(&file, own), named);
     }
 }

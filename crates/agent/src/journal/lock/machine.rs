@@ -1,6 +1,10 @@
 //! The machine's own lock, in a fixed place wherever the state lies: many may measure, one alone may change settings.
 
-use super::{ROOT_DIR, holder, make, open, patience::Patience, sign};
+use super::{
+    Account, EVERYBODYS, OURS, ROOT_DIR, holder, make, open,
+    patience::{Binds, Patience},
+    sign,
+};
 use anyhow::{Context, Result};
 use rustix::{
     fs::{FlockOperation, OFlags, flock},
@@ -19,6 +23,9 @@ const NAME: &str = "machine";
 /// settings, and measurers cannot hold that one up by coming one before the other goes.
 const GATE: &str = "gate";
 
+/// The directory of root's lock that nobody else can open, within that of the lock for everybody.
+const ROOTS: &str = "root";
+
 /// The directory of a user's own, before the user's number.
 const OWN: &str = "latido-machine-";
 
@@ -28,25 +35,33 @@ struct Place {
     file: File,
     path: PathBuf,
     gate: Option<(File, PathBuf)>,
+    binds: Binds,
 }
 
 impl Place {
     /// In a directory of our own, which is made where there is none.
-    fn made(dir: &Path) -> Result<Self> {
+    fn made(dir: &Path, mode: u32) -> Result<Self> {
         make(dir)?;
         let (path, gate) = (dir.join(NAME), dir.join(GATE));
-        Ok(Self { file: open(&path)?, path, gate: open(&gate).ok().map(|file| (file, gate)) })
+        let file = open(&path, mode)?;
+        Ok(Self { file, path, gate: open(&gate, mode).ok().map(|file| (file, gate)), binds: Binds::Always })
+    }
+
+    /// Root's two: one among root's latidos, that nobody else can take, and one for everybody.
+    fn of_root(dir: &Path) -> Result<Vec<Self>> {
+        let everybodys = Self { binds: Binds::Latidos, ..Self::made(dir, EVERYBODYS)? };
+        Ok(vec![Self::made(&dir.join(ROOTS), OURS)?, everybodys])
     }
 
     /// In the directory of somebody else, where it is there and that one's.
-    fn of(dir: &Path, owner: u32) -> Option<Self> {
+    fn of(dir: &Path, owner: u32, binds: Binds) -> Option<Self> {
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let open = |name: &str| {
             let file = File::options().read(true).custom_flags(flags).open(dir.join(name)).ok()?;
             file.metadata().ok().filter(|file| file.is_file() && file.uid() == owner).map(|_| (file, dir.join(name)))
         };
         let (file, path) = open(NAME)?;
-        Some(Self { file, path, gate: open(GATE) })
+        Some(Self { file, path, gate: open(GATE), binds })
     }
 
     /// Whether an ancestor of this process holds it, alone or among others: it waits for what it has started.
@@ -56,12 +71,13 @@ impl Place {
 }
 
 /// The locks of other users in a directory; what somebody else could have put there in a user's name is not taken.
-fn of_others(dir: &Path, uid: u32) -> Vec<Place> {
+fn of_others(dir: &Path, own: Account) -> Vec<Place> {
+    let binds = if own.is_root { Binds::Latidos } else { Binds::Always };
     let theirs = |entry: std::fs::DirEntry| {
         let owner: u32 = entry.file_name().to_str()?.strip_prefix(OWN)?.parse().ok()?;
         let dir = entry.metadata().ok()?;
-        let sound = owner != uid && dir.is_dir() && dir.uid() == owner && dir.mode() & 0o022 == 0;
-        sound.then(|| Place::of(&entry.path(), owner))?
+        let sound = owner != own.uid && dir.is_dir() && dir.uid() == owner && dir.mode() & 0o022 == 0;
+        sound.then(|| Place::of(&entry.path(), owner, binds))?
     };
     std::fs::read_dir(dir).into_iter().flatten().flatten().filter_map(theirs).collect()
 }
@@ -98,31 +114,33 @@ impl Claim {
     /// None of them can be opened.
     pub fn open() -> Result<Self> {
         // Not by $TMPDIR or $XDG_RUNTIME_DIR: everybody must mean the same files.
-        Self::open_in(Path::new(ROOT_DIR), Path::new("/tmp"), rustix::process::geteuid().as_raw())
+        let root_dir = Path::new(ROOT_DIR);
+        Self::open_in(root_dir, Path::new("/tmp"), Account::own(root_dir))
     }
 
-    /// The same for this user, with root's file in one place and those of others in another.
-    pub(super) fn open_in(root_dir: &Path, others: &Path, uid: u32) -> Result<Self> {
-        let roots = if uid == 0 { Place::made(root_dir).ok() } else { existing(root_dir) };
-        let mut places: Vec<Place> = roots.into_iter().collect();
-        // Somebody without rights may still be allowed to change a setting, and a root's /run may be read-only.
-        if uid != 0 || places.is_empty() {
-            match Place::made(&others.join(format!("{OWN}{uid}"))) {
-                Ok(own) => places.push(own),
-                Err(error) if places.is_empty() => return Err(error.context("the machine's lock")),
-                Err(_) => {}
+    /// The same for this user, with root's files in one place and those of others in another.
+    pub(super) fn open_in(root_dir: &Path, others: &Path, own: Account) -> Result<Self> {
+        let beside = others.join(format!("{OWN}{}", own.uid));
+        let mut places: Vec<Place> = if own.is_root {
+            // A root's /run may be read-only.
+            Place::of_root(root_dir).or_else(|_| Place::of_root(&beside)).context("the machine's lock")?
+        } else {
+            // Somebody without rights may still be allowed to change a setting.
+            match (existing(root_dir), Place::made(&beside, EVERYBODYS)) {
+                (None, Err(error)) => return Err(error.context("the machine's lock")),
+                (roots, own) => roots.into_iter().chain(own.ok()).collect(),
             }
-        }
+        };
         // Those of users who came when root's was not there yet. Ours is made by now: of two who look at the same time
         // at least one sees the other's.
-        places.extend(of_others(others, uid));
+        places.extend(of_others(others, own));
         Ok(Self { places, held: false })
     }
 
     /// A lock in a directory of its own, for tests.
     #[cfg(test)]
     pub fn at(path: &Path) -> Self {
-        Self { places: vec![Place::made(path.parent().unwrap()).unwrap()], held: false }
+        Self { places: vec![Place::made(path.parent().unwrap(), OURS).unwrap()], held: false }
     }
 
     /// Takes it, or changes what it is held for; on an error it is held no more.
@@ -151,7 +169,8 @@ impl Claim {
         let how = if patience.waits() { wanted } else { Use::Measure };
         for place in &self.places {
             let Some((gate, path)) = &place.gate else { continue };
-            patience.hold_unless(gate, path, "waits for", || locked(gate, path, how, || place.lent(false)))?;
+            patience
+                .hold_unless(gate, path, place.binds, "waits for", || locked(gate, path, how, || place.lent(false)))?;
             if how == Use::Change {
                 let _ = sign(gate, purpose);
             }
@@ -162,9 +181,10 @@ impl Claim {
     /// Takes it past the gates; on an error it is held no more.
     fn take(&mut self, wanted: Use, patience: &mut Patience<'_>) -> Result<()> {
         let took = self.places.iter().try_for_each(|place| {
-            let Place { file, path, .. } = place;
+            let Place { file, path, binds, .. } = place;
             // Who holds the machine alone has started us to work on it.
-            patience.hold_unless(file, path, "is at work on", || locked(file, path, wanted, || place.lent(true)))
+            patience
+                .hold_unless(file, path, *binds, "is at work on", || locked(file, path, wanted, || place.lent(true)))
         });
         self.held = true;
         if took.is_err() {
@@ -186,7 +206,7 @@ impl Claim {
 fn existing(root_dir: &Path) -> Option<Place> {
     let open = |name: &str| File::open(root_dir.join(name)).ok().map(|file| (file, root_dir.join(name)));
     let (file, path) = open(NAME)?;
-    Some(Place { file, path, gate: open(GATE) })
+    Some(Place { file, path, gate: open(GATE), binds: Binds::Always })
 }
 
 /// Whether a lock is had, or lent to us by who has it.

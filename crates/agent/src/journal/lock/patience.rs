@@ -17,6 +17,19 @@ use std::{
 /// How often a lock that is held is tried again.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How long whoever puts settings back waits for those who cannot forbid it.
+const COURTESY: Duration = Duration::from_secs(1);
+
+/// Whom a lock that somebody else holds keeps away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binds {
+    /// Whoever comes.
+    Always,
+    /// Root, where anybody can take the lock: only while root or a latido holds it, and never for longer than courtesy
+    /// from putting settings back.
+    Latidos,
+}
+
 /// How long somebody waits for a turn.
 pub struct Patience<'a> {
     begun: Instant,
@@ -25,6 +38,8 @@ pub struct Patience<'a> {
     tell: Option<&'a mut dyn FnMut(&Holder)>,
     /// Who was told last: at the gate and behind it one waits for the same.
     told: Option<Holder>,
+    undoes: bool,
+    passed: Vec<String>,
 }
 
 /// A lock that somebody else holds.
@@ -48,8 +63,8 @@ impl fmt::Display for Busy {
             Some(holder) if !holder.is_latido => {
                 return write!(
                     f,
-                    "the lock {path} is held by {}, which is no latido; wait until it has ended, or end it: nothing of \
-                     latido's can begin before",
+                    "the lock {path} is held by {}, which is no latido; wait until it has ended (--wait), or end it: \
+                     nothing of latido's can begin before",
                     holder.words
                 );
             }
@@ -59,8 +74,8 @@ impl fmt::Display for Busy {
         };
         write!(
             f,
-            "another latido {doing} this machine ({who}); wait until it has ended, or end it: two at once would measure \
-             each other (lock {path})"
+            "another latido {doing} this machine ({who}); wait until it has ended (--wait), or end it: two at once \
+             would measure each other (lock {path})"
         )
     }
 }
@@ -69,7 +84,7 @@ impl<'a> Patience<'a> {
     /// So long from now on, for all the locks that it is used for together; nothing means to try each once. `stop` is
     /// asked at each try whether to give up, `tell` hears for whom it waits, each of them once.
     pub fn of(limit: Duration, stop: &'a dyn Fn() -> bool, tell: Option<&'a mut dyn FnMut(&Holder)>) -> Self {
-        Self { begun: Instant::now(), limit, stop, tell, told: None }
+        Self { begun: Instant::now(), limit, stop, tell, told: None, undoes: false, passed: Vec::new() }
     }
 
     /// None at all: who finds the lock held gives up at once.
@@ -77,14 +92,25 @@ impl<'a> Patience<'a> {
         Self::of(Duration::ZERO, &|| false, None)
     }
 
+    /// From now on it is to put settings back: nobody but root keeps root from that.
+    pub fn undoing(&mut self) -> &mut Self {
+        self.undoes = true;
+        self
+    }
+
+    /// Who held a lock and was not waited for, for people; each is told once.
+    pub fn passed(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.passed)
+    }
+
     /// Whether it waits at all.
-    pub(super) fn waits(&self) -> bool {
+    pub fn waits(&self) -> bool {
         !self.limit.is_zero()
     }
 
-    /// Takes a lock.
-    pub(super) fn hold(&mut self, file: &File, path: &Path, how: FlockOperation) -> Result<()> {
-        self.hold_unless(file, path, "is at work on", || match flock(file, how) {
+    /// Takes a lock, or passes by who cannot keep us from it.
+    pub(super) fn hold(&mut self, file: &File, path: &Path, binds: Binds, how: FlockOperation) -> Result<()> {
+        self.hold_unless(file, path, binds, "is at work on", || match flock(file, how) {
             Ok(()) => Ok(true),
             Err(Errno::WOULDBLOCK) => Ok(false),
             Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
@@ -96,13 +122,32 @@ impl<'a> Patience<'a> {
         &mut self,
         file: &File,
         path: &Path,
+        binds: Binds,
         doing: &'static str,
         mut had: impl FnMut() -> Result<bool>,
     ) -> Result<()> {
+        let courteous = binds == Binds::Latidos;
+        let begun = Instant::now();
         while !had()? {
-            let holder = holder::lockers(file).first().map(|locker| holder::of(file, locker.pid));
-            if self.begun.elapsed() >= self.limit || (self.stop)() {
-                return Err(Busy { holder, path: path.into(), doing }.into());
+            let holders: Vec<Holder> =
+                holder::lockers(file).iter().map(|locker| holder::of(file, locker.pid)).collect();
+            // Where none can be seen it may be a latido of another PID namespace.
+            if courteous
+                && !holders.is_empty()
+                && holders.iter().all(|holder| !holder.is_latido && holder.uid != Some(0))
+            {
+                self.pass(path, &holders, ", which is no latido");
+                return Ok(());
+            }
+            let holder = holders.iter().find(|holder| holder.is_latido).or(holders.first()).cloned();
+            if (self.stop)() || self.begun.elapsed() >= self.limit {
+                if !(courteous && self.undoes) {
+                    return Err(Busy { holder, path: path.into(), doing }.into());
+                }
+                if begun.elapsed() >= COURTESY {
+                    self.pass(path, &holders, "");
+                    return Ok(());
+                }
             }
             if let Some(holder) = holder.filter(|holder| self.told.as_ref() != Some(holder)) {
                 if let Some(tell) = &mut self.tell {
@@ -113,5 +158,15 @@ impl<'a> Patience<'a> {
             thread::sleep(LOOK);
         }
         Ok(())
+    }
+
+    /// Goes on in spite of them.
+    fn pass(&mut self, path: &Path, holders: &[Holder], what: &str) {
+        let unknown = "somebody outside this container";
+        let who = holders.first().map_or(unknown, |holder| &holder.words);
+        let told = format!("the lock {} is held by {who}{what}: that was passed over", path.display());
+        if !self.passed.contains(&told) {
+            self.passed.push(told);
+        }
     }
 }

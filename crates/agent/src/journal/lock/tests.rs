@@ -142,7 +142,7 @@ fn patience_is_one_time_for_all_locks() {
     let mut patience = Patience::of(Duration::from_millis(100), &|| false, Some(&mut tell));
     for path in &paths {
         let file = File::open(path).unwrap();
-        assert!(patience.hold(&file, path, FlockOperation::NonBlockingLockShared).is_err());
+        assert!(patience.hold(&file, path, Binds::Always, FlockOperation::NonBlockingLockShared).is_err());
     }
     assert_eq!(*told.borrow(), 1, "the second is tried once: nobody is told that it is waited for");
 }
@@ -156,7 +156,7 @@ fn a_lock_that_was_there_before_roots_counts() {
     let dir = tempfile::tempdir().unwrap();
     let (roots, others) = (dir.path().join("run"), dir.path().join("tmp"));
     fs::create_dir(&others).unwrap();
-    let open_in = |uid| Claim::open_in(&roots, &others, uid).unwrap();
+    let open_in = |uid| Claim::open_in(&roots, &others, Account { uid, is_root: uid == 0 }).unwrap();
     let mut user = open_in(4711);
     // As that user would have made it.
     for path in ["latido-machine-4711", "latido-machine-4711/machine", "latido-machine-4711/gate"] {
@@ -169,13 +169,15 @@ fn a_lock_that_was_there_before_roots_counts() {
         assert!(other.hold(Use::Measure, "a test", &mut Patience::none()).is_ok(), "{uid}");
         other.release();
         // Who waits for that one holds the gate of that one's lock too.
-        let changer = held(&others.join("latido-machine-4711/gate"), FlockOperation::LockExclusive);
+        let gate = others.join("latido-machine-4711/gate");
+        fs::write(&gate, format!("pid {}, changing settings", std::process::id())).unwrap();
+        let changer = held(&gate, FlockOperation::LockExclusive);
         assert!(other.hold(Use::Measure, "a test", &mut Patience::none()).is_err(), "{uid}");
         drop(changer);
     }
     // Somebody else's file in that user's name holds nobody up.
     fs::create_dir(others.join("latido-machine-4713")).unwrap();
-    let foreign = open(&others.join("latido-machine-4713/machine")).unwrap();
+    let foreign = open(&others.join("latido-machine-4713/machine"), EVERYBODYS).unwrap();
     flock(&foreign, FlockOperation::LockExclusive).unwrap();
     user.release();
     assert!(open_in(0).hold(Use::Change, "a test", &mut Patience::none()).is_ok());
@@ -200,10 +202,52 @@ fn who_holds_the_machine_alone_lends_it_to_its_children() {
 #[test]
 fn a_lock_is_signed_from_its_beginning() {
     let dir = tempfile::tempdir().unwrap();
-    let file = open(&dir.path().join("lock")).unwrap();
+    let file = open(&dir.path().join("lock"), OURS).unwrap();
     for purpose in ["something long", "short"] {
         sign(&file, purpose).unwrap();
     }
     let text = fs::read_to_string(dir.path().join("lock")).unwrap();
     assert_eq!(text, format!("pid {}, short", std::process::id()));
+}
+
+/// Anybody can hold what everybody may open: that is nothing to root, unless it is a latido's; and nobody's measurement
+/// keeps settings from going back.
+#[test]
+fn root_passes_by_who_is_no_latido_and_puts_back_in_spite_of_one() {
+    if !rustix::process::geteuid().is_root() {
+        return crate::fixture::skipped("root's locks beside a user's", "only root has them");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let root = || Claim::open_in(dir.path(), &dir.path().join("none"), Account { uid: 0, is_root: true }).unwrap();
+    drop(root());
+    let [machine, gate] = ["machine", "gate"].map(|name| dir.path().join(name));
+    // By a program that has ended: whose the lock was cannot be said.
+    let hold = |path: &PathBuf| {
+        let file = File::open(path).unwrap();
+        let mut command = std::process::Command::new("flock");
+        assert!(command.args(["-x", "0"]).stdin(file.try_clone().unwrap()).status().unwrap().success());
+        file
+    };
+    let holds = [&machine, &gate].map(hold);
+    let mut patience = Patience::none();
+    let mut one = root();
+    one.hold(Use::Change, "a test", &mut patience).unwrap();
+    let passed = patience.passed();
+    assert!(passed.len() == 2 && passed.iter().all(|told| told.contains("left it to a child")), "{passed:?}");
+    // Root's own lock is between root's latidos as ever.
+    let mut undoing = Patience::none();
+    let refused = root().hold(Use::Change, "a test", undoing.undoing()).unwrap_err();
+    assert_eq!(refused.downcast_ref::<Busy>().unwrap().path, dir.path().join("root/machine"));
+    one.release();
+    drop(holds);
+    // One of root's, whatever its name, and the same in the name of a latido.
+    let _roots = held(&machine, FlockOperation::LockExclusive);
+    assert!(root().hold(Use::Change, "a test", &mut Patience::none()).is_err());
+    fs::write(&machine, format!("pid {}, running `ramp`", std::process::id())).unwrap();
+    assert!(root().hold(Use::Change, "a test", &mut Patience::none()).is_err());
+    let mut undoing = Patience::none();
+    root().hold(Use::Change, "a test", undoing.undoing()).unwrap();
+    assert!(undoing.passed().iter().any(|told| told.contains("running `ramp`")), "who it was is told");
+    let roots = fs::metadata(dir.path().join("root/machine")).unwrap();
+    assert_eq!(roots.mode() & 0o777, 0o600, "nobody else can open it");
 }

@@ -1,5 +1,6 @@
 //! What /proc says of one task.
 
+use crate::machine::task;
 use latido_model::cpus::CpuSet;
 use latido_sys::clock::Clock;
 use std::{fs, path::Path};
@@ -7,7 +8,7 @@ use std::{fs, path::Path};
 /// What proc_pid_stat(5) says of a task.
 #[derive(Debug, PartialEq)]
 pub struct Stat {
-    /// Its name.
+    /// Its name, cleaned.
     pub comm: String,
     /// The process that started it.
     pub parent: u32,
@@ -27,12 +28,11 @@ pub struct Stat {
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 fn parse(text: &str) -> Option<Stat> {
-    let (head, rest) = text.rsplit_once(')')?;
-    let (_, comm) = head.split_once('(')?;
+    let (comm, rest) = task::named(text)?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3);
     Some(Stat {
-        comm: comm.to_string(),
+        comm,
         parent: field(4)?.parse().ok()?,
         is_runnable: field(3)? == &"R",
         is_kernel: field(9)?.parse::<u64>().ok()? & KERNEL_THREAD != 0,
@@ -46,7 +46,8 @@ fn parse(text: &str) -> Option<Stat> {
 impl Stat {
     /// Of the task in this directory of /proc.
     pub fn read(dir: &Path) -> Option<Self> {
-        parse(&fs::read_to_string(dir.join("stat")).ok()?)
+        // A name of other bytes than UTF-8 must not hide its task.
+        parse(&String::from_utf8_lossy(&fs::read(dir.join("stat")).ok()?))
     }
 
     /// FIFO (1) and RR (2) at or above the priority, deadline (6) always.

@@ -14,7 +14,7 @@ fn irqs(away: &str) -> Box<dyn Tuning> {
 
 fn record(done: &[Step], note: Option<String>) -> TuningRecord {
     let changes = done.iter().map(Step::change).collect();
-    TuningRecord { item: Item::default(), changes, in_force: true, note }
+    TuningRecord { item: Item::default(), changes, in_force: true, note, programs: vec![] }
 }
 
 fn refusal(tree: &Tree, away: &str) -> String {

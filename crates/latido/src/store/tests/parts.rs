@@ -188,3 +188,23 @@ fn parts_of_two_kernels_are_no_result() {
     let CellState::Infra(why) = &run.cells[0].state else { panic!("{:?}", run.cells[0].state) };
     assert!(why.contains("part 2 was measured on another system"), "{why}");
 }
+
+/// What lies in a cell as a link is never the way to where a part is made.
+#[test]
+fn a_part_is_not_made_through_a_link() {
+    for (how, name) in
+        [(interrupted as fn(&Draft), "part.new"), (interrupted, "checkpoint"), (checkpointed, "part.new")]
+    {
+        let store = Store::new();
+        let draft = store.draft();
+        draft.start_cell(1).unwrap();
+        how(&draft);
+        let elsewhere = store.0.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, cell_dir(&draft.dir, 1).join(name)).unwrap();
+        drop(draft);
+        let (_draft, todo) = Draft::reopen(&store.read(), contents(), true).unwrap();
+        assert!(todo[0].rest.is_some(), "{name}");
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0, "{name}");
+    }
+}

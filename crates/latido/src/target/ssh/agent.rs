@@ -3,7 +3,7 @@
 use super::way::Way;
 use crate::stop::Stopped;
 use anyhow::{Context, Result, bail, ensure};
-use latido_agent::role;
+use latido_agent::program;
 use latido_sys::clock::Clock;
 use std::{
     fs::File,
@@ -70,7 +70,7 @@ pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<
     }
     left.retain(|dir| !cleared.contains(dir));
     let own = binary(&arch, way.host())?;
-    let hash = role::hash_of(&own).with_context(|| format!("cannot read {}", own.display()))?;
+    let hash = program::hash_of(&own).with_context(|| format!("cannot read {}", own.display()))?;
     let short = hash.get(..16).unwrap_or(&hash);
     let kept = format!("{KEPT}/latido-{short}");
     let mut why = String::new();

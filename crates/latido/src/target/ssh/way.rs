@@ -2,7 +2,7 @@
 
 use crate::stop::Stopped;
 use anyhow::{Context, Result, bail, ensure};
-use latido_sys::{clock::Clock, process::Child};
+use latido_sys::{clock::Clock, identity, process::Child};
 use signal_hook::consts::SIGTERM;
 use std::{
     ffi::OsStr,
@@ -57,7 +57,8 @@ impl Way {
                 bail!("ssh {}: {}", self.host, said.trim().replace(['\n', '\r'], " "));
             }
             // The socket is made when the machine has let us in; ssh answers on it a moment later.
-            if self.dir.join("way").exists() && self.asked().is_ok_and(|answer| answer.status.success()) {
+            let there = identity::own().is_ok_and(|_own| self.dir.join("way").exists());
+            if there && self.asked().is_ok_and(|answer| answer.status.success()) {
                 return Ok(());
             }
             ensure!(!stopped(), "ssh {}: stopped while it was connecting", self.host);
@@ -92,7 +93,7 @@ impl Way {
         let child = started.context("cannot start ssh")?;
         let ssh = rustix::process::Pid::from_child(&child);
         let (ended, end) = mpsc::sync_channel(1);
-        thread::spawn(move || ended.send(child.wait_with_output()));
+        thread::Builder::new().spawn(move || ended.send(child.wait_with_output())).context("cannot wait for ssh")?;
         let until = Instant::now() + within;
         loop {
             match end.recv_timeout(Duration::from_millis(100)) {
@@ -122,7 +123,7 @@ impl Drop for Way {
         let _ = leave.stdout(Stdio::null()).stderr(Stdio::null()).status();
         let _ = self.master.kill();
         let _ = self.master.wait();
-        let _ = fs::remove_dir_all(&self.dir);
+        let _ = identity::own().map(|_own| fs::remove_dir_all(&self.dir));
     }
 }
 
@@ -168,9 +169,12 @@ fn ssh(dir: &std::path::Path) -> Command {
 fn place() -> Result<PathBuf> {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let number = MADE.fetch_add(1, Ordering::Relaxed);
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_dir());
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    // Behind sudo it is root who connects: what the person may rename is no place for that.
+    let runtime = runtime.filter(|dir| !identity::is_taken_on() && dir.is_dir());
     let base = runtime.unwrap_or_else(|| "/tmp".into());
     let dir = base.join(format!("latido-ssh-{}-{number}-{:x}", std::process::id(), Clock::Monotonic.now()));
+    let _own = identity::own()?;
     // New: what somebody else prepared there is not taken.
     fs::DirBuilder::new().mode(0o700).create(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
     Ok(dir)

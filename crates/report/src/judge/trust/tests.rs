@@ -44,6 +44,7 @@ fn dead(record: &mut Record) {
         rates: Default::default(),
         unaccounted: None,
         commands: vec![],
+        programs: vec![],
         ..LoadRecord::default()
     });
 }
@@ -70,7 +71,13 @@ fn every_check_reaches_the_grade_that_the_table_states() {
         ("load", dead),
         ("tunings", |r| {
             let item = Item::default();
-            r.tunings.push(latido_model::record::TuningRecord { item, changes: vec![], in_force: false, note: None });
+            r.tunings.push(latido_model::record::TuningRecord {
+                item,
+                changes: vec![],
+                in_force: false,
+                note: None,
+                programs: vec![],
+            });
         }),
         ("applied by hand", |r| r.quality.by_hand = vec![ByHand::default()]),
         ("pinning", |r| r.quality.threads[0].migrations = Some(2)),

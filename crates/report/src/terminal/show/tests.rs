@@ -25,6 +25,7 @@ fn everything_of_a_run_is_shown() {
         rates: Default::default(),
         unaccounted: None,
         commands: vec![],
+        programs: vec![],
         ..LoadRecord::default()
     });
     let (knob, original, new) = ("scaling_governor".into(), "powersave".into(), "performance".into());
@@ -33,6 +34,7 @@ fn everything_of_a_run_is_shown() {
         changes: vec![Change { knob, original, new }],
         in_force: true,
         note: None,
+        programs: vec![],
     });
     record.series[1].slots = Some(Slots { met: 10_001, late: 1, missed: 2 });
     record.series[0].facts.insert("own_ns".into(), 1_200);

@@ -1,0 +1,251 @@
+//! A control group of a load's own: whatever session, environment or parent a process takes, it stays a member.
+//!
+//! Only where that changes nothing between load and measurement: a freezer of version 1, which schedules nothing, or a group
+//! of version 2 below one that distributes no controllers, so that none of them counts the load apart.
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::{
+    fs::{Access, access, statfs},
+    process::{Pid, Signal, getpid, kill_process},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    path::{Component, Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+/// How the name of every such group begins; the load's mark follows.
+const PREFIX: &str = "latido-load-";
+
+/// The file systems of control groups (statfs(2)): others have no groups.
+const MAGIC: [u64; 2] = [0x0027_e0eb, 0x6367_7270];
+
+/// How often is tried to end its members, 5 ms apart: a process that is stuck in the kernel must not hold us for ever.
+const ROUNDS: u32 = 200;
+
+/// A group, made or to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    dir: PathBuf,
+    by: By,
+}
+
+/// How its members are ended without one being forked away meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum By {
+    /// `freezer.state`: frozen, killed one by one, thawed.
+    Freezer,
+    /// `cgroup.kill`.
+    Kill,
+}
+
+impl Group {
+    /// The group for a load with this mark below the own one, where one can be had; nothing is made yet. For root alone:
+    /// others have no groups of their own.
+    pub fn planned(mark: &str) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return None;
+        }
+        candidates(mark).into_iter().next()
+    }
+
+    /// Makes it; the file by which processes join.
+    ///
+    /// # Errors
+    /// The kernel refuses it, or cannot end its members at once: then there is none.
+    pub fn make(&self) -> io::Result<File> {
+        fs::create_dir(&self.dir)?;
+        let opened = match self.by {
+            By::Kill if !self.dir.join("cgroup.kill").exists() => Err(io::ErrorKind::Unsupported.into()),
+            _ => OpenOptions::new().write(true).open(self.dir.join("cgroup.procs")),
+        };
+        if opened.is_err() {
+            let _ = fs::remove_dir(&self.dir);
+        }
+        opened
+    }
+
+    /// Kills every member until none is left, and removes the group. Returns how many there were; none where it is gone.
+    ///
+    /// # Errors
+    /// It is not the group of a load with this mark, this process is in it, or some members would not go.
+    pub fn end(&self, mark: &str) -> Result<usize> {
+        if !self.dir.exists() {
+            return Ok(0);
+        }
+        ensure!(self.is_of(mark), "{} is not the control group of the load {mark}", self.dir.display());
+        let own = getpid().as_raw_nonzero().get();
+        ensure!(!self.members().contains(&own), "this latido is itself of the load in {}", self.dir.display());
+        let mut ended = 0;
+        for _ in 0..ROUNDS {
+            let members = self.members();
+            if members.is_empty() && remove(&self.dir).is_ok() {
+                return Ok(ended);
+            }
+            ended = ended.max(members.len());
+            if !members.is_empty() {
+                self.kill();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        bail!("{} processes of a load would not end; look into {}", self.members().len(), self.dir.display())
+    }
+
+    fn kill(&self) {
+        match self.by {
+            By::Kill => _ = fs::write(self.dir.join("cgroup.kill"), "1"),
+            By::Freezer => {
+                let state = self.dir.join("freezer.state");
+                let _ = fs::write(&state, "FROZEN");
+                // Frozen or not after a while: a member that is stuck in the kernel cannot fork either.
+                for _ in 0..20 {
+                    if fs::read_to_string(&state).is_ok_and(|state| state.trim() == "FROZEN") {
+                        break;
+                    }
+                    thread::sleep(Duration::from_millis(1));
+                }
+                for pid in self.members().into_iter().filter_map(Pid::from_raw) {
+                    let _ = kill_process(pid, Signal::KILL);
+                }
+                // The frozen are not even killed.
+                let _ = fs::write(&state, "THAWED");
+            }
+        }
+    }
+
+    /// The processes in it and in whatever groups a load made below.
+    fn members(&self) -> Vec<i32> {
+        let lists =
+            with_all_below(&self.dir).into_iter().filter_map(|dir| fs::read_to_string(dir.join("cgroup.procs")).ok());
+        lists.flat_map(|list| list.lines().filter_map(|line| line.parse().ok()).collect::<Vec<_>>()).collect()
+    }
+
+    /// Whether it can be none but the group of the load with this mark: by its name, in a file system of groups.
+    fn is_of(&self, mark: &str) -> bool {
+        let plain = !mark.is_empty() && mark.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        let straight = self.dir.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+        let named = self.dir.file_name().is_some_and(|name| *name == *format!("{PREFIX}{mark}"));
+        let of_groups = statfs(&self.dir).is_ok_and(|found| MAGIC.contains(&(found.f_type as u64)));
+        plain && straight && named && of_groups
+    }
+}
+
+/// Those that can be had here, the best first.
+fn candidates(mark: &str) -> Vec<Group> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let below = |(parent, by): (PathBuf, By)| Group { dir: parent.join(format!("{PREFIX}{mark}")), by };
+    let usable = |(parent, by): &(PathBuf, By)| {
+        access(parent, Access::WRITE_OK).is_ok()
+            && (*by == By::Freezer
+                || fs::read_to_string(parent.join("cgroup.subtree_control")).is_ok_and(|text| text.trim().is_empty()))
+    };
+    own(&groups, &mounts).into_iter().filter(usable).map(below).collect()
+}
+
+/// The own groups of both kinds as directories (cgroups(7), proc_pid_cgroup(5), proc_pid_mountinfo(5)).
+fn own(groups: &str, mounts: &str) -> Vec<(PathBuf, By)> {
+    let place = |controller: &str, kind: &str, option: &str| {
+        let path = groups.lines().find_map(|line| {
+            let (_, rest) = line.split_once(':')?;
+            let (controllers, path) = rest.split_once(':')?;
+            controllers.split(',').any(|one| one == controller).then_some(path)
+        })?;
+        mounts.lines().find_map(|line| {
+            let (mount, system) = line.split_once(" - ")?;
+            let mut system = system.split(' ');
+            let of_kind = system.next() == Some(kind);
+            let options = system.nth(1)?;
+            let mut mount = mount.split(' ').skip(3);
+            let (root, point) = (mount.next()?, mount.next()?);
+            let rest = Path::new(path).strip_prefix(root).ok()?;
+            (of_kind && (option.is_empty() || options.split(',').any(|one| one == option)))
+                .then(|| Path::new(point).join(rest))
+        })
+    };
+    let freezer = place("freezer", "cgroup", "freezer").map(|dir| (dir, By::Freezer));
+    freezer.into_iter().chain(place("", "cgroup2", "").map(|dir| (dir, By::Kill))).collect()
+}
+
+/// A directory and all below it, the deepest last.
+fn with_all_below(dir: &Path) -> Vec<PathBuf> {
+    let mut all = vec![dir.to_path_buf()];
+    let mut next = 0;
+    while let Some(dir) = all.get(next).cloned() {
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+        all.extend(entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()));
+        next += 1;
+    }
+    all
+}
+
+fn remove(dir: &Path) -> Result<()> {
+    for dir in with_all_below(dir).iter().rev() {
+        fs::remove_dir(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_sys::process;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn the_own_group_is_found_below_its_mount() {
+        let hybrid = "6:freezer:/job\n5:cpu,cpuacct:/\n0::/user.slice/session-1.scope\n";
+        let mounts = "30 25 0:26 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n\
+                      31 25 0:27 / /sys/fs/cgroup/unified rw,nosuid shared:9 - cgroup2 cgroup2 rw\n";
+        let found = |path: &str, by: By| (PathBuf::from(path), by);
+        assert_eq!(
+            own(hybrid, mounts),
+            [
+                found("/sys/fs/cgroup/freezer/job", By::Freezer),
+                found("/sys/fs/cgroup/unified/user.slice/session-1.scope", By::Kill)
+            ]
+        );
+        // In a container: what is mounted is a part of the tree, or another part than the own.
+        let part = "31 25 0:27 /box /sys/fs/cgroup rw - cgroup2 cgroup rw\n";
+        assert_eq!(own("0::/box/in\n", part), [found("/sys/fs/cgroup/in", By::Kill)]);
+        assert_eq!(own("0::/\n", part), []);
+    }
+
+    /// Each kind that this machine has ends a process that took a session and an environment of its own and is deaf to
+    /// SIGTERM, with the groups that it made below, and nothing of it stays.
+    #[test]
+    fn no_member_outlives_its_group() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let mark = format!("{}-1", std::process::id());
+        for group in candidates(&mark) {
+            let Ok(procs) = group.make() else { continue };
+            let script = "mkdir \"$0\"/below; trap '' TERM; echo; exec setsid env -i sleep 60";
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).arg(&group.dir).stdout(Stdio::piped());
+            let mut child = process::join(&mut command, procs).spawn().unwrap();
+            io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+            assert_eq!(group.members(), [child.id().cast_signed()]);
+            assert!(group.end("1-1").is_err(), "it is of another load");
+            assert_eq!(group.end(&mark).unwrap(), 1, "{group:?}");
+            assert!(!group.dir.exists() && !child.wait().unwrap().success());
+        }
+    }
+
+    /// A journal that names something else ends nothing, wherever it came from.
+    #[test]
+    fn what_is_no_group_of_a_load_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let named = dir.path().join("latido-load-4-44");
+        fs::create_dir(&named).unwrap();
+        for dir in [named, "/sys/fs/cgroup".into(), "/".into()] {
+            let group = Group { dir: dir.clone(), by: By::Kill };
+            assert!(group.end("4-44").is_err() && dir.exists(), "{group:?}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What other programs print, heard without harm: by a thread of ordinary priority, in pieces, at a bounded rate.
+//!
+//! Whoever looks after loads may go before everybody else, and what is read there without end would be read before
+//! everybody else, too. A pipe that is not read fast enough fills, and throttles the program that writes.
+
+use latido_sys::sched::{self, Policy};
+use std::{
+    io::{self, BufRead, BufReader, Read},
+    sync::{Mutex, PoisonError},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+/// The most bytes of one read.
+const PIECE: usize = 4096;
+
+/// The most reads of a window: together 640 KiB a second, many times what any account needs.
+const READS: u32 = 16;
+
+/// How long a window is.
+const WINDOW: Duration = Duration::from_millis(100);
+
+/// A line is cut behind so many bytes: one without an end must not fill the memory.
+pub const LINE: usize = 4096;
+
+/// What a program prints, at a bounded rate.
+#[derive(Debug)]
+pub struct Paced<R> {
+    inner: R,
+    window: Instant,
+    reads: u32,
+}
+
+impl<R: Read> Paced<R> {
+    /// Nothing was read yet.
+    pub fn new(inner: R) -> Self {
+        Self { inner, window: Instant::now(), reads: 0 }
+    }
+
+    /// Calls for each line, its end included, until the output is over.
+    ///
+    /// # Errors
+    /// It cannot be read, or what `each` says.
+    pub fn lines<E: From<io::Error>>(self, mut each: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let mut output = BufReader::with_capacity(PIECE, self);
+        let mut line = Vec::new();
+        while output.by_ref().take(LINE as u64).read_until(b'\n', &mut line)? > 0 {
+            each(&line)?;
+            line.clear();
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Paced<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let gone = self.window.elapsed();
+        if gone >= WINDOW {
+            (self.window, self.reads) = (Instant::now(), 0);
+        } else if self.reads >= READS {
+            thread::sleep(WINDOW - gone);
+            (self.window, self.reads) = (Instant::now(), 0);
+        }
+        self.reads += 1;
+        let room = buffer.len().min(PIECE);
+        self.inner.read(buffer.get_mut(..room).unwrap_or_default())
+    }
+}
+
+/// A thread that listens to a program: never before those who share the machine's time, whoever starts it.
+///
+/// # Errors
+/// The machine allows no further thread.
+pub fn thread(body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().spawn(move || {
+        // Under `nice` without the right to go back: then it is nicer than it must be.
+        let _ = sched::set_policy(0, Policy::Other { nice: 0 }, false);
+        body();
+    })
+}
+
+/// Keeps the last bytes that a program prints, at most so many.
+pub fn last(output: impl Read, most: usize, kept: &Mutex<Vec<u8>>) {
+    let mut output = Paced::new(output);
+    let mut buffer = [0; PIECE];
+    while let Ok(got @ 1..) = output.read(&mut buffer) {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(buffer.get(..got).unwrap_or_default());
+        let surplus = kept.len().saturating_sub(most);
+        kept.drain(..surplus);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who writes without end is heard at the bounded rate, and no faster; what nobody is waiting for arrives at once.
+    #[test]
+    fn an_endless_output_is_read_at_a_bounded_rate() {
+        let (mut heard, began) = (0, Instant::now());
+        let mut output = Paced::new(io::repeat(0));
+        let mut buffer = vec![0; 1 << 20];
+        while heard < 4 * READS as usize * PIECE {
+            heard += output.read(&mut buffer).unwrap();
+        }
+        assert!(began.elapsed() >= WINDOW * 3, "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_cut() {
+        let text = [vec![b'x'; LINE + 5], b"\nlast".to_vec()].concat();
+        let mut lengths = Vec::new();
+        Paced::new(text.as_slice())
+            .lines(|line| -> io::Result<()> {
+                lengths.push(line.len());
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(lengths, [LINE, 6, 4]);
+    }
+
+    #[test]
+    fn a_listener_does_not_go_before_others() {
+        let heard = thread::spawn(|| {
+            let _ = sched::set_policy(0, Policy::Other { nice: -5 }, false);
+            let (tell, told) = std::sync::mpsc::channel();
+            thread(move || tell.send(sched::policy(0).unwrap()).unwrap()).unwrap().join().unwrap();
+            told.recv().unwrap()
+        });
+        assert!(matches!(heard.join().unwrap(), Policy::Other { nice: 0.. }));
+    }
+}

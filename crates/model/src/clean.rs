@@ -1,0 +1,102 @@
+//! Text of others, made harmless to look at: what moves a cursor, hides or turns text around is written out.
+//!
+//! A run, a task or another machine may call itself whatever it likes, and a terminal obeys what it is shown. The escape
+//! is `\u001b`, as JSON has it: a cleaned JSON document is the same document.
+
+use std::{borrow::Cow, fmt::Write as _};
+
+/// Text of several lines: line ends and tabs stay as they are.
+pub fn text(text: &str) -> Cow<'_, str> {
+    let is_line_end = |rest: &str| rest.starts_with("\r\n");
+    cleaned(text, |c, rest| matches!(c, '\n' | '\t') || is_line_end(rest))
+}
+
+/// Text that must stay on its line: a name, a cell of a table, a label.
+pub fn line(text: &str) -> Cow<'_, str> {
+    cleaned(text, |_, _| false)
+}
+
+/// Writes out what is hidden, unless it is wanted; asked are the character and the rest of the text from there on.
+fn cleaned(text: &str, wanted: impl Fn(char, &str) -> bool) -> Cow<'_, str> {
+    let hides = |(at, c): &(usize, char)| is_hidden(*c) && !wanted(*c, text.get(*at..).unwrap_or_default());
+    if !text.char_indices().any(|one| hides(&one)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for one in text.char_indices() {
+        if hides(&one) {
+            // Beyond U+FFFF JSON has two of them.
+            for unit in one.1.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(one.1);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a character acts on what shows it instead of being shown: the controls (ECMA-48, C0 and C1), and of Unicode
+/// those that set the direction, join or part without a trace, end lines, annotate, or tag.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61c}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_acts_on_a_terminal_is_written_out() {
+        assert_eq!(line("\x1b]0;owned\x07"), "\\u001b]0;owned\\u0007");
+        assert_eq!(line("\u{9b}31m \u{202e}abc\u{2066}\u{61c}\u{200f}"), "\\u009b31m \\u202eabc\\u2066\\u061c\\u200f");
+        assert_eq!(line("a\nb\tc\r"), "a\\u000ab\\u0009c\\u000d");
+        assert_eq!(text("a\nb\tc\r\nd\re"), "a\nb\tc\r\nd\\u000de");
+        assert_eq!(text("\u{2028}\u{e0041}"), "\\u2028\\udb40\\udc41");
+        assert!(matches!(text("µs, größer, 日本, 🙂, a\u{a0}b\u{202f}c"), Cow::Borrowed(_)));
+    }
+
+    /// Any characters, the hidden ones far more often than by chance.
+    fn any_text() -> impl Strategy<Value = String> {
+        let hidden: Vec<char> = ('\0'..=char::MAX).filter(|c| is_hidden(*c)).collect();
+        let one = prop_oneof![any::<char>(), prop::sample::select(hidden), prop::char::range(' ', '~')];
+        prop::collection::vec(one, 0..40).prop_map(|all| all.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_hidden_is_left_and_the_rest_stays(dirty in any_text()) {
+            let clean = line(&dirty).into_owned();
+            prop_assert!(!clean.chars().any(is_hidden));
+            prop_assert_eq!(line(&clean), clean.as_str(), "once is enough");
+            let shown: String = dirty.chars().filter(|c| !is_hidden(*c)).collect();
+            prop_assert_eq!(line(&shown), shown.as_str());
+            let kept = text(&dirty).into_owned();
+            prop_assert!(!kept.replace("\r\n", "").chars().any(|c| is_hidden(c) && !matches!(c, '\n' | '\t')));
+            prop_assert_eq!(text(&kept), kept.as_str());
+        }
+
+        /// Keys and values come back as they were.
+        #[test]
+        fn a_cleaned_document_is_the_same_document(key in any_text(), value in any_text()) {
+            let mut document = serde_json::Map::new();
+            document.insert(key, value.into());
+            let written = serde_json::to_string_pretty(&document).unwrap();
+            let clean = text(&written);
+            prop_assert!(!clean.chars().any(|c| is_hidden(c) && c != '\n'), "{}", clean);
+            let back: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&clean).unwrap();
+            prop_assert_eq!(back, document);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a stored run may hold at most. A run may come from a stranger: a bound is what no sound run reaches and any memory
+//! bears.
+
+use super::{Manifest, Meta};
+use crate::record::{Record, Series};
+use anyhow::{Result, ensure};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Values of one JSON file: a record of 8192 threads with three quantities has 3 million.
+pub const MOST_VALUES: usize = 6_000_000;
+
+/// Different keys of one JSON file: every label and option there may be is far below.
+pub const MOST_KEYS: usize = 100_000;
+
+/// Bytes of a JSON file that a newer version wrote, of which parts must be left out: read by building all its values,
+/// each of which takes up to a hundred times its bytes.
+pub const MOST_FOREIGN: usize = 4 << 20;
+
+/// Series of a record: 8192 threads with eight quantities each, more than any probe has.
+pub const MOST_SERIES: usize = 65_536;
+
+/// Distributions of a record that are told apart, by quantity, labels and unit: each is kept with two histograms of up to
+/// half a megabyte, and a probe has a few for each of its sizes.
+pub const MOST_DISTRIBUTIONS: usize = 256;
+
+/// Labels of a series; probes give up to three.
+pub const MOST_LABELS: usize = 16;
+
+/// Cells of a run: a month of them at two minutes each.
+pub const MOST_CELLS: usize = 20_000;
+
+/// Bytes of all records of a run together: its reader keeps them all.
+pub const MOST_RECORDS: u64 = 1 << 30;
+
+/// Bytes of text in what a run says of itself: a listing keeps that of every run.
+pub const MOST_META: usize = 64 << 10;
+
+/// Whether a record keeps within the bounds, and each of its files is of one series alone: a file named often would be
+/// read as often.
+///
+/// # Errors
+/// The bound, and what exceeds it; the two that name one file.
+pub fn record(record: &Record) -> Result<()> {
+    let all = &record.series;
+    ensure!(all.len() <= MOST_SERIES, "{} series, more than the {MOST_SERIES} that are read", all.len());
+    let mut files: BTreeMap<&str, &Series> = BTreeMap::new();
+    let mut told_apart = BTreeSet::new();
+    for series in all {
+        let name = |one: &Series| format!("{} of thread {}", one.quantity, one.thread);
+        let labels = series.labels.len();
+        ensure!(labels <= MOST_LABELS, "{}: {labels} labels, more than the {MOST_LABELS} that are read", name(series));
+        told_apart.insert((&series.quantity, &series.labels, &series.unit));
+        ensure!(
+            told_apart.len() <= MOST_DISTRIBUTIONS,
+            "more than the {MOST_DISTRIBUTIONS} distributions that are read of a record, told apart by quantity, labels \
+             and unit"
+        );
+        let own = &series.files;
+        for file in [&own.histogram, &own.missed, &own.blocks, &own.largest, &own.samples].into_iter().flatten() {
+            if let Some(other) = files.insert(file, series) {
+                anyhow::bail!("the file {file:?} is named twice: by {} and by {}", name(other), name(series));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a run keeps within the bounds.
+///
+/// # Errors
+/// The bound, and what exceeds it.
+pub fn manifest(manifest: &Manifest) -> Result<()> {
+    let cells = manifest.cells.len();
+    ensure!(cells <= MOST_CELLS, "{cells} cells, more than the {MOST_CELLS} that are read");
+    meta(&manifest.meta)
+}
+
+/// Whether what a run says of itself is short.
+///
+/// # Errors
+/// The bound.
+pub fn meta(meta: &Meta) -> Result<()> {
+    let Meta { id, plan, latido, command, machine, started, finished, cells: _, verdict: _, headline, unjudged: _ } =
+        meta;
+    let texts = [id, plan, latido, machine, started].into_iter().chain(command).chain(finished).chain(headline);
+    let bytes: usize = texts.map(String::len).sum();
+    ensure!(bytes <= MOST_META, "its description of itself has {bytes} bytes, more than the {MOST_META} that are read");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn refused(change: impl Fn(&mut Record)) -> String {
+        let mut one = sample::record();
+        record(&one).unwrap();
+        change(&mut one);
+        record(&one).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_exceeds_a_bound_is_named() {
+        let labels = |n: usize| (0..n).map(|n| (n.to_string(), String::new())).collect();
+        let told = refused(|one| one.series[1].labels = labels(MOST_LABELS + 1));
+        assert_eq!(told, "latency of thread 1: 17 labels, more than the 16 that are read");
+        let told = refused(|one| {
+            one.series[1].files.largest = Some("a.csv".into());
+            one.series[0].files.blocks = Some("a.csv".into());
+        });
+        assert_eq!(told, "the file \"a.csv\" is named twice: by latency of thread 0 and by latency of thread 1");
+        let many = |one: &mut Record, count: usize, named: bool| {
+            let mut series = one.series[0].clone();
+            series.files = Default::default();
+            let next = |n: usize| {
+                let quantity = if named { format!("q{n}") } else { "latency".to_owned() };
+                Series { quantity, thread: n as u32, ..series.clone() }
+            };
+            one.series = (0..count).map(next).collect();
+        };
+        let told = refused(|one| many(one, MOST_SERIES + 1, false));
+        assert_eq!(told, "65537 series, more than the 65536 that are read");
+        let told = refused(|one| many(one, MOST_DISTRIBUTIONS + 1, true));
+        assert!(told.starts_with("more than the 256 distributions"), "{told}");
+        let mut widest = sample::record();
+        many(&mut widest, MOST_SERIES, false);
+        record(&widest).unwrap();
+    }
+}
