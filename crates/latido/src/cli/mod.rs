@@ -186,8 +186,7 @@ fn in_our_words(error: &clap::Error) -> Option<Usage> {
 }
 
 /// Beside a refusal that root does not expect.
-const BEHIND_SUDO: &str =
-    "; behind sudo files are reached as the user who called it, and with `env -u SUDO_UID latido` as root";
+const BEHIND_SUDO: &str = "; behind sudo files are reached as the user who called it, and with `env -u SUDO_UID latido` as root, whose store is another one (--store DIR)";
 
 /// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
 pub fn complain(error: &anyhow::Error) -> u8 {
