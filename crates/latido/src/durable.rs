@@ -40,7 +40,14 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// What stands there.
 pub(crate) fn replaceable(path: &Path) -> io::Result<()> {
     let what = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let dir = parent(path);
+            if dir.exists() {
+                return Ok(());
+            }
+            let words = format!("there is no directory {}: make it first, or name another one", dir.display());
+            return Err(io::Error::new(ErrorKind::NotFound, words));
+        }
         other => other?.file_type(),
     };
     let (kind, words) = match what {
@@ -221,6 +228,7 @@ pub(crate) fn failed<T>(error: io::Error, doing: &str, path: &Path) -> Result<T>
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied | ErrorKind::NotADirectory => {
             "; name another place with --store DIR"
         }
+        ErrorKind::AlreadyExists => "; name another place",
         _ => "",
     };
     Err(Failed { what: format!("{doing} {}", path.display()), error, remedy }.into())
@@ -246,6 +254,8 @@ mod tests {
             assert!(append(&dir.path().join(name), b"planted").is_err());
         }
         assert_eq!(fs::read(&path).unwrap(), b"new");
+        let error = write(&dir.path().join("none/report.html"), b"new").unwrap_err().to_string();
+        assert!(error.contains("there is no directory") && error.contains("make it first"), "{error}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
     }
 

@@ -16,6 +16,7 @@ fn a_hog_above_the_own_priority_is_seen_and_blamed() {
     if !realtime("a hog above the probe") || !installed("taskset", "a hog above the probe") {
         return;
     }
+    let _turn = common::alone();
     let world = World::new();
     let mut command = world.latido([
         "run",
@@ -56,6 +57,7 @@ fn a_hog_in_short_pieces_is_found_by_what_it_ran() {
     if !realtime("a hog in short pieces") {
         return;
     }
+    let _turn = common::alone();
     let world = World::new();
     let measure = ["run", "wakeup", "period=1ms", "-d6s", "-c0", "--prio=50", "--warmup=50ms", "--no-report", "--json"];
     let child = world.latido(measure).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -79,6 +81,7 @@ fn the_load_s_rivals_are_no_excuse_and_no_throttle() {
     if !realtime("rivals of a busy loop") {
         return;
     }
+    let _turn = common::alone();
     let world = World::new();
     let output = world.run([
         "run",
@@ -111,6 +114,7 @@ fn the_throttle_is_counted_and_named_and_the_failure_stands() {
     if !realtime("the real-time throttle") {
         return;
     }
+    let _turn = common::alone();
     let world = World::new();
     let gap = ["run", "gap", "-d4s", "-c0", "--prio=50", "--warmup=50ms", "--limit=20ms", "--no-report", "--json"];
     let output = world.run(gap);

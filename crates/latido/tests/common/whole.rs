@@ -157,7 +157,8 @@ impl Whole {
                 found.push(format!("{}: {text:?} -> {:?}", path.display(), now.knobs.get(path)));
             }
         }
-        let made = now.groups.iter().filter(|group| group.display().to_string().contains("/latido"));
+        // What lay there before is somebody else's: a latido of another state directory may have been killed.
+        let made = now.groups.difference(&self.groups).filter(|group| group.display().to_string().contains("/latido"));
         found.extend(made.map(|group| format!("left behind: {}", group.display())));
         for (id, before) in &self.tasks {
             let Some(after) = now.tasks.get(id) else { continue };

@@ -36,8 +36,8 @@ pub struct Patience<'a> {
     limit: Duration,
     stop: &'a dyn Fn() -> bool,
     tell: Option<&'a mut dyn FnMut(&Holder)>,
-    /// Who was told last: at the gate and behind it one waits for the same.
-    told: Option<Holder>,
+    /// Who was told: at the gate and behind it one waits for the same, and several may take turns.
+    told: Vec<Holder>,
     undoes: bool,
     passed: Vec<String>,
 }
@@ -51,6 +51,8 @@ pub struct Busy {
     pub path: PathBuf,
     /// What goes on, in the words of a refusal: `is at work on`.
     pub doing: &'static str,
+    /// Whether it was waited for, in vain.
+    pub waited: bool,
 }
 
 impl std::error::Error for Busy {}
@@ -59,11 +61,17 @@ impl fmt::Display for Busy {
     /// Anybody who may read the file may lock it: who does so without being a latido is not called one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (path, doing) = (self.path.display(), self.doing);
+        // Whoever has waited knows how to wait.
+        let wait = if self.waited {
+            "it did not end while it was waited for; wait longer"
+        } else {
+            "wait until it has ended (--wait)"
+        };
         let who = match &self.holder {
             Some(holder) if !holder.is_latido => {
                 return write!(
                     f,
-                    "the lock {path} is held by {}, which is no latido; wait until it has ended (--wait), or end it: \
+                    "the lock {path} is held by {}, which is no latido; {wait}, or end it: \
                      nothing of latido's can begin before",
                     holder.words
                 );
@@ -74,7 +82,7 @@ impl fmt::Display for Busy {
         };
         write!(
             f,
-            "another latido {doing} this machine ({who}); wait until it has ended (--wait), or end it: two at once \
+            "another latido {doing} this machine ({who}); {wait}, or end it: two at once \
              would measure each other (lock {path})"
         )
     }
@@ -84,7 +92,7 @@ impl<'a> Patience<'a> {
     /// So long from now on, for all the locks that it is used for together; nothing means to try each once. `stop` is
     /// asked at each try whether to give up, `tell` hears for whom it waits, each of them once.
     pub fn of(limit: Duration, stop: &'a dyn Fn() -> bool, tell: Option<&'a mut dyn FnMut(&Holder)>) -> Self {
-        Self { begun: Instant::now(), limit, stop, tell, told: None, undoes: false, passed: Vec::new() }
+        Self { begun: Instant::now(), limit, stop, tell, told: Vec::new(), undoes: false, passed: Vec::new() }
     }
 
     /// None at all: who finds the lock held gives up at once.
@@ -142,18 +150,18 @@ impl<'a> Patience<'a> {
             let holder = holders.iter().find(|holder| holder.is_latido).or(holders.first()).cloned();
             if (self.stop)() || self.begun.elapsed() >= self.limit {
                 if !(courteous && self.undoes) {
-                    return Err(Busy { holder, path: path.into(), doing }.into());
+                    return Err(Busy { holder, path: path.into(), doing, waited: self.waits() }.into());
                 }
                 if begun.elapsed() >= COURTESY {
                     self.pass(path, &holders, "");
                     return Ok(());
                 }
             }
-            if let Some(holder) = holder.filter(|holder| self.told.as_ref() != Some(holder)) {
+            if let Some(holder) = holder.filter(|holder| !self.told.contains(holder)) {
                 if let Some(tell) = &mut self.tell {
                     tell(&holder);
                 }
-                self.told = Some(holder);
+                self.told.push(holder);
             }
             thread::sleep(LOOK);
         }
