@@ -89,7 +89,7 @@ fn the_table_of_trust_checks_is_the_code_s() {
 
 /// A plan that has all that a stored run keeps of one.
 fn wordy() -> Plan {
-    let than = Than { levels: Vec::new(), by: 0.0, times: 1.0 };
+    let than = Than { levels: Vec::new(), by: 0.0, times: 1.0, margin: None };
     let expect = |against| Expect {
         claim: None,
         filter: Vec::new(),

@@ -157,7 +157,7 @@ fn run<'a>(part: &RunPart<'a>) -> RunView<'a> {
 }
 
 fn expectation(expectation: &ExpectJudgement) -> ExpectView<'_> {
-    let said = words::verdict(expectation.verdict);
+    let said = words::outcome(expectation.outcome);
     ExpectView {
         claim: expectation.claim.as_deref(),
         text: &expectation.text,

@@ -138,7 +138,7 @@ fn plans() -> impl Strategy<Value = Plan> {
                     let against = match than.filter(|_| groups[0].load.len() > 1) {
                         Some((times, near)) => {
                             let levels = vec![("load".into(), groups[0].load[1].id.clone())];
-                            Against::Than(Than { levels, by: if near { value } else { 0.0 }, times })
+                            Against::Than(Than { levels, by: if near { value } else { 0.0 }, times, margin: None })
                         }
                         None => Against::Value(value),
                     };

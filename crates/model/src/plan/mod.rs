@@ -278,6 +278,9 @@ pub struct Than {
     pub by: f64,
     /// The smaller figure counts so many times.
     pub times: f64,
+    /// How far from equal (after `times`) still counts as equal, .05 for 5 %; nothing does where none is stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
 }
 
 /// A figure of a distribution.

@@ -154,6 +154,9 @@ fn expect(out: &mut String, expect: &Expect) {
             if than.times != 1.0 {
                 line(out, format_args!("times = {}", than.times));
             }
+            if let Some(margin) = than.margin {
+                line(out, format_args!("margin = {margin}"));
+            }
         }
     }
 }

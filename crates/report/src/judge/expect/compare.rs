@@ -1,20 +1,15 @@
 //! Comparisons: a figure against the same figure where named axes have other levels and all else agrees.
 
-use super::{Found, doubt, figure, holds, is_foreign_above, matches_series, value_of};
-use crate::judge::{
-    judgement::{CellJudgement, SeriesJudgement},
-    label::title,
-    measured::{But, Compared, Measured, Missing},
-};
+use super::{Found, matches_series, repeats, value_of};
+use crate::judge::{judgement::CellJudgement, label::title};
 use latido_model::{
     cell::{Axis, Cell},
     plan::{
-        Expect, Filter, Op, Than,
+        Expect, Filter, Than,
         expect::{is_level, is_of_series, level_of, picked, reads},
     },
     record::{Record, Series},
     run::{Run, SeriesSource, StoredCell},
-    verdict::Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -23,23 +18,24 @@ fn system_axes() -> impl Iterator<Item = Axis> {
     Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe))
 }
 
-/// One side: all threads and repeats of a configuration, pooled.
-struct Side<'a> {
+/// One side: all threads and repeats of a configuration.
+pub(super) struct Side<'a> {
     /// What the other side must have too.
     pair: String,
     /// Everything that tells it from others.
     own: String,
     /// How it differs, in words: `isolated`.
-    name: String,
-    members: Vec<Member<'a>>,
+    pub(super) name: String,
+    pub(super) members: Vec<Member<'a>>,
 }
 
+/// A series of a side, with its cell.
 #[derive(Clone, Copy)]
-struct Member<'a> {
-    cell: &'a StoredCell,
-    judged: &'a CellJudgement,
-    record: &'a Record,
-    series: &'a Series,
+pub(super) struct Member<'a> {
+    pub(super) cell: &'a StoredCell,
+    pub(super) judged: &'a CellJudgement,
+    pub(super) record: &'a Record,
+    pub(super) series: &'a Series,
 }
 
 /// Every pair of a run that an expectation compares.
@@ -85,13 +81,22 @@ pub(super) fn all(
             }
         }
     }
+    // A repeat that was not measured is one fewer; a configuration without any is missing.
+    let any = |sides: &[Side<'_>], cell: &StoredCell| {
+        sides
+            .iter()
+            .flat_map(|side| &side.members)
+            .any(|member| configuration(&member.cell.cell) == configuration(&cell.cell))
+    };
+    untold.retain(|cell| !any(&here, cell));
+    unpaired.retain(|cell| !any(&other, cell));
     for cell in &untold {
-        found.without(cell);
+        found.without(place(&cell.cell), cell);
     }
     for side in &here {
         let partners: Vec<&Side<'_>> = other.iter().filter(|partner| partner.pair == side.pair).collect();
         for partner in &partners {
-            pair(expect, than, side, partner, source, &mut found);
+            repeats::pair(expect, than, [side, partner], source, &mut found);
         }
     }
     // Only what some cell would have been compared with is missing.
@@ -101,9 +106,20 @@ pub(super) fn all(
         here.iter().any(|side| lone(&side)) || untold.iter().any(|one| axes(&one.cell, than) == axes(&cell.cell, than))
     };
     for cell in unpaired.iter().filter(needed) {
-        found.without(cell);
+        found.without(place(&cell.cell), cell);
     }
     found
+}
+
+/// A cell without its repeat.
+pub(super) fn place(cell: &Cell) -> String {
+    title(&Cell { repeat: 1, ..cell.clone() })
+}
+
+/// All that repeats of a cell share.
+fn configuration(cell: &Cell) -> String {
+    let levels: Vec<_> = system_axes().map(|axis| cell.level(axis)).collect();
+    format!("{levels:?} {:?} {:?}", cell.probe, cell.conditions)
 }
 
 /// The names of all levels of each axis in a run.
@@ -144,80 +160,5 @@ fn add<'a>(sides: &mut Vec<Side<'a>>, than: &Than, member: Member<'a>) {
     match sides.iter_mut().find(|side| side.own == own) {
         Some(side) => side.members.push(member),
         None => sides.push(Side { pair, own, name, members: vec![member] }),
-    }
-}
-
-impl Side<'_> {
-    fn figure(&self, expect: &Expect, source: &dyn SeriesSource) -> Result<f64, Missing> {
-        let members: Vec<_> = self.members.iter().map(|member| (member.cell, member.series)).collect();
-        match figure::of(expect, &members, source) {
-            Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(figure::missing(expect.statistic, &members)),
-            Err(error) => Err(Missing::Unfit(format!("{error:#}"))),
-        }
-    }
-
-    /// How many repeats of the cell it pools.
-    fn repeats(&self) -> usize {
-        let mut numbers: Vec<usize> = self.members.iter().map(|member| member.cell.number).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers.len()
-    }
-
-    /// Whether everything of it above a bound is foreign.
-    fn is_foreign_above(&self, expect: &Expect, bound: f64, source: &dyn SeriesSource) -> bool {
-        let told =
-            |member: &Member<'_>| is_foreign_above(expect, bound, member.cell, member.record, member.series, source);
-        let told: Vec<bool> = self.members.iter().filter_map(told).collect();
-        !told.is_empty() && told.into_iter().all(|foreign| foreign)
-    }
-}
-
-/// Judges one pair. Single maxima rank two systems wrongly more often than not, so that the number of runs is told.
-fn pair(expect: &Expect, than: &Than, here: &Side<'_>, there: &Side<'_>, source: &dyn SeriesSource, found: &mut Found) {
-    let [first, ..] = here.members.as_slice() else { return };
-    let cell = &first.cell.cell;
-    let labels: Vec<String> = first.series.labels.iter().map(|(label, value)| format!("{label} {value}")).collect();
-    let whose = [title(&Cell { repeat: 1, ..cell.clone() })].into_iter().chain(labels).collect::<Vec<_>>().join(", ");
-    let sideless = |side: &Side<'_>, why| Measured::Sideless { name: side.name.clone(), why };
-    let (own, other) = match (here.figure(expect, source), there.figure(expect, source)) {
-        (Ok(own), Ok(other)) => (own, other),
-        (Err(why), _) => return found.add(Verdict::Inconclusive, 0.0, whose, sideless(here, why)),
-        (_, Err(why)) => return found.add(Verdict::Inconclusive, 0.0, whose, sideless(there, why)),
-    };
-    let compared = |side: &Side<'_>, value: f64| {
-        let series = side.members.first().map_or(first.series, |member| member.series);
-        Compared { name: side.name.clone(), amount: figure::amount(expect, series, value), repeats: side.repeats() }
-    };
-    let (value, bound) = match expect.op {
-        Op::Less | Op::AtMost => (own * than.times + than.by, other),
-        Op::Greater | Op::AtLeast => (own, other * than.times + than.by),
-    };
-    let beyond = match expect.op {
-        Op::Less | Op::AtMost => value - bound,
-        Op::Greater | Op::AtLeast => bound - value,
-    } / bound.abs().max(1.0);
-    let doubtful = here.members.iter().chain(&there.members).find_map(|member| doubt(member.judged));
-    // What makes the larger one larger must be its own.
-    let (larger, edge) = if own >= other { (here, other) } else { (there, own) };
-    let (verdict, but) = if let Some((verdict, why)) = doubtful {
-        (verdict, Some(why))
-    } else if own != other && larger.is_foreign_above(expect, edge, source) {
-        let but = But::ForeignAbove { side: larger.name.clone(), above_ns: edge.round() as i64 };
-        (Verdict::Contaminated, Some(but))
-    } else if holds(expect.op, value, bound) {
-        (Verdict::Pass, None)
-    } else {
-        (Verdict::Fail, None)
-    };
-    let measured = Measured::Pair { own: compared(here, own), other: compared(there, other), but };
-    found.add(verdict, beyond, whose, measured.clone());
-    let mut numbers: Vec<usize> = here.members.iter().map(|member| member.cell.number).collect();
-    numbers.dedup();
-    for number in numbers {
-        let (quantity, labels) = (first.series.quantity.clone(), first.series.labels.clone());
-        let judged = SeriesJudgement { cell: number, quantity, labels, verdict, measured: measured.clone() };
-        found.each.push((beyond, judged));
     }
 }
