@@ -6,6 +6,7 @@ mod comparison_tests;
 mod figure;
 mod repeats;
 mod settle;
+mod side;
 #[cfg(test)]
 mod tests;
 

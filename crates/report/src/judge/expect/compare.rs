@@ -1,14 +1,18 @@
 //! Comparisons: a figure against the same figure where named axes have other levels and all else agrees.
 
-use super::{Found, matches_series, repeats, value_of};
-use crate::judge::{judgement::CellJudgement, label::title};
+use super::{
+    Found, matches_series, repeats,
+    side::{Member, Side, place},
+    value_of,
+};
+use crate::judge::judgement::CellJudgement;
 use latido_model::{
     cell::{Axis, Cell},
     plan::{
         Expect, Filter, Than,
         expect::{is_level, is_of_series, level_of, picked, reads},
     },
-    record::{Record, Series},
+    record::Series,
     run::{Run, SeriesSource, StoredCell},
 };
 use std::collections::BTreeMap;
@@ -16,26 +20,6 @@ use std::collections::BTreeMap;
 /// The axes on which two sides can differ: boots are repeats, and probes are compared with their options.
 fn system_axes() -> impl Iterator<Item = Axis> {
     Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe))
-}
-
-/// One side: all threads and repeats of a configuration.
-pub(super) struct Side<'a> {
-    /// What the other side must have too.
-    pair: String,
-    /// Everything that tells it from others.
-    own: String,
-    /// How it differs, in words: `isolated`.
-    pub(super) name: String,
-    pub(super) members: Vec<Member<'a>>,
-}
-
-/// A series of a side, with its cell.
-#[derive(Clone, Copy)]
-pub(super) struct Member<'a> {
-    pub(super) cell: &'a StoredCell,
-    pub(super) judged: &'a CellJudgement,
-    pub(super) record: &'a Record,
-    pub(super) series: &'a Series,
 }
 
 /// Every pair of a run that an expectation compares.
@@ -109,11 +93,6 @@ pub(super) fn all(
         found.without(place(&cell.cell), cell);
     }
     found
-}
-
-/// A cell without its repeat.
-pub(super) fn place(cell: &Cell) -> String {
-    title(&Cell { repeat: 1, ..cell.clone() })
 }
 
 /// All that repeats of a cell share.

@@ -1,10 +1,9 @@
 //! The repeats of two sides: each is one figure, and what cannot be trusted is left out.
 
 use super::{
-    Found,
-    compare::{Member, Side, place},
-    doubt, figure, is_foreign_above,
+    Found, doubt, figure, is_foreign_above,
     settle::Open,
+    side::{Member, Side, place},
 };
 use crate::judge::measured::{
     Amount, Apart, But, Compared, Dimension, LeftOut, Measured, Missing, Pair, Ruling, Unfit,
