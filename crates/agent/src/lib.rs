@@ -16,6 +16,7 @@ pub mod measure;
 pub mod measuring;
 pub mod probe;
 pub mod program;
+mod rights;
 pub mod role;
 pub mod scratch;
 pub mod setting;

@@ -1,18 +1,16 @@
 //! The programs that latido starts: found once, refused where others may replace them, started by their whole path.
 
-use anyhow::{Context, Result, bail};
+use crate::rights::{Trust, is_root};
+use anyhow::{Context, Result};
 use latido_model::{protocol::hex, record::ProgramRecord};
 use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
     env,
     ffi::OsString,
-    fs::{self, File},
+    fs::File,
     io,
-    os::unix::{
-        fs::{MetadataExt, PermissionsExt},
-        process::CommandExt,
-    },
+    os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
     process::Command,
     sync::{Mutex, PoisonError},
@@ -117,106 +115,14 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether this process is the machine's root. The root of a user namespace is a person whose files are that person's own.
-fn is_root() -> bool {
-    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    let whole = map.is_empty() || map.split_whitespace().eq(["0", "0", "4294967295"]);
-    rustix::process::geteuid().is_root() && whole
-}
-
 /// Whoever called sudo.
 fn person() -> Option<u32> {
     env::var("SUDO_UID").ok()?.parse().ok()
 }
 
-/// To whom a program may belong.
-#[derive(Clone, Copy)]
-enum Trust {
-    /// Found by a name: to root alone, and nobody else may put a program before it, not even into a directory with the
-    /// sticky bit.
-    Searched,
-    /// Named by its path: to root or to the person behind sudo.
-    Named(Option<u32>),
-}
-
-impl Trust {
-    /// Whether nobody else may change a file, or any directory that leads to it.
-    fn whole(self, path: &Path) -> Result<()> {
-        path.ancestors().try_for_each(|part| self.part(part))
-    }
-
-    fn part(self, path: &Path) -> Result<()> {
-        let found = path.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
-        let (owner, mode) = (found.uid(), found.mode());
-        let sticky = found.is_dir() && mode & 0o1000 != 0;
-        let (person, shared) = match self {
-            Self::Searched => (None, false),
-            Self::Named(person) => (person, sticky),
-        };
-        let remedy = match self {
-            Self::Searched => "take that out of PATH, or make it root's (chown root, chmod go-w)",
-            Self::Named(_) => "make it yours alone (chown, chmod go-w)",
-        };
-        let path = path.display();
-        if owner != 0 && person != Some(owner) {
-            bail!("{path} belongs to user {owner}: {remedy}");
-        }
-        if mode & 0o002 != 0 && !shared {
-            bail!("{path} may be written by everybody: {remedy}");
-        }
-        // What root owns in a sticky directory stays what it is: so the stores of Nix and Guix are kept.
-        if mode & 0o020 != 0 && !sticky && has_others(found.gid(), person) {
-            bail!("{path} may be written by group {}: {remedy}", found.gid());
-        }
-        Ok(())
-    }
-}
-
-/// Whether anybody but root and a person is in a group, by group(5) and passwd(5). `/usr/local` is writable by `staff` on
-/// older Debian, and nobody is in it; where everybody has a group of their own, what they write is writable by that.
-fn has_others(group: u32, person: Option<u32>) -> bool {
-    let (groups, accounts) =
-        ["/etc/group", "/etc/passwd"].map(|file| fs::read_to_string(file).unwrap_or_default()).into();
-    others(group, person, &groups, &accounts)
-}
-
-fn others(group: u32, person: Option<u32>, groups: &str, accounts: &str) -> bool {
-    let fields = |line: &'_ str| line.split(':').map(String::from).collect::<Vec<_>>();
-    let of_group = |fields: &Vec<String>, at: usize| fields.get(at).is_some_and(|id| *id == group.to_string());
-    let known = groups.lines().map(fields).find(|line| of_group(line, 2));
-    let trusted = |line: &Vec<String>| {
-        let uid = line.get(2).and_then(|uid| uid.parse().ok());
-        uid.is_some_and(|uid: u32| uid == 0 || person == Some(uid))
-    };
-    let is_trusted = |name: &str| {
-        name == "root"
-            || accounts.lines().map(fields).any(|line| line.first().is_some_and(|n| n == name) && trusted(&line))
-    };
-    let member = |line: &Vec<String>| {
-        line.get(3)
-            .is_some_and(|names| names.split(',').map(str::trim).any(|name| !name.is_empty() && !is_trusted(name)))
-    };
-    let primary = accounts.lines().map(fields).any(|line| of_group(&line, 3) && !trusted(&line));
-    group != 0 && (known.as_ref().is_none_or(member) || primary)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_group_with_nobody_in_it_is_roots() {
-        let groups = "root:x:0:mallory\nstaff:x:50:\nusers:x:100:\nwheel:x:10:root,alice\nadm:x:4:root\n";
-        let accounts = "root:x:0:0::/root:/bin/sh\nbob:x:1000:100::/home/bob:/bin/sh\n";
-        for (group, expected) in [(0, false), (50, false), (100, true), (10, true), (4, false), (61_234, true)] {
-            assert_eq!(others(group, None, groups, accounts), expected, "{group}");
-        }
-        assert!(!others(100, Some(1000), groups, accounts), "the person's own group");
-        assert!(
-            others(100, Some(1001), groups, accounts) && others(10, Some(1000), groups, accounts),
-            "of somebody else"
-        );
-    }
 
     /// The same file is found again without looking, by its whole path and with the hash of what is started.
     #[test]

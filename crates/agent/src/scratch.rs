@@ -4,6 +4,7 @@
 //! go when that process ends, even by SIGKILL; a directory that nobody holds is a leftover, and every latido that starts
 //! or ends a load, or settles the journal of a crashed run, removes those of its user.
 
+use crate::rights;
 use anyhow::{Context, Result, ensure};
 use latido_sys::clock::Clock::Monotonic;
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -35,6 +36,12 @@ impl Scratch {
     }
 
     fn within(base: &Path, bytes: u64) -> Result<Self> {
+        rights::ours(base).with_context(|| {
+            format!(
+                "root puts nothing into {}, where others could move it: name another directory with TMPDIR",
+                base.display()
+            )
+        })?;
         sweep_in(base);
         room(base, bytes)?;
         let mut error = None;
@@ -101,6 +108,9 @@ pub fn sweep() {
 }
 
 fn sweep_in(base: &Path) {
+    if rights::ours(base).is_err() {
+        return;
+    }
     let own = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {

@@ -50,7 +50,7 @@ pub(crate) fn replaceable(path: &Path) -> io::Result<()> {
         what if what.is_fifo() => (ErrorKind::InvalidInput, "a pipe"),
         _ => (ErrorKind::InvalidInput, "a device or a socket"),
     };
-    Err(io::Error::new(kind, format!("there is {words}, which is not replaced: remove it, or name another file")))
+    Err(io::Error::new(kind, format!("there is {words}, which is not replaced: name another file")))
 }
 
 const TEMPORARY: &str = ".latido-";

@@ -10,7 +10,7 @@ use common::{World, skip, stderr};
 use std::{fs, process::Command};
 
 /// In a mount namespace with a /run of its own, so that nobody's live locks are touched. The attacker takes what is there
-/// after a first run of root's, and is not ended before the last command.
+/// after a first run of root's, and is not ended before the last command. Other latidos of this machine are waited for.
 #[test]
 fn a_user_who_holds_every_lock_keeps_root_from_nothing() {
     let what = "locks that an attacker holds";
@@ -30,16 +30,16 @@ fn a_user_who_holds_every_lock_keeps_root_from_nothing() {
     let script = format!(
         "mount -t tmpfs none /run && mount -t tmpfs none /var/lib || exit 77\n\
          latido() {{ \"$0\" \"$@\"; }}\n\
-         latido run null samples=10 --no-report --quiet || exit 1\n\
-         latido tune --sysroot root apply vm-stat:50s || exit 2\n\
+         latido run null samples=10 --no-report --quiet --wait=2m || exit 1\n\
+         latido tune --sysroot root apply vm-stat:50s --wait=2m || exit 2\n\
          mkdir -m 1777 /run/open; touch /run/open/held; chmod 666 /run/open/held\n\
          setpriv --reuid {id} --regid {id} --clear-groups --no-new-privs sh -c '{}' &\n\
          for i in $(seq 100); do [ $(wc -l < /run/open/held) -ge 3 ] && break; sleep 0.05; done\n\
          cat /run/open/held\n\
          status=0\n\
-         latido run null samples=10 --no-report --quiet || status=3\n\
-         latido tune --sysroot root apply vm-stat:60s || status=4\n\
-         latido tune --sysroot root undo || status=5\n\
+         latido run null samples=10 --no-report --quiet --wait=2m || status=3\n\
+         latido tune --sysroot root apply vm-stat:60s --wait=2m || status=4\n\
+         latido tune --sysroot root undo --wait=2m || status=5\n\
          exit $status",
         hold.replace('\'', "'\\''")
     );

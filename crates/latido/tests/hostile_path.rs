@@ -4,9 +4,12 @@
 #[allow(dead_code, reason = "others use the rest of it")]
 #[path = "common/attacker.rs"]
 mod attacker;
+#[path = "common/behind.rs"]
+mod behind;
 mod common;
 
-use common::{World, stderr};
+use behind::Behind;
+use common::stderr;
 use std::{
     fs,
     os::unix::fs::{PermissionsExt, chown},
@@ -36,9 +39,9 @@ fn first_in_path(dir: &Path) -> String {
     format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", dir.display())
 }
 
-fn run(world: &World, load: &str, dir: &Path) -> Command {
-    let mut command = world.latido(["run", "null", "samples=10", "--load", load, "--no-report", "--json"]);
-    attacker::behind_sudo(&mut command).env("PATH", first_in_path(dir));
+fn run(behind: &Behind, load: &str, dir: &Path) -> Command {
+    let mut command = behind.latido(["run", "null", "samples=10", "--load", load, "--no-report", "--json"]);
+    command.env("PATH", first_in_path(dir));
     command
 }
 
@@ -51,11 +54,8 @@ fn roots_own() -> tempfile::TempDir {
 /// there; and the error names the place.
 #[test]
 fn a_program_of_others_is_refused_by_name() {
-    if let Some(why) = attacker::missing() {
-        common::skip("programs of others", &why);
-        return;
-    }
-    let world = World::new();
+    let Some(behind) = Behind::new("programs of others") else { return };
+    let world = &behind.world;
     let planted = world.path("planted");
     for (what, spoil) in [
         ("their file", (|_, file| chown(file, THEIRS, THEIRS).unwrap()) as Spoil),
@@ -80,7 +80,7 @@ fn a_program_of_others_is_refused_by_name() {
         let file = fake(&dir, &planted);
         spoil(&dir, &file);
         for load in ["stress-ng:cpu=1", "stress-cpu", "command:stress-ng"] {
-            let output = run(&world, load, &dir).output().unwrap();
+            let output = run(&behind, load, &dir).output().unwrap();
             let said = stderr(&output);
             assert!(!planted.exists(), "{what}: {load} started it: {said}");
             assert_eq!(output.status.code(), Some(1), "{what}: {load}: {said}");
@@ -94,15 +94,12 @@ fn a_program_of_others_is_refused_by_name() {
 /// directory of others.
 #[test]
 fn a_sound_program_is_started_and_recorded() {
-    if let Some(why) = attacker::missing() {
-        common::skip("programs of root's", &why);
-        return;
-    }
-    let world = World::new();
+    let Some(behind) = Behind::new("programs of root's") else { return };
+    let world = &behind.world;
     let (planted, top) = (world.path("planted"), roots_own());
     fs::set_permissions(top.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let file = fake(top.path(), &planted);
-    let document = common::json(&run(&world, "stress-ng:cpu=1", top.path()).output().unwrap(), 0);
+    let document = common::json(&run(&behind, "stress-ng:cpu=1", top.path()).output().unwrap(), 0);
     assert!(planted.exists());
     let sum = Command::new("sha256sum").arg(&file).output().unwrap();
     let sum = String::from_utf8(sum.stdout).unwrap();
@@ -115,16 +112,13 @@ fn a_sound_program_is_started_and_recorded() {
 /// What a trusted program starts by a name alone is not found in a directory of others.
 #[test]
 fn a_program_does_not_find_those_of_others() {
-    if let Some(why) = attacker::missing() {
-        common::skip("programs of others", &why);
-        return;
-    }
-    let world = World::new();
+    let Some(behind) = Behind::new("programs of others") else { return };
+    let world = &behind.world;
     let (planted, top) = (world.path("planted"), roots_own());
     fake(top.path(), &planted);
     chown(top.path(), Some(attacker::UID), Some(attacker::UID)).unwrap();
     let script = world.file("load.sh", "stress-ng --version\nexec sleep 60\n");
-    let output = run(&world, &format!("command:sh {}", script.display()), top.path()).output().unwrap();
+    let output = run(&behind, &format!("command:sh {}", script.display()), top.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(!planted.exists(), "it was started by a trusted shell");
 }
@@ -132,18 +126,15 @@ fn a_program_does_not_find_those_of_others() {
 /// A person's own program, named by its path, is that person's choice; one that others may change is not.
 #[test]
 fn a_program_named_by_its_path_is_the_persons() {
-    if let Some(why) = attacker::missing() {
-        common::skip("a person's program", &why);
-        return;
-    }
-    let world = World::new();
+    let Some(behind) = Behind::new("a person's program") else { return };
+    let world = &behind.world;
     let program = world.file("mine.sh", "#!/bin/sh\nexec sleep 60\n");
     let load = format!("command:{}", program.display());
     for (owner, mode, expected) in [(attacker::UID, 0o755, 0), (attacker::UID, 0o757, 1), (attacker::UID + 1, 0o755, 1)]
     {
         chown(&program, Some(owner), Some(owner)).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
-        let output = run(&world, &load, Path::new("/usr/bin")).output().unwrap();
+        let output = run(&behind, &load, Path::new("/usr/bin")).output().unwrap();
         assert_eq!(output.status.code(), Some(expected), "{owner} {mode:o}: {}", stderr(&output));
     }
 }

@@ -218,3 +218,31 @@ fn runs_of_too_many_cells_and_words_are_refused() {
     (2..1_000).for_each(|number| fs::remove_dir_all(run.join(format!("cells/{number:03}"))).unwrap());
     said(&world, &["show", dir]);
 }
+
+/// Numbers that contradict each other, or whose sum no integer holds, are read and shown; nothing panics.
+#[test]
+fn numbers_that_cannot_be_are_read() {
+    let world = World::new();
+    let run = made_up(&world);
+    let path = run.join("cells/001/record.json");
+    let sound = read(&path);
+    let most = u64::MAX;
+    let line = |name: &str| serde_json::json!({ "line": name, "action": "x", "count": most });
+    let changes: [(&str, Value); 4] = [
+        ("/series/0/max", 0.into()),
+        ("/series/0/min", i64::MAX.into()),
+        ("/series/0/count", most.into()),
+        ("/quality/interrupts", vec![line("1"), line("2"), line("3")].into()),
+    ];
+    for (place, value) in changes {
+        let mut record = sound.clone();
+        let (above, key) = place.rsplit_once('/').unwrap();
+        record.pointer_mut(above).unwrap()[key] = value;
+        fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
+        let page = world.path("page.html");
+        for words in [&["show"][..], &["report", "-o", page.to_str().unwrap(), "--figures", "figures"]] {
+            let text = said(&world, &[words, &[run.to_str().unwrap()]].concat());
+            assert!(!text.contains("panicked"), "{place}: {words:?}: {text}");
+        }
+    }
+}

@@ -68,7 +68,7 @@ pub fn at_rank(exact: &Exact, histogram: &Histogram<u64>, rank: u64) -> Option<i
         return Some(min);
     }
     let value = value_at_rank(histogram, rank - below).map_or(max, |value| i64::try_from(value).unwrap_or(i64::MAX));
-    Some(value.clamp(min, max))
+    Some(value.max(min).min(max))
 }
 
 /// The value of the sample with this rank, from 1; `None` beyond the last.

@@ -10,6 +10,7 @@ pub mod input;
 pub mod judge;
 pub mod judged;
 pub mod live;
+pub mod numbers;
 #[cfg(test)]
 pub mod sample;
 pub mod span;

@@ -127,7 +127,12 @@ pub(super) fn rewrite(path: &Path, lines: &[Line]) -> Result<()> {
     }
     let next = path.with_extension("next");
     let write = || -> std::io::Result<()> {
-        let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&next)?;
+        // New and without following a link.
+        match fs::remove_file(&next) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&next)?;
         file.write_all(&text)?;
         file.sync_data()?;
         fs::rename(&next, path)

@@ -15,6 +15,7 @@ pub use machine::{Claim, MachineTurn, Use, machine};
 use patience::Binds;
 pub use patience::{Busy, Patience};
 
+use crate::rights;
 use anyhow::{Context, Result, ensure};
 use rustix::fs::{FlockOperation, OFlags};
 use std::{
@@ -38,8 +39,8 @@ const EVERYBODYS: u32 = 0o644;
 /// Where locks and journal are: `$LATIDO_STATE`, `/run/latido` for root, else the user's runtime directory. Root of a user
 /// namespace that cannot have `/run/latido` is a user.
 pub fn state_dir() -> PathBuf {
-    if let Some(dir) = std::env::var_os("LATIDO_STATE") {
-        return dir.into();
+    if let Some(dir) = named() {
+        return dir;
     }
     let account = Account::own(Path::new(ROOT_DIR));
     if account.is_root {
@@ -54,8 +55,7 @@ pub fn state_dir() -> PathBuf {
 /// Where what persons applied is kept a second time, so that it does not go with the state directory:
 /// `$LATIDO_STATE-kept`, `/var/lib/latido` for root, else the user's state directory. `None` for a user without a home.
 pub fn second_dir() -> Option<PathBuf> {
-    if let Some(dir) = std::env::var_os("LATIDO_STATE") {
-        let dir = PathBuf::from(dir);
+    if let Some(dir) = named() {
         let mut name = dir.file_name()?.to_os_string();
         name.push("-kept");
         return Some(dir.with_file_name(name));
@@ -70,7 +70,12 @@ pub fn second_dir() -> Option<PathBuf> {
 
 /// Whether lock and journal are where they usually are.
 pub fn is_default() -> bool {
-    std::env::var_os("LATIDO_STATE").is_none()
+    named().is_none()
+}
+
+/// What a person names; nothing is named by an empty word.
+fn named() -> Option<PathBuf> {
+    std::env::var_os("LATIDO_STATE").filter(|dir| !dir.is_empty()).map(PathBuf::from)
 }
 
 /// A held lock; released when dropped or when the process ends, however it ends.
@@ -160,7 +165,7 @@ pub(super) fn trusted(dir: &Path) -> Result<()> {
         found.uid(),
         found.mode() & 0o7777
     );
-    Ok(())
+    rights::ours(dir).with_context(|| format!("what lies in {} cannot be trusted", dir.display()))
 }
 
 /// Opens a lock file of our own, made where there is none, for us alone or for all.
@@ -188,9 +193,8 @@ fn sign(file: &File, purpose: &str) -> Result<()> {
     let mut text: String =
         others.filter_map(|locker| holder::signature(file, locker.pid)).map(|line| line + "\n").collect();
     text.push_str(&format!("pid {own}, {purpose}"));
-    file.set_len(0)?;
-    file.write_all_at(text.as_bytes(), 0)?;
-    Ok(())
+    let signed = file.set_len(0).and_then(|()| file.write_all_at(text.as_bytes(), 0));
+    signed.with_context(|| format!("cannot write a lock in {}", state_dir().display()))
 }
 
 #[cfg(test)]

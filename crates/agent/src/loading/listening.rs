@@ -3,10 +3,11 @@
 //! Whoever looks after loads may go before everybody else, and what is read there without end would be read before
 //! everybody else, too. A pipe that is not read fast enough fills, and throttles the program that writes.
 
+use latido_model::clean;
 use latido_sys::sched::{self, Policy};
 use std::{
     io::{self, BufRead, BufReader, Read},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -22,6 +23,9 @@ const WINDOW: Duration = Duration::from_millis(100);
 
 /// A line is cut behind so many bytes: one without an end must not fill the memory.
 pub const LINE: usize = 4096;
+
+/// How long the last words of a program that has ended are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What a program prints, at a bounded rate.
 #[derive(Debug)]
@@ -91,9 +95,60 @@ pub fn last(output: impl Read, most: usize, kept: &Mutex<Vec<u8>>) {
     }
 }
 
+/// The last words of a program, kept while it runs.
+#[derive(Debug, Default)]
+pub struct Tail {
+    kept: Arc<Mutex<Vec<u8>>>,
+    listener: Option<JoinHandle<()>>,
+}
+
+impl Tail {
+    /// Listens until the program and all that it started have closed their end.
+    ///
+    /// # Errors
+    /// The machine allows no further thread.
+    pub fn of(output: impl Read + Send + 'static, most: usize) -> io::Result<Self> {
+        let kept = Arc::default();
+        let keeps = Arc::clone(&kept);
+        let listener = Some(thread(move || last(output, most, &keeps))?);
+        Ok(Self { kept, listener })
+    }
+
+    /// What it said, once it has ended. On a busy machine the listener comes later than the end; what a program leaves behind
+    /// may hold the pipe open for ever.
+    pub fn text(&self) -> String {
+        let until = Instant::now() + LAST_WORDS;
+        while self.listener.as_ref().is_some_and(|listener| !listener.is_finished()) && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        clean::text(String::from_utf8_lossy(&kept).trim()).into_owned()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A program that has ended is heard to its end, however late the listener comes.
+    #[test]
+    fn last_words_are_waited_for() {
+        struct Slow(u32);
+        impl Read for Slow {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                thread::sleep(Duration::from_millis(20));
+                self.0 += 1;
+                Ok(if self.0 > 3 {
+                    0
+                } else {
+                    buffer[..2].copy_from_slice(b"x\n");
+                    2
+                })
+            }
+        }
+        assert_eq!(Tail::of(Slow(0), 100).unwrap().text(), "x\nx\nx");
+        assert_eq!(Tail::default().text(), "");
+    }
 
     /// Who writes without end is heard at the bounded rate, and no faster; what nobody is waiting for arrives at once.
     #[test]

@@ -3,7 +3,8 @@
 use super::{
     Launch, Load, Surroundings,
     account::{self, Account, Manner},
-    listening, orphans,
+    listening::Tail,
+    orphans,
     rates::{Course, WorkCounts},
 };
 use crate::{
@@ -14,7 +15,6 @@ use crate::{
 use anyhow::{Context, Result};
 use latido_model::{
     cell::Item,
-    clean,
     record::{LoadLife, LoadRecord},
 };
 use latido_sys::{clock::Clock::Monotonic, process};
@@ -23,7 +23,6 @@ use std::{
     fs,
     os::unix::process::ExitStatusExt,
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -65,7 +64,7 @@ struct Begun {
     child: Child,
     mark: String,
     group: Option<Group>,
-    tail: Arc<Mutex<Vec<u8>>>,
+    tail: Tail,
     account: Account,
 }
 
@@ -120,11 +119,7 @@ impl Running {
         let started_at = Monotonic.now();
         let mut child = command.spawn().with_context(|| format!("load `{name}`: cannot start `{program}`"))?;
         orphans::expect(child.id());
-        let tail = Arc::new(Mutex::new(Vec::new()));
-        if let Some(stderr) = child.stderr.take() {
-            let tail = Arc::clone(&tail);
-            listening::thread(move || listening::last(stderr, TAIL, &tail))?;
-        }
+        let tail = child.stderr.take().map(|stderr| Tail::of(stderr, TAIL)).transpose()?.unwrap_or_default();
         let account = child.stdout.take().map(|out| Account::of(out, launch.manner)).transpose()?.unwrap_or_default();
         crate::fault::point("agent");
         let process = Some(Begun { child, mark, group, tail, account });
@@ -153,8 +148,8 @@ impl Running {
                 (None, Some(signal)) => format!("it was ended by signal {signal}"),
                 (None, None) => "it ended".to_string(),
             };
-            let tail = process.tail.lock().map(|t| clean::text(String::from_utf8_lossy(&t).trim()).into_owned());
-            let said = tail.ok().filter(|t| !t.is_empty()).map(|t| format!(": {t}")).unwrap_or_default();
+            let tail = Some(process.tail.text()).filter(|tail| !tail.is_empty());
+            let said = tail.map(|tail| format!(": {tail}")).unwrap_or_default();
             self.died = Some(format!("{how}{said}"));
         }
         self.died.is_none()

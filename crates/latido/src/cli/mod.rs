@@ -4,9 +4,12 @@ mod agent;
 mod ask;
 mod assemble;
 mod check;
+mod compare;
 mod completions;
+mod effects;
 mod flags;
 mod help;
+mod history;
 pub mod known;
 mod list;
 mod load;
@@ -14,9 +17,11 @@ mod man;
 mod report;
 mod run;
 mod show;
+mod stats;
 #[cfg(test)]
 mod tests;
 mod tune;
+pub mod values;
 pub mod words;
 
 use crate::{durable, output, person};
@@ -49,6 +54,10 @@ enum Command {
     List(list::Args),
     Show(show::Args),
     Report(report::Args),
+    Stats(stats::Args),
+    Compare(compare::Args),
+    History(history::Args),
+    Effects(effects::Args),
     Load(load::Args),
     Tune(tune::Args),
     Help(help::Args),
@@ -71,6 +80,10 @@ impl Cli {
             Command::Load(_) => Some("load"),
             Command::Tune(_) => Some("tune"),
             Command::Report(_) => Some("report"),
+            Command::Stats(_) => Some("stats"),
+            Command::Compare(_) => Some("compare"),
+            Command::History(_) => Some("history"),
+            Command::Effects(_) => Some("effects"),
             _ => None,
         };
         let told = self.carry_out();
@@ -91,6 +104,10 @@ impl Cli {
             Command::List(args) => list::run(args),
             Command::Show(args) => show::run(args),
             Command::Report(args) => report::run(args),
+            Command::Stats(args) => stats::run(&args),
+            Command::Compare(args) => compare::run(&args),
+            Command::History(args) => history::run(&args),
+            Command::Effects(args) => effects::run(&args),
             Command::Load(args) => load::run(args),
             Command::Tune(args) => tune::run(args),
             Command::Help(args) => help::run(args),
@@ -149,7 +166,7 @@ pub fn explain(error: clap::Error) -> u8 {
 }
 
 /// Commands that are to come: named as such, not as misspellings.
-const TO_COME: &[&str] = &["compare", "trace", "lab", "export", "import"];
+const TO_COME: &[&str] = &["trace", "lab", "export", "import"];
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
     let word = |kind| match error.get(kind) {
@@ -169,8 +186,7 @@ fn in_our_words(error: &clap::Error) -> Option<Usage> {
 }
 
 /// Beside a refusal that root does not expect.
-const BEHIND_SUDO: &str =
-    "; behind sudo files are reached as the user who called it, and with `env -u SUDO_UID latido` as root";
+const BEHIND_SUDO: &str = "; behind sudo files are reached as the user who called it, and with `env -u SUDO_UID latido` as root, whose store is another one (--store DIR)";
 
 /// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
 pub fn complain(error: &anyhow::Error) -> u8 {

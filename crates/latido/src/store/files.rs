@@ -42,7 +42,10 @@ pub fn plan_text(dir: &Path) -> Result<String> {
 }
 
 /// Reads a regular file of at most `limit` bytes. Opening must not hang on a pipe that someone left there.
-pub(super) fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// There is none that can be read.
+pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let open = || -> std::io::Result<(File, std::fs::Metadata)> {
         let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;

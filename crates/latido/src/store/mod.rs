@@ -11,7 +11,7 @@ mod stored;
 mod tests;
 mod write;
 
-pub use files::plan_text;
+pub use files::{bytes, plan_text};
 pub use incoming::Incoming;
 pub use read::{Listing, list_runs, read};
 pub use root::{find, root};

@@ -65,7 +65,8 @@ pub(super) fn claim(root: &Path, plan: &str, now: Timestamp) -> Result<(String, 
         let dir = all.join(&id);
         match durable::make_dir(&dir) {
             Ok(()) => {
-                runs::begun(root, &id)?;
+                // What is not in the order is no run: nothing of it stays.
+                runs::begun(root, &id).inspect_err(|_| _ = std::fs::remove_dir(&dir))?;
                 return Ok((id, dir));
             }
             Err(error) if durable::kind(&error) == Some(std::io::ErrorKind::AlreadyExists) => {}

@@ -40,7 +40,7 @@ fn curve(series: &Curve) -> Vec<(f64, f64)> {
             if (n * (1.0 - 10f64.powf(-rarity))).ceil() > below as f64 {
                 break;
             }
-            points.push((rarity, value.clamp(min, max)));
+            points.push((rarity, value.max(min).min(max)));
             step += 1.0;
         }
     }

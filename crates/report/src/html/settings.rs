@@ -86,7 +86,10 @@ fn row(configuration: &Configuration) -> Beside {
         }
     }
     lines.sort_by_key(|line| std::cmp::Reverse(line.count));
-    let sum = |device: bool| lines.iter().filter(|line| line.of_device() == device).map(|line| line.count).sum();
+    let sum = |device: bool| {
+        let of = lines.iter().filter(|line| line.of_device() == device);
+        of.map(|line| line.count).fold(0, u64::saturating_add)
+    };
     let most: Vec<String> = lines.iter().take(3).map(|line| format!("{} {}", name(line), rate(line.count))).collect();
     let foreign: Vec<&Foreign> = all.iter().flat_map(|one| &one.evidence.foreign).collect();
     let threads = || all.iter().flat_map(|one| &one.evidence.threads).filter(|thread| !thread.helper);
@@ -96,7 +99,7 @@ fn row(configuration: &Configuration) -> Beside {
         own: rate(sum(false)),
         most: if most.is_empty() { "none".into() } else { most.join(", ") },
         foreign: share(&foreign, seconds),
-        preempted: rate(threads().map(|thread| thread.involuntary_switches).sum()),
+        preempted: rate(threads().map(|thread| thread.involuntary_switches).fold(0, u64::saturating_add)),
     }
 }
 
@@ -109,7 +112,7 @@ fn name(line: &Interrupt) -> String {
 }
 
 fn share(foreign: &[&Foreign], seconds: f64) -> String {
-    let ran: u64 = foreign.iter().map(|task| task.ran_ns).sum();
+    let ran: u64 = foreign.iter().map(|task| task.ran_ns).fold(0, u64::saturating_add);
     match foreign.iter().max_by_key(|task| task.ran_ns) {
         None => "none seen".into(),
         Some(most) if seconds > 0.0 => format!("{} %, most {}", words::plain(ran as f64 / seconds / 1e7), most.comm),

@@ -84,7 +84,7 @@ pub fn roughly(seconds: f64) -> String {
         s if s < 120.0 => format!("{s:.0}\u{a0}s"),
         s if s < 7_200.0 => format!("{:.0}\u{a0}min", s / 60.0),
         s if s < 172_800.0 => format!("{:.1}\u{a0}h", s / 3_600.0),
-        s => format!("{}\u{a0}days", count((s / 86_400.0) as u64)),
+        s => format!("{}\u{a0}days", count((s / 86_400.0).round() as u64)),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Return levels: what is passed once in a given time on average, under the causes observed.
 
 use super::{
-    Exceedances, Observed,
     gpd::{Fit, Interval},
+    observed::Observed,
+    threshold::Exceedances,
 };
 use serde::Serialize;
 

@@ -4,40 +4,21 @@
 //! samples above `u = x_(n-k)` follow a generalised Pareto distribution if the samples come from one unchanging cause. The
 //! gate asks whether they do, and no level is returned where it refuses.
 
+mod excesses;
 pub mod gate;
 pub mod gpd;
 mod level;
+mod observed;
 mod threshold;
 
 pub use level::{Level, level};
+pub use observed::{Observed, Peak};
 pub use threshold::Exceedances;
 
 use crate::Refusal;
 use gate::{Gate, Verdict};
 use gpd::{Fit, Interval};
 use serde::Serialize;
-
-/// One of the largest samples of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Peak {
-    /// Its place among all samples in order of time, from 0.
-    pub index: u64,
-    /// Its value, ns.
-    pub value: i64,
-}
-
-/// What is known of a run.
-#[derive(Debug, Clone, Copy)]
-pub struct Observed<'a> {
-    /// The largest samples, all of them, in any order. Of equal ones at the end some may lack.
-    pub peaks: &'a [Peak],
-    /// How many samples there were.
-    pub count: u64,
-    /// How long they took, seconds.
-    pub length_s: f64,
-    /// The largest sample of each of equal blocks of time, in order; at least 20, best 100 to 1,000.
-    pub block_maxima: &'a [i64],
-}
 
 /// The tail of a run.
 #[derive(Debug, Clone, Serialize)]

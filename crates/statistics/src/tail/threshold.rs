@@ -1,6 +1,9 @@
 //! From the largest samples to excesses: threshold, quantisation, clusters.
 
-use super::{Observed, Peak, gpd::Excesses};
+use super::{
+    excesses::Excesses,
+    observed::{Observed, Peak},
+};
 use crate::Refusal;
 
 /// Below this extremal index exceedances are taken to come in clusters.

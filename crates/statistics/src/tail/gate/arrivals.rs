@@ -1,10 +1,7 @@
 //! Whether exceedances come at random moments: evenly over the run, and neither in periods nor in crowds.
 
-use super::{Exceedances, GateTest, Observed, trend::kolmogorov_above};
-use crate::{
-    random::{generator, sequential_p, uniform},
-    tail::Peak,
-};
+use super::{Exceedances, GateTest, Observed, Peak, trend::kolmogorov_above};
+use crate::random::{generator, sequential_p, uniform};
 
 pub(super) fn tests(observed: &Observed<'_>, exceedances: &Exceedances) -> Vec<GateTest> {
     if exceedances.peaks.len() < 10 {
@@ -28,13 +25,13 @@ pub(super) fn tests(observed: &Observed<'_>, exceedances: &Exceedances) -> Vec<G
     tests
 }
 
-/// The largest so many, in order of time.
+/// The largest so many, in order of time. Where some are equal to the next smaller one, none of these is taken: which of
+/// them would be is decided by their times.
 fn largest(peaks: &[Peak], count: usize) -> Vec<Peak> {
-    let mut top = peaks.to_vec();
-    top.sort_by_key(|peak| std::cmp::Reverse(peak.value));
-    top.truncate(count);
-    top.sort_by_key(|peak| peak.index);
-    top
+    let mut values: Vec<i64> = peaks.iter().map(|peak| peak.value).collect();
+    values.sort_unstable_by(|a, b| b.cmp(a));
+    let next = values.get(count).copied().unwrap_or(i64::MIN);
+    peaks.iter().filter(|peak| peak.value > next).copied().collect()
 }
 
 /// Kolmogorov's distance of the moments of exceedances from an even distribution over the run.

@@ -5,8 +5,9 @@ mod fits;
 mod trend;
 
 use super::{
-    Exceedances, Observed,
     gpd::{Excesses, Fit},
+    observed::{Observed, Peak},
+    threshold::Exceedances,
 };
 use serde::Serialize;
 

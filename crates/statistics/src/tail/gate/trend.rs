@@ -86,10 +86,8 @@ pub(super) fn kolmogorov_above(d: f64, n: f64) -> f64 {
     if z < 0.3 {
         return 1.0;
     }
-    let sum: f64 = (1..=100)
-        .map(|j| f64::from(j))
-        .map(|j| if j % 2.0 == 1.0 { 2.0 } else { -2.0 } * (-2.0 * j * j * z * z).exp())
-        .sum();
+    let sum: f64 =
+        (1..=100).map(f64::from).map(|j| if j % 2.0 == 1.0 { 2.0 } else { -2.0 } * (-2.0 * j * j * z * z).exp()).sum();
     sum.clamp(0.0, 1.0)
 }
 

@@ -1,0 +1,189 @@
+//! `latido compare`: two or more arms of one value a run.
+
+use super::{
+    Usage,
+    values::{self, AtLine, Source, Table, TimeUnit},
+    words,
+};
+use crate::{host::outcome, output::write_out};
+use anyhow::Result;
+use clap::ValueEnum;
+use latido_report::numbers::{
+    Question, Scale,
+    compare::{self, Arm, Outcome},
+    document,
+};
+use std::path::PathBuf;
+
+/// The most runs of an arm, and the most arms: what takes seconds, not hours.
+const MOST: (usize, usize) = (1_000, 50);
+
+const NOTES: &str = "\
+FILE has a line `arm,value` for each run: its maximum, its p99, whatever is compared; - is stdin. The first line may name the
+columns. The first arm is the base, and each other is compared with it. The exact Mann-Whitney test decides, at 5 % for all
+comparisons together (Holm); how much b is of a is the estimate of Hodges and Lehmann, with its 95 % interval. Lower is
+better. docs/statistics.md says how each figure is computed, and what the keys of --json are.
+
+Examples:
+  latido compare --values maxima.csv --unit us
+  latido compare --values maxima.csv --margin 5%          less than 5 % apart is the same
+  latido compare --values maxima.csv --times 0.5          is b lower than half of a?
+  latido compare --values misses.csv --scale difference   where zeros occur
+
+Exit status: 0 none is higher, 2 an arm is higher (worse), 3 undecided; 2 goes before 3. 1 error, 64 usage.";
+
+/// Compare arms of one value a run: lower, higher, equivalent or undecided.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = NOTES, override_usage = "latido compare --values FILE [OPTIONS]")]
+pub struct Args {
+    /// Stored runs: not in this version yet
+    #[arg(value_name = "RUN", hide = true, conflicts_with = "values")]
+    pub runs: Vec<String>,
+    /// Lines `arm,value`, one a run; - is stdin
+    #[arg(long, value_name = "FILE")]
+    pub values: Option<PathBuf>,
+    /// What the values are in [default: numbers of any kind]
+    #[arg(long, value_name = "UNIT", value_enum)]
+    pub unit: Option<TimeUnit>,
+    /// How far apart is the same: 5% of a ratio, an amount of a difference
+    #[arg(long, value_name = "MARGIN", allow_hyphen_values = true, value_parser = words::text)]
+    pub margin: Option<String>,
+    /// Compare with so many times the base
+    #[arg(long, value_name = "FACTOR", allow_hyphen_values = true, value_parser = words::text, conflicts_with = "by")]
+    pub times: Option<String>,
+    /// Compare with the base and so much more; differences, not ratios
+    #[arg(long, value_name = "AMOUNT", allow_hyphen_values = true, value_parser = words::text)]
+    pub by: Option<String>,
+    /// Ratios, or differences where values are zero or below [default: ratio]
+    #[arg(long, value_name = "SCALE", value_enum)]
+    pub scale: Option<ScaleWord>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How values are set against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScaleWord {
+    /// One over the other
+    Ratio,
+    /// One less the other
+    Difference,
+}
+
+impl From<ScaleWord> for Scale {
+    fn from(word: ScaleWord) -> Self {
+        match word {
+            ScaleWord::Ratio => Self::Ratio,
+            ScaleWord::Difference => Self::Difference,
+        }
+    }
+}
+
+/// What to do where a ratio has no value.
+pub const DIFFERENCES: &str = "--scale difference compares differences";
+
+/// Carries out `latido compare`.
+///
+/// # Errors
+/// The values cannot be read, or cannot be compared so.
+pub fn run(args: &Args) -> Result<u8> {
+    let Some(path) = &args.values else {
+        let message =
+            "comparing stored runs is not in this version yet: --values FILE compares numbers, one value a run";
+        return Err(Usage::new(message).into());
+    };
+    let question = question(args)?;
+    let source = Source::read(path)?;
+    let table = values::table(&source.text, Some(2), args.unit).map_err(|at| source.wrong(&at))?;
+    if question.scale == Scale::Ratio {
+        table.positive(DIFFERENCES).map_err(|at| source.wrong(&at))?;
+    }
+    let arms = arms(table).map_err(|at| source.wrong(&at))?;
+    let found = compare::of(&arms, question, values::kind(args.unit))?;
+    match args.json {
+        true => write_out(&document(&found)?)?,
+        false => write_out(&found.text(&source.name, outcome::style()))?,
+    };
+    Ok(match found.outcome {
+        Outcome::Worse => 2,
+        Outcome::Undecided => 3,
+        Outcome::NotWorse => 0,
+    })
+}
+
+/// The arms in the order in which they first occur.
+fn arms(table: Table) -> Result<Vec<Arm>, AtLine> {
+    let (most_runs, most_arms) = MOST;
+    let mut arms: Vec<Arm> = Vec::new();
+    for row in table.rows {
+        let wrong = |what: String| AtLine { line: row.line, what };
+        let name = row.fields.into_iter().next().unwrap_or_default();
+        let at = arms.iter().position(|arm| arm.name == name).unwrap_or(arms.len());
+        match arms.get_mut(at) {
+            Some(arm) if arm.values.len() >= most_runs => {
+                return Err(wrong(format!(
+                    "the arm `{name}` has more than {most_runs} values: a value is one run; `latido stats` takes samples"
+                )));
+            }
+            Some(arm) => arm.values.push(row.value),
+            None if at >= most_arms => {
+                return Err(wrong(format!(
+                    "more than {most_arms} arms: is the first column the arm, the second the value?"
+                )));
+            }
+            None => arms.push(Arm { name, values: vec![row.value] }),
+        }
+    }
+    match arms.as_slice() {
+        [arm] => {
+            Err(AtLine { line: 0, what: format!("all values are of the arm `{}`: it takes two to compare", arm.name) })
+        }
+        _ => Ok(arms),
+    }
+}
+
+fn question(args: &Args) -> Result<Question, Usage> {
+    let wrong = |name: &'static str| move |what: String| Usage::new(format!("--{name} {what}"));
+    let scale = match (args.scale, &args.by) {
+        (Some(ScaleWord::Ratio), Some(_)) => {
+            return Err(Usage::new("--by is a difference: leave --scale ratio away, or write --times"));
+        }
+        (_, Some(_)) => Scale::Difference,
+        (word, None) => word.map_or(Scale::Ratio, Scale::from),
+    };
+    let null = match (&args.times, &args.by) {
+        (Some(_), _) if scale == Scale::Difference => {
+            return Err(Usage::new("--times is a ratio: leave --scale difference away, or write --by"));
+        }
+        (Some(text), _) => {
+            let times = values::amount(text, None).map_err(wrong("times"))?;
+            if times <= 0.0 {
+                return Err(Usage::new(format!("--times {text}: a factor is above zero")));
+            }
+            times
+        }
+        (None, Some(text)) => values::amount(text, args.unit).map_err(wrong("by"))?,
+        (None, None) => {
+            if scale == Scale::Ratio {
+                1.0
+            } else {
+                0.0
+            }
+        }
+    };
+    let margin = args.margin.as_deref().map(|text| margin(text, scale, args.unit)).transpose();
+    Ok(Question { scale, null, margin: margin.map_err(wrong("margin"))? })
+}
+
+fn margin(text: &str, scale: Scale, unit: Option<TimeUnit>) -> Result<f64, String> {
+    let margin = match (text.strip_suffix('%'), scale) {
+        (Some(percent), Scale::Ratio) => values::amount(percent.trim_end(), None)? / 100.0,
+        (None, Scale::Ratio) => return Err(format!("`{text}`: the margin of a ratio has a percent sign: {text}%")),
+        (Some(_), Scale::Difference) => {
+            return Err(format!("`{text}`: the margin of a difference is an amount, no share"));
+        }
+        (None, Scale::Difference) => values::amount(text, unit)?,
+    };
+    if margin > 0.0 { Ok(margin) } else { Err(format!("`{text}`: a margin is above zero")) }
+}

@@ -1,0 +1,102 @@
+//! `latido effects`: what several factors do to a value.
+
+use super::values::{self, AtLine, Source, Table, TimeUnit};
+use crate::{host::outcome, output::write_out};
+use anyhow::{Result, anyhow};
+use latido_report::numbers::{
+    Observation, document,
+    effects::{self, Question},
+};
+use std::path::PathBuf;
+
+/// The most values.
+const MOST: usize = 10_000;
+/// The names of a column that is no factor but the order of repeats.
+const BLOCKS: [&str; 2] = ["repeat", "block"];
+
+const NOTES: &str = "\
+FILE is a table with a line for each run: a column for each factor, and the value in the last one; the first line names the
+columns; - is stdin. A column `repeat` or `block` is no factor: it says which runs were measured together. Effects are ratios
+(least squares on logarithms, sum contrasts, type III), with 95 % intervals where there are repeats. Combinations may have
+different numbers of runs; where one is missing that the effects need, it is named. docs/statistics.md says how each figure is
+computed, and what the keys of --json are.
+
+Example:
+  latido effects --values runs.csv --unit us     with the columns kernel,load,repeat,max
+
+Exit status: 0 answered, 1 error, 64 usage.";
+
+/// Estimate what each of several factors does, and whether they act on each other.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = NOTES)]
+pub struct Args {
+    /// Columns of factors, then the value, one line a run; - is stdin
+    #[arg(long, value_name = "FILE", required = true)]
+    pub values: PathBuf,
+    /// What the values are in [default: numbers of any kind]
+    #[arg(long, value_name = "UNIT", value_enum)]
+    pub unit: Option<TimeUnit>,
+    /// Interactions of at most so many factors; 1 is none
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub order: u8,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Carries out `latido effects`.
+///
+/// # Errors
+/// The values cannot be read, or the effects cannot be told apart.
+pub fn run(args: &Args) -> Result<u8> {
+    let source = Source::read(&args.values)?;
+    let table = values::table(&source.text, None, args.unit).map_err(|at| source.wrong(&at))?;
+    table.positive("effects are ratios").map_err(|at| source.wrong(&at))?;
+    let (question, observations) = observed(table, usize::from(args.order)).map_err(|at| source.wrong(&at))?;
+    let found = effects::of(&observations, question, values::kind(args.unit)).map_err(|why| {
+        let fewer =
+            if why.contains("told apart") && args.order > 1 { "; --order 1 asks for no interactions" } else { "" };
+        anyhow!("{}: {why}{fewer}", source.name)
+    })?;
+    match args.json {
+        true => write_out(&document(&found)?),
+        false => write_out(&found.text(&source.name, outcome::style())),
+    }
+}
+
+fn observed(table: Table, order: usize) -> Result<(Question, Vec<Observation>), AtLine> {
+    let wrong = |what: &str| AtLine { line: 0, what: what.into() };
+    let mut names = table.head.ok_or_else(|| wrong("the first line names the columns, as kernel,load,repeat,max"))?;
+    names.pop();
+    if names.iter().any(String::is_empty) {
+        return Err(wrong("a column has no name in the first line"));
+    }
+    if let Some(twice) = (1..).zip(&names).find_map(|(next, name)| names.iter().skip(next).find(|other| *other == name))
+    {
+        return Err(wrong(&format!("two columns are called `{twice}`")));
+    }
+    if let Some(row) = table.rows.get(MOST) {
+        return Err(AtLine {
+            line: row.line,
+            what: format!("more than {MOST} values: a value is one run, not one sample"),
+        });
+    }
+    let is_block = |name: &String| BLOCKS.contains(&name.to_lowercase().as_str());
+    let block = names.iter().position(is_block);
+    let taken = block.map(|at| names.remove(at));
+    if names.iter().any(is_block) {
+        return Err(wrong("a column is called `repeat` and one `block`: there is one order of repeats"));
+    }
+    if names.is_empty() {
+        return Err(wrong("there is no factor: its column stands before the value"));
+    }
+    if names.len() > 8 {
+        return Err(wrong("more than 8 factors"));
+    }
+    let observation = |row: values::Row| {
+        let mut levels = row.fields;
+        let block = block.map(|at| levels.remove(at));
+        Observation { levels, block, value: row.value }
+    };
+    Ok((Question { factors: names, block: taken, order }, table.rows.into_iter().map(observation).collect()))
+}

@@ -1,0 +1,238 @@
+//! Two or more arms of one value a run: each against the first.
+
+use super::{Kind, between, finite, mean, median, number, p_text};
+use crate::{
+    terminal::{Paint, Style, hang, paint, table},
+    words,
+};
+use latido_statistics::{
+    Refusal,
+    two::{
+        Comparison, Question, Scale, Verdict, compare,
+        verdict::{LEVEL, verdicts},
+    },
+};
+use serde::Serialize;
+use table::TextColumn;
+
+/// The values of one arm, one a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arm {
+    /// What it is called.
+    pub name: String,
+    /// At least one.
+    pub values: Vec<f64>,
+}
+
+/// Arms compared.
+#[derive(Debug, Clone, Serialize)]
+pub struct Compared {
+    /// Of all values.
+    pub unit: Kind,
+    /// The level of a verdict, for all of them together.
+    pub level: f64,
+    /// The arms in the order in which they were given; the first is the base.
+    pub arms: Vec<Figures>,
+    /// Each other arm against the base.
+    pub comparisons: Vec<Against>,
+    /// What counts: a higher one before an undecided one before all else.
+    pub outcome: Outcome,
+}
+
+/// An arm by itself.
+#[derive(Debug, Clone, Serialize)]
+pub struct Figures {
+    /// What it is called.
+    pub arm: String,
+    /// How many runs.
+    pub count: u64,
+    /// The smallest value.
+    pub min: f64,
+    /// The median.
+    pub median: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The largest value.
+    pub max: f64,
+}
+
+/// One arm against the base: of pairs, `a` is the base and `b` the arm.
+#[derive(Debug, Clone, Serialize)]
+pub struct Against {
+    /// The arm.
+    pub arm: String,
+    /// The base.
+    pub base: String,
+    /// All that was computed.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// The p of Mann-Whitney after Holm, among all comparisons here.
+    pub p_holm: f64,
+    /// What follows.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// What all verdicts say together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// An arm is higher: worse.
+    Worse,
+    /// None is higher, and of one it cannot be said.
+    Undecided,
+    /// Every arm is lower or equivalent.
+    NotWorse,
+}
+
+/// Compares every further arm with the first.
+///
+/// # Errors
+/// There are fewer than two arms, or one of them cannot be compared so.
+pub fn of(arms: &[Arm], question: Question, unit: Kind) -> Result<Compared, Refusal> {
+    let Some((base, others)) = arms.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Err(Refusal::TooSmall { of: "arms", needed: 2, given: arms.len() as u64 });
+    };
+    let all: Vec<Comparison> =
+        others.iter().map(|arm| compare(&base.values, &arm.values, question)).collect::<Result<_, _>>()?;
+    let decided = verdicts(&all);
+    let comparisons = others.iter().zip(all).zip(decided).map(|((arm, mut comparison), (p_holm, verdict))| {
+        for estimate in [&mut comparison.estimate, &mut comparison.estimate_90] {
+            estimate.interval = finite(estimate.interval);
+        }
+        Against { arm: arm.name.clone(), base: base.name.clone(), comparison, p_holm, verdict }
+    });
+    let comparisons: Vec<Against> = comparisons.collect();
+    let outcome = outcome(&comparisons);
+    Ok(Compared { unit, level: LEVEL, arms: arms.iter().map(figures).collect(), comparisons, outcome })
+}
+
+fn outcome(all: &[Against]) -> Outcome {
+    if all.iter().any(|one| one.verdict == Verdict::Higher) {
+        Outcome::Worse
+    } else if all.iter().any(|one| matches!(one.verdict, Verdict::Undecided { .. })) {
+        Outcome::Undecided
+    } else {
+        Outcome::NotWorse
+    }
+}
+
+fn figures(arm: &Arm) -> Figures {
+    let extreme = |pick: fn(f64, f64) -> f64| arm.values.iter().copied().reduce(pick).unwrap_or(0.0);
+    Figures {
+        arm: arm.name.clone(),
+        count: arm.values.len() as u64,
+        min: extreme(f64::min),
+        median: median(&arm.values),
+        mean: mean(&arm.values),
+        max: extreme(f64::max),
+    }
+}
+
+impl Compared {
+    /// What a person is shown.
+    pub fn text(&self, name: &str, style: Style) -> String {
+        let mut lines = vec![paint(name, Paint::Bold, style)];
+        let column = |head: &str, of: &dyn Fn(&Figures) -> String| TextColumn {
+            name: head.into(),
+            cells: self.arms.iter().map(of).collect(),
+            ..TextColumn::default()
+        };
+        lines.extend(table::render(
+            vec![
+                TextColumn { left: true, ..column("arm", &|arm| arm.arm.clone()) },
+                column("runs", &|arm| arm.count.to_string()),
+                column("min", &|arm| self.unit.text(arm.min)),
+                column("median", &|arm| self.unit.text(arm.median)),
+                column("mean", &|arm| self.unit.text(arm.mean)),
+                column("max", &|arm| self.unit.text(arm.max)),
+            ],
+            style,
+        ));
+        for one in &self.comparisons {
+            lines.push(String::new());
+            lines.extend(one.lines(self.unit, self.comparisons.len(), style));
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+impl Against {
+    fn lines(&self, unit: Kind, family: usize, style: Style) -> Vec<String> {
+        let (word, tone) = match &self.verdict {
+            Verdict::Lower => ("lower", Paint::Good),
+            Verdict::Higher => ("higher", Paint::Bad),
+            Verdict::Equivalent => ("equivalent", Paint::Good),
+            Verdict::Undecided { .. } => ("undecided", Paint::Warn),
+        };
+        let reason =
+            if let Verdict::Undecided { reason } = &self.verdict { format!(": {reason}") } else { String::new() };
+        let found = &self.comparison;
+        let text = format!("{}: {word}{}{reason}", self.estimate(unit), self.than(unit));
+        let mut lines = hang("verdict:", tone, &text, style);
+        let test = &found.mann_whitney;
+        let adjusted = if family > 1 { format!(", after Holm {}", p_text(self.p_holm)) } else { String::new() };
+        let shape = found
+            .anderson_darling
+            .as_ref()
+            .map_or_else(|| "not to be had".into(), |test| format!("A2 {:.3}, p {}", test.statistic, p_text(test.p.p)));
+        for (label, text) in [
+            (
+                "  decides:",
+                format!(
+                    "Mann-Whitney U {} of {}, {} of {}; p {}{adjusted}",
+                    words::trimmed(test.u_a),
+                    self.base,
+                    words::trimmed(test.u_b),
+                    self.arm,
+                    p_text(test.p.p)
+                ),
+            ),
+            (
+                "  beside it:",
+                format!(
+                    "Cliff's delta {:.3}; permutation of means, p {}; shapes (Anderson-Darling) {shape}",
+                    found.cliffs_delta,
+                    p_text(found.permutation.p)
+                ),
+            ),
+        ] {
+            lines.extend(hang(label, Paint::Dim, &text, style));
+        }
+        lines
+    }
+
+    /// `b is 2.10 times a (1.60 to 2.70)`.
+    fn estimate(&self, unit: Kind) -> String {
+        let (found, scale) = (&self.comparison.estimate, self.comparison.question.scale);
+        let text = |value: f64| if scale == Scale::Ratio { number(value) } else { unit.text(value) };
+        let interval = between(found.interval, text).unwrap_or_else(|| "too few runs for an interval".into());
+        match scale {
+            Scale::Ratio => format!("{} is {} times {} ({interval})", self.arm, text(found.value), self.base),
+            Scale::Difference => {
+                let more = if found.value < 0.0 { "less" } else { "more" };
+                format!("{} is {} {more} than {} ({interval})", self.arm, unit.text(found.value.abs()), self.base)
+            }
+        }
+    }
+
+    /// What it was compared with, where that was stated.
+    fn than(&self, unit: Kind) -> String {
+        let Question { scale, null, margin } = self.comparison.question;
+        let word = match self.verdict {
+            Verdict::Lower | Verdict::Higher => "than",
+            Verdict::Equivalent => "to",
+            Verdict::Undecided { .. } => "against",
+        };
+        let stated = match scale {
+            Scale::Ratio if null != 1.0 => format!(" {word} {} times {}", number(null), self.base),
+            Scale::Difference if null != 0.0 => format!(" {word} {} and {}", self.base, unit.text(null)),
+            _ => String::new(),
+        };
+        match margin.filter(|_| self.verdict == Verdict::Equivalent) {
+            Some(margin) if scale == Scale::Ratio => format!("{stated}, within {} %", words::trimmed(margin * 100.0)),
+            Some(margin) => format!("{stated}, within {}", unit.text(margin)),
+            None => stated,
+        }
+    }
+}

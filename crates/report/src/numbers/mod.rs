@@ -1,0 +1,120 @@
+//! The statistics for numbers that latido did not measure: one run, several arms, a history, factors. Each is a plain struct
+//! that is written as JSON whole, and as text.
+
+pub mod compare;
+pub mod effects;
+pub mod history;
+pub mod one;
+mod tail;
+
+pub use latido_statistics::{
+    factorial::Observation,
+    two::{Question, Scale},
+};
+
+use crate::words;
+use anyhow::Result;
+use latido_model::clean;
+use serde::Serialize;
+
+/// The version of the documents; raised when a key changes its meaning, not when one is added.
+pub const SCHEMA: u32 = 1;
+
+/// The confidence of every interval but those that name another.
+const CONFIDENCE: f64 = 0.95;
+
+/// The document, indented, with a line end. What is not finite is `null`.
+///
+/// # Errors
+/// None in practice: every part can be JSON.
+pub fn document<T: Serialize>(found: &T) -> Result<String> {
+    #[derive(Serialize)]
+    struct Document<'a, T> {
+        schema: u32,
+        #[serde(flatten)]
+        found: &'a T,
+    }
+    Ok(clean::text(&serde_json::to_string_pretty(&Document { schema: SCHEMA, found })?).into_owned() + "\n")
+}
+
+/// How values are written: with the unit that suits them where they are times, else as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Times, in ns.
+    Ns,
+    /// Numbers of any kind, as they were given.
+    AsGiven,
+}
+
+impl Kind {
+    /// A value with its unit.
+    fn text(self, value: f64) -> String {
+        match self {
+            Self::Ns => words::value(value, "ns").replace('\u{a0}', " "),
+            Self::AsGiven => number(value),
+        }
+    }
+}
+
+/// Four digits of a number, whatever its size: `0.0123`, `2 228`, `1.5e21`.
+fn number(value: f64) -> String {
+    match value.abs() {
+        size if size != 0.0 && !(1e-3..1e15).contains(&size) => format!("{value:.3e}"),
+        _ => words::plain(value),
+    }
+}
+
+/// A p as it is printed: never 0.
+fn p_text(p: f64) -> String {
+    if p < 0.0001 { "< 0.0001".into() } else { format!("{p:.4}") }
+}
+
+/// What lies between two limits: `8.80 to 9.41`.
+fn between(interval: Option<(f64, f64)>, text: impl Fn(f64) -> String) -> Option<String> {
+    interval.map(|(low, high)| format!("{} to {}", text(low), text(high)))
+}
+
+/// Limits that are numbers.
+fn finite(interval: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    interval.filter(|(low, high)| low.is_finite() && high.is_finite())
+}
+
+/// The arithmetic mean; 0 of none.
+fn mean(values: &[f64]) -> f64 {
+    // Summed as shares, so that no sum of large values is infinite.
+    let n = values.len().max(1) as f64;
+    values.iter().map(|value| value / n).sum()
+}
+
+/// The median; 0 of none.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = sorted.len() / 2;
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
+    if sorted.len() % 2 == 1 { at(upper) } else { at(upper.wrapping_sub(1)) / 2.0 + at(upper) / 2.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_four_digits_whatever_their_size() {
+        let text = |value| Kind::AsGiven.text(value).replace('\u{202f}', " ");
+        assert_eq!(
+            [2_228.0, 0.0123, 0.0, -3.0, 1.5e21, 2e-9].map(text),
+            ["2 228", "0.012", "0", "−3.00", "1.500e21", "2.000e-9"]
+        );
+        assert_eq!([p_text(0.0), p_text(0.031_25)], ["< 0.0001", "0.0312"]);
+    }
+
+    /// Also of values whose sum no number holds.
+    #[test]
+    fn the_middle_of_values() {
+        assert_eq!((median(&[]), median(&[3.0, 1.0]), median(&[5.0, 1.0, 2.0])), (0.0, 2.0, 2.0));
+        assert_eq!((mean(&[]), mean(&[1.0, 2.0]), mean(&[f64::MAX, f64::MAX])), (0.0, 1.5, f64::MAX));
+        assert_eq!(median(&[f64::MAX, f64::MAX]), f64::MAX);
+    }
+}

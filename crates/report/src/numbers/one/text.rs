@@ -1,0 +1,178 @@
+//! One run as text.
+
+use super::{Limit, One, Quantile};
+use crate::{
+    numbers::{between, number, tail},
+    terminal::{Paint, Style, hang, paint, table},
+    words::{self, Unit},
+};
+use latido_statistics::{
+    exceed::{Bounded, Exceedance},
+    tail::gate::{Decision, Verdict},
+};
+use table::TextColumn;
+
+impl One {
+    /// What a person is shown.
+    pub fn text(&self, name: &str, style: Style) -> String {
+        let typical = self.quantiles.first().map_or(0.0, |median| median.quantile.value as f64);
+        let unit = Unit::fitting("ns", [typical.abs()].into_iter());
+        let of = |value: f64| format!("{} {}", unit.text(value), unit.name);
+        let mut lines = vec![paint(&self.title(name), Paint::Bold, style)];
+        let sd = self.sd.map_or_else(|| "sd: one value has none".into(), |sd| format!("sd {}", of(sd)));
+        let (min, mean, max) = (of(self.min as f64), of(self.mean), of(self.max as f64));
+        lines.push(format!("min {min}, mean {mean}, {sd}, max {max}"));
+        lines.push(String::new());
+        lines.extend(table::render(self.quantile_columns(&unit), style));
+        lines.push(String::new());
+        if let Some(limit) = &self.limit {
+            lines.extend(limit.lines(style));
+        }
+        lines.extend(hang("maximum:", Paint::Dim, &self.beside_the_maximum(of(self.max as f64)), style));
+        lines.extend(tail_lines(&self.tail, &of, style));
+        lines.join("\n") + "\n"
+    }
+
+    fn title(&self, name: &str) -> String {
+        let count = words::many(self.count, "value");
+        match (self.interval_ns, self.length_s) {
+            (Some(interval), Some(length)) => {
+                let interval = latido_model::units::Ns(interval);
+                format!("{name}: {count}, one each {interval}: {}", words::roughly(length).replace('\u{a0}', " "))
+            }
+            _ => format!("{name}: {count}"),
+        }
+    }
+
+    fn quantile_columns(&self, unit: &Unit) -> Vec<TextColumn> {
+        let each = |text: &dyn Fn(&Quantile) -> String| self.quantiles.iter().map(text).collect::<Vec<_>>();
+        let right = |name: &str, cells| TextColumn { name: name.into(), cells, ..TextColumn::default() };
+        let of = |value: i64| unit.text(value as f64);
+        let too_small = |one: &Quantile| match one.needed.filter(|needed| *needed > self.count) {
+            Some(needed) => format!("n too small ({})", words::count(needed)),
+            None => "n too small".into(),
+        };
+        let rank = |rank: Option<u64>| rank.map_or_else(|| "-".into(), |rank| rank.to_string());
+        vec![
+            TextColumn::text("quantile", each(&|one| format!("p{}", words::trimmed(one.quantile.p * 100.0)))),
+            right(&unit.name, each(&|one| of(one.quantile.value))),
+            right("at least", each(&|one| one.quantile.lower.map_or_else(|| "n too small".into(), of))),
+            right("at most", each(&|one| one.quantile.upper.map_or_else(|| too_small(one), of))),
+            right("rank", each(&|one| one.quantile.ranks.rank.to_string())).spare(1),
+            right("from", each(&|one| rank(one.quantile.ranks.lower))).spare(1),
+            right("to", each(&|one| rank(one.quantile.ranks.upper))).spare(1),
+        ]
+    }
+
+    fn beside_the_maximum(&self, max: String) -> String {
+        let roughly = |seconds| words::roughly(seconds).replace('\u{a0}', " ");
+        match (&self.seen, self.length_s) {
+            (Some(seen), Some(length)) => format!(
+                "{max}; a cause that strikes once a day was missed with probability {} in {}: to have seen it with 95 % \
+                 takes {}",
+                chance(seen.missed_once_a_day),
+                roughly(length),
+                roughly(seen.needed_s)
+            ),
+            _ => {
+                format!("{max}; how rare a cause it can have seen is not known: --interval says how long was measured")
+            }
+        }
+    }
+}
+
+impl Limit {
+    fn lines(&self, style: Style) -> Vec<String> {
+        let limit = words::value(self.limit as f64, "ns").replace('\u{a0}', " ");
+        let label = format!("above {limit}:");
+        let mut text = rate(&self.samples);
+        if let Some(bursts) = &self.clusters {
+            text.push_str(&format!(
+                "; they come in {} (at most {} samples apart), and bursts count: {}",
+                words::many(bursts.above, "burst"),
+                self.gap,
+                rate(bursts)
+            ));
+        }
+        hang(&label, if self.samples.above > 0 { Paint::Warn } else { Paint::Good }, &text, style)
+    }
+}
+
+/// A probability as it is printed: never a certainty.
+fn chance(p: f64) -> String {
+    match p {
+        p if p > 0.995 => "above 0.99".into(),
+        p if p < 0.005 => "below 0.01".into(),
+        p => format!("{p:.2}"),
+    }
+}
+
+/// `3 of 1 000, 0.3 % (0.062 to 0.87 %), 10 800 an hour (2 200 to 31 000)`.
+fn rate(found: &Exceedance) -> String {
+    let bounds = |bounded: &Bounded, per: f64, unit: &str| {
+        let limits = match found.above {
+            0 => format!("at most {}", number(bounded.upper * per)),
+            _ => between(Some((bounded.lower * per, bounded.upper * per)), number).unwrap_or_default(),
+        };
+        format!("{}{unit} ({limits})", number(bounded.value * per))
+    };
+    let hour = found.per_hour.as_ref().map(|hour| format!(", {}", bounds(hour, 1.0, " an hour"))).unwrap_or_default();
+    format!(
+        "{} of {}: {}{hour}",
+        words::count(found.above),
+        words::count(found.count),
+        bounds(&found.share, 100.0, " %")
+    )
+}
+
+fn tail_lines(answer: &tail::Answer, of: &impl Fn(f64) -> String, style: Style) -> Vec<String> {
+    let found = match answer {
+        tail::Answer::Refused { refused, .. } => return hang("tail:", Paint::Dim, &format!("none: {refused}"), style),
+        tail::Answer::Fitted(found) => found,
+    };
+    let open = |limit: Option<f64>| limit.map_or_else(|| "open".into(), |xi| format!("{xi:.3}"));
+    let fit = format!(
+        "{} above u = {}: xi = {:.3} ({} to {}), sigma = {}, log-likelihood {:.2}",
+        words::many(found.k, if found.k == found.exceedances { "value" } else { "burst" }),
+        of(found.u as f64),
+        found.xi.value,
+        open(found.xi.lower),
+        open(found.xi.upper),
+        of(found.sigma),
+        found.log_likelihood
+    );
+    let mut lines = hang("tail:", Paint::Dim, &fit, style);
+    let (tone, gate) = match found.gate.verdict {
+        Verdict::Accepted => (Paint::Good, "open: the largest values look like those of one unchanging cause"),
+        Verdict::IntervalCensored => (Paint::Good, "open: the values are in steps, and were fitted as bins"),
+        Verdict::Refused => (Paint::Warn, "shut: no levels are given"),
+    };
+    lines.extend(hang("gate:", tone, gate, style));
+    let decision = |decision| match decision {
+        Decision::Passed => "  passed",
+        Decision::Adapted => "  adapted",
+        Decision::Refused => "  refused",
+    };
+    let width = found.gate.tests.iter().map(|test| test.name.len()).max().unwrap_or(0);
+    for test in &found.gate.tests {
+        let tone = if test.decision == Decision::Refused { Paint::Bad } else { Paint::Dim };
+        let label = format!("{:<9} {:<width$} ", decision(test.decision), test.name);
+        lines.extend(hang(&label, tone, &test.reason, style));
+    }
+    if found.gate.verdict == Verdict::Refused {
+        return lines;
+    }
+    for level in &found.levels {
+        let text = match (&level.level, &level.refused) {
+            (Some(found), _) => {
+                let limit =
+                    |limit: Option<f64>| limit.filter(|limit| limit.is_finite()).map_or_else(|| "open".into(), of);
+                let (low, high) = (limit(found.lower), limit(found.upper));
+                format!("{} ({low} to {high}), under the causes observed", of(found.value))
+            }
+            (None, why) => format!("not given: {}", why.as_deref().unwrap_or("no reason")),
+        };
+        lines.extend(hang(&format!("{}:", level.once), Paint::Dim, &text, style));
+    }
+    lines
+}

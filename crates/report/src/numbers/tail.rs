@@ -1,0 +1,169 @@
+//! The tail of one run: fit, gate, and the levels that are passed once in an hour, a day, a year.
+
+use latido_statistics::{
+    Refusal,
+    tail::{
+        Level, Observed, Peak, default_k,
+        gate::Gate,
+        gpd::{Fit, Interval},
+        tail,
+    },
+};
+use serde::Serialize;
+
+/// How often, and seconds.
+const PERIODS: [(&str, f64); 3] = [("once an hour", 3_600.0), ("once a day", 86_400.0), ("once a year", 31_557_600.0)];
+/// How often where no time is known: in so many times the samples that there are.
+const TIMES: [(&str, f64); 2] = [("once in 10 such runs", 10.0), ("once in 100 such runs", 100.0)];
+/// How many blocks there are at most, and how many samples one has at least.
+const BLOCKS: (usize, usize) = (500, 20);
+
+/// The tail, or why there is none.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// A fit, behind its gate.
+    Fitted(Box<Fitted>),
+    /// No fit.
+    Refused {
+        /// How many of the largest samples were to be taken.
+        asked: u64,
+        /// Why, to be printed.
+        refused: String,
+    },
+}
+
+/// A fitted tail.
+#[derive(Debug, Clone, Serialize)]
+pub struct Fitted {
+    /// How many of the largest samples were to be taken.
+    pub asked: u64,
+    /// The threshold u = x_(n-k), ns.
+    pub u: i64,
+    /// How many samples lie strictly above.
+    pub exceedances: u64,
+    /// How many are left after declustering: those that are fitted.
+    pub k: u64,
+    /// The extremal index (Ferro & Segers); 1 of independent samples.
+    pub extremal_index: f64,
+    /// The step of the values, ns, where they were taken as quantised.
+    pub step: Option<f64>,
+    /// The shape with its profile interval; above 0 is heavy.
+    pub xi: Interval,
+    /// The scale, ns.
+    pub sigma: f64,
+    /// At the estimate, of excesses in ns.
+    pub log_likelihood: f64,
+    /// Whether the shape is the smallest or largest allowed.
+    pub at_bound: bool,
+    /// How many blocks the tests over time are made of.
+    pub blocks: u64,
+    /// Every test, and what follows.
+    pub gate: Gate,
+    /// Under the causes observed.
+    pub levels: Vec<Return>,
+}
+
+/// What is passed once in a while.
+#[derive(Debug, Clone, Serialize)]
+pub struct Return {
+    /// How often.
+    pub once: &'static str,
+    /// That long, seconds, where the interval of samples is known.
+    pub period_s: Option<f64>,
+    /// So many samples.
+    pub samples: f64,
+    /// The level with its profile interval, ns.
+    pub level: Option<Interval>,
+    /// Why there is none.
+    pub refused: Option<String>,
+}
+
+/// The tail of samples in order of time, given their sorted copy too.
+pub fn of(samples: &[i64], sorted: &[i64], k: Option<u64>, length_s: Option<f64>) -> Answer {
+    let count = samples.len() as u64;
+    let asked = k.unwrap_or_else(|| default_k(count, count));
+    fitted(samples, sorted, asked, length_s).unwrap_or_else(|refusal| {
+        let refused = match refusal {
+            Refusal::TooSmall { needed, .. } if asked >= count => {
+                format!(
+                    "too few samples: {count}, and the {asked} largest above a threshold take {}",
+                    needed.max(asked + 1)
+                )
+            }
+            Refusal::TooSmall { of: "exceedances", needed, given } => {
+                format!("too few samples lie above the threshold: {given}, and a fit takes {needed}")
+            }
+            other => other.to_string(),
+        };
+        Answer::Refused { asked, refused }
+    })
+}
+
+fn fitted(samples: &[i64], sorted: &[i64], k: u64, length_s: Option<f64>) -> Result<Answer, Refusal> {
+    let count = samples.len() as u64;
+    let threshold = count.checked_sub(k + 1).and_then(|at| sorted.get(usize::try_from(at).ok()?)).copied();
+    let least = threshold.ok_or(Refusal::TooSmall { of: "samples", needed: k + 1, given: count })?;
+    let indexed = (0..).zip(samples).filter(|(_, value)| **value >= least);
+    let peaks: Vec<Peak> = indexed.map(|(index, value)| Peak { index, value: *value }).collect();
+    let block_maxima = block_maxima(samples);
+    // Without a known length a sample takes a second: levels then are asked for by numbers of samples.
+    let observed =
+        Observed { peaks: &peaks, count, length_s: length_s.unwrap_or(count as f64), block_maxima: &block_maxima };
+    let asked: Vec<(&str, f64)> = match length_s {
+        Some(_) => PERIODS.to_vec(),
+        None => TIMES.iter().map(|(once, times)| (*once, times * count as f64)).collect(),
+    };
+    let periods: Vec<f64> = asked.iter().map(|(_, period)| *period).collect();
+    let found = tail(&observed, k, &periods)?;
+    let all: Vec<Option<Level>> = match found.levels {
+        Some(levels) => levels.into_iter().map(Some).collect(),
+        None => vec![None; asked.len()],
+    };
+    let levels = asked.into_iter().zip(all).map(|((once, period), level)| {
+        let (level, refused) = told(level, length_s.is_some());
+        let samples = count as f64 * (period / observed.length_s);
+        Return { once, period_s: length_s.map(|_| period), samples, level, refused }
+    });
+    let Fit { gpd, log_likelihood, at_bound, .. } = found.fit;
+    Ok(Answer::Fitted(Box::new(Fitted {
+        asked: k,
+        u: found.threshold,
+        exceedances: found.exceedances,
+        k: found.clusters,
+        extremal_index: found.extremal_index,
+        step: found.step_ns,
+        xi: found.shape,
+        sigma: gpd.sigma,
+        log_likelihood,
+        at_bound,
+        blocks: block_maxima.len() as u64,
+        gate: found.gate,
+        levels: levels.collect(),
+    })))
+}
+
+/// A level, or why there is none.
+fn told(level: Option<Level>, timed: bool) -> (Option<Interval>, Option<String>) {
+    match level {
+        Some(Level::Estimated { level, .. }) if level.value.is_finite() => (Some(level), None),
+        Some(Level::Estimated { .. }) => (None, Some("beyond all numbers".into())),
+        Some(Level::TooFar { furthest_s, .. }) if timed => {
+            let furthest = crate::words::roughly(furthest_s).replace('\u{a0}', " ");
+            (None, Some(format!("more than 100 times what was observed; the furthest is once in {furthest}")))
+        }
+        Some(Level::TooFar { .. }) => (None, Some("more than 100 times what was observed".into())),
+        Some(Level::BelowThreshold { .. }) => {
+            (None, Some("so frequent that it lies below the threshold: the quantiles say it".into()))
+        }
+        None => (None, Some("the gate refuses".into())),
+    }
+}
+
+/// The largest sample of each of equal blocks of time: the samples are dealt out evenly.
+fn block_maxima(samples: &[i64]) -> Vec<i64> {
+    let (most, size) = BLOCKS;
+    let blocks = (samples.len() / size).min(most);
+    let cut = |block: usize| block * samples.len() / blocks.max(1);
+    (0..blocks).filter_map(|block| samples.get(cut(block)..cut(block + 1))?.iter().max().copied()).collect()
+}
