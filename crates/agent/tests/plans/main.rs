@@ -10,6 +10,7 @@ use latido_model::{
         Than,
         axes::{Axes, ProbeOption},
         expand, expect,
+        extent::Extent,
         node::Keys,
         parse::{self, Overrides},
         print, scale, shipped,

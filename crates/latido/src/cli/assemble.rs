@@ -25,6 +25,7 @@ use latido_model::{
     units::Ns,
     written::{bare, quote, value},
 };
+use latido_report::planning::budget;
 use std::{
     hash::{BuildHasher, Hasher},
     path::Path,
@@ -38,18 +39,31 @@ enum Subject<'a> {
     File(&'a Path),
 }
 
-/// A plan from the command line, and the expectations of its file that the flags leave without a cell.
+/// A plan from the command line, and what is to be said of it: the expectations of its file that the flags leave without a
+/// cell, and what a budget made of it.
 ///
 /// # Errors
 /// A usage error, or what is wrong with the plan file.
 pub fn plan(args: &Args) -> Result<(Plan, Vec<String>)> {
     let (mut plan, dropped) = full(args)?;
+    let left_out = |text| format!("the flags leave no cell for the expectation `{text}`; it is left out");
+    let mut notes: Vec<String> = dropped.into_iter().map(left_out).collect();
+    if args.plan_power.is_some() && args.repeat.is_none() {
+        plan.groups.iter_mut().for_each(|group| group.repeat = PILOT);
+    }
     if let Some(factor) = args.scale {
         scale::scale(&mut plan, factor, CATALOGUE)
             .map_err(|error| Usage::new(format!("--scale {factor}: {error:#}")))?;
     }
-    Ok((plan, dropped))
+    if let Some(span) = args.budget {
+        let fitted = budget::fit(&mut plan, span, CATALOGUE);
+        notes.extend(fitted.map_err(|error| Usage::new(format!("--budget {span}: {error:#}")))?);
+    }
+    Ok((plan, notes))
 }
+
+/// The repeats of a pilot.
+const PILOT: u32 = 3;
 
 /// The plan at the sizes that it is written with.
 fn full(args: &Args) -> Result<(Plan, Vec<String>)> {

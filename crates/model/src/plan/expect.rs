@@ -26,7 +26,8 @@ fn axes() -> impl Iterator<Item = Axis> {
 }
 
 /// The one of them that is about a series, not about its cell.
-const CPU: &str = "cpu";
+/// The key of a filter that is the number of a CPU.
+pub const CPU: &str = "cpu";
 
 /// Every `[[expect]]`.
 pub fn read(node: Node, groups: &[Group]) -> Result<Vec<Expect>, Problem> {

@@ -4,12 +4,16 @@ mod compare;
 #[cfg(test)]
 mod comparison_tests;
 mod figure;
+mod pairing;
+pub mod pilot;
+pub mod planned;
 mod repeats;
 mod settle;
 mod side;
 #[cfg(test)]
 mod tests;
 
+use self::pairing::Tells;
 use super::{
     deciding::{Deciding, Stored},
     judgement::{CellJudgement, ExpectJudgement, SeriesJudgement},
@@ -19,10 +23,7 @@ use super::{
     reason::Reason,
 };
 use latido_model::{
-    plan::{
-        Against, Expect, Filter, Op, Statistic,
-        expect::{NS, is_of_series},
-    },
+    plan::{Against, Expect, Op, Plan, Statistic, expect::NS},
     record::{Record, Series},
     run::{CellState, Run, SeriesSource, StoredCell},
     verdict::Verdict,
@@ -38,7 +39,7 @@ pub(super) fn judge(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSourc
 }
 
 fn look(expect: &Expect, run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Found {
-    if let Some(part) = run.plan.scaled.filter(|part| *part < 1.0 && grows(expect.statistic)) {
+    if let Some(part) = run.plan.scaled.filter(|_| is_lost(&run.plan, expect)) {
         let mut found = Found::default();
         found.add(Verdict::Inconclusive, 0.0, expect.metric(), Measured::Scaled(part));
         return found;
@@ -49,8 +50,13 @@ fn look(expect: &Expect, run: &Run, cells: &[CellJudgement], source: &dyn Series
     }
 }
 
-/// Whether a figure grows with the length of the measurement: that of a shorter one says nothing of it.
-fn grows(statistic: Statistic) -> bool {
+/// Whether a scale takes a statement away: a shorter measurement says nothing of what grows with its length.
+pub fn is_lost(plan: &Plan, expect: &Expect) -> bool {
+    plan.scaled.is_some_and(|part| part < 1.0) && grows(expect.statistic)
+}
+
+/// Whether a figure grows with the length of the measurement.
+pub fn grows(statistic: Statistic) -> bool {
     matches!(statistic, Statistic::Max | Statistic::Count | Statistic::Missed | Statistic::Late | Statistic::Above(_))
 }
 
@@ -125,7 +131,11 @@ fn against_value(expect: &Expect, value: f64, run: &Run, cells: &[CellJudgement]
             found.without(title(&cell.cell), cell);
             continue;
         };
-        for series in record.series.iter().filter(|series| matches_series(expect, &expect.filter, record, series)) {
+        let has = |series: &&Series| {
+            let tells = Tells { cell: &cell.cell, labels: &series.labels, cpu: series.cpu };
+            is_of(expect, record, series) && tells.has(&expect.filter)
+        };
+        for series in record.series.iter().filter(has) {
             let (verdict, beyond, measured) = judge_series(expect, value, cell, judged, record, series, source);
             let beyond = beyond / value.abs().max(1.0);
             found.add(verdict, beyond, title(&cell.cell), measured.clone());
@@ -199,19 +209,9 @@ fn is_foreign_above(
     (deciding.count > 0).then(|| deciding.is_foreign())
 }
 
-fn matches_series(expect: &Expect, filter: &Filter, record: &Record, series: &Series) -> bool {
-    let mut of_series = filter.iter().filter(|(key, _)| is_of_series(key));
-    record.probe == expect.probe
-        && series.quantity == expect.quantity
-        && of_series.all(|(key, wanted)| value_of(series, key).as_ref() == Some(wanted))
-}
-
-/// What a series has for a key that is about series.
-fn value_of(series: &Series, key: &str) -> Option<String> {
-    match key {
-        "cpu" => series.cpu.map(|cpu| cpu.to_string()),
-        label => series.labels.get(label).cloned(),
-    }
+/// Whether a series is of the quantity that an expectation is about.
+fn is_of(expect: &Expect, record: &Record, series: &Series) -> bool {
+    record.probe == expect.probe && series.quantity == expect.quantity
 }
 
 fn holds(op: Op, value: f64, bound: f64) -> bool {

@@ -26,7 +26,7 @@ struct Repeat<'s, 'a> {
 
 /// A side with what is left of it.
 struct Arm<'s, 'a> {
-    side: &'s Side<'a>,
+    side: &'s Side<Member<'a>>,
     repeats: Vec<Repeat<'s, 'a>>,
     left_out: Vec<LeftOut>,
     /// The heaviest of what was left out.
@@ -34,7 +34,7 @@ struct Arm<'s, 'a> {
 }
 
 impl<'s, 'a> Arm<'s, 'a> {
-    fn of(side: &'s Side<'a>, expect: &Expect, source: &dyn SeriesSource) -> Self {
+    fn of(side: &'s Side<Member<'a>>, expect: &Expect, source: &dyn SeriesSource) -> Self {
         let mut arm = Self { side, repeats: Vec::new(), left_out: Vec::new(), verdict: Verdict::Inconclusive };
         let mut numbers: Vec<usize> = side.members.iter().map(|member| member.cell.number).collect();
         numbers.sort_unstable();
@@ -133,7 +133,7 @@ fn rate(statistic: Statistic, members: &[&Member<'_>]) -> Option<&'static str> {
     }
 }
 
-fn amount(expect: &Expect, side: &Side<'_>, value: f64) -> Amount {
+fn amount(expect: &Expect, side: &Side<Member<'_>>, value: f64) -> Amount {
     let members: Vec<_> = side.members.iter().collect();
     match (rate(expect.statistic, &members), side.members.first()) {
         (Some(per), _) => Amount { value, dimension: Dimension::Rate(per) },
@@ -153,7 +153,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 pub(super) fn pair(
     expect: &Expect,
     than: &Than,
-    [here, there]: [&Side<'_>; 2],
+    [here, there]: [&Side<Member<'_>>; 2],
     source: &dyn SeriesSource,
     found: &mut Found,
 ) {
@@ -196,6 +196,7 @@ pub(super) fn pair(
         pair: pair(Some(apart), Ruling::Chance),
         place: whose,
         comparison,
+        arms: [own.values(), other.values()],
         cells,
         quantity: first.series.quantity.clone(),
         labels: first.series.labels.clone(),
@@ -223,7 +224,7 @@ fn asked(
     compare(&a, &b, Question { null: if lower { -by } else { by }, ..Question::DIFFERENCE })
 }
 
-fn apart(expect: &Expect, than: &Than, here: &Side<'_>, comparison: &Comparison) -> Apart {
+fn apart(expect: &Expect, than: &Than, here: &Side<Member<'_>>, comparison: &Comparison) -> Apart {
     let Difference { value, interval, .. } = comparison.estimate;
     match comparison.question.scale {
         Scale::Ratio => {

@@ -21,6 +21,8 @@ pub(super) struct Open {
     pub(super) place: String,
     /// Of that side over the other.
     pub(super) comparison: Comparison,
+    /// The repeats of both sides that count, each with one figure.
+    pub(super) arms: [Vec<f64>; 2],
     /// The cells of that side.
     pub(super) cells: Vec<usize>,
     pub(super) quantity: String,
@@ -42,7 +44,7 @@ pub(super) fn family(found: &mut [Found]) {
 
 impl Open {
     fn settle(self, p: f64, family: usize, found: &mut Found) {
-        let Self { lower, mut pair, place, comparison, cells, quantity, labels } = self;
+        let Self { lower, mut pair, place, comparison, cells, quantity, labels, .. } = self;
         let (verdict, ruling) = match comparison.verdict(p, family as u64) {
             two::Verdict::Lower if lower => (Verdict::Pass, Ruling::Decided),
             two::Verdict::Higher if !lower => (Verdict::Pass, Ruling::Decided),

@@ -1,4 +1,4 @@
-//! A side of a comparison: the series of all repeats of a configuration.
+//! A side of a comparison: the series of all repeats of a configuration, or what stands for them.
 
 use crate::judge::{judgement::CellJudgement, label::title};
 use latido_model::{
@@ -8,14 +8,14 @@ use latido_model::{
 };
 
 /// One side: all threads and repeats of a configuration.
-pub(super) struct Side<'a> {
+pub(super) struct Side<M> {
     /// What the other side must have too.
     pub(super) pair: String,
     /// Everything that tells it from others.
     pub(super) own: String,
     /// How it differs, in words: `isolated`.
     pub(super) name: String,
-    pub(super) members: Vec<Member<'a>>,
+    pub(super) members: Vec<M>,
 }
 
 /// A series of a side, with its cell.
