@@ -11,6 +11,8 @@ pub struct StudyPart {
     pub citation: String,
     /// The share of the published size that was measured; absent when it was all of it.
     pub scaled: Option<f64>,
+    /// Which of the plan's sizes was measured, where it is not the one as written.
+    pub sized: Option<String>,
     /// What the study concluded.
     pub claims: Vec<Conclusion>,
 }

@@ -77,6 +77,9 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     let mut script = Script::default();
     match subject(first)? {
         Subject::Probe(name) => {
+            if let Some(name) = &args.size {
+                return Err(Usage::new(format!("--size {name}: a plan has sizes, and `{first}` is a probe")).into());
+            }
             script.probe(first, name, &options);
             script.flags(args)?;
             let seed = args.seed.unwrap_or(fallback_seed);
@@ -88,6 +91,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             let over = Overrides {
                 axes: script.axes()?,
                 options,
+                size: size(args),
                 seed: args.seed,
                 fallback_seed,
                 flags: script.flags_typed(),
@@ -99,6 +103,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             let over = Overrides {
                 axes: script.axes()?,
                 options,
+                size: size(args),
                 seed: args.seed,
                 fallback_seed,
                 flags: script.flags_typed(),
@@ -107,6 +112,11 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             parse::read(&path.display().to_string(), &text, &over, CATALOGUE).map_err(blame)
         }
     }
+}
+
+/// The size asked for, with its words.
+fn size(args: &Args) -> Option<(String, Place)> {
+    args.size.as_ref().map(|name| (name.clone(), Place::word(&format!("--size {name}"))))
 }
 
 /// A single load or tuning, checked, from its word.

@@ -75,6 +75,9 @@ pub struct Args {
     /// How often to repeat everything [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
     pub repeat: Option<String>,
+    /// A size that the plan has beside its own ([[size]]), for example laboratory
+    #[arg(long, value_name = "NAME", value_parser = words::text)]
+    pub size: Option<String>,
     /// Shorten every measurement to this part, for example 0.01: durations and numbers of samples
     #[arg(long, value_name = "PART", allow_hyphen_values = true, value_parser = words::part)]
     pub scale: Option<f64>,
@@ -108,7 +111,7 @@ pub struct Args {
     pub print_plan: bool,
     /// Finish an interrupted run; finished cells are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "cpus", "duration", "period", "policy", "prio",
-        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "warmup", "repeat", "scale", "seed",
+        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "warmup", "repeat", "size", "scale", "seed",
         "budget", "plan_power", "on", "print_plan"])]
     pub resume: Option<String>,
     /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured

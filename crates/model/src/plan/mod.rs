@@ -12,6 +12,7 @@ pub mod ramp;
 pub mod scale;
 pub mod scheduling;
 pub mod shipped;
+mod size;
 pub mod source;
 pub mod study;
 #[cfg(test)]
@@ -45,6 +46,9 @@ pub struct Plan {
     pub about: Option<String>,
     /// The publication that it repeats, for the report's citation; its expectations are then conclusions.
     pub source: Option<Citation>,
+    /// Which of its sizes it has, where it is not the one that its groups are written with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sized: Option<String>,
     /// How far everything was shortened against the sizes as written, above 0 and at most 1; absent where nothing was.
     pub scaled: Option<f64>,
     /// Seed of the order and of everything random in the cells.
@@ -69,6 +73,7 @@ impl Default for Plan {
             name: String::new(),
             about: None,
             source: None,
+            sized: None,
             scaled: None,
             seed: 0,
             order: Order::default(),

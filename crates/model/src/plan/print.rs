@@ -20,6 +20,9 @@ pub fn plan(plan: &Plan) -> String {
     if let Some(about) = &plan.about {
         line(&mut out, format_args!("about = {}", quote(about)));
     }
+    if let Some(sized) = &plan.sized {
+        line(&mut out, format_args!("sized = {}", quote(sized)));
+    }
     if let Some(scaled) = plan.scaled {
         line(&mut out, format_args!("scaled = {scaled}"));
     }

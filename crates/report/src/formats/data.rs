@@ -36,6 +36,7 @@ fn json(report: &Report) -> Result<String> {
         "study": input.study.as_ref().map(|study| json!({
             "citation": study.citation,
             "scaled": study.scaled,
+            "sized": study.sized,
             "claims": study.claims.iter().map(|c| json!([c.text, c.outcome, c.detail])).collect::<Vec<_>>(),
         })),
         "not_measured": input.not_measured.iter().map(|n| json!([n.label, n.reason, n.cells])).collect::<Vec<_>>(),

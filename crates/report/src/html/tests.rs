@@ -28,6 +28,7 @@ fn study(input: &mut ReportInput) {
     input.study = Some(StudyPart {
         citation: "A. Author, \"Strategies to lower scheduling latency\", degree thesis, University, 2019".into(),
         scaled: Some(0.01),
+        sized: None,
         claims: vec![
             claim("Isolation lowers the maxima of mutex calls", Outcome::Holds, "max 3.9 µs against 88 µs"),
             claim("RCU options make the priority calls slower", Outcome::NotMeasured, "needs another kernel"),

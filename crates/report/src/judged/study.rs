@@ -28,7 +28,7 @@ pub(super) fn study(all: &[JudgedRun]) -> Option<StudyPart> {
         })
     });
     let citation = first.source.as_ref().map(ToString::to_string).unwrap_or_default();
-    Some(StudyPart { citation, scaled: first.scaled, claims: claims.collect() })
+    Some(StudyPart { citation, scaled: first.scaled, sized: first.sized.clone(), claims: claims.collect() })
 }
 
 /// The cells that were skipped, one entry for each system and reason.

@@ -95,7 +95,8 @@ fn title(run: &Run) -> String {
     let machine = record.map_or(run.meta.machine.as_str(), |record| record.machine.hostname.as_str());
     let kernel = record.map(|record| format!(", Linux {}", record.machine.kernel)).unwrap_or_default();
     let on = if machine.is_empty() { String::new() } else { format!(" on {machine}{kernel}") };
-    format!("{}{on}", run.meta.id)
+    let size = run.plan.sized.as_ref().map(|size| format!(", size {size}")).unwrap_or_default();
+    format!("{}{on}{size}", run.meta.id)
 }
 
 /// The expectations, each with its verdict and its figure.

@@ -164,6 +164,39 @@ fn a_family_shares_its_doubt() {
     assert!(judged(&fixture, &lower()).1.contains("for one of 20 comparisons"));
 }
 
+/// What a plan will compare is what its run then does: as many pairs, with as many repeats, labels told apart; and a pilot
+/// has the same figures.
+#[test]
+fn planned_comparisons_are_those_that_are_made() {
+    let mut fixture = Fixture::new([sides_under("idle", &TEN, &TEN), sides_under("busy", &TEN[..4], &TEN)].concat());
+    let labels = vec![("kind".to_owned(), vec!["normal".to_owned(), "inherit".to_owned()])];
+    for number in 1..=fixture.run.cells.len() {
+        for (series, kind) in fixture.record(number).series.iter_mut().zip(["normal", "inherit"]) {
+            series.labels = [("kind".to_owned(), kind.to_owned())].into();
+        }
+        let cell = &mut fixture.run.cells[number - 1];
+        (cell.measurand.labels, cell.cell.seed) = (labels.clone(), number as u64);
+    }
+    let kinds = than(&[("kind", "inherit")], Statistic::Max, Op::Less, &[("kind", "normal")]);
+    fixture.run.plan.expect = vec![lower(), expect(&[], Statistic::Max, Op::Less, 1.0), kinds];
+    let known: Vec<_> = fixture.run.cells.iter().map(|cell| (&cell.cell, &cell.measurand)).collect();
+    let all = planned::planned(&fixture.run.plan, &known);
+    let repeats =
+        |number: usize| all.iter().filter(|one| one.expect == number).map(|one| one.repeats).collect::<Vec<_>>();
+    assert_eq!(repeats(0), [(10, 10), (10, 10), (10, 4), (10, 4)]);
+    let mut of_kinds = repeats(2);
+    of_kinds.sort_unstable();
+    assert_eq!(of_kinds, [(4, 4), (10, 10), (10, 10), (10, 10)]);
+    let cells = fixture.run.cells.iter().map(|cell| of_cell(cell, &fixture)).collect::<Vec<_>>();
+    let pilots = pilot::pilots(&fixture.run, &cells, &fixture);
+    let arms: Vec<_> = pilots.iter().map(|one| (one.arms[0].len() as u64, one.arms[1].len() as u64)).collect();
+    assert_eq!(arms, all.iter().map(|one| one.repeats).collect::<Vec<_>>());
+    // What a scale takes away is not compared.
+    fixture.run.plan.scaled = Some(0.5);
+    let known: Vec<_> = fixture.run.cells.iter().map(|cell| (&cell.cell, &cell.measurand)).collect();
+    assert_eq!(planned::planned(&fixture.run.plan, &known), []);
+}
+
 /// Counts are compared as rates, and where none was counted as differences.
 #[test]
 fn counts_are_rates_and_zeros_give_differences() {
