@@ -89,7 +89,7 @@ fn the_table_of_trust_checks_is_the_code_s() {
 
 /// A plan that has all that a stored run keeps of one.
 fn wordy() -> Plan {
-    let than = Than { levels: Vec::new(), by: 0.0, times: 1.0 };
+    let than = Than { levels: Vec::new(), by: 0.0, times: 1.0, margin: Some(0.05) };
     let expect = |against| Expect {
         claim: None,
         filter: Vec::new(),
@@ -107,6 +107,7 @@ fn wordy() -> Plan {
     let taken = BTreeMap::from([("mutex_lock".to_string(), Taken { options, ..Taken::default() })]);
     Plan {
         source: Some(source),
+        sized: Some(String::new()),
         expect: vec![expect(Against::Value(1.0)), expect(Against::Than(than))],
         published: Some(Published { taken, ..Published::default() }),
         ..Plan::default()
@@ -239,6 +240,7 @@ fn every_key_of_a_plan_is_documented() {
         format!("{good}{expect}where = {{ zzz = \"1\" }}\n"),
         format!("{good}[source]\nzzz = 1\n"),
         format!("{good}[published]\nzzz = 1\n"),
+        format!("{good}[[size]]\nzzz = 1\n"),
     ] {
         let message = parse("a.toml", &plan).unwrap_err().to_string();
         let (_, keys) = message.split_once("its keys are ").unwrap_or_else(|| panic!("{message}"));
@@ -252,7 +254,7 @@ fn the_example_plan_has_the_cells_that_the_text_says() {
     let blocks = fenced(&text, "toml");
     let read = parse("ramp.toml", &blocks[0]).unwrap();
     // What the text shows further is a part of a plan: the whole one takes it.
-    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks.len(), 4);
     let study = parse("ramp.toml", &blocks.concat()).unwrap();
     assert!(study.source.is_some() && study.published.is_some() && study.expect.len() == read.expect.len() + 1);
     let printed = plan::print::plan(&read);

@@ -23,7 +23,7 @@ fn isolated_or_not_under_each_load() {
     let _restore = stage.restore(&world);
     let before = Snapshot::take(&stage);
     // CPU 1 is isolated, which is there where there are two.
-    let output = world.run(["run", "isolation", "--scale", "0.005", "--json", "-o", "report.html"]);
+    let output = world.run(["run", "isolation", "--scale", "0.005", "--repeat", "1", "--json", "-o", "report.html"]);
     let document = json(&output, output.status.code().unwrap());
     before.equals(&Snapshot::take(&stage), "after the plan");
 

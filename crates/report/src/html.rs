@@ -43,6 +43,7 @@ struct Page<'a> {
     expectations: Vec<ExpectView<'a>>,
     chapters: Vec<ChapterView>,
     study: Option<&'a StudyPart>,
+    sized: Option<&'a str>,
     scaled: String,
     not_measured: &'a [NotMeasured],
     environment: Environment,
@@ -112,6 +113,7 @@ pub fn render(report: &Report) -> Result<String> {
             .collect(),
         chapters: chapters.iter().enumerate().map(|(i, chapter)| chapter_view(i, chapter, report)).collect(),
         study: input.study.as_ref(),
+        sized: input.study.as_ref().and_then(|study| study.sized.as_deref()),
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
         not_measured: &input.not_measured,
         environment: Environment::of(input.configurations),
@@ -157,7 +159,7 @@ fn run<'a>(part: &RunPart<'a>) -> RunView<'a> {
 }
 
 fn expectation(expectation: &ExpectJudgement) -> ExpectView<'_> {
-    let said = words::verdict(expectation.verdict);
+    let said = words::outcome(expectation.outcome);
     ExpectView {
         claim: expectation.claim.as_deref(),
         text: &expectation.text,

@@ -11,6 +11,7 @@ pub mod judge;
 pub mod judged;
 pub mod live;
 pub mod numbers;
+pub mod planning;
 #[cfg(test)]
 pub mod sample;
 pub mod span;

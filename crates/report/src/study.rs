@@ -1,9 +1,7 @@
 //! What a report of a published study says beside its own figures: source, conclusions, gaps, and the printed numbers.
 
-use latido_model::{
-    plan::{Distribution, Statistic},
-    verdict::Verdict,
-};
+use crate::judge::outcome::Outcome;
+use latido_model::plan::{Distribution, Statistic};
 use std::collections::BTreeMap;
 
 /// The study that a run repeats.
@@ -13,6 +11,8 @@ pub struct StudyPart {
     pub citation: String,
     /// The share of the published size that was measured; absent when it was all of it.
     pub scaled: Option<f64>,
+    /// Which of the plan's sizes was measured, where it is not the one as written.
+    pub sized: Option<String>,
     /// What the study concluded.
     pub claims: Vec<Conclusion>,
 }
@@ -22,12 +22,10 @@ pub struct StudyPart {
 pub struct Conclusion {
     /// The conclusion.
     pub text: String,
-    /// `reproduced`, `not reproduced` or `not measured`.
-    pub word: String,
+    /// What became of it here.
+    pub outcome: Outcome,
     /// The figures, or why there are none.
     pub detail: String,
-    /// Whether it held.
-    pub verdict: Verdict,
 }
 
 /// Cells of the plan that were not measured for one reason.

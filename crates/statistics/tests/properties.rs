@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use latido_statistics::{
-    Refusal, change, exceed, factorial, quantile, seen,
+    Refusal, change, exceed, factorial, quantile, seen, special,
     tail::{Level, Observed, Peak, gate, tail},
     two::{self, Question, Verdict, compare, power, rates},
 };
@@ -243,4 +243,24 @@ proptest! {
         prop_assert!(wide.lower <= narrow.lower && narrow.lower.is_none_or(|lower| lower <= narrow.rank));
         prop_assert!(narrow.upper.is_none_or(|upper| upper >= narrow.rank && wide.upper.is_none_or(|wide| wide >= upper)));
     }
+}
+
+/// The smallest ratio that repeats find is the one for which these repeats are planned, and falls with their number.
+#[test]
+fn the_smallest_ratio_is_the_inverse_of_a_plan() {
+    let mut before = f64::INFINITY;
+    for repeats in [8, 10, 20, 60, 200] {
+        let ratio = power::smallest_ratio(repeats, 0.4, 24, 0.9).unwrap();
+        assert!(ratio < before, "{ratio} at {repeats}");
+        before = ratio;
+        // A pilot whose upper limit of the spread is .40: two values apart by what makes it so.
+        let spread = 0.4 / f64::sqrt(1.0 / special::chi_square_quantile(0.2, 1.0));
+        let pilot = [1.0, (spread * 2f64.sqrt()).exp()];
+        let plan = power::plan(&[&pilot], ratio, 24, 0.9).unwrap();
+        assert!((plan.spread_upper - 0.4).abs() < 1e-9, "{plan:?}");
+        let off = plan.repeats.unwrap().abs_diff(repeats);
+        assert!(off <= 1 + repeats / 50, "{repeats} repeats find {ratio}, for which {plan:?} is made");
+    }
+    assert_eq!(power::smallest_ratio(3, 0.4, 1, 0.9), None);
+    assert_eq!(power::smallest_ratio(5, 0.4, 24, 0.9), None);
 }

@@ -8,6 +8,7 @@ use latido_model::{
     cell::{Cell, Scheduling},
     cpus::CpuSet,
     record::ORDERED_MAX,
+    units::Ns,
 };
 use latido_rt::{
     Config, Snapshot,
@@ -81,6 +82,11 @@ fn read(table: toml::Table) -> Result<ComputeProbe> {
     with_defaults(table, ComputeProbe { size: sizes, copy: CopyIs::Untimed, instances: 1000, seed: 1 })
 }
 
+/// About what an instance of this size takes, to say how long many will.
+fn instance_ns(n: usize) -> u64 {
+    2_000 + (n as u64).pow(3) / 3
+}
+
 impl Probe for ComputeProbe {
     fn measurand(&self) -> Measurand {
         let elapsed = Quantity::time("elapsed", "Compute: elapsed").each("instance");
@@ -88,6 +94,7 @@ impl Probe for ComputeProbe {
         Measurand::new("Matrix inversion", [elapsed, cpu])
             .labelled("size", &self.size.0)
             .counted_by("instances", self.instances)
+            .expected(Ns(self.instances.saturating_mul(self.size.0.iter().map(|n| instance_ns(*n)).sum())))
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {

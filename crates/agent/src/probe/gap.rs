@@ -57,6 +57,9 @@ The measurement of the scheduling-latency study (2019); comparable with oslat(8)
     },
 };
 
+/// About what a reading takes, to say how long many will.
+const READING_NS: u64 = 25;
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GapProbe {
@@ -93,7 +96,13 @@ impl GapProbe {
 impl Probe for GapProbe {
     fn measurand(&self) -> Measurand {
         let gap = Quantity::time("gap", "Gaps in a busy loop").each("reading").latest("last gap").continuous();
-        Measurand::new("Gaps in a busy loop", [gap]).counted_by("iterations", self.iterations)
+        let busy = self.iterations.saturating_mul(READING_NS);
+        let expected = match self.duty() {
+            Ok(Some((busy_ns, period))) => (busy as f64 / busy_ns.0 as f64 * period.0 as f64) as u64,
+            _ => busy,
+        };
+        let measurand = Measurand::new("Gaps in a busy loop", [gap]).counted_by("iterations", self.iterations);
+        measurand.expected(Ns(expected))
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {

@@ -71,6 +71,9 @@ pthread_mutexattr_setprotocol(3p).",
     },
 };
 
+/// About what a round of calls takes, to say how long many will.
+const ROUND_NS: u64 = 200;
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MutexProbe {
@@ -189,7 +192,14 @@ impl Probe for MutexProbe {
             MutexForm::Calls => calls::quantities(self.timing),
         };
         let measurand = Measurand { labels: self.labels(), ..Measurand::new("Mutex calls", quantities) };
-        measurand.counted_by("calls", self.calls).counted_by("rounds", self.rounds)
+        let (rounds, each) = match (self.form, self.timing) {
+            (MutexForm::Inversion, _) => (self.rounds, self.interval.0),
+            (MutexForm::Calls, Timing::Each) => (self.calls, ROUND_NS),
+            (MutexForm::Calls, Timing::Batch) => (self.calls, ROUND_NS * self.batch),
+        };
+        let kinds = self.kind.each(self.form).len() as u64;
+        let measurand = measurand.counted_by("calls", self.calls).counted_by("rounds", self.rounds);
+        measurand.expected(Ns(rounds.saturating_mul(each).saturating_mul(kinds)))
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::measure::{Def, Interval, Measurand, Probe, Quantity, Stage, with_defaults};
 use anyhow::{Result, ensure};
-use latido_model::units::Ns;
+use latido_model::{cell::Cell, units::Ns};
 use latido_sys::clock::Clock::Monotonic;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -19,20 +19,30 @@ pub const DEF: Def<dyn Probe> = Def {
     about: "made-up samples from the seed: exercises everything but the machine",
     help: "\
 One thread records made-up samples around `value`, a pure function of the cell's seed: no clock is read, no policy is
-asked for. For trying out plans, stores and reports, and for tests.
+asked for. For trying out plans, stores and reports, and for tests of what is concluded from samples whose distribution is
+known.
 
 Options:
   samples   how many; default 1000
   value     around which value; default 10us
+  dist      `mixed`: half to one and a half of the value, and one sample in a hundred ten times that; or `lognormal` with the
+            value as its median; default mixed
+  sigma     lognormal: standard deviation of the logarithms within a repeat; default 0.2
+  between   standard deviation of the logarithm by which each repeat as a whole is off; default 0
+  times     by how much the values are larger where the load is called `under`; default 1
+  under     a level of the load axis; default none
   hold      how long the measurement then goes on doing nothing; default 0ns
   attach    length in bytes of a file that comes with the record, for trying a link; default 0
 
 Quantity: latency (ns). Nothing is measured.",
     main_option: Some("samples"),
     new: |table| {
-        let probe =
-            with_defaults(table, NullProbe { samples: 1000, value: Ns::from_micros(10), hold: Ns(0), attach: 0 })?;
+        let probe = with_defaults(table, DEFAULTS.clone())?;
         ensure!(probe.samples <= 100_000_000, "more than 100000000 made-up samples are refused");
+        for (name, spread) in [("sigma", probe.sigma), ("between", probe.between)] {
+            ensure!((0.0..=3.0).contains(&spread), "`{name}` must be 0 to 3");
+        }
+        ensure!((0.001..=1000.0).contains(&probe.times), "`times` must be 0.001 to 1000");
         Ok(Box::new(probe))
     },
 };
@@ -45,8 +55,69 @@ const STEP: u64 = 1_000_000;
 struct NullProbe {
     samples: u64,
     value: Ns,
+    dist: Distribution,
+    sigma: f64,
+    between: f64,
+    times: f64,
+    under: String,
     hold: Ns,
     attach: u64,
+}
+
+const DEFAULTS: NullProbe = NullProbe {
+    samples: 1000,
+    value: Ns::from_micros(10),
+    dist: Distribution::Mixed,
+    sigma: 0.2,
+    between: 0.0,
+    times: 1.0,
+    under: String::new(),
+    hold: Ns(0),
+    attach: 0,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Distribution {
+    Mixed,
+    Lognormal,
+}
+
+/// What the samples of one cell are drawn from.
+struct Draws {
+    random: ChaCha8Rng,
+    dist: Distribution,
+    sigma: f64,
+    /// The value of this repeat, ns.
+    value: f64,
+}
+
+impl Draws {
+    fn of(probe: &NullProbe, cell: &Cell) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(cell.seed);
+        let planted = if cell.load.id == probe.under { probe.times } else { 1.0 };
+        // Nothing is drawn where nothing spreads.
+        let off = if probe.between > 0.0 { (probe.between * normal(&mut random)).exp() } else { 1.0 };
+        Self { random, dist: probe.dist, sigma: probe.sigma, value: probe.value.0 as f64 * planted * off }
+    }
+
+    fn sample(&mut self) -> i64 {
+        match self.dist {
+            Distribution::Mixed => {
+                let (tail, value) = (self.random.random_ratio(1, 100), (self.value as i64).min(i64::MAX / 40));
+                let value = self.random.random_range(value / 2..=value + value / 2 + 1);
+                if tail { value * 10 } else { value }
+            }
+            // What is too large for an integer becomes its largest.
+            Distribution::Lognormal => (self.value * (self.sigma * normal(&mut self.random)).exp()).round() as i64,
+        }
+    }
+}
+
+/// A standard normal number (Box and Muller, Annals of Mathematical Statistics 29, 1958).
+fn normal(random: &mut ChaCha8Rng) -> f64 {
+    let (radius, angle): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }
 
 impl Probe for NullProbe {
@@ -68,16 +139,12 @@ impl Probe for NullProbe {
             }
         }
         let (mut recorder, series) = stage.series("latency")?;
-        let (probe, seed, stop) = (self.clone(), stage.cell.seed, stage.stop());
+        let (probe, mut draws, stop) = (self.clone(), Draws::of(self, &stage.cell), stage.stop());
         let body = move || {
             let first_slot_ns = Monotonic.now();
-            let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let value = i64::try_from(probe.value.0).unwrap_or(i64::MAX / 4);
             recorder.reset();
             for sample in 1..=probe.samples {
-                // Half to one and a half of the value, and one in a hundred ten times that.
-                let tail = if random.random_ratio(1, 100) { 10 } else { 1 };
-                recorder.sample(random.random_range(value / 2..=value + value / 2 + 1) * tail, sample * STEP);
+                recorder.sample(draws.sample(), sample * STEP);
             }
             recorder.close(probe.samples * STEP);
             hold(probe.hold.as_duration(), &stop);
@@ -93,5 +160,61 @@ fn hold(span: Duration, stop: &AtomicBool) {
     let until = Instant::now() + span;
     while Instant::now() < until && !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::sample;
+
+    fn draws(probe: &NullProbe, seed: u64, load: &str) -> Vec<f64> {
+        let cell = Cell { seed, load: sample::level(load, &[]), ..sample::cell() };
+        let mut draws = Draws::of(probe, &cell);
+        (0..probe.samples).map(|_| draws.sample() as f64).collect()
+    }
+
+    fn mean(values: &[f64]) -> f64 {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
+
+    fn spread(values: &[f64]) -> f64 {
+        let middle = mean(values);
+        (values.iter().map(|v| (v - middle).powi(2)).sum::<f64>() / (values.len() - 1) as f64).sqrt()
+    }
+
+    /// The distribution is the one asked for: median and spread within a repeat, spread between repeats, and the planted
+    /// factor, each within five standard errors; the same seed gives the same samples.
+    #[test]
+    fn a_known_distribution_is_drawn() {
+        let probe = NullProbe {
+            samples: 2_000,
+            value: Ns::from_micros(100),
+            dist: Distribution::Lognormal,
+            sigma: 0.3,
+            between: 0.4,
+            times: 2.0,
+            under: "calm".into(),
+            ..DEFAULTS.clone()
+        };
+        let logs = |seed, load| draws(&probe, seed, load).iter().map(|v| v.ln()).collect::<Vec<_>>();
+        let near =
+            |value: f64, wanted: f64, error: f64| assert!((value - wanted).abs() < 5.0 * error, "{value} {wanted}");
+        near(spread(&logs(7, "none")), 0.3, 0.3 / 4000f64.sqrt());
+        near(mean(&logs(7, "calm")) - mean(&logs(7, "none")), 2f64.ln(), 1e-5);
+        assert_eq!(logs(7, "none"), logs(7, "none"));
+        let repeats: Vec<f64> = (0..400).map(|seed| mean(&logs(seed, "none"))).collect();
+        near(mean(&repeats), 100_000f64.ln(), 0.4 / 400f64.sqrt());
+        near(spread(&repeats), 0.4, 0.4 / 800f64.sqrt());
+    }
+
+    /// What the samples of earlier versions were they still are: stored runs and golden files rest on them.
+    #[test]
+    fn the_usual_samples_stay() {
+        let values = draws(&DEFAULTS, 1, "none");
+        assert!(values.iter().all(|v| (5_000.0..=150_010.0).contains(v)));
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let tail = if random.random_ratio(1, 100) { 10 } else { 1 };
+        assert_eq!(values[0], (random.random_range(5_000i64..=15_001) * tail) as f64);
     }
 }

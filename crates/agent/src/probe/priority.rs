@@ -6,7 +6,7 @@ use crate::measure::{
     with_defaults,
 };
 use anyhow::{Context, Result, ensure};
-use latido_model::{cell::Cell, cpus::CpuSet};
+use latido_model::{cell::Cell, cpus::CpuSet, units::Ns};
 use latido_rt::{
     priority::{Alternating, ChangeBatch, Changes, OwnThread},
     rounds::MANY,
@@ -53,6 +53,9 @@ pthread_setschedprio(3).",
     },
 };
 
+/// About what a round takes, to say how long many will.
+const ROUND_NS: u64 = 2_000;
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PriorityProbe {
@@ -93,7 +96,9 @@ impl Probe for PriorityProbe {
                 batch("setschedprio_batch", "Priority: setschedprio in batches"),
             ],
         };
-        Measurand::new("Priority changes", quantities).counted_by("calls", self.calls)
+        let each = if self.timing == Timing::Batch { ROUND_NS * self.batch } else { ROUND_NS };
+        let measurand = Measurand::new("Priority changes", quantities).counted_by("calls", self.calls);
+        measurand.expected(Ns(self.calls.saturating_mul(each)))
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {

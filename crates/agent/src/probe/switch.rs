@@ -57,6 +57,9 @@ svsematest(8), which print whole microseconds.",
     },
 };
 
+/// About what a round without a rest takes, to say how long many will.
+const ROUND_NS: u64 = 6_000;
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SwitchProbe {
@@ -80,9 +83,8 @@ const DEFAULTS: SwitchProbe = SwitchProbe {
 impl Probe for SwitchProbe {
     fn measurand(&self) -> Measurand {
         let measurand = Measurand::new("Task switches", [Quantity::time("switch", "Switch")]);
-        // With no rest between two rounds the system alone decides.
-        let expected = (self.interval.0 > 0).then(|| Ns(self.interval.0.saturating_mul(self.switches)));
-        Measurand { expected, ..measurand.counted_by("switches", self.switches) }
+        let round = self.interval.0.max(ROUND_NS);
+        measurand.counted_by("switches", self.switches).expected(Ns(round.saturating_mul(self.switches)))
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {

@@ -10,6 +10,7 @@ use latido_model::{
         Than,
         axes::{Axes, ProbeOption},
         expand, expect,
+        extent::Extent,
         node::Keys,
         parse::{self, Overrides},
         print, scale, shipped,
@@ -24,6 +25,7 @@ mod blocks;
 mod ramps;
 mod refusals;
 mod round_trip;
+mod sizes;
 mod studies;
 
 /// A plan with something of everything that a plan of one version can have.
@@ -156,8 +158,14 @@ fn flags_replace_axes_and_drop_what_they_leave_without_a_cell() {
     let text = "load = [\"none\"]\nduration = \"5s\"\nrepeat = 3\n";
     let axes = flags(text);
     let option = |key: &str, word: &str| ProbeOption { key: key.into(), word: word.into(), place: Place::word(word) };
-    let over =
-        Overrides { axes, options: vec![option("samples", "7")], seed: Some(9), fallback_seed: 1, flags: vec![] };
+    let over = Overrides {
+        axes,
+        options: vec![option("samples", "7")],
+        seed: Some(9),
+        fallback_seed: 1,
+        size: None,
+        flags: vec![],
+    };
     let (plan, dropped) = parse::read("good.toml", GOOD, &over, &Installed).unwrap();
     assert_eq!(dropped, ["null.latency.p99.9 < 100us where load = calm, scheduling = fifo"]);
     assert_eq!((plan.seed, plan.expect.len()), (9, 1));

@@ -138,7 +138,8 @@ fn plans() -> impl Strategy<Value = Plan> {
                     let against = match than.filter(|_| groups[0].load.len() > 1) {
                         Some((times, near)) => {
                             let levels = vec![("load".into(), groups[0].load[1].id.clone())];
-                            Against::Than(Than { levels, by: if near { value } else { 0.0 }, times })
+                            let (by, margin) = if near { (value, None) } else { (0.0, (times > 1.0).then_some(0.05)) };
+                            Against::Than(Than { levels, by, times, margin })
                         }
                         None => Against::Value(value),
                     };
@@ -165,7 +166,8 @@ fn plans() -> impl Strategy<Value = Plan> {
                 .collect();
             let order = if written { Order::AsWritten } else { Order::Interleaved };
             let (source, scaled, published) = study;
-            Plan { name, about, source, scaled, seed, order, boots, groups, expect, published }
+            let sized = scaled.map(|_| "laboratory".to_owned());
+            Plan { name, about, source, sized, scaled, seed, order, boots, groups, expect, published }
         })
 }
 

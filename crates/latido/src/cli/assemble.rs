@@ -25,6 +25,7 @@ use latido_model::{
     units::Ns,
     written::{bare, quote, value},
 };
+use latido_report::planning::budget;
 use std::{
     hash::{BuildHasher, Hasher},
     path::Path,
@@ -38,18 +39,31 @@ enum Subject<'a> {
     File(&'a Path),
 }
 
-/// A plan from the command line, and the expectations of its file that the flags leave without a cell.
+/// A plan from the command line, and what is to be said of it: the expectations of its file that the flags leave without a
+/// cell, and what a budget made of it.
 ///
 /// # Errors
 /// A usage error, or what is wrong with the plan file.
 pub fn plan(args: &Args) -> Result<(Plan, Vec<String>)> {
     let (mut plan, dropped) = full(args)?;
+    let left_out = |text| format!("the flags leave no cell for the expectation `{text}`; it is left out");
+    let mut notes: Vec<String> = dropped.into_iter().map(left_out).collect();
+    if args.plan_power.is_some() && args.repeat.is_none() {
+        plan.groups.iter_mut().for_each(|group| group.repeat = PILOT);
+    }
     if let Some(factor) = args.scale {
         scale::scale(&mut plan, factor, CATALOGUE)
             .map_err(|error| Usage::new(format!("--scale {factor}: {error:#}")))?;
     }
-    Ok((plan, dropped))
+    if let Some(span) = args.budget {
+        let fitted = budget::fit(&mut plan, span, CATALOGUE);
+        notes.extend(fitted.map_err(|error| Usage::new(format!("--budget {span}: {error:#}")))?);
+    }
+    Ok((plan, notes))
 }
+
+/// The repeats of a pilot.
+const PILOT: u32 = 3;
 
 /// The plan at the sizes that it is written with.
 fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
@@ -63,6 +77,9 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     let mut script = Script::default();
     match subject(first)? {
         Subject::Probe(name) => {
+            if let Some(name) = &args.size {
+                return Err(Usage::new(format!("--size {name}: a plan has sizes, and `{first}` is a probe")).into());
+            }
             script.probe(first, name, &options);
             script.flags(args)?;
             let seed = args.seed.unwrap_or(fallback_seed);
@@ -74,6 +91,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             let over = Overrides {
                 axes: script.axes()?,
                 options,
+                size: size(args),
                 seed: args.seed,
                 fallback_seed,
                 flags: script.flags_typed(),
@@ -85,6 +103,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             let over = Overrides {
                 axes: script.axes()?,
                 options,
+                size: size(args),
                 seed: args.seed,
                 fallback_seed,
                 flags: script.flags_typed(),
@@ -93,6 +112,11 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             parse::read(&path.display().to_string(), &text, &over, CATALOGUE).map_err(blame)
         }
     }
+}
+
+/// The size asked for, with its words.
+fn size(args: &Args) -> Option<(String, Place)> {
+    args.size.as_ref().map(|name| (name.clone(), Place::word(&format!("--size {name}"))))
 }
 
 /// A single load or tuning, checked, from its word.

@@ -11,6 +11,8 @@ Examples:
   latido run wakeup period=250us --load stress-cpu --limit 100us
   latido run plans/mine.toml --repeat 3
   latido run scheduling-latency --scale 0.01   a published study at a hundredth of its size
+  latido run execution-times --budget 2h       with as many repeats as fit into two hours
+  latido run execution-times --plan-power=1.2  how many repeats does a ratio of 1.2 take?
   latido run gap -c 2-3 -d 10m --print-plan    show the plan, measure nothing
 
 NAME is a probe, a shipped plan, or a path with `/` or `.toml` (`latido list`, `latido help NAME`).
@@ -73,9 +75,19 @@ pub struct Args {
     /// How often to repeat everything [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
     pub repeat: Option<String>,
+    /// A size that the plan has beside its own ([[size]]), for example laboratory
+    #[arg(long, value_name = "NAME", value_parser = words::text)]
+    pub size: Option<String>,
     /// Shorten every measurement to this part, for example 0.01: durations and numbers of samples
     #[arg(long, value_name = "PART", allow_hyphen_values = true, value_parser = words::part)]
     pub scale: Option<f64>,
+    /// Fit repeats and sizes into this time, and say what that costs in certainty, for example 2h
+    #[arg(long, value_name = "TIME", value_parser = known::span)]
+    pub budget: Option<Ns>,
+    /// A pilot of 3 repeats: say how many it takes to find differences of this ratio [default: 2]
+    #[arg(long, value_name = "RATIO", num_args = 0..=1, require_equals = true, default_missing_value = "2",
+        value_parser = words::ratio, conflicts_with = "json")]
+    pub plan_power: Option<f64>,
     /// Seed of the order and of all that is random [default: random, recorded]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::seed)]
     pub seed: Option<u64>,
@@ -83,7 +95,7 @@ pub struct Args {
     pub on: Option<String>,
     /// Wait for another latido that is at work there, as long as it takes or this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",
-        value_parser = known::patience)]
+        value_parser = known::span)]
     pub wait: Option<Ns>,
     /// Where runs are kept [default: $LATIDO_STORE, else $XDG_DATA_HOME/latido]
     #[arg(long, value_name = "DIR")]
@@ -99,8 +111,8 @@ pub struct Args {
     pub print_plan: bool,
     /// Finish an interrupted run; finished cells are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "cpus", "duration", "period", "policy", "prio",
-        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "warmup", "repeat", "scale", "seed",
-        "on", "print_plan"])]
+        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "warmup", "repeat", "size", "scale", "seed",
+        "budget", "plan_power", "on", "print_plan"])]
     pub resume: Option<String>,
     /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured
     #[arg(long)]

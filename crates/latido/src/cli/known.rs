@@ -29,10 +29,10 @@ pub fn target(text: &str) -> Result<String, String> {
     target::named(text).map(|_| text.into()).map_err(|error| format!("{error:#}"))
 }
 
-/// The value of `--wait`.
+/// The value of `--wait` and `--budget`.
 ///
 /// # Errors
 /// It is no time.
-pub fn patience(text: &str) -> Result<Ns, String> {
+pub fn span(text: &str) -> Result<Ns, String> {
     text.parse::<Ns>().map_err(|error| error.to_string())
 }

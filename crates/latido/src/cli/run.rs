@@ -20,6 +20,7 @@ pub fn run(args: Args) -> Result<u8> {
         quiet: args.quiet,
         output: args.output.clone(),
         no_report: args.no_report,
+        plan_power: args.plan_power,
         wait: args.wait,
         resume: args.resume.clone(),
         keep_checkpoints: args.keep_checkpoints,
@@ -39,9 +40,9 @@ pub fn run(args: Args) -> Result<u8> {
     if let Some(run) = &how.resume {
         return host::resume(run, &how);
     }
-    let (plan, dropped) = assemble::plan(&args)?;
-    for text in dropped {
-        tell(&format!("note: the flags leave no cell for the expectation `{text}`; it is left out"));
+    let (plan, notes) = assemble::plan(&args)?;
+    for note in notes {
+        tell(&format!("note: {note}"));
     }
     if args.print_plan {
         return write_out(&print::plan(&plan));

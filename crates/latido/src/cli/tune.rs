@@ -59,7 +59,7 @@ enum What {
 struct Turn {
     /// Wait for another latido that is at work there, as long as it takes or this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",
-        value_parser = known::patience)]
+        value_parser = known::span)]
     wait: Option<Ns>,
 }
 

@@ -97,6 +97,15 @@ pub fn part(text: &str) -> Result<f64, String> {
     part.ok_or_else(|| "a part is a number above 0 and at most 1, for example 0.01".into())
 }
 
+/// The value of `--plan-power`.
+///
+/// # Errors
+/// It is no ratio that could be of interest.
+pub fn ratio(text: &str) -> Result<f64, String> {
+    let ratio = text.parse().ok().filter(|ratio: &f64| *ratio > 1.0 && *ratio <= 1e6);
+    ratio.ok_or_else(|| "a ratio is a number above 1, for example 1.5".into())
+}
+
 /// Whether a word is `key=value`.
 pub fn is_option(word: &str) -> bool {
     word.split_once('=').is_some_and(|(key, _)| is_key(key))

@@ -1,6 +1,7 @@
 //! Runs a plan: cell by cell on its targets, each record stored before the next cell starts, then table, verdict, report.
 
 mod conduct;
+mod foretell;
 pub mod load_alone;
 pub mod options;
 pub mod outcome;
@@ -15,6 +16,7 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use conduct::{Ended, Place};
+use foretell::foretell;
 use latido_agent::{catalogue::Installed, measure::assignment::stay_on};
 use latido_model::{
     catalogue::{Catalogue, Kind},
@@ -194,6 +196,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, 
     let skipped = |number: &usize| known.skips.get(number - 1).is_some_and(Option::is_some);
     let todo: Vec<usize> = todo.into_iter().filter(|number| !skipped(number)).collect();
     announce(&draft, (todo.len(), cells.len(), before), known, &mut tools.screen);
+    foretell(draft.plan(), cells, &todo, known, &mut tools.screen);
     let titles = label::Titles::among(cells.iter());
     let mut interrupted = false;
     for (done, &number) in todo.iter().enumerate() {

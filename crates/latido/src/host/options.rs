@@ -4,7 +4,7 @@ use latido_model::units::Ns;
 use std::path::PathBuf;
 
 /// The host's side of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct How {
     /// The store asked for; absent, the usual one.
     pub store: Option<PathBuf>,
@@ -16,6 +16,8 @@ pub struct How {
     pub output: Option<PathBuf>,
     /// Write no report.
     pub no_report: bool,
+    /// What the run is a pilot for: the smallest ratio of interest, of which it then says how many repeats it takes.
+    pub plan_power: Option<f64>,
     /// How long to wait for another latido that is at work on a target; absent, not at all.
     pub wait: Option<Ns>,
     /// The run to resume.

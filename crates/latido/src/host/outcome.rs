@@ -9,11 +9,12 @@ use crate::{
     store::Draft,
 };
 use anyhow::{Context, Result, bail};
-use latido_model::{record::Record, run::codec};
+use latido_model::{record::Record, run::codec, verdict::Verdict};
 use latido_report::{
     formats::{self, files, json},
-    judge::configuration::Configurations,
+    judge::{configuration::Configurations, judgement::Judgement},
     judged::{self, JudgedRun},
+    planning::power,
     terminal::{self, Style},
 };
 use std::{
@@ -66,6 +67,11 @@ pub(super) fn present(one: JudgedRun, how: &How, screen: &mut Screen) -> Result<
         true => json::document(&one.run, &one.judgement)?,
         false => terminal::summary(&one.run, &one.judgement, &found, style()),
     };
+    let pilot = how.plan_power.map(|ratio| {
+        let Judgement { cells, .. } = &one.judgement;
+        power::sentences(&one.run, cells, &store::series_data, ratio)
+    });
+    let text = text + &pilot.unwrap_or_default();
     let printed = write_out(&text);
     if let Some(path) = report_path(how) {
         let usual = how.output.is_none();
@@ -79,6 +85,8 @@ pub(super) fn present(one: JudgedRun, how: &How, screen: &mut Screen) -> Result<
     match printed {
         // Who stops reading (`| head`) has seen enough; the verdict is as it is.
         Err(error) if !is_broken_pipe(&error) => Err(error.context("cannot write to standard output")),
+        // Whether a pilot decides anything was not asked; whether it went well was.
+        _ if how.plan_power.is_some() => Ok(u8::from(one.judgement.verdict == Verdict::Infra)),
         _ => Ok(one.judgement.exit),
     }
 }

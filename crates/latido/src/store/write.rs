@@ -89,6 +89,11 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// The plan that it carries out.
+    pub fn plan(&self) -> &Plan {
+        &self.contents.plan
+    }
+
     /// Claims a new directory in the store and writes the plan.
     ///
     /// # Errors

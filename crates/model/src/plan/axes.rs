@@ -93,6 +93,17 @@ impl Axes {
         })
     }
 
+    /// What a size of a plan may say of every group: how long is measured, and how often.
+    pub(super) fn of_size(keys: Keys) -> Result<Self, Problem> {
+        let repeat = keys.get("repeat").map(|node| node.number("repeat", 1..=CELLS_MAX as i64)).transpose()?;
+        Ok(Self {
+            duration: keys.get("duration").map(|node| node.positive_time("duration")).transpose()?,
+            warmup: keys.get("warmup").map(|node| node.time("warmup")).transpose()?,
+            repeat: repeat.map(|repeat| repeat as u32),
+            ..Self::default()
+        })
+    }
+
     /// These axes, except where the other says something.
     pub fn overlaid(&self, over: &Self) -> Self {
         fn pick<T: Clone>(over: &Option<T>, base: &Option<T>) -> Option<T> {

@@ -26,7 +26,8 @@ fn axes() -> impl Iterator<Item = Axis> {
 }
 
 /// The one of them that is about a series, not about its cell.
-const CPU: &str = "cpu";
+/// The key of a filter that is the number of a CPU.
+pub const CPU: &str = "cpu";
 
 /// Every `[[expect]]`.
 pub fn read(node: Node, groups: &[Group]) -> Result<Vec<Expect>, Problem> {
@@ -35,7 +36,7 @@ pub fn read(node: Node, groups: &[Group]) -> Result<Vec<Expect>, Problem> {
 
 fn one(keys: Keys, groups: &[Group]) -> Result<Expect, Problem> {
     let what = "an expectation";
-    keys.only(what, &["claim", "where", "metric", "op", "value", "than", "by", "times"])?;
+    keys.only(what, &["claim", "where", "metric", "op", "value", "than", "by", "times", "margin"])?;
     let claim = keys.get("claim").map(|node| node.sentence("claim")).transpose()?;
     let metric = metric::read(keys.need(what, "metric")?, groups)?;
     let filter = keys.get("where").map(|node| filter(node, "where", &metric.probe, groups)).transpose()?;
@@ -64,7 +65,7 @@ fn one(keys: Keys, groups: &[Group]) -> Result<Expect, Problem> {
 /// `value`, or `than` with what belongs to it.
 fn against(keys: Keys, metric: &Metric, groups: &[Group]) -> Result<Against, Problem> {
     let Some(than) = keys.get("than") else {
-        if let Some(entry) = keys.entries().iter().find(|entry| matches!(entry.key, "by" | "times")) {
+        if let Some(entry) = keys.entries().iter().find(|entry| matches!(entry.key, "by" | "times" | "margin")) {
             return Err(entry.key_problem(format!("`{}` goes with `than`, not with `value`", entry.key)));
         }
         let Some(value) = keys.get("value") else {
@@ -84,7 +85,11 @@ fn against(keys: Keys, metric: &Metric, groups: &[Group]) -> Result<Against, Pro
     }
     let by = keys.get("by").map(|node| metric::amount(node, "by", metric, false)).transpose()?.unwrap_or(0.0);
     let times = keys.get("times").map(|node| node.real("times", 1e-6..=1e6)).transpose()?.unwrap_or(1.0);
-    Ok(Against::Than(Than { levels, by, times }))
+    let margin = keys.get("margin").map(|node| node.real("margin", 1e-6..=1.0)).transpose()?;
+    if let Some(node) = keys.get("margin").filter(|_| by != 0.0) {
+        return Err(node.problem("`margin` is a part of a ratio and goes with `times`, not with the distance `by`"));
+    }
+    Ok(Against::Than(Than { levels, by, times, margin }))
 }
 
 /// A table of axes and labels with a level each.

@@ -3,6 +3,7 @@
 pub mod axes;
 pub mod expand;
 pub mod expect;
+pub mod extent;
 pub mod items;
 pub mod node;
 pub mod parse;
@@ -11,6 +12,7 @@ pub mod ramp;
 pub mod scale;
 pub mod scheduling;
 pub mod shipped;
+mod size;
 pub mod source;
 pub mod study;
 #[cfg(test)]
@@ -19,9 +21,8 @@ mod tests;
 pub use expand::expand;
 
 use crate::{
-    cell::{Conditions, Item, Level, RUNNING, Scheduling},
+    cell::{Conditions, Item, Level, Scheduling},
     quantity::Measurand,
-    units::Ns,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -45,6 +46,9 @@ pub struct Plan {
     pub about: Option<String>,
     /// The publication that it repeats, for the report's citation; its expectations are then conclusions.
     pub source: Option<Citation>,
+    /// Which of its sizes it has, where it is not the one that its groups are written with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sized: Option<String>,
     /// How far everything was shortened against the sizes as written, above 0 and at most 1; absent where nothing was.
     pub scaled: Option<f64>,
     /// Seed of the order and of everything random in the cells.
@@ -69,6 +73,7 @@ impl Default for Plan {
             name: String::new(),
             about: None,
             source: None,
+            sized: None,
             scaled: None,
             seed: 0,
             order: Order::default(),
@@ -199,39 +204,6 @@ impl Group {
         let axes = axes.chain([self.tuning.len(), self.load.len(), self.scheduling.len(), self.probe.len()]);
         axes.into_iter().try_fold(self.repeat as usize, usize::checked_mul)
     }
-
-    /// How many of its cells this version measures, and for how long.
-    pub fn extent(&self) -> Extent {
-        let kernels = self.kernel.iter().filter(|kernel| *kernel == RUNNING).count();
-        let axes = [self.target.len(), kernels, self.tuning.len(), self.load.len(), self.scheduling.len()];
-        let each = axes.into_iter().fold(self.repeat as usize, usize::saturating_mul);
-        let mut extent = Extent { all: self.cells().unwrap_or(usize::MAX), ..Extent::default() };
-        for Probed { measurand, .. } in &self.probe {
-            extent.cells = extent.cells.saturating_add(each);
-            match if measurand.counts_samples { measurand.expected } else { Some(self.conditions.duration) } {
-                Some(one) => {
-                    let cell = one.0.saturating_add(self.conditions.warmup.0);
-                    extent.time = Ns(extent.time.0.saturating_add(cell.saturating_mul(each as u64)));
-                }
-                // It counts its own samples, and nothing says how long each takes.
-                None => extent.open = extent.open.saturating_add(each),
-            }
-        }
-        extent
-    }
-}
-
-/// The size of a group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
-    /// All its cells.
-    pub all: usize,
-    /// Those that this version measures.
-    pub cells: usize,
-    /// Those of them that end after their probe's own number of samples, of which nobody knows how long they take.
-    pub open: usize,
-    /// Warm-up and measuring of the others: the least time that the group takes.
-    pub time: Ns,
 }
 
 /// One expectation: it must hold for every matching series, or pair of configurations; no match is inconclusive.
@@ -278,6 +250,9 @@ pub struct Than {
     pub by: f64,
     /// The smaller figure counts so many times.
     pub times: f64,
+    /// How far from equal (after `times`) still counts as equal, .05 for 5 %; nothing does where none is stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
 }
 
 /// A figure of a distribution.

@@ -101,6 +101,18 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// A short name of plain letters, which becomes part of something.
+    pub fn name(self, of: &str) -> Result<String, Problem> {
+        let name = self.text("name")?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let first = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if !first || name.len() > 40 || !name.chars().all(plain) {
+            let rule = "1 to 40 letters, digits, `-`, `_` or `.`, the first a letter or digit";
+            return Err(self.problem(format!("the name becomes part of the {of}: {rule}")));
+        }
+        Ok(name.into())
+    }
+
     /// A span of time with its unit.
     pub fn time(self, what: &str) -> Result<Ns, Problem> {
         match self.value.get_ref() {

@@ -6,6 +6,7 @@ use super::{
     expect,
     node::{Keys, Node},
     scale::SCALED_MIN,
+    size,
     source::{Place, Problem, Source},
     study,
 };
@@ -20,8 +21,21 @@ const BYTES_MAX: u64 = 1 << 20;
 /// The most boots of each kernel.
 const BOOTS_MAX: i64 = 1000;
 
-const KEYS: &[&str] =
-    &["schema", "name", "about", "source", "scaled", "seed", "order", "boots", "group", "expect", "published"];
+const KEYS: &[&str] = &[
+    "schema",
+    "name",
+    "about",
+    "source",
+    "size",
+    "sized",
+    "scaled",
+    "seed",
+    "order",
+    "boots",
+    "group",
+    "expect",
+    "published",
+];
 
 /// What the command line changes in a plan.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +44,8 @@ pub struct Overrides {
     pub axes: Axes,
     /// In every probe that has the option.
     pub options: Vec<ProbeOption>,
+    /// The size asked for, by its name.
+    pub size: Option<(String, Place)>,
     /// The seed asked for.
     pub seed: Option<u64>,
     /// The seed of a plan that names none.
@@ -73,7 +89,7 @@ pub fn read(
     let keys = Keys::document(&source, document.get_ref());
     schema(keys)?;
     keys.only("a plan", KEYS)?;
-    let plan_name = self::name(keys.need("a plan", "name")?)?;
+    let plan_name = keys.need("a plan", "name")?.name("run's id")?;
     let about = keys.get("about").map(|node| node.text("about")).transpose()?;
     let source_of = keys.get("source").map(study::citation).transpose()?;
     let scaled = keys.get("scaled").map(scaled).transpose()?;
@@ -90,10 +106,14 @@ pub fn read(
         axes.push((Axes::read(keys, catalogue)?, keys.place()));
     }
     one_meaning_per_id(&axes)?;
+    let sized = size::apply(keys, over.size.as_ref(), &mut axes, catalogue)?;
+    let told = || keys.get("sized").map(|node| node.name("report")).transpose();
+    let sized = sized.map_or_else(told, |name| Ok(Some(name)))?;
     let mut plan = Plan {
         name: plan_name,
         about: about.map(String::from),
         source: source_of,
+        sized,
         scaled,
         seed: over.seed.or(seed.map(i64::unsigned_abs)).unwrap_or(over.fallback_seed),
         order,
@@ -161,17 +181,6 @@ fn schema(keys: Keys) -> Result<(), Problem> {
         return Err(node.problem(message));
     }
     Ok(())
-}
-
-fn name(node: Node) -> Result<String, Problem> {
-    let name = node.text("name")?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let first = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if !first || name.len() > 40 || !name.chars().all(plain) {
-        let rule = "1 to 40 letters, digits, `-`, `_` or `.`, the first a letter or digit";
-        return Err(node.problem(format!("the name becomes part of the run's id: {rule}")));
-    }
-    Ok(name.into())
 }
 
 fn order(node: Node) -> Result<Order, Problem> {

@@ -1,13 +1,12 @@
 //! A plan as TOML: what `--print-plan` shows and what a run stores; reading it gives the same plan.
 
 use super::{
-    Against, Citation, Distribution, Expect, Extent, Filter, Group, Order, Plan, Published, SCHEMA, expect::NS,
+    Against, Citation, Distribution, Expect, Filter, Group, Order, Plan, Published, SCHEMA, expect::NS, extent::Extent,
     items::nothing,
 };
 use crate::{
     catalogue::Kind,
     cell::{LOCAL, Level, NiceBy, Scheduling},
-    units::{self, Ns},
     written::{bare, item, quote},
 };
 use std::fmt::Write;
@@ -15,11 +14,14 @@ use std::fmt::Write;
 /// The whole plan.
 pub fn plan(plan: &Plan) -> String {
     let mut out = String::new();
-    line(&mut out, format_args!("# {}", extent(plan)));
+    line(&mut out, format_args!("# {}", Extent::of_plan(plan).sentence()));
     line(&mut out, format_args!("schema = {SCHEMA}"));
     line(&mut out, format_args!("name = {}", quote(&plan.name)));
     if let Some(about) = &plan.about {
         line(&mut out, format_args!("about = {}", quote(about)));
+    }
+    if let Some(sized) = &plan.sized {
+        line(&mut out, format_args!("sized = {}", quote(sized)));
     }
     if let Some(scaled) = plan.scaled {
         line(&mut out, format_args!("scaled = {scaled}"));
@@ -82,29 +84,6 @@ fn published(out: &mut String, published: &Published) {
     }
 }
 
-/// How many cells are measured and how long they take: `66 cells, about 12 min with warm-up`; those that this version
-/// skips take no time.
-pub fn extent(plan: &Plan) -> String {
-    let extents: Vec<Extent> = plan.groups.iter().map(Group::extent).collect();
-    let boots = plan.boots as usize;
-    let sum =
-        |part: fn(&Extent) -> usize| extents.iter().map(part).fold(0, usize::saturating_add).saturating_mul(boots);
-    let (cells, open) = (sum(|extent| extent.cells), sum(|extent| extent.open));
-    let time = extents.iter().map(|extent| extent.time.0).fold(0, u64::saturating_add);
-    let time = units::about(Ns(time.saturating_mul(plan.boots.into())));
-    let many = |number: usize| if number == 1 { "1 cell".into() } else { format!("{number} cells") };
-    let until = "until the probe has its number of samples";
-    let text = match (cells - open.min(cells), open) {
-        (_, 0) => format!("{}, {time} with warm-up", many(cells)),
-        (0, _) => format!("{}, {until}", many(cells)),
-        (timed, _) => format!("{}, {time} with warm-up for {timed} of them, the others {until}", many(cells)),
-    };
-    match sum(|extent| extent.all) - cells {
-        0 => text,
-        skipped => format!("{text}; {skipped} more are skipped"),
-    }
-}
-
 fn group(out: &mut String, group: &Group) {
     line(out, format_args!("\n[[group]]"));
     axis(out, "probe", group.probe.iter().map(|probe| item(&probe.item)));
@@ -153,6 +132,9 @@ fn expect(out: &mut String, expect: &Expect) {
             }
             if than.times != 1.0 {
                 line(out, format_args!("times = {}", than.times));
+            }
+            if let Some(margin) = than.margin {
+                line(out, format_args!("margin = {margin}"));
             }
         }
     }

@@ -36,7 +36,8 @@ fn json(report: &Report) -> Result<String> {
         "study": input.study.as_ref().map(|study| json!({
             "citation": study.citation,
             "scaled": study.scaled,
-            "claims": study.claims.iter().map(|c| json!([c.text, c.word, c.detail])).collect::<Vec<_>>(),
+            "sized": study.sized,
+            "claims": study.claims.iter().map(|c| json!([c.text, c.outcome, c.detail])).collect::<Vec<_>>(),
         })),
         "not_measured": input.not_measured.iter().map(|n| json!([n.label, n.reason, n.cells])).collect::<Vec<_>>(),
         "sections": report.sections.iter().map(section).collect::<Vec<_>>(),

@@ -4,12 +4,11 @@ use super::*;
 use crate::{
     formats,
     input::ReportInput,
-    judge::configuration::Configuration,
+    judge::{configuration::Configuration, outcome::Outcome},
     sample::{self, SampleRun, calls},
     study::{Conclusion, PublishedColumn, PublishedRow},
     tree::sections,
 };
-use latido_model::verdict::Verdict;
 
 fn report(configurations: &[Configuration]) -> String {
     formats::render("html", &SampleRun::of(configurations).input(configurations)).unwrap()
@@ -24,30 +23,17 @@ fn study_report(configurations: &[Configuration]) -> String {
 }
 
 fn study(input: &mut ReportInput) {
-    let claim = |text: &str, word: &str, detail: &str, verdict| Conclusion {
-        text: text.into(),
-        word: word.into(),
-        detail: detail.into(),
-        verdict,
-    };
+    let claim = |text: &str, outcome, detail: &str| Conclusion { text: text.into(), outcome, detail: detail.into() };
     input.title = "Strategies to lower scheduling latency".into();
     input.study = Some(StudyPart {
         citation: "A. Author, \"Strategies to lower scheduling latency\", degree thesis, University, 2019".into(),
         scaled: Some(0.01),
+        sized: None,
         claims: vec![
-            claim(
-                "Isolation lowers the maxima of mutex calls",
-                "reproduced",
-                "max 3.9 µs against 88 µs",
-                Verdict::Pass,
-            ),
-            claim(
-                "RCU options make the priority calls slower",
-                "not measured",
-                "needs another kernel",
-                Verdict::Inconclusive,
-            ),
-            claim("Round robin is the lowest", "not reproduced", "1.21 ms against 1.19 ms", Verdict::Fail),
+            claim("Isolation lowers the maxima of mutex calls", Outcome::Holds, "max 3.9 µs against 88 µs"),
+            claim("RCU options make the priority calls slower", Outcome::NotMeasured, "needs another kernel"),
+            claim("Round robin is the lowest", Outcome::DoesNotHold, "1.21 ms against 1.19 ms"),
+            claim("Nice helps", Outcome::Undecided, "715 µs against 715 µs"),
         ],
     });
     let gap = |label: &str| NotMeasured { label: label.into(), reason: "needs another kernel".into(), cells: 12 };
@@ -138,8 +124,7 @@ fn hostile_names_stay_text_everywhere() {
     study(&mut input);
     let study = input.study.as_mut().unwrap();
     study.citation = hostile.into();
-    (study.claims[0].text, study.claims[0].word, study.claims[0].detail) =
-        (hostile.into(), hostile.into(), hostile.into());
+    (study.claims[0].text, study.claims[0].detail) = (hostile.into(), hostile.into());
     input.not_measured[0].label = hostile.into();
     input.not_measured[1].reason = hostile.into();
     input.published[0].system = hostile.into();
@@ -205,9 +190,10 @@ fn a_study_says_its_source_its_size_its_conclusions_and_its_gaps() {
     for text in [
         "After A. Author",
         "Measured at 1\u{a0}% of the published size.",
-        "<td class=\"good outcome\">reproduced",
-        "<td class=\"bad outcome\">not reproduced",
+        "<td class=\"good outcome\">holds",
+        "<td class=\"bad outcome\">does not hold",
         "<td class=\"warn outcome\">not measured",
+        "<td class=\"warn outcome\">undecided",
         "<b>Not measured:</b> isolated, rcu, isolated + rcu, rt, rt + isolated, rt + rcu.",
         "[1] mean above maximum, as printed",
         "title=\"mean above maximum, as printed\"",

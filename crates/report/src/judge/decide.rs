@@ -6,11 +6,12 @@ use super::{
     judgement::{CellJudgement, ExpectJudgement, Judgement},
     label::title,
     limit::{judged, largest},
+    outcome::Outcome,
     reason::Reason,
     trusted::trusted,
 };
 use latido_model::{
-    record::Outcome,
+    record,
     run::{CellState, Run, SeriesSource, StoredCell},
     verdict::Verdict,
 };
@@ -33,7 +34,9 @@ pub fn is_judged(run: &Run) -> bool {
 pub(super) fn is_unfinished(cell: &StoredCell) -> bool {
     match &cell.state {
         CellState::Pending | CellState::Open => true,
-        CellState::Measured(record) => matches!(record.outcome, Outcome::Interrupted | Outcome::Checkpoint),
+        CellState::Measured(stored) => {
+            matches!(stored.outcome, record::Outcome::Interrupted | record::Outcome::Checkpoint)
+        }
         CellState::Infra(_) | CellState::Skipped(_) => false,
     }
 }
@@ -61,12 +64,13 @@ pub(super) fn headline(
     if !expectations.iter().any(|one| one.of_study) {
         return Headline { conclusions: None, rest: Some(ground()) };
     }
-    let count = |word: &str| expectations.iter().filter(|one| one.word() == word).count();
+    let count = |outcome| expectations.iter().filter(|one| one.outcome == outcome).count();
     let conclusions = Conclusions {
         all: expectations.len(),
-        reproduced: count("reproduced"),
-        not_reproduced: count("not reproduced"),
-        not_measured: count("not measured"),
+        hold: count(Outcome::Holds),
+        do_not_hold: count(Outcome::DoesNotHold),
+        undecided: count(Outcome::Undecided),
+        not_measured: count(Outcome::NotMeasured),
     };
     // What the conclusions alone decide needs no more than the one that does not hold.
     let cells_decide = verdict != Verdict::Pass && cells.iter().any(|judged| judged.verdict == verdict);
@@ -81,7 +85,7 @@ pub(super) fn headline(
 
 fn expected(one: &ExpectJudgement) -> Expected {
     let (wording, what) = match &one.claim {
-        _ if one.of_study => (Wording::Conclusion(one.word()), one.sentence()),
+        _ if one.of_study => (Wording::Conclusion(one.outcome), one.sentence()),
         Some(claim) => (Wording::Claim, claim.as_str()),
         None if one.verdict == Verdict::Pass => (Wording::Holds, one.text.as_str()),
         None => (Wording::Expected, one.text.as_str()),
@@ -214,7 +218,7 @@ mod tests {
     fn a_run_cut_short_says_how_far_it_came() {
         let cells = || vec![(cell(), vec![quiet(0)]), (under("busy"), vec![quiet(1)]), (under("more"), vec![quiet(0)])];
         let mut fixture = Fixture::new(cells());
-        fixture.record(2).outcome = Outcome::Interrupted;
+        fixture.record(2).outcome = record::Outcome::Interrupted;
         fixture.run.cells[2].state = CellState::Pending;
         assert_eq!(judged(&fixture).exit, 3);
         insta::assert_snapshot!(said(&fixture), @"INTERRUPTED: 1 of 3 cells measured to the end; so far wakeup, idle: worst 24.8 µs of 10000 samples (latency, CPU 0), 75.2 µs inside the limit of 100 µs");

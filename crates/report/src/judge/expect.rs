@@ -1,44 +1,63 @@
 //! Expectations: each must hold for every matching series or pair; what does not match anything is inconclusive.
 
 mod compare;
+#[cfg(test)]
+mod comparison_tests;
 mod figure;
+mod pairing;
+pub mod pilot;
+pub mod planned;
+mod repeats;
+mod settle;
+mod side;
 #[cfg(test)]
 mod tests;
 
+use self::pairing::Tells;
 use super::{
     deciding::{Deciding, Stored},
     judgement::{CellJudgement, ExpectJudgement, SeriesJudgement},
     label::title,
     measured::{But, Decision, Measured, Missing, Whose},
+    outcome::Outcome,
     reason::Reason,
 };
 use latido_model::{
-    plan::{
-        Against, Expect, Filter, Op, Statistic,
-        expect::{NS, is_of_series},
-    },
+    plan::{Against, Expect, Op, Plan, Statistic, expect::NS},
     record::{Record, Series},
     run::{CellState, Run, SeriesSource, StoredCell},
     verdict::Verdict,
 };
 
-/// Judges one expectation on a run whose cells are judged.
-pub fn judge(expect: &Expect, run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> ExpectJudgement {
-    weigh(expect, run, cells, source).0
+/// Judges the expectations of a run whose cells are judged, each with how far out the deciding figure is: below 0 it
+/// holds. All comparisons of a plan are one family: together they say something false with at most 5 %.
+pub(super) fn judge(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Vec<(ExpectJudgement, f64)> {
+    let all = &run.plan.expect;
+    let mut found: Vec<Found> = all.iter().map(|expect| look(expect, run, cells, source)).collect();
+    settle::family(&mut found);
+    found.into_iter().zip(all).map(|(found, expect)| found.decide(expect, run)).collect()
 }
 
-/// The same with how far out the deciding figure is, in parts of the figure expected: below 0 it holds.
-pub(super) fn weigh(
-    expect: &Expect,
-    run: &Run,
-    cells: &[CellJudgement],
-    source: &dyn SeriesSource,
-) -> (ExpectJudgement, f64) {
-    let found = match &expect.against {
+fn look(expect: &Expect, run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Found {
+    if let Some(part) = run.plan.scaled.filter(|_| is_lost(&run.plan, expect)) {
+        let mut found = Found::default();
+        found.add(Verdict::Inconclusive, 0.0, expect.metric(), Measured::Scaled(part));
+        return found;
+    }
+    match &expect.against {
         Against::Value(value) => against_value(expect, *value, run, cells, source),
         Against::Than(than) => compare::all(expect, than, run, cells, source),
-    };
-    found.decide(expect, run)
+    }
+}
+
+/// Whether a scale takes a statement away: a shorter measurement says nothing of what grows with its length.
+pub fn is_lost(plan: &Plan, expect: &Expect) -> bool {
+    plan.scaled.is_some_and(|part| part < 1.0) && grows(expect.statistic)
+}
+
+/// Whether a figure grows with the length of the measurement.
+pub fn grows(statistic: Statistic) -> bool {
+    matches!(statistic, Statistic::Max | Statistic::Count | Statistic::Missed | Statistic::Late | Statistic::Above(_))
 }
 
 /// What an expectation comes to at one place.
@@ -56,6 +75,8 @@ struct Found {
     all: Vec<Weighed>,
     /// How far beyond, and the same of the series that were looked at.
     each: Vec<(f64, SeriesJudgement)>,
+    /// Comparisons that wait for the others of their family.
+    open: Vec<settle::Open>,
 }
 
 impl Found {
@@ -64,12 +85,12 @@ impl Found {
     }
 
     /// A cell that it needs and that has no record.
-    fn without(&mut self, cell: &StoredCell) {
+    fn without(&mut self, place: String, cell: &StoredCell) {
         let why = match &cell.state {
             CellState::Skipped(reason) | CellState::Infra(reason) => Some(reason.clone()),
             _ => None,
         };
-        let (place, measured) = (title(&cell.cell), Measured::Nothing(why));
+        let measured = Measured::Nothing(why);
         if self.all.iter().all(|known| (&known.place, &known.measured) != (&place, &measured)) {
             self.add(Verdict::Inconclusive, 0.0, place, measured);
         }
@@ -77,7 +98,7 @@ impl Found {
 
     /// The heaviest verdict decides, and within it the figure farthest out.
     fn decide(mut self, expect: &Expect, run: &Run) -> (ExpectJudgement, f64) {
-        let Self { all, each } = &mut self;
+        let Self { all, each, .. } = &mut self;
         all.sort_by(|a, b| b.verdict.in_one().cmp(&a.verdict.in_one()).then(b.beyond.total_cmp(&a.beyond)));
         each.sort_by(|a, b| b.1.verdict.in_one().cmp(&a.1.verdict.in_one()).then(b.0.total_cmp(&a.0)));
         let first = self.all.first();
@@ -92,6 +113,7 @@ impl Found {
             claim: expect.claim.clone(),
             of_study: run.plan.source.is_some(),
             verdict,
+            outcome: Outcome::of(verdict, decision.as_ref()),
             decision,
             each: self.each.into_iter().map(|(_, judged)| judged).collect(),
         };
@@ -106,10 +128,14 @@ fn against_value(expect: &Expect, value: f64, run: &Run, cells: &[CellJudgement]
             continue;
         }
         let Some(record) = cell.record() else {
-            found.without(cell);
+            found.without(title(&cell.cell), cell);
             continue;
         };
-        for series in record.series.iter().filter(|series| matches_series(expect, &expect.filter, record, series)) {
+        let has = |series: &&Series| {
+            let tells = Tells { cell: &cell.cell, labels: &series.labels, cpu: series.cpu };
+            is_of(expect, record, series) && tells.has(&expect.filter)
+        };
+        for series in record.series.iter().filter(has) {
             let (verdict, beyond, measured) = judge_series(expect, value, cell, judged, record, series, source);
             let beyond = beyond / value.abs().max(1.0);
             found.add(verdict, beyond, title(&cell.cell), measured.clone());
@@ -183,19 +209,9 @@ fn is_foreign_above(
     (deciding.count > 0).then(|| deciding.is_foreign())
 }
 
-fn matches_series(expect: &Expect, filter: &Filter, record: &Record, series: &Series) -> bool {
-    let mut of_series = filter.iter().filter(|(key, _)| is_of_series(key));
-    record.probe == expect.probe
-        && series.quantity == expect.quantity
-        && of_series.all(|(key, wanted)| value_of(series, key).as_ref() == Some(wanted))
-}
-
-/// What a series has for a key that is about series.
-fn value_of(series: &Series, key: &str) -> Option<String> {
-    match key {
-        "cpu" => series.cpu.map(|cpu| cpu.to_string()),
-        label => series.labels.get(label).cloned(),
-    }
+/// Whether a series is of the quantity that an expectation is about.
+fn is_of(expect: &Expect, record: &Record, series: &Series) -> bool {
+    record.probe == expect.probe && series.quantity == expect.quantity
 }
 
 fn holds(op: Op, value: f64, bound: f64) -> bool {

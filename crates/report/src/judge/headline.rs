@@ -1,6 +1,6 @@
 //! What a run's verdict rests on: typed, to be phrased once as the headline.
 
-use super::{measured::Decision, reason::Reason};
+use super::{measured::Decision, outcome::Outcome, reason::Reason};
 use serde::Serialize;
 
 /// What decides a run's verdict.
@@ -18,10 +18,12 @@ pub struct Conclusions {
     /// How many there are.
     pub all: usize,
     /// How many hold.
-    pub reproduced: usize,
+    pub hold: usize,
     /// How many do not.
-    pub not_reproduced: usize,
-    /// How many of which nothing can be said.
+    pub do_not_hold: usize,
+    /// How many the figures do not decide.
+    pub undecided: usize,
+    /// How many have no figures.
     pub not_measured: usize,
 }
 
@@ -90,8 +92,8 @@ pub struct Expected {
 /// How an expectation stands in a headline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wording {
-    /// A conclusion of a study, with its word: `reproduced`.
-    Conclusion(String),
+    /// A conclusion of a study, with what became of it.
+    Conclusion(Outcome),
     /// A claim of the plan's author.
     Claim,
     /// A condition that holds.

@@ -4,6 +4,7 @@ use super::{
     finding::{Finding, Grade},
     headline::{Advice, Headline},
     measured::{Decision, Measured},
+    outcome::Outcome,
     reason::Reason,
     verdict_wording,
 };
@@ -58,8 +59,10 @@ pub struct ExpectJudgement {
     /// Whether it is a conclusion of the publication that the plan repeats.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub of_study: bool,
-    /// Whether it held.
+    /// Whether it held, for the run's verdict.
     pub verdict: Verdict,
+    /// What became of it: `holds`, `does not hold`, `undecided` or `not measured`.
+    pub outcome: Outcome,
     /// What decided it; absent where no series matches. One sentence in documents.
     #[serde(rename = "detail", serialize_with = "verdict_wording::decision_as_text")]
     pub decision: Option<Decision>,
@@ -84,17 +87,6 @@ pub struct SeriesJudgement {
 }
 
 impl ExpectJudgement {
-    /// Its verdict in a word; of a study's conclusion `reproduced`, `not reproduced` or `not measured`.
-    pub fn word(&self) -> String {
-        match self.verdict {
-            verdict if !self.of_study => verdict.to_string(),
-            Verdict::Pass => "reproduced".into(),
-            Verdict::Fail => "not reproduced".into(),
-            // What cannot be trusted says nothing of the conclusion; the detail says why.
-            _ => "not measured".into(),
-        }
-    }
-
     /// What it says: its claim, else its condition.
     pub fn sentence(&self) -> &str {
         self.claim.as_deref().unwrap_or(&self.text)

@@ -22,7 +22,7 @@ use latido_model::{
 /// Judges a whole run.
 pub fn of_run(run: &Run, source: &dyn SeriesSource) -> Judgement {
     let cells: Vec<CellJudgement> = run.cells.iter().map(|cell| of_cell(cell, source)).collect();
-    let weighed: Vec<_> = run.plan.expect.iter().map(|one| expect::weigh(one, run, &cells, source)).collect();
+    let weighed = expect::judge(run, &cells, source);
     let closest = weighed.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(one, _)| one.clone());
     let expectations: Vec<ExpectJudgement> = weighed.into_iter().map(|(one, _)| one).collect();
     // What was skipped decides nothing by itself; an expectation that needs it is inconclusive.

@@ -23,6 +23,8 @@ pub enum Dimension {
     Share,
     /// Samples or slots.
     Number,
+    /// How many in so much: `per hour`.
+    Rate(&'static str),
     /// Another unit: `urad`.
     Other(String),
 }
@@ -63,13 +65,6 @@ pub enum But {
     Doubt(Option<Box<Reason>>),
     /// Everything above the bound lies in seconds with foreign time.
     ForeignSeconds,
-    /// Everything of the larger side above this is foreign time.
-    ForeignAbove {
-        /// The larger side.
-        side: String,
-        /// The figure of the other, ns.
-        above_ns: i64,
-    },
 }
 
 /// One side of a comparison.
@@ -77,10 +72,83 @@ pub enum But {
 pub struct Compared {
     /// The levels in which it differs from the other: `isolated`.
     pub name: String,
-    /// Its figure.
-    pub amount: Amount,
-    /// How many repeats it pools.
+    /// The median of its repeats; absent where none counts.
+    pub amount: Option<Amount>,
+    /// How many repeats count.
     pub repeats: usize,
+}
+
+/// By how much the side that an expectation is about lies from the other: Hodges and Lehmann's estimate.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Apart {
+    /// So many times the other.
+    Ratio {
+        /// The estimate.
+        value: f64,
+        /// Its 95 % interval; absent with too few repeats.
+        interval: Option<(f64, f64)>,
+    },
+    /// So much more than the other, where zeros occur or a distance was asked for.
+    Difference {
+        /// The estimate.
+        value: Amount,
+        /// As of the ratio.
+        interval: Option<(Amount, Amount)>,
+    },
+}
+
+/// What the repeats of two sides say of what was expected.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ruling {
+    /// The difference is real, and in this direction or in the other one.
+    Decided,
+    /// The difference lies within this part, which the plan calls none.
+    Equivalent(f64),
+    /// So many repeats cannot reach 5 %, whatever they are; so many a side can.
+    TooFew(Option<u64>),
+    /// The difference may be chance.
+    Chance,
+    /// Too few repeats are left: this side has none.
+    NoneLeft(String),
+}
+
+/// Why repeats do not count.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unfit {
+    /// A cell is doubtful, for this reason.
+    Doubt(Option<Box<Reason>>),
+    /// All of it above the other side's figure, ns, is foreign time.
+    ForeignAbove(i64),
+    /// It has no figure.
+    Missing(Missing),
+}
+
+/// Repeats that do not count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeftOut {
+    /// The side.
+    pub side: String,
+    /// How many of it.
+    pub repeats: usize,
+    /// Why the first of them does not.
+    pub why: Unfit,
+}
+
+/// Two sides compared, repeat by repeat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The side that the expectation is about.
+    pub own: Compared,
+    /// What it is compared with.
+    pub other: Compared,
+    /// How far they lie apart; absent where a side has no repeat.
+    pub apart: Option<Apart>,
+    /// The p of Mann and Whitney's test after Holm, and of how many comparisons of the plan this is one.
+    pub p: Option<(f64, usize)>,
+    /// What follows.
+    pub ruling: Ruling,
+    /// What does not count.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// What was measured at one place.
@@ -97,15 +165,10 @@ pub enum Measured {
         /// What weakens it.
         but: Option<But>,
     },
-    /// Two figures side by side.
-    Pair {
-        /// The side that the expectation is about.
-        own: Compared,
-        /// What it is compared with.
-        other: Compared,
-        /// What weakens it.
-        but: Option<But>,
-    },
+    /// Two sides.
+    Pair(Box<Pair>),
+    /// What so short a measurement says nothing of: a maximum or a count at this part of the size.
+    Scaled(f64),
     /// A side of a comparison that has no figure.
     Sideless {
         /// The side.

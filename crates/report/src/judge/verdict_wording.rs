@@ -3,8 +3,9 @@
 
 use super::{
     cause::Cause,
+    comparison_wording::decimals,
     headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Missed, Periodic, Trusted, Wording},
-    measured::{Amount, But, Compared, Decision, Dimension, Measured, Missing},
+    measured::{Amount, But, Decision, Dimension, Measured, Missing},
     reason::{Reason, Worst},
 };
 use crate::span::{Span, joined, plain, spans};
@@ -91,13 +92,14 @@ impl Amount {
             Dimension::FineTime => Span::Time(value.round() as i64),
             Dimension::Share => Span::Share(value),
             Dimension::Number => Span::exact(value, ""),
+            Dimension::Rate(per) => Span::Quantity { value, unit: (*per).into(), decimals: Some(decimals(value)) },
             Dimension::Other(unit) => Span::exact(value, unit),
         }
     }
 }
 
 impl Missing {
-    fn spans(&self) -> Vec<Span> {
+    pub(super) fn spans(&self) -> Vec<Span> {
         match self {
             Self::NoSlots => spans!["counts no slots"],
             Self::TooFew(count) => spans![Span::Count(*count), " samples are too few"],
@@ -114,9 +116,6 @@ impl But {
                 [spans![", but "], why].concat()
             }
             Self::ForeignSeconds => spans![", in seconds with foreign time"],
-            Self::ForeignAbove { side, above_ns } => {
-                spans![", but all of ", side.as_str(), " above ", Span::Time(*above_ns), " is foreign time"]
-            }
         }
     }
 }
@@ -132,14 +131,10 @@ impl Measured {
                 let what = amount.as_ref().map_or_else(Missing::spans, |amount| vec![amount.span()]);
                 [spans![Span::Where(whose.to_string()), ": "], what, weakened(but)].concat()
             }
-            Self::Pair { own, other, but } => {
-                let side = |side: &Compared| spans![side.name.as_str(), " ", side.amount.span()];
-                let runs = match (own.repeats, other.repeats) {
-                    (1, 1) => ", one run a side".into(),
-                    (a, b) if a == b => format!(", {a} runs a side"),
-                    (a, b) => format!(", {a} runs against {b}"),
-                };
-                [side(own), spans![" against "], side(other), spans![runs], weakened(but)].concat()
+            Self::Pair(pair) => pair.spans(),
+            Self::Scaled(part) => {
+                let percent = Span::exact((part * 1e8).round() / 1e6, "%");
+                spans!["not measured (scaled): ", percent, " of the size says nothing of a maximum or a count"]
             }
             Self::Sideless { name, why } => [spans![name.as_str(), ": "], why.spans()].concat(),
         }
@@ -155,7 +150,7 @@ impl Decision {
     /// Where and what decides, and how many others say the same: `wakeup, busy, CPU 1: 150 µs (and 3 more)`.
     pub fn spans(&self) -> Vec<Span> {
         let between = match self.measured {
-            Measured::Nothing(_) | Measured::Pair { .. } => ": ",
+            Measured::Nothing(_) | Measured::Pair(_) | Measured::Scaled(_) => ": ",
             Measured::Single { .. } | Measured::Sideless { .. } => ", ",
         };
         let more = if self.alike > 0 { spans![format!(" (and {} more)", self.alike)] } else { Vec::new() };
@@ -182,9 +177,14 @@ impl Headline {
 }
 
 fn conclusions(of: &Conclusions) -> Vec<Span> {
-    let counts =
-        [(of.reproduced, "reproduced"), (of.not_reproduced, "not reproduced"), (of.not_measured, "not measured")];
-    let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    let number = |n, one: &str, many: &str| (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }));
+    let told = [
+        number(of.hold, "holds", "hold"),
+        number(of.do_not_hold, "does not hold", "do not hold"),
+        number(of.undecided, "undecided", "undecided"),
+        number(of.not_measured, "not measured", "not measured"),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
     spans![format!("of {} conclusions {}", of.all, told.join(", "))]
 }
 
@@ -267,7 +267,7 @@ fn cause(of: &DecidingCell) -> Vec<Span> {
 fn expected(of: &Expected) -> Vec<Span> {
     let what = of.what.as_str();
     let head = match &of.wording {
-        Wording::Conclusion(word) => spans![word.as_str(), ": ", what, ": "],
+        Wording::Conclusion(outcome) => spans![outcome.to_string(), ": ", what, ": "],
         Wording::Claim => spans![what, ": "],
         Wording::Holds => spans![what, " holds: "],
         Wording::Expected => spans!["expected ", what, ": "],

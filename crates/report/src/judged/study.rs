@@ -23,12 +23,12 @@ pub(super) fn study(all: &[JudgedRun]) -> Option<StudyPart> {
                 1 => expectation.sentence().to_string(),
                 _ => format!("{}: {}", one.run.meta.id, expectation.sentence()),
             };
-            let (word, verdict) = (expectation.word(), expectation.verdict);
-            Conclusion { text, word, detail: plain(&verdict_wording::decision(expectation.decision.as_ref())), verdict }
+            let detail = plain(&verdict_wording::decision(expectation.decision.as_ref()));
+            Conclusion { text, outcome: expectation.outcome, detail }
         })
     });
     let citation = first.source.as_ref().map(ToString::to_string).unwrap_or_default();
-    Some(StudyPart { citation, scaled: first.scaled, claims: claims.collect() })
+    Some(StudyPart { citation, scaled: first.scaled, sized: first.sized.clone(), claims: claims.collect() })
 }
 
 /// The cells that were skipped, one entry for each system and reason.

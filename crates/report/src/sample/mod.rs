@@ -11,6 +11,7 @@ use crate::{
         headline::{DecidingCell, Ground, Headline},
         judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement},
         measured::{Amount, Decision, Dimension, Measured, Whose},
+        outcome::Outcome,
         reason::{Reason, Worst},
         repeat::{Pooled, Repeat, RepeatQuantity},
     },
@@ -277,7 +278,9 @@ impl SampleRun {
             let decision = max.map(|max| Decision { place, measured: single(max), alike: 0 });
             let condition = text.split(" where ").next().unwrap_or(text).replace("wakeup.latency.", "");
             let each = configurations.iter().zip(1..).flat_map(|(c, cell)| series(text, verdict, c, cell)).collect();
-            ExpectJudgement { text: text.into(), condition, claim: None, of_study: false, verdict, decision, each }
+            let outcome = Outcome::of(verdict, decision.as_ref());
+            let (text, claim, of_study) = (text.into(), None, false);
+            ExpectJudgement { text, condition, claim, of_study, verdict, outcome, decision, each }
         };
         let worst = Worst { value_ns: 812_000, quantity: "latency".into(), cpu: Some(2), at_ns: None };
         let reason = Some(Reason::Above { above: Some(1), count: 3_600, limit_ns: 100_000, worst, named: Vec::new() });

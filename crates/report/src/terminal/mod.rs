@@ -95,20 +95,21 @@ fn title(run: &Run) -> String {
     let machine = record.map_or(run.meta.machine.as_str(), |record| record.machine.hostname.as_str());
     let kernel = record.map(|record| format!(", Linux {}", record.machine.kernel)).unwrap_or_default();
     let on = if machine.is_empty() { String::new() } else { format!(" on {machine}{kernel}") };
-    format!("{}{on}", run.meta.id)
+    let size = run.plan.sized.as_ref().map(|size| format!(", size {size}")).unwrap_or_default();
+    format!("{}{on}{size}", run.meta.id)
 }
 
 /// The expectations, each with its verdict and its figure.
 fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
     let all = &judgement.expectations;
-    let width = all.iter().map(|one| one.word().len()).max().unwrap_or(0);
+    let width = all.iter().map(|one| one.outcome.to_string().len()).max().unwrap_or(0);
     let title = if all.iter().any(|one| one.of_study) { "conclusions of the study" } else { "expected" };
     let mut lines = vec![paint(title, Paint::Dim, style)];
     for one in all {
-        let label = format!("  {:<width$} ", one.word());
+        let label = format!("  {:<width$} ", one.outcome.to_string());
         let detail = span::plain(&verdict_wording::decision(one.decision.as_ref()));
         let text = format!("{}: {detail}", one.sentence());
-        lines.extend(hang(&label, words::verdict(one.verdict).tone.into(), &text, style));
+        lines.extend(hang(&label, words::outcome(one.outcome).tone.into(), &text, style));
     }
     lines
 }

@@ -6,6 +6,7 @@ use crate::judge::{
     judgement::ExpectJudgement,
     judging::of_run,
     measured::{Amount, Decision, Dimension, Measured, Whose},
+    outcome::Outcome,
 };
 use latido_model::{
     record::Skip,
@@ -26,7 +27,9 @@ fn printed(fixture: &Fixture) -> String {
     ] {
         let (claim, of_study, each) = (None, false, Vec::new());
         let (text, condition) = (text.into(), text.into());
-        judgement.expectations.push(ExpectJudgement { text, condition, claim, of_study, verdict, decision, each });
+        let outcome = Outcome::of(verdict, decision.as_ref());
+        let one = ExpectJudgement { text, condition, claim, of_study, verdict, outcome, decision, each };
+        judgement.expectations.push(one);
     }
     summary(&fixture.run, &judgement, &found, PLAIN)
 }
@@ -57,9 +60,9 @@ fn a_failed_run() {
     busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
 
     expected
-      pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
+      holds         wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
                     3 more)
-      inconclusive  gap.gap.max < 100us: no series matches
+      not measured  gap.gap.max < 100us: no series matches
 
     FAIL: wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs
           (latency, CPU 1)
@@ -106,9 +109,9 @@ fn doubt_is_in_the_first_line() {
     busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
 
     expected
-      pass          wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
+      holds         wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
                     3 more)
-      inconclusive  gap.gap.max < 100us: no series matches
+      not measured  gap.gap.max < 100us: no series matches
 
     INCONCLUSIVE: wakeup, busy: policy: fifo 80 was refused: Operation not
                   permitted; 1 of 20000 samples above the limit of 100 µs, worst 228

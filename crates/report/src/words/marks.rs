@@ -1,6 +1,6 @@
 //! What a verdict is called and looks like, in every output the same.
 
-use crate::judge::finding::Grade;
+use crate::judge::{finding::Grade, outcome::Outcome};
 use latido_model::verdict::Verdict;
 
 /// How news is told: the class of a page, the colour of a terminal.
@@ -56,6 +56,17 @@ pub fn verdict(verdict: Verdict) -> Said {
         Verdict::Contaminated => said("!", Tone::Warn, "Contaminated"),
         Verdict::Infra => said("!", Tone::Bad, "Not measured"),
         Verdict::Skipped => said("!", Tone::Plain, "Not measured"),
+    }
+}
+
+/// How the outcome of an expectation is said.
+pub fn outcome(outcome: Outcome) -> Said {
+    let said = |sign, tone, word| Said { sign, tone, word };
+    match outcome {
+        Outcome::Holds => said("✓", Tone::Good, "holds"),
+        Outcome::DoesNotHold => said("✗", Tone::Bad, "does not hold"),
+        Outcome::Undecided => said("?", Tone::Warn, "undecided"),
+        Outcome::NotMeasured => said("?", Tone::Warn, "not measured"),
     }
 }
 

@@ -5,7 +5,7 @@ mod rate;
 mod siblings;
 mod unit;
 
-pub use marks::{Said, Tone, finding, verdict};
+pub use marks::{Said, Tone, finding, outcome, verdict};
 pub use rate::{of_load, per_second, pooled};
 pub use siblings::siblings;
 pub use unit::{Unit, Units, in_ns, round_value, value};

@@ -60,6 +60,35 @@ pub fn plan(pilot: &[&[f64]], ratio: f64, family: u64, power: f64) -> Result<Pla
     Ok(Plan { spread, spread_upper, level, least, repeats })
 }
 
+/// The smallest ratio above 1 that so many repeats a side find with probability `power`, one of `family` verdicts, where the
+/// logarithms spread by `spread`: the inverse of [`plan`], in the same draws up to 60 repeats. `None` where so few repeats
+/// cannot reach the level, or the arguments make no sense.
+pub fn smallest_ratio(repeats: u64, spread: f64, family: u64, power: f64) -> Option<f64> {
+    let sound = spread > 0.0 && spread.is_finite() && power > 0.0 && power < 1.0 && family > 0;
+    let level = super::verdict::LEVEL / family as f64;
+    if !sound || repeats < repeats_needed(level)? {
+        return None;
+    }
+    let distance = if repeats <= 60 {
+        let n = repeats as usize;
+        // The same draws at every distance, so that what is found never shrinks with it.
+        let (mut low, mut high) = (0.0, 1.0);
+        while found(n, high, level) < power {
+            (low, high) = (high, 2.0 * high);
+        }
+        for _ in 0..10 {
+            let middle = f64::midpoint(low, high);
+            if found(n, middle, level) < power { low = middle } else { high = middle }
+        }
+        high
+    } else {
+        let z = normal_quantile(1.0 - level / 2.0) + normal_quantile(power);
+        let apart = 0.5 + z / (6.0 * repeats as f64).sqrt();
+        (apart < 1.0).then(|| normal_quantile(apart) * std::f64::consts::SQRT_2)?
+    };
+    Some((distance * spread).exp())
+}
+
 /// The share of draws in which arms of `n` normal values, so many standard deviations apart, differ at the level.
 fn found(n: usize, distance: f64, level: f64) -> f64 {
     const DRAWS: u32 = 2_000;

@@ -1,0 +1,30 @@
+//! What is said of a run before its first cell: how long it takes, and what so few repeats cannot decide.
+
+use super::{prepare::Known, screen::Screen};
+use latido_model::{
+    cell::Cell,
+    plan::{Plan, extent::Extent},
+    quantity::Measurand,
+    units::Ns,
+};
+use latido_report::{judge::expect::planned::planned, planning::repeats};
+
+/// Tells it of the cells that are still to be measured, `todo`, and of everything that the plan compares.
+pub(super) fn foretell(plan: &Plan, cells: &[Cell], todo: &[usize], known: &Known, screen: &mut Screen) {
+    let told = |number: usize| -> Option<(&Cell, &Measurand)> {
+        let index = number.checked_sub(1)?;
+        let measurand = known.measurands.get(*known.measurand.get(index)?)?;
+        Some((cells.get(index)?, measurand))
+    };
+    let each = todo.iter().filter_map(|number| told(*number));
+    let extent = each.map(|(cell, measurand)| Extent::of_cell(&cell.conditions, measurand));
+    let extent = extent.fold(Extent::default(), Extent::and);
+    if extent.cells > 1 && extent.time > Ns(0) {
+        screen.say(&format!("time: {}", extent.sentence()));
+    }
+    let is_had = |number: &usize| known.skips.get(number - 1).is_some_and(Option::is_none);
+    let had: Vec<_> = (1..=cells.len()).filter(is_had).filter_map(told).collect();
+    if let Some(short) = repeats::too_few(&planned(plan, &had)) {
+        screen.warn(&short);
+    }
+}

@@ -1,0 +1,83 @@
+//! How large a plan is: its cells, and how long they take as far as that is known.
+
+use super::{Group, Plan, Probed};
+use crate::{
+    cell::{Conditions, RUNNING},
+    quantity::Measurand,
+    units::{self, Ns},
+};
+
+/// The size of a group, of a plan, or of any cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// All its cells.
+    pub all: usize,
+    /// Those that this version measures.
+    pub cells: usize,
+    /// Those of them that end after their probe's own number of samples, of which nobody knows how long they take.
+    pub open: usize,
+    /// Warm-up and measuring of the others: the least time that they take.
+    pub time: Ns,
+}
+
+impl Extent {
+    /// Of a plan, all its boots.
+    pub fn of_plan(plan: &Plan) -> Self {
+        let once = plan.groups.iter().map(Self::of_group).fold(Self::default(), Self::and);
+        once.times(plan.boots as usize)
+    }
+
+    /// How many of a group's cells this version measures, and for how long.
+    pub fn of_group(group: &Group) -> Self {
+        let kernels = group.kernel.iter().filter(|kernel| *kernel == RUNNING).count();
+        let axes = [group.target.len(), kernels, group.tuning.len(), group.load.len(), group.scheduling.len()];
+        let each = axes.into_iter().fold(group.repeat as usize, usize::saturating_mul);
+        let of = |Probed { measurand, .. }: &Probed| Self::of_cell(&group.conditions, measurand).times(each);
+        let sum = group.probe.iter().map(of).fold(Self::default(), Self::and);
+        Self { all: group.cells().unwrap_or(usize::MAX), ..sum }
+    }
+
+    /// Of a cell that is measured.
+    pub fn of_cell(conditions: &Conditions, measurand: &Measurand) -> Self {
+        let known = if measurand.counts_samples { measurand.expected } else { Some(conditions.duration) };
+        let time = known.map_or(Ns(0), |known| Ns(known.0.saturating_add(conditions.warmup.0)));
+        Self { all: 1, cells: 1, open: usize::from(known.is_none()), time }
+    }
+
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            all: self.all.saturating_add(other.all),
+            cells: self.cells.saturating_add(other.cells),
+            open: self.open.saturating_add(other.open),
+            time: Ns(self.time.0.saturating_add(other.time.0)),
+        }
+    }
+
+    fn times(self, n: usize) -> Self {
+        Self {
+            all: self.all.saturating_mul(n),
+            cells: self.cells.saturating_mul(n),
+            open: self.open.saturating_mul(n),
+            time: Ns(self.time.0.saturating_mul(n as u64)),
+        }
+    }
+
+    /// How many cells are measured and how long they take: `66 cells, about 12 min with warm-up`; those that this version
+    /// skips take no time.
+    pub fn sentence(&self) -> String {
+        let Self { all, cells, open, time } = *self;
+        let time = units::about(time);
+        let many = |number: usize| if number == 1 { "1 cell".into() } else { format!("{number} cells") };
+        let until = "until the probe has its number of samples";
+        let text = match (cells.saturating_sub(open), open) {
+            (_, 0) => format!("{}, {time} with warm-up", many(cells)),
+            (0, _) => format!("{}, {until}", many(cells)),
+            (timed, _) => format!("{}, {time} with warm-up for {timed} of them, the others {until}", many(cells)),
+        };
+        match all.saturating_sub(cells) {
+            0 => text,
+            skipped => format!("{text}; {skipped} more are skipped"),
+        }
+    }
+}

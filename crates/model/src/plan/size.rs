@@ -1,0 +1,86 @@
+//! `[[size]]`: sizes of a plan beside the one that its groups are written with. What is measured at one of them is a
+//! measurement of its own, with a name, and no shortened form of another: its maxima and counts are judged.
+
+use super::{
+    axes::{Axes, ProbeOption},
+    node::Keys,
+    source::{Place, Problem},
+};
+use crate::{catalogue::Catalogue, suggest::nearest};
+
+/// The most sizes of a plan.
+const MOST: usize = 20;
+
+/// What a size says in place of the groups.
+struct Size {
+    name: String,
+    axes: Axes,
+    options: Vec<ProbeOption>,
+    place: Place,
+}
+
+/// Reads the sizes of a plan, which must all be sound, and makes its groups of the one that is `wanted`.
+///
+/// # Errors
+/// The first thing that is wrong, or that there is no such size.
+pub(super) fn apply(
+    keys: Keys,
+    wanted: Option<&(String, Place)>,
+    groups: &mut Vec<(Axes, Place)>,
+    catalogue: &dyn Catalogue,
+) -> Result<Option<String>, Problem> {
+    let tables = keys.get("size").map(|node| node.tables("size", MOST)).transpose()?.unwrap_or_default();
+    let mut sizes: Vec<Size> = Vec::new();
+    for keys in tables {
+        let size = Size::read(keys)?;
+        if sizes.iter().any(|known| known.name == size.name) {
+            return Err(size.place.problem(format!("the size `{}` is there twice", size.name)));
+        }
+        for (axes, _) in size.of(groups, catalogue)? {
+            axes.finish(&size.place, catalogue)?;
+        }
+        sizes.push(size);
+    }
+    let Some((wanted, place)) = wanted else { return Ok(None) };
+    let Some(size) = sizes.iter().find(|size| size.name == *wanted) else {
+        let names = || sizes.iter().map(|size| size.name.as_str());
+        let all: Vec<&str> = names().collect();
+        let has = if all.is_empty() { "none but its own".to_owned() } else { all.join(", ") };
+        return Err(place.problem(format!("the plan has no size `{wanted}`{}; it has {has}", nearest(wanted, names()))));
+    };
+    *groups = size.of(groups, catalogue)?;
+    Ok(Some(size.name.clone()))
+}
+
+impl Size {
+    fn read(keys: Keys) -> Result<Self, Problem> {
+        let what = "a size";
+        keys.only(what, &["name", "duration", "warmup", "repeat", "options"])?;
+        let name = keys.need(what, "name")?.name("report")?;
+        let mut options = Vec::new();
+        if let Some(node) = keys.get("options") {
+            for entry in node.table("options")?.entries() {
+                let value = entry.value.plain()?;
+                let word = value.as_str().map_or_else(|| value.to_string(), String::from);
+                options.push(ProbeOption { key: entry.key.into(), word, place: entry.value.place() });
+            }
+        }
+        Ok(Self { name, axes: Axes::of_size(keys)?, options, place: keys.place() })
+    }
+
+    /// The groups of this size.
+    fn of(&self, groups: &[(Axes, Place)], catalogue: &dyn Catalogue) -> Result<Vec<(Axes, Place)>, Problem> {
+        let mut sized: Vec<(Axes, Place)> =
+            groups.iter().map(|(axes, place)| (axes.overlaid(&self.axes), place.clone())).collect();
+        for option in &self.options {
+            let mut known = false;
+            for (axes, _) in &mut sized {
+                known |= axes.set(option, catalogue)?;
+            }
+            if !known {
+                return Err(option.place.problem(format!("no probe of the plan has the option `{}`", option.key)));
+            }
+        }
+        Ok(sized)
+    }
+}

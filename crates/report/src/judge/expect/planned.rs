@@ -1,0 +1,71 @@
+//! What a plan will compare, before anything of it is measured.
+
+use super::{
+    is_lost,
+    pairing::{Pairing, Tells},
+    side::Side,
+};
+use latido_model::{
+    cell::Cell,
+    plan::{Against, Plan, expect::CPU},
+    quantity::Measurand,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A comparison to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// The place of its expectation in the plan.
+    pub expect: usize,
+    /// The repeats of the side that it is about, and of the other.
+    pub repeats: (u64, u64),
+}
+
+/// The comparisons of a plan of which these cells are measured. Statements that a scale takes away are none.
+pub fn planned(plan: &Plan, cells: &[(&Cell, &Measurand)]) -> Vec<Planned> {
+    let mut all = Vec::new();
+    for (number, expect) in plan.expect.iter().enumerate().filter(|(_, expect)| !is_lost(plan, expect)) {
+        let Against::Than(than) = &expect.against else { continue };
+        let pairing = Pairing::new(expect, than, cells.iter().map(|(cell, _)| *cell));
+        let (mut here, mut there): (Vec<Side<u64>>, Vec<Side<u64>>) = (Vec::new(), Vec::new());
+        let by_cpu = expect.filter.iter().chain(&than.levels).any(|(key, _)| key == CPU);
+        for (cell, measurand) in cells {
+            // Which CPUs a cell measures that names none is not known yet.
+            let cpus: Vec<Option<u32>> = match &cell.conditions.cpus {
+                Some(cpus) if by_cpu => cpus.iter().map(Some).collect(),
+                _ => vec![None],
+            };
+            for labels in combinations(&measurand.labels) {
+                for cpu in &cpus {
+                    let series = Tells { cell, labels: &labels, cpu: *cpu };
+                    let [is_here, is_there] = pairing.of_series(series, measurand);
+                    if is_here {
+                        pairing.add(&mut here, series, cell.seed);
+                    }
+                    if is_there {
+                        pairing.add(&mut there, series, cell.seed);
+                    }
+                }
+            }
+        }
+        // The seed is a cell's own.
+        let repeats = |side: &Side<u64>| side.members.iter().collect::<BTreeSet<_>>().len() as u64;
+        for side in &here {
+            let partners = there.iter().filter(|other| other.pair == side.pair);
+            all.extend(partners.map(|other| Planned { expect: number, repeats: (repeats(side), repeats(other)) }));
+        }
+    }
+    all
+}
+
+/// Every combination of the values of labels.
+fn combinations(labels: &[(String, Vec<String>)]) -> Vec<BTreeMap<String, String>> {
+    labels.iter().fold(vec![BTreeMap::new()], |known, (label, values)| {
+        let with = |one: &BTreeMap<String, String>, value: &String| {
+            let mut one = one.clone();
+            one.insert(label.clone(), value.clone());
+            one
+        };
+        known.iter().flat_map(|one| values.iter().map(move |value| with(one, value))).collect()
+    })
+}
