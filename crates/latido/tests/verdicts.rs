@@ -102,3 +102,24 @@ fn a_budget_is_kept_and_its_price_told() {
     let none = world.run(["run", "scheduling-latency", "--budget", "1s", "--print-plan"]);
     assert_eq!(none.status.code(), Some(64), "{}", stderr(&none));
 }
+/// What is measured at a size of its own has its name in the store and on the page, and its maxima are judged.
+#[test]
+fn a_size_of_its_own_is_not_scaled() {
+    let world = World::new();
+    let study = "[source]\ntitle = \"Of latencies\"\nauthor = \"A. Author\"\nyear = 2019\n\
+                 [[size]]\nname = \"laboratory\"\nrepeat = 4\noptions = { samples = 20 }\n";
+    let text = plan(4.0, 0.01, 10).replacen("[[group]]", &format!("{study}[[group]]"), 1);
+    world.file("known.toml", &text);
+    let arguments = ["run", "./known.toml", "--size", "laboratory", "--json", "-o", "page.html"];
+    let document = json(&world.run(arguments), 0);
+    assert_eq!(document["judgement"]["expectations"][0]["outcome"], "holds", "{document:#}");
+    assert_eq!(document["records"].as_array().unwrap().len(), 8);
+    let stored = std::fs::read_to_string(world.runs().pop().unwrap().join("plan.toml")).unwrap();
+    assert!(stored.contains("\nsized = \"laboratory\"\n") && !stored.contains("scaled"), "{stored}");
+    let page = std::fs::read_to_string(world.path("page.html")).unwrap();
+    assert!(page.contains("Measured at the size <b>laboratory</b>") && !page.contains("of the published size"));
+    // A part of it is scaled all the same.
+    let scaled = [&arguments[..4], &["--scale", "0.5", "--json"]].concat();
+    let document = json(&world.run(scaled), 3);
+    assert_eq!(document["judgement"]["expectations"][0]["outcome"], "not measured");
+}
