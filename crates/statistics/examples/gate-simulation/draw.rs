@@ -41,16 +41,18 @@ pub fn draw(kind: &Kind, rng: &mut ChaCha8Rng, stored: usize) -> (Vec<Peak>, Vec
     let extra = extra(kind, rng);
     let seed = rng.random::<u64>();
     // Each block has a generator of its own, so that a longer list of its largest begins like a shorter one.
-    let mut each = 2 * stored / BLOCKS as usize + 20;
+    let mut lengths = vec![2 * stored / BLOCKS as usize + 20; BLOCKS as usize];
     loop {
-        let (mut peaks, mut complete_above) = (Vec::with_capacity(2 * each * BLOCKS as usize), f64::NEG_INFINITY);
-        for (block, high) in (0..u64::from(BLOCKS)).zip(&high) {
+        let mut peaks = Vec::with_capacity(2 * lengths.iter().sum::<usize>());
+        // Below this a list lacks values.
+        let mut complete_above = vec![f64::NEG_INFINITY; BLOCKS as usize];
+        for (((block, high), each), end) in (0..u64::from(BLOCKS)).zip(&high).zip(&lengths).zip(&mut complete_above) {
             let at = (block as f64 + 0.5) / f64::from(BLOCKS);
             for ((share, factor), cause) in causes(kind.effect, at, *high).into_iter().zip(0..) {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed ^ (2 * block + cause));
                 let (mut t, samples) = (0.0, size as f64 * share);
                 let of = |t: f64| BASE + SCALE * factor * kind.tail.above(t / samples);
-                for _ in 0..each {
+                for _ in 0..*each {
                     t -= uniform(&mut rng).ln();
                     if t >= samples {
                         break;
@@ -58,7 +60,7 @@ pub fn draw(kind: &Kind, rng: &mut ChaCha8Rng, stored: usize) -> (Vec<Peak>, Vec
                     peaks.push((block * size + rng.random_range(0..size), of(t)));
                 }
                 if t < samples {
-                    complete_above = f64::max(complete_above, of(t));
+                    *end = f64::max(*end, of(t));
                 }
             }
         }
@@ -80,10 +82,11 @@ pub fn draw(kind: &Kind, rng: &mut ChaCha8Rng, stored: usize) -> (Vec<Peak>, Vec
             all.truncate(stored);
         }
         let least = all.iter().map(|peak| peak.value).min().unwrap_or_default();
-        if least as f64 > complete_above || each > 1 << 20 {
+        let short = || complete_above.iter().map(|end| *end >= least as f64);
+        if !short().any(|short| short) {
             return (all, maxima);
         }
-        each *= 2;
+        lengths.iter_mut().zip(short()).filter(|(_, short)| *short).for_each(|(length, _)| *length *= 2);
     }
 }
 

@@ -1,5 +1,5 @@
-//! What the gate of the tail accepts and refuses, by simulation: `gate-simulation [CASES [NAME [K]]]` prints a table. Effects
-//! below 2 have a quarter of the cases.
+//! What the gate of the tail accepts and refuses, by simulation: `gate-simulation [CASES [NAME [K [FROM]]]]` prints a table of
+//! the kinds whose name holds NAME, without the first FROM. Effects below 2 have a quarter of the cases.
 //!
 //! Sound runs are of one cause; the others have a second one. `effect` is the true level that is passed once in ten times
 //! the length (on average over the run) over the one without the effect; `fit` the median of the level that would be told
@@ -36,7 +36,7 @@ fn main() {
     // Those that are to be refused first; a quarter of the cases is enough for the milder ones.
     let (demanded, milder): (Vec<Kind>, Vec<Kind>) = kinds::unsound().into_iter().partition(|kind| effect(kind) >= 2.0);
     let all = [kinds::sound(), demanded, kinds::quantised(), milder].concat();
-    for (seed, kind) in (0..).zip(all).filter(|(_, kind)| kind.name.contains(only)) {
+    for (seed, kind) in (0..).zip(all).filter(|(at, kind)| kind.name.contains(only) && *at >= number(3).unwrap_or(0)) {
         let k = number(2).unwrap_or(default_k(kind.n, STORED)).min(STORED - 1);
         let sound = matches!(kind.effect, Effect::Sound | Effect::Quantised(_));
         let cases = if sound || effect(&kind) >= 2.0 { cases } else { cases / 4 };
