@@ -261,3 +261,22 @@ fn power_of_a_pilot() {
         assert!(ours.abs_diff(theirs) <= 1, "{ratio} {family}: {ours} is not {theirs}");
     }
 }
+
+/// The tests of the moments: crowded blocks, evenness, and one period among the largest tenth.
+#[test]
+fn moments_of_exceedances() {
+    let case = reference("moments");
+    let (when, value, count) = (floats(&case["when"]), floats(&case["value"]), case["count"].as_u64().unwrap());
+    let mut peaks: Vec<Peak> =
+        when.iter().zip(&value).map(|(index, value)| Peak { index: *index as u64, value: *value as i64 }).collect();
+    peaks.push(Peak { index: 0, value: 0 });
+    let block_maxima: Vec<i64> = (0..100).map(|block| block * 37 % 101).collect();
+    let observed = Observed { peaks: &peaks, count, length_s: 1.0, block_maxima: &block_maxima };
+    let gate = tail(&observed, when.len() as u64, &[]).unwrap().gate;
+    let test = |name: &str| gate.tests.iter().find(|test| test.name == name).unwrap();
+    close(test("evenness").statistic.unwrap(), case["evenness"].as_f64().unwrap(), 1e-9);
+    for (name, expected) in [("crowding", floats(&case["crowding"])), ("period-top", floats(&case["period"]))] {
+        close(test(name).statistic.unwrap(), expected[0], 1e-9);
+        close(test(name).p.unwrap(), expected[1], 1e-6);
+    }
+}
