@@ -1,4 +1,4 @@
-//! Minima and zeros of functions of one variable.
+//! Minima of functions of one and two variables, and zeros of those of one.
 
 /// Where a function with one minimum within the interval is smallest, and its value there (Brent, Algorithms for
 /// Minimization without Derivatives, 1973, chapter 5).
@@ -61,6 +61,44 @@ pub fn minimum(low: f64, high: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> (
     (best, at_best)
 }
 
+/// Where a function of two variables is smallest, and its value there, by so many evaluations from a start with these steps
+/// (Nelder & Mead, Computer Journal 7, 1965).
+pub fn minimum_of_two(
+    start: [f64; 2],
+    steps: [f64; 2],
+    evaluations: u32,
+    f: impl Fn([f64; 2]) -> f64,
+) -> ([f64; 2], f64) {
+    let at = |place: [f64; 2]| (place, f(place));
+    let along =
+        |from: [f64; 2], to: [f64; 2], by: f64| [from[0] + by * (to[0] - from[0]), from[1] + by * (to[1] - from[1])];
+    let [x, y] = start;
+    let mut corners = [at(start), at([x + steps[0], y]), at([x, y + steps[1]])];
+    let mut used = 3;
+    while used < evaluations {
+        corners.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let [best, middle, worst] = corners;
+        let centre = along(best.0, middle.0, 0.5);
+        let mirrored = at(along(worst.0, centre, 2.0));
+        used += 2;
+        let new = if mirrored.1 < best.1 {
+            let further = at(along(worst.0, centre, 3.0));
+            if further.1 < mirrored.1 { further } else { mirrored }
+        } else if mirrored.1 < middle.1 {
+            mirrored
+        } else {
+            at(along(if mirrored.1 < worst.1 { mirrored.0 } else { worst.0 }, centre, 0.5))
+        };
+        corners = if new.1 < worst.1 {
+            [best, middle, new]
+        } else {
+            [best, at(along(best.0, middle.0, 0.5)), at(along(best.0, worst.0, 0.5))]
+        };
+    }
+    corners.sort_by(|a, b| a.1.total_cmp(&b.1));
+    corners[0]
+}
+
 /// Where a function changes its sign between two places (regula falsi after Dowell & Jarratt, BIT 11, 1971, "Illinois",
 /// with bisection where it is slow). The function must have different signs at the ends.
 pub fn zero(low: f64, high: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> f64 {
@@ -97,6 +135,9 @@ mod tests {
         let (at, value) = minimum(-3.0, 5.0, 1e-9, |x: f64| (x - 1.25).powi(2) + 2.0);
         assert!((at - 1.25).abs() < 1e-6 && (value - 2.0).abs() < 1e-12);
         assert!((minimum(0.0, 1.0, 1e-9, |x| x).0).abs() < 1e-6, "at an end");
+        let (at, value) =
+            minimum_of_two([0.0, 0.0], [0.5, 0.5], 120, |[x, y]| (x - 1.0).powi(2) + 3.0 * (y - x).powi(2));
+        assert!((at[0] - 1.0).abs() < 1e-4 && (at[1] - 1.0).abs() < 1e-4 && value < 1e-8, "{at:?}");
         assert!((zero(0.0, 3.0, 1e-14, |x: f64| x.cos()) - std::f64::consts::FRAC_PI_2).abs() < 1e-10);
         assert!((zero(0.0, 1e9, 1e-14, |x: f64| x.powi(3) - 8.0) - 2.0).abs() < 1e-9);
     }

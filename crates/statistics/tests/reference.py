@@ -154,4 +154,165 @@ for t in range(5, len(ser) - 4):
         best = max(best, (len(x) * len(y) / (len(x) + len(y)) * e, t))
 OUT["change"] = dict(series=ser.tolist(), q=float(best[0]), index=best[1])
 
+# Extremal index (Ferro & Segers, JRSS B 65, 2003, equation 5 and section 4), in exact fractions from a row of zeros and ones.
+from fractions import Fraction
+
+OUT["extremal_index"] = []
+more = np.random.default_rng(20261123)
+lone = more.random(4000) < 0.03
+crowds = np.zeros(4000, bool)
+for at in more.integers(0, 3980, 40):
+    crowds[at : at + 12] |= more.random(12) < 0.5
+dense = np.arange(400) % 2 == 0
+for row in (lone, crowds, dense):
+    where = np.flatnonzero(row).tolist()
+    waits = [b - a for a, b in zip(where, where[1:])]
+    if max(waits) <= 2:
+        theta = Fraction(2 * sum(waits) ** 2, len(waits) * sum(w * w for w in waits))
+    else:
+        theta = Fraction(2 * sum(w - 1 for w in waits) ** 2, len(waits) * sum((w - 1) * (w - 2) for w in waits))
+    theta = min(theta, Fraction(1))
+    clusters = math.floor(theta * len(where)) + 1
+    cut = sorted(waits, reverse=True)[clusters - 1] if clusters <= len(waits) else 0
+    OUT["extremal_index"].append(dict(count=len(row), indices=where, theta=float(theta), gap=cut if theta < Fraction(9, 10) else 0, clusters=1 + sum(w > cut for w in waits) if theta < Fraction(9, 10) else len(where)))
+
+# Values in bins: the multinomial likelihood of scipy's distribution function, by Nelder-Mead from several starts.
+OUT["binned"] = []
+for xi, k, step in [(0.15, 600, 2000), (-0.25, 300, 1000)]:
+    cells, counts = np.unique(np.floor(stats.genpareto.rvs(c=xi, scale=10_000, size=k, random_state=more) / step), return_counts=True)
+    low = cells * step / 1e4
+
+    def multinomial(x, s):
+        chance = stats.genpareto.cdf(low + step / 1e4, x, scale=s) - stats.genpareto.cdf(low, x, scale=s)
+        return float((counts * np.log(chance)).sum()) if np.all(chance > 0) else -1e30
+
+    best = min((optimize.minimize(lambda q: -multinomial(q[0], math.exp(q[1])), [x0, 0.0], method="Nelder-Mead", options=dict(xatol=1e-9, fatol=1e-11, maxiter=4000)) for x0 in (-0.1, 0.05, 0.3)), key=lambda r: r.fun)
+    height = lambda x: max(-optimize.minimize(lambda q: -multinomial(x, math.exp(q[0])), [s0], method="Nelder-Mead", options=dict(xatol=1e-9, fatol=1e-11)).fun for s0 in (-0.1, 0.1))
+    cut = -best.fun - stats.chi2.ppf(0.95, 1) / 2
+    ends = [optimize.brentq(lambda x: height(x) - cut, a, b, xtol=1e-8) for a, b in [(max(best.x[0] - 0.24, -0.5), best.x[0]), (best.x[0], best.x[0] + 0.4)]]
+    OUT["binned"].append(dict(bins=[[float(c * step), float((c + 1) * step), int(m)] for c, m in zip(cells, counts)], xi=best.x[0], sigma=math.exp(best.x[1]) * 1e4, loglik=-best.fun, xi_interval=ends))
+
+# The fit against its data: the distance, its p and that of the top by a bootstrap of 2,000 samples of the same size, each
+# fitted by scipy's bounded minimiser on a profile; the likelihood ratio of two causes over all three unknowns from six starts.
+
+
+def profile_fit(y):
+    y = y / y.mean()
+    def cost(th):
+        if th <= -1 / y.max():
+            return 1e9
+        x = np.log1p(th * y).mean()
+        # xi = mean ln(1 + theta y) and sigma = xi/theta.
+        return (math.log(x / th) if abs(th) > 1e-9 else 0.0) + x if x > -0.5 else 1e9
+    grid = np.concatenate([-np.geomspace(1e-3, 0.999, 30) / y.max(), np.geomspace(1e-3, 4, 30)])
+    costs = [cost(t) for t in grid]
+    at = grid[int(np.argmin(costs))]
+    near = np.sort(grid)
+    i = int(np.searchsorted(near, at))
+    r = optimize.minimize_scalar(cost, bounds=(near[max(i - 1, 0)], near[min(i + 1, len(near) - 1)]), method="bounded", options=dict(xatol=1e-9))
+    x = np.log1p(r.x * y).mean()
+    return x, x / r.x
+
+
+def distance(y):
+    x, s = profile_fit(y)
+    F = np.sort(stats.genpareto.cdf(y / y.mean(), x, scale=s))
+    i = np.arange(1, len(y) + 1)
+    a2 = -len(y) - ((2 * i - 1) * (np.log(F) + np.log1p(-F[::-1]))).mean()
+    out = np.sort(stats.genpareto.sf(y / y.mean(), x, scale=s))[:10]
+    return a2, -math.log(stats.poisson.sf(np.arange(10), len(y) * out).min()), x, s
+
+
+def two_causes(y):
+    x, s = profile_fit(y)
+    z = y / y.mean()
+    one = stats.genpareto.logpdf(z, x, scale=s).sum()
+    def worse(q, ratio):
+        f = (1 - q[2]) * stats.genpareto.pdf(z, q[0], scale=math.exp(q[1])) + q[2] * stats.genpareto.pdf(z, q[0], scale=ratio * math.exp(q[1]))
+        return -np.log(f).sum() if np.all(f > 0) else 1e9
+    starts = [[x - dx, math.log(s) - 0.1, w] for dx in (0.05, 0.2) for w in (0.02, 0.3, 0.9)]
+    top = max(-optimize.minimize(worse, q, args=(ratio,), method="Nelder-Mead", bounds=[(-0.5, 0.5), (-4, 1), (0, 0.95)], options=dict(maxiter=4000, xatol=1e-6, fatol=1e-8)).fun for ratio in (2.5, 5.0, 10.0) for q in starts)
+    return 2 * (top - one)
+
+
+OUT["excesses"] = []
+for heavy in (0, 25):
+    y = np.concatenate([stats.genpareto.rvs(c=0.05, scale=1e4, size=500 - heavy, random_state=more), 1e4 * (3 + 6 * more.standard_exponential(heavy))])
+    y = np.unique(np.round(y)).astype(float)
+    y = y[y > 0]
+    a2, far, x, s = distance(y)
+    drawn = np.array([distance(stats.genpareto.rvs(c=x, size=len(y), random_state=more))[:2] for _ in range(2000)])
+    OUT["excesses"].append(dict(y=y.tolist(), a2=a2, a2_p=float((drawn[:, 0] >= a2).mean()), top=far, top_p=float((drawn[:, 1] >= far).mean()), two_causes=two_causes(y)))
+
+# The shift function of three repeats against four: order statistics, and all 27 x 256 ways to draw repeats anew.
+OUT["shift"] = []
+repeats = [[np.sort(np.round(np.exp(more.normal(9 + 0.1 * arm, 0.3, 40)))).astype(int) for _ in range(3 + arm)] for arm in (0, 1)]
+
+
+def order(values, p):
+    values = np.sort(values)
+    return int(values[max(math.ceil(len(values) * p - 1e-9), 1) - 1])
+
+
+for p in (0.5, 0.75, 0.9):
+    ways = [[order(np.concatenate(pick), p) for pick in itertools.product(arm, repeat=len(arm))] for arm in repeats]
+    d = np.sort(np.subtract.outer(ways[1], ways[0]).ravel())
+    limits = [int(d[int(q * len(d))]) for q in (0.01, 0.025, 0.05, 0.95, 0.975, 0.99)]
+    OUT["shift"].append([p, order(np.concatenate(repeats[0]), p), order(np.concatenate(repeats[1]), p), limits])
+OUT["shift_repeats"] = [[r.tolist() for r in arm] for arm in repeats]
+
+# Power: the upper limit of the spread by scipy's quantile, the power by 20,000 draws through the
+# recurrence of the exact test.
+OUT["power"] = []
+
+
+def ways_of_u(n):
+    # The recurrence of Mann & Whitney: the largest of all values belongs to one arm or to the other.
+    table = {}
+    for i in range(n + 1):
+        for j in range(n + 1):
+            here = np.zeros(n * n + 1)
+            if i == 0 or j == 0:
+                here[0] = 1.0
+            else:
+                here[j:] += i / (i + j) * table[i - 1, j][: n * n + 1 - j]
+                here += j / (i + j) * table[i, j - 1]
+            table[i, j] = here
+    return table[n, n]
+
+
+pilot = [[10.0, 13.0, 16.5], [21.0, 24.0, 33.0]]
+logs = [np.log(arm) for arm in pilot]
+spread = math.sqrt(sum(((x - x.mean()) ** 2).sum() for x in logs) / 4)
+upper = spread * math.sqrt(4 / stats.chi2.ppf(0.2, 4))
+for ratio, family in [(2.0, 1), (2.0, 24), (1.1, 1)]:
+    level = 0.05 / family
+    n, found = (4 if family == 1 else 7), None
+    z = stats.norm.ppf(1 - level / 2) + stats.norm.ppf(0.9)
+    noether = math.ceil(z * z / (6 * (stats.norm.cdf(math.log(ratio) / upper / math.sqrt(2)) - 0.5) ** 2))
+    while noether <= 60 and found is None:
+        x, z = more.standard_normal((20_000, n)), more.standard_normal((20_000, n)) + math.log(ratio) / upper
+        u = (x[:, :, None] > z[:, None, :]).sum((1, 2))
+        tails = np.cumsum(ways_of_u(n))
+        limit = int((2 * tails <= level * (1 + 1e-12)).sum()) - 1
+        power = float(((u <= limit) | (n * n - u <= limit)).mean())
+        if power >= 0.9:
+            found = n
+        n += 1
+    OUT["power"].append(dict(ratio=ratio, family=family, spread=spread, upper=upper, repeats=found or noether))
+OUT["pilot"] = pilot
+
+# Moments of exceedances: 1,000 with values, the largest hundred often at one period; 100 blocks.
+count, blocks = 100_000, 100
+when = np.sort(more.choice(count, 1000, replace=False))
+value = more.permutation(1000) * 7 + 8
+for at in range(40):
+    value[np.argmin(abs(when - 2500 * at))] += 10_000
+tally = np.bincount(when * blocks // count, minlength=blocks)
+r = stats.rankdata(tally) - (blocks + 1) / 2
+q = blocks * (blocks + 2) * sum(float((r[l:] * r[:-l]).sum() / (r * r).sum()) ** 2 / (blocks - l) for l in (1, 2, 3))
+top = np.sort(when[np.argsort(value)[-100:]])
+power = max(abs(np.exp(2j * np.pi * f * (top + 0.5) / count).sum()) ** 2 / len(top) for f in range(1, 501))
+OUT["moments"] = dict(count=count, when=when.tolist(), value=value.tolist(), crowding=[q, float(stats.chi2.sf(q, 3))], evenness=float(stats.kstest((when + 0.5) / count, "uniform").statistic), period=[float(power), float(1 - (1 - math.exp(-power)) ** 500)])
+
 print(json.dumps(OUT, indent=1))

@@ -7,7 +7,7 @@ use latido_statistics::{
     quantile::ranks,
     special,
     tail::{
-        Observed, Peak,
+        Exceedances, Observed, Peak,
         gpd::{self, Excesses},
         tail,
     },
@@ -169,4 +169,114 @@ fn changes_over_time() {
     assert_eq!(found[0].index as u64, expected["index"].as_u64().unwrap());
     close(found[0].q, expected["q"].as_f64().unwrap(), 1e-9);
     assert!(found[0].p < 0.01);
+}
+
+/// Extremal index, run length and clusters of lone, crowded and regular exceedances.
+#[test]
+fn extremal_index_of_ferro_and_segers() {
+    for case in reference("extremal_index").as_array().unwrap() {
+        let indices: Vec<u64> =
+            case["indices"].as_array().unwrap().iter().map(|index| index.as_u64().unwrap()).collect();
+        let mut peaks: Vec<Peak> =
+            indices.iter().zip(1..).map(|(index, i)| Peak { index: *index, value: 1000 + i * i % 997 }).collect();
+        peaks.push(Peak { index: 0, value: 0 });
+        let count = case["count"].as_u64().unwrap();
+        let observed = Observed { peaks: &peaks, count, length_s: 1.0, block_maxima: &[] };
+        let found = Exceedances::of(&observed, indices.len() as u64).unwrap();
+        close(found.extremal_index, case["theta"].as_f64().unwrap(), 1e-12);
+        assert_eq!(found.gap, case["gap"].as_u64().unwrap());
+        assert_eq!(found.peaks.len() as u64, case["clusters"].as_u64().unwrap());
+    }
+}
+
+/// The fit of values in bins, and the interval of its shape.
+#[test]
+fn binned_generalised_pareto() {
+    for case in reference("binned").as_array().unwrap() {
+        let bins = case["bins"].as_array().unwrap().iter().map(floats).map(|bin| (bin[0], bin[1], bin[2])).collect();
+        let fit = gpd::fit(&Excesses::Binned(bins)).unwrap();
+        close(fit.log_likelihood, case["loglik"].as_f64().unwrap(), 1e-9);
+        assert!((fit.gpd.xi - case["xi"].as_f64().unwrap()).abs() < 1e-4, "{fit:?}");
+        close(fit.gpd.sigma, case["sigma"].as_f64().unwrap(), 1e-4);
+        let (shape, expected) = (fit.shape(), floats(&case["xi_interval"]));
+        assert!((shape.lower.unwrap() - expected[0]).abs() < 1e-4, "{shape:?} {expected:?}");
+        assert!((shape.upper.unwrap() - expected[1]).abs() < 1e-4, "{shape:?} {expected:?}");
+    }
+}
+
+/// The tests of the fit: their statistics, and the p of a parametric bootstrap of 2,000 samples within what its chance leaves.
+#[test]
+fn excesses_against_their_fit() {
+    for case in reference("excesses").as_array().unwrap() {
+        let y = floats(&case["y"]);
+        let mut peaks: Vec<Peak> =
+            y.iter().zip(1..).map(|(y, index)| Peak { index: index * 50, value: *y as i64 }).collect();
+        peaks.push(Peak { index: 0, value: 0 });
+        let observed = Observed { peaks: &peaks, count: 50_000, length_s: 1.0, block_maxima: &[] };
+        let gate = tail(&observed, y.len() as u64, &[]).unwrap().gate;
+        let test = |name: &str| gate.tests.iter().find(|test| test.name == name).unwrap();
+        for (name, statistic, p) in [("anderson-darling", "a2", "a2_p"), ("top-spacing", "top", "top_p")] {
+            close(test(name).statistic.unwrap(), case[statistic].as_f64().unwrap(), 1e-4);
+            let (ours, theirs) = (test(name).p.unwrap(), case[p].as_f64().unwrap());
+            assert!((ours - theirs).abs() < 0.005 + 0.15 * theirs, "{name}: p {ours} is not {theirs}");
+        }
+        // A maximum over three ratios, from means of groups: near enough to decide.
+        let (ours, theirs) = (test("two-causes").statistic.unwrap(), case["two_causes"].as_f64().unwrap());
+        assert!((ours - theirs).abs() < 0.15, "{ours} is not {theirs}");
+    }
+}
+
+/// Quantiles of pooled repeats; each end of a band lies where all ways to draw repeats anew have it, give or take chance.
+#[test]
+fn shift_function() {
+    let arms: Vec<Vec<Vec<(i64, u64)>>> = reference("shift_repeats")
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|arm| arm.as_array().unwrap().iter().map(|r| floats(r).iter().map(|v| (*v as i64, 1)).collect()).collect())
+        .collect();
+    let arm = |at: usize| arms[at].iter().map(Vec::as_slice).collect::<Vec<_>>();
+    let found = two::shift::shift(&arm(0), &arm(1)).unwrap();
+    for row in reference("shift").as_array().unwrap() {
+        let p = row[0].as_f64().unwrap();
+        let ours = found.iter().find(|shift| shift.p == p).unwrap();
+        assert_eq!((Some(ours.a), Some(ours.b)), (row[1].as_i64(), row[2].as_i64()));
+        let limits: Vec<i64> = row[3].as_array().unwrap().iter().map(|limit| limit.as_i64().unwrap()).collect();
+        let (low, high) = ours.band.unwrap();
+        assert!(limits[0] <= low && low <= limits[2] && limits[3] <= high && high <= limits[5], "{ours:?} {limits:?}");
+    }
+}
+
+/// The spread of a pilot with its upper limit, and how many repeats find a ratio: to one, as both sides draw.
+#[test]
+fn power_of_a_pilot() {
+    let pilot: Vec<Vec<f64>> = reference("pilot").as_array().unwrap().iter().map(floats).collect();
+    let pilot: Vec<&[f64]> = pilot.iter().map(Vec::as_slice).collect();
+    for case in reference("power").as_array().unwrap() {
+        let (ratio, family) = (case["ratio"].as_f64().unwrap(), case["family"].as_u64().unwrap());
+        let plan = two::power::plan(&pilot, ratio, family, 0.9).unwrap();
+        close(plan.spread, case["spread"].as_f64().unwrap(), 1e-9);
+        close(plan.spread_upper, case["upper"].as_f64().unwrap(), 1e-6);
+        let (ours, theirs) = (plan.repeats.unwrap(), case["repeats"].as_u64().unwrap());
+        assert!(ours.abs_diff(theirs) <= 1, "{ratio} {family}: {ours} is not {theirs}");
+    }
+}
+
+/// The tests of the moments: crowded blocks, evenness, and one period among the largest tenth.
+#[test]
+fn moments_of_exceedances() {
+    let case = reference("moments");
+    let (when, value, count) = (floats(&case["when"]), floats(&case["value"]), case["count"].as_u64().unwrap());
+    let mut peaks: Vec<Peak> =
+        when.iter().zip(&value).map(|(index, value)| Peak { index: *index as u64, value: *value as i64 }).collect();
+    peaks.push(Peak { index: 0, value: 0 });
+    let block_maxima: Vec<i64> = (0..100).map(|block| block * 37 % 101).collect();
+    let observed = Observed { peaks: &peaks, count, length_s: 1.0, block_maxima: &block_maxima };
+    let gate = tail(&observed, when.len() as u64, &[]).unwrap().gate;
+    let test = |name: &str| gate.tests.iter().find(|test| test.name == name).unwrap();
+    close(test("evenness").statistic.unwrap(), case["evenness"].as_f64().unwrap(), 1e-9);
+    for (name, expected) in [("crowding", floats(&case["crowding"])), ("period-top", floats(&case["period"]))] {
+        close(test(name).statistic.unwrap(), expected[0], 1e-9);
+        close(test(name).p.unwrap(), expected[1], 1e-6);
+    }
 }

@@ -22,7 +22,7 @@ pub struct Fit {
     /// The estimate, in the unit of the excesses.
     #[serde(flatten)]
     pub gpd: Gpd,
-    /// Its log-likelihood, in that unit.
+    /// Its log-likelihood: of densities in that unit, of bins by their probabilities.
     pub log_likelihood: f64,
     /// How many excesses it is of.
     pub k: u64,
@@ -65,9 +65,11 @@ pub fn fit(excesses: &Excesses) -> Result<Fit, Refusal> {
     let better = scaled.log_likelihood(bound) >= scaled.log_likelihood(gpd);
     let gpd = if better { bound } else { gpd };
     let at_bound = gpd.xi <= SMALLEST_SHAPE + 1e-4 || gpd.xi >= LARGEST_SHAPE - 1e-4;
+    // A density has a unit, the probability of a bin has none.
+    let unit = if matches!(excesses, Excesses::Exact(_)) { k * scale.ln() } else { 0.0 };
     Ok(Fit {
         gpd: Gpd { xi: gpd.xi, sigma: gpd.sigma * scale },
-        log_likelihood: scaled.log_likelihood(gpd) - k * scale.ln(),
+        log_likelihood: scaled.log_likelihood(gpd) - unit,
         k: k as u64,
         at_bound,
         scaled,

@@ -1,7 +1,10 @@
 //! Whether exceedances come at random moments: evenly over the run, and neither in periods nor in crowds.
 
-use super::{Exceedances, GateTest, Observed, Peak, trend::kolmogorov_above};
-use crate::random::{generator, sequential_p, uniform};
+use super::{Exceedances, GateTest, Observed, Peak, nulls, trend::kolmogorov_above};
+use crate::random::{generator, uniform};
+
+/// How many periods are looked for.
+const PERIODS: usize = 500;
 
 pub(super) fn tests(observed: &Observed<'_>, exceedances: &Exceedances) -> Vec<GateTest> {
     if exceedances.peaks.len() < 10 {
@@ -21,8 +24,25 @@ pub(super) fn tests(observed: &Observed<'_>, exceedances: &Exceedances) -> Vec<G
         let (a, random) = gaps(&top, exceedances.gap);
         tests.push(GateTest::by_p("evenness-top", d, even, "the largest are more frequent in a part of the run"));
         tests.push(GateTest::by_p("gaps-top", a, random, "the largest come in periods or in crowds"));
+        let (r, steady) = periods(observed, &top);
+        tests.push(GateTest::by_p("period-top", r, steady, "the largest come at one period"));
     }
     tests
+}
+
+/// The largest power of the moments at 1 to 500 periods in the run, `|sum exp(2 pi i j t)|^2 / n` (Rayleigh's test at each;
+/// Mardia & Jupp, Directional Statistics, 2000, section 6.3.1), each of which passes x with probability `exp(-x)`.
+fn periods(observed: &Observed<'_>, peaks: &[Peak]) -> (f64, f64) {
+    let angle = |peak: &Peak| std::f64::consts::TAU * (peak.index as f64 + 0.5) / observed.count as f64;
+    let step: Vec<(f64, f64)> = peaks.iter().map(|peak| angle(peak).sin_cos()).collect();
+    let mut at = vec![(0.0_f64, 1.0_f64); step.len()];
+    let power = (0..PERIODS).map(|_| {
+        at.iter_mut().zip(&step).for_each(|(at, by)| *at = (at.0 * by.1 + at.1 * by.0, at.1 * by.1 - at.0 * by.0));
+        let sum = at.iter().fold((0.0, 0.0), |sum, at| (sum.0 + at.0, sum.1 + at.1));
+        sum.0 * sum.0 + sum.1 * sum.1
+    });
+    let most = power.fold(0.0, f64::max) / peaks.len().max(1) as f64;
+    (most, -(-(PERIODS as f64) * (-most).exp()).exp_m1())
 }
 
 /// The largest so many, in order of time. Where some are equal to the next smaller one, none of these is taken: which of
@@ -57,18 +77,9 @@ fn gaps(peaks: &[Peak], gap: u64) -> (f64, f64) {
             time + uniform(&mut rng)
         })
         .collect();
-    let n = spread.len();
-    let statistic = exponential_distance(&mut spread);
-    let p = sequential_p(statistic, 999, || {
-        let mut drawn: Vec<f64> = (0..n.min(300)).map(|_| -uniform(&mut rng).ln()).collect();
-        Some(exponential_distance(&mut drawn))
-    });
-    (statistic, p)
-}
-
-fn exponential_distance(times: &mut [f64]) -> f64 {
-    let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
-    times.sort_by(f64::total_cmp);
-    let above: Vec<f64> = times.iter().map(|time| (-time / mean).exp()).collect();
-    super::fits::anderson_darling(&above)
+    let mean = spread.iter().sum::<f64>() / spread.len().max(1) as f64;
+    spread.sort_by(f64::total_cmp);
+    let above: Vec<f64> = spread.iter().map(|time| (-time / mean).exp()).collect();
+    let statistic = super::fits::anderson_darling(&above);
+    (statistic, nulls::p_in(&nulls::GAPS, statistic))
 }

@@ -2,6 +2,8 @@
 
 mod arrivals;
 mod fits;
+mod mixture;
+pub mod nulls;
 mod trend;
 
 use super::{
@@ -11,10 +13,16 @@ use super::{
 };
 use serde::Serialize;
 
-/// The level of each test that has a p value: eleven of them together refuse few sound runs, see the simulation.
-pub const ALPHA: f64 = 0.005;
+/// The level of each test that has a p value: all of them together refuse few sound runs, see the simulation.
+pub const ALPHA: f64 = 0.003;
+/// That of the likelihood ratio of two causes: the second is the hardest to see, and worth more of the refusals of sound runs.
+const ALPHA_OF_CAUSES: f64 = 0.018;
+/// That of the largest, for the same reason.
+const ALPHA_OF_TOP: f64 = 0.012;
 /// How long the pauses within a burst may be, in mean times between bursts: longer ones are no bursts but regimes.
 const LONGEST_PAUSE: f64 = 0.25;
+/// The smallest extremal index of bursts: where more than 20 exceedances crowd together, the system was in another state.
+const SMALLEST_INDEX: f64 = 0.05;
 /// How many clusters it takes.
 pub const CLUSTERS: u64 = 50;
 /// How many block maxima it takes.
@@ -81,7 +89,7 @@ impl GateTest {
     fn by_p_at(alpha: f64, name: &'static str, statistic: f64, p: f64, against: &str) -> Self {
         let refused = p < alpha;
         let reason = if refused {
-            format!("{against} (p {p:.2})").replace("(p 0.00)", "(p < 0.005)")
+            format!("{against} ({})", if p < 0.001 { "p < 0.001".into() } else { format!("p {p:.3}") })
         } else {
             format!("no sign that {against} (p {p:.2})")
         };
@@ -104,7 +112,7 @@ fn decision(refused: bool) -> Decision {
 /// Asks every test.
 pub fn gate(observed: &Observed<'_>, exceedances: &Exceedances, fit: &Fit) -> Gate {
     let mut tests = vec![clusters(exceedances), distinct(exceedances)];
-    tests.extend(trend::tests(observed));
+    tests.extend(trend::tests(observed, exceedances.threshold));
     tests.push(extremal_index(observed, exceedances));
     tests.extend(arrivals::tests(observed, exceedances));
     tests.push(shape(fit));
@@ -150,6 +158,10 @@ fn extremal_index(observed: &Observed<'_>, exceedances: &Exceedances) -> GateTes
             format!("exceedances come one by one (extremal index {theta:.2})"),
         );
     }
+    if theta < SMALLEST_INDEX {
+        let reason = format!("exceedances crowd together by {:.0}: no bursts, but a state of its own", 1.0 / theta);
+        return GateTest::by_rule(name, theta, true, reason);
+    }
     let between = observed.count as f64 / exceedances.peaks.len().max(1) as f64;
     if gap as f64 > LONGEST_PAUSE * between {
         let reason = format!(
@@ -165,7 +177,7 @@ fn extremal_index(observed: &Observed<'_>, exceedances: &Exceedances) -> GateTes
 
 fn shape(fit: &Fit) -> GateTest {
     let xi = fit.gpd.xi;
-    let refused = fit.at_bound || xi >= LARGEST_SHAPE;
+    let refused = out_of_bounds(fit);
     let why = if fit.at_bound {
         "at the bound of what can be fitted"
     } else if refused {
@@ -174,4 +186,8 @@ fn shape(fit: &Fit) -> GateTest {
         "within bounds"
     };
     GateTest::by_rule("shape", xi, refused, format!("xi = {xi:.2}: {why}"))
+}
+
+fn out_of_bounds(fit: &Fit) -> bool {
+    fit.at_bound || fit.gpd.xi >= LARGEST_SHAPE
 }

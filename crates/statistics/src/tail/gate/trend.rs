@@ -1,11 +1,11 @@
-//! Whether block maxima change over the run, or depend on each other: tests by ranks.
+//! Whether block maxima and counts of exceedances change over the run, or depend on each other: tests by ranks.
 
-use super::{BLOCKS, GateTest};
+use super::{BLOCKS, GateTest, Observed};
 use crate::special::{chi_square_above, normal};
 
-pub(super) fn tests(observed: &super::Observed<'_>) -> Vec<GateTest> {
+pub(super) fn tests(observed: &Observed<'_>, threshold: i64) -> Vec<GateTest> {
     let maxima = observed.block_maxima;
-    let names = ["mann-kendall", "halves", "ljung-box"];
+    let names = ["mann-kendall", "halves", "ljung-box", "crowding"];
     let given = maxima.len() as u64;
     if given < BLOCKS {
         return names.map(|name| GateTest::impossible(name, format!("{given} blocks, and it takes {BLOCKS}"))).to_vec();
@@ -13,12 +13,28 @@ pub(super) fn tests(observed: &super::Observed<'_>) -> Vec<GateTest> {
     let (s, kendall) = mann_kendall(maxima);
     let (before, after) = maxima.split_at(maxima.len() / 2);
     let (d, halves) = two_samples(before, after);
-    let (q, box_) = ljung_box(maxima);
+    let (q, box_) = ljung_box(maxima, 10);
+    // A system that stays in another state for some blocks crowds the exceedances there, whatever a burst may be.
+    let (crowded, crowding) = ljung_box(&counts(observed, threshold), 3);
     vec![
         GateTest::by_p("mann-kendall", s, kendall, "block maxima rise or fall over the run"),
         GateTest::by_p("halves", d, halves, "block maxima of the two halves differ"),
         GateTest::by_p("ljung-box", q, box_, "block maxima depend on those before"),
+        GateTest::by_p("crowding", crowded, crowding, "blocks with many exceedances come together"),
     ]
+}
+
+/// How many exceedances lie in each block.
+fn counts(observed: &Observed<'_>, threshold: i64) -> Vec<i64> {
+    let mut counts = vec![0; observed.block_maxima.len()];
+    let blocks = counts.len() as u128;
+    for peak in observed.peaks.iter().filter(|peak| peak.value > threshold) {
+        let block = u128::from(peak.index) * blocks / u128::from(observed.count.max(1));
+        if let Some(count) = counts.get_mut(block as usize) {
+            *count += 1;
+        }
+    }
+    counts
 }
 
 /// S and its two-sided p (Mann, Econometrica 13, 1945; Kendall, Rank Correlation Methods, 1975) by the normal
@@ -91,10 +107,10 @@ pub(super) fn kolmogorov_above(d: f64, n: f64) -> f64 {
     sum.clamp(0.0, 1.0)
 }
 
-/// Q of the midranks at ten lags (Ljung & Box, Biometrika 65, 1978), at fewer where there are fewer than 50 blocks.
-pub(super) fn ljung_box(values: &[i64]) -> (f64, f64) {
+/// Q of the midranks at so many lags (Ljung & Box, Biometrika 65, 1978), at most a fifth of the blocks.
+fn ljung_box(values: &[i64], lags: usize) -> (f64, f64) {
     let n = values.len() as f64;
-    let lags = 10.min(values.len() / 5);
+    let lags = lags.min(values.len() / 5);
     let values: Vec<f64> = values.iter().map(|value| *value as f64).collect();
     let ranks: Vec<f64> = crate::two::midranks(&values).iter().map(|rank| rank - (n + 1.0) / 2.0).collect();
     let variance: f64 = ranks.iter().map(|rank| rank * rank).sum();
