@@ -23,7 +23,7 @@ fn waits_are_named(far: &Far, by: &str) {
     let shown = far.world.latido(["show", "last"]).output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     // It is the machine's own doing: a cause, and no excuse.
-    assert!(shown.contains("FAIL") && shown.contains("throttle made"), "{by}: {shown}");
+    assert!(shown.contains("DOES NOT HOLD") && shown.contains("throttle made"), "{by}: {shown}");
 }
 
 #[test]

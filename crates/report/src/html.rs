@@ -6,12 +6,14 @@ mod chapter;
 mod environment;
 mod parts;
 mod settings;
+mod stand_ins;
+mod statements;
+mod top;
 mod trust;
 
 use crate::{
     figures::{FIGURES, range_bar, style},
     input::RunPart,
-    judge::{judgement::ExpectJudgement, verdict_wording},
     span::unbroken,
     study::{NotMeasured, StudyPart},
     tables::{samples, slots, summary},
@@ -25,6 +27,8 @@ use chapter::ChapterView;
 use environment::Environment;
 use parts::{Picture, SectionView, SheetView};
 use settings::{Beside, SettingView};
+use statements::Statement;
+use top::Top;
 use trust::FindingGroup;
 
 #[derive(Template)]
@@ -40,7 +44,9 @@ struct Page<'a> {
     cards: Vec<Card>,
     rest: Vec<Card>,
     trust: Vec<FindingGroup>,
-    expectations: Vec<ExpectView<'a>>,
+    top: Top,
+    expectations: Vec<Statement<'a>>,
+    conclusions: Vec<Statement<'a>>,
     chapters: Vec<ChapterView>,
     study: Option<&'a StudyPart>,
     sized: Option<&'a str>,
@@ -56,7 +62,7 @@ struct Page<'a> {
 struct HeadlineView<'a> {
     sign: &'static str,
     class: &'static str,
-    verdict: String,
+    verdict: &'static str,
     text: String,
     in_the_way: String,
     next: &'a str,
@@ -73,17 +79,11 @@ struct RunView<'a> {
     year: &'a str,
 }
 
-struct ExpectView<'a> {
-    claim: Option<&'a str>,
-    text: &'a str,
-    sign: &'static str,
-    class: &'static str,
-    word: &'static str,
-    detail: String,
-}
-
 const STYLE: &str = include_str!("../templates/report.css");
 const SCRIPT: &str = include_str!("../templates/report.js");
+
+/// The longest name of a row, in letters; the whole of it is its title.
+const NAME: usize = 30;
 
 /// The whole report as the text of one file.
 ///
@@ -92,6 +92,7 @@ const SCRIPT: &str = include_str!("../templates/report.js");
 pub fn render(report: &Report) -> Result<String> {
     let (input, chapters) = (report.input, report.chapters());
     let Cards { shown, rest } = cards::cards(input, &chapters);
+    let (expectations, conclusions) = (statements::expectations(report), statements::conclusions(report));
     let page = Page {
         title: &input.title,
         css: format!("{}{STYLE}{}", style::page_variables(), style::page_rules()),
@@ -103,14 +104,9 @@ pub fn render(report: &Report) -> Result<String> {
         cards: shown,
         rest,
         trust: trust::groups(input),
-        // A study's conclusions have a table of their own.
-        expectations: input
-            .runs
-            .iter()
-            .flat_map(|r| &r.judgement.expectations)
-            .filter(|one| !one.of_study)
-            .map(expectation)
-            .collect(),
+        top: Top::of(report, &conclusions, &expectations),
+        expectations,
+        conclusions,
         chapters: chapters.iter().enumerate().map(|(i, chapter)| chapter_view(i, chapter, report)).collect(),
         study: input.study.as_ref(),
         sized: input.study.as_ref().and_then(|study| study.sized.as_deref()),
@@ -137,7 +133,7 @@ fn headline<'a>(part: &RunPart<'a>) -> HeadlineView<'a> {
     HeadlineView {
         sign: said.sign,
         class: said.tone.class(),
-        verdict: part.word.to_string(),
+        verdict: said.word,
         text,
         in_the_way: advice.map(|advice| advice.in_the_way.join(", ")).unwrap_or_default(),
         next: advice.map(|advice| advice.next.as_str()).unwrap_or_default(),
@@ -158,26 +154,17 @@ fn run<'a>(part: &RunPart<'a>) -> RunView<'a> {
     }
 }
 
-fn expectation(expectation: &ExpectJudgement) -> ExpectView<'_> {
-    let said = words::outcome(expectation.outcome);
-    ExpectView {
-        claim: expectation.claim.as_deref(),
-        text: &expectation.text,
-        sign: said.sign,
-        class: said.tone.class(),
-        word: said.word,
-        detail: unbroken(&verdict_wording::decision(expectation.decision.as_ref())),
-    }
-}
-
 fn chapter_view(index: usize, chapter: &Chapter, report: &Report) -> ChapterView {
     let each = chapter.sections.iter().enumerate();
-    let sections = each.map(|(i, section)| view(chapter.first + i, section, report)).collect();
+    let sections = each.map(|(i, section)| view(chapter.first + i, section, chapter, report)).collect();
     ChapterView::of(index, chapter, report, sections)
 }
 
-fn view(index: usize, section: &Section, report: &Report) -> SectionView {
+fn view(index: usize, section: &Section, chapter: &Chapter, report: &Report) -> SectionView {
     let sheet = summary::sheet(section);
+    // Of many, folded away, one form of each figure is enough to see; the others are asked for one by one.
+    let forms = if chapter.is_folded() { 1 } else { usize::MAX };
+    let names: Vec<&str> = section.series.iter().map(|series| series.name.as_str()).collect();
     let bars = section.series.iter().enumerate().map(|(row, series)| {
         range_bar::draw(section, series, slot(row)).map(|d| d.inline().replace("class=\"figure\"", "class=\"range\""))
     });
@@ -190,13 +177,14 @@ fn view(index: usize, section: &Section, report: &Report) -> SectionView {
         about: parts::about(section),
         unit: sheet.units.as_ref().map(words::Units::about).unwrap_or_default(),
         unsupported: summary::unsupported(section),
+        names: words::apart(&names, |text| text.chars().count() <= NAME),
         summary: SheetView::of(&sheet),
         copies: parts::copies(&sheet, report.formats),
         range_heading: range_bar::heading(section),
         ranges: bars.map(Option::unwrap_or_default).collect(),
         legend: parts::legend(section),
         hidden: section.series.len().saturating_sub(SHOWN),
-        figures: FIGURES.iter().filter(|f| (f.fits)(section)).map(|f| Picture::of(section, f)).collect(),
+        figures: FIGURES.iter().filter(|f| (f.fits)(section)).map(|f| Picture::of(section, f, forms)).collect(),
         samples: SheetView::of(&samples::sheet(section)),
         slots: slots::sheet(section).as_ref().map(SheetView::of),
     }

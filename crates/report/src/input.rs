@@ -42,6 +42,7 @@ impl RunPart<'_> {
     pub fn said(&self) -> Said {
         match self.judgement.headline.rest {
             Some(Ground::Unjudged(_)) => Said::MEASURED,
+            None if self.judgement.headline.is_unmeasured() => Said::EMPTY,
             _ => words::verdict(self.judgement.verdict),
         }
     }

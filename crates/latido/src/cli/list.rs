@@ -11,6 +11,7 @@ use latido_model::{
     run::Meta,
     verdict::Verdict,
 };
+use latido_report::judge::outcome::Outcome;
 use latido_report::terminal::{
     Paint, Style, fit, hang, paint,
     table::{self, TextColumn},
@@ -101,7 +102,7 @@ fn table(runs: &[&Meta], now: jiff::Timestamp, style: Style) -> String {
     let verdict = |meta: &Meta| match meta.verdict {
         None => "unfinished".into(),
         Some(Verdict::Pass) if meta.unjudged => "measured".into(),
-        Some(verdict) => verdict.to_string(),
+        Some(verdict) => Outcome::from(verdict).to_string(),
     };
     let columns = vec![
         column("run", &|meta| meta.id.clone()),
@@ -219,8 +220,8 @@ mod tests {
         let now = "2026-11-23T20:00:00Z".parse().unwrap();
         let text = table(&runs.iter().collect::<Vec<_>>(), now, Style { width: 80, color: false });
         insta::assert_snapshot!(text, @r#"
-        run                             age  cells  verdict     what decided
-        20261121T200000Z-quick-k3f9     2 d      4  fail        wakeup, busy: 1 of 2000~
+        run                             age  cells  verdict        what decided
+        20261121T200000Z-quick-k3f9     2 d      4  does not hold  wakeup, busy: 1 of 2~
         20261123T195900Z-my-plan-0a1b  60 s     12  unfinished
         20261123T195800Z-quick-7dk2    90 s      4  measured
         "#);

@@ -133,7 +133,27 @@ pub fn value_axis(scale: &AxisScale, most: usize, unit: &str) -> Vec<(f64, Strin
     // Tenths of the larger unit read better than thousands of the smaller.
     let middle = if scale.kind == Spacing::Log { scale.middle() * 3.0 } else { scale.middle() };
     let unit = Unit::at(middle, unit);
-    scale.ticks(most).into_iter().map(|v| (scale.at(v), unit.round_value(v))).collect()
+    let label = |v: f64| match v {
+        0.0 => "0".into(),
+        v => format!("{} {}", short_number(v / unit.per), unit.name),
+    };
+    scale.ticks(most).into_iter().map(|v| (scale.at(v), label(v))).collect()
+}
+
+/// A tick's number in the room beside an axis: `0.5`, `1000`, `2·10⁶`.
+pub fn short_number(v: f64) -> String {
+    let power = v.abs().log10().floor();
+    if !(5.0..60.0).contains(&power) {
+        return trimmed(v);
+    }
+    let digits = (power as u32).to_string();
+    let raised: String =
+        digits.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(digit.to_digit(10)? as usize)).collect();
+    match trimmed(v / 10f64.powf(power)).as_str() {
+        "1" => format!("10{raised}"),
+        "−1" => format!("−10{raised}"),
+        number => format!("{number}·10{raised}"),
+    }
 }
 
 /// A tick of a count axis: `1`, `500`, `20 k`, `5 M`, `1 G`.
@@ -238,6 +258,7 @@ mod tests {
         assert_eq!(labels(100.0, 1e5, "ns"), ["0.1 µs", "1 µs", "10 µs", "100 µs"]);
         assert_eq!(labels(1e5, 1e7, "ps"), ["0.1 µs", "1 µs", "10 µs"]);
         assert_eq!(labels(10.0, 1e6, "urad"), ["0.1 mrad", "10 mrad", "1000 mrad"]);
+        assert_eq!([0.5, 2e4, 1e5, 2.5e6, -1e7].map(short_number), ["0.5", "20\u{202f}000", "10⁵", "2.5·10⁶", "−10⁷"]);
         assert_eq!([1.0, 2e4, 5e6].map(count_label), ["1", "20 k", "5 M"]);
         assert_eq!([7, 1_234, 39_000, 999_700].map(short_count), ["7", "1.2k", "39k", "1.0M"]);
         let times = |end| time_axis(&AxisScale::linear(0.0, end, 0.0, 100.0)).into_iter().nth(1).unwrap().1;

@@ -5,11 +5,11 @@ use super::{
     Chart,
     axis::{AxisScale, short_count},
     frame::{Frame, WIDTH, count_scale},
-    svg::{Anchor, Drawing, Svg, fit, text_width},
+    svg::{Anchor, Drawing, Pen, Svg, apart, text_width},
 };
 use crate::{
     tree::{Curve, Datum, Head, Section, Sheet, percent},
-    words,
+    words::{self, Unit},
 };
 use std::collections::BTreeSet;
 
@@ -55,16 +55,16 @@ fn common(series: &[Curve]) -> Vec<(Option<i64>, Vec<u64>)> {
 
 /// `≤ 1 µs`, `1–5 µs`, `> 200 µs`.
 fn names(bands: &[(Option<i64>, Vec<u64>)], unit: &str) -> Vec<String> {
-    let label = |v: i64| words::round_value(v as f64, unit);
+    // All in one unit: one axis has no two.
+    let edges = bands.iter().filter_map(|(upto, _)| upto.filter(|upto| *upto > 0)).map(|upto| upto as f64);
+    let unit = Unit::fitting(unit, edges);
+    let label = |v: i64| unit.round_value(v as f64);
     let mut below: Option<i64> = None;
     let mut names = Vec::new();
     for (upto, _) in bands {
         names.push(match (below, *upto) {
             (None, Some(to)) => format!("≤ {}", label(to)),
-            (Some(from), Some(to)) => match (label(from).split_once(' '), label(to).split_once(' ')) {
-                (Some((number, a)), Some((_, b))) if a == b => format!("{number}–{}", label(to)),
-                _ => format!("{}–{}", label(from), label(to)),
-            },
+            (Some(from), Some(to)) => format!("{}–{}", words::trimmed(from as f64 / unit.per), label(to)),
             (Some(from), None) => format!("> {}", label(from)),
             (None, None) => "all".into(),
         });
@@ -116,16 +116,22 @@ fn draw(section: &Section) -> Drawing {
         let class = if text_width(name, 11.0) > per_band - 4.0 { "small" } else { "tick" };
         svg.text(class, (middle, frame.bottom + 16.0), Anchor::Middle, name);
     }
-    for (slot, series) in shown.iter().enumerate() {
+    for slot in 0..shown.len() {
         svg.open_series(slot);
-        for (i, ((_, counts), name)) in bands.iter().zip(&names).enumerate() {
+        let mut bars = Pen::default();
+        for (i, (_, counts)) in bands.iter().enumerate() {
             let n = counts.get(slot).copied().unwrap_or(0);
             let start = frame.left + per_band * (i as f64 + 0.5) - bar * shown.len() as f64 / 2.0;
             let x = start + bar * slot as f64;
-            let top = if n == 0 { frame.bottom } else { y.at(n as f64) };
+            // The least that can be seen: a single sample of millions is a bar too.
+            let top = if n == 0 { frame.bottom } else { y.at(n as f64).min(frame.bottom - 0.5) };
             if n > 0 {
-                let tip = format!("{}, {name}: {}", series.name, words::many(n, section.noun()));
-                svg.rect("bar", (x + 1.0, top), (bar - 2.0, frame.bottom - top), &tip);
+                let (left, right) = ((x + 1.0).round(), (x + bar - 1.0).round());
+                bars.go(left, frame.bottom);
+                bars.line(left, top);
+                bars.line(right, top);
+                bars.line(right, frame.bottom);
+                bars.close();
             }
             if n == 0 && empty(&bands, i) {
                 // One zero for all systems, below.
@@ -137,17 +143,19 @@ fn draw(section: &Section) -> Drawing {
                 svg.text("small", (x + bar / 2.0, top - 5.0), Anchor::Middle, &short_count(n));
             }
         }
+        svg.path("bar", &bars);
         svg.close();
     }
     svg.text("label", ((frame.left + frame.right) / 2.0, frame.bottom + 36.0), Anchor::Middle, section.quantity);
     let mut said = Vec::new();
+    let short = apart(&section.names(), 11.0, 560.0);
     for (slot, series) in shown.iter().enumerate() {
         let line = line(section, series, slot, &bands, &names);
         let y = frame.bottom + 56.0 + LINE * slot as f64;
         svg.open_series(slot);
         svg.marker(slot, (frame.left + 6.0, y - 4.0), "");
         svg.close();
-        let name = fit(&series.name, 11.0, 420.0);
+        let name = short.get(slot).map_or("", String::as_str);
         svg.text("tick", (frame.left + 16.0, y), Anchor::Start, &format!("{name}: {line}"));
         said.push(format!("{}: {line}", series.name));
     }
@@ -219,8 +227,9 @@ mod tests {
         let all = [sample::of("stock", &values, None), sample::of("isolated", &[500; 1_000], None)];
         let (one, two) = (sections(&all[..1]), sections(&all));
         let heights = |svg: &str| -> Vec<f64> {
-            let bars = svg.split("class=\"bar\"").skip(1);
-            bars.map(|b| b.split("height=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()).collect()
+            let paths = svg.split("class=\"bar\" d=\"").skip(1).map(|path| path.split('"').next().unwrap());
+            let upwards = paths.flat_map(|path| path.split("v-").skip(1));
+            upwards.map(|step| step.split(|c: char| c.is_alphabetic()).next().unwrap().parse().unwrap()).collect()
         };
         let linear = heights(&draw(&one[0]).inline());
         assert!(linear[0] > 400.0 * linear[1], "{linear:?}");
@@ -233,6 +242,6 @@ mod tests {
     #[test]
     fn bands_read_as_ranges() {
         let bands = [Some(900), Some(5_000), Some(8_000), Some(1_000_000), None].map(|upto| (upto, vec![]));
-        assert_eq!(names(&bands, "ns"), ["≤ 900 ns", "900 ns–5 µs", "5–8 µs", "8 µs–1 ms", "> 1 ms"]);
+        assert_eq!(names(&bands, "ns"), ["≤ 0.9 µs", "0.9–5 µs", "5–8 µs", "8–1000 µs", "> 1000 µs"]);
     }
 }

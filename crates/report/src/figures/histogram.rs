@@ -67,7 +67,7 @@ fn linear_end(section: &Section) -> f64 {
 
 fn draw(section: &Section, form: XAxis) -> Drawing {
     let shown = section.shown();
-    let (left, right) = (62.0, WIDTH - 18.0);
+    let (left, right) = (62.0, WIDTH - 30.0);
     let values = shown.iter().flat_map(|s| [s.min(), s.max()]).flatten();
     let x = match form {
         XAxis::Log => AxisScale::log_over(values, left, right),
@@ -143,8 +143,9 @@ fn outline(
             line.go(x(bin), frame.bottom);
             open = true;
         }
-        line.line(x(bin), y(*n as f64));
-        line.line(x(bin + 1), y(*n as f64));
+        let height = y(*n as f64).round();
+        line.line(x(bin), height);
+        line.line(x(bin + 1), height);
     }
     if open {
         line.line(x(counts.len()), frame.bottom);
@@ -164,6 +165,7 @@ struct Flag {
 
 fn flags(section: &Section, x: &AxisScale, left: f64, right: f64) -> Vec<Flag> {
     let mut flags: Vec<Flag> = Vec::new();
+    let names = super::svg::apart(&section.names(), 12.0, (right - left) / 2.0 - 120.0);
     for limit in inside(section, x) {
         flags.push(Flag::new(None, x.at(limit), limit_name(section, limit), false, right));
     }
@@ -171,8 +173,7 @@ fn flags(section: &Section, x: &AxisScale, left: f64, right: f64) -> Vec<Flag> {
         if let Some(max) = series.max() {
             let mut text = format!("max {}", section.value(max));
             if section.shown().len() <= NAMED {
-                let name = super::svg::fit(&series.name, 12.0, (right - left) / 2.0 - 120.0);
-                text.push_str(&format!(" · {name}"));
+                text.push_str(&format!(" · {}", names.get(slot).map_or("", String::as_str)));
             }
             flags.push(Flag::new(Some(slot), x.at(max), text, x.is_over(max), right));
         }

@@ -24,9 +24,9 @@ pub const FIGURE: Overview = Overview {
 };
 
 /// Columns of all series together: more would only make the file large.
-const ALL_COLUMNS: usize = 7_500;
+const ALL_COLUMNS: usize = 5_600;
 /// Rows of the table behind the figure.
-const ALL_ROWS: usize = 300;
+const ALL_ROWS: usize = 160;
 
 /// How many columns a series has.
 fn columns(chapter: &Chapter) -> usize {

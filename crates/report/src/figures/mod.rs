@@ -21,7 +21,7 @@ mod thin;
 pub mod timeline;
 
 use crate::tree::{Chapter, SHOWN, Section, Sheet};
-use svg::{Anchor, Drawing, Svg, fit, number, text_width};
+use svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, number, text_width};
 
 pub use over_time::points;
 
@@ -78,16 +78,16 @@ pub fn standalone(names: &[&str], drawing: &Drawing) -> String {
     let mut head = Svg::new(drawing.width, 0.0);
     head.text("head", (10.0, 20.0), Anchor::Start, &drawing.title);
     let (mut x, mut y) = (10.0, 42.0);
-    for (slot, name) in names.iter().take(SHOWN).enumerate() {
-        let name = fit(name, 12.0, drawing.width - 80.0);
-        let width = text_width(&name, 12.0) + 52.0;
+    let shown = apart(names.get(..SHOWN).unwrap_or(names), NAME_SIZE, drawing.width - 80.0);
+    for (slot, name) in shown.iter().enumerate() {
+        let width = text_width(name, NAME_SIZE) + 52.0;
         if x + width > drawing.width && x > 10.0 {
             (x, y) = (10.0, y + 20.0);
         }
         head.open_series(slot);
         head.line("curve", (x, y - 4.0), (x + 28.0, y - 4.0));
         head.marker(slot, (x + 14.0, y - 4.0), "");
-        head.text("name", (x + 34.0, y), Anchor::Start, &name);
+        head.text("name", (x + 34.0, y), Anchor::Start, name);
         head.close();
         x += width;
     }

@@ -2,16 +2,16 @@
 
 use super::{
     Overview,
-    axis::AxisScale,
+    axis::{AxisScale, short_number},
     frame::Frame,
     ordered::{Grid, any, drawn, forms, instance_axis, longest, name, shown, values},
     svg::{Anchor, Drawing, Pen, Svg},
-    thin::{line_scale, range},
+    thin::{line_scale, range, seen},
 };
 use crate::{
     statistics::moments::Moments,
     tree::{CallRow, Chapter, Curve, Datum, Head, Section, Sheet},
-    words::{self, Unit},
+    words::Unit,
 };
 
 /// The list entry.
@@ -28,7 +28,7 @@ pub const FIGURE: Overview = Overview {
 
 /// Points of all lines together, and rows of the table.
 const ALL_POINTS: usize = 7_000;
-const ALL_ROWS: usize = 300;
+const ALL_ROWS: usize = 160;
 
 /// Instance, running mean and running variance, at most so many and the last one always.
 fn running(series: &Curve, most: usize) -> Vec<(usize, f64, f64)> {
@@ -90,7 +90,7 @@ fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
 
 fn curve(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
     let mut pen = Pen::default();
-    for (i, (x, y)) in points.enumerate() {
+    for (i, (x, y)) in seen(points).into_iter().enumerate() {
         if i == 0 { pen.go(x, y) } else { pen.line(x, y) }
     }
     svg.path("curve", &pen);
@@ -99,7 +99,7 @@ fn curve(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
 /// The axis of squares: `0.5 µs²`, in the square of the unit that suits its middle.
 fn variance_axis(svg: &mut Svg, frame: &Frame, scale: &AxisScale, section: &Section) {
     let Unit { name, per } = Unit::at(scale.middle().max(0.0).sqrt(), section.unit);
-    let label = |v: f64| if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", words::trimmed(v / per / per)) };
+    let label = |v: f64| if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", short_number(v / per / per)) };
     let ticks: Vec<_> = scale.ticks(5).into_iter().map(|v| (scale.at(v), label(v))).collect();
     frame.ticks_y_axis(svg, &ticks);
 }

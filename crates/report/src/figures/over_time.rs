@@ -4,7 +4,7 @@ use super::{
     Chart,
     axis::{AxisScale, time_axis},
     frame::{Frame, WIDTH},
-    svg::{Anchor, Drawing, Pen, Svg, fit, text_width},
+    svg::{Anchor, Drawing, NAME_SIZE, Pen, Svg, apart, text_width},
     timeline::{OverTime, end, timeline, usual},
 };
 use crate::{
@@ -37,14 +37,14 @@ const MOST_POINTS: usize = 600;
 const ALL_POINTS: usize = 1_600;
 /// Most rings of a panel, and of all panels together.
 const RINGS: usize = 40;
-const ALL_RINGS: usize = 120;
+const ALL_RINGS: usize = 64;
 /// Rings where there is no limit.
 const RINGS_WITHOUT_LIMIT: usize = 8;
 /// Rows of the table behind the figure; the data file has them all.
 const ROWS: usize = 48;
 
 /// Where the time axis begins and ends, in pixels.
-pub const EDGES: (f64, f64) = (62.0, WIDTH - 18.0);
+pub const EDGES: (f64, f64) = (76.0, WIDTH - 18.0);
 
 /// How many points a panel has.
 pub fn points(panels: usize) -> usize {
@@ -66,7 +66,8 @@ fn draw(section: &Section) -> Drawing {
     let x = AxisScale::linear(0.0, end, left, right);
     let values = || lines.iter().flat_map(|l| &l.columns).flatten().flat_map(|c| [c.mean, c.max]);
     let ticks = time_axis(&x);
-    for (slot, (series, line)) in shown.iter().zip(&lines).enumerate() {
+    let names = apart(&section.names(), NAME_SIZE, 700.0);
+    for (slot, ((series, line), name)) in shown.iter().zip(&lines).zip(&names).enumerate() {
         let top = pitch * slot as f64 + 22.0;
         let frame = Frame { left, right, top, bottom: top + height };
         let y = AxisScale::log_over(values().chain(section.limits()), frame.bottom, frame.top);
@@ -77,7 +78,7 @@ fn draw(section: &Section) -> Drawing {
         frame.limits_across(&mut svg, &y, section, false);
         svg.open_series(slot);
         svg.marker(slot, (left + 6.0, top - 10.0), "");
-        svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, &fit(&series.name, 12.0, 600.0));
+        svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, name);
         panel(&mut svg, line, &x, &y);
         seams(&mut svg, series, &x, &frame);
         svg.close();

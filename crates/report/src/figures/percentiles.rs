@@ -4,7 +4,8 @@ use super::{
     Chart,
     axis::AxisScale,
     frame::{Frame, WIDTH, spread},
-    svg::{Anchor, Drawing, Pen, Svg, fit, text_width},
+    svg::{Anchor, Drawing, NAME_SIZE, Pen, Svg, apart, text_width},
+    thin::seen,
 };
 use crate::{
     tables::summary::quantile_name,
@@ -62,8 +63,8 @@ fn draw(section: &Section) -> Drawing {
     let shown = section.shown();
     let curves: Vec<_> = shown.iter().map(curve).collect();
     let decades = curves.iter().filter_map(|c| c.last()).map(|p| p.0).fold(2.0, f64::max);
-    let names: Vec<String> = shown.iter().map(|s| fit(&s.name, 12.0, 190.0)).collect();
-    let margin = names.iter().map(|n| text_width(n, 12.0)).fold(0.0, f64::max) + 34.0;
+    let names = apart(&section.names(), NAME_SIZE, 215.0);
+    let margin = names.iter().map(|n| text_width(n, NAME_SIZE)).fold(0.0, f64::max) + 34.0;
     let frame = Frame { left: 76.0, right: WIDTH - margin, top: 12.0, bottom: 292.0 };
     let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
     let x = AxisScale::linear(0.0, decades, frame.left, frame.right);
@@ -84,8 +85,7 @@ fn draw(section: &Section) -> Drawing {
         let Some(&(rarest, largest)) = curve.last() else { continue };
         svg.open_series(slot);
         let mut pen = Pen::default();
-        for (i, (d, v)) in curve.iter().enumerate() {
-            let at = (x.at(*d), y.at(*v));
+        for (i, at) in seen(curve.iter().map(|(d, v)| (x.at(*d), y.at(*v)))).into_iter().enumerate() {
             if i == 0 { pen.go(at.0, at.1) } else { pen.line(at.0, at.1) }
         }
         svg.path("curve", &pen);

@@ -1,12 +1,12 @@
 //! The small bar of the summary table: from the smallest to the largest, the body marked, the limit dashed.
 
 use super::{
-    axis::AxisScale,
+    axis::{AxisScale, short_number},
     svg::{Drawing, Svg},
 };
 use crate::{
     tree::{Curve, Section},
-    words,
+    words::Unit,
 };
 
 const WIDTH: f64 = 176.0;
@@ -18,10 +18,11 @@ pub fn scale(section: &Section) -> AxisScale {
     AxisScale::log_over(values, 3.0, WIDTH - 5.0)
 }
 
-/// `1 µs–10 ms, log`: the heading over the bars.
+/// `1–10 000 µs, log`: the heading over the bars.
 pub fn heading(section: &Section) -> String {
     let scale = scale(section);
-    format!("{}–{}, log", words::round_value(scale.low, section.unit), words::round_value(scale.high, section.unit))
+    let unit = Unit::at(scale.middle(), section.unit);
+    format!("{}–{} {}, log", short_number(scale.low / unit.per), short_number(scale.high / unit.per), unit.name)
 }
 
 /// The bar: line from minimum to maximum, box from the median to p99.99 or the rarest quantile known, dot at the maximum.

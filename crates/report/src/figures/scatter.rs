@@ -4,7 +4,7 @@ use super::{
     Chart,
     axis::{AxisScale, round_up, time_axis},
     frame::{Frame, WIDTH},
-    svg::{Anchor, Drawing, Pen, Svg, fit},
+    svg::{Anchor, Drawing, NAME_SIZE, Pen, Svg, apart, text_width},
     timeline::{end, timeline, usual},
 };
 use crate::{
@@ -29,11 +29,14 @@ pub const FIGURE: Chart = Chart {
 };
 
 /// Most dots of all panels together, so that the file stays small.
-const ALL_DOTS: usize = 2_600;
+const ALL_DOTS: usize = 1_800;
 const MOST_DOTS: usize = 900;
 /// Most triangles of a panel, and of all panels together.
 const TRIANGLES: usize = 30;
-const ALL_TRIANGLES: usize = 120;
+const ALL_TRIANGLES: usize = 64;
+
+/// Room for the labels of a panel's axis.
+const LABELS: f64 = 70.0;
 
 /// Shares of a panel's dots that may stay on the scale, most first, and how high the scale may then be over the middle
 /// dot: rare giants become triangles before they press the others to the ground.
@@ -65,8 +68,9 @@ fn off_scale(series: &Curve, high: f64) -> u64 {
     series.buckets.iter().rev().take_while(|(value, _)| *value > high).map(|(_, count)| count).sum()
 }
 
-/// Mean, standard deviation, minimum and maximum of the whole run in one unit, as the study has them under each panel.
-fn caption(section: &Section, series: &Curve, high: f64) -> String {
+/// Mean and standard deviation, minimum and maximum of the whole run in one unit, as the study has them under each panel:
+/// in one line where there is room.
+fn caption(section: &Section, series: &Curve, high: f64) -> Vec<String> {
     let summary = &series.pooled.summary;
     let unit = Unit::fitting(section.unit, [series.min(), summary.mean, series.max()].into_iter().flatten());
     let said =
@@ -75,13 +79,10 @@ fn caption(section: &Section, series: &Curve, high: f64) -> String {
         0 => String::new(),
         n => format!(" · {} off the scale", words::count(n)),
     };
-    format!(
-        "mean {} · sd {} · min {} · max {}{off}",
-        said(summary.mean),
-        said(summary.sd),
-        said(series.min()),
-        said(series.max())
-    )
+    vec![
+        format!("mean {} · sd {}", said(summary.mean), said(summary.sd)),
+        format!("min {} · max {}{off}", said(series.min()), said(series.max())),
+    ]
 }
 
 fn draw(section: &Section) -> Drawing {
@@ -93,11 +94,12 @@ fn draw(section: &Section) -> Drawing {
     let down = (shown.len() as f64 / across).ceil();
     let mut svg = Svg::new(WIDTH, pitch * down);
     let most = (ALL_DOTS / shown.len().max(1)).min(MOST_DOTS);
-    for (slot, series) in shown.iter().enumerate() {
+    let names = apart(&section.names(), NAME_SIZE, width - LABELS - 40.0);
+    for (slot, (series, name)) in shown.iter().zip(&names).enumerate() {
         let (column, row) = ((slot as f64) % across, (slot as f64 / across).floor());
-        let left = column * (width + 24.0) + 62.0;
+        let left = column * (width + 24.0) + LABELS;
         let top = row * pitch + 22.0;
-        let frame = Frame { left, right: left + width - 62.0 - 12.0, top, bottom: top + height };
+        let frame = Frame { left, right: left + width - LABELS - 12.0, top, bottom: top + height };
         let x = AxisScale::linear(0.0, end, frame.left, frame.right);
         let y = AxisScale::linear(0.0, high, frame.bottom, frame.top);
         let ticks = time_axis(&x);
@@ -106,7 +108,7 @@ fn draw(section: &Section) -> Drawing {
         frame.limits_across(&mut svg, &y, section, false);
         svg.open_series(slot);
         svg.marker(slot, (left + 6.0, top - 10.0), "");
-        svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, &fit(&series.name, 12.0, width - 130.0));
+        svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, name);
         svg.path("dots", &dots(series, &x, &y, most));
         let line = timeline(series, end, usual, 120);
         svg.path("mean over-dots", &line.steps(&x, |c| (c.mean <= high).then(|| y.at(c.mean))));
@@ -116,9 +118,14 @@ fn draw(section: &Section) -> Drawing {
             frame.nothing(&mut svg, "no samples");
         }
         let middle = (frame.left + frame.right) / 2.0;
-        svg.text("label", (middle, frame.bottom + 33.0), Anchor::Middle, &caption(section, series, high));
+        let told = caption(section, series, high);
+        let fits = text_width(&told.join(" · "), 11.5) < width;
+        let lines = if fits { vec![told.join(" · ")] } else { told };
+        for (line, below) in lines.iter().zip([33.0, 48.0]) {
+            svg.text("label", (middle, frame.bottom + below), Anchor::Middle, line);
+        }
     }
-    let said: Vec<_> = shown.iter().map(|s| format!("{}: {}", s.name, caption(section, s, high))).collect();
+    let said: Vec<_> = shown.iter().map(|s| format!("{}: {}", s.name, caption(section, s, high).join(" · "))).collect();
     let description = format!("Vertical scale to {}. {}.", words::round_value(high, section.unit), said.join("; "));
     svg.finish(None, &format!("{}: scatter over time", section.title()), &description)
 }
@@ -139,7 +146,7 @@ fn dots(series: &Curve, x: &AxisScale, y: &AxisScale, most: usize) -> Pen {
         if cells.len() <= most || cell > 200.0 {
             let mut pen = Pen::default();
             for (x, y) in cells.iter().filter_map(|(.., i)| inside.get(*i)) {
-                pen.dot(*x, *y);
+                pen.dot(x.round(), y.round());
             }
             return pen;
         }
@@ -202,7 +209,8 @@ mod tests {
         values.extend([80_000; 3]);
         let all = [sample::of("x", &values, None)];
         let sections = sections(&all);
-        let text = caption(&sections[0], &sections[0].series[0], 40_000.0).replace(['\u{a0}', '\u{202f}'], " ");
+        let text =
+            caption(&sections[0], &sections[0].series[0], 40_000.0).join(" · ").replace(['\u{a0}', '\u{202f}'], " ");
         assert_eq!(text, "mean 5.11 µs · sd 2.90 µs · min 5.00 µs · max 80.0 µs · 3 off the scale");
     }
 

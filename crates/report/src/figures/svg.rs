@@ -1,5 +1,6 @@
 //! The few SVG elements that figures need; every text is escaped and every number made finite in one place.
 
+use crate::words;
 use latido_model::clean;
 use std::fmt::Write as _;
 
@@ -25,6 +26,11 @@ fn tenths(v: f64) -> i64 {
     if v.is_finite() { (v * 10.0).round() as i64 } else { 0 }
 }
 
+/// A point of a path: half pixels are all that can be seen of a line, and keep the file small.
+fn halves(v: f64) -> i64 {
+    if v.is_finite() { (v * 2.0).round() as i64 * 5 } else { 0 }
+}
+
 fn push_tenths(out: &mut String, tenths: i64) {
     let sign = if tenths < 0 { "-" } else { "" };
     let (whole, tenth) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
@@ -46,10 +52,10 @@ pub fn number(v: f64) -> String {
 pub fn text_width(text: &str, size: f64) -> f64 {
     let ems = |c: char| match c {
         'i' | 'l' | 'I' | '.' | ',' | ':' | '\'' | '|' | '\u{202f}' | 't' | 'f' | 'j' => 0.36,
-        'm' | 'M' | 'w' | 'W' => 0.92,
+        'm' | 'M' | 'w' | 'W' => 0.96,
         c if c.is_ascii_uppercase() => 0.72,
         c if (c as u32) > 0x2e80 => 1.05,
-        _ => 0.62,
+        _ => 0.64,
     };
     text.chars().map(ems).sum::<f64>() * size
 }
@@ -69,6 +75,14 @@ pub fn fit(text: &str, size: f64, width: f64) -> String {
     short.push('…');
     short
 }
+
+/// Names of one figure, none wider than this; what is too long is shortened by what tells it from the others.
+pub fn apart(names: &[&str], size: f64, width: f64) -> Vec<String> {
+    words::apart(names, |text| text_width(text, size) <= width)
+}
+
+/// The size of a series' name, in pixels as wide as its bold letters are.
+pub const NAME_SIZE: f64 = 13.0;
 
 /// Where a text's anchor is.
 #[derive(Clone, Copy, Debug)]
@@ -123,8 +137,11 @@ impl Pen {
     }
 
     fn step(&mut self, command: char, x: f64, y: f64) {
-        let (x, y) = (tenths(x), tenths(y));
+        let (x, y) = (halves(x), halves(y));
         let (dx, dy) = (x - self.at.0, y - self.at.1);
+        if command == 'l' && (dx, dy) == (0, 0) && self.command != 'm' {
+            return;
+        }
         self.at = (x, y);
         if command == 'm' {
             self.start = (x, y);
@@ -201,21 +218,23 @@ impl Svg {
 
     /// A text.
     pub fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
+        self.turned(class, at, anchor, text, "");
+    }
+
+    fn turned(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str, how: &str) {
         let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
             Anchor::End => " text-anchor=\"end\"",
         };
         let (x, y, text) = (number(at.0), number(at.1), escape(text));
-        self.add(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{text}</text>"));
+        self.add(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}{how}>{text}</text>"));
     }
 
     /// A text that reads upwards, from its lower end.
     pub fn upright(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
         let (x, y) = (number(at.0), number(at.1));
-        self.add(format_args!("<g transform=\"rotate(-90 {x} {y})\">"));
-        self.text(class, at, anchor, text);
-        self.body.push_str("</g>");
+        self.turned(class, at, anchor, text, &format!(" transform=\"rotate(-90 {x} {y})\""));
     }
 
     /// The marker of a series (see `style::MARKERS`), with a tooltip if there is one.

@@ -46,7 +46,8 @@ impl Envelope {
         if let Some(points) = &self.few {
             let mut pen = Pen::default();
             for (i, (at, value)) in points.iter().enumerate() {
-                if i == 0 { pen.go(x.at(*at), y.at(*value)) } else { pen.line(x.at(*at), y.at(*value)) }
+                let (px, py) = (x.at(*at), y.at(*value).round());
+                if i == 0 { pen.go(px, py) } else { pen.line(px, py) }
             }
             svg.path("fine", &pen);
             return;
@@ -58,8 +59,8 @@ impl Envelope {
             let upper = stretch.iter().map(|(i, (_, most))| (middle(*i), y.at(*most)));
             let lower = stretch.iter().rev().map(|(i, (least, _))| (middle(*i), y.at(*least)));
             for (k, (px, py)) in upper.chain(lower).enumerate() {
-                // Half pixels are all that can be seen of a band, and keep the file small.
-                let (px, py) = ((px * 2.0).round() / 2.0, (py * 2.0).round() / 2.0);
+                // Whole pixels are all that can be seen of a band, and keep the file small.
+                let (px, py) = (px.round(), py.round());
                 if k == 0 { pen.go(px, py) } else { pen.line(px, py) }
             }
             pen.close();
@@ -81,6 +82,39 @@ impl Envelope {
         }
         found
     }
+}
+
+/// How far a line may be from a point that it leaves out, in pixels.
+const UNSEEN: f64 = 0.35;
+
+/// The points of a line, ascending in x, without those that cannot be seen: each lies within `UNSEEN` of the line that is
+/// left (the swinging door of process recorders, E. H. Bristol, 1990).
+pub fn seen(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    let (mut last, mut door) = (None::<(f64, f64)>, (f64::NEG_INFINITY, f64::INFINITY));
+    for (x, y) in points {
+        let Some(&(from, base)) = kept.last() else {
+            kept.push((x, y));
+            continue;
+        };
+        let slope = |(from, base): (f64, f64), up: f64| (y + up - base) / (x - from);
+        let through = slope((from, base), 0.0);
+        let open = x > from && (door.0..=door.1).contains(&through);
+        let at = match last {
+            Some(hinge) if !open || hinge.0 <= from => {
+                kept.push(hinge);
+                door = (f64::NEG_INFINITY, f64::INFINITY);
+                hinge
+            }
+            _ => (from, base),
+        };
+        if x > at.0 {
+            door = (door.0.max(slope(at, -UNSEEN)), door.1.min(slope(at, UNSEEN)));
+        }
+        last = Some((x, y));
+    }
+    kept.extend(last);
+    kept
 }
 
 /// The smallest and the largest of some values.
@@ -119,6 +153,30 @@ mod tests {
             prop_assert_eq!(kept, range(values.iter().copied()));
             prop_assert_eq!(envelope.few.is_some(), values.len() <= columns);
         }
+    }
+
+    proptest! {
+        /// However a line runs, no point of it is further from what is drawn than can be seen, and its ends stay.
+        #[test]
+        fn a_thinned_line_passes_by_every_point(ys in proptest::collection::vec(0.0f64..6.0, 2..200)) {
+            let points: Vec<(f64, f64)> = ys.iter().enumerate().map(|(i, y)| (i as f64 * 0.7, *y)).collect();
+            let kept = seen(points.iter().copied());
+            prop_assert_eq!((kept.first(), kept.last()), (points.first(), points.last()));
+            for (x, y) in &points {
+                let near = kept.windows(2).any(|pair| {
+                    let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+                    (x0..=x1).contains(x) && (y0 + (y1 - y0) * (x - x0) / (x1 - x0) - y).abs() <= UNSEEN + 1e-9
+                });
+                prop_assert!(near, "{x}, {y} is far from {kept:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_straight_line_is_two_points() {
+        assert_eq!(seen((0..500).map(|i| (f64::from(i), f64::from(i) * 0.3))).len(), 2);
+        assert_eq!(seen([(1.0, 1.0)].into_iter()), [(1.0, 1.0)]);
+        assert_eq!(seen([(1.0, 1.0), (1.0, 9.0), (2.0, 9.0)].into_iter()).len(), 3, "upright steps stay");
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub const FORMAT: Format = Format {
 
 fn json(report: &Report) -> Result<String> {
     let input = report.input;
+    let series: usize = report.sections.iter().map(|section| section.series.len()).sum();
+    let largest = (ALL_LARGEST / series.max(1)).clamp(5, LARGEST);
     let document = json!({
         "schema": SCHEMA,
         "title": input.title,
@@ -40,24 +42,28 @@ fn json(report: &Report) -> Result<String> {
             "claims": study.claims.iter().map(|c| json!([c.text, c.outcome, c.detail])).collect::<Vec<_>>(),
         })),
         "not_measured": input.not_measured.iter().map(|n| json!([n.label, n.reason, n.cells])).collect::<Vec<_>>(),
-        "sections": report.sections.iter().map(section).collect::<Vec<_>>(),
+        "sections": report.sections.iter().map(|one| section(one, largest)).collect::<Vec<_>>(),
     });
     serde_json::to_string(&document).context("writing the report's data")
 }
 
-fn section(section: &Section) -> Value {
+/// How many of the largest samples a series has here, and all together: the store has all that were kept.
+const LARGEST: usize = 20;
+const ALL_LARGEST: usize = 400;
+
+fn section(section: &Section, largest: usize) -> Value {
     let (end, usual) = (end(&section.series), usual(&section.series));
     json!({
         "probe": section.probe,
         "quantity": section.quantity,
         "unit": section.unit,
-        "series": section.series.iter().map(|s| series(s, end, usual, section.series.len())).collect::<Vec<_>>(),
+        "series": section.series.iter().map(|s| series(s, section, (end, usual), largest)).collect::<Vec<_>>(),
     })
 }
 
-fn series(series: &Curve, end: f64, usual: f64, of: usize) -> Value {
+fn series(series: &Curve, section: &Section, (end, usual): (f64, f64), largest: usize) -> Value {
     let pooled = series.pooled;
-    let line = timeline(series, end, usual, points(of));
+    let line = timeline(series, end, usual, points(section.series.len()));
     let columns = |figure: fn(&timeline::Slice) -> f64| {
         line.columns.iter().map(|c| c.as_ref().map(|c| figure(c).round() as i64)).collect::<Vec<_>>()
     };
@@ -72,8 +78,10 @@ fn series(series: &Curve, end: f64, usual: f64, of: usize) -> Value {
         "above_limit": pooled.above_limit,
         "elapsed_ns": pooled.elapsed_ns,
         "histogram": thinned(&series.buckets),
-        "over_time": {"step_s": line.step, "max": columns(|c| c.max), "mean": columns(|c| c.mean)},
-        "largest": series.kept().iter().take(20)
+        "over_time": section.is_over_time().then(|| {
+            json!({"step_s": line.step, "max": columns(|c| c.max), "mean": columns(|c| c.mean)})
+        }),
+        "largest": series.kept().iter().take(largest)
             .map(|k| json!([k.sample.value, k.sample.at_ns, k.cpu, k.repeat, k.sample.class.name()])).collect::<Vec<_>>(),
     })
 }

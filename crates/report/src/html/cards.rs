@@ -5,7 +5,7 @@ use crate::{
     input::ReportInput,
     judge::{
         configuration::Configuration,
-        finding::Grade,
+        finding::{Finding, Grade},
         judgement::{CellJudgement, SeriesJudgement},
     },
     span::unbroken,
@@ -157,7 +157,11 @@ fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !matches!(cell.verdict, Verdict::Pass | Verdict::Fail)) {
         let weighty = cell.findings.iter().filter(|finding| finding.grade >= Grade::Contaminated);
-        let mut own: Vec<String> = weighty.map(|finding| unbroken(&finding.spans())).collect();
+        let told = |finding: &Finding| match finding.grade {
+            Grade::Contaminated => format!("disturbed by {}", unbroken(&finding.spans())),
+            _ => unbroken(&finding.spans()),
+        };
+        let mut own: Vec<String> = weighty.map(told).collect();
         if own.is_empty() {
             own = cell.reasons.iter().map(|reason| unbroken(&reason.spans())).collect();
         }
@@ -253,7 +257,7 @@ mod tests {
     fn a_failed_expectation_fails_the_card_although_the_limit_holds() {
         let all = [sample::of("x", &[5_000, 60_000], Some(100_000))];
         let cards = of(&all, |_| ()).shown;
-        assert_eq!((cards[0].said.word, cards[0].said.tone), ("Fails", Tone::Bad));
+        assert_eq!((cards[0].said.word, cards[0].said.tone), ("Does not hold", Tone::Bad));
         let (said, text) = &cards[0].expected[0];
         assert_eq!((said.sign, text.as_str()), ("✗", "max < 50us: CPU 2: 60.0\u{a0}µs"));
         assert_eq!(cards[0].expected[1].0.sign, "✓");
@@ -285,7 +289,7 @@ mod tests {
     fn a_doubted_configuration_of_many_calls_is_one_card() {
         let shown = of(&calls::compute(&[2, 4], 20), |_| ()).shown;
         let [card] = &shown[..] else { panic!("{shown:?}") };
-        assert_eq!((card.name.as_str(), card.said.word, card.said.tone), ("rr 95", "Contaminated", Tone::Warn));
+        assert_eq!((card.name.as_str(), card.said.word, card.said.tone), ("rr 95", "Undecided", Tone::Warn));
         assert_eq!(card.reasons.len(), 1);
     }
 
@@ -296,7 +300,7 @@ mod tests {
         let doubted = all.iter_mut().filter(|one| one.label.starts_with("rr 95"));
         doubted.flat_map(|one| &mut one.quantities).for_each(|pooled| pooled.above_limit = Some(1));
         let shown = of(&all, |_| ()).shown;
-        assert!(shown.len() > 1 && shown.iter().all(|card| card.said.word == "Contaminated"), "{shown:?}");
+        assert!(shown.len() > 1 && shown.iter().all(|card| card.said.word == "Undecided"), "{shown:?}");
         assert!(shown.iter().all(|card| !card.why.contains("No limit was set")), "{shown:?}");
     }
 

@@ -1,5 +1,6 @@
 //! The environment: what all configurations share, and what tells them apart.
 
+use super::stand_ins;
 use crate::{
     judge::configuration::Configuration,
     words::{self, NOT_MEASURED},
@@ -134,7 +135,11 @@ fn siblings(configuration: &Configuration) -> String {
 }
 
 fn level(level: &Level) -> String {
-    let items: Vec<String> = level.items.iter().map(item).collect();
+    let told = |load: &Item| match stand_ins::is_loopback(load) {
+        true => format!("{} over the loopback, which stands in for a wire", item(load)),
+        false => item(load),
+    };
+    let items: Vec<String> = level.items.iter().map(told).collect();
     match (level.id.as_str(), items.join(" + ")) {
         (id, items) if items.is_empty() || items == id => id.to_owned(),
         ("", items) => items,

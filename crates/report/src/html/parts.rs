@@ -19,6 +19,8 @@ pub struct SectionView {
     pub unit: String,
     /// Quantiles that no series has samples enough for.
     pub unsupported: String,
+    /// The rows' names, each as it fits; the table has them whole.
+    pub names: Vec<String>,
     pub summary: SheetView,
     pub copies: Vec<Copy>,
     pub range_heading: String,
@@ -98,10 +100,11 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Draws a figure of a section.
-    pub fn of(section: &Section, figure: &Chart) -> Self {
+    /// Draws a figure of a section, at most so many forms.
+    pub fn of(section: &Section, figure: &Chart, forms: usize) -> Self {
         let (about, table) = ((figure.about)(section), (figure.table)(section));
-        Self::new(figure.name, figure.title, about, &(figure.draw)(section), &table)
+        let drawings = (figure.draw)(section);
+        Self::new(figure.name, figure.title, about, drawings.get(..forms).unwrap_or(&drawings), &table)
     }
 
     /// Draws a figure of a chapter.

@@ -21,7 +21,7 @@ pub fn word(run: &Run, judgement: &Judgement) -> String {
     match judgement.verdict {
         Verdict::Pass if !is_judged(run) => "MEASURED".into(),
         verdict if is_interrupted(run, verdict, &judgement.cells) => "INTERRUPTED".into(),
-        verdict => verdict.to_string().to_uppercase(),
+        verdict => judgement.headline.outcome(verdict).to_string().to_uppercase(),
     }
 }
 
@@ -209,9 +209,9 @@ mod tests {
         let mut fixture = Fixture::new(vec![(free, vec![quiet(0)]), (probing("gap"), gap.clone())]);
         fixture.run.plan.expect.push(expect(Statistic::Mean, 50_000.0, "wakeup.latency.mean < 50us"));
         fixture.run.plan.expect.push(expect(Statistic::Max, 50_000.0, "wakeup.latency.max < 50us"));
-        insta::assert_snapshot!(said(&fixture), @"PASS: wakeup.latency.max < 50us holds: wakeup, idle, CPU 0: 24.8 µs");
+        insta::assert_snapshot!(said(&fixture), @"HOLDS: wakeup.latency.max < 50us holds: wakeup, idle, CPU 0: 24.8 µs");
         let fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (probing("gap"), gap)]);
-        insta::assert_snapshot!(said(&fixture), @"PASS: wakeup, idle: worst 24.8 µs of 10000 samples (latency, CPU 0), 75.2 µs inside the limit of 100 µs");
+        insta::assert_snapshot!(said(&fixture), @"HOLDS: wakeup, idle: worst 24.8 µs of 10000 samples (latency, CPU 0), 75.2 µs inside the limit of 100 µs");
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
         let mut fixture = Fixture::new(cells());
         fixture.record(1).quality.policy_refused = Some("fifo 80 was refused: EPERM".into());
         fixture.run.cells[2].state = CellState::Pending;
-        assert!(said(&fixture).starts_with("INCONCLUSIVE: "), "{}", said(&fixture));
+        assert!(said(&fixture).starts_with("UNDECIDED: "), "{}", said(&fixture));
     }
 
     /// Two causes share one failure: it is told once, with the figure, and what failed outright is not lost.
@@ -252,7 +252,7 @@ mod tests {
             ..Second::default()
         });
         fixture.run.plan.expect.push(expect(Statistic::Mean, 2_000.0, "wakeup.latency.mean < 2us"));
-        insta::assert_snapshot!(said(&fixture), @"CONTAMINATED: wakeup, busy: foreign tasks: for 40.0 µs, which together with steal explains the samples that fail; 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1); failed outright: expected wakeup.latency.mean < 2us: wakeup, busy, CPU 1: 2.66 µs (and 2 more)");
+        insta::assert_snapshot!(said(&fixture), @"UNDECIDED: wakeup, busy: foreign tasks: for 40.0 µs, which together with steal explains the samples that fail; 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1); failed outright: expected wakeup.latency.mean < 2us: wakeup, busy, CPU 1: 2.66 µs (and 2 more)");
     }
 
     #[test]
@@ -260,6 +260,6 @@ mod tests {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
         fixture.run.plan.expect.push(expect(Statistic::Max, 10_000.0, "wakeup.latency.max < 10us"));
         assert_eq!((judged(&fixture).verdict, judged(&fixture).exit), (Verdict::Fail, 2));
-        insta::assert_snapshot!(said(&fixture), @"FAIL: expected wakeup.latency.max < 10us: wakeup, idle, CPU 0: 24.8 µs");
+        insta::assert_snapshot!(said(&fixture), @"DOES NOT HOLD: expected wakeup.latency.max < 10us: wakeup, idle, CPU 0: 24.8 µs");
     }
 }

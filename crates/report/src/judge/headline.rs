@@ -1,6 +1,7 @@
 //! What a run's verdict rests on: typed, to be phrased once as the headline.
 
 use super::{measured::Decision, outcome::Outcome, reason::Reason};
+use latido_model::verdict::Verdict;
 use serde::Serialize;
 
 /// What decides a run's verdict.
@@ -10,6 +11,18 @@ pub struct Headline {
     pub conclusions: Option<Conclusions>,
     /// What else decides; absent where the conclusions say it all.
     pub rest: Option<Ground>,
+}
+
+impl Headline {
+    /// The verdict that it explains in the words of outcomes: where nothing has figures, nothing is undecided.
+    pub fn outcome(&self, verdict: Verdict) -> Outcome {
+        if self.is_unmeasured() { Outcome::NotMeasured } else { verdict.into() }
+    }
+
+    /// Whether it is about a study's conclusions alone, and none has figures.
+    pub fn is_unmeasured(&self) -> bool {
+        self.rest.is_none() && self.conclusions.is_some_and(|of| of.all == of.not_measured)
+    }
 }
 
 /// What became of a study's conclusions.

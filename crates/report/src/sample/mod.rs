@@ -318,7 +318,7 @@ impl SampleRun {
         let part = RunPart {
             meta: &self.meta,
             judgement: &self.judgement,
-            word: "FAIL",
+            word: "DOES NOT HOLD",
             plan_toml: "schema = 1\nname = \"sample\"\n",
         };
         ReportInput {

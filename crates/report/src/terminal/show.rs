@@ -11,6 +11,8 @@ use crate::{
         judgement::{CellJudgement, Judgement},
         label::title,
         load_course,
+        outcome::Outcome,
+        reason::Reason,
     },
     tables::summary,
     words,
@@ -21,6 +23,7 @@ use latido_model::{
     record::{Record, Series},
     run::{Run, StoredCell},
     units::human,
+    verdict::Verdict,
 };
 
 /// The summary, then each cell with its threads, loads, tunings and trust checks, then the machine.
@@ -36,7 +39,7 @@ pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, style: Sty
         ("plan", run.meta.plan.clone()),
         ("seed", run.plan.seed.to_string()),
         ("started", second(&run.meta.started)),
-        ("finished", run.meta.finished.as_deref().map_or_else(|| "no".into(), second)),
+        ("finished", run.meta.finished.as_deref().map_or_else(|| "not yet".into(), second)),
         ("latido", run.meta.latido.clone()),
         ("directory", run.dir.display().to_string()),
     ];
@@ -53,8 +56,12 @@ pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, style: Sty
 fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<String> {
     let head = format!("cell {}: {}", cell.number, title(&cell.cell));
     let mut lines = vec![paint(&head, Paint::Bold, style)];
-    let verdict = judged.verdict.to_string();
-    let mut label = verdict.as_str();
+    let outcome = match judged.reasons.first() {
+        // Where nothing judges, nothing holds either.
+        Some(Reason::Unlimited { .. } | Reason::Sampled { .. }) if judged.verdict == Verdict::Pass => "measured".into(),
+        _ => Outcome::from(judged.verdict).to_string(),
+    };
+    let mut label = outcome.as_str();
     for reason in &judged.reasons {
         lines.extend(hang(
             &format!("  {label}"),

@@ -142,6 +142,11 @@ impl<'a> Section<'a> {
         self.series.get(..SHOWN).unwrap_or(&self.series)
     }
 
+    /// Their names, as figures have them.
+    pub fn names(&self) -> Vec<&str> {
+        self.shown().iter().map(|series| series.name.as_str()).collect()
+    }
+
     /// Whether anything was measured.
     pub fn has_samples(&self) -> bool {
         self.series.iter().any(|series| series.pooled.summary.count > 0)

@@ -46,14 +46,15 @@ impl Said {
     pub const EMPTY: Self = Self { sign: "?", tone: Tone::Warn, word: "Not measured" };
 }
 
-/// How a verdict is said.
+/// How a verdict is said: in the words of [`outcome`], with a capital where it stands alone.
 pub fn verdict(verdict: Verdict) -> Said {
     let said = |sign, tone, word| Said { sign, tone, word };
     match verdict {
         Verdict::Pass => said("✓", Tone::Good, "Holds"),
-        Verdict::Fail => said("✗", Tone::Bad, "Fails"),
+        Verdict::Fail => said("✗", Tone::Bad, "Does not hold"),
         Verdict::Inconclusive => said("?", Tone::Warn, "Undecided"),
-        Verdict::Contaminated => said("!", Tone::Warn, "Contaminated"),
+        // What was disturbed decides nothing; its reason says what disturbed it.
+        Verdict::Contaminated => said("!", Tone::Warn, "Undecided"),
         Verdict::Infra => said("!", Tone::Bad, "Not measured"),
         Verdict::Skipped => said("!", Tone::Plain, "Not measured"),
     }

@@ -1,10 +1,12 @@
 //! How reports say things: numbers, units, names, rates and verdicts.
 
+mod apart;
 mod marks;
 mod rate;
 mod siblings;
 mod unit;
 
+pub use apart::apart;
 pub use marks::{Said, Tone, finding, outcome, verdict};
 pub use rate::{of_load, per_second, pooled};
 pub use siblings::siblings;

@@ -28,10 +28,11 @@ fn paths_are_short_and_exact() {
     pen.go(10.0, 20.0);
     pen.line(11.5, 18.0);
     pen.line(13.0, 18.0);
-    pen.line(14.0, 17.75);
+    pen.line(14.0, 17.6);
+    pen.line(14.0, 17.4);
     pen.dot(1.0, 1.0);
     pen.dot(2.0, 3.0);
-    assert_eq!(pen.data(), "m10 20 1.5-2h1.5l1-.2m-13-16.8h0m1 2h0");
+    assert_eq!(pen.data(), "m10 20 1.5-2h1.5l1-.5m-13-16.5h0m1 2h0");
 }
 
 /// Where each step of a path leads to, as a reader of SVG follows it.

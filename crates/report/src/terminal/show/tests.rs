@@ -56,11 +56,11 @@ fn everything_of_a_run_is_shown() {
     configuration  wake-ups   min   p50  mean   p99  p99.9   max  > 100 µs  missed
     idle              20000  2.00  2.62  2.64  3.24   3.25  24.8         0       2
 
-    INFRA: wakeup, busy: the agent vanished
+    NOT MEASURED: wakeup, busy: the agent vanished
 
     cell 1: wakeup, idle
-      pass worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit
-           of 100 µs
+      holds worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the
+            limit of 100 µs
       probe       wakeup:period=1ms
       scheduling  fifo 80
       cpus        0,1
@@ -101,7 +101,7 @@ fn everything_of_a_run_is_shown() {
       skipped deadline: pinned threads cannot have it
 
     cell 2: wakeup, busy
-      infra the agent vanished
+      not measured the agent vanished
 
     run
       plan       quick

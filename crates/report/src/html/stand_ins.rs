@@ -1,0 +1,74 @@
+//! What stood in for something else while it was measured: the loopback for a wire, an emulator or a virtual machine for
+//! hardware.
+
+use crate::judge::configuration::Configuration;
+use latido_model::{cell::Item, machine::Layer};
+
+/// The loads that send over a wire, if they are told of one by this option.
+const NETWORK: [&str; 2] = ["udp-flood", "iperf3"];
+const WIRE: &str = "to";
+
+/// Said of the loopback wherever it matters.
+pub const LOOPBACK: &str = "the loopback stands in for a wire: no card and no driver was at work";
+
+/// Whether a load stays within the machine although what it stands for does not.
+pub fn is_loopback(load: &Item) -> bool {
+    NETWORK.contains(&load.name.as_str()) && !load.options.contains_key(WIRE)
+}
+
+/// What stands in for something under one configuration, a sentence each.
+pub fn of(configuration: &Configuration) -> Vec<String> {
+    let loopback = configuration.cell.load.items.iter().any(is_loopback).then(|| LOOPBACK.to_owned());
+    let machine = match &configuration.machine.hypervisor {
+        Some(Layer::Present(name)) if name.contains("TCG") => {
+            Some(format!("emulation ({name}) stands in for hardware: its times are the emulator's"))
+        }
+        Some(Layer::Present(name)) => {
+            Some(format!("a virtual machine ({name}) stands in for hardware: its host adds latencies"))
+        }
+        _ => None,
+    };
+    machine.into_iter().chain(loopback).collect()
+}
+
+/// The same of several configurations, each once; where it is not so for all, with those that it is about.
+pub fn of_all<'a>(all: impl Iterator<Item = &'a Configuration> + Clone) -> Vec<String> {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for (configuration, text) in all.clone().flat_map(|one| of(one).into_iter().map(move |text| (one, text))) {
+        match found.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, of)) => of.push(&configuration.label),
+            None => found.push((text, vec![&configuration.label])),
+        }
+    }
+    let number = all.count();
+    let told = |(text, of): (String, Vec<&str>)| match of[..] {
+        [one] if number > 1 => format!("{text} (under {one})"),
+        _ if of.len() < number => format!("{text} (in {} of {number} configurations)", of.len()),
+        _ => text,
+    };
+    found.into_iter().map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use latido_model::cell::Level;
+
+    /// A load over the loopback and a machine under a hypervisor are named; a load that was told of a wire is not.
+    #[test]
+    fn what_stands_in_is_named_where_it_does() {
+        let mut all = sample::configurations(3);
+        let load =
+            |options: toml::Table| Level { id: "net".into(), items: vec![Item { name: "udp-flood".into(), options }] };
+        all[0].cell.load = load(toml::Table::new());
+        all[1].cell.load = load(toml::toml! { to = "192.0.2.7" });
+        assert_eq!(of_all(all.iter()), [format!("{LOOPBACK} (under {})", all[0].label)]);
+        for one in &mut all {
+            one.machine.hypervisor = Some(Layer::Present("TCG".into()));
+        }
+        assert!(of_all(all.iter())[0].starts_with("emulation (TCG)"), "{:?}", of_all(all.iter()));
+        all[2].machine.hypervisor = Some(Layer::Absent);
+        assert!(of_all(all.iter())[0].ends_with("(in 2 of 3 configurations)"), "{:?}", of_all(all.iter()));
+    }
+}

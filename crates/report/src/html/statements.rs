@@ -1,0 +1,119 @@
+//! The statements that a report decides, expectations and a study's conclusions alike, each with its evidence beside it.
+
+use super::stand_ins;
+use crate::{
+    input::{ReportInput, RunPart},
+    judge::{
+        configuration::Configuration,
+        judgement::{ExpectJudgement, SeriesJudgement},
+        outcome::Outcome,
+        verdict_wording,
+    },
+    span::unbroken,
+    study::Conclusion,
+    tree::{Report, Section},
+    words::{self, Said},
+};
+
+/// A statement.
+pub struct Statement<'a> {
+    /// What its author says; else its condition.
+    pub text: &'a str,
+    /// What decides it, where that is not its text.
+    pub condition: &'a str,
+    /// What became of it.
+    pub said: Said,
+    /// The figures that say so.
+    pub detail: String,
+    /// Where they are shown: the section's number and title.
+    pub shown: Vec<(usize, String)>,
+    /// What stood in for what it speaks of.
+    pub stand_ins: Vec<String>,
+}
+
+/// More links than these say nothing.
+const LINKS: usize = 3;
+
+/// An expectation and the run whose cells it speaks of.
+type Judged<'a> = (&'a str, &'a ExpectJudgement);
+
+/// The expectations of all runs: those that are conclusions of a study, or the others.
+fn judged<'a>(input: &ReportInput<'a>, of_study: bool) -> Vec<Judged<'a>> {
+    let of = |run: &RunPart<'a>| {
+        let id = run.meta.id.as_str();
+        run.judgement.expectations.iter().filter(|one| one.of_study == of_study).map(move |one| (id, one))
+    };
+    input.runs.iter().flat_map(of).collect()
+}
+
+/// The expectations that are no conclusions of a study, which have a table of their own.
+pub fn expectations<'a>(report: &Report<'a>) -> Vec<Statement<'a>> {
+    let told = |(run, one): Judged<'a>| Statement {
+        text: one.sentence(),
+        condition: if one.claim.is_some() { &one.text } else { "" },
+        said: words::outcome(one.outcome),
+        detail: unbroken(&verdict_wording::decision(one.decision.as_ref())),
+        shown: shown((run, one), report),
+        stand_ins: stood_in((run, one), report.input),
+    };
+    judged(report.input, false).into_iter().map(told).collect()
+}
+
+/// The conclusions of the study that the runs repeat.
+pub fn conclusions<'a>(report: &Report<'a>) -> Vec<Statement<'a>> {
+    let all = judged(report.input, true);
+    // Of several runs each conclusion begins with its run's name.
+    let of = |text: &str| all.iter().copied().find(|(_, one)| text.ends_with(one.sentence()));
+    let told = |claim: &'a Conclusion| Statement {
+        text: &claim.text,
+        condition: "",
+        said: words::outcome(claim.outcome),
+        detail: claim.detail.clone(),
+        shown: of(&claim.text).map(|one| shown(one, report)).unwrap_or_default(),
+        stand_ins: of(&claim.text).map(|one| stood_in(one, report.input)).unwrap_or_default(),
+    };
+    report.input.study.iter().flat_map(|study| &study.claims).map(told).collect()
+}
+
+/// How many statements came to each outcome: `3 hold, 1 does not hold, 2 are undecided`.
+pub fn counted<'a>(all: impl Iterator<Item = &'a Said> + Clone) -> String {
+    let number = |outcome: Outcome, one: &str, many: &str| {
+        let word = words::outcome(outcome).word;
+        match all.clone().filter(|said| said.word == word).count() {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            n => Some(format!("{n} {many}")),
+        }
+    };
+    let told = [
+        number(Outcome::Holds, "holds", "hold"),
+        number(Outcome::DoesNotHold, "does not hold", "do not hold"),
+        number(Outcome::Undecided, "is undecided", "are undecided"),
+        number(Outcome::NotMeasured, "was not measured", "were not measured"),
+    ];
+    told.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Whether an expectation looked at a configuration.
+fn is_about((run, expectation): Judged, configuration: &Configuration) -> bool {
+    let members = configuration.members();
+    expectation.each.iter().any(|each| members.iter().any(|(id, number)| id == run && *number == each.cell))
+}
+
+/// The sections with its figures.
+fn shown(judged: Judged, report: &Report) -> Vec<(usize, String)> {
+    let alike = |section: &Section| {
+        let quantity = |each: &SeriesJudgement| each.quantity == section.quantity && each.labels == *section.labels;
+        judged.1.each.iter().any(quantity) && section.series.iter().any(|one| is_about(judged, one.configuration))
+    };
+    let all = report.sections.iter().enumerate().filter(|(_, section)| alike(section));
+    let found: Vec<_> = all.map(|(i, section)| (i, section.title())).collect();
+    if found.len() > LINKS { Vec::new() } else { found }
+}
+
+/// What stood in for what it speaks of. That all of it ran in a virtual machine is said above.
+fn stood_in(judged: Judged, input: &ReportInput) -> Vec<String> {
+    let about = input.configurations.iter().filter(|one| is_about(judged, one));
+    let loopback = about.flat_map(|one| &one.cell.load.items).any(stand_ins::is_loopback);
+    loopback.then(|| stand_ins::LOOPBACK.to_owned()).into_iter().collect()
+}

@@ -1,0 +1,217 @@
+//! The top of the page in plain words: what was asked, what was found, how sure that is, and what is missing.
+
+use super::{
+    stand_ins,
+    statements::{Statement, counted},
+};
+use crate::{
+    input::ReportInput,
+    judge::finding::Grade,
+    statistics::{confidence::exceedance, seen::rarest_seen},
+    tree::{Curve, Report, Section},
+    words::{self, round_value},
+};
+
+/// The four answers, each of a sentence or a few.
+pub struct Top {
+    /// What was asked.
+    pub asked: String,
+    /// What was found.
+    pub found: String,
+    /// How sure that is.
+    pub sure: String,
+    /// What is missing, and what stands in for it.
+    pub missing: String,
+}
+
+/// A chance of this much to have seen a cause at least once is called having seen it.
+const SEEN: f64 = 0.95;
+/// More systems than these are counted, not named.
+const NAMED: usize = 3;
+
+impl Top {
+    /// The answers of a report with these statements.
+    pub fn of(report: &Report, conclusions: &[Statement], expectations: &[Statement]) -> Self {
+        let input = report.input;
+        Self {
+            asked: asked(report, conclusions, expectations),
+            found: found(report, conclusions, expectations),
+            sure: sure(report, conclusions.iter().chain(expectations)),
+            missing: missing(input),
+        }
+    }
+}
+
+/// The series that a limit judges, with their sections.
+fn limited<'r, 'a>(report: &'r Report<'a>) -> impl Iterator<Item = (&'r Section<'a>, &'r Curve<'a>)> {
+    series(report).filter(|(_, one)| one.limit().is_some())
+}
+
+fn series<'r, 'a>(report: &'r Report<'a>) -> impl Iterator<Item = (&'r Section<'a>, &'r Curve<'a>)> {
+    report.sections.iter().flat_map(|section| section.series.iter().map(move |one| (section, one)))
+}
+
+fn asked(report: &Report, conclusions: &[Statement], expectations: &[Statement]) -> String {
+    let mut machines: Vec<&str> = report.input.runs.iter().map(|run| run.meta.machine.as_str()).collect();
+    machines.sort_unstable();
+    machines.dedup();
+    let place = match machines[..] {
+        [] | [""] => String::new(),
+        _ => format!(" on {}", machines.join(" and ")),
+    };
+    let mut told = Vec::new();
+    match conclusions {
+        [] => (),
+        [one] => told.push(format!("Whether a conclusion of the study holds{place}: {}.", one.text)),
+        _ => told.push(format!("Whether the {} conclusions of the study hold{place}.", conclusions.len())),
+    }
+    match expectations {
+        [] => (),
+        [one] => told.push(format!("Whether this holds{place}: {}.", one.text)),
+        _ => told.push(format!("Whether {} expectations hold{place}.", expectations.len())),
+    }
+    for section in &report.sections {
+        for limit in section.limits() {
+            let limit = round_value(limit, section.unit);
+            let text = format!("Whether every {} stays within {limit}{place}.", section.noun());
+            if !told.contains(&text) {
+                told.push(text);
+            }
+        }
+    }
+    if told.is_empty() {
+        let mut titles: Vec<String> = report.chapters().iter().map(|chapter| chapter.title()).collect();
+        titles.dedup();
+        let what = if titles.is_empty() { "nothing that was measured".into() } else { titles.join(", ") };
+        told.push(format!("What is measured{place}, without a limit and without an expectation: {what}."));
+    }
+    told.join(" ")
+}
+
+fn found(report: &Report, conclusions: &[Statement], expectations: &[Statement]) -> String {
+    let mut told = Vec::new();
+    for (statements, what) in [(conclusions, "conclusions"), (expectations, "expectations")] {
+        let counts = counted(statements.iter().map(|one| &one.said));
+        match statements {
+            [] => (),
+            [_] => told.push(format!("It {counts}.")),
+            _ => told.push(format!("Of {} {what} {counts}.", statements.len())),
+        }
+    }
+    let all: Vec<_> = limited(report).filter(|(_, one)| one.pooled.summary.count > 0).collect();
+    let over = |(_, one): &&(&Section, &Curve)| one.pooled.above_limit.is_some_and(|above| above > 0);
+    let late: Vec<_> = all.iter().filter(over).collect();
+    match (all.len(), late.len()) {
+        (0, _) => (),
+        (_, 0) => told.push(format!("No sample was above the limit{}.", worst(all.iter().copied()))),
+        (all, some) => {
+            let share = if all == some { "Everywhere".into() } else { format!("In {some} of {all} configurations") };
+            told.push(format!("{share} samples were above the limit{}.", worst(late.into_iter().copied())));
+        }
+    }
+    if told.is_empty() {
+        let timed = series(report).filter(|(section, _)| section.unit == "ns");
+        told.push(match worst(timed).strip_prefix("; ") {
+            Some(text) => format!("{}.", capital(text)),
+            None => "Nothing was measured.".into(),
+        });
+    }
+    told.join(" ")
+}
+
+/// `; the largest was 987 ms (none, other)`: of one of these series.
+fn worst<'r, 'a: 'r>(all: impl Iterator<Item = (&'r Section<'a>, &'r Curve<'a>)>) -> String {
+    let largest = all.filter_map(|(section, one)| Some((one.max()?, section, one))).max_by(|a, b| a.0.total_cmp(&b.0));
+    largest.map_or(String::new(), |(max, section, one)| {
+        format!("; the largest {} was {} ({})", section.noun(), section.value(max), one.full_name)
+    })
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// `5 repeats`, `2 to 10 repeats`.
+fn repeats(input: &ReportInput) -> String {
+    let counts = || input.configurations.iter().map(|one| one.repeats.len() as u64);
+    match (counts().min().unwrap_or(0), counts().max().unwrap_or(0)) {
+        (1, 1) => "one run".into(),
+        (low, high) if low == high => words::many(high, "repeat"),
+        (low, high) => format!("{low} to {}", words::many(high, "repeat")),
+    }
+}
+
+fn sure<'s>(report: &Report, statements: impl Iterator<Item = &'s Statement<'s>>) -> String {
+    let input = report.input;
+    if input.configurations.is_empty() {
+        return "Nothing was measured, so nothing is known.".into();
+    }
+    let mut told = vec![format!("Each figure rests on {} of its configuration.", repeats(input))];
+    if let Some(share) = input.study.as_ref().and_then(|study| study.scaled) {
+        let size = words::share_of_size(share);
+        told.push(format!("Measured at {size} of the published size: what is rare was not seen."));
+    }
+    let cells = || input.runs.iter().flat_map(|run| &run.judgement.cells).filter(|cell| !cell.findings.is_empty());
+    let graded = |least| cells().filter(|cell| cell.findings.iter().any(|one| one.grade >= least)).count();
+    let measured = cells().count();
+    match (graded(Grade::Invalid), graded(Grade::Contaminated)) {
+        (0, 0) => told.push("No trust check found the measuring itself disturbed.".into()),
+        (_, some) => {
+            told.push(format!("In {some} of {measured} cells the measuring was disturbed: they decide nothing."))
+        }
+    }
+    if statements.into_iter().any(|one| one.said.word == words::outcome(crate::judge::outcome::Outcome::Undecided).word)
+    {
+        told.push("What is undecided may be either: more repeats would tell.".into());
+    }
+    // What holds of the series with the fewest samples holds of each.
+    let clean = limited(report).filter(|(_, one)| one.pooled.above_limit == Some(0) && one.pooled.summary.count > 0);
+    if let Some((section, one)) = clean.min_by_key(|(_, one)| one.pooled.summary.count) {
+        let upper = exceedance(0, one.pooled.summary.count).map(|(_, upper)| upper).filter(|upper| *upper < 0.05);
+        told.push(match upper {
+            Some(upper) => format!(
+                "Where none was above the limit, with 95\u{a0}% confidence fewer than one {} in {} is.",
+                section.noun(),
+                words::count((1.0 / upper) as u64)
+            ),
+            None => "Where none was above the limit, too few were measured to say how rare one is.".into(),
+        });
+    }
+    let shortest = input.configurations.iter().map(|one| one.repeats.iter().map(|r| r.elapsed_ns).sum::<u64>()).min();
+    let rarest = shortest.and_then(|ns| rarest_seen(ns as f64 / 1e9, SEEN)).filter(|seconds| *seconds > 0.0);
+    told.extend(rarest.map(|seconds| match seconds {
+        1.0.. => {
+            format!("What strikes less often than about once in {} may not have been seen.", words::roughly(seconds))
+        }
+        _ => "Some of it was watched for moments only: what is rare was not seen.".into(),
+    }));
+    told.join(" ")
+}
+
+fn missing(input: &ReportInput) -> String {
+    let mut told = Vec::new();
+    let labels: Vec<&str> = input.not_measured.iter().map(|one| one.label.as_str()).collect();
+    let cells: usize = input.not_measured.iter().map(|one| one.cells).sum();
+    match labels.get(..NAMED).filter(|_| labels.len() > NAMED) {
+        _ if labels.is_empty() => (),
+        Some(first) => {
+            let more = labels.len() - NAMED;
+            told.push(format!(
+                "Not measured: {} and {more} more ({}).",
+                first.join(", "),
+                words::many(cells as u64, "cell")
+            ));
+        }
+        None => told.push(format!("Not measured: {} ({}).", labels.join(", "), words::many(cells as u64, "cell"))),
+    }
+    let interrupted = input.runs.iter().filter(|run| run.meta.finished.is_none()).count();
+    if interrupted > 0 {
+        told.push("The run was not measured to its end.".into());
+    }
+    if !input.problems.is_empty() {
+        told.push("Not all that was stored could be read.".into());
+    }
+    told.extend(stand_ins::of_all(input.configurations.iter()).iter().map(|text| format!("{}.", capital(text))));
+    if told.is_empty() { "Nothing that the plan asks for.".into() } else { told.join(" ") }
+}

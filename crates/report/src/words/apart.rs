@@ -1,0 +1,139 @@
+//! Names that are too long for their place, shortened by what they differ in.
+
+/// The names of one figure or table, each as it fits: one that does not keeps its first word and what tells it from the
+/// others, and as much of the rest as there is room for. No two different names become one.
+pub fn apart(names: &[&str], fits: impl Fn(&str) -> bool) -> Vec<String> {
+    let words: Vec<Vec<&str>> = names.iter().map(|name| words(name)).collect();
+    let mut told: Vec<String> = Vec::with_capacity(names.len());
+    for (own, name) in words.iter().zip(names) {
+        let mut short = if fits(name) { (*name).to_owned() } else { shortened(own, &words, &fits) };
+        let others = || told.iter().zip(names);
+        if others().any(|(known, other)| *known == short && other != name) {
+            let number = format!(" #{}", told.len() + 1);
+            short = cut(name, |text| fits(&format!("{text}{number}"))) + &number;
+        }
+        told.push(short);
+    }
+    told
+}
+
+/// The words of a name, each with the signs that follow it: `cpu-`, `1, `, `fifo `, `80`.
+fn words(name: &str) -> Vec<&str> {
+    let ends = |(at, c): (usize, char)| {
+        let next = name.get(at + c.len_utf8()..).and_then(|rest| rest.chars().next());
+        (!c.is_alphanumeric() && next.is_some_and(char::is_alphanumeric)).then_some(at + c.len_utf8())
+    };
+    let mut words = Vec::new();
+    let mut from = 0;
+    for to in name.char_indices().filter_map(ends).chain([name.len()]) {
+        words.extend(name.get(from..to).filter(|word| !word.is_empty()));
+        from = to;
+    }
+    words
+}
+
+/// What a word says, without the signs that follow it.
+fn said(word: &str) -> &str {
+    word.trim_end_matches(|c: char| !c.is_alphanumeric())
+}
+
+fn shortened(own: &[&str], all: &[Vec<&str>], fits: &impl Fn(&str) -> bool) -> String {
+    let mut kept = vec![false; own.len()];
+    kept.iter_mut().take(1).for_each(|first| *first = true);
+    for other in all.iter().filter(|other| *other != own) {
+        let lacks = |word: &&str| !other.iter().any(|known| said(known) == said(word));
+        // Where all words are the other's too, it is their number or order that differs.
+        let differs = own.iter().position(lacks).or_else(|| (0..own.len()).find(|i| own.get(*i) != other.get(*i)));
+        if let Some(place) = differs.and_then(|i| kept.get_mut(i)) {
+            *place = true;
+        }
+    }
+    let mut best = joined(own, &kept);
+    // What stands beside a word that is kept explains it: first what is before it, from the end of the name on.
+    let mut order: Vec<usize> = (0..own.len()).filter(|i| kept.get(*i) == Some(&false)).collect();
+    let last = kept.iter().rposition(|kept| *kept).unwrap_or(0);
+    let next = |i: &usize| kept.iter().skip(*i).position(|kept| *kept).unwrap_or(i.saturating_sub(last));
+    order.sort_by_key(|i| (next(i), std::cmp::Reverse(*i)));
+    for i in order {
+        let mut more = kept.clone();
+        more.iter_mut().skip(i).take(1).for_each(|place| *place = true);
+        let text = joined(own, &more);
+        if fits(&text) {
+            (kept, best) = (more, text);
+        }
+    }
+    if fits(&best) { best } else { cut(&best, fits) }
+}
+
+/// The words that are kept, with `…` for those that are not.
+fn joined(words: &[&str], kept: &[bool]) -> String {
+    let mut text = String::new();
+    for (word, kept) in words.iter().zip(kept) {
+        match kept {
+            true => text.push_str(word),
+            false if text.ends_with('…') => (),
+            false => {
+                text.truncate(said(&text).len());
+                text.push('…');
+            }
+        }
+    }
+    text
+}
+
+/// The beginning and the end of a text, as much of both as fits.
+fn cut(text: &str, fits: impl Fn(&str) -> bool) -> String {
+    let all: Vec<char> = text.chars().collect();
+    let halves = |keep: usize| -> String {
+        let (head, tail) = (keep.div_ceil(2), keep / 2);
+        let end = all.iter().skip(all.len().saturating_sub(tail));
+        all.iter().take(head).chain([&'…']).chain(end).collect()
+    };
+    let keep = (0..all.len()).rev().find(|keep| fits(&halves(*keep)));
+    halves(keep.unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(names: &[&str], most: usize) -> Vec<String> {
+        apart(names, |text| text.chars().count() <= most)
+    }
+
+    #[test]
+    fn what_differs_stays() {
+        let names = [
+            "memory-pressure-with-forking-workers-on-every-cpu-1, fifo 80",
+            "memory-pressure-with-forking-workers-on-every-cpu-1, other",
+            "memory-pressure-with-forking-workers-on-every-cpu-2, fifo 80",
+            "none, other",
+        ];
+        let told = of(&names, 28);
+        assert_eq!(told[0], "memory…every-cpu-1, fifo 80");
+        assert_eq!(told[1], "memory…on-every-cpu-1, other");
+        assert_eq!(told[2], "memory…every-cpu-2, fifo 80");
+        assert_eq!(told[3], "none, other", "what fits stays whole");
+        assert_eq!(of(&["one-name-that-nothing-stands-beside"], 12), ["one-name…"]);
+    }
+
+    proptest! {
+        /// Whatever the names and the room, no two different ones become one.
+        #[test]
+        fn different_names_stay_different(
+            names in proptest::collection::vec("[ab]{1,6}([-, _][abc1]{0,4}){0,6}", 1..9),
+            most in 8usize..40,
+        ) {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let told = of(&names, most);
+            prop_assert_eq!(told.len(), names.len());
+            for (i, one) in told.iter().enumerate() {
+                for (k, other) in told.iter().enumerate().skip(i + 1) {
+                    prop_assert!(one != other || names[i] == names[k], "{names:?} became {told:?}");
+                }
+                prop_assert!(one.chars().count() <= most, "{one} of {most}");
+            }
+        }
+    }
+}
