@@ -3,6 +3,7 @@
 mod card_text;
 mod cards;
 mod chapter;
+mod declared;
 mod environment;
 mod parts;
 mod settings;
@@ -22,6 +23,7 @@ use anyhow::{Context, Result};
 use askama::Template;
 use cards::{Card, Cards};
 use chapter::ChapterView;
+use declared::DeclaredView;
 use environment::Environment;
 use parts::{Picture, SectionView, SheetView};
 use settings::{Beside, SettingView};
@@ -41,6 +43,7 @@ struct Page<'a> {
     rest: Vec<Card>,
     trust: Vec<FindingGroup>,
     expectations: Vec<ExpectView<'a>>,
+    declared: DeclaredView,
     chapters: Vec<ChapterView>,
     study: Option<&'a StudyPart>,
     scaled: String,
@@ -110,6 +113,7 @@ pub fn render(report: &Report) -> Result<String> {
             .filter(|one| !one.of_study)
             .map(expectation)
             .collect(),
+        declared: DeclaredView::of(report),
         chapters: chapters.iter().enumerate().map(|(i, chapter)| chapter_view(i, chapter, report)).collect(),
         study: input.study.as_ref(),
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),

@@ -3,7 +3,7 @@
 use crate::judge::{configuration::Configuration, headline::Ground, judgement::Judgement};
 use crate::study::{NotMeasured, PublishedColumn, StudyPart};
 use crate::words::{self, Said};
-use latido_model::run::Meta;
+use latido_model::{cell::Axis, plan::Plan, run::Meta};
 
 /// Everything that a report says, already read and judged: a report computes nothing about the machine it is made on.
 #[derive(Debug)]
@@ -22,6 +22,17 @@ pub struct ReportInput<'a> {
     pub not_measured: Vec<NotMeasured>,
     /// Printed numbers of the study, to be set beside the measured ones.
     pub published: Vec<PublishedColumn>,
+    /// The tables and figures that the plan declares.
+    pub declared: Option<Declared<'a>>,
+}
+
+/// The tables and figures that a plan declares, with the levels that its cells have, measured or not.
+#[derive(Clone, Debug)]
+pub struct Declared<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The names of the levels of each axis.
+    pub levels: Vec<(Axis, Vec<String>)>,
 }
 
 /// One run of a report.

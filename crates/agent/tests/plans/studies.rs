@@ -129,7 +129,7 @@ fn shipped_studies_place_the_printed_numbers() {
     assert_eq!(of_system("android", "mutex_lock").filter, None, "there are no such cells");
     let gaps = of_system("stock", "gap_1e9");
     let above = Some(Statistic::Above(100_000));
-    assert!(gaps.other.iter().any(|one| (one.statistic, one.amount()) == (above, 264.0)), "{gaps:?}");
+    assert!(gaps.other.iter().any(|one| (one.statistic, one.amount) == (above, 264.0)), "{gaps:?}");
     // cyclictest counts wake-ups alone; the study's absolute sleeps were in its own order.
     assert_eq!(of_system("stock", "cyclictest_priority_50").taken.of, Distribution::Plain);
     assert_eq!(gaps.taken, Taken::default());

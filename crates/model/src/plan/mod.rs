@@ -3,9 +3,11 @@
 pub mod axes;
 pub mod expand;
 pub mod expect;
+pub mod figure;
 pub mod items;
 pub mod node;
 pub mod parse;
+pub mod pick;
 pub mod print;
 pub mod ramp;
 pub mod scale;
@@ -13,10 +15,14 @@ pub mod scheduling;
 pub mod shipped;
 pub mod source;
 pub mod study;
+pub mod table;
 #[cfg(test)]
 mod tests;
 
 pub use expand::expand;
+pub use figure::{Figure, Kind};
+pub use pick::{Pick, Sought};
+pub use table::{Layout, Over, Table};
 
 use crate::{
     cell::{Conditions, Item, Level, RUNNING, Scheduling},
@@ -61,6 +67,12 @@ pub struct Plan {
     pub expect: Vec<Expect>,
     /// Which printed numbers can be set beside.
     pub published: Option<Published>,
+    /// The tables of its report, as the study lays them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<Table>,
+    /// The figures of its report, as the study draws them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
 }
 
 impl Default for Plan {
@@ -76,6 +88,8 @@ impl Default for Plan {
             groups: Vec::new(),
             expect: Vec::new(),
             published: None,
+            tables: Vec::new(),
+            figures: Vec::new(),
         }
     }
 }
@@ -117,6 +131,9 @@ pub struct Published {
     pub systems: Vec<(String, Filter)>,
     /// The study's name of each quantity, the plan's metric (`mutex.lock`), and the axes and labels that narrow it.
     pub quantities: Vec<(String, String, Filter)>,
+    /// The study's name of each quantity that no probe measures yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
     /// How the numbers of a quantity were taken, by the study's name of it; [`Taken::default`] where it is not named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub taken: BTreeMap<String, Taken>,

@@ -3,11 +3,12 @@
 use super::{
     CELLS_MAX, Order, Plan, SCHEMA, TABLES_MAX,
     axes::{Axes, ProbeOption},
-    expect,
+    expect, figure,
     node::{Keys, Node},
+    pick::Ground,
     scale::SCALED_MIN,
     source::{Place, Problem, Source},
-    study,
+    study, table,
 };
 use crate::{catalogue::Catalogue, cell::Item, suggest::nearest};
 use anyhow::{Context, Result as Anyhow};
@@ -20,8 +21,21 @@ const BYTES_MAX: u64 = 1 << 20;
 /// The most boots of each kernel.
 const BOOTS_MAX: i64 = 1000;
 
-const KEYS: &[&str] =
-    &["schema", "name", "about", "source", "scaled", "seed", "order", "boots", "group", "expect", "published"];
+const KEYS: &[&str] = &[
+    "schema",
+    "name",
+    "about",
+    "source",
+    "scaled",
+    "seed",
+    "order",
+    "boots",
+    "group",
+    "expect",
+    "published",
+    "table",
+    "figure",
+];
 
 /// What the command line changes in a plan.
 #[derive(Clone, Debug, Default)]
@@ -106,6 +120,10 @@ pub fn read(
         plan.expect = expect::read(node, &plan.groups)?;
     }
     plan.published = keys.get("published").map(|node| study::published(node, &plan.groups, catalogue)).transpose()?;
+    let (groups, published) = (&plan.groups, plan.published.as_ref());
+    let tables = keys.get("table").map(|node| table::read(node, groups, published, catalogue)).transpose()?;
+    let figures = keys.get("figure").map(|node| figure::read(node, groups, published, catalogue)).transpose()?;
+    (plan.tables, plan.figures) = (tables.unwrap_or_default(), figures.unwrap_or_default());
     let dropped = override_with(&mut plan, axes, over, &Place::whole(name), catalogue)?;
     Ok((plan, dropped))
 }
@@ -249,6 +267,9 @@ fn override_with(
     if let Some(published) = &mut plan.published {
         study::keep_what_is_left(published, &plan.groups, catalogue);
     }
+    let ground = Ground { groups: &plan.groups, published: plan.published.as_ref(), catalogue };
+    plan.tables.retain_mut(|table| table.keep(ground));
+    plan.figures.retain_mut(|figure| figure.keep(ground));
     let dropped: Vec<super::Expect> = dropped;
     Ok(dropped.into_iter().map(|expect| expect.text).collect())
 }

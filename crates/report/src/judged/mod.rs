@@ -64,5 +64,6 @@ pub fn input<'a>(all: &'a [JudgedRun], found: &'a Configurations) -> ReportInput
         study: study::study(all),
         not_measured: study::not_measured(all),
         published: study::printed(all),
+        declared: study::declared(all),
     }
 }

@@ -329,6 +329,7 @@ impl SampleRun {
             study: None,
             not_measured: Vec::new(),
             published: Vec::new(),
+            declared: None,
         }
     }
 }

@@ -19,8 +19,11 @@ use crate::{
     },
     span,
     statistics::confidence::exceedance,
-    tables::summary::of_quantity,
-    tree::{Report, Section, sections},
+    tables::{
+        declared::{self, DeclaredTable},
+        summary::of_quantity,
+    },
+    tree::{Report, Section, declared::Lookup, sections},
     words,
 };
 use latido_model::{
@@ -69,12 +72,20 @@ fn quantities(sections: &[Section], style: Style) -> Vec<String> {
     tables.map(|sheet| table::titled(&sheet, style)).collect::<Vec<_>>().join(&String::new())
 }
 
+/// The tables that the plan declares.
+fn declared_tables(report: &Report, style: Style) -> Vec<String> {
+    let tables = Lookup::of(report).into_iter().flat_map(declared::all);
+    let lines = |one: DeclaredTable| [table::titled(&one.sheet(), style), vec![String::new()]].concat();
+    tables.flat_map(lines).collect()
+}
+
 /// A report as text: what was judged, then the tables.
 pub fn report(report: &Report, style: Style) -> String {
     let mut lines = vec![paint(&report.input.title, Paint::Bold, style), String::new()];
     for problem in &report.input.problems {
         lines.extend(hang("warning:", Paint::Warn, problem, style));
     }
+    lines.extend(declared_tables(report, style));
     lines.extend(quantities(&report.sections, style));
     for part in &report.input.runs {
         lines.push(String::new());
