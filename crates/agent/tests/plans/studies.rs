@@ -196,6 +196,8 @@ fn shipped_studies_have_cells_for_the_running_kernel() {
     for (name, first) in [
         ("scheduling-latency", "30 cells, about 15 min with warm-up for 8 of them"),
         ("embedded-properties", "12 cells, about 8 min with warm-up; 18 more are skipped"),
+        ("interrupt-determinism", "4 cells, about 4 min with warm-up; 12 more are skipped"),
+        ("ftrace-latencies", "110 cells, about 10 min with warm-up; 220 more are skipped"),
         ("execution-times", "25 cells, until the probe has its number of samples; 75 more are skipped"),
     ] {
         let mut plan = parse(name, shipped::text(name).unwrap()).unwrap();

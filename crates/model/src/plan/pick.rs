@@ -88,6 +88,11 @@ impl Pick {
         }
     }
 
+    /// How reports call it: a study's `mutex_lock` in words.
+    pub fn heading(&self) -> String {
+        if self.word().is_some() { self.name.replace('_', " ") } else { self.name.clone() }
+    }
+
     /// The pick that a single word is, if it is one.
     pub(super) fn word(&self) -> Option<&str> {
         let known = |name: &Option<String>| name.as_ref() == Some(&self.name);

@@ -3,7 +3,7 @@
 use crate::{
     tree::{
         Datum, Head, Sheet,
-        declared::{Entry, Figured, Lookup, about_repeats, heading, shown},
+        declared::{Entry, Figured, Lookup, about_repeats, heading},
         percent,
     },
     words::{self, NOT_MEASURED, Unit},
@@ -91,10 +91,10 @@ fn one(lookup: Lookup, table: &Table, stem: String) -> DeclaredTable {
         columns: table
             .columns
             .iter()
-            .map(|column| (shown(&column.name), if apart { table.statistics.len().max(1) } else { 1 }))
+            .map(|column| (column.heading(), if apart { table.statistics.len().max(1) } else { 1 }))
             .collect(),
         statistics: if apart { names } else { Vec::new() },
-        rows: table.rows.iter().zip(entries).map(|(row, entries)| row_of(&row.name, entries, apart)).collect(),
+        rows: table.rows.iter().zip(entries).map(|(row, entries)| row_of(row.heading(), entries, apart)).collect(),
         notes,
     }
 }
@@ -109,7 +109,7 @@ pub fn statistic_name(statistic: Statistic, over: Over) -> String {
     }
 }
 
-fn row_of(name: &str, entries: Vec<Entry>, apart: bool) -> Row {
+fn row_of(name: String, entries: Vec<Entry>, apart: bool) -> Row {
     let figures: Vec<Vec<Figured>> = entries.into_iter().map(|entry| entry.figures).collect();
     let unit = row_unit(figures.iter().flatten());
     let cell = |all: &[Figured]| {
@@ -131,7 +131,7 @@ fn row_of(name: &str, entries: Vec<Entry>, apart: bool) -> Row {
         true => figures.iter().flatten().map(|one| cell(std::slice::from_ref(one))).collect(),
         false => figures.iter().map(|all| cell(all)).collect(),
     };
-    Row { name: shown(name), unit: unit.map(|unit| unit.name).unwrap_or_default(), cells, figures }
+    Row { name, unit: unit.map(|unit| unit.name).unwrap_or_default(), cells, figures }
 }
 
 /// `×1.02`, of ours and the study's.
@@ -179,10 +179,10 @@ impl DeclaredTable {
             title.push_str(&format!("; {}", note.trim_end_matches('.')));
         }
         let named = |(name, span): &(String, usize)| match self.statistics.as_slice() {
-            [] => vec![name.clone()],
-            statistics => statistics.iter().take(*span).map(|statistic| format!("{name}: {statistic}")).collect(),
+            [] => vec![Head::from(name.clone())],
+            statistics => statistics.iter().take(*span).map(|one| Head::from(one.as_str()).of(name)).collect(),
         };
-        let head = ["".to_owned(), "unit".to_owned()].into_iter().chain(self.columns.iter().flat_map(named));
+        let head = ["", "unit"].map(Head::from).into_iter().chain(self.columns.iter().flat_map(named));
         let mut rows = Vec::new();
         for row in &self.rows {
             let mut line = |name: &str, of: &dyn Fn(&CellText) -> &str| {
@@ -201,7 +201,7 @@ impl DeclaredTable {
                 line("– ratio", &|cell| &cell.ratio);
             }
         }
-        Sheet::plain(title, head.map(Head::from).collect(), rows)
+        Sheet::plain(title, head.collect(), rows).leading(2)
     }
 
     /// The table for programs: a row for each number, times in ns, shares from 0 to 1.

@@ -234,11 +234,6 @@ pub fn heading(kind: &str, number: Option<&str>, title: &str) -> String {
     }
 }
 
-/// How a declared name is read: a study's `mutex_lock` as words.
-pub fn shown(name: &str) -> String {
-    name.replace('_', " ")
-}
-
 /// What is said of the repeats behind numbers: `median of 10 repeats each`.
 pub fn about_repeats(entries: &[&Entry], over: Over) -> Option<String> {
     let counts = || entries.iter().filter_map(|entry| Some(entry.found?.curve.configuration.repeats.len()));

@@ -10,7 +10,6 @@ use crate::{
         frame::Frame,
         svg::{Anchor, Svg, fit},
     },
-    tree::declared::shown,
     words,
 };
 use latido_model::plan::{Figure, Statistic};
@@ -28,7 +27,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
     let pitch = (frame.right - frame.left) / figure.axis.len().max(1) as f64;
     let bar = ((pitch - 14.0) / panel.curves.len().max(1) as f64).clamp(2.0, 44.0);
     for (at, group) in figure.axis.iter().enumerate() {
-        let (middle, name) = (frame.left + pitch * (at as f64 + 0.5), shown(&group.name));
+        let (middle, name) = (frame.left + pitch * (at as f64 + 0.5), group.heading());
         svg.text("tick", (middle, frame.bottom + 16.0), Anchor::Middle, &fit(&name, 11.0, pitch - 4.0));
         for (k, curve) in panel.curves.iter().enumerate() {
             let Some(value) = curve.along.get(at).and_then(of) else { continue };

@@ -14,7 +14,7 @@ use crate::{
     tables::declared::{alone, statistic_name},
     tree::{
         Datum, Head, Sheet,
-        declared::{Entry, Figured, Lookup, about_repeats, heading, shown},
+        declared::{Entry, Figured, Lookup, about_repeats, heading},
     },
     words,
 };
@@ -116,7 +116,7 @@ fn counts(figure: &Figure) -> bool {
 fn panels<'r, 'a>(lookup: Lookup<'r, 'a>, figure: &Figure) -> Vec<Panel<'r, 'a>> {
     let entry = |pick: &_| lookup.entry(pick, &figure.printed, &figure.captions, figure.over);
     let panel = |panel: &latido_model::plan::Pick| Panel {
-        name: shown(&panel.name),
+        name: panel.heading(),
         curves: figure
             .curves
             .iter()
@@ -127,7 +127,7 @@ fn panels<'r, 'a>(lookup: Lookup<'r, 'a>, figure: &Figure) -> Vec<Panel<'r, 'a>>
                     [] => vec![entry(&both)],
                     axis => axis.iter().map(|at| entry(&both.with(at))).collect(),
                 };
-                Drawn { name: shown(&curve.name), slot: slot % crate::tree::SHOWN, along }
+                Drawn { name: curve.heading(), slot: slot % crate::tree::SHOWN, along }
             })
             .collect(),
     };
@@ -160,7 +160,7 @@ fn table(figure: &Figure, panels: &[Panel], title: &str) -> Sheet {
     let (mut rows, mut typical, mut stored) = (Vec::new(), Vec::new(), "ns");
     for (panel, curve) in panels.iter().flat_map(|panel| panel.curves.iter().map(move |curve| (panel, curve))) {
         for (at, entry) in curve.along.iter().enumerate() {
-            let place = figure.axis.get(at).map(|pick| shown(&pick.name)).unwrap_or_default();
+            let place = figure.axis.get(at).map(|pick| pick.heading()).unwrap_or_default();
             let names = [panel.name.clone(), curve.name.clone(), place];
             let name = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
             let values: Vec<Option<f64>> =

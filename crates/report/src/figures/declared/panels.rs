@@ -50,6 +50,8 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
         let mut top = self.legend(&mut svg);
         let mut said = Vec::new();
         for ((row, panels), height) in self.panels.chunks(self.across).enumerate().zip(&self.heights) {
+            let some = panels.iter().flat_map(|panel| &panel.curves).any(super::Drawn::is_measured);
+            let below = if some { self.room_below() } else { 8.0 };
             let named = panels.iter().any(|panel| !panel.name.is_empty());
             let above = if named { 24.0 } else { 8.0 } + self.room_above();
             for (k, panel) in panels.iter().enumerate() {
@@ -66,7 +68,7 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
                 }
                 let lines = self.captions.get(row * self.across + k).into_iter().flatten();
                 for (i, (slot, text)) in lines.enumerate() {
-                    let y = frame.bottom + self.room_below() + LINE * (i as f64 + 0.8);
+                    let y = frame.bottom + below + LINE * (i as f64 + 0.8);
                     if !text.starts_with(' ') && panel.curves.len() > 1 {
                         svg.open_series(*slot);
                         svg.marker(*slot, (frame.left + 5.0, y - 4.0), "");
@@ -78,7 +80,7 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
                 }
             }
             let lines = self.captions.iter().skip(row * self.across).take(self.across).map(Vec::len).max().unwrap_or(0);
-            top += above + height + self.room_below() + LINE * lines as f64 + 12.0;
+            top += above + height + below + LINE * lines as f64 + 12.0;
         }
         svg.height = top + 4.0;
         svg.finish(None, title, &said.join("; "))
