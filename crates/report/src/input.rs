@@ -3,7 +3,11 @@
 use crate::judge::{configuration::Configuration, headline::Ground, judgement::Judgement};
 use crate::study::{NotMeasured, PublishedColumn, StudyPart};
 use crate::words::{self, Said};
-use latido_model::{cell::Axis, plan::Plan, run::Meta};
+use latido_model::{
+    cell::Axis,
+    plan::Plan,
+    run::{Meta, Run},
+};
 
 /// Everything that a report says, already read and judged: a report computes nothing about the machine it is made on.
 #[derive(Debug)]
@@ -33,6 +37,24 @@ pub struct Declared<'a> {
     pub plan: &'a Plan,
     /// The names of the levels of each axis.
     pub levels: Vec<(Axis, Vec<String>)>,
+}
+
+impl<'a> Declared<'a> {
+    /// Those of the first of these runs whose plan declares some; the levels are those of all.
+    pub fn of(runs: impl Iterator<Item = &'a Run> + Clone) -> Option<Self> {
+        let plan = runs.clone().map(|run| &run.plan).find(|plan| !plan.tables.is_empty() || !plan.figures.is_empty())?;
+        let names = |axis: &Axis| {
+            let mut names: Vec<String> = Vec::new();
+            for cell in runs.clone().flat_map(|run| &run.cells) {
+                let name = cell.cell.level(*axis);
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            (*axis, names)
+        };
+        Some(Self { plan, levels: Axis::ALL.iter().map(names).collect() })
+    }
 }
 
 /// One run of a report.

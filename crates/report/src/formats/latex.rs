@@ -20,11 +20,13 @@ pub const FORMAT: Format = Format {
 
 /// So many characters stand in a line of a page.
 const PAGE: usize = 96;
+/// What stands for a figure that there is not: a phrase in every other column would make the table wider than the page.
+const MISSING: &str = "--";
 
 /// One table, its caption as a comment: where it floats and what it is called is the paper's business. One that a page does
 /// not take is several.
 fn table(sheet: &Sheet) -> String {
-    let pieces = sheet.pieces(PAGE);
+    let pieces = sheet.pieces(PAGE, MISSING.len());
     let part = |at: usize| if pieces.len() > 1 { format!(", part {} of {}", at + 1, pieces.len()) } else { String::new() };
     pieces.iter().enumerate().map(|(at, piece)| tabular(piece, &part(at))).collect::<Vec<_>>().join("\n")
 }
@@ -57,8 +59,7 @@ fn tabular(sheet: &Sheet, part: &str) -> String {
 }
 
 fn cell((datum, text): (&Datum, String)) -> String {
-    // A phrase in every other column would make the table wider than the page.
-    if datum.is_missing() { "--".into() } else { escape(&text) }
+    if datum.is_missing() { MISSING.into() } else { escape(&text) }
 }
 
 /// Text that TeX sets as it is.

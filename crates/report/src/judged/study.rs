@@ -2,7 +2,6 @@
 
 use super::JudgedRun;
 use crate::{
-    input::Declared,
     judge::verdict_wording,
     span::plain,
     study::{Conclusion, NotMeasured, PublishedColumn, PublishedRow, StudyPart},
@@ -59,22 +58,6 @@ fn system(cell: &StoredCell, all: &[StoredCell]) -> String {
     };
     let parts: Vec<String> = Axis::ALL.into_iter().filter(told).map(|axis| own.level(axis)).collect();
     if parts.is_empty() { own.level(Axis::Load) } else { parts.join("/") }
-}
-
-/// The tables and figures of the first plan that declares some; the levels are those of all runs.
-pub(super) fn declared(all: &[JudgedRun]) -> Option<Declared<'_>> {
-    let plan = all.iter().map(|one| &one.run.plan).find(|plan| !plan.tables.is_empty() || !plan.figures.is_empty())?;
-    let names = |axis: &Axis| {
-        let mut names: Vec<String> = Vec::new();
-        for cell in all.iter().flat_map(|one| &one.run.cells) {
-            let name = cell.cell.level(*axis);
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        (*axis, names)
-    };
-    Some(Declared { plan, levels: Axis::ALL.iter().map(names).collect() })
 }
 
 /// What must be known of a column's numbers, with those that no figure of ours is.

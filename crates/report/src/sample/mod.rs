@@ -1,6 +1,7 @@
 //! Made-up configurations, seeded, for tests and for looking at a report without measuring.
 
 pub mod calls;
+pub mod declared;
 mod recorder;
 
 use crate::{

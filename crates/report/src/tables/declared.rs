@@ -69,9 +69,14 @@ fn one(lookup: Lookup, table: &Table, stem: String) -> DeclaredTable {
         let cell = |column| lookup.entry(&row.with(column), &table.printed, &table.statistics, table.over);
         entries.push(table.columns.iter().map(cell).collect());
     }
-    for figured in entries.iter().flatten().flat_map(|entry| &entry.figures) {
-        if !figured.doubt.is_empty() && !notes.contains(&figured.doubt) {
-            notes.push(figured.doubt.clone());
+    for (row, entries) in table.rows.iter().zip(&entries) {
+        for (column, entry) in table.columns.iter().zip(entries) {
+            let doubts = entry.figures.iter().filter(|one| !one.doubt.is_empty());
+            for doubt in doubts.map(|one| format!("{}, {}: {}", row.heading(), column.heading(), one.doubt)) {
+                if !notes.contains(&doubt) {
+                    notes.push(doubt);
+                }
+            }
         }
     }
     let every: Vec<&Entry> = entries.iter().flatten().collect();
@@ -94,7 +99,7 @@ fn one(lookup: Lookup, table: &Table, stem: String) -> DeclaredTable {
             .map(|column| (column.heading(), if apart { table.statistics.len().max(1) } else { 1 }))
             .collect(),
         statistics: if apart { names } else { Vec::new() },
-        rows: table.rows.iter().zip(entries).map(|(row, entries)| row_of(row.heading(), entries, apart)).collect(),
+        rows: rows(table, entries),
         notes,
     }
 }
@@ -109,65 +114,118 @@ pub fn statistic_name(statistic: Statistic, over: Over) -> String {
     }
 }
 
-fn row_of(name: String, entries: Vec<Entry>, apart: bool) -> Row {
+/// From this ratio of the largest to the smallest on, rows of a table have units of their own.
+const MOST_OF_ONE_UNIT: f64 = 1e4;
+
+fn rows(table: &Table, entries: Vec<Vec<Entry>>) -> Vec<Row> {
+    let typical: Vec<Option<(f64, &'static str)>> = entries.iter().map(|row| typical(row)).collect();
+    let mut values: Vec<f64> = typical.iter().flatten().map(|(value, _)| *value).filter(|value| *value > 0.0).collect();
+    values.sort_by(f64::total_cmp);
+    let near = values.first().zip(values.last()).is_some_and(|(low, high)| *high <= low * MOST_OF_ONE_UNIT);
+    let middle = values.get(values.len() / 2).copied().filter(|_| near);
+    let unit = |own: &Option<(f64, &'static str)>| own.map(|(value, stored)| Unit::of_row(stored, middle.unwrap_or(value)));
+    let apart = table.layout == Layout::Apart;
+    let each = table.rows.iter().zip(&typical).zip(entries);
+    each.map(|((row, own), entries)| row_of(row.heading(), unit(own), entries, apart)).collect()
+}
+
+/// The typical value of a row with its stored unit: ours where there is one.
+fn typical(row: &[Entry]) -> Option<(f64, &'static str)> {
+    let valued = || row.iter().flat_map(|entry| &entry.figures).filter(|one| !one.unit.is_empty());
+    let middle = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    };
+    let stored = valued().next()?.unit;
+    let ours = middle(valued().filter_map(|one| one.ours).collect());
+    let typical = ours.or_else(|| middle(valued().filter_map(|one| one.printed).collect()));
+    Some((typical.unwrap_or(1.0), stored))
+}
+
+fn row_of(name: String, unit: Option<Unit>, entries: Vec<Entry>, apart: bool) -> Row {
+    let measured: Vec<bool> = entries.iter().map(|entry| entry.found.is_some()).collect();
     let figures: Vec<Vec<Figured>> = entries.into_iter().map(|entry| entry.figures).collect();
-    let unit = row_unit(figures.iter().flatten());
-    let cell = |all: &[Figured]| {
-        let ours = all.iter().any(|one| one.ours.is_some());
+    let cell = |all: &[Figured], measured: bool| {
         let printed = all.iter().any(|one| one.printed.is_some());
         let ratio = all.iter().any(|one| one.ratio().is_some());
-        let join = |text: &dyn Fn(&Figured) -> Option<String>| {
-            all.iter().map(|one| text(one).unwrap_or_else(|| "–".into())).collect::<Vec<_>>().join(" / ")
+        let join = |text: &dyn Fn(&Figured) -> Option<String>, nothing: &str| {
+            all.iter().map(|one| text(one).unwrap_or_else(|| nothing.into())).collect::<Vec<_>>().join(" / ")
         };
-        let number = |value: Option<f64>, one: &Figured| value.map(|value| text(one, value, unit.as_ref()));
+        let ours = |one: &Figured| one.ours.map(|value| text(one, value, unit.as_ref(), words::plain, percent));
+        let theirs = |one: &Figured| one.printed.map(|value| text(one, value, unit.as_ref(), whole, whole_percent));
         CellText {
-            ours: if ours { join(&|one| number(one.ours, one)) } else { NOT_MEASURED.into() },
-            missing: !ours,
-            printed: if printed { join(&|one| number(one.printed, one)) } else { String::new() },
-            ratio: if ratio { join(&|one| one.ratio().map(times)) } else { String::new() },
+            ours: if measured { join(&ours, TOO_FEW) } else { NOT_MEASURED.into() },
+            missing: !measured,
+            printed: if printed { join(&theirs, "–") } else { String::new() },
+            ratio: if ratio { join(&|one| one.ratio().map(times), "–") } else { String::new() },
         }
     };
+    let columns = figures.iter().zip(measured);
     let cells = match apart {
-        true => figures.iter().flatten().map(|one| cell(std::slice::from_ref(one))).collect(),
-        false => figures.iter().map(|all| cell(all)).collect(),
+        true => columns.flat_map(|(all, there)| all.iter().map(move |one| (one, there))).map(|(one, there)| cell(std::slice::from_ref(one), there)).collect(),
+        false => columns.map(|(all, there)| cell(all, there)).collect(),
     };
     Row { name, unit: unit.map(|unit| unit.name).unwrap_or_default(), cells, figures }
 }
 
+/// What is said of a figure that the samples, or the repeats, do not give.
+const TOO_FEW: &str = "too few";
+
 /// `×1.02`, of ours and the study's.
-fn times(ratio: f64) -> String {
-    let text = if ratio < 0.001 { format!("{ratio:.1e}") } else { words::plain(ratio) };
+pub fn times(ratio: f64) -> String {
+    let text = if ratio > 0.0 && ratio < 0.001 { format!("{ratio:.1e}") } else { words::plain(ratio) };
     format!("×{text}")
 }
 
-/// The unit that suits a row: that of its typical value, ours first.
-fn row_unit<'f>(figures: impl Iterator<Item = &'f Figured> + Clone) -> Option<Unit> {
-    let valued = figures.filter(|one| !one.unit.is_empty());
-    let stored = valued.clone().next()?.unit;
-    let sorted = |mut values: Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied()
-    };
-    let ours = sorted(valued.clone().filter_map(|one| one.ours).collect());
-    let typical = ours.or_else(|| sorted(valued.filter_map(|one| one.printed).collect()));
-    Some(Unit::of_row(stored, typical.unwrap_or(1.0)))
-}
-
-/// A number as people read it, in the row's unit where it is a value.
-fn text(figured: &Figured, value: f64, unit: Option<&Unit>) -> String {
-    match figured.statistic {
-        Statistic::Share(_) => percent(value),
-        _ if figured.unit.is_empty() => words::trimmed(value),
-        _ => unit.map_or_else(|| words::plain(value), |unit| unit.text(value)),
+/// A printed number with all its digits.
+fn whole(value: f64) -> String {
+    let text = format!("{value:.6}");
+    let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), words::count);
+    match part.trim_end_matches('0') {
+        "" => whole,
+        part => format!("{whole}.{part}"),
     }
 }
 
-/// A number with its own unit, for a caption.
+/// A printed share with all its digits.
+fn whole_percent(share: f64) -> String {
+    format!("{} %", whole(share * 100.0))
+}
+
+/// A way to write a number.
+type Digits = fn(f64) -> String;
+
+/// A number as people read it, in the row's unit where it is a value; `digits` writes values, `percent` shares.
+fn text(figured: &Figured, value: f64, unit: Option<&Unit>, digits: Digits, percent: Digits) -> String {
+    match (figured.statistic, unit) {
+        (Statistic::Share(_), _) => percent(value),
+        _ if figured.unit.is_empty() => words::trimmed(value),
+        // Whole nanoseconds have all their digits.
+        (_, Some(unit)) if unit.per == 1.0 && value.fract() == 0.0 => unit.text(value),
+        (_, Some(unit)) => digits(value / unit.per),
+        (_, None) => digits(value),
+    }
+}
+
+/// A number of ours with its own unit, for a caption.
 pub fn alone(figured: &Figured, value: f64) -> String {
     match figured.statistic {
         Statistic::Share(_) => percent(value),
         _ if figured.unit.is_empty() => words::trimmed(value),
         _ => words::value(value, figured.unit),
+    }
+}
+
+/// A printed number with its own unit and all its digits, for a caption.
+pub fn printed_alone(figured: &Figured, value: f64) -> String {
+    match figured.statistic {
+        Statistic::Share(_) => whole_percent(value),
+        _ if figured.unit.is_empty() => words::trimmed(value),
+        _ => {
+            let unit = Unit::at(value, figured.unit);
+            format!("{}\u{a0}{}", whole(value / unit.per), unit.name)
+        }
     }
 }
 
@@ -222,3 +280,6 @@ impl DeclaredTable {
         Sheet::plain(self.heading.clone(), head.into_iter().map(Head::from).collect(), rows)
     }
 }
+
+#[cfg(test)]
+mod tests;

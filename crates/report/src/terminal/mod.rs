@@ -19,10 +19,7 @@ use crate::{
     },
     span,
     statistics::confidence::exceedance,
-    tables::{
-        declared::{self, DeclaredTable},
-        summary::of_quantity,
-    },
+    tables::{declared, summary::of_quantity},
     tree::{Report, Section, declared::Lookup, sections},
     words,
 };
@@ -72,11 +69,11 @@ fn quantities(sections: &[Section], style: Style) -> Vec<String> {
     tables.map(|sheet| table::titled(&sheet, style)).collect::<Vec<_>>().join(&String::new())
 }
 
-/// The tables that the plan declares.
-fn declared_tables(report: &Report, style: Style) -> Vec<String> {
-    let tables = Lookup::of(report).into_iter().flat_map(declared::all);
-    let lines = |one: DeclaredTable| [table::titled(&one.sheet(), style), vec![String::new()]].concat();
-    tables.flat_map(lines).collect()
+/// The tables that the plan declares, in pieces as wide as the terminal.
+fn declared_tables(lookup: Option<Lookup>, style: Style) -> Vec<String> {
+    let tables = lookup.into_iter().flat_map(declared::all);
+    let sheets = tables.flat_map(|one| one.sheet().pieces(style.width, words::NOT_MEASURED.len()));
+    sheets.flat_map(|sheet| [table::titled(&sheet, style), vec![String::new()]].concat()).collect()
 }
 
 /// A report as text: what was judged, then the tables.
@@ -85,7 +82,7 @@ pub fn report(report: &Report, style: Style) -> String {
     for problem in &report.input.problems {
         lines.extend(hang("warning:", Paint::Warn, problem, style));
     }
-    lines.extend(declared_tables(report, style));
+    lines.extend(declared_tables(Lookup::of(report), style));
     lines.extend(quantities(&report.sections, style));
     for part in &report.input.runs {
         lines.push(String::new());

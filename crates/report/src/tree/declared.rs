@@ -60,7 +60,7 @@ pub struct Entry<'r, 'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup<'r, 'a> {
     /// What was measured.
-    pub report: &'r Report<'a>,
+    pub sections: &'r [Section<'a>],
     /// What was declared.
     pub declared: &'r Declared<'a>,
 }
@@ -69,7 +69,7 @@ impl<'r, 'a> Lookup<'r, 'a> {
     /// For a report of a plan that declares something.
     pub fn of(report: &'r Report<'a>) -> Option<Self> {
         let declared = report.input.declared.as_ref()?;
-        Some(Self { report, declared })
+        Some(Self { sections: &report.sections, declared })
     }
 
     /// What a pick comes to.
@@ -95,7 +95,7 @@ impl<'r, 'a> Lookup<'r, 'a> {
     /// The series of a pick, in the order of tables.
     fn all(self, sought: &Sought) -> Vec<Found<'r, 'a>> {
         let (Some((probe, quantity)), Some(levels)) = (&sought.metric, &sought.levels) else { return Vec::new() };
-        let sections = self.report.sections.iter();
+        let sections = self.sections.iter();
         let of = sections.filter(|section| section.probe == probe && section.quantity == quantity);
         let labelled = of.filter(|section| {
             let mut labels = levels.iter().filter(|(key, _)| is_of_series(key));
@@ -236,6 +236,9 @@ pub fn heading(kind: &str, number: Option<&str>, title: &str) -> String {
 
 /// What is said of the repeats behind numbers: `median of 10 repeats each`.
 pub fn about_repeats(entries: &[&Entry], over: Over) -> Option<String> {
+    if let (Over::Each(each), true) = (over, entries.iter().all(|entry| entry.found.is_none())) {
+        return Some(format!("over the repeats, of which each contributes its {each}"));
+    }
     let counts = || entries.iter().filter_map(|entry| Some(entry.found?.curve.configuration.repeats.len()));
     let (least, most) = (counts().min()?, counts().max()?);
     let many = if least == most { words::many(most as u64, "repeat") } else { format!("{least} to {most} repeats") };

@@ -89,16 +89,19 @@ impl Sheet {
         }
     }
 
-    /// It in pieces of at most so many characters a line, groups whole and pieces alike in width; one where it may not be
-    /// split or has units of its own in each column.
-    pub fn pieces(&self, most: usize) -> Vec<Self> {
+    /// It in pieces of at most so many characters a line, of which what is missing takes so many, groups whole and pieces
+    /// alike in width; one where it may not be split or has units of its own in each column.
+    pub fn pieces(&self, most: usize, missing: usize) -> Vec<Self> {
         let Some(leading) = self.leading.filter(|_| !matches!(self.units, Some(Units::PerColumn(_)))) else {
             return vec![self.clone()];
         };
         let width = |at: &usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(*at)).map(|cell| cell.text(self.unit(*at)));
-            let head = self.head.get(*at).map(|head| head.name.clone());
-            cells.chain(head).map(|text| text.chars().count()).max().unwrap_or(0) + 2
+            let cells = self.rows.iter().filter_map(|row| row.get(*at)).map(|cell| match cell.is_missing() {
+                true => missing,
+                false => cell.text(self.unit(*at)).chars().count(),
+            });
+            let head = self.head.get(*at).map(|head| head.name.chars().count());
+            cells.chain(head).max().unwrap_or(0) + 2
         };
         let lead: Vec<usize> = (0..leading.min(self.head.len())).collect();
         let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -255,8 +258,8 @@ mod tests {
         let heads = vec![Head::from(""), head("a"), head("a"), head("b"), head("b"), head("c")];
         let row: Vec<Datum> = (0..6).map(Datum::Count).collect();
         let sheet = Sheet::plain("t".into(), heads, vec![row]);
-        assert_eq!(sheet.pieces(20).len(), 1, "not to be split");
-        let pieces = sheet.leading(1).pieces(40);
+        assert_eq!(sheet.pieces(20, 2).len(), 1, "not to be split");
+        let pieces = sheet.leading(1).pieces(40, 2);
         let columns: Vec<Vec<u64>> = pieces
             .iter()
             .map(|piece| piece.rows[0].iter().map(|cell| if let Datum::Count(n) = cell { *n } else { 99 }).collect())

@@ -10,8 +10,9 @@ use crate::{
         frame::{Frame, count_scale},
         svg::{Pen, Svg},
     },
-    tree::Curve,
+    tree::declared::Found,
 };
+use latido_model::plan::Distribution;
 
 const PER_DECADE: f64 = 20.0;
 
@@ -24,7 +25,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, all: &[Panel]) {
     let every: Vec<&Panel> = all.iter().collect();
     let x = AxisScale::log_over(curves(&every).into_iter(), frame.left, frame.right);
     let shown: Vec<(&Drawn, Vec<(usize, u64)>)> =
-        panel.curves.iter().filter_map(|curve| Some((curve, binned(curve.found()?.curve)))).collect();
+        panel.curves.iter().filter_map(|curve| Some((curve, binned(&curve.found()?)))).collect();
     let most = shown.iter().flat_map(|(_, bins)| bins).map(|(_, n)| *n).max().unwrap_or(0);
     let y = count_scale(most, frame.bottom, frame.top);
     frame.x_axis(svg, &value_axis(&x, 8, unit(panel)), "");
@@ -54,13 +55,19 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, all: &[Panel]) {
 }
 
 /// The occupied bins, 20 to the decade.
-fn binned(curve: &Curve) -> Vec<(usize, u64)> {
+fn binned(found: &Found) -> Vec<(usize, u64)> {
+    let pooled = found.curve.pooled;
+    let histogram = match found.of {
+        Distribution::Plain => &pooled.woken,
+        Distribution::Corrected => &pooled.histogram,
+    };
     let mut bins: Vec<(usize, u64)> = Vec::new();
-    for (value, n) in &curve.buckets {
+    for bucket in histogram.iter_recorded() {
+        let value = histogram.median_equivalent(bucket.value_iterated_to()) as f64;
         let bin = ((value.max(1.0).log10() * PER_DECADE) + 1e-9).floor().max(0.0) as usize;
         match bins.last_mut() {
-            Some((last, sum)) if *last == bin => *sum = sum.saturating_add(*n),
-            _ => bins.push((bin, *n)),
+            Some((last, sum)) if *last == bin => *sum = sum.saturating_add(bucket.count_at_value()),
+            _ => bins.push((bin, bucket.count_at_value())),
         }
     }
     bins

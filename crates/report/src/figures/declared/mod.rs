@@ -11,14 +11,14 @@ mod time;
 
 use super::svg::Drawing;
 use crate::{
-    tables::declared::{alone, statistic_name},
+    tables::declared::statistic_name,
     tree::{
         Datum, Head, Sheet,
         declared::{Entry, Figured, Lookup, about_repeats, heading},
     },
     words,
 };
-use latido_model::plan::{Figure, Kind, Statistic};
+use latido_model::plan::{Figure, Kind, Over, Pick, Statistic};
 use panels::Panels;
 
 /// A declared figure.
@@ -115,7 +115,7 @@ fn counts(figure: &Figure) -> bool {
 
 fn panels<'r, 'a>(lookup: Lookup<'r, 'a>, figure: &Figure) -> Vec<Panel<'r, 'a>> {
     let entry = |pick: &_| lookup.entry(pick, &figure.printed, &figure.captions, figure.over);
-    let panel = |panel: &latido_model::plan::Pick| Panel {
+    let panel = |panel: &Pick| Panel {
         name: panel.heading(),
         curves: figure
             .curves
@@ -143,8 +143,8 @@ fn about(figure: &Figure) -> String {
         Kind::Instances => format!("{scale}. The samples in their order, repeats after each other."),
         Kind::Moments => "Of each instance and all before it; above the mean, below the variance (1/n).".into(),
         Kind::Time => format!(
-            "{scale}, the same in all panels. Line: the largest of each stretch, or each sample where they are few; \
-             dashed: its mean. Triangles: beyond the scale."
+            "{scale}, the same in all panels. Line: the largest of each stretch; dashed: its mean. Triangles: beyond the \
+             scale."
         ),
         Kind::Bars(statistic) => format!("{scale}. Each bar: {}.", statistic_name(statistic, figure.over)),
         Kind::Ramp(_) => format!("{scale}. Error bars: the standard deviation between repeats."),
@@ -178,10 +178,10 @@ fn table(figure: &Figure, panels: &[Panel], title: &str) -> Sheet {
 }
 
 /// A caption's line: `max 294 µs, up to 1 µs 99.9 %`.
-fn caption(figures: &[Figured], of: impl Fn(&Figured) -> Option<f64>, over: latido_model::plan::Over) -> Option<String> {
-    let said: Vec<String> = figures
-        .iter()
-        .filter_map(|one| Some(format!("{} {}", statistic_name(one.statistic, over), alone(one, of(one)?))))
-        .collect();
-    (!said.is_empty()).then(|| said.join(", "))
+fn caption(figures: &[Figured], over: Over, text: impl Fn(&Figured) -> Option<String>) -> Option<String> {
+    let said = figures.iter().filter_map(|one| Some(format!("{} {}", statistic_name(one.statistic, over), text(one)?)));
+    Some(said.collect::<Vec<_>>().join(", ")).filter(|said| !said.is_empty())
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,8 @@ use crate::{
         frame::{Frame, WIDTH},
         svg::{Anchor, Drawing, Svg, fit, text_width},
     },
-    words::{self, NOT_MEASURED},
+    tables::declared::{alone, printed_alone, times},
+    words::NOT_MEASURED,
 };
 use latido_model::plan::{Figure, Kind};
 
@@ -53,7 +54,7 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
             let some = panels.iter().flat_map(|panel| &panel.curves).any(super::Drawn::is_measured);
             let below = if some { self.room_below() } else { 8.0 };
             let named = panels.iter().any(|panel| !panel.name.is_empty());
-            let above = if named { 24.0 } else { 8.0 } + self.room_above();
+            let above = if named { 24.0 } else { 8.0 } + if some { self.room_above() } else { 0.0 };
             for (k, panel) in panels.iter().enumerate() {
                 let width = WIDTH / self.across as f64;
                 let left = width * k as f64 + 74.0;
@@ -127,12 +128,12 @@ fn captions(panel: &Panel, figure: &Figure) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     for curve in panel.curves.iter().filter(|_| !figure.captions.is_empty()) {
         let Some(entry) = curve.along.first() else { continue };
-        let ours = caption(&entry.figures, |one| one.ours, figure.over);
-        let printed = caption(&entry.figures, |one| one.printed, figure.over);
+        let ours = caption(&entry.figures, figure.over, |one| Some(alone(one, one.ours?)));
+        let printed = caption(&entry.figures, figure.over, |one| Some(printed_alone(one, one.printed?)));
         let name = if panel.curves.len() > 1 { format!("{}: ", curve.name) } else { String::new() };
         lines.push((curve.slot, format!("{name}{}", ours.unwrap_or_else(|| NOT_MEASURED.into()))));
         let ratios: Vec<String> =
-            entry.figures.iter().filter_map(|one| Some(format!("×{}", words::plain(one.ratio()?)))).collect();
+            entry.figures.iter().filter_map(|one| Some(times(one.ratio()?))).collect();
         let ratios = if ratios.is_empty() { String::new() } else { format!(" (ours {})", ratios.join(", ")) };
         lines.extend(printed.map(|text| (curve.slot, format!(" published: {text}{ratios}"))));
     }
