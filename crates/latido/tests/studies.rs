@@ -289,7 +289,9 @@ fn declared_tables_and_figures_are_in_every_form_of_the_report() {
     };
     said(&["report", "last", "--figures", "files"]);
     let page = fs::read_to_string(world.path("report.html")).unwrap().replace(['\u{202f}', '\u{a0}'], " ");
-    for text in ["Table 6. Sleeps", "1 069.3 / 1 226.5", "Figure 8. Bands of all", "real time (not measured)", "&gt; 100 µs"] {
+    for text in
+        ["Table 6. Sleeps", "1 069.3 / 1 226.5", "Figure 8. Bands of all", "real time (not measured)", "&gt; 100 µs"]
+    {
         assert!(page.contains(text), "no `{text}` in the page");
     }
     for arguments in [&["report", "last", "--format", "text"][..], &["show", "last"]] {

@@ -64,7 +64,8 @@ pub fn statistic(printed: &PrintedNumber) -> Option<Statistic> {
 impl Other {
     fn of(printed: &PrintedNumber) -> Self {
         let PrintedNumber { stat, value, unit, .. } = printed;
-        let statistic = statistic(printed).filter(|one| !matches!(one, Statistic::Min | Statistic::Mean | Statistic::Max));
+        let statistic =
+            statistic(printed).filter(|one| !matches!(one, Statistic::Min | Statistic::Mean | Statistic::Max));
         Self { name: stat.clone(), value: *value, unit: unit.clone(), statistic, amount: printed.amount() }
     }
 }

@@ -69,11 +69,23 @@ fn a_mistake_is_refused_before_anything_starts() {
     for (from, to, answer) in [
         ("statistics =", "statistic =", "a table has no key `statistic` (did you mean `statistics`?)"),
         ("[\"mean\", \"max\"]", "[\"meann\"]", "there is no statistic `meann` (did you mean `mean`?)"),
-        ("[\"interrupt_latency\"]", "[\"interupt_latency\"]", "names no system or quantity `interupt_latency` (did you mean `interrupt_latency`?)"),
+        (
+            "[\"interrupt_latency\"]",
+            "[\"interupt_latency\"]",
+            "names no system or quantity `interupt_latency` (did you mean `interrupt_latency`?)",
+        ),
         ("system = \"rt\"", "system = \"rtx\"", "names no system `rtx` (did you mean `rt`?)"),
         ("[\"fig3\"]", "[\"fig9\"]", "the study has no numbers of `fig9`"),
-        ("{ load = \"none\" }\nload", "{ load = \"nne\" }\nload", "no level of load is called `nne` (did you mean `none`?)"),
-        ("where = { load = \"none\" }\nload = \"none\"\nrows", "rows", "`std` names 2 configurations of the plan: say in `where` which"),
+        (
+            "{ load = \"none\" }\nload",
+            "{ load = \"nne\" }\nload",
+            "no level of load is called `nne` (did you mean `none`?)",
+        ),
+        (
+            "where = { load = \"none\" }\nload = \"none\"\nrows",
+            "rows",
+            "`std` names 2 configurations of the plan: say in `where` which",
+        ),
         ("{ load = \"none\" }\nload", "{ lod = \"none\" }\nload", "where has no key `lod` (did you mean `load`?)"),
         ("rows = [\"interrupt_latency\"]", "rows = []", "rows names no level"),
         ("kind = \"bands\"", "kind = \"band\"", "there is no figure `band` (did you mean `bands`?)"),

@@ -20,8 +20,8 @@ use latido_model::{
     units::Ns,
 };
 
-mod declared;
 mod blocks;
+mod declared;
 mod ramps;
 mod refusals;
 mod round_trip;

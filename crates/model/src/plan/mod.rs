@@ -1,6 +1,7 @@
 //! Plans: a list of groups, each the product of its own axes, and what is expected of the result.
 
 pub mod axes;
+mod declared;
 pub mod expand;
 pub mod expect;
 pub mod figure;

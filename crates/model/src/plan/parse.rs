@@ -3,12 +3,12 @@
 use super::{
     CELLS_MAX, Order, Plan, SCHEMA, TABLES_MAX,
     axes::{Axes, ProbeOption},
-    expect, figure,
+    declared::{self, Ground},
+    expect,
     node::{Keys, Node},
-    pick::Ground,
     scale::SCALED_MIN,
     source::{Place, Problem, Source},
-    study, table,
+    study,
 };
 use crate::{catalogue::Catalogue, cell::Item, suggest::nearest};
 use anyhow::{Context, Result as Anyhow};
@@ -121,8 +121,9 @@ pub fn read(
     }
     plan.published = keys.get("published").map(|node| study::published(node, &plan.groups, catalogue)).transpose()?;
     let (groups, published) = (&plan.groups, plan.published.as_ref());
-    let tables = keys.get("table").map(|node| table::read(node, groups, published, catalogue)).transpose()?;
-    let figures = keys.get("figure").map(|node| figure::read(node, groups, published, catalogue)).transpose()?;
+    let tables = keys.get("table").map(|node| declared::table::read(node, groups, published, catalogue)).transpose()?;
+    let figures =
+        keys.get("figure").map(|node| declared::figure::read(node, groups, published, catalogue)).transpose()?;
     (plan.tables, plan.figures) = (tables.unwrap_or_default(), figures.unwrap_or_default());
     let dropped = override_with(&mut plan, axes, over, &Place::whole(name), catalogue)?;
     Ok((plan, dropped))
@@ -268,8 +269,8 @@ fn override_with(
         study::keep_what_is_left(published, &plan.groups, catalogue);
     }
     let ground = Ground { groups: &plan.groups, published: plan.published.as_ref(), catalogue };
-    plan.tables.retain_mut(|table| table.keep(ground));
-    plan.figures.retain_mut(|figure| figure.keep(ground));
+    plan.tables.retain_mut(|table| declared::table::keep(table, ground));
+    plan.figures.retain_mut(|figure| declared::figure::keep(figure, ground));
     let dropped: Vec<super::Expect> = dropped;
     Ok(dropped.into_iter().map(|expect| expect.text).collect())
 }

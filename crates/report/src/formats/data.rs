@@ -54,7 +54,8 @@ fn declared(lookup: Lookup) -> Value {
     let tables = tables::declared::all(lookup).into_iter().map(|table| {
         let names: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
         let rows = table.rows.iter().map(|row| {
-            let cells = names.iter().zip(&row.figures).map(|(column, all)| json!({"column": column, "figures": figures(all)}));
+            let cells =
+                names.iter().zip(&row.figures).map(|(column, all)| json!({"column": column, "figures": figures(all)}));
             json!({"row": row.name, "cells": cells.collect::<Vec<_>>()})
         });
         json!({"heading": table.heading, "about": table.about, "notes": table.notes, "rows": rows.collect::<Vec<_>>()})

@@ -27,7 +27,8 @@ const MISSING: &str = "--";
 /// not take is several.
 fn table(sheet: &Sheet) -> String {
     let pieces = sheet.pieces(PAGE, MISSING.len());
-    let part = |at: usize| if pieces.len() > 1 { format!(", part {} of {}", at + 1, pieces.len()) } else { String::new() };
+    let part =
+        |at: usize| if pieces.len() > 1 { format!(", part {} of {}", at + 1, pieces.len()) } else { String::new() };
     pieces.iter().enumerate().map(|(at, piece)| tabular(piece, &part(at))).collect::<Vec<_>>().join("\n")
 }
 

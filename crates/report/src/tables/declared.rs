@@ -58,7 +58,9 @@ pub struct CellText {
 /// The declared tables.
 pub fn all(lookup: Lookup) -> Vec<DeclaredTable> {
     let tables = &lookup.declared.plan.tables;
-    let stem = |table: &Table, at: usize| table.number.as_ref().map_or(format!("{}", at + 1), |number| number.replace(' ', "-"));
+    let stem = |table: &Table, at: usize| {
+        table.number.as_ref().map_or(format!("{}", at + 1), |number| number.replace(' ', "-"))
+    };
     tables.iter().enumerate().map(|(at, table)| one(lookup, table, format!("table-{}", stem(table, at)))).collect()
 }
 
@@ -123,7 +125,8 @@ fn rows(table: &Table, entries: Vec<Vec<Entry>>) -> Vec<Row> {
     values.sort_by(f64::total_cmp);
     let near = values.first().zip(values.last()).is_some_and(|(low, high)| *high <= low * MOST_OF_ONE_UNIT);
     let middle = values.get(values.len() / 2).copied().filter(|_| near);
-    let unit = |own: &Option<(f64, &'static str)>| own.map(|(value, stored)| Unit::of_row(stored, middle.unwrap_or(value)));
+    let unit =
+        |own: &Option<(f64, &'static str)>| own.map(|(value, stored)| Unit::of_row(stored, middle.unwrap_or(value)));
     let apart = table.layout == Layout::Apart;
     let each = table.rows.iter().zip(&typical).zip(entries);
     each.map(|((row, own), entries)| row_of(row.heading(), unit(own), entries, apart)).collect()
@@ -162,7 +165,10 @@ fn row_of(name: String, unit: Option<Unit>, entries: Vec<Entry>, apart: bool) ->
     };
     let columns = figures.iter().zip(measured);
     let cells = match apart {
-        true => columns.flat_map(|(all, there)| all.iter().map(move |one| (one, there))).map(|(one, there)| cell(std::slice::from_ref(one), there)).collect(),
+        true => columns
+            .flat_map(|(all, there)| all.iter().map(move |one| (one, there)))
+            .map(|(one, there)| cell(std::slice::from_ref(one), there))
+            .collect(),
         false => columns.map(|(all, there)| cell(all, there)).collect(),
     };
     Row { name, unit: unit.map(|unit| unit.name).unwrap_or_default(), cells, figures }

@@ -102,7 +102,8 @@ impl<'r, 'a> Lookup<'r, 'a> {
             labels.all(|(key, level)| section.labels.get(key) == Some(level))
         });
         let each = labelled.flat_map(|section| section.series.iter().map(move |curve| (section, curve)));
-        let fits = |curve: &Curve| self.is_at(curve, levels) && has_options(curve, sought) && curve.pooled.summary.count > 0;
+        let fits =
+            |curve: &Curve| self.is_at(curve, levels) && has_options(curve, sought) && curve.pooled.summary.count > 0;
         each.filter(|(_, curve)| fits(curve))
             .map(|(section, curve)| Found { section, curve, of: sought.taken.of })
             .collect()

@@ -108,7 +108,9 @@ impl Sheet {
         for at in lead.len()..self.head.len() {
             let group = |at: usize| self.head.get(at).map(|head| head.group.as_str()).filter(|group| !group.is_empty());
             match groups.last_mut() {
-                Some(last) if group(at).is_some() && last.last().and_then(|last| group(*last)) == group(at) => last.push(at),
+                Some(last) if group(at).is_some() && last.last().and_then(|last| group(*last)) == group(at) => {
+                    last.push(at)
+                }
                 _ => groups.push(vec![at]),
             }
         }

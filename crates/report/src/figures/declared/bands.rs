@@ -14,11 +14,8 @@ use latido_model::plan::{Figure, Over, Statistic};
 
 /// Draws the bars of a panel.
 pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, edges: &[i64]) {
-    let shown: Vec<(&Drawn, Vec<f64>)> = panel
-        .curves
-        .iter()
-        .filter_map(|curve| Some((curve, counts(curve.found()?, edges, figure.over)?)))
-        .collect();
+    let shown: Vec<(&Drawn, Vec<f64>)> =
+        panel.curves.iter().filter_map(|curve| Some((curve, counts(curve.found()?, edges, figure.over)?))).collect();
     let most = shown.iter().flat_map(|(_, counts)| counts).copied().fold(0.0, f64::max);
     let y = match figure.log {
         true => count_scale(most as u64, frame.bottom, frame.top),

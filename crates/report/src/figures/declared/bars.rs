@@ -34,7 +34,12 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
             let x = middle - bar * panel.curves.len() as f64 / 2.0 + bar * k as f64;
             let (top, said) = (y.at(value), words::value(value, "ns"));
             svg.open_series(curve.slot);
-            svg.rect("bar", (x + 0.5, top), (bar - 1.0, frame.bottom - top), &format!("{name}, {}: {said}", curve.name));
+            svg.rect(
+                "bar",
+                (x + 0.5, top),
+                (bar - 1.0, frame.bottom - top),
+                &format!("{name}, {}: {said}", curve.name),
+            );
             if bar < 40.0 {
                 svg.upright("small", (x + bar / 2.0 + 3.5, top - 4.0), Anchor::Start, &said);
             } else {

@@ -1,9 +1,6 @@
 //! How often each value occurred, the curves over each other on log scales.
 
-use super::{
-    Drawn, Panel,
-    panels::unit,
-};
+use super::{Drawn, Panel, panels::unit};
 use crate::{
     figures::{
         axis::{AxisScale, value_axis},

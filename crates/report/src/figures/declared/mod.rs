@@ -165,7 +165,9 @@ fn table(figure: &Figure, panels: &[Panel], title: &str) -> Sheet {
             let name = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
             let values: Vec<Option<f64>> =
                 statistics.iter().map(|one| entry.found.and_then(|found| found.figure(*one, figure.over))).collect();
-            stored = entry.found.map_or(stored, |found| if words::in_ns(found.section.unit).is_some() { "ns" } else { found.section.unit });
+            stored = entry.found.map_or(stored, |found| {
+                if words::in_ns(found.section.unit).is_some() { "ns" } else { found.section.unit }
+            });
             typical.extend(values.iter().flatten());
             let repeats = entry.found.map_or(0, |found| found.curve.configuration.repeats.len());
             let cells = values.into_iter().map(Datum::value);

@@ -25,8 +25,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel) {
     let (above, below) = (Frame { bottom: middle - 8.0, ..*frame }, Frame { top: middle + 10.0, ..*frame });
     let found = || panel.curves.iter().filter_map(|curve| Some((curve, curve.found()?)));
     let last = found().map(|(_, found)| ordered::values(found.curve).count()).max().unwrap_or(0);
-    let lines: Vec<(&Drawn, Vec<(usize, f64, f64)>)> =
-        found().map(|(curve, found)| (curve, running(found.curve, POINTS))).collect();
+    let lines: Vec<(&Drawn, Vec<_>)> = found().map(|(curve, found)| (curve, running(found.curve, POINTS))).collect();
     let all = || lines.iter().flat_map(|(_, line)| line);
     let mean = line_scale(range(all().map(|point| point.1)), above.bottom, above.top);
     // The variance of the first instance is 0 by definition: it says nothing and has no place on a log scale.

@@ -58,7 +58,8 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
             for (k, panel) in panels.iter().enumerate() {
                 let width = WIDTH / self.across as f64;
                 let left = width * k as f64 + 74.0;
-                let frame = Frame { left, right: left + width - 74.0 - 18.0, top: top + above, bottom: top + above + height };
+                let frame =
+                    Frame { left, right: left + width - 74.0 - 18.0, top: top + above, bottom: top + above + height };
                 let name = fit(&panel.name, 12.0, frame.right - frame.left);
                 svg.text("head", (frame.left, top + 14.0), Anchor::Start, &name);
                 if panel.curves.iter().any(super::Drawn::is_measured) {
@@ -132,8 +133,7 @@ fn captions(panel: &Panel, figure: &Figure) -> Vec<(usize, String)> {
         let printed = caption(&entry.figures, figure.over, |one| Some(printed_alone(one, one.printed?)));
         let name = if panel.curves.len() > 1 { format!("{}: ", curve.name) } else { String::new() };
         lines.push((curve.slot, format!("{name}{}", ours.unwrap_or_else(|| NOT_MEASURED.into()))));
-        let ratios: Vec<String> =
-            entry.figures.iter().filter_map(|one| Some(times(one.ratio()?))).collect();
+        let ratios: Vec<String> = entry.figures.iter().filter_map(|one| Some(times(one.ratio()?))).collect();
         let ratios = if ratios.is_empty() { String::new() } else { format!(" (ours {})", ratios.join(", ")) };
         lines.extend(printed.map(|text| (curve.slot, format!(" published: {text}{ratios}"))));
     }
@@ -142,7 +142,12 @@ fn captions(panel: &Panel, figure: &Figure) -> Vec<(usize, String)> {
 
 /// The unit of what a panel shows.
 pub fn unit<'s>(panel: &Panel<'_, 's>) -> &'s str {
-    panel.curves.iter().flat_map(|curve| &curve.along).find_map(|entry| entry.found).map_or("ns", |one| one.section.unit)
+    panel
+        .curves
+        .iter()
+        .flat_map(|curve| &curve.along)
+        .find_map(|entry| entry.found)
+        .map_or("ns", |one| one.section.unit)
 }
 
 /// The axis of values.

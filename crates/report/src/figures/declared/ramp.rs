@@ -42,14 +42,22 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
             .collect();
         svg.open_series(curve.slot);
         for (i, (x, value, error)) in placed.iter().enumerate() {
-            if i == 0 { line.go(*x, y.at(*value)) } else { line.line(*x, y.at(*value)) }
+            if i == 0 {
+                line.go(*x, y.at(*value))
+            } else {
+                line.line(*x, y.at(*value))
+            }
             for end in [value - error, value + error] {
                 bars.go(x - END, y.at(end));
                 bars.line(x + END, y.at(end));
             }
             bars.go(*x, y.at(value - error));
             bars.line(*x, y.at(value + error));
-            svg.marker(curve.slot, (*x, y.at(*value)), &format!("{}: {}", curve.name, words::value(*value, unit(panel))));
+            svg.marker(
+                curve.slot,
+                (*x, y.at(*value)),
+                &format!("{}: {}", curve.name, words::value(*value, unit(panel))),
+            );
         }
         svg.path("curve", &line);
         svg.path("thin", &bars);
