@@ -85,6 +85,8 @@ struct ExpectView<'a> {
 }
 
 const STYLE: &str = include_str!("../templates/report.css");
+/// Of pages with declared tables and figures alone.
+const DECLARED: &str = include_str!("../templates/declared.css");
 const SCRIPT: &str = include_str!("../templates/report.js");
 
 /// The whole report as the text of one file.
@@ -94,9 +96,10 @@ const SCRIPT: &str = include_str!("../templates/report.js");
 pub fn render(report: &Report) -> Result<String> {
     let (input, chapters) = (report.input, report.chapters());
     let Cards { shown, rest } = cards::cards(input, &chapters);
+    let declared = DeclaredView::of(report);
     let page = Page {
         title: &input.title,
-        css: format!("{}{STYLE}{}", style::page_variables(), style::page_rules()),
+        css: format!("{}{STYLE}{}{}", style::page_variables(), style::page_rules(), style_of(&declared)),
         symbols: style::symbols(),
         script: SCRIPT,
         headlines: input.runs.iter().map(headline).collect(),
@@ -113,7 +116,7 @@ pub fn render(report: &Report) -> Result<String> {
             .filter(|one| !one.of_study)
             .map(expectation)
             .collect(),
-        declared: DeclaredView::of(report),
+        declared,
         chapters: chapters.iter().enumerate().map(|(i, chapter)| chapter_view(i, chapter, report)).collect(),
         study: input.study.as_ref(),
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
@@ -125,6 +128,10 @@ pub fn render(report: &Report) -> Result<String> {
         data: report.in_format("json")?.unwrap_or_default().replace('<', "\\u003c"),
     };
     page.render().context("writing the report")
+}
+
+fn style_of(declared: &DeclaredView) -> &'static str {
+    if declared.is_empty() { "" } else { DECLARED }
 }
 
 /// The colour of a table's row. Colours repeat beyond the eighth: no more can be told apart.

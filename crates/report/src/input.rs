@@ -5,7 +5,7 @@ use crate::study::{NotMeasured, PublishedColumn, StudyPart};
 use crate::words::{self, Said};
 use latido_model::{
     cell::Axis,
-    plan::Plan,
+    plan::{CELLS_MAX, Plan},
     run::{Meta, Run},
 };
 

@@ -93,7 +93,12 @@ fn a_mistake_is_refused_before_anything_starts() {
         ("\"1us\", \"100us\"", "\"100us\", \"1us\"", "edges ascend"),
         ("kind = \"bands\"\nedges = [\"1us\", \"100us\"]", "kind = \"bars\"\nstatistic = \"max\"", "bars need `axis`"),
         ("kind = \"bands\"", "kind = \"histogram\"", "histogram have no `edges`"),
-        ("scale = \"log\"", "scale = \"lg\"", "there is no scale `lg` (did you mean `log`?)"),
+        (
+            "[\"interrupt_latency\"]",
+            "{ values = \"1..6000\", quantity = \"interrupt_latency\" }",
+            "more than 1000 entries",
+        ),
+        ("scale = \"log\"", "scale = \"logg\"", "there is no scale `logg` (did you mean `log`?)"),
     ] {
         let good = format!("{PLAN}{TABLE}{FIGURE}");
         let text = good.replacen(from, to, 1);

@@ -74,6 +74,11 @@ impl Kind {
 }
 
 impl Figure {
+    /// How many picks are drawn.
+    pub fn size(&self) -> usize {
+        self.panels.len().saturating_mul(self.curves.len()).saturating_mul(self.axis.len().max(1))
+    }
+
     /// Every pick that is drawn: panel by panel and curve by curve, along the axis where there is one.
     pub fn all(&self) -> Vec<Pick> {
         let along = |pick: Pick| match self.axis.is_empty() {

@@ -95,6 +95,14 @@ impl Default for Plan {
     }
 }
 
+impl Plan {
+    /// How many cells its declared tables and figures have: at most [`CELLS_MAX`] in a plan that was read.
+    pub fn declared_cells(&self) -> usize {
+        let figures = self.figures.iter().map(Figure::size);
+        self.tables.iter().map(Table::size).chain(figures).fold(0, usize::saturating_add)
+    }
+}
+
 fn once() -> u32 {
     1
 }

@@ -125,6 +125,10 @@ pub fn read(
     let figures =
         keys.get("figure").map(|node| declared::figure::read(node, groups, published, catalogue)).transpose()?;
     (plan.tables, plan.figures) = (tables.unwrap_or_default(), figures.unwrap_or_default());
+    if plan.declared_cells() > CELLS_MAX {
+        let message = format!("the tables and figures have more than {CELLS_MAX} cells");
+        return Err(Place::whole(name).problem(message));
+    }
     let dropped = override_with(&mut plan, axes, over, &Place::whole(name), catalogue)?;
     Ok((plan, dropped))
 }

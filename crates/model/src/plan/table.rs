@@ -51,6 +51,11 @@ pub enum Over {
 }
 
 impl Table {
+    /// How many cells it has.
+    pub fn size(&self) -> usize {
+        self.rows.len().saturating_mul(self.columns.len())
+    }
+
     /// Each cell's pick, row by row.
     pub fn cells(&self) -> Vec<Pick> {
         self.rows.iter().flat_map(|row| self.columns.iter().map(move |column| row.with(column))).collect()

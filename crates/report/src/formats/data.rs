@@ -29,7 +29,7 @@ pub const FORMAT: Format = Format {
 
 fn json(report: &Report) -> Result<String> {
     let input = report.input;
-    let document = json!({
+    let mut document = json!({
         "schema": SCHEMA,
         "title": input.title,
         "runs": input.runs.iter().map(|r| json!({"meta": r.meta, "judgement": {
@@ -43,9 +43,11 @@ fn json(report: &Report) -> Result<String> {
             "claims": study.claims.iter().map(|c| json!([c.text, c.outcome, c.detail])).collect::<Vec<_>>(),
         })),
         "not_measured": input.not_measured.iter().map(|n| json!([n.label, n.reason, n.cells])).collect::<Vec<_>>(),
-        "declared": Lookup::of(report).map(|lookup| declared(lookup)),
         "sections": report.sections.iter().map(section).collect::<Vec<_>>(),
     });
+    if let (Some(lookup), Some(keys)) = (Lookup::of(report), document.as_object_mut()) {
+        keys.insert("declared".into(), declared(lookup));
+    }
     serde_json::to_string(&document).context("writing the report's data")
 }
 

@@ -90,7 +90,8 @@ fn one(lookup: Lookup, table: &Table, stem: String) -> DeclaredTable {
     let names: Vec<String> = table.statistics.iter().map(|one| statistic_name(*one, table.over)).collect();
     let shape = if apart || names.is_empty() { String::new() } else { names.join(" / ") };
     let below = printed.then(|| "below: the study's, and ours as a multiple of it".to_owned());
-    let about = [Some(shape).filter(|shape| !shape.is_empty()), about_repeats(&every, table.over), below];
+    let shape = Some(shape).filter(|shape| !shape.is_empty());
+    let about = [shape, about_repeats(&every, table.over), scaled(lookup), below];
     DeclaredTable {
         heading: heading("Table", table.number.as_deref(), &table.title),
         stem,
@@ -104,6 +105,12 @@ fn one(lookup: Lookup, table: &Table, stem: String) -> DeclaredTable {
         rows: rows(table, entries),
         notes,
     }
+}
+
+/// How much of the published size was measured, where it was not all: rare events are missed then.
+pub fn scaled(lookup: Lookup) -> Option<String> {
+    let share = words::share_of_size(lookup.declared.plan.scaled?);
+    Some(format!("at {share} of the published size"))
 }
 
 /// `max`, `above 100 µs`, `up to 1 µs`.

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     catalogue::Catalogue,
     plan::{
-        Figure, Group, Kind, Pick, Published, TABLES_MAX, expect,
+        CELLS_MAX, Figure, Group, Kind, Pick, Published, TABLES_MAX, expect,
         node::{Keys, Node},
         source::Problem,
     },
@@ -86,6 +86,9 @@ fn one(keys: Keys, ground: Ground) -> Result<Figure, Problem> {
         over,
         note,
     };
+    if figure.size() > CELLS_MAX {
+        return Err(keys.problem(format!("the figure `{}` has more than {CELLS_MAX} curves", figure.title)));
+    }
     match ground.objection(&figure.all()) {
         Some(why) => Err(keys.problem(format!("the figure `{}`: {why}", figure.title))),
         None => Ok(figure),

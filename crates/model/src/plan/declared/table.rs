@@ -4,7 +4,7 @@ use super::{Ground, KEYS as PICK};
 use crate::{
     catalogue::Catalogue,
     plan::{
-        Group, Layout, Over, Published, Statistic, TABLES_MAX, Table, expect,
+        CELLS_MAX, Group, Layout, Over, Published, Statistic, TABLES_MAX, Table, expect,
         node::{Keys, Node},
         source::Problem,
     },
@@ -53,6 +53,9 @@ fn one(keys: Keys, ground: Ground) -> Result<Table, Problem> {
         over,
         note,
     };
+    if table.size() > CELLS_MAX {
+        return Err(keys.problem(format!("the table `{}` has more than {CELLS_MAX} cells", table.title)));
+    }
     match ground.objection(&table.cells()) {
         Some(why) => Err(keys.problem(format!("the table `{}`: {why}", table.title))),
         None => Ok(table),

@@ -11,7 +11,7 @@ mod time;
 
 use super::svg::Drawing;
 use crate::{
-    tables::declared::statistic_name,
+    tables::declared::{scaled, statistic_name},
     tree::{
         Datum, Head, Sheet,
         declared::{Entry, Figured, Lookup, about_repeats, heading},
@@ -81,7 +81,9 @@ fn one(lookup: Lookup, figure: &Figure, stem: String) -> DeclaredFigure {
     let title = heading("Figure", figure.number.as_deref(), &figure.title);
     let entries: Vec<&Entry> = panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.along).collect();
     let repeats = about_repeats(&entries, figure.over).filter(|_| counts(figure));
-    let about = [Some(about(figure)), repeats.map(|text| format!("Numbers: {text}."))];
+    let numbers: Vec<String> = repeats.into_iter().chain(scaled(lookup).filter(|_| counts(figure))).collect();
+    let numbers = Some(numbers.join("; ")).filter(|text| !text.is_empty());
+    let about = [Some(about(figure)), numbers.map(|text| format!("Numbers: {text}."))];
     let captions = panels.iter().flat_map(|panel| {
         let of = |curve: &Drawn| {
             let figures = curve.along.first().map(|entry| entry.figures.clone()).unwrap_or_default();

@@ -56,7 +56,12 @@ fn path(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
 /// The axis of squares, in the square of the unit that suits its middle.
 fn squares(svg: &mut Svg, frame: &Frame, scale: &AxisScale, unit: &str) {
     let Unit { name, per } = Unit::at(scale.middle().max(0.0).sqrt(), unit);
-    let label = |v: f64| if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", words::trimmed(v / per / per)) };
+    let label = |v: f64| match v / per / per {
+        0.0 => "0".to_owned(),
+        // A long row of zeros has no room beside the axis.
+        v if !(1e-3..1e5).contains(&v) => format!("{v:.0e} {name}²"),
+        v => format!("{} {name}²", words::trimmed(v)),
+    };
     let ticks: Vec<_> = scale.ticks(5).into_iter().map(|v| (scale.at(v), label(v))).collect();
     frame.ticks_y_axis(svg, &ticks);
 }
