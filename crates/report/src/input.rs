@@ -42,8 +42,9 @@ pub struct Declared<'a> {
 impl<'a> Declared<'a> {
     /// Those of the first of these runs whose plan declares some; the levels are those of all.
     pub fn of(runs: impl Iterator<Item = &'a Run> + Clone) -> Option<Self> {
-        let plan =
-            runs.clone().map(|run| &run.plan).find(|plan| !plan.tables.is_empty() || !plan.figures.is_empty())?;
+        // A plan that was read has no more cells: one that has was stored by somebody else.
+        let declares = |plan: &&Plan| (1..=CELLS_MAX).contains(&plan.declared_cells());
+        let plan = runs.clone().map(|run| &run.plan).find(declares)?;
         let names = |axis: &Axis| {
             let mut names: Vec<String> = Vec::new();
             for cell in runs.clone().flat_map(|run| &run.cells) {
