@@ -7,10 +7,13 @@ mod common;
 use common::{World, json};
 use latido::cli::known::CATALOGUE;
 use latido_model::{
-    catalogue::Kind,
+    catalogue,
     cell::Item,
     machine::{GroupLimit, GroupLimits, Limits, Memory},
-    plan::{self, Against, Citation, Expect, Op, Plan, Published, Statistic, Taken, Than, source::Problem},
+    plan::{
+        self, Against, Citation, Expect, Figure, Kind, Layout, Op, Over, Pick, Plan, Published, Statistic, Table,
+        Taken, Than, source::Problem,
+    },
     record::{
         ByHand, Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, ProgramRecord, Rate, Second,
         SeriesFiles, Sibling, Skip, Slots, Summary, TaskOwner, ThreadEvidence, ThrottleEvidence, Tracer, Tracing,
@@ -105,11 +108,43 @@ fn wordy() -> Plan {
     let source = Citation { title: String::new(), author: String::new(), year: 2008, place: None };
     let options = BTreeMap::from([(String::new(), String::new())]);
     let taken = BTreeMap::from([("mutex_lock".to_string(), Taken { options, ..Taken::default() })]);
+    let word = || Some(String::new());
+    let levels = vec![(String::new(), String::new())];
+    let pick = Pick { system: word(), quantity: word(), metric: word(), load: word(), levels, name: String::new() };
+    let table = Table {
+        title: String::new(),
+        number: None,
+        printed: Vec::new(),
+        rows: vec![pick.clone()],
+        columns: vec![pick],
+        statistics: vec![Statistic::Max],
+        layout: Layout::Apart,
+        over: Over::Each(Statistic::Max),
+        note: None,
+    };
+    let figure = |kind| Figure {
+        title: String::new(),
+        number: None,
+        printed: Vec::new(),
+        kind,
+        panels: vec![Pick::default()],
+        axis: vec![Pick::default()],
+        curves: vec![Pick::default()],
+        log: false,
+        upto: None,
+        captions: Vec::new(),
+        over: Over::Each(Statistic::Max),
+        note: None,
+    };
+    let kinds = [Kind::Bands(vec![1]), Kind::Bars(Statistic::Max), Kind::Ramp(Statistic::Max), Kind::Time];
+    let figures = kinds.map(figure).into();
     Plan {
         source: Some(source),
         sized: Some(String::new()),
         expect: vec![expect(Against::Value(1.0)), expect(Against::Than(than))],
-        published: Some(Published { taken, ..Published::default() }),
+        published: Some(Published { taken, unmeasured: vec![String::new()], ..Published::default() }),
+        tables: vec![table],
+        figures,
         ..Plan::default()
     }
 }
@@ -241,6 +276,8 @@ fn every_key_of_a_plan_is_documented() {
         format!("{good}[source]\nzzz = 1\n"),
         format!("{good}[published]\nzzz = 1\n"),
         format!("{good}[[size]]\nzzz = 1\n"),
+        format!("{good}[[table]]\nzzz = 1\n"),
+        format!("{good}[[figure]]\nzzz = 1\n"),
     ] {
         let message = parse("a.toml", &plan).unwrap_err().to_string();
         let (_, keys) = message.split_once("its keys are ").unwrap_or_else(|| panic!("{message}"));
@@ -257,6 +294,7 @@ fn the_example_plan_has_the_cells_that_the_text_says() {
     assert_eq!(blocks.len(), 4);
     let study = parse("ramp.toml", &blocks.concat()).unwrap();
     assert!(study.source.is_some() && study.published.is_some() && study.expect.len() == read.expect.len() + 1);
+    assert_eq!((study.tables.len(), study.figures.len()), (1, 1));
     let printed = plan::print::plan(&read);
     let first = printed.lines().next().unwrap();
     assert!(text.contains(&format!("`{first}`")), "{first}");
@@ -270,7 +308,7 @@ fn the_example_plan_has_the_cells_that_the_text_says() {
 #[test]
 fn the_page_of_tunings_is_complete() {
     let page = document("tunings.md");
-    let tunings = CATALOGUE.list(Kind::Tuning);
+    let tunings = CATALOGUE.list(catalogue::Kind::Tuning);
     for entry in tunings.entries() {
         let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", entry.name)));
         let row = row.unwrap_or_else(|| panic!("docs/tunings.md has no row for `{}`", entry.name));

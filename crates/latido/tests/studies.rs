@@ -255,6 +255,61 @@ fn printed_numbers_are_set_beside_when_asked_for() {
     assert!(world.path("report.html").exists());
 }
 
+const DECLARED: &str = r#"[[table]]
+title = "Sleeps"
+number = "6"
+printed = ["6"]
+where = { load = "none" }
+rows = ["sleep_relative_1000us"]
+columns = ["rt+isolated", { name = "here", system = "rt+isolated", where = { kernel = "running" } }]
+statistics = ["min", "max"]
+[[figure]]
+title = "Bands of all"
+number = "8"
+kind = "bands"
+edges = ["1us", "100us"]
+metric = "null.latency"
+where = { load = "calm" }
+curves = [{ name = "here", where = { kernel = "running" } }, { name = "real time", where = { kernel = "rt" } }]
+scale = "log"
+captions = ["max"]
+"#;
+
+/// What a plan declares is in the page, the text, JSON and the files: ours, the study's number under it, what nobody
+/// measured said so.
+#[test]
+fn declared_tables_and_figures_are_in_every_form_of_the_report() {
+    let world = World::new();
+    world.file("study.toml", &format!("{STUDY}{PRINTED}{DECLARED}").replace("[500, 2000]", "500"));
+    json(&world.run(["run", "./study.toml", "--repeat", "3", "--json"]), 0);
+    let said = |arguments: &[&str]| {
+        let output = world.run(arguments.iter().copied());
+        assert!(output.status.success(), "{}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap().replace(['\u{202f}', '\u{a0}'], " ")
+    };
+    said(&["report", "last", "--figures", "files"]);
+    let page = fs::read_to_string(world.path("report.html")).unwrap().replace(['\u{202f}', '\u{a0}'], " ");
+    for text in
+        ["Table 6. Sleeps", "1 069.3 / 1 226.5", "Figure 8. Bands of all", "real time (not measured)", "&gt; 100 µs"]
+    {
+        assert!(page.contains(text), "no `{text}` in the page");
+    }
+    for arguments in [&["report", "last", "--format", "text"][..], &["show", "last"]] {
+        let text = said(arguments);
+        assert!(text.contains("Table 6. Sleeps") && text.contains("1 069.3 / 1 226.5"), "{text}");
+    }
+    let document: Value = serde_json::from_str(&said(&["report", "last", "--format", "json"])).unwrap();
+    let cells = &document["declared"]["tables"][0]["rows"][0]["cells"];
+    let max = |cell: usize| cells[cell]["figures"][1].clone();
+    assert_eq!((max(0)["ours"].as_f64(), max(0)["published"].as_f64()), (None, Some(1_226_500.0)));
+    // The second column says another kernel: its printed number is the same, ours is measured.
+    let (ours, ratio) = (max(1)["ours"].as_f64().unwrap(), max(1)["ratio"].as_f64().unwrap());
+    assert!((ours / 1_226_500.0 - ratio).abs() < 1e-9, "{ours} {ratio}");
+    for name in ["table-6.csv", "table-6.tex", "table-6.md", "figure-8.svg", "figure-8.csv"] {
+        assert!(world.path("files").join(name).exists(), "{name}");
+    }
+}
+
 /// Stock and isolated cells are the same but for the isolation: CPU, threads, samples asked for, what the loads were told.
 fn equal(name: &str, records: &[Value]) {
     let told = |record: &Value| {

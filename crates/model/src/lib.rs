@@ -9,6 +9,7 @@ pub mod clean;
 pub mod consistency;
 pub mod cpus;
 pub mod machine;
+pub mod places;
 pub mod plan;
 pub mod printed;
 pub mod protocol;

@@ -39,6 +39,15 @@ impl PrintedNumber {
         };
         Some(self.value * scale)
     }
+
+    /// The number as our statistics are: times in ns, shares from 0 to 1, counts as they are.
+    pub fn amount(&self) -> f64 {
+        match self.unit.as_str() {
+            // The same decimal, two places further: a quotient would be another one.
+            "%" => format!("{}e-2", self.value).parse().unwrap_or(self.value / 100.0),
+            _ => self.ns().unwrap_or(self.value),
+        }
+    }
 }
 
 #[derive(Deserialize)]

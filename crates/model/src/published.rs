@@ -45,31 +45,28 @@ pub struct Other {
     pub unit: String,
     /// The figure of ours that it is; `None` where there is none.
     pub statistic: Option<Statistic>,
+    /// The number as our statistics are: times in ns, shares from 0 to 1, counts as they are.
+    pub amount: f64,
+}
+
+/// The figure of ours that a printed number is; `None` where there is none.
+pub fn statistic(printed: &PrintedNumber) -> Option<Statistic> {
+    let edge = |name: &str| name.strip_suffix("ns")?.parse().ok();
+    match (printed.stat.strip_prefix("count_above_"), printed.stat.strip_prefix("share_up_to_")) {
+        (Some(at), _) => edge(at).map(Statistic::Above),
+        (_, Some(at)) => edge(at).map(Statistic::Share),
+        _ => [Statistic::Min, Statistic::Mean, Statistic::Max, Statistic::Sd]
+            .into_iter()
+            .find(|statistic| statistic.to_string() == printed.stat),
+    }
 }
 
 impl Other {
     fn of(printed: &PrintedNumber) -> Self {
         let PrintedNumber { stat, value, unit, .. } = printed;
-        let edge = |name: &str| name.strip_suffix("ns")?.parse().ok();
-        let statistic = match (stat.strip_prefix("count_above_"), stat.strip_prefix("share_up_to_")) {
-            (Some(at), _) => edge(at).map(Statistic::Above),
-            (_, Some(at)) => edge(at).map(Statistic::Share),
-            _ if stat == "sd" => Some(Statistic::Sd),
-            _ => None,
-        };
-        Self { name: stat.clone(), value: *value, unit: unit.clone(), statistic }
-    }
-
-    /// The number as our statistics are: times in ns, shares from 0 to 1, counts as they are.
-    pub fn amount(&self) -> f64 {
-        match self.unit.as_str() {
-            // The same decimal, two places further: a quotient would be another one.
-            "%" => format!("{}e-2", self.value).parse().unwrap_or(self.value / 100.0),
-            "us" => self.value * 1e3,
-            "ms" => self.value * 1e6,
-            "s" => self.value * 1e9,
-            _ => self.value,
-        }
+        let statistic =
+            statistic(printed).filter(|one| !matches!(one, Statistic::Min | Statistic::Mean | Statistic::Max));
+        Self { name: stat.clone(), value: *value, unit: unit.clone(), statistic, amount: printed.amount() }
     }
 }
 
@@ -198,11 +195,11 @@ mod tests {
             Other::of(&PrintedNumber { stat: stat.into(), value, unit: unit.into(), ..ROWS[0].1.clone() })
         };
         let share = of("share_up_to_1000ns", 99.89, "%");
-        assert_eq!((share.statistic, share.amount()), (Some(Statistic::Share(1_000)), 0.9989));
-        assert_eq!(of("share_up_to_1000ns", 99.99, "%").amount(), 0.9999);
+        assert_eq!((share.statistic, share.amount), (Some(Statistic::Share(1_000)), 0.9989));
+        assert_eq!(of("share_up_to_1000ns", 99.99, "%").amount, 0.9999);
         let count = of("count_above_50000ns", 3.0, "samples");
-        assert_eq!((count.statistic, count.amount()), (Some(Statistic::Above(50_000)), 3.0));
-        assert_eq!((of("sd", 0.3, "us").amount(), of("median", 1.0, "ns").statistic), (300.0, None));
+        assert_eq!((count.statistic, count.amount), (Some(Statistic::Above(50_000)), 3.0));
+        assert_eq!((of("sd", 0.3, "us").amount, of("median", 1.0, "ns").statistic), (300.0, None));
     }
 
     /// The one row known to be misprinted, and no other.

@@ -3,6 +3,7 @@
 mod card_text;
 mod cards;
 mod chapter;
+mod declared;
 mod environment;
 mod parts;
 mod settings;
@@ -24,6 +25,7 @@ use anyhow::{Context, Result};
 use askama::Template;
 use cards::{Card, Cards};
 use chapter::ChapterView;
+use declared::DeclaredView;
 use environment::Environment;
 use parts::{Picture, SectionView, SheetView};
 use settings::{Beside, SettingView};
@@ -47,6 +49,7 @@ struct Page<'a> {
     top: Top,
     expectations: Vec<Statement<'a>>,
     conclusions: Vec<Statement<'a>>,
+    declared: DeclaredView,
     chapters: Vec<ChapterView>,
     study: Option<&'a StudyPart>,
     sized: Option<&'a str>,
@@ -80,6 +83,8 @@ struct RunView<'a> {
 }
 
 const STYLE: &str = include_str!("../templates/report.css");
+/// Of pages with declared tables and figures alone.
+const DECLARED: &str = include_str!("../templates/declared.css");
 const SCRIPT: &str = include_str!("../templates/report.js");
 
 /// The longest name of a row, in letters; the whole of it is its title.
@@ -93,9 +98,10 @@ pub fn render(report: &Report) -> Result<String> {
     let (input, chapters) = (report.input, report.chapters());
     let Cards { shown, rest } = cards::cards(input, &chapters);
     let (expectations, conclusions) = (statements::expectations(report), statements::conclusions(report));
+    let declared = DeclaredView::of(report);
     let page = Page {
         title: &input.title,
-        css: format!("{}{STYLE}{}", style::page_variables(), style::page_rules()),
+        css: format!("{}{STYLE}{}{}", style::page_variables(), style::page_rules(), style_of(&declared)),
         symbols: style::symbols(),
         script: SCRIPT,
         headlines: input.runs.iter().map(headline).collect(),
@@ -107,6 +113,7 @@ pub fn render(report: &Report) -> Result<String> {
         top: Top::of(report, &conclusions, &expectations),
         expectations,
         conclusions,
+        declared,
         chapters: chapters.iter().enumerate().map(|(i, chapter)| chapter_view(i, chapter, report)).collect(),
         study: input.study.as_ref(),
         sized: input.study.as_ref().and_then(|study| study.sized.as_deref()),
@@ -119,6 +126,10 @@ pub fn render(report: &Report) -> Result<String> {
         data: report.in_format("json")?.unwrap_or_default().replace('<', "\\u003c"),
     };
     page.render().context("writing the report")
+}
+
+fn style_of(declared: &DeclaredView) -> &'static str {
+    if declared.is_empty() { "" } else { DECLARED }
 }
 
 /// The colour of a table's row. Colours repeat beyond the eighth: no more can be told apart.

@@ -3,7 +3,11 @@
 use crate::judge::{configuration::Configuration, headline::Ground, judgement::Judgement};
 use crate::study::{NotMeasured, PublishedColumn, StudyPart};
 use crate::words::{self, Said};
-use latido_model::run::Meta;
+use latido_model::{
+    cell::Axis,
+    plan::{CELLS_MAX, Plan},
+    run::{Meta, Run},
+};
 
 /// Everything that a report says, already read and judged: a report computes nothing about the machine it is made on.
 #[derive(Debug)]
@@ -22,6 +26,37 @@ pub struct ReportInput<'a> {
     pub not_measured: Vec<NotMeasured>,
     /// Printed numbers of the study, to be set beside the measured ones.
     pub published: Vec<PublishedColumn>,
+    /// The tables and figures that the plan declares.
+    pub declared: Option<Declared<'a>>,
+}
+
+/// The tables and figures that a plan declares, with the levels that its cells have, measured or not.
+#[derive(Clone, Debug)]
+pub struct Declared<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The names of the levels of each axis.
+    pub levels: Vec<(Axis, Vec<String>)>,
+}
+
+impl<'a> Declared<'a> {
+    /// Those of the first of these runs whose plan declares some; the levels are those of all.
+    pub fn of(runs: impl Iterator<Item = &'a Run> + Clone) -> Option<Self> {
+        // A plan that was read has no more cells: one that has was stored by somebody else.
+        let declares = |plan: &&Plan| (1..=CELLS_MAX).contains(&plan.declared_cells());
+        let plan = runs.clone().map(|run| &run.plan).find(declares)?;
+        let names = |axis: &Axis| {
+            let mut names: Vec<String> = Vec::new();
+            for cell in runs.clone().flat_map(|run| &run.cells) {
+                let name = cell.cell.level(*axis);
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            (*axis, names)
+        };
+        Some(Self { plan, levels: Axis::ALL.iter().map(names).collect() })
+    }
 }
 
 /// One run of a report.

@@ -98,6 +98,7 @@ fn printed() -> impl Strategy<Value = Published> {
         let filter: Filter = if narrow { vec![("cpu".into(), "1".into())] } else { Vec::new() };
         Published {
             study: "scheduling-latency".into(),
+            unmeasured: ["setschedprio"].into_iter().filter(|_| narrow).map(String::from).collect(),
             systems: systems.into_iter().map(|name| (name.into(), filter.clone())).collect(),
             taken: quantities.iter().filter(|_| narrow).map(|n| (n.to_string(), taken.clone())).collect(),
             quantities: quantities.into_iter().map(|n| (n.into(), "null.latency".into(), filter.clone())).collect(),
@@ -167,7 +168,9 @@ fn plans() -> impl Strategy<Value = Plan> {
             let order = if written { Order::AsWritten } else { Order::Interleaved };
             let (source, scaled, published) = study;
             let sized = scaled.map(|_| "laboratory".to_owned());
-            Plan { name, about, source, sized, scaled, seed, order, boots, groups, expect, published }
+            let plan =
+                Plan { name, about, source, sized, scaled, seed, order, boots, groups, expect, ..Plan::default() };
+            Plan { published, ..plan }
         })
 }
 

@@ -132,7 +132,7 @@ fn shipped_studies_place_the_printed_numbers() {
     assert_eq!(of_system("android", "mutex_lock").filter, None, "there are no such cells");
     let gaps = of_system("stock", "gap_1e9");
     let above = Some(Statistic::Above(100_000));
-    assert!(gaps.other.iter().any(|one| (one.statistic, one.amount()) == (above, 264.0)), "{gaps:?}");
+    assert!(gaps.other.iter().any(|one| (one.statistic, one.amount) == (above, 264.0)), "{gaps:?}");
     // cyclictest counts wake-ups alone; the study's absolute sleeps were in its own order.
     assert_eq!(of_system("stock", "cyclictest_priority_50").taken.of, Distribution::Plain);
     assert_eq!(gaps.taken, Taken::default());
@@ -200,6 +200,8 @@ fn shipped_studies_have_cells_for_the_running_kernel() {
         ("scheduling-latency", "140 cells, 2 h 38 min with warm-up; 380 more are skipped"),
         ("embedded-properties", "120 cells, 1 h 20 min with warm-up; 180 more are skipped"),
         ("execution-times", "50 cells, about 91 s with warm-up; 150 more are skipped"),
+        ("interrupt-determinism", "4 cells, about 4 min with warm-up; 12 more are skipped"),
+        ("ftrace-latencies", "110 cells, about 10 min with warm-up; 220 more are skipped"),
     ] {
         let mut plan = parse(name, shipped::text(name).unwrap()).unwrap();
         assert!(Extent::of_plan(&plan).sentence().starts_with(first), "{}", Extent::of_plan(&plan).sentence());

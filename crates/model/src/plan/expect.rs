@@ -3,8 +3,8 @@
 mod metric;
 mod reach;
 
-pub use metric::{NS, quantity, statistic};
-pub use reach::{has_label, is_level, level_names, picked, reachable, reads, yields};
+pub use metric::{NS, figure, quantity, statistic};
+pub use reach::{all_labels, has_label, is_level, level_names, picked, reachable, reads, yields};
 
 use super::{
     Against, Expect, Filter, Group, Op, TABLES_MAX, Than,
@@ -20,7 +20,7 @@ use metric::{Metric, OPS};
 use std::fmt;
 
 /// The axes that `where` can name besides the labels of the probe's series.
-fn axes() -> impl Iterator<Item = Axis> {
+pub fn axes() -> impl Iterator<Item = Axis> {
     // Boots are repeats of everything: no two of them differ in what is asked.
     Axis::ALL.into_iter().filter(|axis| *axis != Axis::Boot)
 }

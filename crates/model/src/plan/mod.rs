@@ -1,12 +1,15 @@
 //! Plans: a list of groups, each the product of its own axes, and what is expected of the result.
 
 pub mod axes;
+mod declared;
 pub mod expand;
 pub mod expect;
 pub mod extent;
+pub mod figure;
 pub mod items;
 pub mod node;
 pub mod parse;
+pub mod pick;
 pub mod print;
 pub mod ramp;
 pub mod scale;
@@ -15,10 +18,14 @@ pub mod shipped;
 mod size;
 pub mod source;
 pub mod study;
+pub mod table;
 #[cfg(test)]
 mod tests;
 
 pub use expand::expand;
+pub use figure::{Figure, Kind};
+pub use pick::{Pick, Sought};
+pub use table::{Layout, Over, Table};
 
 use crate::{
     cell::{Conditions, Item, Level, Scheduling},
@@ -65,6 +72,12 @@ pub struct Plan {
     pub expect: Vec<Expect>,
     /// Which printed numbers can be set beside.
     pub published: Option<Published>,
+    /// The tables of its report, as the study lays them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<Table>,
+    /// The figures of its report, as the study draws them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
 }
 
 impl Default for Plan {
@@ -81,7 +94,17 @@ impl Default for Plan {
             groups: Vec::new(),
             expect: Vec::new(),
             published: None,
+            tables: Vec::new(),
+            figures: Vec::new(),
         }
+    }
+}
+
+impl Plan {
+    /// How many cells its declared tables and figures have: at most [`CELLS_MAX`] in a plan that was read.
+    pub fn declared_cells(&self) -> usize {
+        let figures = self.figures.iter().map(Figure::size);
+        self.tables.iter().map(Table::size).chain(figures).fold(0, usize::saturating_add)
     }
 }
 
@@ -122,6 +145,9 @@ pub struct Published {
     pub systems: Vec<(String, Filter)>,
     /// The study's name of each quantity, the plan's metric (`mutex.lock`), and the axes and labels that narrow it.
     pub quantities: Vec<(String, String, Filter)>,
+    /// The study's name of each quantity that no probe measures yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
     /// How the numbers of a quantity were taken, by the study's name of it; [`Taken::default`] where it is not named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub taken: BTreeMap<String, Taken>,

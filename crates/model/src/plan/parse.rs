@@ -3,6 +3,7 @@
 use super::{
     CELLS_MAX, Order, Plan, SCHEMA, TABLES_MAX,
     axes::{Axes, ProbeOption},
+    declared::{self, Ground},
     expect,
     node::{Keys, Node},
     scale::SCALED_MIN,
@@ -35,6 +36,8 @@ const KEYS: &[&str] = &[
     "group",
     "expect",
     "published",
+    "table",
+    "figure",
 ];
 
 /// What the command line changes in a plan.
@@ -126,6 +129,15 @@ pub fn read(
         plan.expect = expect::read(node, &plan.groups)?;
     }
     plan.published = keys.get("published").map(|node| study::published(node, &plan.groups, catalogue)).transpose()?;
+    let (groups, published) = (&plan.groups, plan.published.as_ref());
+    let tables = keys.get("table").map(|node| declared::table::read(node, groups, published, catalogue)).transpose()?;
+    let figures =
+        keys.get("figure").map(|node| declared::figure::read(node, groups, published, catalogue)).transpose()?;
+    (plan.tables, plan.figures) = (tables.unwrap_or_default(), figures.unwrap_or_default());
+    if plan.declared_cells() > CELLS_MAX {
+        let message = format!("the tables and figures have more than {CELLS_MAX} cells");
+        return Err(Place::whole(name).problem(message));
+    }
     let dropped = override_with(&mut plan, axes, over, &Place::whole(name), catalogue)?;
     Ok((plan, dropped))
 }
@@ -258,6 +270,9 @@ fn override_with(
     if let Some(published) = &mut plan.published {
         study::keep_what_is_left(published, &plan.groups, catalogue);
     }
+    let ground = Ground { groups: &plan.groups, published: plan.published.as_ref(), catalogue };
+    plan.tables.retain_mut(|table| declared::table::keep(table, ground));
+    plan.figures.retain_mut(|figure| declared::figure::keep(figure, ground));
     let dropped: Vec<super::Expect> = dropped;
     Ok(dropped.into_iter().map(|expect| expect.text).collect())
 }

@@ -1,9 +1,8 @@
 //! A plan as TOML: what `--print-plan` shows and what a run stores; reading it gives the same plan.
 
-use super::{
-    Against, Citation, Distribution, Expect, Filter, Group, Order, Plan, Published, SCHEMA, expect::NS, extent::Extent,
-    items::nothing,
-};
+mod study;
+
+use super::{Against, Expect, Filter, Group, Order, Plan, SCHEMA, expect::NS, extent::Extent, items::nothing};
 use crate::{
     catalogue::Kind,
     cell::{LOCAL, Level, NiceBy, Scheduling},
@@ -36,7 +35,7 @@ pub fn plan(plan: &Plan) -> String {
         line(&mut out, format_args!("boots = {}", plan.boots));
     }
     if let Some(source) = &plan.source {
-        citation(&mut out, source);
+        study::citation(&mut out, source);
     }
     for one in &plan.groups {
         group(&mut out, one);
@@ -45,43 +44,11 @@ pub fn plan(plan: &Plan) -> String {
         expect(&mut out, one);
     }
     if let Some(printed) = &plan.published {
-        published(&mut out, printed);
+        study::published(&mut out, printed);
     }
+    plan.tables.iter().for_each(|one| study::declared_table(&mut out, one));
+    plan.figures.iter().for_each(|one| study::figure(&mut out, one));
     out
-}
-
-fn citation(out: &mut String, source: &Citation) {
-    line(out, format_args!("\n[source]"));
-    line(out, format_args!("title = {}", quote(&source.title)));
-    line(out, format_args!("author = {}", quote(&source.author)));
-    line(out, format_args!("year = {}", source.year));
-    if let Some(place) = &source.place {
-        line(out, format_args!("where = {}", quote(place)));
-    }
-}
-
-fn published(out: &mut String, published: &Published) {
-    line(out, format_args!("\n[published]"));
-    line(out, format_args!("study = {}", quote(&published.study)));
-    // What is empty stays a key: the table needs both.
-    for (key, empty) in [("system", published.systems.is_empty()), ("quantity", published.quantities.is_empty())] {
-        if empty {
-            line(out, format_args!("{key} = []"));
-        }
-    }
-    for (name, filter) in &published.systems {
-        line(out, format_args!("\n[[published.system]]\nname = {}", quote(name)));
-        table(out, "where", filter);
-    }
-    for (name, metric, filter) in &published.quantities {
-        line(out, format_args!("\n[[published.quantity]]\nname = {}\nmetric = {}", quote(name), quote(metric)));
-        table(out, "where", filter);
-        let taken = published.taken(name);
-        table(out, "options", &taken.options.into_iter().collect());
-        if taken.of == Distribution::Plain {
-            line(out, format_args!("of = \"plain\""));
-        }
-    }
 }
 
 fn group(out: &mut String, group: &Group) {

@@ -7,6 +7,8 @@ pub const PLANS: &[(&str, &str)] = &[
     ("scheduling-latency", include_str!("../../../../plans/studies/scheduling-latency.toml")),
     ("balance", include_str!("../../../../plans/balance.toml")),
     ("embedded-properties", include_str!("../../../../plans/studies/embedded-properties.toml")),
+    ("ftrace-latencies", include_str!("../../../../plans/studies/ftrace-latencies.toml")),
+    ("interrupt-determinism", include_str!("../../../../plans/studies/interrupt-determinism.toml")),
     ("execution-times", include_str!("../../../../plans/studies/execution-times.toml")),
 ];
 

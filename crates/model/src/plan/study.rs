@@ -50,7 +50,14 @@ pub fn published(node: Node, groups: &[Group], catalogue: &dyn Catalogue) -> Res
     }
     for (name, keys) in quantities {
         keys.only("a quantity", &["name", "metric", "where", "options", "of"])?;
-        let metric_node = keys.need("a quantity", "metric")?;
+        let Some(metric_node) = keys.get("metric") else {
+            // No probe measures it yet: its numbers are shown beside "not measured".
+            if let Some(entry) = keys.entries().iter().find(|entry| entry.key != "name") {
+                return Err(entry.key_problem(format!("`{}` goes with `metric`", entry.key)));
+            }
+            read.unmeasured.push(name);
+            continue;
+        };
         let metric = metric_node.text("metric")?;
         let (probe, _, _) = expect::quantity(metric_node, metric, groups)?;
         let of = keys.get("of").map(distribution).transpose()?.unwrap_or_default();

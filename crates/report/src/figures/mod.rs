@@ -2,6 +2,7 @@
 
 pub mod axis;
 mod bands;
+pub mod declared;
 mod frame;
 mod histogram;
 mod instances;

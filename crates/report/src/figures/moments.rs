@@ -31,7 +31,7 @@ const ALL_POINTS: usize = 7_000;
 const ALL_ROWS: usize = 160;
 
 /// Instance, running mean and running variance, at most so many and the last one always.
-fn running(series: &Curve, most: usize) -> Vec<(usize, f64, f64)> {
+pub fn running(series: &Curve, most: usize) -> Vec<(usize, f64, f64)> {
     let length = values(series).count();
     let step = length.div_ceil(most.max(1)).max(1);
     let mut moments = Moments::default();

@@ -2,10 +2,14 @@
 
 use crate::{
     figures::{
-        points,
+        self, points,
         timeline::{self, end, timeline, usual},
     },
-    tree::{Curve, Format, Report, Section},
+    tables,
+    tree::{
+        Curve, Format, Report, Section,
+        declared::{Figured, Lookup},
+    },
 };
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -27,7 +31,7 @@ fn json(report: &Report) -> Result<String> {
     let input = report.input;
     let series: usize = report.sections.iter().map(|section| section.series.len()).sum();
     let largest = (ALL_LARGEST / series.max(1)).clamp(5, LARGEST);
-    let document = json!({
+    let mut document = json!({
         "schema": SCHEMA,
         "title": input.title,
         "runs": input.runs.iter().map(|r| json!({"meta": r.meta, "judgement": {
@@ -44,7 +48,44 @@ fn json(report: &Report) -> Result<String> {
         "not_measured": input.not_measured.iter().map(|n| json!([n.label, n.reason, n.cells])).collect::<Vec<_>>(),
         "sections": report.sections.iter().map(|one| section(one, largest)).collect::<Vec<_>>(),
     });
+    if let (Some(lookup), Some(keys)) = (Lookup::of(report), document.as_object_mut()) {
+        keys.insert("declared".into(), declared(lookup));
+    }
     serde_json::to_string(&document).context("writing the report's data")
+}
+
+/// The study's own tables and figures: each number of ours with the printed one and their ratio.
+fn declared(lookup: Lookup) -> Value {
+    let tables = tables::declared::all(lookup).into_iter().map(|table| {
+        let names: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
+        let rows = table.rows.iter().map(|row| {
+            let cells =
+                names.iter().zip(&row.figures).map(|(column, all)| json!({"column": column, "figures": figures(all)}));
+            json!({"row": row.name, "cells": cells.collect::<Vec<_>>()})
+        });
+        json!({"heading": table.heading, "about": table.about, "notes": table.notes, "rows": rows.collect::<Vec<_>>()})
+    });
+    let figures = figures::declared::all(lookup).into_iter().map(|figure| {
+        let caption =
+            |(panel, curve, all): &(String, String, Vec<Figured>)| json!({"panel": panel, "curve": curve, "figures": figures(all)});
+        let captions: Vec<Value> = figure.captions.iter().map(caption).collect();
+        json!({"heading": figure.heading, "about": figure.about, "note": figure.note, "captions": captions})
+    });
+    json!({"tables": tables.collect::<Vec<_>>(), "figures": figures.collect::<Vec<_>>()})
+}
+
+fn figures(all: &[Figured]) -> Vec<Value> {
+    let one = |one: &Figured| {
+        json!({
+            "statistic": one.statistic.to_string(),
+            "unit": one.unit,
+            "ours": one.ours,
+            "published": one.printed,
+            "ratio": one.ratio(),
+            "note": one.doubt,
+        })
+    };
+    all.iter().map(one).collect()
 }
 
 /// How many of the largest samples a series has here, and all together: the store has all that were kept.

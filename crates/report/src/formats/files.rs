@@ -2,10 +2,10 @@
 
 use super::FORMATS;
 use crate::{
-    figures::{FIGURES, OVERVIEWS, standalone, svg::Drawing},
+    figures::{self, FIGURES, OVERVIEWS, standalone, svg::Drawing},
     input::ReportInput,
-    tables::characterisation::characterisation,
-    tree::{Format, Report, Sheet, TableForm},
+    tables::{self, characterisation::characterisation},
+    tree::{Format, Report, Sheet, TableForm, declared::Lookup},
 };
 use anyhow::Result;
 use latido_model::clean;
@@ -29,6 +29,17 @@ pub fn all(input: &ReportInput) -> Result<Vec<(String, String)>> {
     let mut files = Files::default();
     for format in FORMATS.iter().filter(|format| is_data(format)) {
         files.put("summary", format.ending, (format.report)(&report)?);
+    }
+    if let Some(lookup) = Lookup::of(&report) {
+        for table in tables::declared::all(lookup) {
+            let stem = file_name(&table.stem, STEM);
+            files.table(&stem, &table.data(), is_data)?;
+            files.table(&stem, &table.sheet(), |format| !is_data(format))?;
+        }
+        for figure in figures::declared::all(lookup) {
+            // Its legend is inside.
+            files.figure(&file_name(&figure.stem, STEM), &[], &[figure.drawing], &figure.table)?;
+        }
     }
     for chapter in report.chapters() {
         let stem = file_name(chapter.probe, STEM);

@@ -2,7 +2,7 @@
 
 use crate::{
     tables,
-    tree::{Datum, Format, Sheet, TableForm},
+    tree::{Datum, Format, Head, Sheet, TableForm},
 };
 use latido_model::clean;
 
@@ -18,13 +18,39 @@ pub const FORMAT: Format = Format {
     table: Some(TableForm::Print(table)),
 };
 
-/// One table, its caption as a comment: where it floats and what it is called is the paper's business.
+/// So many characters stand in a line of a page.
+const PAGE: usize = 96;
+/// What stands for a figure that there is not: a phrase in every other column would make the table wider than the page.
+const MISSING: &str = "--";
+
+/// One table, its caption as a comment: where it floats and what it is called is the paper's business. One that a page does
+/// not take is several.
 fn table(sheet: &Sheet) -> String {
+    let pieces = sheet.pieces(PAGE, MISSING.len());
+    let part =
+        |at: usize| if pieces.len() > 1 { format!(", part {} of {}", at + 1, pieces.len()) } else { String::new() };
+    pieces.iter().enumerate().map(|(at, piece)| tabular(piece, &part(at))).collect::<Vec<_>>().join("\n")
+}
+
+fn tabular(sheet: &Sheet, part: &str) -> String {
     let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
     let columns = "r".repeat(sheet.head.len().saturating_sub(1));
     let caption = clean::line(&sheet.caption()).into_owned();
-    let mut out = format!("% {caption}; needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{l{columns}}}\n\\toprule\n");
-    out.push_str(&line(sheet.headings().iter().map(|h| escape(h)).collect()));
+    let mut out =
+        format!("% {caption}{part}; needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{l{columns}}}\n\\toprule\n");
+    let groups: Vec<&[Head]> = sheet.head.chunk_by(|a, b| !a.group.is_empty() && a.group == b.group).collect();
+    if sheet.head.iter().any(|head| !head.group.is_empty()) {
+        let over = |heads: &&[Head]| match heads {
+            [first, ..] if !first.group.is_empty() => {
+                format!("\\multicolumn{{{}}}{{c}}{{{}}}", heads.len(), escape(&first.group))
+            }
+            _ => String::new(),
+        };
+        out.push_str(&line(groups.iter().map(over).collect()));
+        out.push_str(&line(sheet.head.iter().map(|head| escape(&head.name)).collect()));
+    } else {
+        out.push_str(&line(sheet.headings().iter().map(|h| escape(h)).collect()));
+    }
     out.push_str("\\midrule\n");
     for row in &sheet.rows {
         out.push_str(&line(row.iter().zip(sheet.texts(row)).map(cell).collect()));
@@ -34,8 +60,7 @@ fn table(sheet: &Sheet) -> String {
 }
 
 fn cell((datum, text): (&Datum, String)) -> String {
-    // A phrase in every other column would make the table wider than the page.
-    if datum.is_missing() { "--".into() } else { escape(&text) }
+    if datum.is_missing() { MISSING.into() } else { escape(&text) }
 }
 
 /// Text that TeX sets as it is.
@@ -54,6 +79,7 @@ fn escape(text: &str) -> String {
             '\u{202f}' => out.push_str("\\,"),
             '\u{a0}' => out.push('~'),
             '−' => out.push_str("$-$"),
+            '×' => out.push_str("$\\times$"),
             '–' => out.push_str("--"),
             '†' => out.push_str("\\textdagger{}"),
             '‡' => out.push_str("\\textdaggerdbl{}"),

@@ -3,7 +3,7 @@
 mod study;
 
 use crate::{
-    input::{ReportInput, RunPart},
+    input::{Declared, ReportInput, RunPart},
     judge::{
         configuration::{Configurations, configurations},
         decide,
@@ -64,5 +64,6 @@ pub fn input<'a>(all: &'a [JudgedRun], found: &'a Configurations) -> ReportInput
         study: study::study(all),
         not_measured: study::not_measured(all),
         published: study::printed(all),
+        declared: Declared::of(all.iter().map(|one| &one.run)),
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn printed(all: &[JudgedRun]) -> Vec<PublishedColumn> {
                 min: column.min,
                 mean: column.mean,
                 max: column.max,
-                other: column.other.iter().filter_map(|other| Some((other.statistic?, other.amount()))).collect(),
+                other: column.other.iter().filter_map(|other| Some((other.statistic?, other.amount))).collect(),
                 note: remark(&column),
                 of: column.taken.of,
                 options: column.taken.options.clone(),

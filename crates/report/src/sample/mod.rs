@@ -1,6 +1,7 @@
 //! Made-up configurations, seeded, for tests and for looking at a report without measuring.
 
 pub mod calls;
+pub mod declared;
 mod recorder;
 
 use crate::{
@@ -329,6 +330,7 @@ impl SampleRun {
             study: None,
             not_measured: Vec::new(),
             published: Vec::new(),
+            declared: None,
         }
     }
 }

@@ -1,17 +1,19 @@
 //! The tables of a report beside those behind its figures.
 
 pub mod characterisation;
+pub mod declared;
 pub mod samples;
 pub mod slots;
 pub mod summary;
 
-use crate::tree::{Report, Sheet};
+use crate::tree::{Report, Sheet, declared::Lookup};
 use characterisation::characterisation;
 
-/// The tables of every chapter and of every section, printed one after the other by a format; `None` where there
+/// The tables that the plan declares and those of every chapter and of every section, printed one after the other by a format; `None` where there
 /// is none.
 pub fn printed(report: &Report, print: fn(&Sheet) -> String) -> Option<String> {
     let mut sheets: Vec<Sheet> = Vec::new();
+    sheets.extend(Lookup::of(report).into_iter().flat_map(declared::all).map(|table| table.sheet()));
     for chapter in report.chapters() {
         sheets.extend(characterisation(&chapter, report.input).map(|table| table.sheet()));
         sheets.extend(chapter.sections.iter().map(summary::sheet));

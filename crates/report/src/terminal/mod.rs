@@ -19,8 +19,8 @@ use crate::{
     },
     span,
     statistics::confidence::exceedance,
-    tables::summary::of_quantity,
-    tree::{Report, Section, sections},
+    tables::{declared, summary::of_quantity},
+    tree::{Report, Section, declared::Lookup, sections},
     words,
 };
 use latido_model::{
@@ -69,12 +69,20 @@ fn quantities(sections: &[Section], style: Style) -> Vec<String> {
     tables.map(|sheet| table::titled(&sheet, style)).collect::<Vec<_>>().join(&String::new())
 }
 
+/// The tables that the plan declares, in pieces as wide as the terminal.
+fn declared_tables(lookup: Option<Lookup>, style: Style) -> Vec<String> {
+    let tables = lookup.into_iter().flat_map(declared::all);
+    let sheets = tables.flat_map(|one| one.sheet().pieces(style.width, words::NOT_MEASURED.len()));
+    sheets.flat_map(|sheet| [table::titled(&sheet, style), vec![String::new()]].concat()).collect()
+}
+
 /// A report as text: what was judged, then the tables.
 pub fn report(report: &Report, style: Style) -> String {
     let mut lines = vec![paint(&report.input.title, Paint::Bold, style), String::new()];
     for problem in &report.input.problems {
         lines.extend(hang("warning:", Paint::Warn, problem, style));
     }
+    lines.extend(declared_tables(Lookup::of(report), style));
     lines.extend(quantities(&report.sections, style));
     for part in &report.input.runs {
         lines.push(String::new());

@@ -1,11 +1,12 @@
 //! `latido show`: everything about a stored run, as text.
 
 use super::{
-    result,
+    declared_tables, result,
     style::{Paint, Style, hang, paint},
     table,
 };
 use crate::{
+    input::Declared,
     judge::{
         configuration::Configurations,
         judgement::{CellJudgement, Judgement},
@@ -15,6 +16,7 @@ use crate::{
         reason::Reason,
     },
     tables::summary,
+    tree::{declared::Lookup, sections},
     words,
 };
 use latido_model::{
@@ -29,6 +31,11 @@ use latido_model::{
 /// The summary, then each cell with its threads, loads, tunings and trust checks, then the machine.
 pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> String {
     let mut lines: Vec<String> = Vec::new();
+    if let Some(declared) = Declared::of(std::iter::once(run)) {
+        let sections = sections(&found.all);
+        lines.push(String::new());
+        lines.extend(declared_tables(Some(Lookup { sections: &sections, declared: &declared }), style));
+    }
     for (cell, judged) in run.cells.iter().zip(&judgement.cells) {
         lines.push(String::new());
         lines.extend(one_cell(cell, judged, style));

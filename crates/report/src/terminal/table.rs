@@ -125,8 +125,12 @@ fn columns(sheet: &Sheet) -> Vec<TextColumn> {
         let unit = sheet.unit(k);
         let data: Vec<&Datum> = sheet.rows.iter().filter_map(|row| row.get(k)).collect();
         TextColumn {
-            name: head.name.clone(),
-            unit: unit.filter(|_| !one).map_or_else(String::new, |unit| unit.name.clone()),
+            name: if head.group.is_empty() { head.name.clone() } else { head.group.clone() },
+            unit: match unit.filter(|_| !one) {
+                Some(unit) => unit.name.clone(),
+                None if head.group.is_empty() => String::new(),
+                None => head.name.clone(),
+            },
             left: k == 0,
             spare: head.spare,
             cells: texts(&data, unit),

@@ -1,6 +1,7 @@
 //! What a report says, as one tree: chapters of sections, tables and figures over them. Every format renders this one.
 
 mod chapter;
+pub mod declared;
 mod section;
 mod sheet;
 

@@ -15,6 +15,8 @@ pub struct Sheet {
     pub units: Option<Units>,
     /// What must be known besides, after the unit: `scale to 50 µs`.
     pub remark: String,
+    /// Where it may be split over pages, how many of its first columns each piece begins with.
+    pub leading: Option<usize>,
 }
 
 /// The head of a column.
@@ -26,6 +28,8 @@ pub struct Head {
     pub spare: u8,
     /// Whether any count but 0 is bad news.
     pub alarm: bool,
+    /// What it shares with its neighbours: the system of which it is a statistic; empty where it shares nothing.
+    pub group: String,
 }
 
 impl From<String> for Head {
@@ -41,6 +45,11 @@ impl From<&str> for Head {
 }
 
 impl Head {
+    /// Of a group.
+    pub fn of(self, group: &str) -> Self {
+        Self { group: group.into(), ..self }
+    }
+
     /// Leaves early.
     pub fn spare(self, spare: u8) -> Self {
         Self { spare, ..self }
@@ -57,12 +66,59 @@ impl Sheet {
     pub fn new(title: String, head: Vec<Head>, rows: Vec<Vec<Datum>>, stored: &str, typical: &[f64]) -> Self {
         let column = |k: usize| rows.iter().filter_map(|row| row.get(k)?.number()).collect::<Vec<f64>>();
         let units = Units::fitting(stored, typical, &(0..head.len()).map(column).collect::<Vec<_>>());
-        Self { title, head, rows, units: Some(units), remark: String::new() }
+        Self { title, head, rows, units: Some(units), remark: String::new(), leading: None }
     }
 
     /// A table without values.
     pub fn plain(title: String, head: Vec<Head>, rows: Vec<Vec<Datum>>) -> Self {
-        Self { title, head, rows, units: None, remark: String::new() }
+        Self { title, head, rows, units: None, remark: String::new(), leading: None }
+    }
+
+    /// Split over pages; each piece begins with so many of its first columns.
+    pub fn leading(self, columns: usize) -> Self {
+        Self { leading: Some(columns), ..self }
+    }
+
+    /// These columns of it, as a table.
+    fn only(&self, columns: &[usize]) -> Self {
+        let cells = |row: &Vec<Datum>| columns.iter().filter_map(|at| row.get(*at).cloned()).collect();
+        Self {
+            head: columns.iter().filter_map(|at| self.head.get(*at).cloned()).collect(),
+            rows: self.rows.iter().map(cells).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// It in pieces of at most so many characters a line, of which what is missing takes so many, groups whole and pieces
+    /// alike in width; one where it may not be split or has units of its own in each column.
+    pub fn pieces(&self, most: usize, missing: usize) -> Vec<Self> {
+        let Some(leading) = self.leading.filter(|_| !matches!(self.units, Some(Units::PerColumn(_)))) else {
+            return vec![self.clone()];
+        };
+        let width = |at: &usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(*at)).map(|cell| match cell.is_missing() {
+                true => missing,
+                false => cell.text(self.unit(*at)).chars().count(),
+            });
+            let head = self.head.get(*at).map(|head| head.name.chars().count());
+            cells.chain(head).max().unwrap_or(0) + 2
+        };
+        let lead: Vec<usize> = (0..leading.min(self.head.len())).collect();
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for at in lead.len()..self.head.len() {
+            let group = |at: usize| self.head.get(at).map(|head| head.group.as_str()).filter(|group| !group.is_empty());
+            match groups.last_mut() {
+                Some(last) if group(at).is_some() && last.last().and_then(|last| group(*last)) == group(at) => {
+                    last.push(at)
+                }
+                _ => groups.push(vec![at]),
+            }
+        }
+        let room = most.saturating_sub(lead.iter().map(width).sum()).max(1);
+        let wide: usize = groups.iter().flatten().map(width).sum();
+        let pieces = wide.div_ceil(room).clamp(1, groups.len().max(1));
+        let each = groups.len().div_ceil(pieces).max(1);
+        groups.chunks(each).map(|some| self.only(&[lead.clone(), some.concat()].concat())).collect()
     }
 
     /// With something to know besides.
@@ -83,10 +139,13 @@ impl Sheet {
 
     /// The head of a column with its unit, where it has one of its own: `max (µs)`.
     pub fn heading(&self, column: usize) -> String {
-        let name = self.head.get(column).map_or("", |head| head.name.as_str());
+        let name = self.head.get(column).map_or_else(String::new, |head| match head.group.as_str() {
+            "" => head.name.clone(),
+            group => format!("{group}: {}", head.name),
+        });
         match (&self.units, self.unit(column)) {
             (Some(Units::PerColumn(_)), Some(unit)) => format!("{name} ({})", unit.name),
-            _ => name.to_owned(),
+            _ => name,
         }
     }
 
@@ -192,6 +251,22 @@ mod tests {
         assert_eq!(Datum::value(Some(f64::NAN)), Datum::Absent);
         assert_eq!(Datum::Value(24_900.0).text(Some(&unit)), "24.9");
         assert_eq!((Datum::Value(24_900.0).raw(), Datum::TooFew.raw()), ("24900".into(), String::new()));
+    }
+
+    /// A page takes so many characters: groups stay whole, the first columns begin each piece, no column is lost.
+    #[test]
+    fn a_wide_table_is_split_between_groups() {
+        let head = |group: &str| Head::from("average of all").of(group);
+        let heads = vec![Head::from(""), head("a"), head("a"), head("b"), head("b"), head("c")];
+        let row: Vec<Datum> = (0..6).map(Datum::Count).collect();
+        let sheet = Sheet::plain("t".into(), heads, vec![row]);
+        assert_eq!(sheet.pieces(20, 2).len(), 1, "not to be split");
+        let pieces = sheet.leading(1).pieces(40, 2);
+        let columns: Vec<Vec<u64>> = pieces
+            .iter()
+            .map(|piece| piece.rows[0].iter().map(|cell| if let Datum::Count(n) = cell { *n } else { 99 }).collect())
+            .collect();
+        assert_eq!(columns, [vec![0, 1, 2], vec![0, 3, 4], vec![0, 5]]);
     }
 
     #[test]

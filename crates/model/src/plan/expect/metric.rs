@@ -75,22 +75,9 @@ pub(super) fn read(node: Node, groups: &[Group]) -> Result<Metric, Problem> {
         return Err(node.problem(format!("the metric `{text}` is not {shape}")));
     };
     let (probe, quantity, unit) = quantity(node, &format!("{probe}.{name}"), groups)?;
-    let Some(statistic) = statistic(figure) else {
-        let hint = nearest(figure, STATISTICS.iter().map(|(name, _)| *name).chain(["p50", "p99", "p99.9"]));
-        let all = "count, min, mean, sd, max, missed, late, a percentile such as p99.9, above100us or share100us";
-        return Err(node.problem(format!("there is no statistic `{figure}`{hint}: {all}")));
-    };
-    if let Some(edge) = statistic.edge() {
-        let limits: Vec<u64> = groups.iter().filter_map(|group| Some(group.conditions.limit?.0)).collect();
-        if unit != NS {
-            return Err(node.problem(format!("`{figure}`: the bands are times, but `{quantity}` is in {unit}")));
-        }
-        if !is_edge(edge, &limits) {
-            let edges = BAND_EDGES.iter().map(|edge| Ns(edge.unsigned_abs()).to_string());
-            let edges: Vec<String> = edges.chain(limits.iter().map(|limit| Ns(*limit).to_string())).collect();
-            let known = edges.join(", ");
-            return Err(node.problem(format!("`{figure}`: samples are counted exactly only at {known} and the limit")));
-        }
+    let statistic = self::figure(node, figure, groups)?;
+    if statistic.edge().is_some() && unit != NS {
+        return Err(node.problem(format!("`{figure}`: the bands are times, but `{quantity}` is in {unit}")));
     }
     let unit = if is_number(statistic) {
         ""
@@ -100,6 +87,25 @@ pub(super) fn read(node: Node, groups: &[Group]) -> Result<Metric, Problem> {
         &unit
     };
     Ok(Metric { unit: unit.into(), probe, quantity, statistic })
+}
+
+/// A statistic by its name: there must be one, and the edge of a band must be one at which samples are counted.
+pub fn figure(node: Node, figure: &str, groups: &[Group]) -> Result<Statistic, Problem> {
+    let Some(statistic) = statistic(figure) else {
+        let hint = nearest(figure, STATISTICS.iter().map(|(name, _)| *name).chain(["p50", "p99", "p99.9"]));
+        let all = "count, min, mean, sd, max, missed, late, a percentile such as p99.9, above100us or share100us";
+        return Err(node.problem(format!("there is no statistic `{figure}`{hint}: {all}")));
+    };
+    if let Some(edge) = statistic.edge() {
+        let limits: Vec<u64> = groups.iter().filter_map(|group| Some(group.conditions.limit?.0)).collect();
+        if !is_edge(edge, &limits) {
+            let edges = BAND_EDGES.iter().map(|edge| Ns(edge.unsigned_abs()).to_string());
+            let edges: Vec<String> = edges.chain(limits.iter().map(|limit| Ns(*limit).to_string())).collect();
+            let known = edges.join(", ");
+            return Err(node.problem(format!("`{figure}`: samples are counted exactly only at {known} and the limit")));
+        }
+    }
+    Ok(statistic)
 }
 
 /// Whether samples are counted exactly on both sides of an edge.

@@ -81,8 +81,17 @@ pub fn reads(expect: &Expect, filter: &Filter, probe: &str, measurand: &Measuran
 
 /// The labels that the series of a probe have in these groups, with their values.
 pub(super) fn labels(groups: &[Group], probe: &str) -> Vec<(String, Vec<String>)> {
+    joined(metric::measurands(groups, probe).into_iter())
+}
+
+/// The labels that the series of any probe have in these groups, with their values.
+pub fn all_labels(groups: &[Group]) -> Vec<(String, Vec<String>)> {
+    joined(groups.iter().flat_map(|group| &group.probe).map(|one| &one.measurand))
+}
+
+fn joined<'a>(measurands: impl Iterator<Item = &'a Measurand>) -> Vec<(String, Vec<String>)> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    for (label, values) in metric::measurands(groups, probe).iter().flat_map(|measurand| measurand.labels.clone()) {
+    for (label, values) in measurands.flat_map(|measurand| measurand.labels.clone()) {
         match all.iter_mut().find(|(known, _)| *known == label) {
             Some((_, known)) => {
                 for value in values {

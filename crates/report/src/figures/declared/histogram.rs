@@ -1,0 +1,71 @@
+//! How often each value occurred, the curves over each other on log scales.
+
+use super::{Drawn, Panel, panels::unit};
+use crate::{
+    figures::{
+        axis::{AxisScale, value_axis},
+        frame::{Frame, count_scale},
+        svg::{Pen, Svg},
+    },
+    tree::declared::Found,
+};
+use latido_model::plan::Distribution;
+
+const PER_DECADE: f64 = 20.0;
+
+/// Draws the outlines of a panel; all panels have one axis of values.
+pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, all: &[Panel]) {
+    let curves = |panels: &[&Panel]| -> Vec<f64> {
+        let found = panels.iter().flat_map(|panel| &panel.curves).filter_map(Drawn::found);
+        found.flat_map(|found| [found.curve.min(), found.curve.max()]).flatten().collect()
+    };
+    let every: Vec<&Panel> = all.iter().collect();
+    let x = AxisScale::log_over(curves(&every).into_iter(), frame.left, frame.right);
+    let shown: Vec<(&Drawn, Vec<(usize, u64)>)> =
+        panel.curves.iter().filter_map(|curve| Some((curve, binned(&curve.found()?)))).collect();
+    let most = shown.iter().flat_map(|(_, bins)| bins).map(|(_, n)| *n).max().unwrap_or(0);
+    let y = count_scale(most, frame.bottom, frame.top);
+    frame.x_axis(svg, &value_axis(&x, 8, unit(panel)), "");
+    frame.count_y_axis(svg, &y, "");
+    let edge = |bin: usize| x.at(10f64.powf(bin as f64 / PER_DECADE));
+    for (curve, bins) in shown {
+        let mut pen = Pen::default();
+        let mut last = None;
+        for (bin, n) in bins {
+            if last != Some(bin) {
+                if let Some(last) = last {
+                    pen.line(edge(last), frame.bottom);
+                }
+                pen.go(edge(bin), frame.bottom);
+            }
+            pen.line(edge(bin), y.at(n as f64));
+            pen.line(edge(bin + 1), y.at(n as f64));
+            last = Some(bin + 1);
+        }
+        if let Some(last) = last {
+            pen.line(edge(last), frame.bottom);
+        }
+        svg.open_series(curve.slot);
+        svg.path("curve", &pen);
+        svg.close();
+    }
+}
+
+/// The occupied bins, 20 to the decade.
+fn binned(found: &Found) -> Vec<(usize, u64)> {
+    let pooled = found.curve.pooled;
+    let histogram = match found.of {
+        Distribution::Plain => &pooled.woken,
+        Distribution::Corrected => &pooled.histogram,
+    };
+    let mut bins: Vec<(usize, u64)> = Vec::new();
+    for bucket in histogram.iter_recorded() {
+        let value = histogram.median_equivalent(bucket.value_iterated_to()) as f64;
+        let bin = ((value.max(1.0).log10() * PER_DECADE) + 1e-9).floor().max(0.0) as usize;
+        match bins.last_mut() {
+            Some((last, sum)) if *last == bin => *sum = sum.saturating_add(bucket.count_at_value()),
+            _ => bins.push((bin, bucket.count_at_value())),
+        }
+    }
+    bins
+}

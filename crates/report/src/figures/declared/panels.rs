@@ -1,0 +1,165 @@
+//! The frame of a declared figure: its legend, its panels two beside each other, and their captions.
+
+use super::{Panel, caption};
+use crate::{
+    figures::{
+        axis::{AxisScale, value_axis},
+        frame::{Frame, WIDTH},
+        svg::{Anchor, Drawing, Svg, fit, text_width},
+    },
+    tables::declared::{alone, printed_alone, times},
+    words::NOT_MEASURED,
+};
+use latido_model::plan::{Figure, Kind};
+
+/// Height of a line of text.
+const LINE: f64 = 15.0;
+
+/// A figure's panels and where they stand.
+pub struct Panels<'p, 'r, 'a> {
+    figure: &'p Figure,
+    panels: &'p [Panel<'r, 'a>],
+    /// How many stand beside each other.
+    across: usize,
+    /// How high the plot of each row of panels is: low where nothing was measured.
+    heights: Vec<f64>,
+    /// The caption of each panel, and where each line begins.
+    captions: Vec<Vec<(usize, String)>>,
+}
+
+impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
+    /// The panels of a figure.
+    pub fn of(figure: &'p Figure, panels: &'p [Panel<'r, 'a>]) -> Self {
+        let across = if panels.len() > 1 { 2 } else { 1 };
+        let full = match (&figure.kind, panels.len()) {
+            (Kind::Moments, 1) => 300.0,
+            (Kind::Moments, _) => 230.0,
+            (_, 1 | 2) => 210.0,
+            _ => 150.0,
+        };
+        let height = |row: &[Panel]| {
+            let some = row.iter().flat_map(|panel| &panel.curves).any(super::Drawn::is_measured);
+            if some { full } else { 40.0 }
+        };
+        let heights = panels.chunks(across).map(height).collect();
+        Self { figure, panels, across, heights, captions: panels.iter().map(|panel| captions(panel, figure)).collect() }
+    }
+
+    /// The picture; `plot` draws what is in a panel.
+    pub fn draw(&self, title: &str, plot: impl Fn(&mut Svg, &Frame, &Panel)) -> Drawing {
+        let mut svg = Svg::new(WIDTH, 0.0);
+        let mut top = self.legend(&mut svg);
+        let mut said = Vec::new();
+        for ((row, panels), height) in self.panels.chunks(self.across).enumerate().zip(&self.heights) {
+            let some = panels.iter().flat_map(|panel| &panel.curves).any(super::Drawn::is_measured);
+            let below = if some { self.room_below() } else { 8.0 };
+            let named = panels.iter().any(|panel| !panel.name.is_empty());
+            let above = if named { 24.0 } else { 8.0 } + if some { self.room_above() } else { 0.0 };
+            for (k, panel) in panels.iter().enumerate() {
+                let width = WIDTH / self.across as f64;
+                let left = width * k as f64 + 74.0;
+                let frame =
+                    Frame { left, right: left + width - 74.0 - 18.0, top: top + above, bottom: top + above + height };
+                let name = fit(&panel.name, 12.0, frame.right - frame.left);
+                svg.text("head", (frame.left, top + 14.0), Anchor::Start, &name);
+                if panel.curves.iter().any(super::Drawn::is_measured) {
+                    plot(&mut svg, &frame, panel);
+                } else {
+                    svg.rect("frame", (frame.left, frame.top), (frame.right - frame.left, *height), "");
+                    frame.nothing(&mut svg, NOT_MEASURED);
+                }
+                let lines = self.captions.get(row * self.across + k).into_iter().flatten();
+                for (i, (slot, text)) in lines.enumerate() {
+                    let y = frame.bottom + below + LINE * (i as f64 + 0.8);
+                    if !text.starts_with(' ') && panel.curves.len() > 1 {
+                        svg.open_series(*slot);
+                        svg.marker(*slot, (frame.left + 5.0, y - 4.0), "");
+                        svg.close();
+                    }
+                    let from = frame.left + if panel.curves.len() > 1 { 14.0 } else { 0.0 };
+                    svg.text("tick", (from, y), Anchor::Start, &fit(text.trim_start(), 11.0, width - 96.0));
+                    said.push(format!("{}: {}", panel.name, text.trim()));
+                }
+            }
+            let lines = self.captions.iter().skip(row * self.across).take(self.across).map(Vec::len).max().unwrap_or(0);
+            top += above + height + below + LINE * lines as f64 + 12.0;
+        }
+        svg.height = top + 4.0;
+        svg.finish(None, title, &said.join("; "))
+    }
+
+    /// Numbers stand upright over narrow bars.
+    fn room_above(&self) -> f64 {
+        if matches!(self.figure.kind, Kind::Bands(_) | Kind::Bars(_)) { 34.0 } else { 0.0 }
+    }
+
+    /// The labels of the axis, and its name.
+    fn room_below(&self) -> f64 {
+        match self.figure.kind {
+            Kind::Bands(_) | Kind::Bars(_) => 24.0,
+            _ => 42.0,
+        }
+    }
+
+    /// The curves with their names; how much room that took.
+    fn legend(&self, svg: &mut Svg) -> f64 {
+        let Some(first) = self.panels.first().filter(|panel| panel.curves.len() > 1) else { return 4.0 };
+        let (mut x, mut y) = (10.0, 18.0);
+        for (i, curve) in first.curves.iter().enumerate() {
+            let measured = self.panels.iter().filter_map(|panel| panel.curves.get(i)).any(super::Drawn::is_measured);
+            let name = if measured { curve.name.clone() } else { format!("{} ({NOT_MEASURED})", curve.name) };
+            let name = fit(&name, 12.0, WIDTH - 80.0);
+            let width = text_width(&name, 12.0) + 52.0;
+            if x + width > WIDTH && x > 10.0 {
+                (x, y) = (10.0, y + 20.0);
+            }
+            svg.open_series(curve.slot);
+            svg.line("curve", (x, y - 4.0), (x + 28.0, y - 4.0));
+            svg.marker(curve.slot, (x + 14.0, y - 4.0), "");
+            svg.text("name", (x + 34.0, y), Anchor::Start, &name);
+            svg.close();
+            x += width;
+        }
+        y + 10.0
+    }
+}
+
+/// The lines under a panel: of each curve ours, and the study's below.
+fn captions(panel: &Panel, figure: &Figure) -> Vec<(usize, String)> {
+    let mut lines = Vec::new();
+    for curve in panel.curves.iter().filter(|_| !figure.captions.is_empty()) {
+        let Some(entry) = curve.along.first() else { continue };
+        let ours = caption(&entry.figures, figure.over, |one| Some(alone(one, one.ours?)));
+        let printed = caption(&entry.figures, figure.over, |one| Some(printed_alone(one, one.printed?)));
+        let name = if panel.curves.len() > 1 { format!("{}: ", curve.name) } else { String::new() };
+        lines.push((curve.slot, format!("{name}{}", ours.unwrap_or_else(|| NOT_MEASURED.into()))));
+        let ratios: Vec<String> = entry.figures.iter().filter_map(|one| Some(times(one.ratio()?))).collect();
+        let ratios = if ratios.is_empty() { String::new() } else { format!(" (ours {})", ratios.join(", ")) };
+        lines.extend(printed.map(|text| (curve.slot, format!(" published: {text}{ratios}"))));
+    }
+    lines
+}
+
+/// The unit of what a panel shows.
+pub fn unit<'s>(panel: &Panel<'_, 's>) -> &'s str {
+    panel
+        .curves
+        .iter()
+        .flat_map(|curve| &curve.along)
+        .find_map(|entry| entry.found)
+        .map_or("ns", |one| one.section.unit)
+}
+
+/// The axis of values.
+pub fn values(svg: &mut Svg, frame: &Frame, scale: &AxisScale, unit: &str) {
+    frame.ticks_y_axis(svg, &value_axis(scale, 7, unit));
+}
+
+/// A scale from these values, linear ones from 0.
+pub fn scale(values: impl Iterator<Item = f64>, log: bool, frame: &Frame) -> AxisScale {
+    if log {
+        return AxisScale::log_over(values, frame.bottom, frame.top);
+    }
+    let high = values.fold(0.0, f64::max);
+    AxisScale::linear(0.0, if high > 0.0 { high * 1.06 } else { 1.0 }, frame.bottom, frame.top)
+}

@@ -1,0 +1,298 @@
+//! The tables that a plan declares, as its study lays them out: ours above, the study's number under it, then the ratio.
+
+use crate::{
+    tree::{
+        Datum, Head, Sheet,
+        declared::{Entry, Figured, Lookup, about_repeats, heading},
+        percent,
+    },
+    words::{self, NOT_MEASURED, Unit},
+};
+use latido_model::plan::{Layout, Over, Statistic, Table};
+
+/// A declared table with its numbers.
+#[derive(Debug)]
+pub struct DeclaredTable {
+    /// `Table 1. Mutex calls`.
+    pub heading: String,
+    /// A name for files: `table-1`.
+    pub stem: String,
+    /// What its numbers are: `min / mean / max; median over 10 repeats`.
+    pub about: String,
+    /// The heads of its columns, and how many columns each spans.
+    pub columns: Vec<(String, usize)>,
+    /// The heads below them, where figures have columns of their own.
+    pub statistics: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// What must be known of it.
+    pub notes: Vec<String>,
+}
+
+/// A row.
+#[derive(Debug)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// The unit of its values.
+    pub unit: String,
+    /// Its cells.
+    pub cells: Vec<CellText>,
+    /// The numbers of each column in whole.
+    pub figures: Vec<Vec<Figured>>,
+}
+
+/// A cell as people read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellText {
+    /// Ours.
+    pub ours: String,
+    /// Whether ours is missing.
+    pub missing: bool,
+    /// The study's; empty where it printed none.
+    pub printed: String,
+    /// Ours as a multiple of the study's; empty where one is missing.
+    pub ratio: String,
+}
+
+/// The declared tables.
+pub fn all(lookup: Lookup) -> Vec<DeclaredTable> {
+    let tables = &lookup.declared.plan.tables;
+    let stem = |table: &Table, at: usize| {
+        table.number.as_ref().map_or(format!("{}", at + 1), |number| number.replace(' ', "-"))
+    };
+    tables.iter().enumerate().map(|(at, table)| one(lookup, table, format!("table-{}", stem(table, at)))).collect()
+}
+
+fn one(lookup: Lookup, table: &Table, stem: String) -> DeclaredTable {
+    let mut notes: Vec<String> = table.note.iter().cloned().collect();
+    let mut entries: Vec<Vec<Entry>> = Vec::new();
+    for row in &table.rows {
+        let cell = |column| lookup.entry(&row.with(column), &table.printed, &table.statistics, table.over);
+        entries.push(table.columns.iter().map(cell).collect());
+    }
+    for (row, entries) in table.rows.iter().zip(&entries) {
+        for (column, entry) in table.columns.iter().zip(entries) {
+            let doubts = entry.figures.iter().filter(|one| !one.doubt.is_empty());
+            for doubt in doubts.map(|one| format!("{}, {}: {}", row.heading(), column.heading(), one.doubt)) {
+                if !notes.contains(&doubt) {
+                    notes.push(doubt);
+                }
+            }
+        }
+    }
+    let every: Vec<&Entry> = entries.iter().flatten().collect();
+    if every.iter().any(|entry| entry.fitting > 1) {
+        notes.push("Several configurations belong to a cell: the first is shown.".into());
+    }
+    let printed = every.iter().flat_map(|entry| &entry.figures).any(|figured| figured.printed.is_some());
+    let apart = table.layout == Layout::Apart;
+    let names: Vec<String> = table.statistics.iter().map(|one| statistic_name(*one, table.over)).collect();
+    let shape = if apart || names.is_empty() { String::new() } else { names.join(" / ") };
+    let below = printed.then(|| "below: the study's, and ours as a multiple of it".to_owned());
+    let shape = Some(shape).filter(|shape| !shape.is_empty());
+    let about = [shape, about_repeats(&every, table.over), scaled(lookup), below];
+    DeclaredTable {
+        heading: heading("Table", table.number.as_deref(), &table.title),
+        stem,
+        about: about.into_iter().flatten().collect::<Vec<_>>().join("; "),
+        columns: table
+            .columns
+            .iter()
+            .map(|column| (column.heading(), if apart { table.statistics.len().max(1) } else { 1 }))
+            .collect(),
+        statistics: if apart { names } else { Vec::new() },
+        rows: rows(table, entries),
+        notes,
+    }
+}
+
+/// How much of the published size was measured, where it was not all: rare events are missed then.
+pub fn scaled(lookup: Lookup) -> Option<String> {
+    let share = words::share_of_size(lookup.declared.plan.scaled?);
+    Some(format!("at {share} of the published size"))
+}
+
+/// `max`, `above 100 µs`, `up to 1 µs`.
+pub fn statistic_name(statistic: Statistic, over: Over) -> String {
+    match (statistic, over) {
+        (Statistic::Above(edge), _) => format!("above {}", words::round_value(edge as f64, "ns")),
+        (Statistic::Share(edge), _) => format!("up to {}", words::round_value(edge as f64, "ns")),
+        (Statistic::Mean, Over::Each(_)) => "avg".into(),
+        (statistic, _) => statistic.to_string(),
+    }
+}
+
+/// From this ratio of the largest to the smallest on, rows of a table have units of their own.
+const MOST_OF_ONE_UNIT: f64 = 1e4;
+
+fn rows(table: &Table, entries: Vec<Vec<Entry>>) -> Vec<Row> {
+    let typical: Vec<Option<(f64, &'static str)>> = entries.iter().map(|row| typical(row)).collect();
+    let mut values: Vec<f64> = typical.iter().flatten().map(|(value, _)| *value).filter(|value| *value > 0.0).collect();
+    values.sort_by(f64::total_cmp);
+    let near = values.first().zip(values.last()).is_some_and(|(low, high)| *high <= low * MOST_OF_ONE_UNIT);
+    let middle = values.get(values.len() / 2).copied().filter(|_| near);
+    let unit =
+        |own: &Option<(f64, &'static str)>| own.map(|(value, stored)| Unit::of_row(stored, middle.unwrap_or(value)));
+    let apart = table.layout == Layout::Apart;
+    let each = table.rows.iter().zip(&typical).zip(entries);
+    each.map(|((row, own), entries)| row_of(row.heading(), unit(own), entries, apart)).collect()
+}
+
+/// The typical value of a row with its stored unit: ours where there is one.
+fn typical(row: &[Entry]) -> Option<(f64, &'static str)> {
+    let valued = || row.iter().flat_map(|entry| &entry.figures).filter(|one| !one.unit.is_empty());
+    let middle = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    };
+    let stored = valued().next()?.unit;
+    let ours = middle(valued().filter_map(|one| one.ours).collect());
+    let typical = ours.or_else(|| middle(valued().filter_map(|one| one.printed).collect()));
+    Some((typical.unwrap_or(1.0), stored))
+}
+
+fn row_of(name: String, unit: Option<Unit>, entries: Vec<Entry>, apart: bool) -> Row {
+    let measured: Vec<bool> = entries.iter().map(|entry| entry.found.is_some()).collect();
+    let figures: Vec<Vec<Figured>> = entries.into_iter().map(|entry| entry.figures).collect();
+    let cell = |all: &[Figured], measured: bool| {
+        let printed = all.iter().any(|one| one.printed.is_some());
+        let ratio = all.iter().any(|one| one.ratio().is_some());
+        let join = |text: &dyn Fn(&Figured) -> Option<String>, nothing: &str| {
+            all.iter().map(|one| text(one).unwrap_or_else(|| nothing.into())).collect::<Vec<_>>().join(" / ")
+        };
+        let ours = |one: &Figured| one.ours.map(|value| text(one, value, unit.as_ref(), words::plain, percent));
+        let theirs = |one: &Figured| one.printed.map(|value| text(one, value, unit.as_ref(), whole, whole_percent));
+        CellText {
+            ours: if measured { join(&ours, TOO_FEW) } else { NOT_MEASURED.into() },
+            missing: !measured,
+            printed: if printed { join(&theirs, "–") } else { String::new() },
+            ratio: if ratio { join(&|one| one.ratio().map(times), "–") } else { String::new() },
+        }
+    };
+    let columns = figures.iter().zip(measured);
+    let cells = match apart {
+        true => columns
+            .flat_map(|(all, there)| all.iter().map(move |one| (one, there)))
+            .map(|(one, there)| cell(std::slice::from_ref(one), there))
+            .collect(),
+        false => columns.map(|(all, there)| cell(all, there)).collect(),
+    };
+    Row { name, unit: unit.map(|unit| unit.name).unwrap_or_default(), cells, figures }
+}
+
+/// What is said of a figure that the samples, or the repeats, do not give.
+const TOO_FEW: &str = "too few";
+
+/// `×1.02`, of ours and the study's.
+pub fn times(ratio: f64) -> String {
+    let text = if ratio > 0.0 && ratio < 0.001 { format!("{ratio:.1e}") } else { words::plain(ratio) };
+    format!("×{text}")
+}
+
+/// A printed number with all its digits.
+fn whole(value: f64) -> String {
+    let text = format!("{value:.6}");
+    let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), words::count);
+    match part.trim_end_matches('0') {
+        "" => whole,
+        part => format!("{whole}.{part}"),
+    }
+}
+
+/// A printed share with all its digits.
+fn whole_percent(share: f64) -> String {
+    format!("{} %", whole(share * 100.0))
+}
+
+/// A way to write a number.
+type Digits = fn(f64) -> String;
+
+/// A number as people read it, in the row's unit where it is a value; `digits` writes values, `percent` shares.
+fn text(figured: &Figured, value: f64, unit: Option<&Unit>, digits: Digits, percent: Digits) -> String {
+    match (figured.statistic, unit) {
+        (Statistic::Share(_), _) => percent(value),
+        _ if figured.unit.is_empty() => words::trimmed(value),
+        // Whole nanoseconds have all their digits.
+        (_, Some(unit)) if unit.per == 1.0 && value.fract() == 0.0 => unit.text(value),
+        (_, Some(unit)) => digits(value / unit.per),
+        (_, None) => digits(value),
+    }
+}
+
+/// A number of ours with its own unit, for a caption.
+pub fn alone(figured: &Figured, value: f64) -> String {
+    match figured.statistic {
+        Statistic::Share(_) => percent(value),
+        _ if figured.unit.is_empty() => words::trimmed(value),
+        _ => words::value(value, figured.unit),
+    }
+}
+
+/// A printed number with its own unit and all its digits, for a caption.
+pub fn printed_alone(figured: &Figured, value: f64) -> String {
+    match figured.statistic {
+        Statistic::Share(_) => whole_percent(value),
+        _ if figured.unit.is_empty() => words::trimmed(value),
+        _ => {
+            let unit = Unit::at(value, figured.unit);
+            format!("{}\u{a0}{}", whole(value / unit.per), unit.name)
+        }
+    }
+}
+
+impl DeclaredTable {
+    /// The table for print: a line for ours, one for the study's and one for the ratio.
+    pub fn sheet(&self) -> Sheet {
+        let mut title = format!("{}: {}", self.heading, self.about);
+        for note in &self.notes {
+            title.push_str(&format!("; {}", note.trim_end_matches('.')));
+        }
+        let named = |(name, span): &(String, usize)| match self.statistics.as_slice() {
+            [] => vec![Head::from(name.clone())],
+            statistics => statistics.iter().take(*span).map(|one| Head::from(one.as_str()).of(name)).collect(),
+        };
+        let head = ["", "unit"].map(Head::from).into_iter().chain(self.columns.iter().flat_map(named));
+        let mut rows = Vec::new();
+        for row in &self.rows {
+            let mut line = |name: &str, of: &dyn Fn(&CellText) -> &str| {
+                let cells = row.cells.iter().map(|cell| match of(cell) {
+                    "" => Datum::Text("–".into()),
+                    NOT_MEASURED => Datum::Absent,
+                    text => Datum::Text(text.into()),
+                });
+                rows.push([name, &row.unit].into_iter().map(|text| Datum::Text(text.into())).chain(cells).collect());
+            };
+            line(&row.name, &|cell| &cell.ours);
+            if row.cells.iter().any(|cell| !cell.printed.is_empty()) {
+                line("– published", &|cell| &cell.printed);
+            }
+            if row.cells.iter().any(|cell| !cell.ratio.is_empty()) {
+                line("– ratio", &|cell| &cell.ratio);
+            }
+        }
+        Sheet::plain(title, head.collect(), rows).leading(2)
+    }
+
+    /// The table for programs: a row for each number, times in ns, shares from 0 to 1.
+    pub fn data(&self) -> Sheet {
+        let head = ["row", "column", "statistic", "unit", "ours", "published", "ratio", "note"];
+        let mut rows = Vec::new();
+        for row in &self.rows {
+            for ((column, _), figures) in self.columns.iter().zip(&row.figures) {
+                for one in figures {
+                    let texts = [&row.name, column, &one.statistic.to_string(), &one.unit.to_string()];
+                    let numbers = [one.ours, one.printed, one.ratio()].map(Datum::value);
+                    let doubt = Datum::Text(one.doubt.clone());
+                    let texts = texts.map(|text| Datum::Text(text.clone())).into_iter();
+                    rows.push(texts.chain(numbers).chain([doubt]).collect());
+                }
+            }
+        }
+        Sheet::plain(self.heading.clone(), head.into_iter().map(Head::from).collect(), rows)
+    }
+}
+
+#[cfg(test)]
+mod tests;
