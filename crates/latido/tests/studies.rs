@@ -297,6 +297,7 @@ fn declared_tables_and_figures_are_in_every_form_of_the_report() {
     for arguments in [&["report", "last", "--format", "text"][..], &["show", "last"]] {
         let text = said(arguments);
         assert!(text.contains("Table 6. Sleeps") && text.contains("1 069.3 / 1 226.5"), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("sleep relative") && line.contains("not measured")), "{text}");
     }
     let document: Value = serde_json::from_str(&said(&["report", "last", "--format", "json"])).unwrap();
     let cells = &document["declared"]["tables"][0]["rows"][0]["cells"];

@@ -80,7 +80,8 @@ impl Pick {
 
     /// How reports call it: a study's `mutex_lock` in words.
     pub fn heading(&self) -> String {
-        if self.word().is_some() { self.name.replace('_', " ") } else { self.name.clone() }
+        let own = [&self.system, &self.quantity].into_iter().flatten().any(|known| *known == self.name);
+        if own { self.name.replace('_', " ") } else { self.name.clone() }
     }
 
     /// The pick that a single word is, if it is one.

@@ -20,7 +20,7 @@ use crate::{
     span,
     statistics::confidence::exceedance,
     tables::{declared, summary::of_quantity},
-    tree::{Report, Section, declared::Lookup, sections},
+    tree::{Datum, Report, Section, Sheet, declared::Lookup, sections},
     words,
 };
 use latido_model::{
@@ -72,7 +72,13 @@ fn quantities(sections: &[Section], style: Style) -> Vec<String> {
 /// The tables that the plan declares, in pieces as wide as the terminal.
 fn declared_tables(lookup: Option<Lookup>, style: Style) -> Vec<String> {
     let tables = lookup.into_iter().flat_map(declared::all);
-    let sheets = tables.flat_map(|one| one.sheet().pieces(style.width, words::NOT_MEASURED.len()));
+    // A study's numbers stand under what was not measured: a dash would look like one of them.
+    let said = |mut sheet: Sheet| {
+        let absent = sheet.rows.iter_mut().flatten().filter(|cell| **cell == Datum::Absent);
+        absent.for_each(|cell| *cell = Datum::Text(words::NOT_MEASURED.into()));
+        sheet
+    };
+    let sheets = tables.flat_map(|one| said(one.sheet()).pieces(style.width, words::NOT_MEASURED.len()));
     sheets.flat_map(|sheet| [table::titled(&sheet, style), vec![String::new()]].concat()).collect()
 }
 
