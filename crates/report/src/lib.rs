@@ -3,14 +3,17 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod compare;
 pub mod figures;
 pub mod formats;
+pub mod history;
 pub mod html;
 pub mod input;
 pub mod judge;
 pub mod judged;
 pub mod live;
 pub mod numbers;
+pub mod observed;
 #[cfg(test)]
 pub mod sample;
 pub mod span;
