@@ -9,7 +9,7 @@ mod settings;
 mod trust;
 
 use crate::{
-    figures::{FIGURES, range_bar, style},
+    figures::{Chart, FIGURES, range_bar, repeats, style},
     input::RunPart,
     judge::{judgement::ExpectJudgement, verdict_wording},
     span::unbroken,
@@ -179,6 +179,9 @@ fn view(index: usize, section: &Section, report: &Report) -> SectionView {
     let bars = section.series.iter().enumerate().map(|(row, series)| {
         range_bar::draw(section, series, slot(row)).map(|d| d.inline().replace("class=\"figure\"", "class=\"range\""))
     });
+    let fitting = FIGURES.iter().filter(|figure| (figure.fits)(section));
+    let (first, figures): (Vec<_>, Vec<_>) = fitting.partition(|figure| figure.name == repeats::FIGURE.name);
+    let draw = |figure: &Chart| Picture::of(section, figure);
     SectionView {
         index,
         title: section.title(),
@@ -194,7 +197,8 @@ fn view(index: usize, section: &Section, report: &Report) -> SectionView {
         ranges: bars.map(Option::unwrap_or_default).collect(),
         legend: parts::legend(section),
         hidden: section.series.len().saturating_sub(SHOWN),
-        figures: FIGURES.iter().filter(|f| (f.fits)(section)).map(|f| Picture::of(section, f)).collect(),
+        repeats: first.first().map(|figure| draw(figure)),
+        figures: figures.into_iter().map(draw).collect(),
         samples: SheetView::of(&samples::sheet(section)),
         slots: slots::sheet(section).as_ref().map(SheetView::of),
     }

@@ -25,6 +25,8 @@ pub struct SectionView {
     pub ranges: Vec<String>,
     pub legend: Vec<LegendEntry>,
     pub hidden: usize,
+    /// The spread between repeats, which comes before all that is pooled.
+    pub repeats: Option<Picture>,
     pub figures: Vec<Picture>,
     pub samples: SheetView,
     pub slots: Option<SheetView>,

@@ -19,7 +19,7 @@ use crate::{
     },
     span,
     statistics::confidence::exceedance,
-    tables::summary::of_quantity,
+    tables::{spread, summary::of_quantity},
     tree::{Report, Section, sections},
     words,
 };
@@ -74,6 +74,10 @@ pub fn report(report: &Report, style: Style) -> String {
     let mut lines = vec![paint(&report.input.title, Paint::Bold, style), String::new()];
     for problem in &report.input.problems {
         lines.extend(hang("warning:", Paint::Warn, problem, style));
+    }
+    for sheet in report.sections.iter().filter_map(spread::sheet) {
+        lines.extend(table::titled(&sheet, style));
+        lines.push(String::new());
     }
     lines.extend(quantities(&report.sections, style));
     for part in &report.input.runs {
