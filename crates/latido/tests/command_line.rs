@@ -137,6 +137,7 @@ fn complaints_name_the_remedy() {
         (&["compare", "a", "b", "--despite", "everything"], 64, "[possible values: probe, clock, load, cpus, length]"),
         (&["compare", "a", "--values", "b"], 64, "cannot be used with"),
         (&["history"], 64, "name runs in order of time, or a directory that holds them"),
+        (&["effects"], 64, "name a run, or values by --values FILE"),
         (&["tune"], 64, "Usage: latido tune [OPTIONS] <COMMAND>"),
         (&["trace"], 64, "the command `trace` is not in this version yet"),
         (&["lab"], 64, "the command `lab` is not in this version yet"),

@@ -141,6 +141,32 @@ fn factors_within_a_run_make_arms() {
     }
 }
 
+/// A run whose axes form a factorial has effects with intervals, the order of repeats as block; what a study printed has none.
+#[test]
+fn a_factorial_run_has_effects() {
+    let world = World::new();
+    world.file("axes.toml", AXES);
+    let output = world.run(["run", "./axes.toml", "--seed", "6", "-o", "report.html", "-q"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let (code, found) = document(&world, &["effects", "last", "--metric", "p50"]);
+    let latency = &found["quantities"][0];
+    assert_eq!((code, &latency["factors"]), (0, &serde_json::json!(["load", "value"])));
+    assert_eq!((&latency["block"], &latency["balanced"]), (&"repeat".into(), &true.into()));
+    let value = &latency["contrasts"][1];
+    assert!((1.7..2.3).contains(&value["ratio"].as_f64().unwrap()) && value["p"].as_f64().unwrap() < 0.01, "{value}");
+    assert!(value["interval"][0].as_f64().unwrap() > 1.5);
+    let report = fs::read_to_string(world.path("report.html")).unwrap();
+    let (spread, effects, pooled) = ("id=\"s0-repeats\"", "id=\"s0-effects\"", "id=\"s0-histogram\"");
+    let at = |what: &str| report.find(what).unwrap_or_else(|| panic!("{what} is not in the report"));
+    assert!(at(spread) < at(pooled) && at(effects) < at(pooled), "repeats first, what is pooled second");
+    // One load alone leaves one factor of two: no interaction, and without any difference no factor at all.
+    let alone = run(&world, &["samples=50", "--repeat", "3"]);
+    let (code, out, _) = latido(&world, &["effects", &alone]);
+    assert!(code == 0 && out.contains("there is no factor"), "{out}");
+    let (code, out, _) = latido(&world, &["effects", "--published", "scheduling-latency"]);
+    assert!(code == 0 && out.contains("effects without intervals") && out.contains("rt=on is"), "{out}");
+}
+
 /// A repeat that contradicts itself is left out, and told.
 #[test]
 fn doubtful_repeats_do_not_count() {

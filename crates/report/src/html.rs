@@ -9,7 +9,7 @@ mod settings;
 mod trust;
 
 use crate::{
-    figures::{Chart, FIGURES, range_bar, repeats, style},
+    figures::{Chart, FIGURES, printed_effects, range_bar, repeats, style},
     input::RunPart,
     judge::{judgement::ExpectJudgement, verdict_wording},
     span::unbroken,
@@ -45,6 +45,7 @@ struct Page<'a> {
     study: Option<&'a StudyPart>,
     scaled: String,
     not_measured: &'a [NotMeasured],
+    printed_effects: Vec<Picture>,
     environment: Environment,
     settings: Vec<SettingView>,
     beside: Vec<Beside>,
@@ -114,6 +115,7 @@ pub fn render(report: &Report) -> Result<String> {
         study: input.study.as_ref(),
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
         not_measured: &input.not_measured,
+        printed_effects: printed_effects::of(&input.published).iter().map(Picture::printed).collect(),
         environment: Environment::of(input.configurations),
         settings: settings::settings(input.configurations),
         beside: settings::beside(input.configurations),

@@ -4,6 +4,8 @@
 
 pub mod check;
 pub mod compare;
+pub mod effects;
+pub mod factors;
 pub mod figures;
 pub mod formats;
 pub mod history;

@@ -2,6 +2,7 @@
 
 pub mod axis;
 mod bands;
+mod effects;
 mod frame;
 mod histogram;
 mod instances;
@@ -12,6 +13,7 @@ mod ordered;
 mod over_time;
 mod pendulum;
 mod percentiles;
+pub mod printed_effects;
 pub mod range_bar;
 pub mod repeats;
 mod scatter;
@@ -46,6 +48,7 @@ pub struct Chart {
 /// Every figure of a section, in the order of the report.
 pub const FIGURES: &[Chart] = &[
     repeats::FIGURE,
+    effects::FIGURE,
     histogram::FIGURE,
     percentiles::FIGURE,
     bands::FIGURE,
