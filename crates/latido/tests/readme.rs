@@ -63,6 +63,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("latido show last", How::Real),
     ("latido report last -o report.html", How::Real),
     ("latido report last --format latex", How::Real),
+    ("latido compare last --by load", How::Real),
     ("latido help wakeup", How::Real),
     (
         "latido run --tune throttle:off,server=as-is --tune frequency",
@@ -137,8 +138,8 @@ impl Shell {
     fn must(&self, line: &str) -> String {
         let output = self.run(line);
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let judges =
-            line.starts_with("latido run") && !line.contains("--print-plan") || line.starts_with("latido check");
+        let judges = line.starts_with("latido run") && !line.contains("--print-plan")
+            || ["latido check", "latido compare"].iter().any(|command| line.starts_with(command));
         let fine = match output.status.code() {
             Some(0) => true,
             Some(2 | 3) => judges,

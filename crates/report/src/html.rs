@@ -13,7 +13,7 @@ mod top;
 mod trust;
 
 use crate::{
-    figures::{FIGURES, range_bar, style},
+    figures::{Chart, FIGURES, printed_effects, range_bar, repeats, style},
     input::RunPart,
     span::unbroken,
     study::{NotMeasured, StudyPart},
@@ -55,6 +55,7 @@ struct Page<'a> {
     sized: Option<&'a str>,
     scaled: String,
     not_measured: &'a [NotMeasured],
+    printed_effects: Vec<Picture>,
     environment: Environment,
     settings: Vec<SettingView>,
     beside: Vec<Beside>,
@@ -119,6 +120,7 @@ pub fn render(report: &Report) -> Result<String> {
         sized: input.study.as_ref().and_then(|study| study.sized.as_deref()),
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
         not_measured: &input.not_measured,
+        printed_effects: printed_effects::of(&input.published).iter().map(Picture::printed).collect(),
         environment: Environment::of(input.configurations),
         settings: settings::settings(input.configurations),
         beside: settings::beside(input.configurations),
@@ -179,6 +181,9 @@ fn view(index: usize, section: &Section, chapter: &Chapter, report: &Report) -> 
     let bars = section.series.iter().enumerate().map(|(row, series)| {
         range_bar::draw(section, series, slot(row)).map(|d| d.inline().replace("class=\"figure\"", "class=\"range\""))
     });
+    let fitting = FIGURES.iter().filter(|figure| (figure.fits)(section));
+    let (first, figures): (Vec<_>, Vec<_>) = fitting.partition(|figure| figure.name == repeats::FIGURE.name);
+    let draw = |figure: &Chart| Picture::of(section, figure, forms);
     SectionView {
         index,
         title: section.title(),
@@ -195,7 +200,8 @@ fn view(index: usize, section: &Section, chapter: &Chapter, report: &Report) -> 
         ranges: bars.map(Option::unwrap_or_default).collect(),
         legend: parts::legend(section),
         hidden: section.series.len().saturating_sub(SHOWN),
-        figures: FIGURES.iter().filter(|f| (f.fits)(section)).map(|f| Picture::of(section, f, forms)).collect(),
+        repeats: first.first().map(|figure| draw(figure)),
+        figures: figures.into_iter().map(draw).collect(),
         samples: SheetView::of(&samples::sheet(section)),
         slots: slots::sheet(section).as_ref().map(SheetView::of),
     }

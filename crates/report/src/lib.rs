@@ -3,14 +3,19 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod compare;
+pub mod effects;
+pub mod factors;
 pub mod figures;
 pub mod formats;
+pub mod history;
 pub mod html;
 pub mod input;
 pub mod judge;
 pub mod judged;
 pub mod live;
 pub mod numbers;
+pub mod observed;
 pub mod planning;
 #[cfg(test)]
 pub mod sample;

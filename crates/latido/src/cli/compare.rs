@@ -1,17 +1,23 @@
-//! `latido compare`: two or more arms of one value a run.
+//! `latido compare`: two or more arms of stored runs, or of one value a run.
 
 use super::{
     Usage,
+    arms::Named,
+    stored::{self, Reader},
     values::{self, AtLine, Source, Table, TimeUnit},
     words,
 };
 use crate::{host::outcome, output::write_out};
-use anyhow::Result;
-use clap::ValueEnum;
-use latido_report::numbers::{
-    Question, Scale,
-    compare::{self, Arm, Outcome},
-    document,
+use anyhow::{Result, anyhow};
+use clap::{ValueEnum, builder::PossibleValuesParser};
+use latido_report::{
+    compare::{self as of_runs, Asked},
+    numbers::{
+        Question, Scale,
+        compare::{self, Arm, Outcome},
+        document,
+    },
+    observed::Unlike,
 };
 use std::path::PathBuf;
 
@@ -19,43 +25,74 @@ use std::path::PathBuf;
 const MOST: (usize, usize) = (1_000, 50);
 
 const NOTES: &str = "\
-FILE has a line `arm,value` for each run: its maximum, its p99, whatever is compared; - is stdin. The first line may name the
-columns. The first arm is the base, and each other is compared with it. The exact Mann-Whitney test decides, at 5 % for all
-comparisons together (Holm); how much b is of a is the estimate of Hodges and Lehmann, with its 95 % interval. Lower is
-better. docs/statistics.md says how each figure is computed, and what the keys of --json are.
+Each RUN is an arm, several runs of one with commas between; the first is the base, and each other is compared with it. With
+--by the levels of an axis (kernel, tuning, load, scheduling, target), of an option of the probe or of a label are the arms,
+in all runs together. The unit is the repeat: the exact Mann-Whitney test on the figure of each (--metric, the maximum where
+none is named) decides, at 5 % for all comparisons together (Holm). Everything else (ratio with its 95 % interval, Cliff's
+delta, shift of the quantiles) stands beside it. Counts are rates. Lower is better. What the arms differ in comes first;
+where they are not alike (options of the probe, clock, load, CPUs, length) they are refused, unless --despite names it.
+
+Examples:
+  latido compare 20261121T2000 20261122T2000                two runs, each with repeats (run --repeat 10)
+  latido compare --arm stock=RUN,RUN --arm rt=RUN,RUN       two runs a side
+  latido compare last --by tuning --margin 5%               within one run; less than 5 % apart is the same
+  latido compare RUN RUN --metric wakeup.latency.p99.9      that alone decides, for continuous integration
+
+With --values FILE has a line `arm,value` for each run: its maximum, its p99, whatever is compared; - is stdin. The first line
+may name the columns. docs/statistics.md says how each figure is computed, and what the keys of --json are.
 
 Examples:
   latido compare --values maxima.csv --unit us
-  latido compare --values maxima.csv --margin 5%          less than 5 % apart is the same
   latido compare --values maxima.csv --times 0.5          is b lower than half of a?
   latido compare --values misses.csv --scale difference   where zeros occur
 
 Exit status: 0 none is higher, 2 an arm is higher (worse), 3 undecided; 2 goes before 3. 1 error, 64 usage.";
 
-/// Compare arms of one value a run: lower, higher, equivalent or undecided.
+/// Compare runs, or values: lower, higher, equivalent or undecided.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = NOTES, override_usage = "latido compare --values FILE [OPTIONS]")]
+#[command(after_help = NOTES, override_usage = "latido compare RUN RUN... [OPTIONS]\n       latido compare RUN... --by AXIS [OPTIONS]\n       latido compare --values FILE [OPTIONS]")]
 pub struct Args {
-    /// Stored runs: not in this version yet
-    #[arg(value_name = "RUN", hide = true, conflicts_with = "values")]
+    /// Stored runs, each an arm; RUN,RUN is one arm of several
+    #[arg(value_name = "RUN", conflicts_with = "values")]
     pub runs: Vec<String>,
+    /// An arm with a name: NAME=RUN,RUN
+    #[arg(long, value_name = "NAME=RUN", conflicts_with = "values")]
+    pub arm: Vec<String>,
+    /// Which figure of each repeat: max, p99.9, missed, ..., or PROBE.QUANTITY.STATISTIC: then that quantity alone decides
+    #[arg(long, value_name = "METRIC", conflicts_with = "values")]
+    pub metric: Option<String>,
+    /// Which arm or level is the base [default: the first]
+    #[arg(long, value_name = "NAME", conflicts_with = "values")]
+    pub base: Option<String>,
+    /// Compare although the arms are not alike in these
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "values",
+        value_parser = PossibleValuesParser::new(Unlike::ALL.map(Unlike::name)))]
+    pub despite: Vec<String>,
+    /// How far apart the rates of loads may be [default: 25%]
+    #[arg(long, value_name = "MARGIN", conflicts_with = "values")]
+    pub load_margin: Option<String>,
+    /// Where runs are kept
+    #[arg(long, value_name = "DIR", conflicts_with = "values")]
+    pub store: Option<PathBuf>,
     /// Lines `arm,value`, one a run; - is stdin
     #[arg(long, value_name = "FILE")]
     pub values: Option<PathBuf>,
     /// What the values are in [default: numbers of any kind]
-    #[arg(long, value_name = "UNIT", value_enum)]
+    #[arg(long, value_name = "UNIT", value_enum, requires = "values")]
     pub unit: Option<TimeUnit>,
     /// How far apart is the same: 5% of a ratio, an amount of a difference
     #[arg(long, value_name = "MARGIN", allow_hyphen_values = true, value_parser = words::text)]
     pub margin: Option<String>,
     /// Compare with so many times the base
-    #[arg(long, value_name = "FACTOR", allow_hyphen_values = true, value_parser = words::text, conflicts_with = "by")]
+    #[arg(long, value_name = "FACTOR", allow_hyphen_values = true, value_parser = words::text, conflicts_with = "by",
+        requires = "values")]
     pub times: Option<String>,
-    /// Compare with the base and so much more; differences, not ratios
-    #[arg(long, value_name = "AMOUNT", allow_hyphen_values = true, value_parser = words::text)]
+    /// Of runs: the axis, option or label whose levels are the arms. Of values: compare with the base and so much more;
+    /// differences, not ratios
+    #[arg(long, value_name = "AXIS|AMOUNT", allow_hyphen_values = true, value_parser = words::text)]
     pub by: Option<String>,
     /// Ratios, or differences where values are zero or below [default: ratio]
-    #[arg(long, value_name = "SCALE", value_enum)]
+    #[arg(long, value_name = "SCALE", value_enum, requires = "values")]
     pub scale: Option<ScaleWord>,
     /// Print one JSON document and nothing else
     #[arg(long)]
@@ -88,11 +125,7 @@ pub const DIFFERENCES: &str = "--scale difference compares differences";
 /// # Errors
 /// The values cannot be read, or cannot be compared so.
 pub fn run(args: &Args) -> Result<u8> {
-    let Some(path) = &args.values else {
-        let message =
-            "comparing stored runs is not in this version yet: --values FILE compares numbers, one value a run";
-        return Err(Usage::new(message).into());
-    };
+    let Some(path) = &args.values else { return runs(args) };
     let question = question(args)?;
     let source = Source::read(path)?;
     let table = values::table(&source.text, Some(2), args.unit).map_err(|at| source.wrong(&at))?;
@@ -105,11 +138,36 @@ pub fn run(args: &Args) -> Result<u8> {
         true => write_out(&document(&found)?)?,
         false => write_out(&found.text(&source.name, outcome::style()))?,
     };
-    Ok(match found.outcome {
+    Ok(status(found.outcome))
+}
+
+/// Compares stored runs.
+fn runs(args: &Args) -> Result<u8> {
+    let margin = args.margin.as_deref().map(values::percent).transpose();
+    let asked = Asked {
+        metric: stored::metric(args.metric.as_deref())?,
+        margin: margin.map_err(|what| Usage::new(format!("--margin {what}")))?,
+        despite: stored::despite(&args.despite),
+        load_margin: stored::load_margin(args.load_margin.as_deref())?,
+    };
+    let mut reader = Reader::new(args.store.as_deref(), asked.metric.statistic, true)?;
+    let named = Named { runs: &args.runs, arms: &args.arm, base: args.base.as_deref() };
+    let arms = named.read(args.by.as_deref(), &mut reader)?;
+    let found = of_runs::of(&arms, &asked).map_err(|why| anyhow!(why))?;
+    match args.json {
+        true => write_out(&document(&found)?)?,
+        false => write_out(&found.text(outcome::style()))?,
+    };
+    Ok(status(found.outcome))
+}
+
+/// Worse before undecided before all else.
+fn status(outcome: Outcome) -> u8 {
+    match outcome {
         Outcome::Worse => 2,
         Outcome::Undecided => 3,
         Outcome::NotWorse => 0,
-    })
+    }
 }
 
 /// The arms in the order in which they first occur.
@@ -178,8 +236,7 @@ fn question(args: &Args) -> Result<Question, Usage> {
 
 fn margin(text: &str, scale: Scale, unit: Option<TimeUnit>) -> Result<f64, String> {
     let margin = match (text.strip_suffix('%'), scale) {
-        (Some(percent), Scale::Ratio) => values::amount(percent.trim_end(), None)? / 100.0,
-        (None, Scale::Ratio) => return Err(format!("`{text}`: the margin of a ratio has a percent sign: {text}%")),
+        (_, Scale::Ratio) => return values::percent(text),
         (Some(_), Scale::Difference) => {
             return Err(format!("`{text}`: the margin of a difference is an amount, no share"));
         }

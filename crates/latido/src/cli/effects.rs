@@ -1,11 +1,23 @@
 //! `latido effects`: what several factors do to a value.
 
-use super::values::{self, AtLine, Source, Table, TimeUnit};
-use crate::{host::outcome, output::write_out};
+use super::{
+    Usage,
+    stored::{self, Reader},
+    values::{self, AtLine, Source, Table, TimeUnit},
+};
+use crate::{
+    host::outcome,
+    output::{tell, write_out},
+};
 use anyhow::{Result, anyhow};
-use latido_report::numbers::{
-    Observation, document,
-    effects::{self, Question},
+use latido_model::plan::Statistic;
+use latido_report::{
+    effects as of_runs,
+    numbers::{
+        Observation, document,
+        effects::{self, Question},
+    },
+    observed::Observed,
 };
 use std::path::PathBuf;
 
@@ -15,30 +27,48 @@ const MOST: usize = 10_000;
 const BLOCKS: [&str; 2] = ["repeat", "block"];
 
 const NOTES: &str = "\
-FILE is a table with a line for each run: a column for each factor, and the value in the last one; the first line names the
+The factors of RUN... are the axes (kernel, tuning, load, scheduling, target) and options of the probe in which the repeats
+differ; an axis whose levels are all combinations of parts (rt, rcu, rt+rcu, and one without) is a factor for each part. The
+value is the figure of each repeat (--metric, the maximum where none is named), the order of repeats the block.
+
+With --values FILE is a table with a line for each run: a column for each factor, and the value in the last one; the first line names the
 columns; - is stdin. A column `repeat` or `block` is no factor: it says which runs were measured together. Effects are ratios
 (least squares on logarithms, sum contrasts, type III), with 95 % intervals where there are repeats. Combinations may have
 different numbers of runs; where one is missing that the effects need, it is named. docs/statistics.md says how each figure is
 computed, and what the keys of --json are.
 
-Example:
+Examples:
+  latido effects last --metric wakeup.latency.max
+  latido effects --published scheduling-latency         what a study printed: no repeats, no intervals
   latido effects --values runs.csv --unit us     with the columns kernel,load,repeat,max
 
 Exit status: 0 answered, 1 error, 64 usage.";
 
 /// Estimate what each of several factors does, and whether they act on each other.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = NOTES)]
+#[command(after_help = NOTES, override_usage = "latido effects RUN... [OPTIONS]\n       latido effects --published STUDY [OPTIONS]\n       latido effects --values FILE [OPTIONS]")]
 pub struct Args {
+    /// Stored runs
+    #[arg(value_name = "RUN", conflicts_with = "values")]
+    pub runs: Vec<String>,
+    /// Which figure of each repeat: max, p99.9, ..., or PROBE.QUANTITY.STATISTIC
+    #[arg(long, value_name = "METRIC", conflicts_with = "values")]
+    pub metric: Option<String>,
+    /// The numbers that a study printed, as scheduling-latency
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["values", "runs"])]
+    pub published: Option<String>,
+    /// Where runs are kept
+    #[arg(long, value_name = "DIR", conflicts_with = "values")]
+    pub store: Option<PathBuf>,
     /// Columns of factors, then the value, one line a run; - is stdin
-    #[arg(long, value_name = "FILE", required = true)]
-    pub values: PathBuf,
+    #[arg(long, value_name = "FILE")]
+    pub values: Option<PathBuf>,
     /// What the values are in [default: numbers of any kind]
-    #[arg(long, value_name = "UNIT", value_enum)]
+    #[arg(long, value_name = "UNIT", value_enum, requires = "values")]
     pub unit: Option<TimeUnit>,
-    /// Interactions of at most so many factors; 1 is none
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=8))]
-    pub order: u8,
+    /// Interactions of at most so many factors; 1 is none [default: 2 of values, 3 of runs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub order: Option<u8>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
@@ -49,19 +79,51 @@ pub struct Args {
 /// # Errors
 /// The values cannot be read, or the effects cannot be told apart.
 pub fn run(args: &Args) -> Result<u8> {
-    let source = Source::read(&args.values)?;
+    let Some(path) = &args.values else { return runs(args) };
+    let order = args.order.unwrap_or(2);
+    let source = Source::read(path)?;
     let table = values::table(&source.text, None, args.unit).map_err(|at| source.wrong(&at))?;
     table.positive("effects are ratios").map_err(|at| source.wrong(&at))?;
-    let (question, observations) = observed(table, usize::from(args.order)).map_err(|at| source.wrong(&at))?;
+    let (question, observations) = observed(table, usize::from(order)).map_err(|at| source.wrong(&at))?;
     let found = effects::of(&observations, question, values::kind(args.unit)).map_err(|why| {
-        let fewer =
-            if why.contains("told apart") && args.order > 1 { "; --order 1 asks for no interactions" } else { "" };
+        let fewer = if why.contains("told apart") && order > 1 { "; --order 1 asks for no interactions" } else { "" };
         anyhow!("{}: {why}{fewer}", source.name)
     })?;
     match args.json {
         true => write_out(&document(&found)?),
         false => write_out(&found.text(&source.name, outcome::style())),
     }
+}
+
+/// The effects in stored runs, or in what a study printed.
+fn runs(args: &Args) -> Result<u8> {
+    let metric = stored::metric(args.metric.as_deref())?;
+    let order = args.order.map(usize::from);
+    let found = match &args.published {
+        Some(study) => of_runs::printed(study, &metric, order),
+        None => of_runs::of(&repeats(args, metric.statistic)?, &metric, order),
+    };
+    let found = found.map_err(|why| anyhow!(why))?;
+    match args.json {
+        true => write_out(&document(&found)?),
+        false => write_out(&found.text(outcome::style())),
+    }
+}
+
+/// The repeats of all runs together.
+fn repeats(args: &Args, statistic: Statistic) -> Result<Vec<Observed>> {
+    if args.runs.is_empty() {
+        return Err(Usage::new("name a run, or values by --values FILE").into());
+    }
+    let mut reader = Reader::new(args.store.as_deref(), statistic, false)?;
+    let mut observed = Vec::new();
+    for name in &args.runs {
+        match reader.run(name)? {
+            Some(repeats) => observed.extend(repeats),
+            None => tell(&format!("note: `{name}` names a run that is named before; it is taken once")),
+        }
+    }
+    Ok(observed)
 }
 
 fn observed(table: Table, order: usize) -> Result<(Question, Vec<Observation>), AtLine> {

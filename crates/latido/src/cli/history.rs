@@ -1,15 +1,21 @@
 //! `latido history`: a statistic over nights or commits, and where its level changed.
 
 use super::{
-    Usage,
     compare::{DIFFERENCES, ScaleWord},
+    nights,
+    stored::{self, Reader},
     values::{self, AtLine, Source, TimeUnit},
 };
 use crate::{host::outcome, output::write_out};
-use anyhow::Result;
-use latido_report::numbers::{
-    Scale, document,
-    history::{self, Outcome, Point},
+use anyhow::{Result, anyhow, ensure};
+use clap::builder::PossibleValuesParser;
+use latido_report::{
+    history::{self as of_runs, Asked},
+    numbers::{
+        Scale, document,
+        history::{self, Outcome, Point},
+    },
+    observed::Unlike,
 };
 use std::path::PathBuf;
 
@@ -17,31 +23,52 @@ use std::path::PathBuf;
 const MOST: usize = 500;
 
 const NOTES: &str = "\
-FILE has a line `label,value` for each night, in order of time; - is stdin. The first line may name the columns. Changes of
-level are found by E-divisive with permutations, on logarithms, with at least five values on either side. Lower is better.
+RUN... are nights in order of time; DIR is a store or another directory that holds runs, which are taken in the order in which
+they were begun, all of one plan (--plan). A value of a night is the middle of the figures of its repeats (--metric, the
+maximum where none is named). Changes of level are found by E-divisive with permutations, on logarithms, with at least five
+nights on either side; between which runs they lie and what else differs there is told. Lower is better.
+
+With --values FILE has a line `label,value` for each night, in order of time; - is stdin. The first line may name the columns.
 docs/statistics.md says how each figure is computed, and what the keys of --json are.
 
-Example:
+Examples:
+  latido history ~/.local/share/latido --plan nightly --metric wakeup.latency.max
   latido history --values nights.csv --unit us
 
 Exit status: 0 no change, or the newest one is to lower values; 2 the newest change is to higher values (worse); 3 too few
-values to tell (below ten). 1 error, 64 usage.";
+values to tell (below ten). With --metric PROBE.QUANTITY.STATISTIC nothing else decides. 1 error, 64 usage.";
 
-/// Find where a series of values changed its level.
+/// Find where stored runs, or a series of values, changed their level.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = NOTES, override_usage = "latido history --values FILE [OPTIONS]")]
+#[command(after_help = NOTES, override_usage = "latido history RUN...|DIR [OPTIONS]\n       latido history --values FILE [OPTIONS]")]
 pub struct Args {
-    /// Stored runs: not in this version yet
-    #[arg(value_name = "RUN", hide = true, conflicts_with = "values")]
+    /// Stored runs in order of time, or a directory that holds them
+    #[arg(value_name = "RUN|DIR", conflicts_with = "values")]
     pub runs: Vec<String>,
+    /// Which figure of each repeat: max, p99.9, missed, ..., or PROBE.QUANTITY.STATISTIC: then that quantity alone decides
+    #[arg(long, value_name = "METRIC", conflicts_with = "values")]
+    pub metric: Option<String>,
+    /// The runs of this plan in DIR
+    #[arg(long, value_name = "PLAN", conflicts_with = "values")]
+    pub plan: Option<String>,
+    /// Take runs although they are not alike in these
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "values",
+        value_parser = PossibleValuesParser::new(Unlike::ALL.map(Unlike::name)))]
+    pub despite: Vec<String>,
+    /// How far apart the rates of loads may be [default: 25%]
+    #[arg(long, value_name = "MARGIN", conflicts_with = "values")]
+    pub load_margin: Option<String>,
+    /// Where runs are kept
+    #[arg(long, value_name = "DIR", conflicts_with = "values")]
+    pub store: Option<PathBuf>,
     /// Lines `label,value` in order of time; - is stdin
     #[arg(long, value_name = "FILE")]
     pub values: Option<PathBuf>,
     /// What the values are in [default: numbers of any kind]
-    #[arg(long, value_name = "UNIT", value_enum)]
+    #[arg(long, value_name = "UNIT", value_enum, requires = "values")]
     pub unit: Option<TimeUnit>,
     /// Ratios, or differences where values are zero or below [default: ratio]
-    #[arg(long, value_name = "SCALE", value_enum)]
+    #[arg(long, value_name = "SCALE", value_enum, requires = "values")]
     pub scale: Option<ScaleWord>,
     /// Print one JSON document and nothing else
     #[arg(long)]
@@ -53,10 +80,7 @@ pub struct Args {
 /// # Errors
 /// The values cannot be read, or are too many.
 pub fn run(args: &Args) -> Result<u8> {
-    let Some(path) = &args.values else {
-        let message = "the history of stored runs is not in this version yet: --values FILE takes lines `label,value`";
-        return Err(Usage::new(message).into());
-    };
+    let Some(path) = &args.values else { return runs(args) };
     let scale = args.scale.map_or(Scale::Ratio, Scale::from);
     let source = Source::read(path)?;
     let table = values::table(&source.text, Some(2), args.unit).map_err(|at| source.wrong(&at))?;
@@ -74,9 +98,30 @@ pub fn run(args: &Args) -> Result<u8> {
         true => write_out(&document(&found)?)?,
         false => write_out(&found.text(&source.name, outcome::style()))?,
     };
-    Ok(match found.outcome {
+    Ok(status(found.outcome))
+}
+
+/// The history of stored runs.
+fn runs(args: &Args) -> Result<u8> {
+    let metric = stored::metric(args.metric.as_deref())?;
+    let load_margin = stored::load_margin(args.load_margin.as_deref())?;
+    let mut reader = Reader::new(args.store.as_deref(), metric.statistic, false)?;
+    let runs = nights::read(&args.runs, args.plan.as_deref(), &mut reader)?;
+    ensure!(runs.len() <= MOST, "more than {MOST} runs: name the last {MOST}");
+    let asked = Asked { metric, despite: stored::despite(&args.despite), load_margin };
+    let found = of_runs::of(&runs, &asked).map_err(|why| anyhow!(why))?;
+    match args.json {
+        true => write_out(&document(&found)?)?,
+        false => write_out(&found.text(outcome::style()))?,
+    };
+    Ok(status(found.outcome))
+}
+
+/// Worse before undecided before all else.
+fn status(outcome: Outcome) -> u8 {
+    match outcome {
         Outcome::Worse => 2,
         Outcome::Undecided => 3,
         Outcome::NotWorse => 0,
-    })
+    }
 }

@@ -1,6 +1,7 @@
 //! The command line: what can be typed, and where each command goes.
 
 mod agent;
+mod arms;
 mod ask;
 mod assemble;
 mod check;
@@ -14,10 +15,12 @@ pub mod known;
 mod list;
 mod load;
 mod man;
+mod nights;
 mod report;
 mod run;
 mod show;
 mod stats;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod tune;

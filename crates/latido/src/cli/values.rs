@@ -308,6 +308,18 @@ pub fn amount(text: &str, unit: Option<TimeUnit>) -> Result<f64, String> {
     number(digits, unit).map_err(|_| format!("`{text}` is not a number"))
 }
 
+/// A margin of a ratio, `5%`, as a part.
+///
+/// # Errors
+/// It has no percent sign, or is not above zero.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let Some(percent) = text.strip_suffix('%') else {
+        return Err(format!("`{text}`: the margin of a ratio has a percent sign: {text}%"));
+    };
+    let part = amount(percent.trim_end(), None)? / 100.0;
+    if part > 0.0 { Ok(part) } else { Err(format!("`{text}`: a margin is above zero")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

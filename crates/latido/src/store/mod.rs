@@ -13,7 +13,7 @@ mod write;
 
 pub use files::{bytes, plan_text};
 pub use incoming::Incoming;
-pub use read::{Listing, list_runs, read};
+pub use read::{Listing, list_runs, list_runs_in, read};
 pub use root::{find, root};
-pub use stored::series_data;
+pub use stored::{distribution, series_data};
 pub use write::{Contents, Draft, New, Todo, check_name, is_done, is_kept};

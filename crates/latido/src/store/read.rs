@@ -5,7 +5,7 @@ use super::{
     in_parts, runs,
     stored::{numbered_parts, state, strays},
 };
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     plan::{Order, Plan},
     quantity::{Measurand, Quantity},
@@ -39,6 +39,29 @@ pub fn list_runs(root: &Path) -> Result<Listing> {
             Err(error) => listing.problems.push(format!("{error:#}")),
         }
     }
+    Ok(listing)
+}
+
+/// The runs of a directory, the one begun first first: of a store by its order, else by when each says that it began.
+///
+/// # Errors
+/// It cannot be read.
+pub fn list_runs_in(dir: &Path) -> Result<Listing> {
+    if runs::runs_dir(dir).is_dir() {
+        let mut listing = list_runs(dir)?;
+        listing.runs.reverse();
+        return Ok(listing);
+    }
+    let mut listing = Listing::default();
+    let entries = std::fs::read_dir(dir).with_context(|| format!("reading {}", dir.display()))?;
+    let there = entries.flatten().map(|entry| entry.path()).filter(|path| path.join("run.json").exists());
+    for dir in there {
+        match meta(&dir) {
+            Ok(meta) => listing.runs.push((dir, meta)),
+            Err(error) => listing.problems.push(format!("{error:#}")),
+        }
+    }
+    listing.runs.sort_by(|a, b| (&a.1.started, &a.1.id).cmp(&(&b.1.started, &b.1.id)));
     Ok(listing)
 }
 

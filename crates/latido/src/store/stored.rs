@@ -18,15 +18,31 @@ pub fn series_data(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
     }
     let files = &series.files;
     Ok(SeriesData {
-        histogram: match file(cell, &files.histogram, codec::decode_histogram)? {
+        blocks: file(cell, &files.blocks, codec::decode_blocks)?.unwrap_or_default(),
+        largest: file(cell, &files.largest, codec::decode_largest)?.unwrap_or_default(),
+        samples: file(cell, &files.samples, codec::decode_samples)?.unwrap_or_default(),
+        ..distribution(cell, series)?
+    })
+}
+
+/// The distribution of one series alone: what comparisons of many runs need, without the samples kept beside it.
+///
+/// # Errors
+/// As [`series_data`].
+pub fn distribution(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
+    if !cell.parts.is_empty() {
+        return parts::data(series, &cell.parts, &distribution);
+    }
+    Ok(SeriesData {
+        histogram: match file(cell, &series.files.histogram, codec::decode_histogram)? {
             Some(histogram) => histogram,
             None if series.count == 0 => codec::histogram()?,
             None => bail!("cell {}: {} has no stored histogram", cell.number, series.quantity),
         },
-        missed: file(cell, &files.missed, codec::decode_histogram)?,
-        blocks: file(cell, &files.blocks, codec::decode_blocks)?.unwrap_or_default(),
-        largest: file(cell, &files.largest, codec::decode_largest)?.unwrap_or_default(),
-        samples: file(cell, &files.samples, codec::decode_samples)?.unwrap_or_default(),
+        missed: file(cell, &series.files.missed, codec::decode_histogram)?,
+        blocks: Vec::new(),
+        largest: Vec::new(),
+        samples: Vec::new(),
     })
 }
 

@@ -3,6 +3,7 @@
 pub mod axis;
 mod bands;
 pub mod declared;
+mod effects;
 mod frame;
 mod histogram;
 mod instances;
@@ -13,7 +14,9 @@ mod ordered;
 mod over_time;
 mod pendulum;
 mod percentiles;
+pub mod printed_effects;
 pub mod range_bar;
+pub mod repeats;
 mod scatter;
 mod sizes;
 pub mod style;
@@ -45,6 +48,8 @@ pub struct Chart {
 
 /// Every figure of a section, in the order of the report.
 pub const FIGURES: &[Chart] = &[
+    repeats::FIGURE,
+    effects::FIGURE,
     histogram::FIGURE,
     percentiles::FIGURE,
     bands::FIGURE,
@@ -76,6 +81,8 @@ pub const OVERVIEWS: &[Overview] =
 
 /// A picture of its own: title and legend above, styles inside, light colours.
 pub fn standalone(names: &[&str], drawing: &Drawing) -> String {
+    // A picture without series needs no legend of them.
+    let names = if drawing.body.contains(" data-s=") { names } else { &[] };
     let mut head = Svg::new(drawing.width, 0.0);
     head.text("head", (10.0, 20.0), Anchor::Start, &drawing.title);
     let (mut x, mut y) = (10.0, 42.0);

@@ -1,7 +1,7 @@
 //! The pieces of a section: tables, the same to be copied, figures with their forms, the legend.
 
 use crate::{
-    figures::{Chart, Overview, svg::Drawing},
+    figures::{Chart, Overview, printed_effects::PrintedEffects, svg::Drawing},
     judge::configuration::Configuration,
     tree::{Chapter, Curve, Datum, Format, Section, Sheet, TableForm},
     words,
@@ -27,6 +27,8 @@ pub struct SectionView {
     pub ranges: Vec<String>,
     pub legend: Vec<LegendEntry>,
     pub hidden: usize,
+    /// The spread between repeats, which comes before all that is pooled.
+    pub repeats: Option<Picture>,
     pub figures: Vec<Picture>,
     pub samples: SheetView,
     pub slots: Option<SheetView>,
@@ -111,6 +113,12 @@ impl Picture {
     pub fn over(chapter: &Chapter, figure: &Overview) -> Self {
         let (about, table) = ((figure.about)(chapter), (figure.table)(chapter));
         Self::new(figure.name, figure.title, about, &(figure.draw)(chapter), &table)
+    }
+
+    /// The effects in what a study printed.
+    pub fn printed(effects: &PrintedEffects) -> Self {
+        let about = effects.about.clone();
+        Self::new("effects", "Effects of the factors", about, std::slice::from_ref(&effects.drawing), &effects.table)
     }
 
     fn new(name: &'static str, title: &'static str, about: String, drawings: &[Drawing], table: &Sheet) -> Self {

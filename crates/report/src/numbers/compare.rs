@@ -1,7 +1,8 @@
 //! Two or more arms of one value a run: each against the first.
 
-use super::{Kind, between, finite, mean, median, number, p_text};
+use super::{Kind, between, finite, number, p_text};
 use crate::{
+    statistics::{mean, median},
     terminal::{Paint, Style, hang, paint, table},
     words,
 };
@@ -103,29 +104,33 @@ pub fn of(arms: &[Arm], question: Question, unit: Kind) -> Result<Compared, Refu
         Against { arm: arm.name.clone(), base: base.name.clone(), comparison, p_holm, verdict }
     });
     let comparisons: Vec<Against> = comparisons.collect();
-    let outcome = outcome(&comparisons);
-    Ok(Compared { unit, level: LEVEL, arms: arms.iter().map(figures).collect(), comparisons, outcome })
+    let outcome = outcome(comparisons.iter().map(|one| &one.verdict));
+    Ok(Compared { unit, level: LEVEL, arms: arms.iter().map(Figures::of).collect(), comparisons, outcome })
 }
 
-fn outcome(all: &[Against]) -> Outcome {
-    if all.iter().any(|one| one.verdict == Verdict::Higher) {
+/// What verdicts say together.
+pub fn outcome<'a>(all: impl Iterator<Item = &'a Verdict> + Clone) -> Outcome {
+    if all.clone().any(|verdict| *verdict == Verdict::Higher) {
         Outcome::Worse
-    } else if all.iter().any(|one| matches!(one.verdict, Verdict::Undecided { .. })) {
+    } else if all.clone().any(|verdict| matches!(verdict, Verdict::Undecided { .. })) {
         Outcome::Undecided
     } else {
         Outcome::NotWorse
     }
 }
 
-fn figures(arm: &Arm) -> Figures {
-    let extreme = |pick: fn(f64, f64) -> f64| arm.values.iter().copied().reduce(pick).unwrap_or(0.0);
-    Figures {
-        arm: arm.name.clone(),
-        count: arm.values.len() as u64,
-        min: extreme(f64::min),
-        median: median(&arm.values),
-        mean: mean(&arm.values),
-        max: extreme(f64::max),
+impl Figures {
+    /// Those of an arm.
+    pub fn of(arm: &Arm) -> Self {
+        let extreme = |pick: fn(f64, f64) -> f64| arm.values.iter().copied().reduce(pick).unwrap_or(0.0);
+        Self {
+            arm: arm.name.clone(),
+            count: arm.values.len() as u64,
+            min: extreme(f64::min),
+            median: median(&arm.values),
+            mean: mean(&arm.values),
+            max: extreme(f64::max),
+        }
     }
 }
 
@@ -157,14 +162,19 @@ impl Compared {
     }
 }
 
+/// A verdict in a word, with what it means where lower is better.
+pub fn word(verdict: &Verdict) -> (&'static str, Paint) {
+    match verdict {
+        Verdict::Lower => ("lower", Paint::Good),
+        Verdict::Higher => ("higher", Paint::Bad),
+        Verdict::Equivalent => ("equivalent", Paint::Good),
+        Verdict::Undecided { .. } => ("undecided", Paint::Warn),
+    }
+}
+
 impl Against {
     fn lines(&self, unit: Kind, family: usize, style: Style) -> Vec<String> {
-        let (word, tone) = match &self.verdict {
-            Verdict::Lower => ("lower", Paint::Good),
-            Verdict::Higher => ("higher", Paint::Bad),
-            Verdict::Equivalent => ("equivalent", Paint::Good),
-            Verdict::Undecided { .. } => ("undecided", Paint::Warn),
-        };
+        let (word, tone) = word(&self.verdict);
         let reason =
             if let Verdict::Undecided { reason } = &self.verdict { format!(": {reason}") } else { String::new() };
         let found = &self.comparison;

@@ -2,21 +2,17 @@
 
 use super::{Kind, between, finite, number, p_text};
 use crate::{
+    factors::fit::why,
     terminal::{Paint, Style, hang, paint, table},
     words,
 };
-use latido_statistics::{
-    Refusal,
-    factorial::{self, Effect, Effects, Observation},
-};
+use latido_statistics::factorial::{self, Effect, Effects, Observation};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use table::TextColumn;
 
 /// The most combinations of levels.
 const CELLS: usize = 10_000;
-/// How many missing cells are named.
-const NAMED: usize = 5;
 
 /// Effects of factors.
 #[derive(Debug, Clone, Serialize)]
@@ -95,16 +91,6 @@ fn levels(observations: &[Observation], factor: usize) -> usize {
     levels.len()
 }
 
-fn why(refusal: &Refusal) -> String {
-    match refusal {
-        Refusal::Missing { cells } if cells.len() > NAMED => {
-            let first = cells.get(..NAMED).unwrap_or_default().join(", ");
-            format!("effects cannot be told apart: {first} and {} more combinations not measured", cells.len() - NAMED)
-        }
-        other => other.to_string(),
-    }
-}
-
 impl Factorial {
     /// What a person is shown.
     pub fn text(&self, name: &str, style: Style) -> String {
@@ -162,6 +148,10 @@ fn sentence(effect: &Effect) -> String {
     let base = effect.relative_to.as_deref().unwrap_or("the whole");
     match effect.factors.as_slice() {
         [factor] => format!("{} is {ratio} times {factor}={base}{interval}{p}", level(0)),
-        _ => format!("{} multiplies the effect of {} by {ratio}{interval}{p}", level(0), level(1)),
+        [_, _] => format!("{} multiplies the effect of {} by {ratio}{interval}{p}", level(0), level(1)),
+        more => {
+            let others: Vec<String> = (1..more.len()).map(level).collect();
+            format!("{} multiplies what {} do to each other by {ratio}{interval}{p}", level(0), others.join(" and "))
+        }
     }
 }

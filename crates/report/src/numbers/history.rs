@@ -1,7 +1,8 @@
 //! A statistic over time: where its level changed, and by how much.
 
-use super::{Kind, mean, median, number, p_text};
+use super::{Kind, number, p_text};
 use crate::{
+    statistics::{mean, median},
     terminal::{Paint, Style, hang, paint, table},
     words,
 };

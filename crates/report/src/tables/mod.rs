@@ -4,6 +4,7 @@ pub mod characterisation;
 pub mod declared;
 pub mod samples;
 pub mod slots;
+pub mod spread;
 pub mod summary;
 
 use crate::tree::{Report, Sheet, declared::Lookup};
@@ -16,7 +17,10 @@ pub fn printed(report: &Report, print: fn(&Sheet) -> String) -> Option<String> {
     sheets.extend(Lookup::of(report).into_iter().flat_map(declared::all).map(|table| table.sheet()));
     for chapter in report.chapters() {
         sheets.extend(characterisation(&chapter, report.input).map(|table| table.sheet()));
-        sheets.extend(chapter.sections.iter().map(summary::sheet));
+        // What is pooled comes second.
+        sheets.extend(
+            chapter.sections.iter().flat_map(|one| spread::sheet(one).into_iter().chain([summary::sheet(one)])),
+        );
     }
     (!sheets.is_empty()).then(|| sheets.iter().map(print).collect::<Vec<_>>().join("\n"))
 }

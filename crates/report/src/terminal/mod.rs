@@ -19,7 +19,7 @@ use crate::{
     },
     span,
     statistics::confidence::exceedance,
-    tables::{declared, summary::of_quantity},
+    tables::{declared, spread, summary::of_quantity},
     tree::{Datum, Report, Section, Sheet, declared::Lookup, sections},
     words,
 };
@@ -89,6 +89,10 @@ pub fn report(report: &Report, style: Style) -> String {
         lines.extend(hang("warning:", Paint::Warn, problem, style));
     }
     lines.extend(declared_tables(Lookup::of(report), style));
+    for sheet in report.sections.iter().filter_map(spread::sheet) {
+        lines.extend(table::titled(&sheet, style));
+        lines.push(String::new());
+    }
     lines.extend(quantities(&report.sections, style));
     for part in &report.input.runs {
         lines.push(String::new());

@@ -157,7 +157,7 @@ impl Design {
             .collect()
     }
 
-    /// Each further level over the first; of pairs of factors with two levels, the ratio of ratios.
+    /// Each further level over the first; of several factors with two levels each, the ratio of ratios (of ratios).
     pub fn contrasts(&self) -> Vec<(Name, Vec<f64>)> {
         let mut all = Vec::new();
         for (term, start) in self.starts() {
@@ -176,9 +176,14 @@ impl Design {
                     let name = (names.clone(), self.level_names(term, &[level]), Some(first.clone()));
                     (name, sum(&[(1.0, vec![level]), (-1.0, vec![0])]))
                 })),
-                [a, b] if count(a) == 2 && count(b) == 2 => {
-                    let weights = sum(&[(1.0, vec![1, 1]), (-1.0, vec![0, 1]), (-1.0, vec![1, 0]), (1.0, vec![0, 0])]);
-                    all.push(((names, self.level_names(term, &[1, 1]), Some(first)), weights));
+                _ if term.iter().all(|at| count(at) == 2) => {
+                    // Of every combination: plus where an even number of the factors is at its first level.
+                    let signed = self.combinations(term).into_iter().map(|levels| {
+                        let firsts = levels.iter().filter(|level| **level == 0).count();
+                        (if firsts % 2 == 0 { 1.0 } else { -1.0 }, levels)
+                    });
+                    let weights = sum(&signed.collect::<Vec<_>>());
+                    all.push(((names, self.level_names(term, &vec![1; term.len()]), Some(first)), weights));
                 }
                 _ => {}
             }

@@ -61,7 +61,7 @@ pub struct Effects {
     pub mean: f64,
     /// For each level of each term: its sum contrast, relative to the whole.
     pub coefficients: Vec<Effect>,
-    /// For each further level of each factor: relative to its first level, averaged over the other factors; for two
+    /// For each further level of each factor: relative to its first level, averaged over the other factors; for several
     /// factors of two levels each, the ratio of the ratios.
     pub contrasts: Vec<Effect>,
     /// The analysis of variance.

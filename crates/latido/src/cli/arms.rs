@@ -1,0 +1,105 @@
+//! The arms of a comparison of stored runs: runs as they are named, or the levels of an axis within some.
+
+use super::{Usage, stored::Reader};
+use crate::output::tell;
+use anyhow::Result;
+use latido_report::compare::{self, Arms};
+
+/// How arms were named on the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// Each an arm; with commas, one of several runs.
+    pub runs: &'a [String],
+    /// `NAME=RUN,RUN`.
+    pub arms: &'a [String],
+    /// The one that comes first.
+    pub base: Option<&'a str>,
+}
+
+impl Named<'_> {
+    /// The arms, read: of the levels of a factor where one is named.
+    ///
+    /// # Errors
+    /// A run cannot be read, or there are no two arms.
+    pub fn read(self, by: Option<&str>, reader: &mut Reader) -> Result<Arms> {
+        match by {
+            Some(factor) => self.levels(factor, reader),
+            None => self.each(reader),
+        }
+    }
+
+    /// The levels of a factor in all runs together.
+    fn levels(self, factor: &str, reader: &mut Reader) -> Result<Arms> {
+        if !self.arms.is_empty() {
+            return Err(Usage::new("--arm and --by both make the arms: give one of them").into());
+        }
+        if self.runs.is_empty() {
+            return Err(Usage::new(format!("--by {factor}: name the runs whose levels are compared")).into());
+        }
+        let mut observed = Vec::new();
+        for name in self.runs.iter().flat_map(|runs| runs.split(',')) {
+            match reader.run(name)? {
+                Some(repeats) => observed.extend(repeats),
+                None => tell(&format!("note: `{name}` names a run that is named before; it is taken once")),
+            }
+        }
+        compare::by(factor, observed, self.base).map_err(|why| Usage::new(format!("--by {factor}: {why}")).into())
+    }
+
+    /// Each argument one, of several runs with commas; `--arm` gives them names.
+    fn each(self, reader: &mut Reader) -> Result<Arms> {
+        let mut words: Vec<(String, &str)> = Vec::new();
+        for text in self.arms {
+            let Some((name, runs)) = text.split_once('=').filter(|(name, runs)| !name.is_empty() && !runs.is_empty())
+            else {
+                return Err(Usage::new(format!("--arm {text}: write NAME=RUN,RUN")).into());
+            };
+            words.push((name.to_owned(), runs));
+        }
+        for (runs, at) in self.runs.iter().zip(self.arms.len()..) {
+            words.push((letter(at), runs));
+        }
+        if let Some((twice, _)) =
+            (1..).zip(&words).find_map(|(next, one)| words.iter().skip(next).find(|other| other.0 == one.0))
+        {
+            return Err(Usage::new(format!("two arms are called `{twice}`")).into());
+        }
+        if words.len() < 2 {
+            let message = "it takes two arms to compare: `latido compare RUN RUN`, with commas for several runs of an arm; \
+                       --by AXIS for the levels within a run";
+            return Err(Usage::new(message).into());
+        }
+        if let Some(base) = self.base {
+            let Some(at) = words.iter().position(|(name, _)| name == base) else {
+                return Err(Usage::new(format!("--base {base}: no arm is called so")).into());
+            };
+            if let Some(first) = words.get_mut(..=at) {
+                first.rotate_right(1);
+            }
+        }
+        let mut arms = Arms { names: Vec::new(), observed: Vec::new(), factor: None };
+        for (name, runs) in words {
+            let mut observed = Vec::new();
+            for run in runs.split(',') {
+                let Some(repeats) = reader.run(run)? else {
+                    return Err(Usage::new(format!(
+                        "`{run}` names a run that is named before: it would be its own rival"
+                    ))
+                    .into());
+                };
+                observed.extend(repeats);
+            }
+            arms.names.push(name);
+            arms.observed.push(observed);
+        }
+        Ok(arms)
+    }
+}
+
+/// `a`, `b`, ..., `z`, then numbers.
+fn letter(at: usize) -> String {
+    u8::try_from(at)
+        .ok()
+        .filter(|at| *at < 26)
+        .map_or_else(|| format!("arm {}", at + 1), |at| char::from(b'a' + at).into())
+}

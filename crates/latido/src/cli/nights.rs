@@ -1,0 +1,67 @@
+//! The runs of a history: as they are named, or those that a directory holds.
+
+use super::{Usage, stored::Reader};
+use crate::{output::tell, store};
+use anyhow::{Result, anyhow};
+use latido_report::observed::Observed;
+use std::path::{Path, PathBuf};
+
+/// The repeats of each run in order of time; of a directory those of one plan.
+///
+/// # Errors
+/// A run cannot be read, or there is none.
+pub fn read(runs: &[String], plan: Option<&str>, reader: &mut Reader) -> Result<Vec<Vec<Observed>>> {
+    let mut nights = Vec::new();
+    match runs {
+        [] => return Err(Usage::new("name runs in order of time, or a directory that holds them").into()),
+        [dir] if is_directory_of_runs(dir) => {
+            for dir in in_directory(Path::new(dir), plan)? {
+                // What was cut off at its very beginning is no night.
+                match reader.repeats(&store::read(&dir)?) {
+                    Ok(repeats) => nights.push(repeats),
+                    Err(error) => tell(&format!("note: left out: {error:#}")),
+                }
+            }
+        }
+        _ if plan.is_some() => {
+            return Err(Usage::new("--plan picks the runs of a directory: these are named").into());
+        }
+        names => {
+            for name in names {
+                match reader.run(name)? {
+                    Some(repeats) => nights.push(repeats),
+                    None => tell(&format!("note: `{name}` names a run that is named before; it is taken once")),
+                }
+            }
+        }
+    }
+    Ok(nights)
+}
+
+/// A directory that is no run itself: a store, or any other that holds runs.
+fn is_directory_of_runs(name: &str) -> bool {
+    let dir = Path::new(name);
+    dir.is_dir() && !dir.join("run.json").exists() && !dir.join("plan.toml").exists()
+}
+
+/// The runs of a directory in the order in which they were begun, all of one plan.
+fn in_directory(dir: &Path, plan: Option<&str>) -> Result<Vec<PathBuf>> {
+    let listing = store::list_runs_in(dir)?;
+    listing.problems.iter().for_each(|problem| tell(&format!("warning: {problem}")));
+    let mut plans: Vec<&str> = listing.runs.iter().map(|(_, meta)| meta.plan.as_str()).collect();
+    plans.sort_unstable();
+    plans.dedup();
+    let plan = match (plan, plans.as_slice()) {
+        (Some(plan), all) if all.contains(&plan) => plan,
+        (Some(plan), all) => {
+            return Err(Usage::new(format!("--plan {plan}: there are runs of {}", all.join(", "))).into());
+        }
+        (None, [one]) => one,
+        (None, []) => return Err(anyhow!("{}: there are no runs in it", dir.display())),
+        (None, all) => {
+            let message = format!("there are runs of several plans: name one by --plan: {}", all.join(", "));
+            return Err(Usage::new(message).into());
+        }
+    };
+    Ok(listing.runs.iter().filter(|(_, meta)| meta.plan == plan).map(|(dir, _)| dir.clone()).collect())
+}

@@ -1,0 +1,238 @@
+//! A comparison of stored runs as a terminal shows it: what differs, the verdicts, what stands beside them, the shifts.
+
+use super::{ArmView, Compared, Row};
+use crate::{
+    numbers::{
+        between,
+        compare::{Figures, Outcome, word},
+        number, p_text,
+    },
+    observed::Measure,
+    terminal::{
+        Paint, Style, hang, paint,
+        table::{self, TextColumn},
+    },
+    words,
+};
+use latido_model::plan::Statistic;
+use latido_statistics::two::{Scale, Verdict, shift::Shift};
+
+impl Compared {
+    /// What a person is shown.
+    pub fn text(&self, style: Style) -> String {
+        let mut lines = vec![paint(&self.title(), Paint::Bold, style)];
+        lines.extend(self.arms.iter().flat_map(|arm| arm.lines(style)));
+        lines.extend(self.differing(style));
+        lines.push(String::new());
+        lines.extend(self.verdicts(style));
+        lines.extend(self.reasons(style));
+        let shifted = self.rows.iter().filter(|row| row.decides && !row.shift.is_empty());
+        for row in shifted {
+            lines.push(String::new());
+            lines.extend(row.shifted(style));
+        }
+        lines.push(String::new());
+        lines.extend(self.last_word(style));
+        lines.join("\n") + "\n"
+    }
+
+    fn title(&self) -> String {
+        let by = self.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+        let margin = self.margin.map(|margin| format!(", within {} % is the same", words::trimmed(margin * 100.0)));
+        format!("{} of each repeat{by}{}", self.metric, margin.unwrap_or_default())
+    }
+
+    /// In what the arms differ, and what weakens the comparison.
+    fn differing(&self, style: Style) -> Vec<String> {
+        let mut lines = Vec::new();
+        for row in &self.differences {
+            let value = |(arm, value): (&ArmView, &String)| {
+                format!("{} {}", arm.arm, if value.is_empty() { "unknown" } else { value })
+            };
+            let values: Vec<String> = self.arms.iter().zip(&row.values).map(value).collect();
+            lines.extend(hang(&format!("  {}:", row.what), Paint::Dim, &values.join("; "), style));
+        }
+        let head = match lines.is_empty() {
+            true => "differs: nothing of what is recorded",
+            false => "differs:",
+        };
+        lines.insert(0, paint(head, Paint::Plain, style));
+        for one in &self.despite {
+            lines.extend(hang("not alike:", Paint::Warn, &one.detail, style));
+        }
+        for one in &self.unmatched {
+            lines.extend(hang("left out:", Paint::Dim, one, style));
+        }
+        for one in self.rows.iter().flat_map(|row| &row.left_out) {
+            let line = hang("left out:", Paint::Warn, one, style);
+            if !lines.ends_with(&line) {
+                lines.extend(line);
+            }
+        }
+        if self.in_turn {
+            let text = "the arms were measured one after the other: a drift of the machine would look like a difference; \
+                        in one interleaved run --by has none";
+            lines.extend(hang("note:", Paint::Warn, text, style));
+        }
+        lines
+    }
+
+    /// The table of verdicts.
+    fn verdicts(&self, style: Style) -> Vec<String> {
+        let rows = &self.rows;
+        let column = |head: &str, of: &dyn Fn(&Row) -> String| TextColumn {
+            name: head.into(),
+            cells: rows.iter().map(of).collect(),
+            ..TextColumn::default()
+        };
+        let middle = |figures: &Option<Figures>, row: &Row| {
+            figures.as_ref().map_or_else(|| "-".into(), |found| row.measure.text(found.median))
+        };
+        let many = self.arms.len() > 2;
+        let p = if rows.len() > 1 { "p (Holm)" } else { "p" };
+        let mut columns = vec![TextColumn { left: true, ..column("median of repeats", &Row::name) }];
+        if many {
+            columns.push(TextColumn { left: true, ..column("arm", &|row| row.arm.clone()) });
+        }
+        let (base, arm) = (self.arms.first().map_or("", |arm| &arm.arm), self.arms.get(1).map_or("", |arm| &arm.arm));
+        columns.extend([
+            column("repeats", &Row::repeats).spare(2),
+            column(base, &|row| middle(&row.a, row)).spare(1),
+            column(if many { "arm" } else { arm }, &|row| middle(&row.b, row)).spare(1),
+            column(if many { "times base" } else { "ratio" }, &|row| row.estimate().unwrap_or_else(|| "-".into())),
+            column("95 % interval", &|row| row.interval().unwrap_or_else(|| "-".into())),
+            column(p, &|row| row.p_holm.map_or_else(|| "-".into(), p_text)),
+            TextColumn { left: true, ..column("verdict", &|row| word(&row.verdict).0.to_owned()) },
+        ]);
+        table::render(columns, style)
+    }
+
+    /// Why what is undecided is, and what stands beside the verdicts that decide.
+    fn reasons(&self, style: Style) -> Vec<String> {
+        let mut lines = Vec::new();
+        for row in self.rows.iter().filter(|row| row.decides) {
+            let name = if self.arms.len() > 2 { format!("{}, {}", row.name(), row.arm) } else { row.name() };
+            if let Verdict::Undecided { reason } = &row.verdict {
+                lines.extend(hang("undecided:", Paint::Warn, &format!("{name}: {reason}"), style));
+            }
+            let Some(found) = &row.comparison else { continue };
+            if found.repeats == (1, 1) {
+                continue;
+            }
+            let shape =
+                found.anderson_darling.map(|test| format!("; shapes (Anderson-Darling) p {}", p_text(test.p.p)));
+            let text = format!(
+                "{name}: Mann-Whitney U {} of {}, {} of {}; Cliff's delta {:.2}; permutation of means p {}{}",
+                words::trimmed(found.mann_whitney.u_a),
+                row.base,
+                words::trimmed(found.mann_whitney.u_b),
+                row.arm,
+                found.cliffs_delta,
+                p_text(found.permutation.p),
+                shape.unwrap_or_default()
+            );
+            lines.extend(hang("beside it:", Paint::Dim, &text, style));
+        }
+        lines
+    }
+
+    fn last_word(&self, style: Style) -> Vec<String> {
+        let deciding = || self.rows.iter().filter(|row| row.decides);
+        let worse = if self.metric.higher_is_worse() { "higher" } else { "lower" };
+        let bad: Vec<String> = deciding()
+            .filter(|row| word(&row.verdict).0 == worse)
+            .map(|row| format!("{} in {}", row.name(), row.arm))
+            .collect();
+        let open = deciding().filter(|row| matches!(row.verdict, Verdict::Undecided { .. })).count() as u64;
+        let (label, tone, text) = match self.outcome {
+            Outcome::Worse => ("worse:", Paint::Bad, format!("{worse}: {}", bad.join("; "))),
+            Outcome::Undecided => {
+                let all = words::many(deciding().count() as u64, "comparison");
+                ("undecided:", Paint::Warn, format!("{} of {all}, and none is {worse}", words::count(open)))
+            }
+            Outcome::NotWorse => ("not worse:", Paint::Good, format!("nothing that decides is {worse}")),
+        };
+        hang(label, tone, &text, style)
+    }
+}
+
+impl ArmView {
+    /// `a  RUN (10 cells)`; a level of one run needs no more than its name.
+    fn lines(&self, style: Style) -> Vec<String> {
+        let cells = words::many(self.cells as u64, "cell");
+        hang(&format!("{}:", self.arm), Paint::Plain, &format!("{cells} of {}", self.runs.join(", ")), style)
+    }
+}
+
+impl Row {
+    /// `wakeup latency, busy`, with its labels.
+    pub fn name(&self) -> String {
+        let quantity = format!("{} {}", self.probe, self.quantity.replace('_', " "));
+        let parts = [quantity, words::labels(&self.labels), self.place.clone()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+
+    fn repeats(&self) -> String {
+        let count = |figures: &Option<Figures>| figures.as_ref().map_or(0, |found| found.count);
+        match (count(&self.a), count(&self.b)) {
+            (a, b) if a == b => a.to_string(),
+            (a, b) => format!("{a}, {b}"),
+        }
+    }
+
+    /// A ratio, or a difference with its sign.
+    fn amount(&self, scale: Scale, value: f64) -> String {
+        match scale {
+            Scale::Ratio => number(value),
+            Scale::Difference if value > 0.0 => format!("+{}", self.measure.text(value)),
+            Scale::Difference => self.measure.text(value),
+        }
+    }
+
+    fn estimate(&self) -> Option<String> {
+        let found = self.comparison.as_ref()?;
+        Some(self.amount(found.question.scale, found.estimate.value))
+    }
+
+    fn interval(&self) -> Option<String> {
+        let found = self.comparison.as_ref()?;
+        between(found.estimate.interval, |value| self.amount(found.question.scale, value))
+    }
+
+    /// The shift function as a table.
+    fn shifted(&self, style: Style) -> Vec<String> {
+        let unit = Measure::In(self.samples_in.clone());
+        let column = |head: &str, of: &dyn Fn(&Shift) -> String| TextColumn {
+            name: head.into(),
+            cells: self.shift.iter().map(of).collect(),
+            ..TextColumn::default()
+        };
+        let title = format!("{}: all samples of {} beside those of {}", self.name(), self.arm, self.base);
+        let ratio = |shift: &Shift| match shift.ratio {
+            Some(ratio) => number(ratio),
+            None => unit.text(shift.difference as f64),
+        };
+        let band = |shift: &Shift| {
+            let of_ratio = shift.ratio.and(shift.ratio_band).and_then(|band| between(Some(band), number));
+            let of_difference = || between(shift.band.map(|(a, b)| (a as f64, b as f64)), |value| unit.text(value));
+            of_ratio.or_else(of_difference).unwrap_or_else(|| "too few repeats".into())
+        };
+        let mut lines = vec![paint(&title, Paint::Dim, style)];
+        lines.extend(table::render(
+            vec![
+                TextColumn { left: true, ..column("quantile", &|shift| quantile(shift.p)) },
+                column(&self.base, &|shift| unit.text(shift.a as f64)),
+                column(&self.arm, &|shift| unit.text(shift.b as f64)),
+                column("ratio", &ratio),
+                column("95 % band", &band),
+            ],
+            style,
+        ));
+        lines
+    }
+}
+
+/// `p99.9`.
+fn quantile(p: f64) -> String {
+    Statistic::Quantile(p).to_string()
+}

@@ -1,0 +1,57 @@
+//! In what systems differ that are compared: kernel, settings, firmware, and what a plan names.
+
+use super::{Observed, items};
+use serde::Serialize;
+
+/// A name with one value for each arm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// `kernel`, `microcode`, `tuning`.
+    pub what: String,
+    /// What it is in each arm; several where its repeats differ.
+    pub values: Vec<String>,
+}
+
+/// Everything in which these arms differ. An arm without repeats tells nothing.
+pub fn of(arms: &[Vec<&Observed>]) -> Vec<Difference> {
+    let all: Vec<Vec<Vec<(String, String)>>> =
+        arms.iter().map(|arm| arm.iter().map(|one| described(one)).collect()).collect();
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in all.iter().flatten().flatten() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let row =
+        |what: &String| Difference { what: what.clone(), values: all.iter().map(|arm| values(arm, what)).collect() };
+    let differs = |row: &Difference| {
+        let mut told = row.values.iter().filter(|value| !value.is_empty());
+        let first = told.next();
+        told.any(|value| Some(value) != first)
+    };
+    names.into_iter().map(row).filter(differs).collect()
+}
+
+/// The values of a row in an arm, each once, in the order of their names: arms with the same ones do not differ.
+fn values(arm: &[Vec<(String, String)>], what: &str) -> String {
+    let of = |one: &'_ Vec<(String, String)>| one.iter().find(|(name, _)| name == what).map(|(_, value)| value.clone());
+    let mut values: Vec<String> = arm.iter().filter_map(of).collect();
+    values.sort();
+    values.dedup();
+    values.join(" / ")
+}
+
+/// How a repeat was measured, then the machine. What the places of an arm differ in stands in their names.
+fn described(one: &Observed) -> Vec<(String, String)> {
+    let tuning = ("settings".to_owned(), items(&one.cell.tuning));
+    let clock = ("clock".to_owned(), one.clock.clone());
+    let named = one.columns().into_iter().chain([tuning, clock]);
+    // The kernel of a plan may be a name: then the machine says which it was.
+    let same = one.column("kernel") == one.kernel;
+    let facts = one.facts.iter().filter(|(name, _)| !(same && name == "kernel")).cloned();
+    let facts = facts.map(|(name, value)| match name.as_str() {
+        "kernel" => ("kernel measured".to_owned(), value),
+        _ => (name, value),
+    });
+    named.chain(facts).collect()
+}

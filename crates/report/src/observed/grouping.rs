@@ -1,0 +1,140 @@
+//! Which repeats of several arms belong together: those that agree in all but what the arms differ in.
+
+use super::{Observed, unlike::Unlike};
+use latido_model::cell::Axis;
+
+/// What is measured in a place of every arm.
+#[derive(Debug)]
+pub struct Group<'a> {
+    /// The probe's name.
+    pub probe: String,
+    /// Names and values in which the groups of a probe differ.
+    pub place: Vec<(String, String)>,
+    /// The repeats of each arm; an arm may have none.
+    pub arms: Vec<Vec<&'a Observed>>,
+}
+
+/// What [`groups`] found.
+#[derive(Debug, Default)]
+pub struct Groups<'a> {
+    /// The places, in the order of the arm that has them first.
+    pub all: Vec<Group<'a>>,
+    /// In what arms differ that cannot be compared so, in words.
+    pub unlike: Vec<(Unlike, String)>,
+}
+
+impl Group<'_> {
+    /// `load=busy, period=1ms`; nothing where the probe has one place.
+    pub fn place_text(&self) -> String {
+        let values = self.place.iter().map(|(name, value)| match (Axis::named(name), value.as_str()) {
+            (Some(_), value) => value.to_owned(),
+            (None, "") => format!("no {name}"),
+            (None, value) => format!("{name}={value}"),
+        });
+        values.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Puts the repeats of arms together, probe by probe. A column of which every arm has one value is what the arms differ in,
+/// or what they share; one of which an arm has several tells the places apart. `factor` is what makes the arms.
+pub fn groups<'a>(names: &[String], arms: &'a [Vec<Observed>], factor: Option<&str>) -> Groups<'a> {
+    let mut found = Groups::default();
+    let mut probes: Vec<&str> = Vec::new();
+    for one in arms.iter().flatten() {
+        if !probes.contains(&one.cell.probe.name.as_str()) {
+            probes.push(&one.cell.probe.name);
+        }
+    }
+    for probe in probes {
+        let of_probe = |arm: &'a Vec<Observed>| arm.iter().filter(|one| one.cell.probe.name == probe);
+        let keys: Vec<Key> = keys(&arms.iter().map(|arm| of_probe(arm).collect()).collect::<Vec<_>>(), factor);
+        let told = keys.iter().filter_map(|key| key.unlike(probe, names));
+        found.unlike.extend(told.collect::<Vec<_>>());
+        let tells: Vec<&str> = keys.iter().filter(|key| key.tells).map(|key| key.name.as_str()).collect();
+        let first = found.all.len();
+        for (at, arm) in arms.iter().enumerate() {
+            for one in of_probe(arm) {
+                let place: Vec<(String, String)> =
+                    tells.iter().map(|name| ((*name).to_owned(), one.column(name))).collect();
+                let known = found.all.iter().skip(first).position(|group| group.place == place);
+                let known = known.map_or_else(
+                    || {
+                        let group = Group { probe: probe.into(), place, arms: vec![Vec::new(); arms.len()] };
+                        found.all.push(group);
+                        found.all.len() - 1
+                    },
+                    |known| known + first,
+                );
+                if let Some(members) = found.all.get_mut(known).and_then(|group| group.arms.get_mut(at)) {
+                    members.push(one);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A column over the arms.
+struct Key {
+    name: String,
+    /// The values of each arm that measured the probe, each once; with the arm's number.
+    values: Vec<(usize, Vec<String>)>,
+    /// Whether it tells the places of an arm apart.
+    tells: bool,
+}
+
+fn keys(arms: &[Vec<&Observed>], factor: Option<&str>) -> Vec<Key> {
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in arms.iter().flatten().flat_map(|one| one.columns()) {
+        if !names.contains(&name) && factor != Some(name.as_str()) {
+            names.push(name);
+        }
+    }
+    let key = |name: String| {
+        let values = |arm: &Vec<&Observed>| {
+            let mut values: Vec<String> = arm.iter().map(|one| one.column(&name)).collect();
+            values.sort();
+            values.dedup();
+            values
+        };
+        let values: Vec<(usize, Vec<String>)> =
+            arms.iter().map(values).enumerate().filter(|(_, values)| !values.is_empty()).collect();
+        let tells = values.iter().any(|(_, values)| values.len() > 1);
+        Key { name, values, tells }
+    };
+    names.into_iter().map(key).collect()
+}
+
+impl Key {
+    /// What makes the arms unlike, where it does.
+    fn unlike(&self, probe: &str, names: &[String]) -> Option<(Unlike, String)> {
+        if self.tells {
+            return None;
+        }
+        let mut arms: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (arm, values) in &self.values {
+            let value = values.first().map_or("", String::as_str);
+            let arm = names.get(*arm).map_or("", String::as_str);
+            match arms.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, all)) => all.push(arm),
+                None => arms.push((value, vec![arm])),
+            }
+        }
+        let unlike = Unlike::of_column(&self.name).filter(|_| arms.len() > 1)?;
+        Some((unlike, format!("{probe}: {} is {}", self.name, told(&arms))))
+    }
+}
+
+/// `1ms in a, 250us in b and 3 more`.
+pub fn told(arms: &[(&str, Vec<&str>)]) -> String {
+    let one = |(value, arms): &(&str, Vec<&str>)| {
+        let value = if value.is_empty() { "not there" } else { value };
+        match arms.as_slice() {
+            [first] => format!("{value} in {first}"),
+            [first, second] => format!("{value} in {first} and {second}"),
+            [first, more @ ..] => format!("{value} in {first} and {} more", more.len()),
+            [] => value.to_owned(),
+        }
+    };
+    arms.iter().map(one).collect::<Vec<_>>().join(", ")
+}

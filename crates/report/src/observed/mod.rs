@@ -1,0 +1,233 @@
+//! Repeats of stored runs, as comparisons, histories and effects take them: how each was measured, and one figure of each
+//! of its quantities. A run is read, becomes these, and is forgotten before the next one is read.
+
+pub mod alike;
+pub mod differences;
+mod figure;
+pub mod grouping;
+pub mod metric;
+pub mod taken;
+pub mod unlike;
+
+pub use figure::{Figure, Measure};
+pub use metric::Metric;
+pub use unlike::Unlike;
+
+use crate::judge::{
+    judging,
+    label::said,
+    repeat::{Pooled, Repeat},
+};
+use anyhow::Result;
+use latido_model::{
+    cell::{Axis, Cell, Item, Level, RUNNING},
+    machine::Machine,
+    plan::Statistic,
+    quantity::Measurand,
+    record::{LoadRecord, Record, Series},
+    run::{Run, SeriesData, SeriesSource, StoredCell, codec},
+    verdict::Verdict,
+};
+use std::{collections::BTreeMap, rc::Rc};
+
+/// A measured repeat.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The run's id.
+    pub run: String,
+    /// When the run began, RFC 3339.
+    pub started: String,
+    /// Which repetition, from 1.
+    pub repeat: u32,
+    /// The cell as it was measured.
+    pub cell: Cell,
+    /// The kernel that it was measured on, as `uname -r` has it.
+    pub kernel: String,
+    /// Name and value of all that is known of the machine and of latido; shared by repeats that agree in it.
+    pub facts: Rc<Vec<(String, String)>>,
+    /// What its probe measures.
+    pub measurand: Measurand,
+    /// The clock that was read, and the kernel's source of it.
+    pub clock: String,
+    /// What its loads did a second, by load and count.
+    pub rates: BTreeMap<String, f64>,
+    /// How long was measured, ns.
+    pub elapsed_ns: u64,
+    /// Its quantities, all threads pooled.
+    pub quantities: Vec<Quantity>,
+    /// Why nothing can be concluded from it, if nothing can.
+    pub doubt: Option<String>,
+}
+
+/// A quantity of a repeat.
+#[derive(Clone, Debug)]
+pub struct Quantity {
+    /// `latency`, `gap`.
+    pub name: String,
+    /// What tells it from others of the name.
+    pub labels: BTreeMap<String, String>,
+    /// The stored unit.
+    pub unit: String,
+    /// Whether limits look at it.
+    pub judged: bool,
+    /// How many samples.
+    pub count: u64,
+    /// The figure that was asked for, or why there is none.
+    pub figure: Result<Figure, String>,
+    /// Its samples as values and how many there are of each, ascending; empty where they were not asked for.
+    pub samples: Vec<(i64, u64)>,
+}
+
+/// What is wanted of each repeat.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// The figure.
+    pub statistic: Statistic,
+    /// Whether the samples too.
+    pub samples: bool,
+}
+
+/// The measured repeats of a run, in the order in which the plan names them; `source` need not give more than histograms.
+/// What cannot be read is among the problems.
+///
+/// # Errors
+/// None in practice: see [`crate::judge::repeat::Repeat::of`].
+pub fn of_run(
+    run: &Run,
+    wanted: Wanted,
+    source: &dyn SeriesSource,
+    problems: &mut Vec<String>,
+) -> Result<Vec<Observed>> {
+    let mut cells: Vec<&StoredCell> = run.cells.iter().collect();
+    cells.sort_by_key(|cell| cell.written);
+    let mut known: Vec<Rc<Vec<(String, String)>>> = Vec::new();
+    let mut all = Vec::new();
+    for cell in cells {
+        let Some(record) = cell.record() else { continue };
+        let repeat = Repeat::of(&run.meta.id, cell, record, source, problems)?;
+        let facts = facts(record);
+        let facts = known.iter().find(|other| ***other == facts).cloned().unwrap_or_else(|| {
+            let new = Rc::new(facts);
+            known.push(Rc::clone(&new));
+            new
+        });
+        let quantity = |pooled: &Pooled| Quantity::of(pooled, &cell.measurand, wanted);
+        all.push(Observed {
+            run: run.meta.id.clone(),
+            started: run.meta.started.clone(),
+            repeat: record.cell.repeat,
+            kernel: record.machine.kernel.clone(),
+            facts,
+            measurand: cell.measurand.clone(),
+            clock: clock(record),
+            rates: record.load.iter().flat_map(rates).collect(),
+            elapsed_ns: record.elapsed_ns,
+            quantities: repeat.quantities.iter().map(|one| quantity(&one.pooled)).collect(),
+            doubt: doubt(cell),
+            cell: record.cell.clone(),
+        });
+    }
+    Ok(all)
+}
+
+/// What a comparison does not look at: whether a record is sound does not depend on its samples.
+fn nothing(_: &StoredCell, _: &Series) -> Result<SeriesData> {
+    let histogram = codec::histogram()?;
+    Ok(SeriesData { histogram, missed: None, blocks: Vec::new(), largest: Vec::new(), samples: Vec::new() })
+}
+
+/// Why nothing can be concluded from a cell: it contradicts itself, or is not what was asked for.
+fn doubt(cell: &StoredCell) -> Option<String> {
+    let judged = judging::of_cell(cell, &nothing);
+    let doubtful = judged.verdict == Verdict::Infra || judged.is_invalid();
+    doubtful.then(|| judged.reasons.first().map_or_else(|| "in doubt".into(), |reason| reason.sentence()))
+}
+
+fn clock(record: &Record) -> String {
+    let clock = &record.quality.clock;
+    let source = clock.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
+    format!("{}{source}", clock.name)
+}
+
+fn rates(load: &LoadRecord) -> impl Iterator<Item = (String, f64)> + '_ {
+    load.rates.iter().map(|(count, rate)| (format!("{} {count}", load.item.name), rate.mean))
+}
+
+fn facts(record: &Record) -> Vec<(String, String)> {
+    let machine: &Machine = &record.machine;
+    let rows = machine.rows().into_iter().map(|(name, value)| (name.to_owned(), value));
+    rows.chain([("latido".to_owned(), record.latido.clone())]).collect()
+}
+
+impl Quantity {
+    fn of(pooled: &Pooled, measurand: &Measurand, wanted: Wanted) -> Self {
+        let declared = measurand.quantity(&pooled.quantity);
+        let continuous = declared.is_some_and(|quantity| quantity.continuous);
+        Self {
+            name: pooled.quantity.clone(),
+            labels: pooled.labels.clone(),
+            unit: pooled.unit.clone(),
+            judged: measurand.judges(&pooled.quantity),
+            count: pooled.summary.count,
+            figure: figure::of(pooled, wanted.statistic, continuous),
+            samples: if wanted.samples { samples(pooled) } else { Vec::new() },
+        }
+    }
+
+    /// What tells it from the other quantities of a probe.
+    pub fn key(&self) -> (&str, &BTreeMap<String, String>, &str) {
+        (&self.name, &self.labels, &self.unit)
+    }
+}
+
+/// The samples of a distribution; those that its histogram does not hold are taken as the smallest or the largest.
+fn samples(pooled: &Pooled) -> Vec<(i64, u64)> {
+    let (summary, histogram) = (&pooled.summary, &pooled.histogram);
+    let held = histogram.iter_recorded().map(|step| {
+        let value = i64::try_from(step.value_iterated_to()).unwrap_or(i64::MAX);
+        // A bucket reaches further than what lies in it.
+        (value.min(summary.max.unwrap_or(value)), step.count_at_value())
+    });
+    let beyond = figure::beyond(pooled);
+    let below = summary.min.map(|min| (min, pooled.negative));
+    let above = summary.max.map(|max| (max, beyond));
+    below.into_iter().chain(held).chain(above).filter(|(_, count)| *count > 0).collect()
+}
+
+/// The names and values of all in which cells of a probe may differ but for their repeat. The kernel that is there goes by
+/// what it was: in another run it may be another.
+pub fn columns(cell: &Cell, kernel: &str) -> Vec<(String, String)> {
+    let axes = Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe));
+    let level = |axis| match axis {
+        Axis::Kernel if cell.kernel == RUNNING && !kernel.is_empty() => kernel.to_owned(),
+        axis => cell.level(axis),
+    };
+    let axes = axes.map(|axis| (axis.name().to_owned(), level(axis)));
+    let options = cell.probe.options.iter().map(|(key, value)| (key.clone(), said(value)));
+    let cpus = cell.conditions.cpus.as_ref().map(ToString::to_string).unwrap_or_default();
+    let limit = cell.conditions.limit.map(|limit| limit.to_string()).unwrap_or_default();
+    axes.chain(options).chain([("cpus".to_owned(), cpus), ("limit".to_owned(), limit)]).collect()
+}
+
+impl Observed {
+    /// The names and values of all in which repeats may differ beside their probe's name.
+    pub fn columns(&self) -> Vec<(String, String)> {
+        columns(&self.cell, &self.kernel)
+    }
+
+    /// The value of one column; empty where there is none.
+    pub fn column(&self, name: &str) -> String {
+        self.columns().into_iter().find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
+    }
+}
+
+/// What a level is made of, whatever its name: `stress-ng:cpu=4 + spin`.
+pub fn items(level: &Level) -> String {
+    let items: Vec<String> = level.items.iter().map(item).collect();
+    if items.is_empty() { "nothing".into() } else { items.join(" + ") }
+}
+
+fn item(item: &Item) -> String {
+    let options: Vec<String> = item.options.iter().map(|(key, value)| format!("{key}={}", said(value))).collect();
+    if options.is_empty() { item.name.clone() } else { format!("{}:{}", item.name, options.join(",")) }
+}
