@@ -181,6 +181,10 @@ fn doubtful_repeats_do_not_count() {
     assert_eq!(found["rows"][0]["repeats"], serde_json::json!([4, 3]));
     let left_out = found["rows"][0]["left_out"][0].as_str().unwrap();
     assert!(left_out.starts_with("b: repeat ") && left_out.contains("mean"), "{left_out}");
+    // What is wrong with all of them is said once.
+    let (_, found) = document(&world, &["compare", &a, &b, "--metric", "p99.99"]);
+    let left_out = found["rows"][0]["left_out"][0].as_str().unwrap();
+    assert!(left_out.starts_with("a: repeats 1, 2, 3, 4 of ") && left_out.contains("too few"), "{left_out}");
 }
 
 /// Six nights, another kernel, six nights of twice as much: found, placed, and told what differs there.

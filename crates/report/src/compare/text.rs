@@ -16,6 +16,7 @@ use crate::{
 };
 use latido_model::plan::Statistic;
 use latido_statistics::two::{Scale, Verdict, shift::Shift};
+use std::collections::BTreeSet;
 
 impl Compared {
     /// What a person is shown.
@@ -63,11 +64,10 @@ impl Compared {
         for one in &self.unmatched {
             lines.extend(hang("left out:", Paint::Dim, one, style));
         }
-        for one in self.rows.iter().flat_map(|row| &row.left_out) {
-            let line = hang("left out:", Paint::Warn, one, style);
-            if !lines.ends_with(&line) {
-                lines.extend(line);
-            }
+        // Each arm is set against several, and has the same quantities at several places.
+        let mut told = BTreeSet::new();
+        for one in self.rows.iter().flat_map(|row| &row.left_out).filter(|one| told.insert(*one)) {
+            lines.extend(hang("left out:", Paint::Warn, one, style));
         }
         if self.in_turn {
             let text = "the arms were measured one after the other: a drift of the machine would look like a difference; \

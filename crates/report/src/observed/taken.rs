@@ -57,6 +57,8 @@ pub fn is_continuous(group: &Group, quantity: &Quantity) -> bool {
 pub fn taken<'a>(arm: &[&'a Observed], quantity: &Quantity) -> Taken<'a> {
     let mut taken = Taken::default();
     let usual = alike::median(arm.iter().map(|one| alike::length(one))).unwrap_or(0.0);
+    // By run and reason: what is wrong with one repeat is often wrong with all.
+    let mut left_out: Vec<(&str, String, Vec<String>)> = Vec::new();
     for one in arm {
         let found = one.quantities.iter().find(|other| other.key() == quantity.key());
         let why = match (&one.doubt, found.map(|found| (&found.figure, found))) {
@@ -71,7 +73,16 @@ pub fn taken<'a>(arm: &[&'a Observed], quantity: &Quantity) -> Taken<'a> {
                 continue;
             }
         };
-        taken.left_out.push(format!("repeat {} of {}: {why}", one.repeat, one.run));
+        let repeat = one.repeat.to_string();
+        match left_out.iter_mut().find(|(run, known, _)| *run == one.run && *known == why) {
+            Some((_, _, repeats)) => repeats.push(repeat),
+            None => left_out.push((&one.run, why, vec![repeat])),
+        }
     }
+    let told = |(run, why, repeats): (&str, String, Vec<String>)| {
+        let noun = if repeats.len() == 1 { "repeat" } else { "repeats" };
+        format!("{noun} {} of {run}: {why}", repeats.join(", "))
+    };
+    taken.left_out = left_out.into_iter().map(told).collect();
     taken
 }
