@@ -7,6 +7,7 @@ mod pages;
 mod siblings;
 mod stat;
 mod timeline;
+mod told;
 mod waiting;
 
 use crate::machine::Root;

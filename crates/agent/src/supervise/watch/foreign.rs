@@ -4,7 +4,10 @@
 //! which that grew. It comes at the start, at the end, and between them as often as a budget allows: [`ORDINARY`] of a CPU,
 //! and [`ALARMED`] while the probe's own threads are kept waiting. Those that outrank the probe are read at every look.
 
-use super::stat::{self, Stat};
+use super::{
+    stat::{self, Stat},
+    told::Told,
+};
 use latido_model::{
     cpus::CpuSet,
     record::{Foreign, TaskOwner},
@@ -24,10 +27,6 @@ pub const ORDINARY: u64 = 5000;
 
 /// And 1 % while the probe's threads are kept waiting.
 pub const ALARMED: u64 = 100;
-
-/// How late the time that a running task has run may be told: at its next tick, and where ticks are stopped (nohz_full)
-/// once a second.
-const LAG_NS: u64 = 1_000_000_000;
 
 /// Who is of the measurement itself.
 #[derive(Clone, Debug)]
@@ -82,20 +81,7 @@ struct Task {
     start_tick: u64,
     ran_last: u64,
     times_last: u64,
-    read_at: u64,
-    /// How long before that it may have run without its being told yet.
-    untold_ns: u64,
-}
-
-impl Task {
-    /// What it ran lately of what is told now: a task is on one CPU at a time, and more than passed since it was read, and
-    /// may have been told late, was before.
-    fn lately(&mut self, told_ns: u64, now: u64) -> u64 {
-        let passed = now.saturating_sub(std::mem::replace(&mut self.read_at, now)).saturating_add(self.untold_ns);
-        let ran_ns = told_ns.min(passed);
-        self.untold_ns = (passed - ran_ns).min(LAG_NS);
-        ran_ns
-    }
+    told: Told,
 }
 
 impl Watched {
@@ -134,7 +120,7 @@ impl Watched {
         for (tid, task) in &mut self.tasks {
             let on_cpu = stat::on_cpu(&task.dir);
             if on_cpu.is_some_and(|(ran, _)| ran == task.ran_last) {
-                task.lately(0, now);
+                task.told.lately(0, now);
                 continue;
             }
             // A number that another task has taken over is a task that is gone.
@@ -149,8 +135,8 @@ impl Watched {
                 demoted.push((*tid, ran));
                 continue;
             }
-            let read_at = task.read_at;
-            let ran_ns = task.lately(ran.saturating_sub(task.ran_last), now);
+            let read_at = task.told.read_at();
+            let ran_ns = task.told.lately(ran.saturating_sub(task.ran_last), now);
             let from = read_at.min(now.saturating_sub(ran_ns));
             task.ran_last = ran;
             let times = times.saturating_sub(std::mem::replace(&mut task.times_last, times)).max(1);
@@ -225,10 +211,8 @@ impl Watched {
                 // How often that was is not known of a task that nobody watched: in as many pieces as of its whole life.
                 let part = ran_last as f64 / ran.max(1) as f64;
                 let times_last = (all as f64 * part) as u64;
-                self.tasks.insert(
-                    tid,
-                    Task { dir, foreign, start_tick, ran_last, times_last, read_at: last_at, untold_ns: 0 },
-                );
+                self.tasks
+                    .insert(tid, Task { dir, foreign, start_tick, ran_last, times_last, told: Told::at(last_at) });
             }
         }
         self.census_cost = clock::thread_cpu_ns().saturating_sub(begun);
@@ -298,32 +282,6 @@ mod tests {
         assert_eq!(owner(std::process::id(), 3, &program, ""), Some(TaskOwner::Latido));
         assert_eq!(owner(9, 9, &program, "A=1\0LATIDO_LOAD=7-1\0"), Some(TaskOwner::Load));
         assert_eq!(owner(9, 9, &program, "A=1\0LATIDO_LOAD=8-1\0"), Some(TaskOwner::Program));
-    }
-
-    /// A task that never rests is told in steps of a tick, which fit no look: none of it is lost, and no more is counted
-    /// than time passed.
-    #[test]
-    fn what_is_told_late_is_counted_all_the_same() {
-        const MS: u64 = 1_000_000;
-        let foreign = Foreign { policy: String::new(), comm: String::new(), tid: 1, cpu: 0, ran_ns: 0, owner: None };
-        let task = |read_at| {
-            let (dir, foreign) = (PathBuf::new(), foreign.clone());
-            Task { dir, foreign, start_tick: 0, ran_last: 0, times_last: 0, read_at, untold_ns: 0 }
-        };
-        let counted_ms = |told_ms| {
-            let mut task = task(0);
-            let (mut told, mut counted) = (0, 0);
-            for look in 1..=100 {
-                let now = look * 11 * MS;
-                let tells = now / (told_ms * MS) * (told_ms * MS);
-                counted += task.lately(tells - std::mem::replace(&mut told, tells), now);
-            }
-            counted / MS
-        };
-        assert_eq!((counted_ms(4), counted_ms(10), counted_ms(1000)), (1100, 1100, 1000));
-        let mut first = task(5 * MS);
-        assert_eq!(first.lately(90 * MS, 15 * MS), 10 * MS, "the rest was before");
-        assert_eq!(first.lately(9 * MS, 25 * MS), 9 * MS);
     }
 
     /// A census that took 10 ms is not made again within 50 s, nor within 1 s while the probe waits.
