@@ -52,7 +52,7 @@ pub fn fit(plan: &mut Plan, budget: Ns, catalogue: &dyn Catalogue) -> Result<Vec
             let factor = shortened(plan, budget).filter(|factor| *factor >= LEAST_SCALE);
             ensure!(
                 factor.is_some(),
-                "{} take longer than {budget} however short each is; fewer axes or levels would fit",
+                "as written it is {}; no shorter form takes {budget} or less: fewer axes or levels would fit",
                 before.sentence()
             );
             scale::scale(plan, factor.unwrap_or(1.0), catalogue)?;
