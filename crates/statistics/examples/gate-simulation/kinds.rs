@@ -2,7 +2,7 @@
 
 use latido_statistics::special::{chi_square_above, normal_quantile};
 use rand::Rng as _;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What a wake-up takes at least, and the scale of what it takes beyond, ns.
 pub const BASE: f64 = 5_000.0;
@@ -21,8 +21,8 @@ const PARTS: f64 = 128.0;
 const END: f64 = 36.0;
 
 impl Tail {
-    fn new(of: impl Fn(f64) -> f64) -> Rc<Self> {
-        Rc::new(Self((0..=(END * PARTS) as u32).map(|i| of((-f64::from(i) / PARTS).exp())).collect()))
+    fn new(of: impl Fn(f64) -> f64) -> Arc<Self> {
+        Arc::new(Self((0..=(END * PARTS) as u32).map(|i| of((-f64::from(i) / PARTS).exp())).collect()))
     }
 
     /// The value that is passed with probability t, in scales.
@@ -78,20 +78,20 @@ pub enum Effect {
 #[derive(Clone)]
 pub struct Kind {
     pub name: String,
-    pub tail: Rc<Tail>,
+    pub tail: Arc<Tail>,
     pub n: u64,
     pub effect: Effect,
 }
 
-pub fn gpd(xi: f64) -> Rc<Tail> {
+pub fn gpd(xi: f64) -> Arc<Tail> {
     Tail::new(|t| if xi == 0.0 { -t.ln() } else { (t.powf(-xi) - 1.0) / xi })
 }
 
-fn lognormal(sd: f64) -> Rc<Tail> {
+fn lognormal(sd: f64) -> Arc<Tail> {
     Tail::new(|t| (-sd * normal_quantile(t)).exp())
 }
 
-fn gamma(shape: f64) -> Rc<Tail> {
+fn gamma(shape: f64) -> Arc<Tail> {
     let above = |t: f64| {
         let (mut low, mut high) = (0.0, 500.0);
         for _ in 0..60 {
@@ -106,8 +106,8 @@ fn gamma(shape: f64) -> Rc<Tail> {
 /// Sound runs: one unchanging cause each.
 pub fn sound() -> Vec<Kind> {
     let mut kinds = Vec::new();
-    let mut add = |name: &str, tail: &Rc<Tail>, n| {
-        kinds.push(Kind { name: format!("sound: {name}"), tail: Rc::clone(tail), n, effect: Effect::Sound });
+    let mut add = |name: &str, tail: &Arc<Tail>, n| {
+        kinds.push(Kind { name: format!("sound: {name}"), tail: Arc::clone(tail), n, effect: Effect::Sound });
     };
     for xi in [-0.3, -0.1, 0.0, 0.2, 0.4] {
         let tail = gpd(xi);
@@ -132,6 +132,11 @@ pub fn sound() -> Vec<Kind> {
         }
         add("lognormal sd 0.5", &lognormal(0.5), n);
     }
+    // Between the shapes for which the null distributions are tabled.
+    for n in [20_000, 100_000, 1_000_000] {
+        add("GPD 0.3", &gpd(0.3), n);
+    }
+    add("GPD 0.1", &gpd(0.1), 100_000);
     kinds
 }
 
@@ -161,7 +166,7 @@ pub fn unsound() -> Vec<Kind> {
         let tail = gpd(xi);
         kinds.extend(effects.concat().into_iter().map(|effect| Kind {
             name: format!("{}, GPD {xi}", named(effect)),
-            tail: Rc::clone(&tail),
+            tail: Arc::clone(&tail),
             n,
             effect,
         }));
@@ -176,7 +181,7 @@ pub fn quantised() -> Vec<Kind> {
     let one = |step: f64| {
         runs.iter().map(move |(xi, n, tail)| {
             let effect = Effect::Quantised(step);
-            Kind { name: format!("{}, GPD {xi}", named(effect)), tail: Rc::clone(tail), n: *n, effect }
+            Kind { name: format!("{}, GPD {xi}", named(effect)), tail: Arc::clone(tail), n: *n, effect }
         })
     };
     steps.into_iter().flat_map(one).collect()

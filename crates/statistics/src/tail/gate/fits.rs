@@ -1,7 +1,7 @@
 //! Whether the fit describes the exceedances: as a whole, from a higher threshold, better than two causes do, and at the
 //! very top.
 
-use super::{ALPHA_OF_CAUSES, ALPHA_OF_TOP, Exceedances, Excesses, Fit, GateTest, mixture, nulls, out_of_bounds};
+use super::{ALPHA_OF_TOP, Exceedances, Excesses, Fit, GateTest, alpha_of_causes, mixture, nulls, out_of_bounds};
 use crate::{
     random::{generator, uniform},
     special::{normal, poisson_at_least},
@@ -26,7 +26,7 @@ pub(super) fn tests(exceedances: &Exceedances, fit: &Fit) -> Vec<GateTest> {
         let ratio = mixture::ratio(&excesses, xi);
         let p = nulls::p(&nulls::TWO_CAUSES, fit, ratio);
         tests.push(GateTest::by_p_at(
-            ALPHA_OF_CAUSES,
+            alpha_of_causes(xi),
             "two-causes",
             ratio,
             p,
