@@ -2,7 +2,7 @@
 //! table of them.
 
 use super::{
-    style::{Paint, Style, hang, paint},
+    style::{Paint, Style, fit, hang, paint},
     table,
 };
 use crate::{
@@ -31,7 +31,8 @@ pub(super) fn lines(section: &Section, shown: &[Named], style: Style) -> Vec<Str
     let mut lines = vec![String::new(), paint(&title, Paint::Bold, style)];
     for one in shown {
         let (tone, text) = tail(section, &one.extremes.tail);
-        lines.extend(hang(&format!("  {}:", place(one)), tone, &text, style));
+        lines.push(paint(&fit(&format!("  {}:", place(one)), style.width), Paint::Plain, style));
+        lines.extend(hang("    tail:", tone, &text, style));
         if let Some(limit) = &one.extremes.limit {
             let label = format!("    above {}:", section.value(limit.limit as f64).replace('\u{a0}', " "));
             let tone = if limit.samples.above > 0 { Paint::Warn } else { Paint::Dim };
@@ -46,7 +47,7 @@ fn tail(section: &Section, answer: &Answer) -> (Paint, String) {
         Answer::Refused { refused, .. } => return (Paint::Dim, format!("no fit: {refused}")),
         Answer::Fitted(found) => found,
     };
-    let fit = fit(section, found);
+    let fit = fitted(section, found);
     match found.reasons() {
         none if none.is_empty() => {
             (Paint::Good, format!("{fit}; gate {}: {}", found.verdict(), levels(section, &found.levels)))
@@ -55,7 +56,7 @@ fn tail(section: &Section, answer: &Answer) -> (Paint, String) {
     }
 }
 
-fn fit(section: &Section, found: &Fitted) -> String {
+fn fitted(section: &Section, found: &Fitted) -> String {
     let shape = Estimate { value: found.xi.value, lower: found.xi.lower, upper: found.xi.upper, without: "open" };
     let kind = if found.k == found.exceedances { section.noun() } else { "burst" };
     let u = section.value(found.u as f64);
