@@ -37,6 +37,7 @@ fn of(section: &Section, shown: &[Named]) -> Option<Sheet> {
             row.extend(match (&limit.clusters, &limit.not_clustered) {
                 (Some(found), _) => [Datum::Count(found.above), hour(found)],
                 (None, Some(_)) => ["not possible", "–"].map(|text| Datum::Text(text.into())),
+                (None, None) if samples.above == 0 => ["none", "–"].map(|text| Datum::Text(text.into())),
                 (None, None) => ["one by one", "–"].map(|text| Datum::Text(text.into())),
             });
         }
