@@ -17,7 +17,7 @@ use crate::{
     input::RunPart,
     span::unbroken,
     study::{NotMeasured, StudyPart},
-    tables::{samples, slots, summary},
+    tables::{limit, quantiles, samples, slots, summary, tail},
     tree::{Chapter, Report, SHOWN, Section},
     words,
 };
@@ -203,6 +203,10 @@ fn view(index: usize, section: &Section, chapter: &Chapter, report: &Report) -> 
         repeats: first.first().map(|figure| draw(figure)),
         figures: figures.into_iter().map(draw).collect(),
         samples: SheetView::of(&samples::sheet(section)),
+        quantiles: quantiles::sheet(section).as_ref().map(SheetView::of),
+        tail: tail::sheet(section).as_ref().map(SheetView::of),
+        tails: tail::told(section),
+        limit: limit::sheet(section).as_ref().map(SheetView::of),
         slots: slots::sheet(section).as_ref().map(SheetView::of),
     }
 }

@@ -16,6 +16,9 @@ pub struct Args {
     /// Where runs are kept
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
+    /// Fit the tail of each series of each repeat: levels passed once an hour, a day, a year, or why there are none
+    #[arg(long)]
+    pub tail: bool,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
@@ -31,8 +34,8 @@ pub fn run(args: Args) -> Result<u8> {
     let found = outcome::pooled(&all)?;
     let [JudgedRun { run, judgement, .. }] = &all;
     let text = match args.json {
-        true => json::document(run, judgement)?,
-        false => latido_report::show(run, judgement, &found, outcome::style()),
+        true => json::document(run, judgement, args.tail.then_some(&found))?,
+        false => latido_report::show(run, judgement, &found, args.tail, outcome::style()),
     };
     write_out(&text)?;
     Ok(judgement.exit)

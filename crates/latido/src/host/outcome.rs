@@ -64,7 +64,7 @@ pub(super) fn present(one: JudgedRun, how: &How, screen: &mut Screen) -> Result<
     let found = pooled(&all)?;
     let [one] = &all;
     let text = match how.json {
-        true => json::document(&one.run, &one.judgement)?,
+        true => json::document(&one.run, &one.judgement, None)?,
         false => terminal::summary(&one.run, &one.judgement, &found, style()),
     };
     let pilot = how.plan_power.map(|ratio| {

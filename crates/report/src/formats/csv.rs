@@ -2,7 +2,8 @@
 //! spreadsheet would take for a formula begins with an apostrophe.
 
 use crate::{
-    tables::summary::quantile_name,
+    extremes::Seen,
+    tables::{quantiles, summary::quantile_name},
     tree::{Datum, Format, Report, Section, Sheet, TableForm},
 };
 use anyhow::{Context, Result};
@@ -25,6 +26,10 @@ fn summary(sections: &[Section]) -> Result<String> {
     head.extend(names.iter().map(String::as_str));
     head.extend(["max", "mean", "sd", "limit", "above_limit", "met", "late", "missed", "elapsed_ns"]);
     head.extend(["plain_count", "plain_max"]);
+    let limits: Vec<String> =
+        names.iter().flat_map(|name| [format!("{name}_lower"), format!("{name}_upper")]).collect();
+    head.extend(limits.iter().map(String::as_str));
+    head.push("missed_once_a_day");
 
     let mut rows = Vec::new();
     for section in sections {
@@ -46,6 +51,11 @@ fn summary(sections: &[Section]) -> Result<String> {
             row.extend([text(pooled.slots.map(|s| s.met)), text(pooled.slots.map(|s| s.late))]);
             row.extend([text(pooled.slots.map(|s| s.missed)), pooled.elapsed_ns.to_string()]);
             row.extend([pooled.plain.count.to_string(), text(pooled.plain.max)]);
+            let estimates = QUANTILES.iter().map(|(key, _)| quantiles::estimate(pooled, key));
+            row.extend(
+                estimates.flat_map(|one| [text(one.and_then(|one| one.lower)), text(one.and_then(|one| one.upper))]),
+            );
+            row.push(text(Seen::of_ns(series.measured_ns()).map(|seen| seen.missed_once_a_day)));
             rows.push(row);
         }
     }

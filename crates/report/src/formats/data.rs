@@ -1,17 +1,19 @@
 //! The data of a report: what its figures show, as compact JSON. A page has it inside, to download.
 
 use crate::{
+    extremes::{Seen, tail::Answer},
     figures::{
         self, points,
         timeline::{self, end, timeline, usual},
     },
-    tables,
+    tables::{self, quantiles},
     tree::{
-        Curve, Format, Report, Section,
+        Curve, Format, Named, Report, Section,
         declared::{Figured, Lookup},
     },
 };
 use anyhow::{Context, Result};
+use latido_model::record::QUANTILES;
 use serde_json::{Value, json};
 
 /// The version of this document; raised when a key changes its meaning.
@@ -99,7 +101,21 @@ fn section(section: &Section, largest: usize) -> Value {
         "quantity": section.quantity,
         "unit": section.unit,
         "series": section.series.iter().map(|s| series(s, section, (end, usual), largest)).collect::<Vec<_>>(),
+        "extremes": section.extremes().iter().map(extremes).collect::<Vec<_>>(),
     })
+}
+
+/// A series of a repeat in short: `show --tail --json` has each test of its gate.
+fn extremes(named: &Named) -> Value {
+    let own = &named.extremes;
+    let tail = match &own.tail {
+        Answer::Fitted(found) if found.reasons().is_empty() => json!({
+            "u": found.u, "k": found.k, "xi": found.xi, "sigma": found.sigma, "step": found.step, "levels": found.levels,
+        }),
+        Answer::Fitted(found) => json!({"u": found.u, "k": found.k, "xi": found.xi, "refused": found.reasons()}),
+        Answer::Refused { refused, .. } => json!({"refused": [refused]}),
+    };
+    json!({"name": named.name, "repeat": own.repeat, "cpu": own.cpu, "limit": own.limit, "tail": tail})
 }
 
 fn series(series: &Curve, section: &Section, (end, usual): (f64, f64), largest: usize) -> Value {
@@ -118,6 +134,8 @@ fn series(series: &Curve, section: &Section, (end, usual): (f64, f64), largest: 
         "slots": pooled.slots,
         "above_limit": pooled.above_limit,
         "elapsed_ns": pooled.elapsed_ns,
+        "seen": Seen::of_ns(series.measured_ns()),
+        "quantile_limits": limits(series),
         "histogram": thinned(&series.buckets),
         "over_time": section.is_over_time().then(|| {
             json!({"step_s": line.step, "max": columns(|c| c.max), "mean": columns(|c| c.mean)})
@@ -125,6 +143,15 @@ fn series(series: &Curve, section: &Section, (end, usual): (f64, f64), largest: 
         "largest": series.kept().iter().take(largest)
             .map(|k| json!([k.sample.value, k.sample.at_ns, k.cpu, k.repeat, k.sample.class.name()])).collect::<Vec<_>>(),
     })
+}
+
+/// The lower and the upper limit of each quantile, null where the samples are too few.
+fn limits(series: &Curve) -> Value {
+    let one = |(key, _): &(&str, f64)| {
+        let estimate = quantiles::estimate(series.pooled, key)?;
+        Some(((*key).to_owned(), json!([estimate.lower, estimate.upper])))
+    };
+    Value::Object(QUANTILES.iter().filter_map(one).collect())
 }
 
 /// 40 buckets to the decade, those that are occupied: the first value in each and the count.

@@ -1,6 +1,10 @@
 //! `latido run --json`: one document with the run, its judgement and every record.
 
-use crate::judge::judgement::Judgement;
+use crate::{
+    extremes::{Extremes, Seen},
+    judge::{configuration::Configurations, judgement::Judgement},
+    tree::{Named, Section, sections},
+};
 use anyhow::Result;
 use latido_model::{
     clean,
@@ -9,6 +13,7 @@ use latido_model::{
     verdict::Verdict,
 };
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The version of the document; raised when a key changes its meaning, not when one is added.
 pub const SCHEMA: u32 = 1;
@@ -20,10 +25,34 @@ struct RunDocument<'a> {
     verdict: Verdict,
     judgement: &'a Judgement,
     problems: &'a [String],
+    /// What the time of each measured cell was enough to see.
+    seen: Vec<CellSeen>,
+    /// Each series of each repeat, where it was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    extremes: Vec<SeriesExtremes>,
     records: Vec<&'a Record>,
     /// What was stored of cells that were cut and measured on; their records above are pooled from these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<PartDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct CellSeen {
+    cell: usize,
+    length_s: f64,
+    #[serde(flatten)]
+    seen: Seen,
+}
+
+#[derive(Serialize)]
+struct SeriesExtremes {
+    configuration: String,
+    probe: String,
+    quantity: String,
+    labels: BTreeMap<String, String>,
+    unit: String,
+    #[serde(flatten)]
+    extremes: Extremes,
 }
 
 #[derive(Serialize)]
@@ -35,21 +64,40 @@ struct PartDocument<'a> {
 }
 
 /// The document, indented, with a line end. The records are in the order of their cells; a cell without one is in the
-/// judgement.
+/// judgement. The tails of all series are in it where these configurations of the run are given.
 ///
 /// # Errors
 /// None in practice: every part has been JSON before.
-pub fn document(run: &Run, judgement: &Judgement) -> Result<String> {
+pub fn document(run: &Run, judgement: &Judgement, tails: Option<&Configurations>) -> Result<String> {
     let document = RunDocument {
         schema: SCHEMA,
         run: &run.meta,
         verdict: judgement.verdict,
         judgement,
         problems: &run.problems,
+        seen: run.cells.iter().filter_map(seen).collect(),
+        extremes: tails.map(|found| sections(&found.all).iter().flat_map(extremes).collect()).unwrap_or_default(),
         records: run.cells.iter().filter_map(StoredCell::record).collect(),
         parts: run.cells.iter().flat_map(parts).collect(),
     };
     Ok(clean::text(&serde_json::to_string_pretty(&document)?).into_owned() + "\n")
+}
+
+fn seen(cell: &StoredCell) -> Option<CellSeen> {
+    let elapsed_ns = cell.record()?.elapsed_ns;
+    Some(CellSeen { cell: cell.number, length_s: elapsed_ns as f64 / 1e9, seen: Seen::of_ns(elapsed_ns)? })
+}
+
+fn extremes(section: &Section) -> Vec<SeriesExtremes> {
+    let one = |named: Named| SeriesExtremes {
+        configuration: named.name,
+        probe: section.probe.to_owned(),
+        quantity: section.quantity.to_owned(),
+        labels: section.labels.clone(),
+        unit: section.unit.to_owned(),
+        extremes: named.extremes,
+    };
+    section.all_extremes().into_iter().map(one).collect()
 }
 
 fn parts(cell: &StoredCell) -> impl Iterator<Item = PartDocument<'_>> {
@@ -68,9 +116,10 @@ mod tests {
     fn the_document_has_its_parts_and_gives_the_records_back() {
         let fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (under("busy"), vec![quiet(1)])]);
         let judgement = of_run(&fixture.run, &fixture);
-        let value: serde_json::Value = serde_json::from_str(&document(&fixture.run, &judgement).unwrap()).unwrap();
+        let value: serde_json::Value =
+            serde_json::from_str(&document(&fixture.run, &judgement, None).unwrap()).unwrap();
         let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["judgement", "problems", "records", "run", "schema", "verdict"]);
+        assert_eq!(keys, ["judgement", "problems", "records", "run", "schema", "seen", "verdict"]);
         assert_eq!(value["verdict"], "pass");
         assert_eq!(value["run"]["id"], "20261121T200000Z-quick-k3f9");
         let records: Vec<Record> = serde_json::from_value(value["records"].clone()).unwrap();

@@ -29,7 +29,10 @@ fn table(sheet: &Sheet) -> String {
     let pieces = sheet.pieces(PAGE, MISSING.len());
     let part =
         |at: usize| if pieces.len() > 1 { format!(", part {} of {}", at + 1, pieces.len()) } else { String::new() };
-    pieces.iter().enumerate().map(|(at, piece)| tabular(piece, &part(at))).collect::<Vec<_>>().join("\n")
+    let tabulars: Vec<String> = pieces.iter().enumerate().map(|(at, piece)| tabular(piece, &part(at))).collect();
+    // Below the last of them, as a paragraph of the paper.
+    let notes = sheet.notes.iter().map(|note| format!("\n\\par\\noindent {}\n", escape(note)));
+    tabulars.join("\n") + &notes.collect::<String>()
 }
 
 fn tabular(sheet: &Sheet, part: &str) -> String {

@@ -28,6 +28,7 @@ fn table(sheet: &Sheet) -> String {
     for row in &sheet.rows {
         out.push_str(&line(sheet.texts(row).iter().map(|text| escape(text)).collect()));
     }
+    sheet.notes.iter().for_each(|note| out.push_str(&format!("\n{}\n", escape(note))));
     out
 }
 

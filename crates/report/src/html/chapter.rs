@@ -36,6 +36,8 @@ pub struct TableView {
     pub notes: Vec<(usize, String)>,
     /// Systems without a column, as one text.
     pub missing: String,
+    /// What stands beside the maxima.
+    pub seen: String,
     pub copies: Vec<Copy>,
 }
 
@@ -125,6 +127,7 @@ impl TableView {
             rows: table.rows.iter().map(row).collect(),
             notes: (1..).zip(table.notes.iter().cloned()).collect(),
             missing: table.missing.join(", "),
+            seen: table.seen.clone().unwrap_or_default(),
             copies: copies(&table.sheet(), formats),
         }
     }

@@ -31,6 +31,11 @@ pub struct SectionView {
     pub repeats: Option<Picture>,
     pub figures: Vec<Picture>,
     pub samples: SheetView,
+    pub quantiles: Option<SheetView>,
+    pub tail: Option<SheetView>,
+    /// What the tails come to.
+    pub tails: String,
+    pub limit: Option<SheetView>,
     pub slots: Option<SheetView>,
 }
 
@@ -40,6 +45,7 @@ pub struct SheetView {
     pub head: Vec<String>,
     /// The row's name and its cells.
     pub rows: Vec<(String, Vec<DatumView>)>,
+    pub notes: Vec<String>,
 }
 
 /// A cell of a table.
@@ -69,7 +75,8 @@ impl SheetView {
             let name = texts.next().unwrap_or_default();
             (name, row.iter().skip(1).zip(texts).map(cell).collect())
         };
-        Self { caption: sheet.caption(), head: sheet.headings(), rows: sheet.rows.iter().map(row).collect() }
+        let rows = sheet.rows.iter().map(row).collect();
+        Self { caption: sheet.caption(), head: sheet.headings(), rows, notes: sheet.notes.clone() }
     }
 }
 
@@ -143,11 +150,7 @@ pub fn legend(section: &Section) -> Vec<LegendEntry> {
 fn measured(section: &Section) -> Option<String> {
     let cells = || section.series.iter().flat_map(|series| &series.configuration.repeats);
     let spans = || cells().map(|repeat| repeat.elapsed_ns).filter(|ns| *ns > 0);
-    let text = |ns: u64| match ns {
-        0..10_000_000_000 => words::value(ns as f64, "ns"),
-        _ => words::roughly(ns as f64 / 1e9),
-    };
-    let (least, most) = (text(spans().min()?), text(spans().max()?));
+    let (least, most) = (words::lasted(spans().min()?), words::lasted(spans().max()?));
     Some(if least == most { format!("{most} each") } else { format!("{least} to {most} each") })
 }
 

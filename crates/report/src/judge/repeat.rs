@@ -77,6 +77,8 @@ pub struct Pooled {
 /// One thread of one repeat, over time.
 #[derive(Debug)]
 pub struct Track {
+    /// The thread's index within the cell.
+    pub thread: u32,
     /// The CPU, where pinned.
     pub cpu: Option<u32>,
     /// Its decisive distribution.
@@ -178,6 +180,7 @@ impl<'a> Gathered<'a> {
         pool::add(&mut self.woken, &data.histogram)?;
         data.missed.iter().try_for_each(|missed| pool::add(&mut self.missed, missed))?;
         self.tracks.push(Track {
+            thread: series.thread,
             cpu: series.cpu,
             summary: series.decisive(),
             plain: series.plain(),

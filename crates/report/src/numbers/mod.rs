@@ -5,7 +5,6 @@ pub mod compare;
 pub mod effects;
 pub mod history;
 pub mod one;
-mod tail;
 
 pub use latido_statistics::{
     factorial::Observation,
@@ -13,6 +12,7 @@ pub use latido_statistics::{
 };
 
 use crate::words;
+pub use crate::words::number;
 use anyhow::Result;
 use latido_model::clean;
 use serde::Serialize;
@@ -54,14 +54,6 @@ impl Kind {
             Self::Ns => words::value(value, "ns").replace('\u{a0}', " "),
             Self::AsGiven => number(value),
         }
-    }
-}
-
-/// Four digits of a number, whatever its size: `0.0123`, `2 228`, `1.5e21`.
-pub fn number(value: f64) -> String {
-    match value.abs() {
-        size if size != 0.0 && !(1e-3..1e15).contains(&size) => format!("{value:.3e}"),
-        _ => words::plain(value),
     }
 }
 

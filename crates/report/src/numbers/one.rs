@@ -2,20 +2,17 @@
 
 mod text;
 
-use super::{CONFIDENCE, tail};
-use latido_statistics::{
-    Refusal,
-    exceed::{Counted, Exceedance, clusters, exceedance},
-    moments::Moments,
-    quantile, seen,
-    tail::{Exceedances, Observed, Peak},
+use super::CONFIDENCE;
+use crate::extremes::{
+    Seen,
+    limit::{Above, Limit},
+    tail,
 };
+use latido_statistics::{Refusal, moments::Moments, quantile, tail::Peak};
 use serde::Serialize;
 
 /// The quantiles that are told.
 const QUANTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
-/// How often the cause strikes that every maximum is held against, seconds.
-const DAY_S: f64 = 86_400.0;
 
 /// What is asked of one run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,32 +66,6 @@ pub struct Quantile {
     pub needed: Option<u64>,
 }
 
-/// A limit and what lies above it.
-#[derive(Debug, Clone, Serialize)]
-pub struct Limit {
-    /// The limit, ns; a sample equal to it is not above it.
-    pub limit: i64,
-    /// Every sample counted.
-    pub samples: Exceedance,
-    /// How much those above crowd together (Ferro & Segers); 1 of independent ones.
-    pub extremal_index: f64,
-    /// Those at most so many samples apart are one burst; 0 where they come one by one.
-    pub gap: u64,
-    /// Every burst counted once; none where they come one by one.
-    pub clusters: Option<Exceedance>,
-}
-
-/// What may be missing in the maximum.
-#[derive(Debug, Clone, Serialize)]
-pub struct Seen {
-    /// The probability that this run missed a cause that strikes once a day.
-    pub missed_once_a_day: f64,
-    /// How long one must measure to have seen such a cause with 95 %, seconds.
-    pub needed_s: f64,
-    /// The mean interval of the rarest cause that this run has seen with 95 %, seconds.
-    pub rarest_seen_s: f64,
-}
-
 /// The statistics of samples in order of time, ns.
 ///
 /// # Errors
@@ -123,7 +94,7 @@ pub fn of(samples: &[i64], question: &Question) -> Result<One, Refusal> {
         length_s,
         quantiles: QUANTILES.into_iter().map(of_quantile).collect::<Result<_, _>>()?,
         limit: question.limit_ns.map(|limit| of_limit(samples, limit, length_s)).transpose()?,
-        seen: length_s.and_then(of_length),
+        seen: length_s.and_then(Seen::of),
         tail: tail::of(samples, &sorted, question.tail, length_s),
     })
 }
@@ -152,29 +123,7 @@ fn moments(samples: &[i64], from: i64) -> (f64, Option<f64>) {
 }
 
 fn of_limit(samples: &[i64], limit: i64, length_s: Option<f64>) -> Result<Limit, Refusal> {
-    let count = samples.len() as u64;
     let indexed = (0..).zip(samples).filter(|(_, value)| **value > limit);
-    let mut peaks: Vec<Peak> = indexed.map(|(index, value)| Peak { index, value: *value }).collect();
-    let indices: Vec<u64> = peaks.iter().map(|peak| peak.index).collect();
-    let above = indices.len() as u64;
-    // The limit itself is the threshold: the first of the peaks that is not above it.
-    peaks.push(Peak { index: 0, value: limit });
-    let observed = Observed { peaks: &peaks, count: count + 1, length_s: 1.0, block_maxima: &[] };
-    let (extremal_index, gap) = Exceedances::of(&observed, above).map_or((1.0, 0), |all| (all.extremal_index, all.gap));
-    let bursts = (gap > 0).then(|| clusters(&indices, gap));
-    Ok(Limit {
-        limit,
-        samples: exceedance(Counted::Samples, above, count, length_s)?,
-        extremal_index,
-        gap,
-        clusters: bursts.map(|bursts| exceedance(Counted::Clusters, bursts, count, length_s)).transpose()?,
-    })
-}
-
-fn of_length(length_s: f64) -> Option<Seen> {
-    Some(Seen {
-        missed_once_a_day: seen::missed(DAY_S, length_s)?,
-        needed_s: seen::length_needed(DAY_S, CONFIDENCE)?,
-        rarest_seen_s: seen::rarest_seen(length_s, CONFIDENCE)?,
-    })
+    let peaks: Vec<Peak> = indexed.map(|(index, value)| Peak { index, value: *value }).collect();
+    Limit::of(limit, &Above { count: peaks.len() as u64, peaks: Some(peaks) }, samples.len() as u64, length_s)
 }

@@ -186,7 +186,9 @@ fn synthetic(index: usize, seconds: u64, cpus: u32) -> Configuration {
             }
         }
     }
-    configuration(LABELS[index % LABELS.len()], index + 1, limit, recorder)
+    let mut configuration = configuration(LABELS[index % LABELS.len()], index + 1, limit, recorder);
+    configuration.repeats[0].elapsed_ns = seconds * 1_000_000_000;
+    configuration
 }
 
 /// The same machine measured with the busy loop: values from tens of nanoseconds to a millisecond, no slots, no limit.

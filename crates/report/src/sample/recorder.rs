@@ -33,10 +33,12 @@ impl SampleRecorder {
     pub fn track(&mut self, cpu: u32, seconds: u64) {
         let block = |s: u64| Block { start_ns: s * 1_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
         let blocks = (0..seconds).map(block).collect();
+        let bands: Vec<Band> = self.bands.iter().map(|band| Band { count: 0, ..*band }).collect();
         self.tracks.push(Track {
+            thread: self.tracks.len() as u32,
             cpu: Some(cpu),
-            summary: Summary::default(),
-            plain: Summary::default(),
+            summary: Summary { bands: bands.clone(), ..Summary::default() },
+            plain: Summary { bands, ..Summary::default() },
             blocks,
             largest: Vec::new(),
             samples: Vec::new(),
@@ -62,7 +64,11 @@ impl SampleRecorder {
         if track.largest.len() < 4_096 || track.largest.last().is_some_and(|s| s.value < value) {
             keep(&mut track.largest, &sample, 4_096);
         }
-        track.summary.max = track.summary.max.max(Some(value));
+        for own in [&mut track.summary, &mut track.plain] {
+            own.count += times;
+            own.max = own.max.max(Some(value));
+            own.bands.iter_mut().find(|b| b.upto.is_none_or(|upto| value <= upto)).unwrap().count += times;
+        }
     }
 
     pub fn pooled(self, limit: Option<u64>) -> RepeatQuantity {

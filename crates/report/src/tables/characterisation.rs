@@ -3,6 +3,7 @@
 mod lines;
 
 use crate::{
+    extremes::seen,
     input::ReportInput,
     tree::{Chapter, Datum, Head, Sheet},
     words::{self, NOT_MEASURED, Unit},
@@ -22,6 +23,8 @@ pub struct Characterisation {
     pub notes: Vec<String>,
     /// The plan's systems that were not measured and have no column of their own.
     pub missing: Vec<String>,
+    /// What stands beside its maxima.
+    pub seen: Option<String>,
 }
 
 /// A system.
@@ -104,6 +107,7 @@ pub fn characterisation(chapter: &Chapter, input: &ReportInput) -> Option<Charac
         rows: Vec::new(),
         notes: Vec::new(),
         missing: Vec::new(),
+        seen: None,
     };
     add_missing(&mut table, &mut calls, input);
     for published in &input.published {
@@ -118,6 +122,7 @@ pub fn characterisation(chapter: &Chapter, input: &ReportInput) -> Option<Charac
         call.unit = line.unit().unwrap_or_else(|| unit(&call.stored, &call.entries));
     }
     table.rows = calls;
+    table.seen = seen::note(chapter.sections.iter().flat_map(|one| &one.series).map(|one| one.measured_ns()));
     (chapter.is_many() || table.columns.iter().any(|column| column.published)).then_some(table)
 }
 
@@ -225,7 +230,7 @@ impl Characterisation {
             }
             rows.extend([first, second]);
         }
-        Sheet::plain(caption, head.map(Head::from).collect(), rows)
+        Sheet::plain(caption, head.map(Head::from).collect(), rows).notes(self.seen.clone())
     }
 
     /// The table for programs: a row for each call of each system, values in the stored unit. The single figures of

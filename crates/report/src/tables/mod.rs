@@ -2,10 +2,13 @@
 
 pub mod characterisation;
 pub mod declared;
+pub mod limit;
+pub mod quantiles;
 pub mod samples;
 pub mod slots;
 pub mod spread;
 pub mod summary;
+pub mod tail;
 
 use crate::tree::{Report, Sheet, declared::Lookup};
 use characterisation::characterisation;
@@ -17,10 +20,12 @@ pub fn printed(report: &Report, print: fn(&Sheet) -> String) -> Option<String> {
     sheets.extend(Lookup::of(report).into_iter().flat_map(declared::all).map(|table| table.sheet()));
     for chapter in report.chapters() {
         sheets.extend(characterisation(&chapter, report.input).map(|table| table.sheet()));
-        // What is pooled comes second.
-        sheets.extend(
-            chapter.sections.iter().flat_map(|one| spread::sheet(one).into_iter().chain([summary::sheet(one)])),
-        );
+        for one in chapter.sections {
+            // What is pooled comes second.
+            sheets.extend(spread::sheet(one));
+            sheets.push(summary::sheet(one));
+            sheets.extend([quantiles::sheet(one), limit::sheet(one), tail::sheet(one)].into_iter().flatten());
+        }
     }
     (!sheets.is_empty()).then(|| sheets.iter().map(print).collect::<Vec<_>>().join("\n"))
 }

@@ -1,6 +1,7 @@
 //! The summary table: a row for each configuration of a section, for each of a quantity, or for each thread of a cell.
 
 use crate::{
+    extremes::seen,
     tree::{Curve, Datum, Head, Section, Sheet},
     words,
 };
@@ -66,6 +67,7 @@ pub fn sheet(section: &Section) -> Sheet {
     let rows = rows(section).collect::<Vec<_>>();
     write(section.title(), "configuration", section.noun(), section.unit, &rows, false)
         .remark(in_parts(section.series.iter()))
+        .notes(section.seen())
 }
 
 /// The table of sections that differ in their labels alone: these are in the rows' names.
@@ -82,7 +84,8 @@ pub fn of_quantity(sections: &[Section]) -> Option<Sheet> {
         .collect();
     Some(
         write(first.name(), "configuration", first.noun(), first.unit, &rows, false)
-            .remark(in_parts(series.iter().copied())),
+            .remark(in_parts(series.iter().copied()))
+            .notes(seen::note(series.iter().map(|one| one.measured_ns()))),
     )
 }
 
@@ -96,8 +99,9 @@ fn in_parts<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>>) -> String {
     told.concat()
 }
 
-/// The table of one quantity of a cell: a row for each thread, with what became of its slots.
-pub fn threads(name: &str, noun: &str, unit: &str, threads: &[(String, &record::Series)]) -> Sheet {
+/// The table of one quantity of a cell that was measured for so many ns: a row for each thread, with what became of its
+/// slots.
+pub fn threads(name: &str, noun: &str, unit: &str, threads: &[(String, &record::Series)], elapsed_ns: u64) -> Sheet {
     let row = |(name, one): &(String, &record::Series)| Summarised {
         name: name.clone(),
         summary: one.decisive(),
@@ -106,6 +110,7 @@ pub fn threads(name: &str, noun: &str, unit: &str, threads: &[(String, &record::
         overflow: one.overflow,
     };
     write(name.to_owned(), name, noun, unit, &threads.iter().map(row).collect::<Vec<_>>(), true)
+        .notes(seen::note([elapsed_ns].into_iter()))
 }
 
 /// How early columns leave where there is no room: what says most of a tail stays.

@@ -4,6 +4,7 @@ mod notes;
 mod show;
 mod style;
 pub mod table;
+mod tail;
 
 pub use show::show;
 pub use style::{Paint, Style, fit, hang, paint, printable};
@@ -94,6 +95,10 @@ pub fn report(report: &Report, style: Style) -> String {
         lines.push(String::new());
     }
     lines.extend(quantities(&report.sections, style));
+    for section in &report.sections {
+        lines.extend(tail::quantiles(section, style));
+        lines.extend(tail::lines(section, section.extremes(), style));
+    }
     for part in &report.input.runs {
         lines.push(String::new());
         if !part.judgement.expectations.is_empty() {

@@ -3,7 +3,7 @@
 use super::{
     declared_tables, result,
     style::{Paint, Style, hang, paint},
-    table,
+    table, tail,
 };
 use crate::{
     input::Declared,
@@ -29,10 +29,17 @@ use latido_model::{
 };
 
 /// The summary, then each cell with its threads, loads, tunings and trust checks, then the machine.
-pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> String {
+/// Before these, how far each quantile may be off; with `tails` also how far the tail of each series of each repeat reaches.
+pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, tails: bool, style: Style) -> String {
     let mut lines: Vec<String> = Vec::new();
+    let sections = sections(&found.all);
+    for section in &sections {
+        lines.extend(tail::quantiles(section, style));
+        if tails {
+            lines.extend(tail::lines(section, &section.all_extremes(), style));
+        }
+    }
     if let Some(declared) = Declared::of(std::iter::once(run)) {
-        let sections = sections(&found.all);
         lines.push(String::new());
         lines.extend(declared_tables(Some(Lookup { sections: &sections, declared: &declared }), style));
     }
@@ -162,10 +169,10 @@ pub(super) fn threads(record: &Record, measurand: &Measurand, style: Style) -> V
         }
     }
     let style = Style { width: style.width.saturating_sub(2), ..style };
-    groups.iter().flat_map(|group| quantity(group, measurand, style)).collect()
+    groups.iter().flat_map(|group| quantity(group, record.elapsed_ns, measurand, style)).collect()
 }
 
-fn quantity(series: &[&Series], measurand: &Measurand, style: Style) -> Vec<String> {
+fn quantity(series: &[&Series], elapsed_ns: u64, measurand: &Measurand, style: Style) -> Vec<String> {
     let Some(first) = series.first() else { return Vec::new() };
     let noun = measurand.quantity(&first.quantity).map_or("sample", |quantity| &quantity.noun);
     // Several threads of one CPU go by their numbers too.
@@ -175,7 +182,7 @@ fn quantity(series: &[&Series], measurand: &Measurand, style: Style) -> Vec<Stri
         _ => thread(one),
     };
     let named: Vec<(String, &Series)> = series.iter().map(|one| (thread(one), *one)).collect();
-    let sheet = summary::threads(&first.quantity.replace('_', " "), noun, &first.unit, &named);
+    let sheet = summary::threads(&first.quantity.replace('_', " "), noun, &first.unit, &named, elapsed_ns);
     let mut lines = table::untitled(&sheet, style);
     for one in series.iter().filter(|one| !one.facts.is_empty()) {
         let counted = |name: &str| one.facts.contains_key(name);

@@ -1,6 +1,6 @@
 //! Tables as text: columns that align and leave when the terminal is too narrow.
 
-use super::style::{Paint, Style, fit, paint};
+use super::style::{Paint, Style, fit, hang, paint};
 use crate::{
     tree::{Datum, Head, Sheet, percent},
     words::{Unit, Units},
@@ -102,14 +102,22 @@ fn line(columns: &[TextColumn], text: impl Fn(&TextColumn) -> (String, Paint), s
 pub fn titled(sheet: &Sheet, style: Style) -> Vec<String> {
     let mut lines = vec![paint(&fit(&with_unit(&sheet.title, sheet), style.width), Paint::Bold, style)];
     lines.extend(render(columns(sheet), style));
+    lines.extend(notes(sheet, style));
     lines
+}
+
+/// The sentences below a table.
+fn notes(sheet: &Sheet, style: Style) -> impl Iterator<Item = String> {
+    sheet.notes.iter().flat_map(move |note| hang("", Paint::Dim, note, style))
 }
 
 /// A table whose first column bears the title and the unit.
 pub fn untitled(sheet: &Sheet, style: Style) -> Vec<String> {
     let mut columns = columns(sheet);
     columns.iter_mut().take(1).for_each(|first| first.name = with_unit(&first.name, sheet));
-    render(columns, style)
+    let mut lines = render(columns, style);
+    lines.extend(notes(sheet, style));
+    lines
 }
 
 fn with_unit(title: &str, sheet: &Sheet) -> String {
@@ -153,6 +161,7 @@ fn texts(data: &[&Datum], unit: Option<&Unit>) -> Vec<String> {
         Datum::Count(n) => n.to_string(),
         Datum::Value(v) | Datum::Over(v) if *v == 0.0 => "0".into(),
         Datum::Value(v) | Datum::Over(v) => format!("{:.digits$}", v / per),
+        Datum::Estimate(one) => one.text(|v| format!("{:.digits$}", v / per)),
         Datum::Share(share) => percent(*share),
         Datum::Absent | Datum::TooFew => "-".into(),
     };

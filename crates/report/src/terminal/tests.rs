@@ -58,6 +58,7 @@ fn a_failed_run() {
     configuration  wake-ups   min   p50  mean   p99  p99.9    max  > 100 µs  missed
     idle              20000  2.00  2.62  2.64  3.24   3.25   24.8         0       0
     busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
+     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
 
     expected
       holds         wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
@@ -107,6 +108,7 @@ fn doubt_is_in_the_first_line() {
     configuration  wake-ups   min   p50  mean   p99  p99.9    max  > 100 µs  missed
     idle              20000  2.00  2.62  2.64  3.24   3.25   24.8         0       0
     busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
+     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
 
     expected
       holds         wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
@@ -126,6 +128,7 @@ fn what_could_not_be_stored_is_still_seen() {
     latency (µs)  samples   min   p50  mean   p99  p99.9   max  late  missed
     CPU 0           10000  2.00  2.62  2.64  3.24   3.25  24.8     0       0
     CPU 1           10000  2.00  2.62  2.64  3.24   3.25  24.8     0       0
+     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
     CPU 0 to 5.00 µs: 9991, to 8.00 µs: 1, to 10.0 µs: 1, to 50.0 µs: 7
     CPU 1 to 5.00 µs: 9991, to 8.00 µs: 1, to 10.0 µs: 1, to 50.0 µs: 7
     "#);
@@ -153,14 +156,17 @@ fn a_table_of_four_configurations() {
     configuration   wake-ups   min   p50  mean      sd   p99  p99.9  p99.99     max  > 100 µs  late  missed
     idle               20000  2.00  2.62  2.64   0.555  3.24   3.25    22.5    24.8         0     0       0
     stress-ng ramp     20000  2.00  2.62  2.75  16.113  3.24   3.25    24.9  2280.0         1     0       0
+     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
 
     Gaps in a busy loop (ns)
     configuration  readings  min  p50  mean    sd  p99  p99.9  p99.99  max
     idle              10000   20   26  25.9  5.55   32     32     224  248
+     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
 
     compute latency (ns)
     configuration  samples  min  p50  mean    sd  p99  max  late  missed
     idle               100   20   25  25.6  3.68   32   32     0       0
+     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
     "#);
 }
 
@@ -187,14 +193,17 @@ fn eighty_columns_hold_what_matters() {
     configuration   wake-ups   min   p50  mean  p99.9     max  > 100 µs  missed
     idle               20000  2.00  2.62  2.64   3.25    24.8         0       0
     stress-ng ramp     20000  2.00  2.62  2.75   3.25  2280.0         1       0
+     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
 
     Gaps in a busy loop (ns)
     configuration  readings  min  p50  mean    sd  p99  p99.9  p99.99  max
     idle              10000   20   26  25.9  5.55   32     32     224  248
+     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
 
     compute latency (ns)
     configuration  samples  min  p50  mean    sd  p99  max  late  missed
     idle               100   20   25  25.6  3.68   32   32     0       0
+     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
     "#);
 }
 
@@ -211,6 +220,8 @@ fn long_names_are_cut_before_figures_are() {
     configuration  wake-ups   p50  p99.9   max  > 100 µs  missed
     a very long ~     10000  2.62   3.25  24.8         0       0
     b                 10000  2.62   3.25  24.8         0       0
+     max: a once-a-day cause is missed with P above 0.99 in 10
+     s, P 0.05 in 3 days
     "#);
 }
 

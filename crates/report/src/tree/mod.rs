@@ -2,10 +2,14 @@
 
 mod chapter;
 pub mod declared;
+mod estimate;
+mod extremes;
 mod section;
 mod sheet;
 
 pub use chapter::{CallRow, Chapter, chapters};
+pub use estimate::Estimate;
+pub use extremes::Named;
 pub use section::{Curve, Kept, SHOWN, Section, sections};
 pub use sheet::{Datum, Head, Sheet, percent};
 

@@ -1,5 +1,6 @@
 //! Sections: one per quantity of a probe and set of labels, with one series per configuration.
 
+use super::extremes::Named;
 use crate::{
     judge::{
         configuration::Configuration,
@@ -28,6 +29,7 @@ pub struct Section<'a> {
     pub labels: &'a BTreeMap<String, String>,
     /// One per configuration.
     pub series: Vec<Curve<'a>>,
+    pub(super) extremes: OnceCell<Vec<Named>>,
 }
 
 /// One line of a table, one curve of a figure.
@@ -72,7 +74,8 @@ pub fn sections(configurations: &[Configuration]) -> Vec<Section<'_>> {
                 Some(section) => section.series.push(series),
                 None => {
                     let declared = configuration.measurand.quantity(quantity);
-                    sections.push(Section { probe, quantity, declared, unit, labels, series: vec![series] });
+                    let (series, extremes) = (vec![series], OnceCell::new());
+                    sections.push(Section { probe, quantity, declared, unit, labels, series, extremes });
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Tables as data: what every format prints.
 
+use super::estimate::Estimate;
 use crate::words::{self, NOT_MEASURED, Unit, Units};
 
 /// A table. The first column names the row.
@@ -17,6 +18,8 @@ pub struct Sheet {
     pub remark: String,
     /// Where it may be split over pages, how many of its first columns each piece begins with.
     pub leading: Option<usize>,
+    /// Sentences that stand below it.
+    pub notes: Vec<String>,
 }
 
 /// The head of a column.
@@ -66,12 +69,12 @@ impl Sheet {
     pub fn new(title: String, head: Vec<Head>, rows: Vec<Vec<Datum>>, stored: &str, typical: &[f64]) -> Self {
         let column = |k: usize| rows.iter().filter_map(|row| row.get(k)?.number()).collect::<Vec<f64>>();
         let units = Units::fitting(stored, typical, &(0..head.len()).map(column).collect::<Vec<_>>());
-        Self { title, head, rows, units: Some(units), remark: String::new(), leading: None }
+        Self { title, head, rows, units: Some(units), remark: String::new(), leading: None, notes: Vec::new() }
     }
 
     /// A table without values.
     pub fn plain(title: String, head: Vec<Head>, rows: Vec<Vec<Datum>>) -> Self {
-        Self { title, head, rows, units: None, remark: String::new(), leading: None }
+        Self { title, head, rows, units: None, remark: String::new(), leading: None, notes: Vec::new() }
     }
 
     /// Split over pages; each piece begins with so many of its first columns.
@@ -81,10 +84,12 @@ impl Sheet {
 
     /// These columns of it, as a table.
     fn only(&self, columns: &[usize]) -> Self {
+        // What stands below a table stands below its last piece.
         let cells = |row: &Vec<Datum>| columns.iter().filter_map(|at| row.get(*at).cloned()).collect();
         Self {
             head: columns.iter().filter_map(|at| self.head.get(*at).cloned()).collect(),
             rows: self.rows.iter().map(cells).collect(),
+            notes: Vec::new(),
             ..self.clone()
         }
     }
@@ -118,12 +123,20 @@ impl Sheet {
         let wide: usize = groups.iter().flatten().map(width).sum();
         let pieces = wide.div_ceil(room).clamp(1, groups.len().max(1));
         let each = groups.len().div_ceil(pieces).max(1);
-        groups.chunks(each).map(|some| self.only(&[lead.clone(), some.concat()].concat())).collect()
+        let mut pieces: Vec<Self> =
+            groups.chunks(each).map(|some| self.only(&[lead.clone(), some.concat()].concat())).collect();
+        pieces.last_mut().into_iter().for_each(|last| last.notes.clone_from(&self.notes));
+        pieces
     }
 
     /// With something to know besides.
     pub fn remark(self, remark: impl Into<String>) -> Self {
         Self { remark: remark.into(), ..self }
+    }
+
+    /// With sentences below it.
+    pub fn notes(self, notes: impl IntoIterator<Item = String>) -> Self {
+        Self { notes: self.notes.into_iter().chain(notes).collect(), ..self }
     }
 
     /// What it shows, with its unit: `Wake-up latency in µs`.
@@ -171,6 +184,8 @@ pub enum Datum {
     Value(f64),
     /// A value above its limit.
     Over(f64),
+    /// A value in the stored unit with the limits of its interval.
+    Estimate(Estimate),
     /// A share, 0 to 1.
     Share(f64),
     /// Was not measured.
@@ -191,6 +206,7 @@ impl Datum {
             Self::Text(text) => text.clone(),
             Self::Count(n) => words::count(*n),
             Self::Value(v) | Self::Over(v) => unit.map_or_else(|| words::plain(*v), |unit| unit.text(*v)),
+            Self::Estimate(one) => one.text(|v| Self::Value(v).text(unit)),
             Self::Share(share) => percent(*share),
             Self::Absent => NOT_MEASURED.into(),
             Self::TooFew => "too few".into(),
@@ -203,6 +219,7 @@ impl Datum {
             Self::Text(text) => text.clone(),
             Self::Count(n) => n.to_string(),
             Self::Value(v) | Self::Over(v) => v.to_string(),
+            Self::Estimate(one) => one.value.to_string(),
             Self::Share(share) => share.to_string(),
             Self::Absent | Self::TooFew => String::new(),
         }
@@ -212,6 +229,7 @@ impl Datum {
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Value(v) | Self::Over(v) => Some(*v),
+            Self::Estimate(one) => Some(one.value),
             _ => None,
         }
     }

@@ -56,6 +56,14 @@ pub fn plain(v: f64) -> String {
     format!("{sign}{}{point}{fraction}", grouped(whole))
 }
 
+/// Four digits of a number, whatever its size: `0.0123`, `2 228`, `1.5e21`.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        size if size != 0.0 && !(1e-3..1e15).contains(&size) => format!("{value:.3e}"),
+        _ => plain(value),
+    }
+}
+
 /// A round number without needless zeros: `0.001`, `20`, `10 000`.
 pub fn trimmed(v: f64) -> String {
     let digits = if v == 0.0 { 0 } else { (1.0 - v.abs().log10().floor()).clamp(3.0, 12.0) as usize };
@@ -87,6 +95,14 @@ pub fn roughly(seconds: f64) -> String {
         s if s < 7_200.0 => format!("{:.0}\u{a0}min", s / 60.0),
         s if s < 172_800.0 => format!("{:.1}\u{a0}h", s / 3_600.0),
         s => format!("{}\u{a0}days", count((s / 86_400.0).round() as u64)),
+    }
+}
+
+/// How long was measured: `187 ms`, `9.21 s`, `13 s`, `3.2 h`.
+pub fn lasted(ns: u64) -> String {
+    match ns {
+        0..10_000_000_000 => value(ns as f64, "ns"),
+        _ => roughly(ns as f64 / 1e9),
     }
 }
 

@@ -1,15 +1,12 @@
 //! One run as text.
 
-use super::{Limit, One, Quantile};
+use super::{Limit, One, Quantile, tail};
 use crate::{
-    numbers::{between, number, tail},
+    extremes::seen::chance,
     terminal::{Paint, Style, hang, paint, table},
     words::{self, Unit},
 };
-use latido_statistics::{
-    exceed::{Bounded, Exceedance},
-    tail::gate::{Decision, Verdict},
-};
+use latido_statistics::tail::gate::{Decision, Verdict};
 use table::TextColumn;
 
 impl One {
@@ -26,7 +23,7 @@ impl One {
         lines.extend(table::render(self.quantile_columns(&unit), style));
         lines.push(String::new());
         if let Some(limit) = &self.limit {
-            lines.extend(limit.lines(style));
+            lines.extend(limit_lines(limit, style));
         }
         lines.extend(hang("maximum:", Paint::Dim, &self.beside_the_maximum(of(self.max as f64)), style));
         lines.extend(tail_lines(&self.tail, &of, style));
@@ -81,48 +78,10 @@ impl One {
     }
 }
 
-impl Limit {
-    fn lines(&self, style: Style) -> Vec<String> {
-        let limit = words::value(self.limit as f64, "ns").replace('\u{a0}', " ");
-        let label = format!("above {limit}:");
-        let mut text = rate(&self.samples);
-        if let Some(bursts) = &self.clusters {
-            text.push_str(&format!(
-                "; they come in {} (at most {} samples apart), and bursts count: {}",
-                words::many(bursts.above, "burst"),
-                self.gap,
-                rate(bursts)
-            ));
-        }
-        hang(&label, if self.samples.above > 0 { Paint::Warn } else { Paint::Good }, &text, style)
-    }
-}
-
-/// A probability as it is printed: never a certainty.
-fn chance(p: f64) -> String {
-    match p {
-        p if p > 0.995 => "above 0.99".into(),
-        p if p < 0.005 => "below 0.01".into(),
-        p => format!("{p:.2}"),
-    }
-}
-
-/// `3 of 1 000, 0.3 % (0.062 to 0.87 %), 10 800 an hour (2 200 to 31 000)`.
-fn rate(found: &Exceedance) -> String {
-    let bounds = |bounded: &Bounded, per: f64, unit: &str| {
-        let limits = match found.above {
-            0 => format!("at most {}", number(bounded.upper * per)),
-            _ => between(Some((bounded.lower * per, bounded.upper * per)), number).unwrap_or_default(),
-        };
-        format!("{}{unit} ({limits})", number(bounded.value * per))
-    };
-    let hour = found.per_hour.as_ref().map(|hour| format!(", {}", bounds(hour, 1.0, " an hour"))).unwrap_or_default();
-    format!(
-        "{} of {}: {}{hour}",
-        words::count(found.above),
-        words::count(found.count),
-        bounds(&found.share, 100.0, " %")
-    )
+fn limit_lines(limit: &Limit, style: Style) -> Vec<String> {
+    let label = format!("above {}:", words::value(limit.limit as f64, "ns").replace('\u{a0}', " "));
+    let tone = if limit.samples.above > 0 { Paint::Warn } else { Paint::Good };
+    hang(&label, tone, &limit.sentence(), style)
 }
 
 fn tail_lines(answer: &tail::Answer, of: &impl Fn(f64) -> String, style: Style) -> Vec<String> {

@@ -41,7 +41,7 @@ fn everything_of_a_run_is_shown() {
     record.skipped.push(Skip { what: "deadline".into(), why: "pinned threads cannot have it".into() });
     let found = configuration::configurations([&fixture.run], &fixture).unwrap();
     let judgement = judging::of_run(&fixture.run, &fixture);
-    let text = show(&fixture.run, &judgement, &found, Style { width: 80, color: false });
+    let text = show(&fixture.run, &judgement, &found, false, Style { width: 80, color: false });
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     // The rows of the machine are the snapshot's own business: that each is there is enough.
     let (cells, rest) = text.split_once("\nmachine\n").unwrap();
@@ -55,8 +55,23 @@ fn everything_of_a_run_is_shown() {
     Wake-up latency (µs)
     configuration  wake-ups   min   p50  mean   p99  p99.9   max  > 100 µs  missed
     idle              20000  2.00  2.62  2.64  3.24   3.25  24.8         0       2
+     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
 
     NOT MEASURED: wakeup, busy: the agent vanished
+
+    Wake-up latency, quantiles with 95 % limits (µs)
+    configuration  wake-ups                  p50                  p90
+    idle              20000  2.62 (2.62 to 2.63)  3.12 (3.12 to 3.13)
+
+    Wake-up latency, quantiles with 95 % limits (µs)
+    configuration  wake-ups                  p99                 p99.9
+    idle              20000  3.24 (3.23 to 3.24)  3.25 (3.25 to 12.86)
+
+    Wake-up latency, quantiles with 95 % limits (µs)
+    configuration  wake-ups                      p99.99  p99.999
+    idle              20000  22.5 (20.1 to n too small)        -
+     Limits by binomial ranks, as of independent samples: wider where these come in
+     bursts or repeats differ.
 
     cell 1: wakeup, idle
       holds worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the
@@ -72,6 +87,7 @@ fn everything_of_a_run_is_shown() {
       latency (µs)  wake-ups   min   p50  mean   p99  p99.9   max  late  missed
       CPU 0            10000  2.00  2.62  2.64  3.24   3.25  24.8     0       0
       CPU 1            10000  2.00  2.62  2.64  3.24   3.25  24.8     1       2
+       max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
       CPU 0: own 1.20 µs
 
       ?   hypervisor         not measured

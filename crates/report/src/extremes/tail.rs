@@ -4,7 +4,7 @@ use latido_statistics::{
     Refusal,
     tail::{
         Level, Observed, Peak, default_k,
-        gate::Gate,
+        gate::{Decision, Gate, Verdict},
         gpd::{Fit, Interval},
         tail,
     },
@@ -16,7 +16,7 @@ const PERIODS: [(&str, f64); 3] = [("once an hour", 3_600.0), ("once a day", 86_
 /// How often where no time is known: in so many times the samples that there are.
 const TIMES: [(&str, f64); 2] = [("once in 10 such runs", 10.0), ("once in 100 such runs", 100.0)];
 /// How many blocks there are at most, and how many samples one has at least.
-const BLOCKS: (usize, usize) = (500, 20);
+const BLOCKS: (u64, u64) = (500, 20);
 
 /// The tail, or why there is none.
 #[derive(Debug, Clone, Serialize)]
@@ -77,13 +77,31 @@ pub struct Return {
     pub level: Option<Interval>,
     /// Why there is none.
     pub refused: Option<String>,
+    #[serde(skip)]
+    brief: &'static str,
 }
 
 /// The tail of samples in order of time, given their sorted copy too.
 pub fn of(samples: &[i64], sorted: &[i64], k: Option<u64>, length_s: Option<f64>) -> Answer {
     let count = samples.len() as u64;
     let asked = k.unwrap_or_else(|| default_k(count, count));
-    fitted(samples, sorted, asked, length_s).unwrap_or_else(|refusal| {
+    let threshold = count.checked_sub(asked + 1).and_then(|at| sorted.get(usize::try_from(at).ok()?)).copied();
+    let indexed = (0..).zip(samples).filter(|(_, value)| threshold.is_some_and(|least| **value >= least));
+    let peaks: Vec<Peak> = indexed.map(|(index, value)| Peak { index, value: *value }).collect();
+    let block_maxima = block_maxima(samples);
+    // Without a known length a sample takes a second: levels then are asked for by numbers of samples.
+    let length = length_s.unwrap_or(count as f64);
+    of_observed(
+        &Observed { peaks: &peaks, count, length_s: length, block_maxima: &block_maxima },
+        asked,
+        length_s.is_some(),
+    )
+}
+
+/// The tail of what is known of a run, above so many of its largest samples; `timed` where its length is known.
+pub fn of_observed(observed: &Observed, asked: u64, timed: bool) -> Answer {
+    let count = observed.count;
+    fitted(observed, asked, timed).unwrap_or_else(|refusal| {
         let refused = match refusal {
             Refusal::TooSmall { needed, .. } if asked >= count => {
                 format!(
@@ -100,30 +118,23 @@ pub fn of(samples: &[i64], sorted: &[i64], k: Option<u64>, length_s: Option<f64>
     })
 }
 
-fn fitted(samples: &[i64], sorted: &[i64], k: u64, length_s: Option<f64>) -> Result<Answer, Refusal> {
-    let count = samples.len() as u64;
-    let threshold = count.checked_sub(k + 1).and_then(|at| sorted.get(usize::try_from(at).ok()?)).copied();
-    let least = threshold.ok_or(Refusal::TooSmall { of: "samples", needed: k + 1, given: count })?;
-    let indexed = (0..).zip(samples).filter(|(_, value)| **value >= least);
-    let peaks: Vec<Peak> = indexed.map(|(index, value)| Peak { index, value: *value }).collect();
-    let block_maxima = block_maxima(samples);
-    // Without a known length a sample takes a second: levels then are asked for by numbers of samples.
-    let observed =
-        Observed { peaks: &peaks, count, length_s: length_s.unwrap_or(count as f64), block_maxima: &block_maxima };
-    let asked: Vec<(&str, f64)> = match length_s {
-        Some(_) => PERIODS.to_vec(),
-        None => TIMES.iter().map(|(once, times)| (*once, times * count as f64)).collect(),
+fn fitted(observed: &Observed, k: u64, timed: bool) -> Result<Answer, Refusal> {
+    let count = observed.count;
+    let asked: Vec<(&str, f64)> = match timed {
+        true => PERIODS.to_vec(),
+        false => TIMES.iter().map(|(once, times)| (*once, times * count as f64)).collect(),
     };
     let periods: Vec<f64> = asked.iter().map(|(_, period)| *period).collect();
-    let found = tail(&observed, k, &periods)?;
+    let found = tail(observed, k, &periods)?;
     let all: Vec<Option<Level>> = match found.levels {
         Some(levels) => levels.into_iter().map(Some).collect(),
         None => vec![None; asked.len()],
     };
     let levels = asked.into_iter().zip(all).map(|((once, period), level)| {
-        let (level, refused) = told(level, length_s.is_some());
+        let (level, refused) = told(level, timed);
         let samples = count as f64 * (period / observed.length_s);
-        Return { once, period_s: length_s.map(|_| period), samples, level, refused }
+        let (brief, refused) = refused.unzip();
+        Return { once, period_s: timed.then_some(period), samples, level, refused, brief: brief.unwrap_or_default() }
     });
     let Fit { gpd, log_likelihood, at_bound, .. } = found.fit;
     Ok(Answer::Fitted(Box::new(Fitted {
@@ -137,33 +148,74 @@ fn fitted(samples: &[i64], sorted: &[i64], k: u64, length_s: Option<f64>) -> Res
         sigma: gpd.sigma,
         log_likelihood,
         at_bound,
-        blocks: block_maxima.len() as u64,
+        blocks: observed.block_maxima.len() as u64,
         gate: found.gate,
         levels: levels.collect(),
     })))
 }
 
-/// A level, or why there is none.
-fn told(level: Option<Level>, timed: bool) -> (Option<Interval>, Option<String>) {
+/// A level, or why there is none, in two words and in a sentence.
+fn told(level: Option<Level>, timed: bool) -> (Option<Interval>, Option<(&'static str, String)>) {
+    let none = |brief, why: &str| (None, Some((brief, why.to_owned())));
     match level {
         Some(Level::Estimated { level, .. }) if level.value.is_finite() => (Some(level), None),
-        Some(Level::Estimated { .. }) => (None, Some("beyond all numbers".into())),
+        Some(Level::Estimated { .. }) => none("too far", "beyond all numbers"),
         Some(Level::TooFar { furthest_s, .. }) if timed => {
             let furthest = crate::words::roughly(furthest_s).replace('\u{a0}', " ");
-            (None, Some(format!("more than 100 times what was observed; the furthest is once in {furthest}")))
+            let why = format!("more than 100 times what was observed; the furthest is once in {furthest}");
+            none("too far", &why)
         }
-        Some(Level::TooFar { .. }) => (None, Some("more than 100 times what was observed".into())),
+        Some(Level::TooFar { .. }) => none("too far", "more than 100 times what was observed"),
         Some(Level::BelowThreshold { .. }) => {
-            (None, Some("so frequent that it lies below the threshold: the quantiles say it".into()))
+            none("below u", "so frequent that it lies below the threshold: the quantiles say it")
         }
-        None => (None, Some("the gate refuses".into())),
+        None => none("none", "the gate refuses"),
     }
+}
+
+/// In how many equal blocks of time so many samples are cut.
+pub(super) fn blocks(count: u64) -> u64 {
+    let (most, size) = BLOCKS;
+    (count / size).min(most)
 }
 
 /// The largest sample of each of equal blocks of time: the samples are dealt out evenly.
 fn block_maxima(samples: &[i64]) -> Vec<i64> {
-    let (most, size) = BLOCKS;
-    let blocks = (samples.len() / size).min(most);
+    let blocks = blocks(samples.len() as u64) as usize;
     let cut = |block: usize| block * samples.len() / blocks.max(1);
     (0..blocks).filter_map(|block| samples.get(cut(block)..cut(block + 1))?.iter().max().copied()).collect()
+}
+
+impl Answer {
+    /// Why there is no level, each reason in words; empty where levels may be given.
+    pub fn reasons(&self) -> Vec<&str> {
+        match self {
+            Self::Refused { refused, .. } => vec![refused],
+            Self::Fitted(found) => found.reasons(),
+        }
+    }
+}
+
+impl Return {
+    /// Why there is no level, in two words.
+    pub fn brief(&self) -> &'static str {
+        self.brief
+    }
+}
+
+impl Fitted {
+    /// What stands against levels; empty where they may be given.
+    pub fn reasons(&self) -> Vec<&str> {
+        let refused = self.gate.tests.iter().filter(|test| test.decision == Decision::Refused);
+        refused.map(|test| test.reason.as_str()).collect()
+    }
+
+    /// What the gate says, in a word or a few.
+    pub fn verdict(&self) -> &'static str {
+        match self.gate.verdict {
+            Verdict::Accepted => "open",
+            Verdict::IntervalCensored => "open, in bins",
+            Verdict::Refused => "shut",
+        }
+    }
 }

@@ -1,0 +1,53 @@
+//! The quantiles of a section with the limits between which the true ones lie.
+
+use crate::{
+    judge::repeat::Pooled,
+    tables::summary::quantile_name,
+    tree::{Curve, Datum, Estimate, Head, Section, Sheet},
+};
+use latido_model::{
+    record::QUANTILES,
+    summary::{Exact, at_rank},
+};
+use latido_statistics::quantile::ranks;
+
+/// The confidence of the limits.
+const CONFIDENCE: f64 = 0.95;
+
+/// A quantile of all samples of a configuration with its limits by binomial ranks; a limit is absent where the samples are
+/// too few for a rank, and is never the maximum in its stead.
+pub fn estimate(pooled: &Pooled, key: &str) -> Option<Estimate> {
+    let value = pooled.summary.quantiles.get(key).copied().flatten()? as f64;
+    let p = QUANTILES.iter().find(|(name, _)| *name == key).map(|(_, p)| *p)?;
+    let summary = &pooled.summary;
+    let ranks = ranks(summary.count, p, CONFIDENCE).ok()?;
+    let overflow = summary.count.saturating_sub(pooled.histogram.len()).saturating_sub(pooled.negative);
+    let exact = Exact { count: summary.count, min: summary.min, max: summary.max, overflow, ..Exact::default() };
+    let at = |rank: Option<u64>| at_rank(&exact, &pooled.histogram, rank?).map(|v| v as f64);
+    Some(Estimate { value, lower: at(ranks.lower), upper: at(ranks.upper), without: "n too small" })
+}
+
+/// The table of a section; `None` where nothing was measured.
+pub fn sheet(section: &Section) -> Option<Sheet> {
+    let keys = || QUANTILES.iter().map(|(key, _)| *key);
+    let row = |series: &Curve| {
+        let cell = |key| match estimate(series.pooled, key) {
+            Some(one) => Datum::Estimate(one),
+            None if series.pooled.summary.count > 0 => Datum::TooFew,
+            None => Datum::Absent,
+        };
+        let name = [Datum::Text(series.name.clone()), Datum::Count(series.pooled.summary.count)];
+        name.into_iter().chain(keys().map(cell)).collect::<Vec<Datum>>()
+    };
+    let rows: Vec<Vec<Datum>> = section.series.iter().map(row).collect();
+    let typical: Vec<f64> =
+        section.series.iter().flat_map(|series| [series.quantile("0.5"), series.quantile("0.99")]).flatten().collect();
+    let head = ["configuration".into(), format!("{}s", section.noun())];
+    let head = head.into_iter().chain(keys().map(quantile_name)).map(Head::from).collect();
+    let title = format!("{}, quantiles with 95 % limits", section.title());
+    let note =
+        "Limits by binomial ranks, as of independent samples: wider where these come in bursts or repeats differ.";
+    section
+        .has_samples()
+        .then(|| Sheet::new(title, head, rows, section.unit, &typical).leading(2).notes([note.to_owned()]))
+}

@@ -1,0 +1,41 @@
+use super::*;
+use crate::{
+    judge::configuration::Configuration,
+    sample,
+    tree::{Section, sections},
+};
+
+fn fitting(all: &[Configuration]) -> Vec<Section<'_>> {
+    sections(all)
+}
+
+/// Every row is as wide as its head, a refused tail has its reasons below the table and no level in it, and no more series are
+/// looked at than are shown.
+#[test]
+fn refused_tails_have_reasons_and_no_levels() {
+    let all = sample::configurations(10);
+    for section in fitting(&all) {
+        let sheet = sheet(&section).unwrap();
+        assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()), "{sheet:?}");
+        assert_eq!((section.extremes().len(), section.threads()), (10, 20));
+        assert!(sheet.caption().contains("10 of 20 series"), "{}", sheet.caption());
+        let levels = sheet.head.iter().position(|head| head.name == "gate").unwrap() + 1;
+        for (one, row) in section.extremes().iter().zip(&sheet.rows) {
+            let refused = !one.extremes.tail.reasons().is_empty();
+            let none = row[levels..].iter().all(|cell| *cell == Datum::Text("none".into()));
+            assert_eq!(refused, none, "{row:?}");
+            let told = sheet.notes.iter().any(|note| note.starts_with("No levels of ") && note.contains(&place(one)));
+            assert_eq!(refused, told, "{:?}", sheet.notes);
+        }
+        assert!(sheet.notes.last().unwrap().starts_with("max: a once-a-day cause"), "{:?}", sheet.notes);
+    }
+}
+
+/// A configuration alone has all of its series shown, one of nothing has no table.
+#[test]
+fn few_series_are_all_shown_and_none_has_no_table() {
+    let one = sample::configurations(1);
+    assert_eq!(fitting(&one)[0].extremes().len(), 2);
+    assert_eq!(all(&fitting(&one)[0]).unwrap().rows.len(), 2);
+    assert!(sheet(&fitting(&[sample::empty("idle")])[0]).is_none());
+}

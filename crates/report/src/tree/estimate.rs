@@ -1,0 +1,26 @@
+//! A value with its doubt, as one cell of a table.
+
+/// A value with the limits of its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The value, in the stored unit.
+    pub value: f64,
+    /// The lower limit, where there is one.
+    pub lower: Option<f64>,
+    /// The upper limit, where there is one.
+    pub upper: Option<f64>,
+    /// What stands for a limit that there is not: `n too small`, `open`.
+    pub without: &'static str,
+}
+
+impl Estimate {
+    /// `24.9 (20.1 to 30.2)`, each number as it is written.
+    pub fn text(&self, number: impl Fn(f64) -> String) -> String {
+        let limit =
+            |limit: Option<f64>| limit.filter(|v| v.is_finite()).map_or_else(|| self.without.to_owned(), &number);
+        match (self.lower, self.upper) {
+            (None, None) => format!("{} ({})", number(self.value), self.without),
+            _ => format!("{} ({} to {})", number(self.value), limit(self.lower), limit(self.upper)),
+        }
+    }
+}

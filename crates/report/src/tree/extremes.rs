@@ -1,0 +1,75 @@
+//! The extremes of a section's series, computed once for all formats that show them.
+
+use super::{Curve, Section};
+use crate::{
+    extremes::{Extremes, seen},
+    judge::repeat::{Repeat, Track},
+};
+use std::cmp::Reverse;
+
+/// So many series of a section are looked at where not all are asked for: a fit of 4,096 samples takes some 30 ms.
+const SERIES: usize = 16;
+
+/// The extremes of one series, and what its configuration is called.
+#[derive(Debug)]
+pub struct Named {
+    /// The configuration.
+    pub name: String,
+    /// Its extremes.
+    pub extremes: Extremes,
+}
+
+impl Section<'_> {
+    /// Those that a report shows: of each configuration the same number of series, those with the largest samples; of too many
+    /// configurations those with the largest.
+    pub fn extremes(&self) -> &[Named] {
+        self.extremes.get_or_init(|| {
+            let mut shown: Vec<(usize, &Curve)> = self.series.iter().enumerate().collect();
+            shown.sort_by_key(|(_, series)| Reverse(series.pooled.plain.max));
+            shown.truncate(SERIES);
+            shown.sort_by_key(|(at, _)| *at);
+            let each = SERIES / shown.len().max(1);
+            shown.into_iter().flat_map(|(_, series)| series.extremes(each)).collect()
+        })
+    }
+
+    /// Those of all series of all repeats.
+    pub fn all_extremes(&self) -> Vec<Named> {
+        self.series.iter().flat_map(|series| series.extremes(usize::MAX)).collect()
+    }
+
+    /// How many series of repeats there are.
+    pub fn threads(&self) -> usize {
+        self.series.iter().flat_map(Curve::sampled).count()
+    }
+
+    /// What stands beside the maxima of its configurations.
+    pub fn seen(&self) -> Option<String> {
+        seen::note(self.series.iter().map(Curve::measured_ns))
+    }
+}
+
+impl Curve<'_> {
+    /// How long the machine was watched in all of its repeats, ns.
+    pub fn measured_ns(&self) -> u64 {
+        self.configuration.repeats.iter().map(|repeat| repeat.elapsed_ns).fold(0, u64::saturating_add)
+    }
+
+    /// The threads that have samples.
+    fn sampled(&self) -> impl Iterator<Item = (&Repeat, &Track)> {
+        self.configuration.tracks(self.pooled).filter(|(_, track)| track.plain.count > 0)
+    }
+
+    fn extremes(&self, each: usize) -> Vec<Named> {
+        let mut all: Vec<(usize, (&Repeat, &Track))> = self.sampled().enumerate().collect();
+        all.sort_by_key(|(_, (_, track))| Reverse(track.plain.max));
+        all.truncate(each);
+        all.sort_by_key(|(at, _)| *at);
+        let limit = self.limit().map(|limit| limit as i64);
+        let named = |(_, (repeat, track)): (usize, (&Repeat, &Track))| Named {
+            name: self.name.clone(),
+            extremes: Extremes::of(repeat, track, limit),
+        };
+        all.into_iter().map(named).collect()
+    }
+}
