@@ -94,7 +94,7 @@ fn a_record_that_lacks_what_it_takes_says_so() {
     let own = &fixture.run.cells[0];
     let of = |change: &dyn Fn(&mut Track)| {
         let mut repeat = Repeat::of("run", own, own.record().unwrap(), &fixture, &mut Vec::new()).unwrap();
-        repeat.tracks_mut().for_each(|track| change(track));
+        repeat.tracks_mut().for_each(change);
         Extremes::of(&repeat, &repeat.quantities[0].tracks[0], None).tail.reasons().join("; ")
     };
     assert_eq!(of(&|track| track.largest.clear()), "not possible: the largest samples are not stored");
