@@ -20,6 +20,7 @@ pub mod ratios;
 pub mod repeats;
 mod scatter;
 mod sizes;
+pub mod strip;
 pub mod style;
 pub mod svg;
 mod thin;

@@ -90,7 +90,9 @@ fn one(lookup: Lookup, figure: &Figure, stem: String) -> DeclaredFigure {
     let repeats = about_repeats(&entries, figure.over).filter(|_| counts(figure));
     let numbers: Vec<String> = repeats.into_iter().chain(scaled(lookup).filter(|_| counts(figure))).collect();
     let numbers = Some(numbers.join("; ")).filter(|text| !text.is_empty());
-    let about = [Some(about(figure)), numbers.map(|text| format!("Numbers: {text}."))];
+    let curves = || panels.iter().flat_map(|panel| &panel.curves);
+    let hollow = curves().any(|curve| curve.is_published(&figure.kind)).then(|| "Hollow: published.".to_owned());
+    let about = [Some(about(figure)), hollow, numbers.map(|text| format!("Numbers: {text}."))];
     let captions = panels.iter().flat_map(|panel| {
         let of = |curve: &Drawn| {
             let figures = curve.along.first().map(|entry| entry.figures.clone()).unwrap_or_default();
@@ -156,10 +158,8 @@ fn about(figure: &Figure) -> String {
             "{scale}, the same in all panels. Line: the largest of each stretch; dashed: its mean. Triangles: beyond the \
              scale."
         ),
-        Kind::Bars(statistic) => {
-            format!("{scale}. Each bar: {}; hollow: published.", statistic_name(statistic, figure.over))
-        }
-        Kind::Ramp(_) => format!("{scale}. Error bars: the standard deviation between repeats; hollow: published."),
+        Kind::Bars(statistic) => format!("{scale}. Each bar: {}.", statistic_name(statistic, figure.over)),
+        Kind::Ramp(_) => format!("{scale}. Error bars: the standard deviation between repeats."),
     }
 }
 

@@ -55,7 +55,10 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
             let some = panels.iter().any(|panel| is_drawn(panel, self.figure));
             let below = if some { self.room_below() } else { 8.0 };
             let named = panels.iter().any(|panel| !panel.name.is_empty());
+            // Marks may lie in every corner: what is said of a panel stands over it.
+            let silent = some && panels.iter().any(|panel| !is_measured(panel));
             let above = if named { 24.0 } else { 8.0 } + if some { self.room_above() } else { 0.0 };
+            let above = above + if silent { 14.0 } else { 0.0 };
             for (k, panel) in panels.iter().enumerate() {
                 let width = WIDTH / self.across as f64;
                 let left = width * k as f64 + 74.0;
@@ -66,7 +69,7 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
                 if is_drawn(panel, self.figure) {
                     plot(&mut svg, &frame, panel);
                     if !is_measured(panel) {
-                        let corner = (frame.right - 6.0, frame.top + 12.0);
+                        let corner = (frame.right, frame.top - 6.0);
                         svg.text("gap-name", corner, Anchor::End, NOT_MEASURED);
                     }
                 } else {

@@ -185,9 +185,10 @@ pub(super) fn pair(
     }
     let left_out = [own.left_out.clone(), other.left_out.clone()].concat();
     let compared = [own.compared(expect), other.compared(expect)];
+    let each = [own.values(), other.values()];
     let pair = |apart, ruling| {
         let [own, other] = compared.clone();
-        Pair { own, other, apart, p: None, ruling, left_out: left_out.clone() }
+        Pair { own, other, apart, p: None, ruling, left_out: left_out.clone(), each: each.clone() }
     };
     if let Some(empty) = [&own, &other].into_iter().find(|arm| arm.repeats.is_empty()) {
         let measured = Measured::Pair(Box::new(pair(None, Ruling::NoneLeft(empty.side.name.clone()))));
