@@ -277,6 +277,7 @@ impl Fixture {
             verdict: None,
             headline: None,
             unjudged: false,
+            unmeasured: false,
         };
         let plan = Plan { name: "quick".into(), seed: 42, order: Order::AsWritten, ..Plan::default() };
         let run = Run { dir: "/nowhere".into(), meta, plan, cells: stored, problems: Vec::new(), damaged: false };

@@ -19,6 +19,12 @@ pub fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { at(upper) } else { at(upper.wrapping_sub(1)) / 2.0 + at(upper) / 2.0 }
 }
 
+/// The median; `None` of no values.
+pub fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| median(&values))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

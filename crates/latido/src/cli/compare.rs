@@ -3,13 +3,13 @@
 use super::{
     Usage,
     arms::Named,
-    stored::{self, Reader},
+    common::{Alike, Common},
     values::{self, AtLine, Source, Table, TimeUnit},
     words,
 };
 use crate::{host::outcome, output::write_out};
 use anyhow::{Result, anyhow};
-use clap::{ValueEnum, builder::PossibleValuesParser};
+use clap::ValueEnum;
 use latido_report::{
     compare::{self as of_runs, Asked},
     numbers::{
@@ -17,7 +17,6 @@ use latido_report::{
         compare::{self, Arm, Outcome},
         document,
     },
-    observed::Unlike,
 };
 use std::path::PathBuf;
 
@@ -58,28 +57,12 @@ pub struct Args {
     /// An arm with a name: NAME=RUN,RUN
     #[arg(long, value_name = "NAME=RUN", conflicts_with = "values")]
     pub arm: Vec<String>,
-    /// Which figure of each repeat: max, p99.9, missed, ..., or PROBE.QUANTITY.STATISTIC: then that quantity alone decides
-    #[arg(long, value_name = "METRIC", conflicts_with = "values")]
-    pub metric: Option<String>,
     /// Which arm or level is the base [default: the first]
     #[arg(long, value_name = "NAME", conflicts_with = "values")]
     pub base: Option<String>,
-    /// Compare although the arms are not alike in these
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "values",
-        value_parser = PossibleValuesParser::new(Unlike::ALL.map(Unlike::name)))]
-    pub despite: Vec<String>,
-    /// How far apart the rates of loads may be [default: 25%]
-    #[arg(long, value_name = "MARGIN", conflicts_with = "values")]
-    pub load_margin: Option<String>,
-    /// Where runs are kept
-    #[arg(long, value_name = "DIR", conflicts_with = "values")]
-    pub store: Option<PathBuf>,
     /// Lines `arm,value`, one a run; - is stdin
     #[arg(long, value_name = "FILE")]
     pub values: Option<PathBuf>,
-    /// What the values are in [default: numbers of any kind]
-    #[arg(long, value_name = "UNIT", value_enum, requires = "values")]
-    pub unit: Option<TimeUnit>,
     /// How far apart is the same: 5% of a ratio, an amount of a difference
     #[arg(long, value_name = "MARGIN", allow_hyphen_values = true, value_parser = words::text)]
     pub margin: Option<String>,
@@ -94,9 +77,10 @@ pub struct Args {
     /// Ratios, or differences where values are zero or below [default: ratio]
     #[arg(long, value_name = "SCALE", value_enum, requires = "values")]
     pub scale: Option<ScaleWord>,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub alike: Alike,
+    #[command(flatten)]
+    pub common: Common,
 }
 
 /// How values are set against each other.
@@ -128,13 +112,13 @@ pub fn run(args: &Args) -> Result<u8> {
     let Some(path) = &args.values else { return runs(args) };
     let question = question(args)?;
     let source = Source::read(path)?;
-    let table = values::table(&source.text, Some(2), args.unit).map_err(|at| source.wrong(&at))?;
+    let table = values::table(&source.text, Some(2), args.common.unit).map_err(|at| source.wrong(&at))?;
     if question.scale == Scale::Ratio {
         table.positive(DIFFERENCES).map_err(|at| source.wrong(&at))?;
     }
     let arms = arms(table).map_err(|at| source.wrong(&at))?;
-    let found = compare::of(&arms, question, values::kind(args.unit))?;
-    match args.json {
+    let found = compare::of(&arms, question, values::kind(args.common.unit))?;
+    match args.common.json {
         true => write_out(&document(&found)?)?,
         false => write_out(&found.text(&source.name, outcome::style()))?,
     };
@@ -145,16 +129,17 @@ pub fn run(args: &Args) -> Result<u8> {
 fn runs(args: &Args) -> Result<u8> {
     let margin = args.margin.as_deref().map(values::percent).transpose();
     let asked = Asked {
-        metric: stored::metric(args.metric.as_deref())?,
+        metric: args.common.metric()?,
         margin: margin.map_err(|what| Usage::new(format!("--margin {what}")))?,
-        despite: stored::despite(&args.despite),
-        load_margin: stored::load_margin(args.load_margin.as_deref())?,
+        despite: args.alike.despite(),
+        load_margin: args.alike.load_margin()?,
     };
-    let mut reader = Reader::new(args.store.as_deref(), asked.metric.statistic, true)?;
+    let mut reader = args.common.reader(&asked.metric, true)?;
     let named = Named { runs: &args.runs, arms: &args.arm, base: args.base.as_deref() };
     let arms = named.read(args.by.as_deref(), &mut reader)?;
     let found = of_runs::of(&arms, &asked).map_err(|why| anyhow!(why))?;
-    match args.json {
+    args.alike.write(|| found.figures())?;
+    match args.common.json {
         true => write_out(&document(&found)?)?,
         false => write_out(&found.text(outcome::style()))?,
     };
@@ -221,7 +206,7 @@ fn question(args: &Args) -> Result<Question, Usage> {
             }
             times
         }
-        (None, Some(text)) => values::amount(text, args.unit).map_err(wrong("by"))?,
+        (None, Some(text)) => values::amount(text, args.common.unit).map_err(wrong("by"))?,
         (None, None) => {
             if scale == Scale::Ratio {
                 1.0
@@ -230,7 +215,7 @@ fn question(args: &Args) -> Result<Question, Usage> {
             }
         }
     };
-    let margin = args.margin.as_deref().map(|text| margin(text, scale, args.unit)).transpose();
+    let margin = args.margin.as_deref().map(|text| margin(text, scale, args.common.unit)).transpose();
     Ok(Question { scale, null, margin: margin.map_err(wrong("margin"))? })
 }
 

@@ -2,22 +2,21 @@
 
 use super::{
     Usage,
-    stored::{self, Reader},
-    values::{self, AtLine, Source, Table, TimeUnit},
+    common::Common,
+    values::{self, AtLine, Source, Table},
 };
 use crate::{
     host::outcome,
     output::{tell, write_out},
 };
 use anyhow::{Result, anyhow};
-use latido_model::plan::Statistic;
 use latido_report::{
     effects as of_runs,
     numbers::{
         Observation, document,
         effects::{self, Question},
     },
-    observed::Observed,
+    observed::{Metric, Observed},
 };
 use std::path::PathBuf;
 
@@ -51,27 +50,17 @@ pub struct Args {
     /// Stored runs
     #[arg(value_name = "RUN", conflicts_with = "values")]
     pub runs: Vec<String>,
-    /// Which figure of each repeat: max, p99.9, ..., or PROBE.QUANTITY.STATISTIC
-    #[arg(long, value_name = "METRIC", conflicts_with = "values")]
-    pub metric: Option<String>,
     /// The numbers that a study printed, as scheduling-latency
     #[arg(long, value_name = "STUDY", conflicts_with_all = ["values", "runs"])]
     pub published: Option<String>,
-    /// Where runs are kept
-    #[arg(long, value_name = "DIR", conflicts_with = "values")]
-    pub store: Option<PathBuf>,
     /// Columns of factors, then the value, one line a run; - is stdin
     #[arg(long, value_name = "FILE")]
     pub values: Option<PathBuf>,
-    /// What the values are in [default: numbers of any kind]
-    #[arg(long, value_name = "UNIT", value_enum, requires = "values")]
-    pub unit: Option<TimeUnit>,
     /// Interactions of at most so many factors; 1 is none [default: 2 of values, 3 of runs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=8))]
     pub order: Option<u8>,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub common: Common,
 }
 
 /// Carries out `latido effects`.
@@ -82,14 +71,14 @@ pub fn run(args: &Args) -> Result<u8> {
     let Some(path) = &args.values else { return runs(args) };
     let order = args.order.unwrap_or(2);
     let source = Source::read(path)?;
-    let table = values::table(&source.text, None, args.unit).map_err(|at| source.wrong(&at))?;
+    let table = values::table(&source.text, None, args.common.unit).map_err(|at| source.wrong(&at))?;
     table.positive("effects are ratios").map_err(|at| source.wrong(&at))?;
     let (question, observations) = observed(table, usize::from(order)).map_err(|at| source.wrong(&at))?;
-    let found = effects::of(&observations, question, values::kind(args.unit)).map_err(|why| {
+    let found = effects::of(&observations, question, values::kind(args.common.unit)).map_err(|why| {
         let fewer = if why.contains("told apart") && order > 1 { "; --order 1 asks for no interactions" } else { "" };
         anyhow!("{}: {why}{fewer}", source.name)
     })?;
-    match args.json {
+    match args.common.json {
         true => write_out(&document(&found)?),
         false => write_out(&found.text(&source.name, outcome::style())),
     }
@@ -97,25 +86,25 @@ pub fn run(args: &Args) -> Result<u8> {
 
 /// The effects in stored runs, or in what a study printed.
 fn runs(args: &Args) -> Result<u8> {
-    let metric = stored::metric(args.metric.as_deref())?;
+    let metric = args.common.metric()?;
     let order = args.order.map(usize::from);
     let found = match &args.published {
         Some(study) => of_runs::printed(study, &metric, order),
-        None => of_runs::of(&repeats(args, metric.statistic)?, &metric, order),
+        None => of_runs::of(&repeats(args, &metric)?, &metric, order),
     };
     let found = found.map_err(|why| anyhow!(why))?;
-    match args.json {
+    match args.common.json {
         true => write_out(&document(&found)?),
         false => write_out(&found.text(outcome::style())),
     }
 }
 
 /// The repeats of all runs together.
-fn repeats(args: &Args, statistic: Statistic) -> Result<Vec<Observed>> {
+fn repeats(args: &Args, metric: &Metric) -> Result<Vec<Observed>> {
     if args.runs.is_empty() {
         return Err(Usage::new("name a run, or values by --values FILE").into());
     }
-    let mut reader = Reader::new(args.store.as_deref(), statistic, false)?;
+    let mut reader = args.common.reader(metric, false)?;
     let mut observed = Vec::new();
     for name in &args.runs {
         match reader.run(name)? {

@@ -1,21 +1,19 @@
 //! `latido history`: a statistic over nights or commits, and where its level changed.
 
 use super::{
+    common::{Alike, Common},
     compare::{DIFFERENCES, ScaleWord},
     nights,
-    stored::{self, Reader},
-    values::{self, AtLine, Source, TimeUnit},
+    values::{self, AtLine, Source},
 };
 use crate::{host::outcome, output::write_out};
 use anyhow::{Result, anyhow, ensure};
-use clap::builder::PossibleValuesParser;
 use latido_report::{
     history::{self as of_runs, Asked},
     numbers::{
         Scale, document,
         history::{self, Outcome, Point},
     },
-    observed::Unlike,
 };
 use std::path::PathBuf;
 
@@ -45,34 +43,19 @@ pub struct Args {
     /// Stored runs in order of time, or a directory that holds them
     #[arg(value_name = "RUN|DIR", conflicts_with = "values")]
     pub runs: Vec<String>,
-    /// Which figure of each repeat: max, p99.9, missed, ..., or PROBE.QUANTITY.STATISTIC: then that quantity alone decides
-    #[arg(long, value_name = "METRIC", conflicts_with = "values")]
-    pub metric: Option<String>,
     /// The runs of this plan in DIR
     #[arg(long, value_name = "PLAN", conflicts_with = "values")]
     pub plan: Option<String>,
-    /// Take runs although they are not alike in these
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "values",
-        value_parser = PossibleValuesParser::new(Unlike::ALL.map(Unlike::name)))]
-    pub despite: Vec<String>,
-    /// How far apart the rates of loads may be [default: 25%]
-    #[arg(long, value_name = "MARGIN", conflicts_with = "values")]
-    pub load_margin: Option<String>,
-    /// Where runs are kept
-    #[arg(long, value_name = "DIR", conflicts_with = "values")]
-    pub store: Option<PathBuf>,
     /// Lines `label,value` in order of time; - is stdin
     #[arg(long, value_name = "FILE")]
     pub values: Option<PathBuf>,
-    /// What the values are in [default: numbers of any kind]
-    #[arg(long, value_name = "UNIT", value_enum, requires = "values")]
-    pub unit: Option<TimeUnit>,
     /// Ratios, or differences where values are zero or below [default: ratio]
     #[arg(long, value_name = "SCALE", value_enum, requires = "values")]
     pub scale: Option<ScaleWord>,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub alike: Alike,
+    #[command(flatten)]
+    pub common: Common,
 }
 
 /// Carries out `latido history`.
@@ -83,7 +66,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let Some(path) = &args.values else { return runs(args) };
     let scale = args.scale.map_or(Scale::Ratio, Scale::from);
     let source = Source::read(path)?;
-    let table = values::table(&source.text, Some(2), args.unit).map_err(|at| source.wrong(&at))?;
+    let table = values::table(&source.text, Some(2), args.common.unit).map_err(|at| source.wrong(&at))?;
     if scale == Scale::Ratio {
         table.positive(DIFFERENCES).map_err(|at| source.wrong(&at))?;
     }
@@ -93,8 +76,8 @@ pub fn run(args: &Args) -> Result<u8> {
     }
     let point = |row: values::Row| Some(Point { label: row.fields.into_iter().next()?, value: row.value });
     let points: Vec<Point> = table.rows.into_iter().filter_map(point).collect();
-    let found = history::of(&points, scale, values::kind(args.unit))?;
-    match args.json {
+    let found = history::of(&points, scale, values::kind(args.common.unit))?;
+    match args.common.json {
         true => write_out(&document(&found)?)?,
         false => write_out(&found.text(&source.name, outcome::style()))?,
     };
@@ -103,14 +86,15 @@ pub fn run(args: &Args) -> Result<u8> {
 
 /// The history of stored runs.
 fn runs(args: &Args) -> Result<u8> {
-    let metric = stored::metric(args.metric.as_deref())?;
-    let load_margin = stored::load_margin(args.load_margin.as_deref())?;
-    let mut reader = Reader::new(args.store.as_deref(), metric.statistic, false)?;
+    let metric = args.common.metric()?;
+    let load_margin = args.alike.load_margin()?;
+    let mut reader = args.common.reader(&metric, false)?;
     let runs = nights::read(&args.runs, args.plan.as_deref(), &mut reader)?;
     ensure!(runs.len() <= MOST, "more than {MOST} runs: name the last {MOST}");
-    let asked = Asked { metric, despite: stored::despite(&args.despite), load_margin };
+    let asked = Asked { metric, despite: args.alike.despite(), load_margin };
     let found = of_runs::of(&runs, &asked).map_err(|why| anyhow!(why))?;
-    match args.json {
+    args.alike.write(|| found.figures())?;
+    match args.common.json {
         true => write_out(&document(&found)?)?,
         false => write_out(&found.text(outcome::style()))?,
     };

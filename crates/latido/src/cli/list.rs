@@ -102,6 +102,7 @@ fn table(runs: &[&Meta], now: jiff::Timestamp, style: Style) -> String {
     let verdict = |meta: &Meta| match meta.verdict {
         None => "unfinished".into(),
         Some(Verdict::Pass) if meta.unjudged => "measured".into(),
+        Some(_) if meta.unmeasured => Outcome::NotMeasured.to_string(),
         Some(verdict) => Outcome::from(verdict).to_string(),
     };
     let columns = vec![
@@ -216,6 +217,11 @@ mod tests {
                 unjudged: true,
                 ..run("20261123T195800Z-quick-7dk2", "2026-11-23T19:58:30Z", 4, Some(Verdict::Pass), "")
             },
+            // None of the study's conclusions has figures.
+            Meta {
+                unmeasured: true,
+                ..run("20261123T195700Z-study-9x2m", "2026-11-23T19:57:00Z", 40, Some(Verdict::Inconclusive), "")
+            },
         ];
         let now = "2026-11-23T20:00:00Z".parse().unwrap();
         let text = table(&runs.iter().collect::<Vec<_>>(), now, Style { width: 80, color: false });
@@ -224,6 +230,7 @@ mod tests {
         20261121T200000Z-quick-k3f9     2 d      4  does not hold  wakeup, busy: 1 of 2~
         20261123T195900Z-my-plan-0a1b  60 s     12  unfinished
         20261123T195800Z-quick-7dk2    90 s      4  measured
+        20261123T195700Z-study-9x2m     3 min     40  not measured
         "#);
     }
 

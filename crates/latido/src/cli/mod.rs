@@ -5,6 +5,7 @@ mod arms;
 mod ask;
 mod assemble;
 mod check;
+mod common;
 mod compare;
 mod completions;
 mod effects;

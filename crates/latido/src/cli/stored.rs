@@ -1,14 +1,10 @@
 //! Stored runs for comparisons, histories and effects: read one after the other, each to its repeats.
 
-use super::{Usage, values};
 use crate::{output::tell, store};
 use anyhow::{Result, ensure};
 use latido_model::{plan::Statistic, run::Run};
-use latido_report::observed::{self, Metric, Observed, Unlike, Wanted};
+use latido_report::observed::{self, Observed, Wanted};
 use std::path::{Path, PathBuf};
-
-/// Rates of a load that are further apart are another load, where nothing else is said.
-const LOAD_MARGIN: f64 = 0.25;
 
 /// Reads runs by their names.
 #[derive(Debug)]
@@ -47,32 +43,12 @@ impl Reader {
     /// Nothing was measured in it.
     pub fn repeats(&self, run: &Run) -> Result<Vec<Observed>> {
         let mut problems = run.problems.clone();
-        let all = observed::of_run(run, self.wanted, &store::distribution, &mut problems)?;
+        let all = match self.wanted.samples {
+            true => observed::of_run(run, self.wanted, &store::distribution_and_largest, &mut problems)?,
+            false => observed::of_run(run, self.wanted, &store::distribution, &mut problems)?,
+        };
         problems.iter().for_each(|problem| tell(&format!("warning: {problem}")));
         ensure!(!all.is_empty(), "{}: nothing was measured", run.meta.id);
         Ok(all)
     }
-}
-
-/// The value of `--metric`.
-///
-/// # Errors
-/// It names no statistic.
-pub fn metric(text: Option<&str>) -> Result<Metric, Usage> {
-    let metric = text.map(str::parse).transpose();
-    Ok(metric.map_err(|error: String| Usage::new(format!("--metric {error}")))?.unwrap_or_default())
-}
-
-/// The value of `--despite`.
-pub fn despite(names: &[String]) -> Vec<Unlike> {
-    names.iter().filter_map(|name| Unlike::named(name)).collect()
-}
-
-/// The value of `--load-margin`.
-///
-/// # Errors
-/// It is no share.
-pub fn load_margin(text: Option<&str>) -> Result<f64, Usage> {
-    let margin = text.map(values::percent).transpose();
-    Ok(margin.map_err(|what| Usage::new(format!("--load-margin {what}")))?.unwrap_or(LOAD_MARGIN))
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use latido_model::{record::Record, run::codec, verdict::Verdict};
 use latido_report::{
     formats::{self, files, json},
-    judge::{configuration::Configurations, judgement::Judgement},
+    judge::{configuration::Configurations, judgement::Judgement, outcome::Outcome},
     judged::{self, JudgedRun},
     planning::power,
     terminal::{self, Style},
@@ -45,7 +45,9 @@ pub fn pooled(all: &[JudgedRun]) -> Result<Configurations> {
 pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Screen) -> Result<u8> {
     let mut one = judged(&draft.dir)?;
     if !interrupted {
-        one.run.meta = draft.finish(one.judgement.verdict, &one.judgement.headline.sentence())?;
+        let judgement = &one.judgement;
+        let unmeasured = judgement.headline.outcome(judgement.verdict) == Outcome::NotMeasured;
+        one.run.meta = draft.finish(judgement.verdict, unmeasured, &judgement.headline.sentence())?;
     }
     latido_agent::fault::point("host");
     let id = one.run.meta.id.clone();
@@ -138,7 +140,14 @@ pub fn write_report(all: &[JudgedRun], found: &Configurations, format: &str, pat
 /// # Errors
 /// The directory cannot be written.
 pub fn write_figures(all: &[JudgedRun], found: &Configurations, dir: &Path) -> Result<Vec<PathBuf>> {
-    let files = files::all(&judged::input(all, found))?;
+    write_files(files::all(&judged::input(all, found))?, dir)
+}
+
+/// Writes these files, by their names, into a directory; the paths.
+///
+/// # Errors
+/// The directory cannot be written.
+pub fn write_files(files: Vec<(String, String)>, dir: &Path) -> Result<Vec<PathBuf>> {
     let files: Vec<(PathBuf, String)> = files.into_iter().map(|(name, text)| (dir.join(name), text)).collect();
     let cannot = |path: &Path| format!("cannot write the figure {}", path.display());
     durable::make_dirs(dir)?;

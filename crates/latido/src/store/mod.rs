@@ -15,5 +15,5 @@ pub use files::{bytes, plan_text};
 pub use incoming::Incoming;
 pub use read::{Listing, list_runs, list_runs_in, read};
 pub use root::{find, root};
-pub use stored::{distribution, series_data};
+pub use stored::{distribution, distribution_and_largest, series_data};
 pub use write::{Contents, Draft, New, Todo, check_name, is_done, is_kept};

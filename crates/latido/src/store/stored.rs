@@ -46,6 +46,18 @@ pub fn distribution(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
     })
 }
 
+/// The same with the largest samples: which of them are foreign, two sides decide that are held against each other.
+///
+/// # Errors
+/// As [`series_data`].
+pub fn distribution_and_largest(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
+    if !cell.parts.is_empty() {
+        return parts::data(series, &cell.parts, &distribution_and_largest);
+    }
+    let largest = file(cell, &series.files.largest, codec::decode_largest)?.unwrap_or_default();
+    Ok(SeriesData { largest, ..distribution(cell, series)? })
+}
+
 fn file<T>(cell: &StoredCell, name: &Option<String>, decode: impl Fn(&[u8]) -> Result<T>) -> Result<Option<T>> {
     let Some(name) = name else { return Ok(None) };
     // The name comes from the target.

@@ -91,7 +91,7 @@ fn a_run_comes_back_as_it_was_written() {
     let draft = store.draft();
     measure(&draft, 1, cell());
     measure(&draft, 2, under("busy"));
-    let meta = draft.finish(Verdict::Pass, "it holds").unwrap();
+    let meta = draft.finish(Verdict::Pass, false, "it holds").unwrap();
     let run = store.read();
     assert_eq!(run.problems, Vec::<String>::new());
     assert_eq!((&run.meta, run.meta.verdict), (&meta, Some(Verdict::Pass)));
@@ -149,7 +149,7 @@ fn a_run_cut_off_anywhere_resumes_with_its_finished_cells() {
         let (draft, todo) = reopen(&run).unwrap();
         assert_eq!(todo, [2], "{step}");
         measure(&draft, 2, under("busy"));
-        draft.finish(Verdict::Pass, "").unwrap();
+        draft.finish(Verdict::Pass, false, "").unwrap();
         let run = store.read();
         assert_eq!(run.problems, Vec::<String>::new(), "{step}");
         assert_eq!(run.cells.iter().filter(|cell| is_done(cell)).count(), 2, "{step}");
@@ -216,7 +216,7 @@ fn a_skipped_cell_needs_no_directory() {
     contents.cells[1].skipped = Some("no such kernel".into());
     let draft = Draft::create(store.0.path(), New { contents, ..new() }).unwrap();
     measure(&draft, 1, cell());
-    draft.finish(Verdict::Pass, "").unwrap();
+    draft.finish(Verdict::Pass, false, "").unwrap();
     let run = store.read();
     assert_eq!((run.problems.len(), run.cells[1].skipped()), (0, Some("no such kernel")));
     assert_eq!(run.skips(), [("no such kernel", 1)]);

@@ -115,6 +115,7 @@ impl Draft {
             verdict: None,
             headline: None,
             unjudged,
+            unmeasured: false,
         };
         let draft = Self { _lock: lock(&dir)?, dir, meta, contents: new.contents };
         durable::make_dir(&draft.dir.join("cells"))?;
@@ -137,7 +138,7 @@ impl Draft {
             planned.written = stored.written;
         }
         let mut meta = run.meta.clone();
-        (meta.finished, meta.verdict, meta.headline) = (None, None, None);
+        (meta.finished, meta.verdict, meta.headline, meta.unmeasured) = (None, None, None, false);
         let draft = Self { _lock: lock(&dir)?, dir, meta, contents };
         draft.refuse_links()?;
         durable::sweep(&draft.dir)?;
@@ -258,13 +259,14 @@ impl Draft {
         durable::remove(&self.incoming(number))
     }
 
-    /// Ends the run.
+    /// Ends the run; `unmeasured` where what was asked has no figures.
     ///
     /// # Errors
     /// The store cannot be written; the cells are safe.
-    pub fn finish(mut self, verdict: Verdict, headline: &str) -> Result<Meta> {
+    pub fn finish(mut self, verdict: Verdict, unmeasured: bool, headline: &str) -> Result<Meta> {
         self.meta.finished = Some(Timestamp::now().to_string());
         self.meta.verdict = Some(verdict);
+        self.meta.unmeasured = unmeasured;
         self.meta.headline = Some(headline.into());
         self.put_manifest()?;
         Ok(self.meta)

@@ -80,8 +80,20 @@ pub fn manifest(manifest: &Manifest) -> Result<()> {
 /// # Errors
 /// The bound.
 pub fn meta(meta: &Meta) -> Result<()> {
-    let Meta { id, plan, latido, command, machine, started, finished, cells: _, verdict: _, headline, unjudged: _ } =
-        meta;
+    let Meta {
+        id,
+        plan,
+        latido,
+        command,
+        machine,
+        started,
+        finished,
+        cells: _,
+        verdict: _,
+        headline,
+        unjudged: _,
+        unmeasured: _,
+    } = meta;
     let texts = [id, plan, latido, machine, started].into_iter().chain(command).chain(finished).chain(headline);
     let bytes: usize = texts.map(String::len).sum();
     ensure!(bytes <= MOST_META, "its description of itself has {bytes} bytes, more than the {MOST_META} that are read");

@@ -108,6 +108,9 @@ pub struct Meta {
     /// Whether neither a limit nor an expectation judges it: that it passes then says no more than that it was measured.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unjudged: bool,
+    /// Whether what was asked has no figures: then its verdict says nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unmeasured: bool,
 }
 
 /// One cell of a run.

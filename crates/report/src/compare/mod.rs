@@ -1,6 +1,7 @@
 //! Arms of stored runs against each other: what they differ in, a verdict for each quantity in each place, and how their
 //! distributions are shifted.
 
+mod figures;
 mod rows;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use crate::{
     observed::{
         Figure, Measure, Quantity,
         grouping::Group,
-        taken::{Taken, is_continuous, nothing, quantities, taken},
+        taken::{Taken, against, is_continuous, nothing, quantities, taken},
     },
     words,
 };
@@ -97,21 +97,23 @@ pub(super) fn of(groups: &[&Group], names: &[String], asked: &Asked) -> Result<V
 }
 
 fn row(group: &Group, quantity: &Quantity, base: &Side, other: &Side, asked: &Asked) -> Row {
+    let [first, second] = against([&base.1, &other.1]);
+    let (base, other) = (&(base.0, first), &(other.0, second));
     let (comparison, why) = match compared(base, other, asked) {
         Ok(comparison) => (Some(comparison), String::new()),
         Err(why) => (None, why),
     };
     let figures = |(name, taken): &Side| {
-        let values: Vec<f64> = taken.figures.iter().map(|figure| figure.value()).collect();
+        let values: Vec<f64> = taken.figures().iter().map(|figure| figure.value()).collect();
         (!values.is_empty()).then(|| Figures::of(&Arm { name: (*name).to_owned(), values }))
     };
-    let shift = match (base.1.samples.as_slice(), other.1.samples.as_slice()) {
+    let shift = match (base.1.samples().as_slice(), other.1.samples().as_slice()) {
         ([], _) | (_, []) => Vec::new(),
         (a, b) => shift(a, b).unwrap_or_default(),
     };
     let left_out = [base, other]
         .into_iter()
-        .flat_map(|(name, taken)| taken.left_out.iter().map(move |why| format!("{name}: {why}")));
+        .flat_map(|(name, taken)| taken.left_out().into_iter().map(move |why| format!("{name}: {why}")));
     Row {
         probe: group.probe.clone(),
         quantity: quantity.name.clone(),
@@ -134,8 +136,8 @@ fn row(group: &Group, quantity: &Quantity, base: &Side, other: &Side, asked: &As
 
 /// The comparison of two sides, or why there is none.
 fn compared(base: &Side, other: &Side, asked: &Asked) -> Result<Comparison, String> {
-    if let Some((name, taken)) = [base, other].into_iter().find(|(_, taken)| taken.figures.is_empty()) {
-        let why = taken.left_out.first().map(|why| format!(": {why}")).unwrap_or_default();
+    if let Some((name, taken)) = [base, other].into_iter().find(|(_, taken)| taken.repeats.is_empty()) {
+        let why = taken.left_out().first().map(|why| format!(": {why}")).unwrap_or_default();
         return Err(format!("{name} has no repeat that counts{why}"));
     }
     let ratio = Question { margin: asked.margin, ..Question::RATIO };
@@ -144,13 +146,13 @@ fn compared(base: &Side, other: &Side, asked: &Asked) -> Result<Comparison, Stri
             Figure::Count { count, exposure } => Some(Count { count: *count, exposure: *exposure }),
             Figure::Value(_) => None,
         };
-        taken.figures.iter().map(count).collect::<Option<Vec<Count>>>()
+        taken.figures().iter().map(count).collect::<Option<Vec<Count>>>()
     };
     let said = |refusal: Refusal| refusal.to_string();
     if let (Some(a), Some(b)) = (counts(base), counts(other)) {
         return compare_rates(&a, &b, ratio).map_err(said);
     }
-    let values = |(_, taken): &Side| taken.figures.iter().map(|figure| figure.value()).collect::<Vec<f64>>();
+    let values = |(_, taken): &Side| taken.figures().iter().map(|figure| figure.value()).collect::<Vec<f64>>();
     let (a, b) = (values(base), values(other));
     // Zeros have no ratio, and a margin in percent says nothing of a difference.
     let positive = a.iter().chain(&b).all(|value| *value > 0.0);

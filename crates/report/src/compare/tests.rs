@@ -1,10 +1,11 @@
 //! What is compared with what, what is refused, and that verdicts do not depend on order and units.
 
 use super::*;
+use crate::judge::{judging::of_run as judge, measured::Measured, verdict_wording};
 use crate::observed::{Wanted, of_run};
 use latido_model::{
-    plan::Statistic,
-    record::{LoadRecord, Rate},
+    plan::{Against, Expect, Op, Statistic, Than},
+    record::{LoadRecord, Rate, Second},
     sample::{Fixture, cell, under},
 };
 
@@ -127,6 +128,24 @@ fn systems_may_differ_and_that_is_told() {
     assert_eq!(found.differences[0].values, ["6.12.48", "6.12.48-rt"]);
 }
 
+/// The shift function is a picture with a mark for each quantile of which there is a ratio, and its data.
+#[test]
+fn shifts_are_drawn() {
+    let (a, b) = (fixture(&[(cell(), &LOW)]), fixture(&[(cell(), &HIGH)]));
+    let found = of(&arms(&a, &b), &asked()).unwrap();
+    let figures = found.figures();
+    let [(name, picture, table)] = figures.as_slice() else { panic!("{figures:?}") };
+    let row = &found.rows[0];
+    assert_eq!((name.as_str(), table.rows.len()), ("shift-wakeup latency-b", row.shift.len()));
+    assert_eq!(picture.body.matches("<use").count(), row.shift.iter().filter(|one| one.ratio.is_some()).count());
+    let files = crate::formats::files::of_figures(figures).unwrap();
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(
+        names.contains(&"shift-wakeup-latency-b.svg") && names.contains(&"shift-wakeup-latency-b.csv"),
+        "{names:?}"
+    );
+}
+
 /// The levels of an axis and those of a label make arms; a level may be named as the base.
 #[test]
 fn axes_and_labels_make_arms() {
@@ -181,4 +200,63 @@ fn less_of_a_share_is_worse() {
         assert_eq!(metric.only.as_ref().map(|(_, quantity)| quantity.as_str()), only);
     }
     assert!("wakeup.latency".parse::<Metric>().is_err() && "largest".parse::<Metric>().is_err());
+}
+
+/// Of one stored run `--by tuning` and an expectation with `than` say the same: the verdict, its p, and which repeats are
+/// left out because what is above the other side in them is foreign.
+#[test]
+fn a_comparison_and_an_expectation_leave_out_the_same_repeats() {
+    let tuned = |id: &str| {
+        let mut cell = cell();
+        cell.tuning.id = id.into();
+        cell.conditions.limit = None;
+        cell
+    };
+    let levels = |id: &str| [("tuning".to_owned(), id.to_owned())].to_vec();
+    let lower = Expect {
+        filter: levels("b").into_iter().collect(),
+        probe: "wakeup".into(),
+        quantity: "latency".into(),
+        claim: None,
+        statistic: Statistic::Max,
+        unit: "ns".into(),
+        op: Op::Less,
+        against: Against::Than(Than { levels: levels("a").into_iter().collect(), by: 0.0, times: 1.0, margin: None }),
+        text: "b.max < a.max".into(),
+        line: 1,
+    };
+    // Three repeats of b are disturbed: what is left of it is lower, what was measured of it is not.
+    let mut disturbed = LOW;
+    disturbed.iter_mut().take(3).for_each(|max| *max = 700);
+    let mut run = fixture(&[(tuned("a"), &HIGH), (tuned("b"), &disturbed)]);
+    run.run.plan.expect = vec![lower];
+    let said = |run: &Fixture| {
+        let expected = judge(&run.run, run).expectations.remove(0);
+        let Some(Measured::Pair(pair)) = expected.decision.clone().map(|one| one.measured) else { panic!() };
+        let found = of(&by("tuning", observed(run, "run"), None).unwrap(), &asked()).unwrap();
+        let row = &found.rows[0];
+        let counted = |figures: &Option<crate::numbers::compare::Figures>| figures.as_ref().unwrap().count;
+        assert_eq!(
+            (counted(&row.a), counted(&row.b)),
+            (pair.other.repeats as u64, pair.own.repeats as u64),
+            "{expected:?}"
+        );
+        assert_eq!(row.p_holm, pair.p.map(|(p, _)| p));
+        let told = verdict_wording::decision(expected.decision.as_ref());
+        (expected.outcome.to_string(), row.verdict.clone(), row.left_out.clone(), crate::span::plain(&told))
+    };
+    let (outcome, verdict, left_out, _) = said(&run);
+    assert_eq!((outcome.as_str(), left_out.len()), ("undecided", 0));
+    assert!(matches!(verdict, Verdict::Undecided { .. }), "{verdict:?}");
+    for number in HIGH.len() + 1..=HIGH.len() + 3 {
+        let stolen = Second { start_ns: 0, length_ns: 1_000_000_000, steal_ns: 10_000_000, ..Second::default() };
+        run.record(number).quality.timeline.push(stolen);
+    }
+    let (outcome, verdict, left_out, told) = said(&run);
+    assert_eq!((outcome.as_str(), verdict), ("holds", Verdict::Lower), "{told}");
+    assert_eq!(left_out, ["b: repeats 1, 2, 3 of run: all above 92.5 µs is foreign time"]);
+    assert!(
+        told.replace('\u{a0}', " ").ends_with("3 repeats of b left out: all above 92.5 µs is foreign time"),
+        "{told}"
+    );
 }

@@ -99,9 +99,8 @@ fn one(
     let mut values = Vec::new();
     for arm in &group.arms {
         let taken = taken(arm, quantity);
-        left_out.extend(taken.left_out);
-        let each = taken.repeats.iter().zip(taken.figures);
-        values.extend(each.map(|(one, figure)| valued(one, figure.value())));
+        left_out.extend(taken.left_out());
+        values.extend(taken.repeats.iter().map(|one| valued(one.of, one.figure.value())));
     }
     let measure = Measure::of(metric.statistic, &quantity.unit, is_continuous(group, quantity));
     let fitted = fitted(&values, order, if measure.name() == "ns" { Kind::Ns } else { Kind::AsGiven });

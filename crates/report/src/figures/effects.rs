@@ -2,16 +2,14 @@
 
 use super::{
     Chart,
-    axis::AxisScale,
-    frame::{Frame, WIDTH},
-    svg::{Anchor, Drawing, Svg, fit},
+    ratios::{self, Ratio},
+    svg::Drawing,
 };
 use crate::{
     factors::{self, Factors, Valued, fit},
     judge::repeat::Repeat,
     observed::columns,
     tree::{Curve, Datum, Head, Section, Sheet},
-    words,
 };
 use latido_statistics::factorial::{Effect, Effects};
 
@@ -24,9 +22,6 @@ pub const FIGURE: Chart = Chart {
     draw: |section| vec![draw(section)],
     table,
 };
-
-/// The height of a row.
-const ROW: f64 = 24.0;
 
 /// The maximum of each repeat with what it was measured under.
 fn values(section: &Section) -> Vec<Valued> {
@@ -87,54 +82,10 @@ fn draw(section: &Section) -> Drawing {
 
 /// The picture of effects, or of the reason why there are none.
 pub(super) fn picture(of: &str, fitted: &Result<Effects, String>) -> Drawing {
-    let title = format!("{of}: effects of the factors");
-    let effects = match fitted {
-        Ok(effects) => &effects.contrasts,
-        Err(why) => {
-            let mut svg = Svg::new(WIDTH, 70.0);
-            let frame = Frame { left: 20.0, right: WIDTH - 20.0, top: 10.0, bottom: 60.0 };
-            svg.line("axis", (frame.left, frame.bottom), (frame.right, frame.bottom));
-            frame.nothing(&mut svg, &fit(&format!("No effects: {why}"), 11.5, WIDTH - 60.0));
-            return svg.finish(None, &title, &format!("No effects: {why}."));
-        }
-    };
-    let (left, right) = (420.0, WIDTH - 200.0);
-    let frame = Frame { left, right, top: 8.0, bottom: 8.0 + ROW * effects.len() as f64 };
-    let reach = effects
-        .iter()
-        .flat_map(|one| [one.ratio, one.interval.map_or(one.ratio, |i| i.0), one.interval.map_or(one.ratio, |i| i.1)]);
-    // As far to the left of 1 as to the right; what lies further than a thousand times is at the edge.
-    let far = reach.map(|ratio| ratio.ln().abs()).filter(|far| far.is_finite()).fold(1.25_f64.ln(), f64::max);
-    let far = (far * 1.06).min(1e3_f64.ln()).exp();
-    let x = AxisScale::log(1.0 / far, far, frame.left, frame.right);
-    let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
-    let ticks: Vec<(f64, String)> = x.ticks(9).into_iter().map(|v| (x.at(v), words::trimmed(v))).collect();
-    frame.x_axis(&mut svg, &ticks, "times as large");
-    svg.line("usual", (x.at(1.0), frame.top), (x.at(1.0), frame.bottom));
-    let mut said = Vec::new();
-    for (at, effect) in effects.iter().enumerate() {
-        let y = frame.top + ROW * (at as f64 + 0.5);
-        let sure = effect.interval.is_none_or(|(low, high)| low > 1.0 || high < 1.0);
-        let text = amount(effect);
-        if let Some((low, high)) = effect.interval {
-            svg.line("solid", (x.at(low), y), (x.at(high), y));
-        }
-        svg.marker(if sure { 0 } else { 1 }, (x.at(effect.ratio), y), &format!("{}: {text}", name(effect)));
-        let class = if sure { "head" } else { "tick" };
-        svg.text(class, (frame.left - 12.0, y + 4.0), Anchor::End, &fit(&name(effect), 12.0, frame.left - 24.0));
-        svg.text("tick", (frame.right + 12.0, y + 4.0), Anchor::Start, &text);
-        said.push(format!("{}: {text}", name(effect)));
-    }
-    svg.finish(None, &title, &format!("{}.", said.join("; ")))
-}
-
-/// `0.31 (0.25 to 0.39)`.
-fn amount(effect: &Effect) -> String {
-    let number = |v: f64| if (1e-3..1e4).contains(&v) { words::plain(v) } else { format!("{v:.0e}") };
-    match effect.interval.filter(|(low, high)| low.is_finite() && high.is_finite()) {
-        Some((low, high)) => format!("{} ({} to {})", number(effect.ratio), number(low), number(high)),
-        None => number(effect.ratio),
-    }
+    let row = |effect: &Effect| Ratio { name: name(effect), value: effect.ratio, interval: effect.interval };
+    let rows = fitted.as_ref().map(|effects| effects.contrasts.iter().map(row).collect::<Vec<_>>());
+    let rows = rows.map_err(|why| format!("No effects: {why}"));
+    ratios::picture(&format!("{of}: effects of the factors"), "times as large", rows)
 }
 
 fn table(section: &Section) -> Sheet {

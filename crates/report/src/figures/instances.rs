@@ -46,7 +46,8 @@ fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
     let grid = Grid::new(rows.len(), if rows.len() > 2 { 150.0 } else { 220.0 });
     let mut svg = grid.svg(rows.len());
     let (last, columns) = (longest(rows), columns(chapter));
-    for (panel, row) in rows.iter().enumerate() {
+    let names = grid.names(&rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>());
+    for (panel, (row, name)) in rows.iter().zip(&names).enumerate() {
         let Some(section) = chapter.section(row) else { continue };
         let frame = grid.frame(panel);
         let scale = range(shown(row).flat_map(|(_, series)| values(series)).map(|v| v as f64));
@@ -54,7 +55,7 @@ fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
         let bottom = panel + 2 >= rows.len();
         let x = instance_axis(&mut svg, &frame, last, if bottom { "instance" } else { "" });
         frame.value_y_axis(&mut svg, &y, section, "", 6);
-        grid.name(&mut svg, &frame, &row.name);
+        grid.name(&mut svg, &frame, name);
         for (slot, series) in shown(row) {
             svg.open_series(slot);
             Envelope::of(points(series), 1.0, last.max(2) as f64, columns).draw(&mut svg, &x, &y);

@@ -5,12 +5,12 @@ use super::{
     axis::{AxisScale, round_up, time_axis},
     frame::{Frame, WIDTH},
     over_time::{EDGES, gaps, points, seams},
-    svg::{Anchor, Drawing, Svg, fit},
+    svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, fit},
     timeline::{OverTime, Slice, end, filled, grid, usual},
 };
 use crate::{
     judge::{configuration::Configuration, load_course::course},
-    tree::{Curve, Datum, Head, Section, Sheet},
+    tree::{Datum, Head, Section, Sheet},
     words,
 };
 use latido_model::record::LoadRecord;
@@ -129,7 +129,8 @@ fn draw(section: &Section) -> Drawing {
     let x = AxisScale::linear(0.0, over.0, left, right);
     let ticks = time_axis(&x);
     let mut said = Vec::new();
-    for (slot, series) in shown.iter().enumerate() {
+    let names = apart(&section.names(), NAME_SIZE, (right - left) / 2.0);
+    for (slot, (series, name)) in shown.iter().zip(&names).enumerate() {
         let top = PITCH * slot as f64 + 26.0;
         let frame = Frame { left, right, top, bottom: top + HEIGHT };
         let all = lines(series.configuration, columns);
@@ -143,8 +144,8 @@ fn draw(section: &Section) -> Drawing {
         }
         svg.open_series(slot);
         svg.marker(slot, (left + 6.0, top - 10.0), "");
-        let heading = heading(series, told, all.len());
-        svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, &fit(&heading, 12.0, right - left - 20.0));
+        let short = heading(name, told, all.len());
+        svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, &fit(&short, 12.0, right - left - 20.0));
         for (line, kind) in told.iter().zip(0..) {
             let share = |slice: &Slice| Some(y.at(share(slice.mean, line.mean)).round());
             svg.path(&format!("rate rate{kind}"), &line.rates.steps(&x, share));
@@ -155,7 +156,7 @@ fn draw(section: &Section) -> Drawing {
             Some(line) => gaps(&mut svg, &line.rates, "not told", &x, &frame),
             None => frame.nothing(&mut svg, &nothing(series.configuration)),
         }
-        said.push(heading);
+        said.push(heading(&series.name, told, all.len()));
     }
     svg.finish(None, &format!("{}: the load over time", section.title()), &format!("{}.", said.join("; ")))
 }
@@ -168,7 +169,7 @@ fn axis(svg: &mut Svg, frame: &Frame, y: &AxisScale) {
 }
 
 /// `busy: mean syncs 15 /s (solid), reads 3 k/s (dashed)`.
-fn heading(series: &Curve, told: &[Line], all: usize) -> String {
+fn heading(name: &str, told: &[Line], all: usize) -> String {
     let each: Vec<String> = told
         .iter()
         .zip(STROKES)
@@ -179,8 +180,8 @@ fn heading(series: &Curve, told: &[Line], all: usize) -> String {
         .collect();
     let more = if all > told.len() { format!(", {} more in the table", all - told.len()) } else { String::new() };
     match each.is_empty() {
-        true => series.name.clone(),
-        false => format!("{}: mean {}{more}", series.name, each.join(", ")),
+        true => name.to_owned(),
+        false => format!("{name}: mean {}{more}", each.join(", ")),
     }
 }
 

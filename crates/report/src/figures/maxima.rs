@@ -4,7 +4,7 @@ use super::{
     Overview,
     axis::AxisScale,
     frame::{Frame, WIDTH},
-    svg::{Anchor, Drawing, Svg, fit, text_width},
+    svg::{Anchor, Drawing, Svg, text_width},
 };
 use crate::{
     tree::{CallRow, Chapter, Curve, Datum, Head, SHOWN, Section, Sheet},
@@ -55,7 +55,13 @@ fn runs(chapter: &Chapter) -> String {
     }
 }
 
-/// A name in lines as wide as its group: broken at commas, then cut.
+/// The names of the groups in lines as wide as a group.
+fn named(names: &[&str], width: f64) -> Vec<Vec<String>> {
+    let fits = |name: &str| lines(name, width).iter().all(|line| text_width(line, 11.0) <= width);
+    words::apart(names, fits).iter().map(|name| lines(name, width)).collect()
+}
+
+/// A name in lines, broken at commas.
 fn lines(name: &str, width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in name.split(", ") {
@@ -64,7 +70,7 @@ fn lines(name: &str, width: f64) -> Vec<String> {
             _ => lines.push(part.to_owned()),
         }
     }
-    lines.iter().map(|line| fit(line, 11.0, width)).collect()
+    lines
 }
 
 fn draw(chapter: &Chapter) -> Drawing {
@@ -77,7 +83,7 @@ fn draw(chapter: &Chapter) -> Drawing {
     let per_strip = rows.len().div_ceil(strips).max(1);
     let pitch = (right - left) / per_strip as f64;
     let bar = ((pitch - 12.0) / systems as f64).min(WIDEST);
-    let names: Vec<Vec<String>> = rows.iter().map(|(row, _)| lines(&row.name, pitch - 6.0)).collect();
+    let names = named(&rows.iter().map(|(row, _)| row.name.as_str()).collect::<Vec<_>>(), pitch - 6.0);
     let below = 14.0 * names.iter().map(Vec::len).max().unwrap_or(1) as f64 + 14.0;
     let upright = bar < 34.0;
     let (above, height) = (if upright { 52.0 } else { 22.0 }, if strips > 1 { 150.0 } else { 210.0 });

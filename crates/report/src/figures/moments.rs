@@ -55,10 +55,11 @@ fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
     let last = longest(rows);
     let most = (ALL_POINTS / (2 * drawn(chapter))).clamp(30, 400);
     let mut said = Vec::new();
-    for (panel, row) in rows.iter().enumerate() {
+    let names = grid.names(&rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>());
+    for (panel, (row, name)) in rows.iter().zip(&names).enumerate() {
         let Some(section) = chapter.section(row) else { continue };
         let frame = grid.frame(panel);
-        grid.name(&mut svg, &frame, &row.name);
+        grid.name(&mut svg, &frame, name);
         let middle = (frame.top + frame.bottom) / 2.0;
         let (above, below) = (Frame { bottom: middle - 8.0, ..frame }, Frame { top: middle + 8.0, ..frame });
         let lines: Vec<_> = shown(row).map(|(slot, series)| (slot, running(series, most))).collect();

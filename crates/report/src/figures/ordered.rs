@@ -3,7 +3,7 @@
 use super::{
     axis::{AxisScale, count_label},
     frame::{Frame, WIDTH},
-    svg::{Anchor, Svg, fit},
+    svg::{Anchor, NAME_SIZE, Svg, apart},
 };
 use crate::tree::{CallRow, Chapter, Curve, SHOWN, Section};
 
@@ -82,9 +82,15 @@ impl Grid {
         Frame { left, right: left + width - 74.0 - 14.0, top, bottom: top + self.height }
     }
 
+    /// The names of the panels, each as it fits over one.
+    pub fn names(&self, names: &[&str]) -> Vec<String> {
+        let frame = self.frame(0);
+        apart(names, NAME_SIZE, frame.right - frame.left)
+    }
+
     /// The name over a panel.
     pub fn name(&self, svg: &mut Svg, frame: &Frame, name: &str) {
-        svg.text("head", (frame.left, frame.top - 8.0), Anchor::Start, &fit(name, 12.0, frame.right - frame.left));
+        svg.text("head", (frame.left, frame.top - 8.0), Anchor::Start, name);
     }
 }
 

@@ -4,7 +4,7 @@ use super::{
     Overview,
     axis::{AxisScale, time_axis},
     frame::{Frame, WIDTH},
-    svg::{Anchor, Drawing, Svg, fit, text_width},
+    svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, text_width},
     thin::{Envelope, range},
 };
 use crate::{
@@ -120,7 +120,10 @@ fn draw(chapter: &Chapter) -> Drawing {
         above.value_y_axis(&mut svg, &angle, first.angle.0, &first.angle.0.short_name(), 7);
         below.value_y_axis(&mut svg, &lateness, first.lateness.0, &first.lateness.0.short_name(), 7);
     }
-    for (row, motion) in motions.iter().enumerate() {
+    let outcomes = motions.iter().map(|motion| text_width(&motion.outcome(), 12.0)).fold(0.0, f64::max);
+    let systems: Vec<&str> = motions.iter().map(|motion| motion.system).collect();
+    let names = apart(&systems, NAME_SIZE, right - left - outcomes - 40.0);
+    for (row, (motion, name)) in motions.iter().zip(&names).enumerate() {
         svg.open_series(motion.slot);
         Envelope::of(points(motion.angle.1), 0.0, end, columns).draw(&mut svg, &x, &angle);
         Envelope::of(points(motion.lateness.1), 0.0, end, columns).draw(&mut svg, &x, &lateness);
@@ -128,7 +131,6 @@ fn draw(chapter: &Chapter) -> Drawing {
             svg.line("fall", (x.at(at), above.top), (x.at(at), below.bottom));
         }
         let said = motion.outcome();
-        let name = fit(motion.system, 12.0, right - left - text_width(&said, 12.0) - 40.0);
         let y = 12.0 + 16.0 * row as f64;
         svg.marker(motion.slot, (left + 5.0, y - 4.0), "");
         svg.text("name", (left + 16.0, y), Anchor::Start, &format!("{name}: {said}"));

@@ -58,7 +58,8 @@ fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
     let last = longest(rows);
     let columns = (ALL_COLUMNS / drawn(chapter)).clamp(40, 480);
     let mut said = Vec::new();
-    for (at, (slot, system)) in systems.iter().enumerate() {
+    let names = grid.names(&systems.iter().map(|(_, system)| system.as_str()).collect::<Vec<&str>>());
+    for (at, ((slot, _), system)) in systems.iter().zip(&names).enumerate() {
         for (k, group) in groups.iter().enumerate() {
             let frame = grid.frame(at * groups.len() + k);
             let all = group.iter().flat_map(|(_, row, _)| row.series.iter().flatten()).flat_map(|one| values(one));

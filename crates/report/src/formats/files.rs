@@ -72,6 +72,18 @@ pub fn all(input: &ReportInput) -> Result<Vec<(String, String)>> {
     Ok(files.0)
 }
 
+/// Pictures of a comparison or a history with their data: the name of each file and its text.
+///
+/// # Errors
+/// A table cannot be written in its format.
+pub fn of_figures(figures: Vec<(String, Drawing, Sheet)>) -> Result<Vec<(String, String)>> {
+    let mut files = Files::default();
+    for (stem, drawing, table) in figures {
+        files.figure(&file_name(&stem, STEM), &[], &[drawing], &table)?;
+    }
+    Ok(files.0)
+}
+
 impl Files {
     /// Labels that differ in what no file name keeps (`a b`, `a/b`) are told apart by a number.
     fn put(&mut self, stem: &str, ending: &str, text: String) {

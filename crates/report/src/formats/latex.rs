@@ -114,6 +114,31 @@ mod tests {
         insta::assert_snapshot!(summary(&sample::configurations(3)));
     }
 
+    /// Any table that a page does not take is split, in equal numbers of columns, each part with its rows' names and the
+    /// units of its own columns; none is lost.
+    #[test]
+    fn a_wide_table_of_any_kind_is_split() {
+        let columns = 14u8;
+        let name = |at: u8| char::from(b'a' + at).to_string().repeat(8);
+        let head = std::iter::once(Head::from("name")).chain((0..columns).map(|at| Head::from(name(at).as_str())));
+        let row = |name: &str| {
+            let values = (0..columns).map(|at| Datum::value(Some(10f64.powi(i32::from(1 + at % 7)))));
+            std::iter::once(Datum::Text(name.into())).chain(values).collect::<Vec<_>>()
+        };
+        let sheet = Sheet::new("Wide".into(), head.collect(), vec![row("one"), row("two")], "ns", &[10.0, 1e7]);
+        let text = table(&sheet);
+        let parts = text.matches("\\begin{tabular}").count();
+        assert!(parts > 1 && text.contains(&format!("part {parts} of {parts}")), "{text}");
+        assert_eq!(text.matches("\none & ").count(), parts, "{text}");
+        for at in 0..columns {
+            let head = name(at);
+            assert_eq!(text.matches(&head).count(), 1, "{head}: {text}");
+        }
+        let widest =
+            text.lines().filter(|line| line.ends_with("\\\\")).map(|line| line.replace("\\textmu{}", "u").len());
+        assert!(widest.max().unwrap() <= PAGE + 4, "{text}");
+    }
+
     #[test]
     fn a_run_without_samples_is_said_to_have_no_table() {
         let nothing = SampleRun::of(&[]);

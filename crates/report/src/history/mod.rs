@@ -1,5 +1,6 @@
 //! A figure of stored runs over time: a series for each quantity in each place, where its level changed, and what else did.
 
+mod figures;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -136,10 +137,10 @@ fn one(
     let mut nights: Vec<(Night, &Vec<&Observed>)> = Vec::new();
     for (name, arm) in names.iter().zip(&group.arms).filter(|(_, arm)| !arm.is_empty()) {
         let taken = taken(arm, quantity);
-        left_out.extend(taken.left_out.into_iter().map(|why| format!("{name}: {why}")));
-        let Some(value) = pooled(&taken.figures) else { continue };
+        left_out.extend(taken.left_out().into_iter().map(|why| format!("{name}: {why}")));
+        let Some(value) = pooled(&taken.figures()) else { continue };
         let started = arm.first().map(|one| one.started.clone()).unwrap_or_default();
-        nights.push((Night { run: name.clone(), started, value, repeats: taken.figures.len() as u64 }, arm));
+        nights.push((Night { run: name.clone(), started, value, repeats: taken.repeats.len() as u64 }, arm));
     }
     if nights.is_empty() {
         return Ok(None);

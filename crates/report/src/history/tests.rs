@@ -39,6 +39,13 @@ fn a_change_of_one_series_decides() {
     let p = busy.found.changes[0].p;
     assert!((busy.p_holm.unwrap() - (2.0 * p).min(1.0)).abs() < 1e-12, "two series that decide");
     assert_eq!((found.outcome, busy.differences[0].len()), (Outcome::Worse, 0));
+    // Each series is a picture with a mark for each run and a line at the change, its data beside it.
+    let figures = found.figures();
+    let [(_, steady, _), (name, picture, table)] = figures.as_slice() else { panic!("{figures:?}") };
+    assert_eq!((name.as_str(), picture.body.matches("#m0").count()), ("history-wakeup latency, busy", nights.len()));
+    assert!(picture.body.contains(">night 8<") && picture.description.contains("between night 7 and night 8"));
+    assert!(steady.description.contains("no change of level"), "{}", steady.description);
+    assert_eq!(table.rows.len(), nights.len());
     // A change for the better is none for the worse.
     let turned: Vec<Vec<Observed>> = nights.into_iter().rev().collect();
     assert_eq!(of(&turned, &asked("wakeup.latency.max")).unwrap().outcome, Outcome::NotWorse);

@@ -2,11 +2,24 @@
 //! hardware.
 
 use crate::judge::configuration::Configuration;
-use latido_model::{cell::Item, machine::Layer};
+use latido_model::{
+    cell::{Item, RUNNING},
+    machine::Layer,
+};
+use std::collections::BTreeSet;
 
 /// The loads that send over a wire, if they are told of one by this option.
 const NETWORK: [&str; 2] = ["udp-flood", "iperf3"];
 const WIRE: &str = "to";
+
+/// Said of the kernel where a study is repeated on the one that is there: the studies' own were built for them. `None` where
+/// every configuration was measured on a kernel that the plan names.
+pub fn kernel<'a>(all: impl Iterator<Item = &'a Configuration>) -> Option<String> {
+    let running = all.filter(|one| one.cell.kernel == RUNNING);
+    let names: BTreeSet<&str> = running.map(|one| one.machine.kernel.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    (!names.is_empty()).then(|| format!("the running kernel ({}) stands in for the study's kernels", names.join(", ")))
+}
 
 /// Said of the loopback wherever it matters.
 pub const LOOPBACK: &str = "the loopback stands in for a wire: no card and no driver was at work";
@@ -54,6 +67,19 @@ mod tests {
     use super::*;
     use crate::sample;
     use latido_model::cell::Level;
+
+    /// The kernel that is there is named as one that stands in; one that the plan names stands for itself.
+    #[test]
+    fn the_running_kernel_stands_in() {
+        let mut all = sample::configurations(2);
+        for one in &mut all {
+            (one.cell.kernel, one.machine.kernel) = (RUNNING.into(), "6.12.48".into());
+        }
+        let said = "the running kernel (6.12.48) stands in for the study's kernels";
+        assert_eq!(kernel(all.iter()).as_deref(), Some(said));
+        all.iter_mut().for_each(|one| one.cell.kernel = "stock".into());
+        assert_eq!(kernel(all.iter()), None);
+    }
 
     /// A load over the loopback and a machine under a hypervisor are named; a load that was told of a wire is not.
     #[test]

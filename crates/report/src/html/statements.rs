@@ -2,10 +2,12 @@
 
 use super::stand_ins;
 use crate::{
+    figures::strip,
     input::{ReportInput, RunPart},
     judge::{
         configuration::Configuration,
         judgement::{ExpectJudgement, SeriesJudgement},
+        measured::Measured,
         outcome::Outcome,
         verdict_wording,
     },
@@ -25,6 +27,8 @@ pub struct Statement<'a> {
     pub said: Said,
     /// The figures that say so.
     pub detail: String,
+    /// The repeats of both sides in a picture, where sides are compared; else empty.
+    pub strip: String,
     /// Where they are shown: the section's number and title.
     pub shown: Vec<(usize, String)>,
     /// What stood in for what it speaks of.
@@ -53,6 +57,7 @@ pub fn expectations<'a>(report: &Report<'a>) -> Vec<Statement<'a>> {
         condition: if one.claim.is_some() { &one.text } else { "" },
         said: words::outcome(one.outcome),
         detail: unbroken(&verdict_wording::decision(one.decision.as_ref())),
+        strip: strip(one),
         shown: shown((run, one), report),
         stand_ins: stood_in((run, one), report.input),
     };
@@ -69,10 +74,19 @@ pub fn conclusions<'a>(report: &Report<'a>) -> Vec<Statement<'a>> {
         condition: "",
         said: words::outcome(claim.outcome),
         detail: claim.detail.clone(),
+        strip: of(&claim.text).map(|(_, one)| strip(one)).unwrap_or_default(),
         shown: of(&claim.text).map(|one| shown(one, report)).unwrap_or_default(),
         stand_ins: of(&claim.text).map(|one| stood_in(one, report.input)).unwrap_or_default(),
     };
     report.input.study.iter().flat_map(|study| &study.claims).map(told).collect()
+}
+
+/// The repeats behind a comparison.
+fn strip(judged: &ExpectJudgement) -> String {
+    match judged.decision.as_ref().map(|decision| &decision.measured) {
+        Some(Measured::Pair(pair)) => strip::of(pair),
+        _ => String::new(),
+    }
 }
 
 /// How many statements came to each outcome: `3 hold, 1 does not hold, 2 are undecided`.

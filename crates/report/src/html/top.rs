@@ -212,6 +212,8 @@ fn missing(input: &ReportInput) -> String {
     if !input.problems.is_empty() {
         told.push("Not all that was stored could be read.".into());
     }
+    let kernel = input.study.as_ref().and_then(|_| stand_ins::kernel(input.configurations.iter()));
+    told.extend(kernel.map(|text| format!("{}.", capital(&text))));
     told.extend(stand_ins::of_all(input.configurations.iter()).iter().map(|text| format!("{}.", capital(text))));
     if told.is_empty() { "Nothing that the plan asks for.".into() } else { told.join(" ") }
 }

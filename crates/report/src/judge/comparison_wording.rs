@@ -19,7 +19,7 @@ impl Pair {
     /// `isolated 95.0 µs against stock 300 µs, ratio 0.317 (0.25 to 0.4), p 0.0011 of 24, 10 repeats a side`, and where that
     /// does not decide, why.
     pub fn spans(&self) -> Vec<Span> {
-        let Self { own, other, apart, p, ruling, left_out } = self;
+        let Self { own, other, apart, p, ruling, left_out, each: _ } = self;
         let apart = apart.as_ref().map(|apart| [spans![", "], apart.spans()].concat()).unwrap_or_default();
         // What one repeat a side comes to by chance is no probability worth a figure.
         let told = p.filter(|_| !matches!(ruling, Ruling::TooFew(_)));

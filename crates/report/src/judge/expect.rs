@@ -15,7 +15,8 @@ mod tests;
 
 use self::pairing::Tells;
 use super::{
-    deciding::{Deciding, Stored},
+    deciding::Stored,
+    foreign,
     judgement::{CellJudgement, ExpectJudgement, SeriesJudgement},
     label::title,
     measured::{But, Decision, Measured, Missing, Whose},
@@ -23,7 +24,7 @@ use super::{
     reason::Reason,
 };
 use latido_model::{
-    plan::{Against, Expect, Op, Plan, Statistic, expect::NS},
+    plan::{Against, Expect, Op, Plan, Statistic},
     record::{Record, Series},
     run::{CellState, Run, SeriesSource, StoredCell},
     verdict::Verdict,
@@ -201,12 +202,10 @@ fn is_foreign_above(
     series: &Series,
     source: &dyn SeriesSource,
 ) -> Option<bool> {
-    let tail = matches!(expect.statistic, Statistic::Max | Statistic::Quantile(_));
-    let timed = tail && series.unit == NS;
-    let data = timed.then(|| source.series(cell, series).ok()).flatten()?;
+    let told = foreign::is_of_samples(expect.statistic, &series.unit);
+    let data = told.then(|| source.series(cell, series).ok()).flatten()?;
     let stored = Stored { thread: series.thread, count: series.count, cpu: series.cpu, largest: &data.largest };
-    let deciding = Deciding::new(record, Some(bound), &[stored]);
-    (deciding.count > 0).then(|| deciding.is_foreign())
+    foreign::is_foreign_above(record, bound, stored)
 }
 
 /// Whether a series is of the quantity that an expectation is about.

@@ -149,6 +149,8 @@ pub struct Pair {
     pub ruling: Ruling,
     /// What does not count.
     pub left_out: Vec<LeftOut>,
+    /// The figure of each repeat that counts, of this side and of the other one: its evidence.
+    pub each: [Vec<f64>; 2],
 }
 
 /// What was measured at one place.

@@ -10,6 +10,7 @@ pub mod decide;
 pub mod deciding;
 pub mod expect;
 pub mod finding;
+pub mod foreign;
 pub mod headline;
 pub mod judgement;
 pub mod judging;

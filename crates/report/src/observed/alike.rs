@@ -6,7 +6,7 @@ use super::{
     items,
     unlike::Unlike,
 };
-use crate::words;
+use crate::{statistics::middle, words};
 
 /// How far the lengths of repeats may be apart.
 const LENGTH: f64 = 0.1;
@@ -41,7 +41,7 @@ pub fn unlike(group: &Group, names: &[String], factor: Option<&str>, rate: f64) 
         differing(Unlike::Load, "the load", &|one| items(&one.cell.load));
         found.extend(rates(group, names, rate).into_iter().map(|text| (Unlike::Load, format!("{place}: {text}"))));
     }
-    let lengths: Vec<Option<f64>> = group.arms.iter().map(|arm| median(arm.iter().map(|one| length(one)))).collect();
+    let lengths: Vec<Option<f64>> = group.arms.iter().map(|arm| middle(arm.iter().map(|one| length(one)))).collect();
     found.extend(apart(&lengths, names, LENGTH).map(|(short, long)| {
         (
             Unlike::Length,
@@ -82,7 +82,7 @@ fn rates(group: &Group, names: &[String], margin: f64) -> Vec<String> {
     counts.sort();
     counts.dedup();
     let of = |count: &String| {
-        let each = group.arms.iter().map(|arm| median(arm.iter().filter_map(|one| one.rates.get(count).copied())));
+        let each = group.arms.iter().map(|arm| middle(arm.iter().filter_map(|one| one.rates.get(count).copied())));
         let (less, more) = apart(&each.collect::<Vec<_>>(), names, margin)?;
         let per_second = |rate| words::per_second(rate).replace('\u{a0}', " ");
         Some(format!(
@@ -107,10 +107,4 @@ fn apart<'n>(each: &[Option<f64>], names: &'n [String], margin: f64) -> Option<(
     known.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (least, most) = (*known.first()?, *known.last()?);
     (most.0 > least.0 * (1.0 + margin)).then_some((least, most))
-}
-
-/// The middle of some values.
-pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.collect();
-    (!values.is_empty()).then(|| crate::statistics::median(&values))
 }

@@ -6,17 +6,19 @@ pub mod differences;
 mod figure;
 pub mod grouping;
 pub mod metric;
+mod tail;
 pub mod taken;
 pub mod unlike;
 
 pub use figure::{Figure, Measure};
 pub use metric::Metric;
+pub use tail::Tail;
 pub use unlike::Unlike;
 
 use crate::judge::{
     judging,
     label::said,
-    repeat::{Pooled, Repeat},
+    repeat::{Pooled, Repeat, RepeatQuantity},
 };
 use anyhow::Result;
 use latido_model::{
@@ -76,6 +78,8 @@ pub struct Quantity {
     pub figure: Result<Figure, String>,
     /// Its samples as values and how many there are of each, ascending; empty where they were not asked for.
     pub samples: Vec<(i64, u64)>,
+    /// Its largest samples, where the figure rests on some and they were asked for.
+    pub tail: Option<Tail>,
 }
 
 /// What is wanted of each repeat.
@@ -83,11 +87,12 @@ pub struct Quantity {
 pub struct Wanted {
     /// The figure.
     pub statistic: Statistic,
-    /// Whether the samples too.
+    /// Whether the samples too, and which of the largest are foreign: what two sides are compared by.
     pub samples: bool,
 }
 
-/// The measured repeats of a run, in the order in which the plan names them; `source` need not give more than histograms.
+/// The measured repeats of a run, in the order in which the plan names them; `source` need not give more than histograms,
+/// and the largest samples where samples are wanted.
 /// What cannot be read is among the problems.
 ///
 /// # Errors
@@ -111,7 +116,11 @@ pub fn of_run(
             known.push(Rc::clone(&new));
             new
         });
-        let quantity = |pooled: &Pooled| Quantity::of(pooled, &cell.measurand, wanted);
+        let shared = wanted.samples.then(|| Rc::new(record.clone()));
+        let quantity = |one: &RepeatQuantity| {
+            let tail = shared.as_ref().and_then(|record| Tail::of(one, wanted.statistic, record));
+            Quantity { tail, ..Quantity::of(&one.pooled, &cell.measurand, wanted) }
+        };
         all.push(Observed {
             run: run.meta.id.clone(),
             started: run.meta.started.clone(),
@@ -122,7 +131,7 @@ pub fn of_run(
             clock: clock(record),
             rates: record.load.iter().flat_map(rates).collect(),
             elapsed_ns: record.elapsed_ns,
-            quantities: repeat.quantities.iter().map(|one| quantity(&one.pooled)).collect(),
+            quantities: repeat.quantities.iter().map(quantity).collect(),
             doubt: doubt(cell),
             cell: record.cell.clone(),
         });
@@ -171,6 +180,7 @@ impl Quantity {
             count: pooled.summary.count,
             figure: figure::of(pooled, wanted.statistic, continuous),
             samples: if wanted.samples { samples(pooled) } else { Vec::new() },
+            tail: None,
         }
     }
 

@@ -312,6 +312,7 @@ impl SampleRun {
             verdict: Some(judgement.verdict),
             headline: Some(judgement.headline.sentence()),
             unjudged: false,
+            unmeasured: false,
         };
         Self { meta, judgement }
     }

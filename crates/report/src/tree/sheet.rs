@@ -16,8 +16,8 @@ pub struct Sheet {
     pub units: Option<Units>,
     /// What must be known besides, after the unit: `scale to 50 µs`.
     pub remark: String,
-    /// Where it may be split over pages, how many of its first columns each piece begins with.
-    pub leading: Option<usize>,
+    /// Split over pages, each piece begins with so many of its first columns: what names the rows.
+    pub leading: usize,
     /// Sentences that stand below it.
     pub notes: Vec<String>,
 }
@@ -69,17 +69,17 @@ impl Sheet {
     pub fn new(title: String, head: Vec<Head>, rows: Vec<Vec<Datum>>, stored: &str, typical: &[f64]) -> Self {
         let column = |k: usize| rows.iter().filter_map(|row| row.get(k)?.number()).collect::<Vec<f64>>();
         let units = Units::fitting(stored, typical, &(0..head.len()).map(column).collect::<Vec<_>>());
-        Self { title, head, rows, units: Some(units), remark: String::new(), leading: None, notes: Vec::new() }
+        Self { title, head, rows, units: Some(units), remark: String::new(), leading: 1, notes: Vec::new() }
     }
 
     /// A table without values.
     pub fn plain(title: String, head: Vec<Head>, rows: Vec<Vec<Datum>>) -> Self {
-        Self { title, head, rows, units: None, remark: String::new(), leading: None, notes: Vec::new() }
+        Self { title, head, rows, units: None, remark: String::new(), leading: 1, notes: Vec::new() }
     }
 
-    /// Split over pages; each piece begins with so many of its first columns.
+    /// Its first columns name the rows.
     pub fn leading(self, columns: usize) -> Self {
-        Self { leading: Some(columns), ..self }
+        Self { leading: columns, ..self }
     }
 
     /// These columns of it, as a table.
@@ -89,26 +89,31 @@ impl Sheet {
         Self {
             head: columns.iter().filter_map(|at| self.head.get(*at).cloned()).collect(),
             rows: self.rows.iter().map(cells).collect(),
+            units: self.units.as_ref().map(|units| units.only(columns)),
             notes: Vec::new(),
             ..self.clone()
         }
     }
 
     /// It in pieces of at most so many characters a line, of which what is missing takes so many, groups whole and pieces
-    /// alike in width; one where it may not be split or has units of its own in each column.
+    /// alike in width.
     pub fn pieces(&self, most: usize, missing: usize) -> Vec<Self> {
-        let Some(leading) = self.leading.filter(|_| !matches!(self.units, Some(Units::PerColumn(_)))) else {
-            return vec![self.clone()];
-        };
+        let heads = self.headings();
         let width = |at: &usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(*at)).map(|cell| match cell.is_missing() {
                 true => missing,
                 false => cell.text(self.unit(*at)).chars().count(),
             });
-            let head = self.head.get(*at).map(|head| head.name.chars().count());
+            // Over a group its name stands in a line of its own.
+            let head = self.head.get(*at).zip(heads.get(*at)).map(|(head, whole)| match head.group.is_empty() {
+                true => whole.chars().count(),
+                false => head.name.chars().count(),
+            });
             cells.chain(head).max().unwrap_or(0) + 2
         };
-        let lead: Vec<usize> = (0..leading.min(self.head.len())).collect();
+        // Without the units beside them the other columns say nothing.
+        let units = self.head.iter().skip(self.leading).take_while(|head| head.name == "unit").count();
+        let lead: Vec<usize> = (0..(self.leading + units).min(self.head.len())).collect();
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for at in lead.len()..self.head.len() {
             let group = |at: usize| self.head.get(at).map(|head| head.group.as_str()).filter(|group| !group.is_empty());
@@ -119,10 +124,13 @@ impl Sheet {
                 _ => groups.push(vec![at]),
             }
         }
-        let room = most.saturating_sub(lead.iter().map(width).sum()).max(1);
-        let wide: usize = groups.iter().flatten().map(width).sum();
-        let pieces = wide.div_ceil(room).clamp(1, groups.len().max(1));
-        let each = groups.len().div_ceil(pieces).max(1);
+        // Names that fill a line by themselves are no reason for a piece of each column.
+        let room = most.saturating_sub(lead.iter().map(width).sum()).max(most / 3);
+        let fits = |each: &usize| {
+            groups.chunks(*each).all(|some| some.len() == 1 || some.iter().flatten().map(width).sum::<usize>() <= room)
+        };
+        let mut evenly = (1..=groups.len()).map(|pieces| groups.len().div_ceil(pieces));
+        let each = evenly.find(fits).unwrap_or(1);
         let mut pieces: Vec<Self> =
             groups.chunks(each).map(|some| self.only(&[lead.clone(), some.concat()].concat())).collect();
         pieces.last_mut().into_iter().for_each(|last| last.notes.clone_from(&self.notes));
@@ -278,8 +286,8 @@ mod tests {
         let heads = vec![Head::from(""), head("a"), head("a"), head("b"), head("b"), head("c")];
         let row: Vec<Datum> = (0..6).map(Datum::Count).collect();
         let sheet = Sheet::plain("t".into(), heads, vec![row]);
-        assert_eq!(sheet.pieces(20, 2).len(), 1, "not to be split");
-        let pieces = sheet.leading(1).pieces(40, 2);
+        assert_eq!(sheet.pieces(200, 2).len(), 1, "a page takes it");
+        let pieces = sheet.pieces(40, 2);
         let columns: Vec<Vec<u64>> = pieces
             .iter()
             .map(|piece| piece.rows[0].iter().map(|cell| if let Datum::Count(n) = cell { *n } else { 99 }).collect())

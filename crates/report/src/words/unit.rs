@@ -155,6 +155,16 @@ impl Units {
         }
     }
 
+    /// Those of these columns.
+    pub fn only(&self, columns: &[usize]) -> Self {
+        match self {
+            Self::One(unit) => Self::One(unit.clone()),
+            Self::PerColumn(units) => {
+                Self::PerColumn(columns.iter().map(|at| units.get(*at).cloned().flatten()).collect())
+            }
+        }
+    }
+
     /// What is said once of all values: `in µs`.
     pub fn about(&self) -> String {
         match self {

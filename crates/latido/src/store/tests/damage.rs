@@ -17,7 +17,7 @@ fn damaged(damage: impl Fn(&Path)) -> Run {
     measure(&draft, 1, cell());
     measure(&draft, 2, under("busy"));
     let dir = draft.dir.clone();
-    draft.finish(Verdict::Pass, "").unwrap();
+    draft.finish(Verdict::Pass, false, "").unwrap();
     damage(&dir);
     let run = store.read();
     // Files are read while the store still is there.

@@ -68,7 +68,7 @@ fn what_was_measured_becomes_a_part_and_the_rest_another() {
         assert_eq!((todo[1].number, &todo[1].rest, todo[1].anew), (2, &None, false));
         go_on(&draft, rest(&todo));
         measure(&draft, 2, under("busy"));
-        draft.finish(Verdict::Pass, "").unwrap();
+        draft.finish(Verdict::Pass, false, "").unwrap();
         let run = store.read();
         assert_eq!(run.problems, Vec::<String>::new(), "{ending}");
         let stored = &run.cells[0];

@@ -1,14 +1,14 @@
 //! A statistic as bars, grouped along the axis, a bar for each curve.
 
 use super::{
-    Panel,
+    Panel, beside,
     panels::{scale, unit, values},
 };
 use crate::{
     figures::{
         axis::AxisScale,
         frame::Frame,
-        svg::{Anchor, Svg, fit},
+        svg::{Anchor, Svg, apart},
     },
     words,
 };
@@ -17,7 +17,9 @@ use latido_model::plan::{Figure, Statistic};
 /// Draws the groups of a panel.
 pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statistic: Statistic) {
     let of = |entry: &crate::tree::declared::Entry| entry.found.and_then(|found| found.figure(statistic, figure.over));
-    let all = panel.curves.iter().flat_map(|curve| &curve.along).filter_map(of);
+    let entries = || panel.curves.iter().flat_map(|curve| &curve.along);
+    let printed = |entry: &crate::tree::declared::Entry| beside::point(entry, statistic).map(|(value, _)| value);
+    let all = entries().filter_map(of).chain(entries().filter_map(printed));
     let mut y = scale(all, figure.log, frame);
     if figure.log {
         // The smallest too is a bar, not a line on the ground.
@@ -25,10 +27,13 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
     }
     values(svg, frame, &y, unit(panel));
     let pitch = (frame.right - frame.left) / figure.axis.len().max(1) as f64;
+    let middle = |at: usize| frame.left + pitch * (at as f64 + 0.5);
     let bar = ((pitch - 14.0) / panel.curves.len().max(1) as f64).clamp(2.0, 44.0);
-    for (at, group) in figure.axis.iter().enumerate() {
-        let (middle, name) = (frame.left + pitch * (at as f64 + 0.5), group.heading());
-        svg.text("tick", (middle, frame.bottom + 16.0), Anchor::Middle, &fit(&name, 11.0, pitch - 4.0));
+    let names: Vec<String> = figure.axis.iter().map(latido_model::plan::Pick::heading).collect();
+    let short = apart(&names.iter().map(String::as_str).collect::<Vec<_>>(), 11.0, pitch - 4.0);
+    for (at, (name, short)) in names.iter().zip(&short).enumerate() {
+        let middle = middle(at);
+        svg.text("tick", (middle, frame.bottom + 16.0), Anchor::Middle, short);
         for (k, curve) in panel.curves.iter().enumerate() {
             let Some(value) = curve.along.get(at).and_then(of) else { continue };
             let x = middle - bar * panel.curves.len() as f64 / 2.0 + bar * k as f64;
@@ -47,5 +52,12 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
             }
             svg.close();
         }
+    }
+    let offset = |k: usize| bar * (k as f64 + 0.5 - panel.curves.len() as f64 / 2.0);
+    for (k, curve) in panel.curves.iter().enumerate() {
+        let places: Vec<f64> = (0..figure.axis.len()).map(|at| middle(at) + offset(k)).collect();
+        svg.open_series(curve.slot);
+        beside::draw(svg, &y, curve, statistic, &places, unit(panel));
+        svg.close();
     }
 }

@@ -2,6 +2,7 @@
 
 mod bands;
 mod bars;
+mod beside;
 mod histogram;
 mod instances;
 mod moments;
@@ -64,6 +65,12 @@ impl<'r, 'a> Drawn<'r, 'a> {
     fn is_measured(&self) -> bool {
         self.along.iter().any(|entry| entry.found.is_some())
     }
+
+    /// Whether the study's values are drawn of it.
+    fn is_published(&self, kind: &Kind) -> bool {
+        let drawn = |statistic| self.along.iter().any(|entry| beside::point(entry, statistic).is_some());
+        beside::drawn(kind).is_some_and(drawn)
+    }
 }
 
 /// The declared figures.
@@ -83,7 +90,9 @@ fn one(lookup: Lookup, figure: &Figure, stem: String) -> DeclaredFigure {
     let repeats = about_repeats(&entries, figure.over).filter(|_| counts(figure));
     let numbers: Vec<String> = repeats.into_iter().chain(scaled(lookup).filter(|_| counts(figure))).collect();
     let numbers = Some(numbers.join("; ")).filter(|text| !text.is_empty());
-    let about = [Some(about(figure)), numbers.map(|text| format!("Numbers: {text}."))];
+    let curves = || panels.iter().flat_map(|panel| &panel.curves);
+    let hollow = curves().any(|curve| curve.is_published(&figure.kind)).then(|| "Hollow: published.".to_owned());
+    let about = [Some(about(figure)), hollow, numbers.map(|text| format!("Numbers: {text}."))];
     let captions = panels.iter().flat_map(|panel| {
         let of = |curve: &Drawn| {
             let figures = curve.along.first().map(|entry| entry.figures.clone()).unwrap_or_default();
@@ -116,7 +125,8 @@ fn counts(figure: &Figure) -> bool {
 }
 
 fn panels<'r, 'a>(lookup: Lookup<'r, 'a>, figure: &Figure) -> Vec<Panel<'r, 'a>> {
-    let entry = |pick: &_| lookup.entry(pick, &figure.printed, &figure.captions, figure.over);
+    let (tables, statistics) = (beside::tables(lookup, figure), beside::statistics(figure));
+    let entry = |pick: &_| lookup.entry(pick, &tables, &statistics, figure.over);
     let panel = |panel: &Pick| Panel {
         name: panel.heading(),
         curves: figure
@@ -159,6 +169,9 @@ fn table(figure: &Figure, panels: &[Panel], title: &str) -> Sheet {
         Kind::Bars(statistic) | Kind::Ramp(statistic) => vec![statistic],
         _ => vec![Statistic::Min, Statistic::Mean, Statistic::Max],
     };
+    // The study's value has a column of its own where one is drawn.
+    let published = beside::drawn(&figure.kind)
+        .filter(|_| panels.iter().flat_map(|panel| &panel.curves).any(|curve| curve.is_published(&figure.kind)));
     let (mut rows, mut typical, mut stored) = (Vec::new(), Vec::new(), "ns");
     for (panel, curve) in panels.iter().flat_map(|panel| panel.curves.iter().map(move |curve| (panel, curve))) {
         for (at, entry) in curve.along.iter().enumerate() {
@@ -170,14 +183,16 @@ fn table(figure: &Figure, panels: &[Panel], title: &str) -> Sheet {
             stored = entry.found.map_or(stored, |found| {
                 if words::in_ns(found.section.unit).is_some() { "ns" } else { found.section.unit }
             });
-            typical.extend(values.iter().flatten());
+            let printed = published.map(|one| beside::point(entry, one).map(|(value, _)| value));
+            typical.extend(values.iter().chain(&printed).flatten());
             let repeats = entry.found.map_or(0, |found| found.curve.configuration.repeats.len());
-            let cells = values.into_iter().map(Datum::value);
+            let cells = values.into_iter().chain(printed).map(Datum::value);
             rows.push([Datum::Text(name), Datum::Count(repeats as u64)].into_iter().chain(cells).collect());
         }
     }
     let head = ["", "repeats"].map(String::from).into_iter();
-    let head = head.chain(statistics.iter().map(|one| statistic_name(*one, figure.over))).map(Head::from).collect();
+    let head = head.chain(statistics.iter().map(|one| statistic_name(*one, figure.over)));
+    let head = head.chain(published.map(|one| format!("{} {one}", beside::PUBLISHED))).map(Head::from).collect();
     Sheet::new(title.to_owned(), head, rows, stored, &typical)
 }
 

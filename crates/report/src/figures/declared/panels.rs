@@ -1,11 +1,11 @@
 //! The frame of a declared figure: its legend, its panels two beside each other, and their captions.
 
-use super::{Panel, caption};
+use super::{Drawn, Panel, beside, caption};
 use crate::{
     figures::{
         axis::{AxisScale, value_axis},
         frame::{Frame, WIDTH},
-        svg::{Anchor, Drawing, Svg, fit, text_width},
+        svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, fit, text_width},
     },
     tables::declared::{alone, printed_alone, times},
     words::NOT_MEASURED,
@@ -38,8 +38,7 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
             _ => 150.0,
         };
         let height = |row: &[Panel]| {
-            let some = row.iter().flat_map(|panel| &panel.curves).any(super::Drawn::is_measured);
-            if some { full } else { 40.0 }
+            if row.iter().any(|panel| is_drawn(panel, figure)) { full } else { 40.0 }
         };
         let heights = panels.chunks(across).map(height).collect();
         Self { figure, panels, across, heights, captions: panels.iter().map(|panel| captions(panel, figure)).collect() }
@@ -50,20 +49,29 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
         let mut svg = Svg::new(WIDTH, 0.0);
         let mut top = self.legend(&mut svg);
         let mut said = Vec::new();
+        let names: Vec<&str> = self.panels.iter().map(|panel| panel.name.as_str()).collect();
+        let names = apart(&names, NAME_SIZE, WIDTH / self.across as f64 - 92.0);
         for ((row, panels), height) in self.panels.chunks(self.across).enumerate().zip(&self.heights) {
-            let some = panels.iter().flat_map(|panel| &panel.curves).any(super::Drawn::is_measured);
+            let some = panels.iter().any(|panel| is_drawn(panel, self.figure));
             let below = if some { self.room_below() } else { 8.0 };
             let named = panels.iter().any(|panel| !panel.name.is_empty());
+            // Marks may lie in every corner: what is said of a panel stands over it.
+            let silent = some && panels.iter().any(|panel| !is_measured(panel));
             let above = if named { 24.0 } else { 8.0 } + if some { self.room_above() } else { 0.0 };
+            let above = above + if silent { 14.0 } else { 0.0 };
             for (k, panel) in panels.iter().enumerate() {
                 let width = WIDTH / self.across as f64;
                 let left = width * k as f64 + 74.0;
                 let frame =
                     Frame { left, right: left + width - 74.0 - 18.0, top: top + above, bottom: top + above + height };
-                let name = fit(&panel.name, 12.0, frame.right - frame.left);
-                svg.text("head", (frame.left, top + 14.0), Anchor::Start, &name);
-                if panel.curves.iter().any(super::Drawn::is_measured) {
+                let name = names.get(row * self.across + k).map_or("", String::as_str);
+                svg.text("head", (frame.left, top + 14.0), Anchor::Start, name);
+                if is_drawn(panel, self.figure) {
                     plot(&mut svg, &frame, panel);
+                    if !is_measured(panel) {
+                        let corner = (frame.right, frame.top - 6.0);
+                        svg.text("gap-name", corner, Anchor::End, NOT_MEASURED);
+                    }
                 } else {
                     svg.rect("frame", (frame.left, frame.top), (frame.right - frame.left, *height), "");
                     frame.nothing(&mut svg, NOT_MEASURED);
@@ -103,10 +111,15 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
 
     /// The curves with their names; how much room that took.
     fn legend(&self, svg: &mut Svg) -> f64 {
-        let Some(first) = self.panels.first().filter(|panel| panel.curves.len() > 1) else { return 4.0 };
+        let curves = self.panels.iter().flat_map(|panel| &panel.curves);
+        let published = curves.clone().any(|curve| curve.is_published(&self.figure.kind));
+        let several = self.panels.first().filter(|panel| panel.curves.len() > 1);
+        if several.is_none() && !published {
+            return 4.0;
+        }
         let (mut x, mut y) = (10.0, 18.0);
-        for (i, curve) in first.curves.iter().enumerate() {
-            let measured = self.panels.iter().filter_map(|panel| panel.curves.get(i)).any(super::Drawn::is_measured);
+        for (i, curve) in several.iter().flat_map(|first| &first.curves).enumerate() {
+            let measured = self.panels.iter().filter_map(|panel| panel.curves.get(i)).any(Drawn::is_measured);
             let name = if measured { curve.name.clone() } else { format!("{} ({NOT_MEASURED})", curve.name) };
             let name = fit(&name, 12.0, WIDTH - 80.0);
             let width = text_width(&name, 12.0) + 52.0;
@@ -120,8 +133,23 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
             svg.close();
             x += width;
         }
+        if published {
+            if x + text_width(beside::PUBLISHED, 11.0) + 52.0 > WIDTH {
+                (x, y) = (10.0, y + 20.0);
+            }
+            beside::legend(svg, (x, y));
+        }
         y + 10.0
     }
+}
+
+fn is_measured(panel: &Panel) -> bool {
+    panel.curves.iter().any(Drawn::is_measured)
+}
+
+/// Whether it has anything to draw: what was measured, or the study's values.
+fn is_drawn(panel: &Panel, figure: &Figure) -> bool {
+    is_measured(panel) || panel.curves.iter().any(|curve| curve.is_published(&figure.kind))
 }
 
 /// The lines under a panel: of each curve ours, and the study's below.

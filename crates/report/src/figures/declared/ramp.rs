@@ -1,7 +1,7 @@
 //! A statistic against a number, with error bars: as many places along the axis as there are.
 
 use super::{
-    Panel,
+    Panel, beside,
     panels::{scale, unit, values},
 };
 use crate::{
@@ -22,7 +22,9 @@ const END: f64 = 3.5;
 pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statistic: Statistic) {
     let numbers: Vec<f64> = figure.axis.iter().map(|pick| pick.name.parse().unwrap_or(0.0)).collect();
     let at = |entry: &Entry| point(entry, figure.over, statistic);
-    let points = panel.curves.iter().flat_map(|curve| &curve.along).filter_map(at);
+    let entries = || panel.curves.iter().flat_map(|curve| &curve.along);
+    let printed = |entry: &Entry| beside::point(entry, statistic).map(|(value, sd)| (value, sd.unwrap_or(0.0)));
+    let points = entries().filter_map(at).chain(entries().filter_map(printed));
     let y = scale(points.flat_map(|(value, error)| [value + error, value - error]), figure.log, frame);
     let (low, high) = numbers.iter().fold((f64::MAX, f64::MIN), |(low, high), n| (low.min(*n), high.max(*n)));
     let room = ((high - low) * 0.03).max(0.5);
@@ -59,6 +61,8 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
                 &format!("{}: {}", curve.name, words::value(*value, unit(panel))),
             );
         }
+        let places: Vec<f64> = numbers.iter().map(|number| x.at(*number) + shift).collect();
+        beside::draw(svg, &y, curve, statistic, &places, unit(panel));
         svg.path("curve", &line);
         svg.path("thin", &bars);
         svg.close();

@@ -78,6 +78,22 @@ fn a_ramp_of_twelve_levels_has_twelve_points() {
     assert_eq!(figure.table.rows.len(), 12);
 }
 
+/// Where nothing was measured a chart of printed numbers still shows what the study had, hollow, and says so.
+#[test]
+fn an_unmeasured_chart_shows_the_published_values() {
+    let axis = vec![declared::pick("4"), declared::pick("8")];
+    for kind in [Kind::Bars(Statistic::Max), Kind::Ramp(Statistic::Max)] {
+        let figure = Figure { axis: axis.clone(), captions: Vec::new(), ..declared::figure(kind.clone()) };
+        let nothing = drawn(&[], figure.clone());
+        let text = nothing.drawing.inline().replace('\u{a0}', " ");
+        assert!(text.contains(">published<") && text.contains(">not measured<"), "{kind:?}: {text}");
+        assert!(text.contains("std, published: 18.4"), "{kind:?}: {text}");
+        assert_eq!(nothing.table.head.last().unwrap().name, "published max");
+        let without = drawn(&[], Figure { printed: vec!["no such table".into()], ..figure });
+        assert!(!without.drawing.inline().contains("published"), "{kind:?}");
+    }
+}
+
 /// What lies beyond the end of the scale is a triangle, not a lost sample.
 #[test]
 fn beyond_the_scale_is_a_triangle() {

@@ -5,8 +5,12 @@ use super::{
     settle::Open,
     side::{Member, Side, place},
 };
-use crate::judge::measured::{
-    Amount, Apart, But, Compared, Dimension, LeftOut, Measured, Missing, Pair, Ruling, Unfit,
+use crate::{
+    judge::{
+        foreign::{Parted, Repeated, part},
+        measured::{Amount, Apart, But, Compared, Dimension, LeftOut, Measured, Missing, Pair, Ruling, Unfit},
+    },
+    statistics::middle,
 };
 use latido_model::{
     plan::{Expect, Op, Statistic, Than},
@@ -66,27 +70,12 @@ impl<'s, 'a> Arm<'s, 'a> {
         }
     }
 
-    /// What makes a repeat larger than the other side must be its own.
-    fn without_foreign(&mut self, edge: f64, expect: &Expect, source: &dyn SeriesSource) {
-        for repeat in std::mem::take(&mut self.repeats) {
-            let told = |member: &&Member<'_>| {
-                is_foreign_above(expect, edge, member.cell, member.record, member.series, source)
-            };
-            let told: Vec<bool> = repeat.members.iter().filter_map(told).collect();
-            if repeat.value > edge && !told.is_empty() && told.into_iter().all(|foreign| foreign) {
-                self.leave_out(Verdict::Contaminated, Unfit::ForeignAbove(edge.round() as i64));
-            } else {
-                self.repeats.push(repeat);
-            }
-        }
-    }
-
     fn values(&self) -> Vec<f64> {
         self.repeats.iter().map(|repeat| repeat.value).collect()
     }
 
     fn compared(&self, expect: &Expect) -> Compared {
-        let amount = median(self.values()).map(|value| amount(expect, self.side, value));
+        let amount = middle(self.values().into_iter()).map(|value| amount(expect, self.side, value));
         Compared { name: self.side.name.clone(), amount, repeats: self.repeats.len() }
     }
 
@@ -97,6 +86,40 @@ impl<'s, 'a> Arm<'s, 'a> {
             _ => None,
         }
     }
+}
+
+/// A repeat with all that its samples are looked up by.
+struct Traced<'r, 's, 'a> {
+    repeat: Repeat<'s, 'a>,
+    expect: &'r Expect,
+    source: &'r dyn SeriesSource,
+}
+
+impl Repeated for Traced<'_, '_, '_> {
+    fn value(&self) -> f64 {
+        self.repeat.value
+    }
+
+    fn foreign_above(&self, edge: f64) -> Vec<Option<bool>> {
+        let told = |member: &&Member<'_>| {
+            is_foreign_above(self.expect, edge, member.cell, member.record, member.series, self.source)
+        };
+        self.repeat.members.iter().map(told).collect()
+    }
+}
+
+fn without_foreign<'s, 'a>(mut arms: [Arm<'s, 'a>; 2], expect: &Expect, source: &dyn SeriesSource) -> [Arm<'s, 'a>; 2] {
+    let parted = part(arms.each_mut().map(|arm| {
+        let repeats = std::mem::take(&mut arm.repeats).into_iter();
+        repeats.map(|repeat| Traced { repeat, expect, source }).collect()
+    }));
+    for (arm, Parted { own, foreign, edge }) in arms.iter_mut().zip(parted) {
+        arm.repeats = own.into_iter().map(|traced| traced.repeat).collect();
+        for _ in foreign {
+            arm.leave_out(Verdict::Contaminated, Unfit::ForeignAbove(edge.round() as i64));
+        }
+    }
+    arms
 }
 
 /// The figure of all threads of a repeat, and in how much it was counted: 1 of what is no count.
@@ -142,13 +165,6 @@ fn amount(expect: &Expect, side: &Side<Member<'_>>, value: f64) -> Amount {
     }
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    let upper = *values.get(half)?;
-    if values.len() % 2 == 1 { Some(upper) } else { Some(f64::midpoint(*values.get(half - 1)?, upper)) }
-}
-
 /// Compares a side with another, its repeats with theirs: the family decides.
 pub(super) fn pair(
     expect: &Expect,
@@ -160,11 +176,7 @@ pub(super) fn pair(
     let [first, ..] = here.members.as_slice() else { return };
     let labels = first.series.labels.iter().map(|(label, value)| format!("{label} {value}"));
     let whose = [place(&first.cell.cell)].into_iter().chain(labels).collect::<Vec<_>>().join(", ");
-    let [mut own, mut other] = [here, there].map(|side| Arm::of(side, expect, source));
-    if let (Some(mine), Some(theirs)) = (median(own.values()), median(other.values())) {
-        own.without_foreign(theirs, expect, source);
-        other.without_foreign(mine, expect, source);
-    }
+    let [own, other] = without_foreign([here, there].map(|side| Arm::of(side, expect, source)), expect, source);
     let sideless = |name: &str, why| Measured::Sideless { name: name.into(), why };
     for arm in [&own, &other] {
         if let Some(why) = arm.missing() {
@@ -173,9 +185,10 @@ pub(super) fn pair(
     }
     let left_out = [own.left_out.clone(), other.left_out.clone()].concat();
     let compared = [own.compared(expect), other.compared(expect)];
+    let each = [own.values(), other.values()];
     let pair = |apart, ruling| {
         let [own, other] = compared.clone();
-        Pair { own, other, apart, p: None, ruling, left_out: left_out.clone() }
+        Pair { own, other, apart, p: None, ruling, left_out: left_out.clone(), each: each.clone() }
     };
     if let Some(empty) = [&own, &other].into_iter().find(|arm| arm.repeats.is_empty()) {
         let measured = Measured::Pair(Box::new(pair(None, Ruling::NoneLeft(empty.side.name.clone()))));

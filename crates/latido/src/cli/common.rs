@@ -1,0 +1,99 @@
+//! Options that comparisons, histories and effects share: which figure of which runs, or which values.
+
+use super::{
+    Usage,
+    stored::{self, Reader},
+    values::{self, TimeUnit},
+};
+use crate::{host::outcome, output::tell};
+use anyhow::Result;
+use clap::builder::PossibleValuesParser;
+use latido_report::{
+    figures::svg::Drawing,
+    formats::files,
+    observed::{Metric, Unlike},
+    tree::Sheet,
+};
+use std::path::PathBuf;
+
+/// Rates of a load that are further apart are another load, where nothing else is said.
+const LOAD_MARGIN: f64 = 0.25;
+
+/// Of all three.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Common {
+    /// Which figure of each repeat: max, p99.9, missed, ..., or PROBE.QUANTITY.STATISTIC: then that quantity alone decides
+    #[arg(long, value_name = "METRIC", conflicts_with = "values")]
+    metric: Option<String>,
+    /// Where runs are kept
+    #[arg(long, value_name = "DIR", conflicts_with = "values")]
+    store: Option<PathBuf>,
+    /// What the values are in [default: numbers of any kind]
+    #[arg(long, value_name = "UNIT", value_enum, requires = "values")]
+    pub unit: Option<TimeUnit>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Common {
+    /// Which figure.
+    ///
+    /// # Errors
+    /// It names no statistic.
+    pub fn metric(&self) -> Result<Metric, Usage> {
+        let metric = self.metric.as_deref().map(str::parse).transpose();
+        Ok(metric.map_err(|error: String| Usage::new(format!("--metric {error}")))?.unwrap_or_default())
+    }
+
+    /// Reads the runs; `samples` as in [`stored::Reader::new`].
+    ///
+    /// # Errors
+    /// There is no place for a store.
+    pub fn reader(&self, metric: &Metric, samples: bool) -> Result<Reader> {
+        stored::Reader::new(self.store.as_deref(), metric.statistic, samples)
+    }
+}
+
+/// Of what sets runs against each other.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Alike {
+    /// Take runs although they are not alike in these
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "values",
+        value_parser = PossibleValuesParser::new(Unlike::ALL.map(Unlike::name)))]
+    despite: Vec<String>,
+    /// How far apart the rates of loads may be [default: 25%]
+    #[arg(long, value_name = "MARGIN", conflicts_with = "values")]
+    load_margin: Option<String>,
+    /// Write a picture of each shift or history as SVG and its data as CSV into this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "values")]
+    figures: Option<PathBuf>,
+}
+
+impl Alike {
+    /// In what runs may be unlike.
+    pub fn despite(&self) -> Vec<Unlike> {
+        self.despite.iter().filter_map(|name| Unlike::named(name)).collect()
+    }
+
+    /// Writes the figures where they are asked for; which files these are stderr says, stdout being the answer's.
+    ///
+    /// # Errors
+    /// The directory cannot be written.
+    pub fn write(&self, figures: impl FnOnce() -> Vec<(String, Drawing, Sheet)>) -> Result<()> {
+        let Some(dir) = &self.figures else { return Ok(()) };
+        for path in outcome::write_files(files::of_figures(figures())?, dir)? {
+            tell(&path.display().to_string());
+        }
+        Ok(())
+    }
+
+    /// How far the rates of loads may be apart, .25 for 25 %.
+    ///
+    /// # Errors
+    /// It is no share.
+    pub fn load_margin(&self) -> Result<f64, Usage> {
+        let margin = self.load_margin.as_deref().map(values::percent).transpose();
+        Ok(margin.map_err(|what| Usage::new(format!("--load-margin {what}")))?.unwrap_or(LOAD_MARGIN))
+    }
+}

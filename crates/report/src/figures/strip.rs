@@ -1,0 +1,82 @@
+//! Two sides of a statement in a line of text: a mark for each repeat, one side above the other.
+
+use super::{
+    axis::AxisScale,
+    svg::{Anchor, Pen, Svg, apart, escape, number},
+};
+use crate::judge::measured::Pair;
+
+const SIZE: (f64, f64) = (300.0, 30.0);
+/// Where the marks are; the names stand behind.
+const MARKS: (f64, f64) = (4.0, 170.0);
+/// More marks than these are a bar, and too many bytes for a line.
+const MOST: usize = 40;
+
+/// The strip of a comparison; nothing where a side has no repeat, or neither has two.
+pub fn of(pair: &Pair) -> String {
+    let sides = [&pair.own, &pair.other];
+    if pair.each.iter().any(Vec::is_empty) || pair.each.iter().all(|side| side.len() < 2) {
+        return String::new();
+    }
+    let all = || pair.each.iter().flatten().copied();
+    let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    let (left, right) = MARKS;
+    let x = match low > 0.0 {
+        true => AxisScale::log(low * 0.98, (high * 1.02).max(low * 1.05), left, right),
+        false => AxisScale::linear(low, if high > low { high } else { low + 1.0 }, left, right),
+    };
+    let mut svg = Svg::new(SIZE.0, SIZE.1);
+    let names = apart(&sides.map(|side| side.name.as_str()), 11.0, SIZE.0 - right - 10.0);
+    for (slot, (values, name)) in pair.each.iter().zip(&names).enumerate() {
+        let y = SIZE.1 * (slot as f64 + 0.5) / 2.0;
+        let mut marks = Pen::default();
+        // Of many the first ones, as they were measured.
+        for value in values.iter().take(MOST) {
+            marks.go(x.at(*value), y - 4.0);
+            marks.line(x.at(*value), y + 4.0);
+        }
+        svg.line("grid", (left, y), (right, y));
+        svg.open_series(slot);
+        svg.path("solid", &marks);
+        svg.close();
+        svg.text("tick", (right + 8.0, y + 4.0), Anchor::Start, name);
+    }
+    let told = format!("The repeats: {} above {}", sides[0].name, sides[1].name);
+    let (width, height) = (number(SIZE.0), number(SIZE.1));
+    let body = svg.finish(None, "", "").body;
+    format!(
+        "<svg class=\"strip\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">{body}</svg>",
+        escape(&told)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::measured::{Compared, Ruling};
+
+    fn pair(own: Vec<f64>, other: Vec<f64>) -> Pair {
+        let side = |name: &str, all: &[f64]| Compared { name: name.into(), amount: None, repeats: all.len() };
+        Pair {
+            own: side("isolated, with a load of a long name", &own),
+            other: side("stock", &other),
+            apart: None,
+            p: None,
+            ruling: Ruling::Chance,
+            left_out: Vec::new(),
+            each: [own, other],
+        }
+    }
+
+    /// A mark for each repeat, in little more than a thousand bytes whatever there is; one run a side is no spread.
+    #[test]
+    fn each_repeat_has_a_mark_and_the_strip_is_small() {
+        let ten: Vec<f64> = (1..=10).map(|k| 1e5 * f64::from(k)).collect();
+        let strip = of(&pair(ten.clone(), vec![0.0; 200]));
+        assert!(strip.contains("isolated") && strip.contains(">stock<") && !strip.contains("NaN"), "{strip}");
+        assert!(of(&pair(ten.clone(), ten.clone())).len() < 1_200, "{}", of(&pair(ten.clone(), ten.clone())));
+        assert!(strip.len() < 2_000, "{}", strip.len());
+        assert_eq!(of(&pair(vec![1.0], vec![2.0])), "");
+        assert_eq!(of(&pair(Vec::new(), ten)), "");
+    }
+}
