@@ -220,7 +220,7 @@ mod tests {
             // None of the study's conclusions has figures.
             Meta {
                 unmeasured: true,
-                ..run("20261123T195700Z-study-9x2m", "2026-11-23T19:57:00Z", 40, Some(Verdict::Inconclusive), "")
+                ..run("20261123T195900Z-study-9x2m", "2026-11-23T19:59:00Z", 40, Some(Verdict::Inconclusive), "")
             },
         ];
         let now = "2026-11-23T20:00:00Z".parse().unwrap();
@@ -230,7 +230,7 @@ mod tests {
         20261121T200000Z-quick-k3f9     2 d      4  does not hold  wakeup, busy: 1 of 2~
         20261123T195900Z-my-plan-0a1b  60 s     12  unfinished
         20261123T195800Z-quick-7dk2    90 s      4  measured
-        20261123T195700Z-study-9x2m     3 min     40  not measured
+        20261123T195900Z-study-9x2m    60 s     40  not measured
         "#);
     }
 
