@@ -1,0 +1,1 @@
+//! The events of several CPUs in the order of time.
