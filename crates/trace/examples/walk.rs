@@ -1,7 +1,10 @@
 //! Counts the events of a trace file: `cargo run --release --example walk FILE`.
 #![allow(clippy::unwrap_used)]
 
-use latido_trace::file::Trace;
+use latido_trace::{
+    file::Trace,
+    merge::{Merge, Step},
+};
 use std::{collections::BTreeMap, env, fs, time::Instant};
 
 fn main() {
@@ -31,6 +34,23 @@ fn main() {
     let took = begun.elapsed();
     println!("version {}, {} formats, {:?}, lost {:?}", trace.version, trace.formats.len(), trace.options, trace.lost);
     println!("{count} events ({sum:x}) in {took:?}: {:.1} M/s", count as f64 / took.as_secs_f64() / 1e6);
+    for buffer in &trace.buffers {
+        let begun = Instant::now();
+        let mut merge = Merge::of(buffer.cpus.iter().map(|data| (data.cpu, trace.pages(buffer, *data))));
+        let (mut count, mut sum, mut lost) = (0u64, 0u64, 0);
+        while let Some(step) = merge.step() {
+            match step {
+                Step::Event { event, .. } => {
+                    count += 1;
+                    sum = sum.wrapping_add(event.time);
+                }
+                Step::Lost { .. } => lost += 1,
+            }
+        }
+        let took = begun.elapsed();
+        let speed = count as f64 / took.as_secs_f64() / 1e6;
+        println!("merged: {count} events ({sum:x}), {lost} gaps, {} backwards: {speed:.1} M/s", merge.backwards());
+    }
     for (id, count) in kinds {
         let name = trace.formats.iter().find(|described| described.format.id == id);
         println!("{count:9} {}", name.map_or("?", |described| &described.format.name));

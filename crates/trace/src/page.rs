@@ -127,49 +127,49 @@ impl<'a> Page<'a> {
 
     /// Its events, in their order.
     pub fn events(&self) -> Events<'a> {
-        Events { data: self.data, at: 0, time: self.time, endian: self.endian, broken: false }
+        Events { page: *self, walk: Walk::of(self) }
     }
 
-    /// How many bytes its events take.
-    pub fn length(&self) -> usize {
-        self.data.len()
+    /// The bytes of its events.
+    pub fn data(&self) -> &'a [u8] {
+        self.data
     }
 }
 
-/// Goes through the events of a page.
-#[derive(Clone, Debug)]
-pub struct Events<'a> {
-    data: &'a [u8],
+/// A place among the events of a page, without the page: whoever holds the bytes may hold it beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
     at: usize,
     time: u64,
-    endian: Endian,
     broken: bool,
 }
 
-impl Events<'_> {
-    /// How much of the page could not be read, in bytes: nothing of a good one.
-    pub fn unread(&self) -> usize {
-        if self.broken { self.data.len().saturating_sub(self.at) } else { 0 }
+impl Walk {
+    /// Before the first event of a page.
+    pub fn of(page: &Page<'_>) -> Self {
+        Self { at: 0, time: page.time, broken: false }
+    }
+
+    /// How much of the page's data could not be read, in bytes: nothing of a good one.
+    pub fn unread(&self, data: &[u8]) -> usize {
+        if self.broken { data.len().saturating_sub(self.at) } else { 0 }
     }
 
     fn broken<T>(&mut self) -> Option<T> {
         self.broken = true;
         None
     }
-}
 
-impl<'a> Iterator for Events<'a> {
-    type Item = Event<'a>;
-
+    /// The next event of that page's data.
     #[inline]
-    fn next(&mut self) -> Option<Event<'a>> {
+    pub fn next<'a>(&mut self, all: &'a [u8], endian: Endian) -> Option<Event<'a>> {
         loop {
-            if self.broken || self.at >= self.data.len() {
+            if self.broken || self.at >= all.len() {
                 return None;
             }
-            let Some(head) = self.endian.u32(self.data, self.at) else { return self.broken() };
+            let Some(head) = endian.u32(all, self.at) else { return self.broken() };
             // The bit fields of C lie at the other end of the word where bytes do.
-            let (kind, delta) = match self.endian {
+            let (kind, delta) = match endian {
                 Endian::Little => (head & 31, head >> 5),
                 Endian::Big => (head >> 27, head & ((1 << 27) - 1)),
             };
@@ -178,16 +178,16 @@ impl<'a> Iterator for Events<'a> {
             match kind {
                 1..=WORDS_MOST => {
                     let end = body + kind as usize * 4;
-                    let Some(data) = self.data.get(body..end) else { return self.broken() };
+                    let Some(data) = all.get(body..end) else { return self.broken() };
                     self.at = end;
                     self.time = self.time.wrapping_add(delta);
                     return Some(Event { time: self.time, data });
                 }
                 // A length follows, which counts itself.
                 0 => {
-                    let length = self.endian.u32(self.data, body).filter(|length| *length >= 4);
+                    let length = endian.u32(all, body).filter(|length| *length >= 4);
                     let end = length.and_then(|length| body.checked_add(length as usize));
-                    let Some(data) = end.and_then(|end| self.data.get(body + 4..end)) else { return self.broken() };
+                    let Some(data) = end.and_then(|end| all.get(body + 4..end)) else { return self.broken() };
                     // Words are whole in a page.
                     self.at = (body + 4 + data.len()).next_multiple_of(4);
                     self.time = self.time.wrapping_add(delta);
@@ -196,17 +196,17 @@ impl<'a> Iterator for Events<'a> {
                 // The rest of the page, or an event that was taken back, which keeps its time.
                 PADDING => {
                     if delta == 0 {
-                        self.at = self.data.len();
+                        self.at = all.len();
                         return None;
                     }
-                    let length = self.endian.u32(self.data, body).filter(|length| *length >= 4);
+                    let length = endian.u32(all, body).filter(|length| *length >= 4);
                     let end = length.and_then(|length| body.checked_add(length as usize));
-                    let Some(end) = end.filter(|end| *end <= self.data.len()) else { return self.broken() };
+                    let Some(end) = end.filter(|end| *end <= all.len()) else { return self.broken() };
                     self.at = end.next_multiple_of(4);
                     self.time = self.time.wrapping_add(delta);
                 }
                 EXTEND | STAMP => {
-                    let Some(high) = self.endian.u32(self.data, body) else { return self.broken() };
+                    let Some(high) = endian.u32(all, body) else { return self.broken() };
                     let value = delta | u64::from(high) << 27;
                     self.time = match kind {
                         EXTEND => self.time.wrapping_add(value),
@@ -217,6 +217,29 @@ impl<'a> Iterator for Events<'a> {
                 _ => return self.broken(),
             }
         }
+    }
+}
+
+/// Goes through the events of a page.
+#[derive(Clone, Debug)]
+pub struct Events<'a> {
+    page: Page<'a>,
+    walk: Walk,
+}
+
+impl Events<'_> {
+    /// As [`Walk::unread`].
+    pub fn unread(&self) -> usize {
+        self.walk.unread(self.page.data)
+    }
+}
+
+impl<'a> Iterator for Events<'a> {
+    type Item = Event<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Event<'a>> {
+        self.walk.next(self.page.data, self.page.endian)
     }
 }
 

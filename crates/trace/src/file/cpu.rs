@@ -1,10 +1,11 @@
 //! A CPU's pages, one behind the other, unpacked chunk by chunk.
 
-use super::{CpuData, Packing};
+use super::{CpuData, Packing, unpack::Unpacker};
 use crate::{
-    bytes::Bad,
-    page::{Layout, Page},
+    bytes::{Bad, Endian},
+    page::{Layout, Missed, Page, Walk},
 };
+use std::ops::Range;
 
 impl<'a> CpuData<'a> {
     /// What lies at a place of a file; what of it the file does not have is named. None where a CPU wrote nothing.
@@ -35,7 +36,7 @@ impl<'a> CpuData<'a> {
 pub struct Chunks<'a> {
     rest: &'a [u8],
     left: u32,
-    endian: crate::bytes::Endian,
+    endian: Endian,
 }
 
 impl<'a> Iterator for Chunks<'a> {
@@ -70,6 +71,8 @@ pub struct Pages<'a> {
     page: usize,
     /// Where in the data the next page lies; of packed data, in the chunk.
     at: usize,
+    /// Where the page lies that it went to last.
+    here: usize,
     /// Where in the file the data begins.
     begin: u64,
     /// What could not be read.
@@ -79,7 +82,14 @@ pub struct Pages<'a> {
 #[derive(Debug)]
 enum From<'a> {
     Plain(&'a [u8]),
-    Packed { chunks: Chunks<'a>, packing: Packing, unpacked: Vec<u8> },
+    Packed { chunks: Chunks<'a>, unpacker: Unpacker, unpacked: Vec<u8> },
+}
+
+/// A page by its place in what is unpacked.
+pub(crate) struct Place {
+    pub data: Range<usize>,
+    pub walk: Walk,
+    pub missed: Missed,
 }
 
 /// A page that is broken is named, up to so many of them.
@@ -90,26 +100,50 @@ impl<'a> Pages<'a> {
         let from = if data.packed {
             let left = layout.endian.u32(data.bytes, 0).unwrap_or(0);
             let chunks = Chunks { rest: data.bytes.get(4..).unwrap_or_default(), left, endian: layout.endian };
-            From::Packed { chunks, packing, unpacked: Vec::new() }
+            From::Packed { chunks, unpacker: Unpacker::of(packing), unpacked: Vec::new() }
         } else {
             From::Plain(data.bytes)
         };
-        Self { from, layout, page, at: 0, begin: data.at, lost: Vec::new() }
+        Self { from, layout, page, at: 0, here: 0, begin: data.at, lost: Vec::new() }
     }
 
     /// Raw pages as the kernel gives them (`per_cpu/cpuN/trace_pipe_raw`).
     pub fn raw(bytes: &'a [u8], page: usize, layout: Layout) -> Self {
-        Self { from: From::Plain(bytes), layout, page: page.max(64), at: 0, begin: 0, lost: Vec::new() }
+        Self { from: From::Plain(bytes), layout, page: page.max(64), at: 0, here: 0, begin: 0, lost: Vec::new() }
     }
 
     /// The next page that can be read. It borrows from the walk, as the chunk that it lies in is given up behind it.
     pub fn next_page(&mut self) -> Option<Page<'_>> {
-        loop {
-            let at = self.next_place()?;
+        self.advance()?;
+        Page::parse(self.at_place(self.here), &self.layout).ok()
+    }
+
+    /// Goes to the next page that can be read, and tells where its data lies in what is unpacked.
+    pub(crate) fn advance(&mut self) -> Option<Place> {
+        while let Some(at) = self.next_place() {
+            self.here = at;
             match Page::parse(self.at_place(at), &self.layout) {
-                Ok(_) => return Page::parse(self.at_place(at), &self.layout).ok(),
+                Ok(page) => {
+                    let begin = at + self.layout.data_at;
+                    let data = begin..begin + page.data().len();
+                    return Some(Place { data, walk: Walk::of(&page), missed: page.missed });
+                }
                 Err(bad) => note(&mut self.lost, bad.further(self.begin + at as u64)),
             }
+        }
+        None
+    }
+
+    /// The order of its bytes.
+    pub(crate) fn endian(&self) -> Endian {
+        self.layout.endian
+    }
+
+    /// Notes what of a page could not be read.
+    pub(crate) fn lose(&mut self, unread: usize) {
+        if unread > 0 {
+            let at = self.begin + self.here as u64;
+            note(&mut self.lost, Bad { at, what: format!("{unread} bytes of a page are no events") });
         }
     }
 
@@ -119,7 +153,9 @@ impl<'a> Pages<'a> {
         bytes.get(at..at.saturating_add(self.page).min(bytes.len())).unwrap_or_default()
     }
 
-    fn unpacked(&self) -> &[u8] {
+    /// What is unpacked of its data.
+    #[inline]
+    pub(crate) fn unpacked(&self) -> &[u8] {
         match &self.from {
             From::Plain(bytes) => bytes,
             From::Packed { unpacked, .. } => unpacked,
@@ -129,10 +165,10 @@ impl<'a> Pages<'a> {
     /// Where the next page lies in what is unpacked, of which there may be more.
     fn next_place(&mut self) -> Option<usize> {
         while self.at >= self.unpacked().len() {
-            let From::Packed { chunks, packing, unpacked } = &mut self.from else { return None };
+            let From::Packed { chunks, unpacker, unpacked } = &mut self.from else { return None };
             let chunk = chunks.next()?;
             self.at = 0;
-            if let Err(bad) = chunk.and_then(|(packed, length)| packing.unpack(packed, length, unpacked)) {
+            if let Err(bad) = chunk.and_then(|(packed, length)| unpacker.unpack(packed, length, unpacked)) {
                 unpacked.clear();
                 note(&mut self.lost, bad.further(self.begin));
             }

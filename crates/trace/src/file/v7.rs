@@ -1,6 +1,6 @@
 //! Version 7: sections, found through chains of options.
 
-use super::{Buffer, CpuData, Head, MOST_CPUS, Options, Packing, Trace, meta, page_size};
+use super::{Buffer, CpuData, Head, MOST_CPUS, Options, Packing, Trace, meta, page_size, unpack::Unpacker};
 use crate::bytes::{Bad, Cursor, Endian};
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -106,7 +106,7 @@ impl<'a> Sections<'a> {
         let place = cursor.at() as u64;
         let data = cursor.take(packed, "a packed section")?;
         let mut unpacked = Vec::new();
-        self.packing()?.unpack(data, length, &mut unpacked).map_err(|bad| bad.further(place))?;
+        Unpacker::of(self.packing()?).unpack(data, length, &mut unpacked).map_err(|bad| bad.further(place))?;
         Ok(Cow::Owned(unpacked))
     }
 
