@@ -162,7 +162,8 @@ impl Contents<'_> {
 
     /// Writes the options that are texts and numbers.
     fn facts(&self, options: &mut Bytes) {
-        for (id, text) in [(kind::TRACECLOCK, &self.clock), (kind::UNAME, &self.uname), (kind::VERSION, &self.recorder)] {
+        for (id, text) in [(kind::TRACECLOCK, &self.clock), (kind::UNAME, &self.uname), (kind::VERSION, &self.recorder)]
+        {
             options.option(id, |option| option.text(text));
         }
         options.option(kind::CPUCOUNT, |option| option.number(u64::from(self.cpus), 4));

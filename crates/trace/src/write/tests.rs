@@ -85,7 +85,8 @@ fn what_is_written_is_read_again_in_both_orders() {
         while let Some(Step::Event { cpu, event }) = merge.step() {
             seen.push((cpu, event.time, pid.of(event.data)));
         }
-        let expected = [(0, 10), (2, 20), (2, 30), (0, 40), (0, 1_000)].map(|(cpu, time)| (cpu, time, Some(time as i64)));
+        let expected =
+            [(0, 10), (2, 20), (2, 30), (0, 40), (0, 1_000)].map(|(cpu, time)| (cpu, time, Some(time as i64)));
         assert_eq!(seen, expected);
     }
 }
