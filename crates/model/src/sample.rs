@@ -34,6 +34,7 @@ pub fn cell() -> Cell {
             limit: Some(Ns::from_micros(100)),
             stop_on: None,
             max_temp: None,
+            trace: None,
         },
         repeat: 1,
         seed: 42,

@@ -24,6 +24,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod trace_record;
 mod tune;
 pub mod values;
 pub mod words;

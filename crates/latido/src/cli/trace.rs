@@ -1,7 +1,6 @@
 //! `latido trace`: kernel traces.
 
-mod record;
-
+use super::trace_record as record;
 use anyhow::Result;
 
 /// Record a kernel trace.
