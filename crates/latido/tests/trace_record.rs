@@ -340,3 +340,46 @@ fn a_cell_carries_its_trace() {
     let wrong = world.run(["run", "wakeup", "--trace=sched_swtich", "-d1s"]);
     assert!(status(&wrong) == 1 && stderr(&wrong).contains("`sched_switch`"), "{}", stderr(&wrong));
 }
+
+/// An agent that is killed while a cell is traced leaves no instance: its host has it removed.
+#[test]
+fn a_killed_agent_leaves_no_instance_behind() {
+    if !tracefs("an agent that traces and is killed") {
+        return;
+    }
+    let mut seen = 0;
+    for point in (4..40).step_by(5) {
+        let world = World::new();
+        let line = [
+            "run",
+            "null",
+            "samples=100",
+            "hold=100ms",
+            "--policy=other",
+            "--trace=sched_switch",
+            "--no-report",
+            "--quiet",
+        ];
+        let mut command = world.latido(line);
+        let mut child = command
+            .env("LATIDO_FAULT", format!("agent:{point}"))
+            .stderr(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut agents = Vec::new();
+        while child.try_wait().unwrap().is_none() {
+            let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap_or_default();
+            agents.extend(children.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+            agents.dedup();
+            seen += usize::from(agents.iter().any(|agent| !instances_of(*agent).is_empty()));
+            thread::sleep(Duration::from_millis(2));
+        }
+        world.nothing_left(&format!("after point {point}"));
+        for agent in agents {
+            assert_eq!(instances_of(agent), Vec::<String>::new(), "point {point}");
+        }
+        assert!(!world.state().join("journal.jsonl").exists(), "point {point}");
+    }
+    assert!(seen > 0, "no instance was ever there: the test proves nothing");
+}

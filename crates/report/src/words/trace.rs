@@ -23,32 +23,17 @@ pub fn trace(trace: &TraceRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::record::{Caused, TracedCpu};
+    use latido_model::sample;
 
     #[test]
     fn losses_and_what_was_caused_are_told() {
-        let cpus = vec![TracedCpu { cpu: 0, events: 1, lost: 2 }];
-        let caused = Caused { cpus: "0".parse().unwrap(), own_events: 0, irq_work: Some(1) };
-        let record = TraceRecord {
-            events: Vec::new(),
-            missing: Vec::new(),
-            clock: "mono".into(),
-            ring_bytes: 4096,
-            sub_buffer_bytes: 4096,
-            recorded_ns: 1,
-            cpus,
-            read_on: None,
-            cut: None,
-            caused: Some(caused),
-            bytes: 1 << 19,
-        };
+        let mut record = sample::trace();
         let text = trace(&record);
-        assert_eq!(text, "1 event, 0.5 MiB, 2 lost, of latido itself on CPU 0 0 events and 1 irq-work interrupt");
-        assert!(trace_of_nothing_lost(record).contains("none lost"));
-    }
-
-    fn trace_of_nothing_lost(mut record: TraceRecord) -> String {
+        let expected = "8 events, 3.0 MiB, 3 lost, of latido itself on CPU 1 0 events and 1 irq-work interrupt, \
+            it ended early: the disk is full";
+        assert_eq!(text, expected);
         record.cpus.clear();
-        trace(&record)
+        assert!(trace(&record).contains("none lost"));
+        assert_eq!(traced(&[]), "the usual events");
     }
 }
