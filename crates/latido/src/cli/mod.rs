@@ -24,6 +24,8 @@ mod stats;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod trace;
+mod trace_record;
 mod tune;
 pub mod values;
 pub mod words;
@@ -64,6 +66,7 @@ enum Command {
     Effects(effects::Args),
     Load(load::Args),
     Tune(tune::Args),
+    Trace(trace::Args),
     Help(help::Args),
     #[command(hide = true)]
     Agent(agent::Args),
@@ -83,6 +86,7 @@ impl Cli {
             Command::Run(_) => Some("run"),
             Command::Load(_) => Some("load"),
             Command::Tune(_) => Some("tune"),
+            Command::Trace(_) => Some("trace"),
             Command::Report(_) => Some("report"),
             Command::Stats(_) => Some("stats"),
             Command::Compare(_) => Some("compare"),
@@ -114,6 +118,7 @@ impl Cli {
             Command::Effects(args) => effects::run(&args),
             Command::Load(args) => load::run(args),
             Command::Tune(args) => tune::run(args),
+            Command::Trace(args) => trace::run(args),
             Command::Help(args) => help::run(args),
             Command::Agent(args) => agent::run(args),
             Command::Completions(args) => completions::run(args),
@@ -170,7 +175,7 @@ pub fn explain(error: clap::Error) -> u8 {
 }
 
 /// Commands that are to come: named as such, not as misspellings.
-const TO_COME: &[&str] = &["trace", "lab", "export", "import"];
+const TO_COME: &[&str] = &["lab", "export", "import"];
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
     let word = |kind| match error.get(kind) {

@@ -1,0 +1,245 @@
+//! Trace files as `trace-cmd record` writes them (trace-cmd.dat.v6(5), trace-cmd.dat.v7(5)).
+//!
+//! A file is taken as one slice of bytes, best a mapping of it: what stands in it is looked at where it lies, and compressed
+//! pages are unpacked one chunk at a time.
+
+mod cpu;
+pub(crate) mod kind;
+mod meta;
+mod unpack;
+mod v6;
+mod v7;
+
+use crate::{
+    bytes::{Bad, Cursor, Endian},
+    format::Format,
+    page::Layout,
+};
+pub use cpu::{Chunks, Pages};
+pub use unpack::Packing;
+
+/// How every file begins.
+pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+
+/// The largest page that a kernel's ring buffer can have (sub-buffers of 2^9 pages of 64 KiB).
+const LARGEST_PAGE: u64 = 32 << 20;
+
+/// More CPUs than any kernel has: a number above it is none.
+const MOST_CPUS: u64 = 1 << 16;
+
+/// An opened trace.
+#[derive(Clone, Debug)]
+pub struct Trace<'a> {
+    /// 6 or 7.
+    pub version: u32,
+    /// The order of its bytes.
+    pub endian: Endian,
+    /// How its pages and sections are packed.
+    pub packing: Packing,
+    /// Where its pages have what.
+    pub layout: Layout,
+    /// What its events are.
+    pub formats: Vec<Described>,
+    /// The names of tasks by their number, as the kernel knew them at the end.
+    pub comms: Vec<(i32, String)>,
+    /// What the file says of itself.
+    pub options: Options,
+    /// The rings that were read: one by `trace-cmd record`, one more for each instance.
+    pub buffers: Vec<Buffer<'a>>,
+    /// The text of a latency tracer, where that is what was recorded.
+    pub text: Option<&'a [u8]>,
+    /// What could not be read, and was passed over.
+    pub lost: Vec<Bad>,
+}
+
+/// An event's format with the system that it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// `sched`; `ftrace` of what the tracers themselves write.
+    pub system: String,
+    /// What its record holds.
+    pub format: Format,
+}
+
+/// What a file says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The clock, where the file names one: `local`, `mono`, `x86-tsc`.
+    pub clock: Option<String>,
+    /// To be added to every time, in the clock's unit.
+    pub offset: i64,
+    /// How ticks of a processor's counter become ns.
+    pub ticks: Option<Ticks>,
+    /// How a guest's times become its host's, CPU by CPU.
+    pub shifts: Vec<Vec<Shift>>,
+    /// The system: `Linux board 6.12.0 …`.
+    pub uname: Option<String>,
+    /// What recorded it.
+    pub recorder: Option<String>,
+    /// `per_cpu/cpuN/stats` of each CPU.
+    pub statistics: Vec<String>,
+    /// The day and the time at which the clock was nothing, as text.
+    pub date: Option<String>,
+}
+
+/// A conversion of ticks: ns = (ticks · `factor` >> `shift`) + `offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticks {
+    /// The factor.
+    pub factor: u32,
+    /// By how many bits the product is shifted down.
+    pub shift: u32,
+    /// What is taken away from the ticks before.
+    pub offset: u64,
+}
+
+/// A correction that holds from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shift {
+    /// The time by the file's own clock.
+    pub at: u64,
+    /// What is added.
+    pub by: i64,
+    /// By what the time is multiplied before, with [`Shift::FRACTION`] binary digits behind the point; 0 and 1 mean nothing.
+    pub ratio: u64,
+}
+
+/// The ring of one instance.
+#[derive(Clone, Debug)]
+pub struct Buffer<'a> {
+    /// Its name; empty of the main one.
+    pub name: String,
+    /// Its clock, where it has one of its own.
+    pub clock: Option<String>,
+    /// How many bytes a page of it has.
+    pub page: usize,
+    /// What each CPU wrote.
+    pub cpus: Vec<CpuData<'a>>,
+}
+
+/// What a CPU wrote into a ring.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuData<'a> {
+    /// The CPU's number.
+    pub cpu: u32,
+    /// Its pages, packed or not.
+    pub bytes: &'a [u8],
+    /// Where in the file they begin.
+    pub at: u64,
+    /// Whether they are packed.
+    pub packed: bool,
+}
+
+/// The head of every file.
+struct Head<'a> {
+    cursor: Cursor<'a>,
+    version: u32,
+    endian: Endian,
+    page: usize,
+}
+
+impl<'a> Trace<'a> {
+    /// Opens a file. What stands behind a place that cannot be read is lost, and named in [`Trace::lost`]; what comes before
+    /// it is read.
+    ///
+    /// # Errors
+    /// It is no trace, or breaks off before it says what its pages look like.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, Bad> {
+        let head = Head::read(bytes)?;
+        match head.version {
+            6 => v6::open(bytes, head),
+            7 => v7::open(bytes, head),
+            other => Err(Bad::new(MAGIC.len(), format!("version {other} of trace files; 6 and 7 are known"))),
+        }
+    }
+
+    /// A format by its event's name: `sched_switch`.
+    pub fn format(&self, name: &str) -> Option<&Format> {
+        self.formats.iter().map(|described| &described.format).find(|format| format.name == name)
+    }
+
+    /// The pages of a CPU's data, unpacked where they are packed.
+    pub fn pages(&self, buffer: &Buffer<'a>, data: CpuData<'a>) -> Pages<'a> {
+        Pages::of(data, buffer.page, self.packing, self.layout)
+    }
+
+    /// A time of the file on its clock in ns, with everything applied that the file says of it.
+    pub fn time_ns(&self, cpu: u32, stored: u64) -> u64 {
+        self.options.time_ns(cpu, stored)
+    }
+}
+
+impl<'a> Head<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, Bad> {
+        let mut cursor = Cursor::new(bytes, 0, Endian::Little);
+        if cursor.take(MAGIC.len() as u64, "the magic number of a trace").ok() != Some(MAGIC) {
+            return Err(Bad::new(0, "no trace file: it does not begin as trace-cmd's files do"));
+        }
+        let version = cursor.text("the version")?;
+        let version = version.parse().map_err(|_| Bad::new(MAGIC.len(), format!("`{version}` is no version")))?;
+        let at = cursor.at();
+        let endian = match cursor.number(1, "the order of bytes")? {
+            0 => Endian::Little,
+            1 => Endian::Big,
+            other => return Err(Bad::new(at, format!("{other} is no order of bytes"))),
+        };
+        let mut cursor = Cursor::new(bytes, cursor.at(), endian);
+        // Of programs, not of the kernel: nothing is read by it.
+        let _long = cursor.number(1, "the size of a long")?;
+        let at = cursor.at();
+        let page = page_size(cursor.number(4, "the size of a page")?, at)?;
+        Ok(Self { cursor, version, endian, page })
+    }
+}
+
+/// A page's size, if it can be one.
+fn page_size(bytes: u64, at: usize) -> Result<usize, Bad> {
+    let usable = (64..=LARGEST_PAGE).contains(&bytes);
+    usize::try_from(bytes).ok().filter(|_| usable).ok_or_else(|| Bad::new(at, format!("pages of {bytes} bytes")))
+}
+
+impl Shift {
+    /// Binary digits behind the point of a ratio (tracecmd's `fract_bits`, where a guest's file states none).
+    pub const FRACTION: u32 = 32;
+}
+
+impl Ticks {
+    /// Ticks in ns.
+    pub fn ns(self, ticks: u64) -> u64 {
+        let product = u128::from(ticks.wrapping_sub(self.offset)) * u128::from(self.factor);
+        u64::try_from(product.checked_shr(self.shift).unwrap_or(0)).unwrap_or(u64::MAX)
+    }
+}
+
+impl Options {
+    /// A stored time with everything applied, in ns where the clock counts in it.
+    pub fn time_ns(&self, cpu: u32, stored: u64) -> u64 {
+        let shifted = match self.shifts.get(cpu as usize).or(self.shifts.first()) {
+            Some(shifts) => shifted(shifts, stored),
+            None => stored,
+        };
+        let ns = self.ticks.map_or(shifted, |ticks| ticks.ns(shifted));
+        ns.wrapping_add_signed(self.offset)
+    }
+}
+
+/// The time by the correction that holds then; between two of them, by what lies between.
+fn shifted(shifts: &[Shift], time: u64) -> u64 {
+    let after = shifts.partition_point(|shift| shift.at <= time);
+    let (before, next) = (shifts.get(after.wrapping_sub(1)), shifts.get(after));
+    let by = match (before, next) {
+        (None, None) => return time,
+        (Some(one), None) | (None, Some(one)) => one.by,
+        (Some(a), Some(b)) => {
+            let span = i128::from(b.at.saturating_sub(a.at)).max(1);
+            let part = (i128::from(b.by) - i128::from(a.by)) * i128::from(time.saturating_sub(a.at)) / span;
+            i64::try_from(i128::from(a.by) + part).unwrap_or(a.by)
+        }
+    };
+    let ratio = before.or(next).map_or(0, |one| one.ratio);
+    let scaled = match ratio {
+        0 | 1 => time,
+        ratio => u64::try_from((u128::from(time) * u128::from(ratio)) >> Shift::FRACTION).unwrap_or(u64::MAX),
+    };
+    scaled.wrapping_add_signed(by)
+}

@@ -1,0 +1,191 @@
+//! A CPU's pages, one behind the other, unpacked chunk by chunk.
+
+use super::{CpuData, Packing, unpack::Unpacker};
+use crate::{
+    bytes::{Bad, Endian},
+    page::{Layout, Missed, Page, Walk},
+};
+use std::ops::Range;
+
+impl<'a> CpuData<'a> {
+    /// What lies at a place of a file; what of it the file does not have is named. None where a CPU wrote nothing.
+    pub(super) fn found(
+        bytes: &'a [u8],
+        cpu: u32,
+        offset: u64,
+        size: u64,
+        packed: bool,
+        lost: &mut Vec<Bad>,
+    ) -> Option<Self> {
+        if size == 0 {
+            return None;
+        }
+        let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
+        let there = usize::try_from(size).unwrap_or(usize::MAX).min(rest.len());
+        if (there as u64) < size {
+            let what = format!("of {size} bytes that CPU {cpu} wrote the file has {there}");
+            lost.push(Bad { at: offset.min(bytes.len() as u64), what });
+        }
+        let bytes = rest.get(..there).filter(|bytes| !bytes.is_empty())?;
+        Some(Self { cpu, bytes, at: offset, packed })
+    }
+}
+
+/// The chunks of packed pages: each with the length that it unpacks to.
+#[derive(Clone, Debug)]
+pub struct Chunks<'a> {
+    rest: &'a [u8],
+    left: u32,
+    endian: Endian,
+}
+
+impl<'a> Iterator for Chunks<'a> {
+    type Item = Result<(&'a [u8], u64), Bad>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let sizes = self.endian.u32(self.rest, 0).zip(self.endian.u32(self.rest, 4));
+        let taken = sizes.and_then(|(packed, length)| {
+            let end = 8usize.checked_add(packed as usize)?;
+            Some((self.rest.get(8..end)?, u64::from(length), self.rest.get(end..)?))
+        });
+        match taken {
+            Some((packed, length, rest)) => {
+                self.rest = rest;
+                Some(Ok((packed, length)))
+            }
+            None => {
+                let what = format!("{} chunks and {} bytes are left", self.left + 1, self.rest.len());
+                self.left = 0;
+                Some(Err(Bad::new(0, what)))
+            }
+        }
+    }
+}
+
+/// Walks through a CPU's pages. Holds at most one chunk unpacked.
+#[derive(Debug)]
+pub struct Pages<'a> {
+    from: From<'a>,
+    layout: Layout,
+    page: usize,
+    /// Where in the data the next page lies; of packed data, in the chunk.
+    at: usize,
+    /// Where the page lies that it went to last.
+    here: usize,
+    /// Where in the file the data begins.
+    begin: u64,
+    /// What could not be read.
+    lost: Vec<Bad>,
+}
+
+#[derive(Debug)]
+enum From<'a> {
+    Plain(&'a [u8]),
+    Packed { chunks: Chunks<'a>, unpacker: Unpacker, unpacked: Vec<u8> },
+}
+
+/// A page by its place in what is unpacked.
+pub(crate) struct Place {
+    pub data: Range<usize>,
+    pub walk: Walk,
+    pub missed: Missed,
+}
+
+/// A page that is broken is named, up to so many of them.
+const MOST_LOST: usize = 100;
+
+impl<'a> Pages<'a> {
+    pub(super) fn of(data: CpuData<'a>, page: usize, packing: Packing, layout: Layout) -> Self {
+        let from = if data.packed {
+            let left = layout.endian.u32(data.bytes, 0).unwrap_or(0);
+            let chunks = Chunks { rest: data.bytes.get(4..).unwrap_or_default(), left, endian: layout.endian };
+            From::Packed { chunks, unpacker: Unpacker::of(packing), unpacked: Vec::new() }
+        } else {
+            From::Plain(data.bytes)
+        };
+        Self { from, layout, page, at: 0, here: 0, begin: data.at, lost: Vec::new() }
+    }
+
+    /// Raw pages as the kernel gives them (`per_cpu/cpuN/trace_pipe_raw`).
+    pub fn raw(bytes: &'a [u8], page: usize, layout: Layout) -> Self {
+        Self { from: From::Plain(bytes), layout, page: page.max(64), at: 0, here: 0, begin: 0, lost: Vec::new() }
+    }
+
+    /// The next page that can be read. It borrows from the walk, as the chunk that it lies in is given up behind it.
+    pub fn next_page(&mut self) -> Option<Page<'_>> {
+        self.advance()?;
+        Page::parse(self.at_place(self.here), &self.layout).ok()
+    }
+
+    /// Goes to the next page that can be read, and tells where its data lies in what is unpacked.
+    pub(crate) fn advance(&mut self) -> Option<Place> {
+        while let Some(at) = self.next_place() {
+            self.here = at;
+            match Page::parse(self.at_place(at), &self.layout) {
+                Ok(page) => {
+                    let begin = at + self.layout.data_at;
+                    let data = begin..begin + page.data().len();
+                    return Some(Place { data, walk: Walk::of(&page), missed: page.missed });
+                }
+                Err(bad) => note(&mut self.lost, bad.further(self.begin + at as u64)),
+            }
+        }
+        None
+    }
+
+    /// The order of its bytes.
+    pub(crate) fn endian(&self) -> Endian {
+        self.layout.endian
+    }
+
+    /// Notes what of a page could not be read.
+    pub(crate) fn lose(&mut self, unread: usize) {
+        if unread > 0 {
+            let at = self.begin + self.here as u64;
+            note(&mut self.lost, Bad { at, what: format!("{unread} bytes of a page are no events") });
+        }
+    }
+
+    /// The bytes of the page there; the last one may be short.
+    fn at_place(&self, at: usize) -> &[u8] {
+        let bytes = self.unpacked();
+        bytes.get(at..at.saturating_add(self.page).min(bytes.len())).unwrap_or_default()
+    }
+
+    /// What is unpacked of its data.
+    #[inline]
+    pub(crate) fn unpacked(&self) -> &[u8] {
+        match &self.from {
+            From::Plain(bytes) => bytes,
+            From::Packed { unpacked, .. } => unpacked,
+        }
+    }
+
+    /// Where the next page lies in what is unpacked, of which there may be more.
+    fn next_place(&mut self) -> Option<usize> {
+        while self.at >= self.unpacked().len() {
+            let From::Packed { chunks, unpacker, unpacked } = &mut self.from else { return None };
+            let chunk = chunks.next()?;
+            self.at = 0;
+            if let Err(bad) = chunk.and_then(|(packed, length)| unpacker.unpack(packed, length, unpacked)) {
+                unpacked.clear();
+                note(&mut self.lost, bad.further(self.begin));
+            }
+        }
+        let at = self.at;
+        self.at = at.saturating_add(self.page);
+        Some(at)
+    }
+
+    /// What could not be read so far, with its place.
+    pub fn lost(&self) -> &[Bad] {
+        &self.lost
+    }
+}
+
+fn note(lost: &mut Vec<Bad>, bad: Bad) {
+    if lost.len() < MOST_LOST {
+        lost.push(bad);
+    }
+}

@@ -1,0 +1,209 @@
+//! Version 7: sections, found through chains of options.
+
+use super::{
+    Buffer, CpuData, Head, MOST_CPUS, Options, Packing, Trace,
+    kind::{BUFFER, BUFFER_TEXT, CMDLINES, EVENT_FORMATS, FTRACE_EVENTS, HEADER_INFO, OPTIONS},
+    meta, page_size,
+    unpack::Unpacker,
+};
+use crate::bytes::{Bad, Cursor, Endian};
+use std::{borrow::Cow, collections::BTreeSet};
+
+/// So many options no file has: what chains more of them is no file.
+const MOST_OPTIONS: usize = 100_000;
+
+/// An option as it stands in the file.
+struct Raw {
+    id: u16,
+    data: Vec<u8>,
+    /// Of its section.
+    at: u64,
+}
+
+/// Where sections are found.
+struct Sections<'a> {
+    bytes: &'a [u8],
+    endian: Endian,
+    packing: Option<Packing>,
+    packer: String,
+}
+
+pub fn open<'a>(bytes: &'a [u8], head: Head<'a>) -> Result<Trace<'a>, Bad> {
+    let Head { mut cursor, version, endian, .. } = head;
+    let packer = cursor.text("the name of the compression")?;
+    cursor.text("the version of the compression")?;
+    let first = cursor.number(8, "the place of the options")?;
+    let packing = Packing::named(&packer);
+    let sections = Sections { bytes, endian, packing, packer };
+    let mut lost = Vec::new();
+    let raw = sections.options(first, &mut lost)?;
+    let place = |id: u16| raw.iter().find(|option| option.id == id).and_then(|option| endian.u64(&option.data, 0));
+    let layout = match place(HEADER_INFO) {
+        Some(at) => {
+            let body = sections.body(at, u64::from(HEADER_INFO))?;
+            meta::header_info(&mut Cursor::new(&body, 0, endian), endian).map_err(|bad| bad.further(at))?
+        }
+        None => return Err(Bad { at: first, what: "the file does not tell what its pages look like".into() }),
+    };
+    let mut trace = Trace {
+        version,
+        endian,
+        packing: packing.unwrap_or(Packing::None),
+        layout,
+        formats: Vec::new(),
+        comms: Vec::new(),
+        options: Options::default(),
+        buffers: Vec::new(),
+        text: None,
+        lost,
+    };
+    for (id, at) in [FTRACE_EVENTS, EVENT_FORMATS, CMDLINES].into_iter().filter_map(|id| Some((id, place(id)?))) {
+        if let Err(bad) = sections.describe(id, at, &mut trace) {
+            trace.lost.push(bad);
+        }
+    }
+    for option in &raw {
+        let read = match option.id {
+            BUFFER => sections.buffer(option, &mut trace.lost).map(|buffer| trace.buffers.push(buffer)),
+            BUFFER_TEXT => sections.text(option).map(|text| trace.text = Some(text)),
+            id => meta::option(id, &option.data, endian, &mut trace.options),
+        };
+        if let Err(bad) = read {
+            trace.lost.push(bad.further(option.at));
+        }
+    }
+    Ok(trace)
+}
+
+impl<'a> Sections<'a> {
+    /// A cursor behind the head of a section, with the section's flags and size.
+    fn section(&self, at: u64, id: u64) -> Result<(Cursor<'a>, u64, u64), Bad> {
+        let missing = || Bad { at: self.bytes.len() as u64, what: format!("section {id} is to begin at byte {at}") };
+        let place = usize::try_from(at).ok().filter(|at| *at < self.bytes.len()).ok_or_else(missing)?;
+        let mut cursor = Cursor::new(self.bytes, place, self.endian);
+        let found = cursor.number(2, "the kind of a section")?;
+        if found != id {
+            return Err(Bad { at, what: format!("here section {id} is to begin, and {found} does") });
+        }
+        let flags = cursor.number(2, "the flags of a section")?;
+        cursor.number(4, "the description of a section")?;
+        let size = cursor.number(8, "the size of a section")?;
+        Ok((cursor, flags, size))
+    }
+
+    /// What a section holds, unpacked where it is packed.
+    fn body(&self, at: u64, id: u64) -> Result<Cow<'a, [u8]>, Bad> {
+        let (mut cursor, flags, size) = self.section(at, id)?;
+        if flags & 1 == 0 {
+            return cursor.take(size, "a section").map(Cow::Borrowed);
+        }
+        let packed = cursor.number(4, "the packed size of a section")?;
+        let length = cursor.number(4, "the size of a section")?;
+        let place = cursor.at() as u64;
+        let data = cursor.take(packed, "a packed section")?;
+        let mut unpacked = Vec::new();
+        Unpacker::of(self.packing()?).unpack(data, length, &mut unpacked).map_err(|bad| bad.further(place))?;
+        Ok(Cow::Owned(unpacked))
+    }
+
+    fn packing(&self) -> Result<Packing, Bad> {
+        let unknown = || Bad::new(0, format!("compressed by `{}`; zlib and zstd are known", self.packer));
+        self.packing.filter(|packing| *packing != Packing::None).ok_or_else(unknown)
+    }
+
+    /// All options, along the chain. What a broken link leaves is lost; the first must be there.
+    fn options(&self, first: u64, lost: &mut Vec<Bad>) -> Result<Vec<Raw>, Bad> {
+        let (mut all, mut seen, mut next) = (Vec::new(), BTreeSet::new(), first);
+        while next != 0 {
+            if !seen.insert(next) {
+                lost.push(Bad { at: next, what: "the options lead back to themselves".into() });
+                break;
+            }
+            match self.options_of(next, &mut all) {
+                Ok(follows) => next = follows,
+                Err(bad) if next == first && all.is_empty() => return Err(bad),
+                Err(bad) => {
+                    lost.push(bad);
+                    break;
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Those of one section; where the next section lies.
+    fn options_of(&self, at: u64, all: &mut Vec<Raw>) -> Result<u64, Bad> {
+        let body = self.body(at, u64::from(OPTIONS))?;
+        let mut cursor = Cursor::new(&body, 0, self.endian);
+        let mut read = || -> Result<Option<u64>, Bad> {
+            let id = cursor.number(2, "the kind of an option")? as u16;
+            let size = cursor.number(4, "the size of an option")?;
+            let data = cursor.take(size, "an option")?;
+            if id == 0 {
+                return Ok(Some(self.endian.u64(data, 0).unwrap_or(0)));
+            }
+            if all.len() >= MOST_OPTIONS {
+                return Err(Bad::new(0, format!("more than {MOST_OPTIONS} options")));
+            }
+            all.push(Raw { id, data: data.to_vec(), at });
+            Ok(None)
+        };
+        loop {
+            if let Some(next) = read().map_err(|bad| bad.further(at))? {
+                return Ok(next);
+            }
+        }
+    }
+
+    /// What the events are, and what tasks are called.
+    fn describe(&self, id: u16, at: u64, trace: &mut Trace<'_>) -> Result<(), Bad> {
+        let body = self.body(at, u64::from(id))?;
+        let mut cursor = Cursor::new(&body, 0, self.endian);
+        let read = match id {
+            FTRACE_EVENTS => meta::ftrace_formats(&mut cursor, &mut trace.formats, &mut trace.lost),
+            EVENT_FORMATS => meta::event_formats(&mut cursor, &mut trace.formats, &mut trace.lost),
+            _ => meta::comms(&mut cursor).map(|comms| trace.comms = comms),
+        };
+        read.map_err(|bad| bad.further(at))
+    }
+
+    /// A ring.
+    fn buffer(&self, option: &Raw, lost: &mut Vec<Bad>) -> Result<Buffer<'a>, Bad> {
+        let mut cursor = Cursor::new(&option.data, 0, self.endian);
+        let place = cursor.number(8, "the place of a ring")?;
+        let name = cursor.text("the name of a ring")?;
+        let clock = cursor.text("the clock of a ring")?;
+        let page = cursor.number(4, "the page size of a ring")?;
+        let page = page_size(page, cursor.at())?;
+        let count = cursor.number(4, "the number of CPUs of a ring")?;
+        if count > MOST_CPUS {
+            return Err(Bad::new(cursor.at(), format!("{count} CPUs")));
+        }
+        let (_, flags, _) = self.section(place, u64::from(BUFFER))?;
+        let packed = flags & 1 != 0;
+        if packed {
+            self.packing()?;
+        }
+        let mut cpus = Vec::new();
+        for _ in 0..count {
+            let cpu = cursor.number(4, "the number of a CPU")? as u32;
+            let (offset, size) =
+                (cursor.number(8, "the place of a CPU's data")?, cursor.number(8, "the size of a CPU's data")?);
+            // The size of packed data leaves out the number of its chunks.
+            let size = if packed && size > 0 { size.saturating_add(4) } else { size };
+            cpus.extend(CpuData::found(self.bytes, cpu, offset, size, packed, lost));
+        }
+        let clock = Some(clock).filter(|clock| !clock.is_empty());
+        Ok(Buffer { name, clock, page, cpus })
+    }
+
+    /// The text of a tracer.
+    fn text(&self, option: &Raw) -> Result<&'a [u8], Bad> {
+        let place = Cursor::new(&option.data, 0, self.endian).number(8, "the place of a tracer's text")?;
+        let (mut cursor, flags, size) = self.section(place, u64::from(BUFFER_TEXT))?;
+        if flags & 1 != 0 {
+            return Err(Bad { at: place, what: "the text of a tracer is compressed, which is not read".into() });
+        }
+        cursor.take(size, "the text of a tracer")
+    }
+}

@@ -1,0 +1,256 @@
+//! What an event's record holds, from the kernel's own description (`events/SYSTEM/EVENT/format`,
+//! Documentation/trace/events.rst): offset, size and sign are trusted, the C type is not.
+
+use crate::bytes::{Bad, Endian};
+
+/// An event's record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// What its first two bytes say.
+    pub id: u16,
+    /// `sched_switch`.
+    pub name: String,
+    /// The common fields first.
+    pub fields: Vec<Field>,
+}
+
+/// A field of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// `prev_comm`.
+    pub name: String,
+    /// The C type with the name, as it is declared: for people.
+    pub declared: String,
+    /// Where it begins in the record.
+    pub at: usize,
+    /// How many bytes it has; 0 of the rest of a record.
+    pub size: usize,
+    /// Whether it may be negative.
+    pub signed: bool,
+    /// Where its bytes are.
+    pub place: Place,
+}
+
+/// Where the bytes of a field are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In it.
+    Here,
+    /// Elsewhere in the record: the field's word has the offset from the record's begin below, and the length above.
+    Elsewhere,
+    /// The same, counted from the end of the field.
+    Behind,
+}
+
+/// No record is longer than a page of the largest size that there is.
+const LONGEST: usize = 1 << 24;
+
+/// So many fields no event has.
+const MOST_FIELDS: usize = 1024;
+
+impl Format {
+    /// From the text of a `format` file.
+    ///
+    /// # Errors
+    /// No name, no number, or a field that lies nowhere.
+    pub fn parse(text: &str) -> Result<Self, Bad> {
+        let (mut name, mut id, mut fields) = (None, None, Vec::new());
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            let begin = at;
+            at += line.len();
+            let line = line.trim();
+            if let Some(rest) = line.strip_prefix("name:") {
+                name = Some(rest.trim().to_owned());
+            } else if let Some(rest) = line.strip_prefix("ID:") {
+                let number = rest.trim().parse();
+                id = Some(number.map_err(|_| Bad::new(begin, format!("`{}` is no number of an event", rest.trim())))?);
+            } else if line.starts_with("print fmt:") {
+                break;
+            } else if let Some(rest) = line.strip_prefix("field:") {
+                if fields.len() >= MOST_FIELDS {
+                    return Err(Bad::new(begin, format!("more than {MOST_FIELDS} fields")));
+                }
+                let field = Field::parse(rest);
+                fields
+                    .push(field.ok_or_else(|| Bad::new(begin, format!("`{line}` is no field that lies in a record")))?);
+            }
+        }
+        match (name, id) {
+            (Some(name), Some(id)) => Ok(Self { id, name, fields }),
+            _ => Err(Bad::new(0, "a format without a name and a number")),
+        }
+    }
+
+    /// A field.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// A field that is a number.
+    pub fn number(&self, name: &str, endian: Endian) -> Option<Number> {
+        let field = self.field(name).filter(|field| field.place == Place::Here)?;
+        let kind = match (field.size, field.signed) {
+            (1, false) => Kind::U8,
+            (1, true) => Kind::I8,
+            (2, false) => Kind::U16,
+            (2, true) => Kind::I16,
+            (4, false) => Kind::U32,
+            (4, true) => Kind::I32,
+            (8, _) => Kind::U64,
+            _ => return None,
+        };
+        Some(Number { at: field.at, kind, endian })
+    }
+}
+
+impl Field {
+    /// `char prev_comm[16]; offset:8; size:16; signed:0;`, with tabs between them.
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(';').map(str::trim);
+        let declared = parts.next()?.to_owned();
+        let (mut at, mut size, mut signed) = (None, None, false);
+        for part in parts {
+            let number = |key: &str| part.strip_prefix(key)?.trim().parse::<usize>().ok();
+            at = at.or_else(|| number("offset:"));
+            size = size.or_else(|| number("size:"));
+            signed |= number("signed:").is_some_and(|signed| signed != 0);
+        }
+        let (at, size) = (at?, size?);
+        at.checked_add(size).filter(|end| *end <= LONGEST)?;
+        let word = declared.rsplit([' ', '*']).next()?;
+        let name = word.split('[').next().filter(|name| !name.is_empty())?.to_owned();
+        let place = if declared.starts_with("__data_loc ") {
+            Place::Elsewhere
+        } else if declared.starts_with("__rel_loc ") {
+            Place::Behind
+        } else {
+            Place::Here
+        };
+        (place == Place::Here || size == 4).then_some(())?;
+        Some(Self { name, declared, at, size, signed, place })
+    }
+
+    /// Its bytes in a record; none where the record is shorter than it says.
+    pub fn bytes<'a>(&self, record: &'a [u8], endian: Endian) -> Option<&'a [u8]> {
+        match self.place {
+            Place::Here if self.size == 0 => record.get(self.at..),
+            Place::Here => record.get(self.at..self.at.checked_add(self.size)?),
+            Place::Elsewhere | Place::Behind => {
+                let word = endian.u32(record, self.at)?;
+                let (offset, length) = ((word & 0xffff) as usize, (word >> 16) as usize);
+                let from = if self.place == Place::Behind { self.at + 4 } else { 0 };
+                record.get(from + offset..from + offset + length)
+            }
+        }
+    }
+
+    /// It as text, up to a NUL.
+    pub fn text<'a>(&self, record: &'a [u8], endian: Endian) -> Option<std::borrow::Cow<'a, str>> {
+        let bytes = self.bytes(record, endian)?;
+        let text = bytes.split(|byte| *byte == 0).next()?;
+        Some(String::from_utf8_lossy(text))
+    }
+}
+
+/// A number in a record, read fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number {
+    at: usize,
+    kind: Kind,
+    endian: Endian,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    U64,
+}
+
+impl Number {
+    /// Its value; a field of eight bytes without sign wraps above half of its range. None where the record is too short.
+    #[inline]
+    pub fn of(self, record: &[u8]) -> Option<i64> {
+        let Self { at, kind, endian } = self;
+        Some(match kind {
+            Kind::U8 => i64::from(*record.get(at)?),
+            Kind::I8 => i64::from(record.get(at)?.cast_signed()),
+            Kind::U16 => i64::from(endian.u16(record, at)?),
+            Kind::I16 => i64::from(endian.u16(record, at)?.cast_signed()),
+            Kind::U32 => i64::from(endian.u32(record, at)?),
+            Kind::I32 => i64::from(endian.u32(record, at)?.cast_signed()),
+            Kind::U64 => endian.u64(record, at)?.cast_signed(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SWITCH: &str = "name: sched_switch\nID: 316\nformat:\n\
+        \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
+        \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\
+        \tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
+        \tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n\
+        \tfield:__data_loc char[] filename;\toffset:40;\tsize:4;\tsigned:0;\n\
+        \tfield:__rel_loc char[] rest;\toffset:44;\tsize:4;\tsigned:0;\n\
+        \tfield:const char * fmt;\toffset:48;\tsize:8;\tsigned:0;\n\
+        \tfield:u32 buf[];\toffset:56;\tsize:0;\tsigned:0;\n\n\
+        print fmt: \"field:not one;\"\n";
+
+    #[test]
+    fn a_record_is_read_as_its_format_says() {
+        let format = Format::parse(SWITCH).unwrap();
+        assert_eq!((format.id, format.name.as_str(), format.fields.len()), (316, "sched_switch", 8));
+        let names: Vec<&str> = format.fields.iter().map(|field| field.name.as_str()).collect();
+        assert_eq!(names, ["common_type", "common_pid", "prev_comm", "prev_state", "filename", "rest", "fmt", "buf"]);
+        let mut record = vec![0; 68];
+        record[4..8].copy_from_slice(&(-7i32).to_le_bytes());
+        record[8..12].copy_from_slice(b"sh\0x");
+        record[40..44].copy_from_slice(&(60u32 | 4 << 16).to_le_bytes());
+        record[44..48].copy_from_slice(&(12u32 | 3 << 16).to_le_bytes());
+        record[60..64].copy_from_slice(b"abc\0");
+        let endian = Endian::Little;
+        assert_eq!(format.number("common_pid", endian).unwrap().of(&record), Some(-7));
+        assert_eq!(format.number("common_pid", endian).unwrap().of(&record[..7]), None);
+        let text = |name: &str| format.field(name).unwrap().text(&record, endian).unwrap().into_owned();
+        assert_eq!((text("prev_comm"), text("filename"), text("rest")), ("sh".into(), "abc".into(), "abc".into()));
+        assert_eq!(format.field("buf").unwrap().bytes(&record, endian).unwrap().len(), 12);
+        // A word that leads out of the record leads nowhere.
+        record[40..44].copy_from_slice(&(60u32 | 400 << 16).to_le_bytes());
+        assert_eq!(format.field("filename").unwrap().bytes(&record, endian), None);
+    }
+
+    #[test]
+    fn what_is_no_format_is_refused_at_its_place() {
+        for (text, what) in [
+            ("", "without a name"),
+            ("name: x\nID: 70000\n", "`70000` is no number"),
+            ("name: x\nID: 7\nfield:int a;\toffset:1;\n", "is no field"),
+            ("name: x\nID: 7\nfield:int a;\toffset:99999999999;\tsize:4;\n", "is no field"),
+        ] {
+            let bad = Format::parse(text).unwrap_err();
+            assert!(bad.what.contains(what), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_and_record_end(text in "(name: a\n|ID: 3\n|field:[a-z_ *\\[\\]]{0,12};offset:[0-9]{0,3};size:[0-9]{0,2};signed:[01];\n|.{0,9}\n){0,9}",
+            record in proptest::collection::vec(any::<u8>(), 0..99)) {
+            if let Ok(format) = Format::parse(&text) {
+                for field in &format.fields {
+                    let _ = field.text(&record, Endian::Big);
+                    let _ = format.number(&field.name, Endian::Little).and_then(|number| number.of(&record));
+                }
+            }
+        }
+    }
+}

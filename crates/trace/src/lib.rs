@@ -1,0 +1,11 @@
+//! Kernel traces: what a file or a ring buffer holds, decoded at the speed of memory.
+//!
+//! Pure: bytes in, events out. Nothing is opened, nothing is copied that need not be, and whatever the bytes say, nothing
+//! panics, hangs, or allocates more than they could hold.
+
+pub mod bytes;
+pub mod file;
+pub mod format;
+pub mod merge;
+pub mod page;
+pub mod write;
