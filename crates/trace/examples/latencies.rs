@@ -9,6 +9,9 @@ use latido_trace::{
 };
 use std::{env, fs, time::Instant};
 
+struct Nothing;
+impl latido_trace::pairing::Sink for Nothing {}
+
 fn main() {
     let bytes = fs::read(env::args().nth(1).unwrap()).unwrap();
     let definition = match env::args().nth(2).as_deref() {
@@ -21,7 +24,30 @@ fn main() {
         let begun = Instant::now();
         let trace = Trace::open(&bytes).unwrap();
         for buffer in &trace.buffers {
-            let met = pair(&trace, buffer, &mut Pairing::of(definition), &mut Summary::default());
+            let met = match env::args().nth(4).as_deref() {
+                Some("pair") => pair(&trace, buffer, &mut Pairing::of(definition), &mut Nothing),
+                Some("resolve") => {
+                    let events = Events::of(&trace.formats, trace.endian);
+                    let mut merge = latido_trace::merge::Merge::of(&trace, buffer);
+                    let mut met = latido_trace::pairing::Met::default();
+                    while let Some(step) = merge.step() {
+                        if let latido_trace::merge::Step::Event { event, .. } = step {
+                            met.events += u64::from(std::hint::black_box(events.happened(event.data)).is_some());
+                        }
+                    }
+                    met
+                }
+                Some("walk") => {
+                    let mut merge = latido_trace::merge::Merge::of(&trace, buffer);
+                    let mut met = latido_trace::pairing::Met::default();
+                    while let Some(step) = merge.step() {
+                        met.events +=
+                            u64::from(matches!(std::hint::black_box(step), latido_trace::merge::Step::Event { .. }));
+                    }
+                    met
+                }
+                _ => pair(&trace, buffer, &mut Pairing::of(definition), &mut Summary::default()),
+            };
             println!("{:.1} M/s", met.events as f64 / begun.elapsed().as_secs_f64() / 1e6);
         }
     }
@@ -32,7 +58,9 @@ fn main() {
         let met = pair(&trace, buffer, &mut Pairing::of(definition), &mut summary);
         let took = begun.elapsed();
         println!("{met:?}");
-        for (why, class) in [Why::Woken, Why::Preempted].into_iter().flat_map(|why| Class::ALL.map(|class| (why, class))) {
+        for (why, class) in
+            [Why::Woken, Why::Preempted].into_iter().flat_map(|why| Class::ALL.map(|class| (why, class)))
+        {
             let all = &summary.waits(why, class).unwrap().all;
             println!("{why:?} {}: {} mean {:?} max {:?}", class.name(), all.count(), all.mean(), all.max());
         }

@@ -146,7 +146,8 @@ pub enum Off {
 }
 
 /// The names of soft interrupts in the order of their numbers (include/linux/interrupt.h).
-pub const SOFT: [&str; 10] = ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
+pub const SOFT: [&str; 10] =
+    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
 /// The fields of a side of a switch, or of a wake-up.
 #[derive(Clone, Copy, Debug)]

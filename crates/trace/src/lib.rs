@@ -6,6 +6,7 @@
 pub mod bytes;
 pub mod distribution;
 pub mod events;
+pub mod explain;
 pub mod file;
 pub mod format;
 pub mod merge;

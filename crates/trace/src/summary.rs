@@ -267,7 +267,9 @@ impl Summary {
     /// Interrupts: how long each ran itself.
     pub fn handled(&self) -> BTreeMap<Above, &Series> {
         let lists = self.handled.iter().enumerate();
-        lists.flat_map(|(list, all)| all.iter().filter_map(move |(number, of)| Some((interrupt(list, number)?, of)))).collect()
+        lists
+            .flat_map(|(list, all)| all.iter().filter_map(move |(number, of)| Some((interrupt(list, number)?, of))))
+            .collect()
     }
 
     /// Soft interrupts: from being asked for to their begin.

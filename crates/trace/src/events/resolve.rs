@@ -93,7 +93,8 @@ impl Events {
         };
         Some(match (system, format.name.as_str()) {
             ("sched", "sched_switch") => {
-                let (from, to) = (task("prev_pid", "prev_prio", "prev_comm"), task("next_pid", "next_prio", "next_comm"));
+                let (from, to) =
+                    (task("prev_pid", "prev_prio", "prev_comm"), task("next_pid", "next_prio", "next_comm"));
                 self.switch = Some((from?, number("prev_state")?, to?));
                 Kind::Switch
             }
@@ -180,7 +181,11 @@ impl Events {
             Kind::Other => return None,
             Kind::Switch => {
                 let (from, state, to) = self.switch.as_ref()?;
-                Happened::Switch { from: from.switched(record)?, state: state_of(state.of(record)?), to: to.switched(record)? }
+                Happened::Switch {
+                    from: from.switched(record)?,
+                    state: state_of(state.of(record)?),
+                    to: to.switched(record)?,
+                }
             }
             Kind::Waking => Happened::Waking(self.woken(0, record)?),
             Kind::Wakeup => Happened::Wakeup(self.woken(1, record)?),
@@ -230,6 +235,12 @@ impl Events {
             Edge::Enter => Happened::Call { pid, call },
             Edge::Exit => Happened::Return { pid, call },
         })
+    }
+
+    /// The number of a record's format.
+    #[inline]
+    pub fn id(&self, record: &[u8]) -> Option<u16> {
+        self.endian.u16(record, 0)
     }
 
     /// The task that wrote a record.

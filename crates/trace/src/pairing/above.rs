@@ -17,6 +17,8 @@ pub struct Segment {
     pub owner: Owner,
     /// The task that it lay above, or that was it.
     pub task: Option<(i32, Priority)>,
+    /// When that task got the CPU, ns; 0 where that was not seen.
+    pub came: u64,
 }
 
 /// What has a CPU.
@@ -80,6 +82,8 @@ pub(super) struct Cpu {
     /// When it began what it does.
     since: u64,
     task: Option<(i32, Priority)>,
+    /// When it came.
+    came: u64,
     frames: Vec<Frame>,
     /// What began before this time may be broken.
     doubt: u64,
@@ -108,6 +112,7 @@ fn make(cpus: &mut Vec<Cpu>, at: usize) {
             number,
             since: 0,
             task: None,
+            came: 0,
             frames: Vec::new(),
             doubt: 0,
             raised: [None; 16],
@@ -138,7 +143,14 @@ impl Cpu {
             (self.seen, self.since) = (true, time);
         }
         if time > self.since {
-            sink.segment(&Segment { cpu: self.number, begin: self.since, end: time, owner, task: self.task });
+            sink.segment(&Segment {
+                cpu: self.number,
+                begin: self.since,
+                end: time,
+                owner,
+                task: self.task,
+                came: self.came,
+            });
             self.since = time;
         }
     }
@@ -198,7 +210,7 @@ impl Cpu {
         // Before the first switch it was this one.
         self.task = Some(from);
         self.cut(time, self.owner(), sink);
-        self.task = Some(to);
+        (self.task, self.came) = (Some(to), time);
         if !self.frames.is_empty() {
             // Where soft interrupts are handled by tasks that can be preempted, they go with them. A hard one cannot.
             self.frames.retain(|frame| matches!(frame.above, Above::Soft(_)));
@@ -243,7 +255,7 @@ impl Cpu {
         self.cut(until, Owner::Lost, sink);
         self.doubt = self.doubt.max(until);
         self.frames.clear();
-        self.task = None;
+        (self.task, self.came) = (None, 0);
     }
 
     /// Cuts what it does, and tells how much is open.
