@@ -10,7 +10,7 @@ mod cut;
 use crate::{
     events::{Above, Class, Comm, Priority},
     file::{Buffer, Trace},
-    pairing::{Definition, Met, Pairing, pair},
+    pairing::{Definition, Met, Pairing, Segment, pair},
 };
 use collect::Collect;
 use std::collections::BTreeMap;
@@ -91,6 +91,8 @@ pub struct Explained {
     pub window: Window,
     /// Its slices in order of time; they add up to it.
     pub slices: Vec<Slice>,
+    /// What each CPU did around it.
+    pub segments: Vec<Segment>,
     /// The events around it, as text, with their CPU and time.
     pub excerpt: Vec<Line>,
     /// How many events there were besides.
@@ -140,13 +142,10 @@ struct Names<'a> {
 impl Names<'_> {
     /// An interrupt's cause.
     fn above(&self, above: Above) -> Cause {
+        let name = interrupt(above, &self.vectors, self.devices);
         match above {
-            Above::Soft(vec) => Cause::Soft(soft(vec)),
-            Above::Vector(at) => Cause::Interrupt(self.vectors.get(usize::from(at)).cloned().unwrap_or_default()),
-            Above::Line(line) => match self.devices.get(&line) {
-                Some(name) if !name.is_empty() => Cause::Interrupt(format!("{line}:{name}")),
-                _ => Cause::Interrupt(line.to_string()),
-            },
+            Above::Soft(_) => Cause::Soft(name),
+            Above::Vector(_) | Above::Line(_) => Cause::Interrupt(name),
         }
     }
 
@@ -158,9 +157,18 @@ impl Names<'_> {
     }
 }
 
-/// The name of a soft interrupt.
-pub fn soft(vec: u8) -> String {
-    crate::events::SOFT.get(usize::from(vec)).map_or_else(|| vec.to_string(), |name| (*name).to_owned())
+/// What an interrupt is called: `net_rx`, `local_timer`, `36:virtio1-req.0`.
+pub fn interrupt(above: Above, vectors: &[String], devices: &BTreeMap<u32, String>) -> String {
+    match above {
+        Above::Soft(vec) => {
+            crate::events::SOFT.get(usize::from(vec)).map_or_else(|| vec.to_string(), |name| (*name).into())
+        }
+        Above::Vector(at) => vectors.get(usize::from(at)).cloned().unwrap_or_default(),
+        Above::Line(line) => match devices.get(&line) {
+            Some(name) if !name.is_empty() => format!("{line}:{name}"),
+            _ => line.to_string(),
+        },
+    }
 }
 
 /// `name-number`, as the kernel writes tasks.

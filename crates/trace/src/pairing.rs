@@ -37,6 +37,51 @@ pub trait Sink {
     fn event(&mut self, _cpu: u32, _time: u64, _record: &[u8], _happened: Option<&Happened>) {}
 }
 
+/// Two that take the same.
+impl<A: Sink, B: Sink> Sink for (A, B) {
+    #[inline]
+    fn waited(&mut self, wait: &Wait) {
+        self.0.waited(wait);
+        self.1.waited(wait);
+    }
+
+    #[inline]
+    fn called(&mut self, called: &Called) {
+        self.0.called(called);
+        self.1.called(called);
+    }
+
+    #[inline]
+    fn handled(&mut self, handled: &Handled) {
+        self.0.handled(handled);
+        self.1.handled(handled);
+    }
+
+    #[inline]
+    fn raised(&mut self, raised: &Span<u8>) {
+        self.0.raised(raised);
+        self.1.raised(raised);
+    }
+
+    #[inline]
+    fn off(&mut self, off: &Span<Off>) {
+        self.0.off(off);
+        self.1.off(off);
+    }
+
+    #[inline]
+    fn segment(&mut self, segment: &Segment) {
+        self.0.segment(segment);
+        self.1.segment(segment);
+    }
+
+    #[inline]
+    fn event(&mut self, cpu: u32, time: u64, record: &[u8], happened: Option<&Happened>) {
+        self.0.event(cpu, time, record, happened);
+        self.1.event(cpu, time, record, happened);
+    }
+}
+
 /// Something that lasted, on one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span<T> {

@@ -96,8 +96,8 @@ impl<'t> Collect<'t> {
     pub fn explained(self, mut names: Names<'_>) -> Vec<Explained> {
         let explained = |scene: Scene| {
             let slices = cut::slices(&scene, &mut names);
-            let Scene { window, excerpt, omitted, .. } = scene;
-            Explained { window, slices, excerpt, omitted }
+            let Scene { window, segments, excerpt, omitted, .. } = scene;
+            Explained { window, slices, segments, excerpt, omitted }
         };
         self.scenes.into_iter().map(explained).collect()
     }
