@@ -8,3 +8,4 @@ pub mod file;
 pub mod format;
 pub mod merge;
 pub mod page;
+pub mod text;
