@@ -23,4 +23,4 @@ pub use header::{Columns, Flag, Form, GraphColumn, Header, Latency, Trigger};
 pub use histogram::{Bin, Key, Total, Value};
 pub use reader::{Line, Reader, Seen};
 pub use summary::{Capped, Reading, Snapshot, Summary};
-pub use tracers::{Context, Hwlat, Osnoise, Timerlat};
+pub use tracers::{Context, Hwlat, Osnoise, Party, Timerlat, Turn};

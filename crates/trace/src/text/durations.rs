@@ -54,7 +54,9 @@ impl Durations {
         let cpu = line.cpu.unwrap_or(0);
         match line.call {
             Call::Leaf { name } => self.add(Some(name.to_owned()), line.duration_ns),
-            Call::Enter { name } if line.depth < DEEPEST && (self.open.len() < MOST || self.open.contains_key(&cpu)) => {
+            Call::Enter { name }
+                if line.depth < DEEPEST && (self.open.len() < MOST || self.open.contains_key(&cpu)) =>
+            {
                 let open = self.open.entry(cpu).or_default();
                 open.resize_with(line.depth, String::new);
                 open.push(name.to_owned());

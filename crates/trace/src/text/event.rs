@@ -3,7 +3,7 @@
 use super::{
     header::{Form, Header},
     scan::{decimal, digits, last_word, number, task},
-    tracers::{Hwlat, Osnoise, Timerlat},
+    tracers::{Hwlat, Osnoise, Timerlat, Turn},
 };
 
 /// Something that happened.
@@ -80,7 +80,9 @@ pub enum Body<'a> {
     Osnoise(Osnoise),
     /// A gap of hwlat.
     Hwlat(Hwlat),
-    /// Something else: `sys_dup2 -> 0x0`, the wake-ups and switches of the wakeup tracers.
+    /// A wake-up or a switch of the wakeup tracers.
+    Turn(Turn<'a>),
+    /// Something else: `sys_dup2 -> 0x0`.
     Other(&'a str),
 }
 
@@ -197,6 +199,9 @@ impl<'a> Body<'a> {
         }
         if matches!(text.trim_end(), "<stack trace>" | "<user stack trace>") {
             return Self::Stack;
+        }
+        if let Some(turn) = Turn::parse(text) {
+            return Self::Turn(turn);
         }
         let word = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
         if let Some((name, fields)) = text.split_once(':').filter(|(name, _)| word(name)) {

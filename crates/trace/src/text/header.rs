@@ -131,10 +131,12 @@ impl Columns {
         // osnoise and timerlat of PREEMPT_RT since 6.5 draw two columns that are gone.
         let without: Vec<&Flag> = drawn.iter().filter(|flag| !lazy(flag)).collect();
         // Graphs since 5.17 have the depth of migrate-disable last and do not draw it.
-        let undrawn = !drawn.contains(&Flag::MigrateDisable) && without.len() == drawn.len() && count == drawn.len() + 1;
-        let at = if count == drawn.len() || undrawn {
-            let drawn = drawn.iter().position(|one| one == flag);
-            drawn.or_else(|| (undrawn && *flag == Flag::MigrateDisable).then_some(count - 1))
+        let undrawn =
+            !drawn.contains(&Flag::MigrateDisable) && without.len() == drawn.len() && count == drawn.len() + 1;
+        let at = if undrawn && *flag == Flag::MigrateDisable {
+            Some(drawn.len())
+        } else if undrawn || count == drawn.len() {
+            drawn.iter().position(|one| one == flag)
         } else if count == without.len() {
             without.iter().position(|one| *one == flag)
         } else {
@@ -208,8 +210,7 @@ fn drawn(said: &str) -> bool {
     const TITLES: [&str; 10] =
         ["delay", "ACTIVATION", "MAX", "SINGLE", "Interference", "counters:", "RUNTIME", "NOISE", "OF", "CPU"];
     let art = |word: &str| !word.contains(char::is_alphanumeric);
-    said == "MAY BE MISSING FUNCTION EVENTS"
-        || said.split_whitespace().all(|word| art(word) || TITLES.contains(&word))
+    said == "MAY BE MISSING FUNCTION EVENTS" || said.split_whitespace().all(|word| art(word) || TITLES.contains(&word))
 }
 
 impl Latency {

@@ -105,7 +105,9 @@ fn split_keys(text: &str, names: &[String]) -> Option<Vec<(String, Key)>> {
 impl Key {
     fn parse(text: &str) -> Self {
         if text.contains('\n') {
-            return Self::Stack(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect());
+            return Self::Stack(
+                text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect(),
+            );
         }
         let text = text.trim();
         Self::of(text).unwrap_or_else(|| Self::Text(text.to_owned()))
@@ -145,7 +147,8 @@ fn split_values(text: &str) -> Option<Vec<(String, Value)>> {
         };
         (!name.is_empty() && !name.contains(char::is_whitespace)).then_some(())?;
         // An empty bar leaves nothing but the next name.
-        let (value, next) = word(behind).filter(|(value, _)| !value.ends_with(':')).unwrap_or(("", behind.trim_start()));
+        let (value, next) =
+            word(behind).filter(|(value, _)| !value.ends_with(':')).unwrap_or(("", behind.trim_start()));
         let bar = value.bytes().all(|byte| byte == b'#');
         let value = if percent {
             Value::Percent(decimal(value, 100)?)

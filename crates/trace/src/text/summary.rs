@@ -147,7 +147,7 @@ impl Summary {
             Body::Hwlat(value) => self.hwlat.push(Reading { cpu, time, value }, MOST),
             Body::Function { .. } => self.calls += 1,
             Body::Named { name, .. } => self.named(name),
-            Body::Stack | Body::Other(_) => {}
+            Body::Stack | Body::Turn(_) | Body::Other(_) => {}
         }
     }
 

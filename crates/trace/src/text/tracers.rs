@@ -1,6 +1,7 @@
-//! What the tracers of noise say behind the time: timerlat, osnoise, hwlat (Documentation/trace/*-tracer.rst).
+//! What tracers say behind the time: timerlat, osnoise, hwlat (Documentation/trace/*-tracer.rst), and the wake-ups and
+//! switches of the wakeup tracers (ftrace.rst).
 
-use super::scan::{decimal, last_word, number, word};
+use super::scan::{decimal, digits, last_word, number, word};
 
 /// Where a timer latency was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +67,57 @@ pub struct Hwlat {
     pub nmi_count: Option<u64>,
 }
 
+/// `22: 98:R`: a task in a wake-up or a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Party<'a> {
+    /// Its thread's number.
+    pub pid: u32,
+    /// The kernel's priority: below 100 real-time, 98 for a real-time priority of 1; -1 for a deadline task.
+    pub priority: i32,
+    /// The letter of its state.
+    pub state: &'a str,
+}
+
+/// One task wakes another, or gives it the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn<'a> {
+    /// Whether it gives the CPU (`==>`); it wakes (`+`) else.
+    pub switches: bool,
+    /// The one that runs.
+    pub from: Party<'a>,
+    /// The CPU of the other.
+    pub cpu: u32,
+    /// The other.
+    pub to: Party<'a>,
+    /// The name of the other.
+    pub task: &'a str,
+}
+
+impl<'a> Party<'a> {
+    fn parse(text: &'a str) -> Option<(Self, &'a str)> {
+        let (pid, rest) = text.split_once(':')?;
+        let (priority, rest) = rest.split_once(':')?;
+        let (state, rest) = word(rest)?;
+        Some((Self { pid: number(pid.trim())?, priority: priority.trim().parse().ok()?, state }, rest))
+    }
+}
+
+impl<'a> Turn<'a> {
+    /// `670:120:Z   + [000]      22: 98:R rcuc/0`.
+    pub(super) fn parse(body: &'a str) -> Option<Self> {
+        let (from, rest) = Party::parse(body)?;
+        let (sign, rest) = word(rest)?;
+        let (cpu, rest) = digits(rest.strip_prefix('[')?)?;
+        let (to, task) = Party::parse(rest.strip_prefix(']')?)?;
+        let switches = match sign {
+            "==>" => true,
+            "+" => false,
+            _ => return None,
+        };
+        Some(Self { switches, from, cpu, to, task: task.trim_end() })
+    }
+}
+
 impl Timerlat {
     /// `#1     context    irq timer_latency       932 ns`.
     pub(super) fn parse(body: &str) -> Option<Self> {
@@ -74,12 +126,10 @@ impl Timerlat {
         let context = match context {
             "irq" => Context::Irq,
             "thread" => Context::Thread,
-            "user" => Context::UserReturn,
+            "user-ret" => Context::UserReturn,
             _ => return None,
         };
-        // `user ret timer_latency`.
-        let (_, rest) = rest.split_once("timer_latency")?;
-        let (latency, unit) = word(rest)?;
+        let (latency, unit) = word(rest.strip_prefix("timer_latency")?)?;
         let latency_ns = (unit.trim_end() == "ns").then(|| number(latency))??;
         Some(Self { activation: number(activation)?, context, latency_ns })
     }
