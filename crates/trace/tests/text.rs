@@ -344,6 +344,10 @@ fn histograms_have_rows() {
     let odd = [("comm", Key::Text("a, pid: 7} }, b{".into())), ("pid", Key::Number(-3))];
     assert_eq!(rows("form/hist-odd-names"), [row(&odd, &[("hitcount", count(5))])]);
 
+    let (summary, _) = Summary::of(&data("6.1-rt/hist-onmax"));
+    assert_eq!(summary.saved.items[6], (6, "max".into(), 103_110));
+    assert_eq!(summary.bins.items[6].1.keys[0].1, Key::Number(299));
+
     // Where all rows are in the text, their hits add up to the kernel's total.
     for name in
         ["6.12-rt/hist-plain", "6.12-rt/hist-log2", "6.12-rt/hist-two", "6.1-rt/hist-onmax", "6.1-rt/hist-synthetic"]

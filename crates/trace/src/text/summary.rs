@@ -80,6 +80,8 @@ pub struct Summary {
     pub calls: u64,
     /// The rows of histograms, with the ordinal of their header.
     pub bins: Capped<(u64, Bin)>,
+    /// What actions saved for rows: which row, from 0; `max` or `changed`; the value.
+    pub saved: Capped<(u64, String, u64)>,
     /// The counts below histograms, with the ordinal of their header.
     pub totals: Capped<(u64, Total)>,
     /// Events that are known to be lost, by CPU; where the kernel did not tell how many, one.
@@ -111,7 +113,11 @@ impl Summary {
                 }
             }
             Line::Bin(bin) => self.bins.push((header.ordinal, bin.clone()), FEW),
-            Line::Total(Total::Begin) | Line::Key | Line::Stack(_) | Line::Saved { .. } | Line::Unknown(_) => {}
+            Line::Saved { name, value, .. } => {
+                let rows = self.bins.items.len() as u64 + self.bins.beyond;
+                self.saved.push((rows.saturating_sub(1), (*name).to_owned(), *value), FEW);
+            }
+            Line::Total(Total::Begin) | Line::Key | Line::Stack(_) | Line::Unknown(_) => {}
             Line::Total(total) => self.totals.push((header.ordinal, *total), FEW),
         }
     }
