@@ -14,3 +14,4 @@ pub mod page;
 pub mod pairing;
 pub mod summary;
 pub mod tasks;
+pub mod text;
