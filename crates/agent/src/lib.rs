@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "its stdout is the stream to whoever started it, never a terminal")]
 
+pub mod capture;
 pub mod catalogue;
 pub mod check;
 pub mod fault;

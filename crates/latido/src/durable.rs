@@ -8,7 +8,7 @@ use std::{
     hash::{BuildHasher, Hasher, RandomState},
     io::{self, ErrorKind, Read, Write},
     os::unix::fs::{FileTypeExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Writes a file so that a reader sees the old bytes or the new ones, never a part. What stands there must be a regular file.
@@ -25,12 +25,35 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// As [`write`].
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replaceable(path)?;
-    // Its name cannot be foreseen; where it is left by a kill it is in nobody's way.
-    let temporary = path.with_file_name(format!("{TEMPORARY}{:016x}{TEMPORARY_END}", unforeseeable()));
+    let temporary = beside(path);
     let written = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, path)).inspect_err(|_| {
         let _ = fs::remove_file(&temporary);
     });
     written.and_then(|()| sync_dir(parent(path)))
+}
+
+/// The same by whoever fills the new file piece by piece.
+///
+/// # Errors
+/// As [`write`], or what the filling said.
+pub(crate) fn replace_by<T>(path: &Path, fill: impl FnOnce(File) -> Result<T>) -> Result<T> {
+    replaceable(path)?;
+    let temporary = beside(path);
+    let filled = || -> Result<T> {
+        let file = new_file(&temporary)?;
+        let done = fill(file.try_clone()?)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        Ok(done)
+    }();
+    let done = filled.inspect_err(|_| _ = fs::remove_file(&temporary))?;
+    sync_dir(parent(path))?;
+    Ok(done)
+}
+
+/// A name beside a file that cannot be foreseen; where it is left by a kill it is in nobody's way.
+fn beside(path: &Path) -> PathBuf {
+    path.with_file_name(format!("{TEMPORARY}{:016x}{TEMPORARY_END}", unforeseeable()))
 }
 
 /// Whether a file could be written there: nothing stands there, or a regular file. A link would be followed by whoever

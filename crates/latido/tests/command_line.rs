@@ -139,7 +139,6 @@ fn complaints_name_the_remedy() {
         (&["history"], 64, "name runs in order of time, or a directory that holds them"),
         (&["effects"], 64, "name a run, or values by --values FILE"),
         (&["tune"], 64, "Usage: latido tune [OPTIONS] <COMMAND>"),
-        (&["trace"], 64, "the command `trace` is not in this version yet"),
         (&["lab"], 64, "the command `lab` is not in this version yet"),
         (&["export"], 64, "the command `export` is not in this version yet"),
         (&["import"], 64, "the command `import` is not in this version yet"),

@@ -3,11 +3,13 @@
 mod conditions;
 mod evidence;
 mod load;
+mod trace;
 mod tracing;
 
 pub use conditions::{Change, LoadRecord, ProgramRecord, Rate, Skip, TuningRecord};
 pub use evidence::*;
 pub use load::{LoadLife, LoadStep};
+pub use trace::{Caused, MissingEvent, TraceRecord, TracedCpu};
 pub use tracing::{Freeze, Tracer, Tracing};
 
 use crate::{

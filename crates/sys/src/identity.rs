@@ -8,9 +8,15 @@ use crate::Errno;
 use std::{marker::PhantomData, os::unix::process::CommandExt, process::Command, sync::OnceLock};
 
 #[cfg(not(target_arch = "arm"))]
-use libc::{SYS_getgroups as SYS_GETGROUPS, SYS_setgroups as SYS_SETGROUPS};
+use libc::{
+    SYS_getgroups as SYS_GETGROUPS, SYS_setgroups as SYS_SETGROUPS, SYS_setresgid as SYS_SETRESGID,
+    SYS_setresuid as SYS_SETRESUID,
+};
 #[cfg(target_arch = "arm")]
-use libc::{SYS_getgroups32 as SYS_GETGROUPS, SYS_setgroups32 as SYS_SETGROUPS};
+use libc::{
+    SYS_getgroups32 as SYS_GETGROUPS, SYS_setgroups32 as SYS_SETGROUPS, SYS_setresgid32 as SYS_SETRESGID,
+    SYS_setresuid32 as SYS_SETRESUID,
+};
 
 /// Whom the kernel takes a thread for where it reaches files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +58,28 @@ pub fn give_back(command: &mut Command) -> &mut Command {
     }
     // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
     unsafe { command.pre_exec(|| Ok(restore()?)) }
+}
+
+/// Makes a command start as the person whose identity was taken on, wholly and for good: ids, groups, no more rights than
+/// theirs. Where none was taken on it starts as what this process is.
+pub fn hand_over(command: &mut Command) -> &mut Command {
+    if !is_taken_on() {
+        return command;
+    }
+    // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
+    unsafe { command.pre_exec(|| Ok(become_them()?)) }
+}
+
+/// In a child between fork and exec; async-signal-safe. The raw calls change this thread, which is all that there is.
+fn become_them() -> Result<(), Errno> {
+    let Some((_, whose)) = CHANGED.get() else { return Ok(()) };
+    assume(whose)?;
+    let (uid, gid) = (whose.uid, whose.gid);
+    // SAFETY: takes numbers only. The group first: without root's user id it could not be changed.
+    Errno::check_long(unsafe { libc::syscall(SYS_SETRESGID, gid, gid, gid) })?;
+    // SAFETY: takes numbers only.
+    Errno::check_long(unsafe { libc::syscall(SYS_SETRESUID, uid, uid, uid) })?;
+    Ok(())
 }
 
 /// What this process was, in a child between fork and exec; async-signal-safe.
@@ -160,6 +188,18 @@ mod tests {
         status.args(["/proc/self/status", "/etc/shadow"]).stdout(Stdio::piped());
         let said = give_back(&mut status).output().unwrap();
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        let mut theirs = Command::new("sh");
+        theirs.args(["-c", "cat /proc/self/status; cat /etc/shadow"]).stdout(Stdio::piped());
+        let handed = String::from_utf8_lossy(&hand_over(&mut theirs).output().unwrap().stdout).into_owned();
+        for line in [
+            "Uid:\t61234\t61234\t61234\t61234",
+            "Gid:\t61235\t61235\t61235\t61235",
+            "Groups:\t61235 61236",
+            "CapEff:\t0000000000000000",
+        ] {
+            assert!(handed.contains(line), "{handed}");
+        }
+        assert!(!handed.contains("root:"), "{handed}");
         fs::remove_dir_all(&place).unwrap();
         for line in ["Uid:\t0\t0\t0\t0", "Gid:\t0\t0\t0\t0"] {
             assert!(said.contains(line), "{said}");

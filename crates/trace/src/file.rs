@@ -4,6 +4,7 @@
 //! pages are unpacked one chunk at a time.
 
 mod cpu;
+pub(crate) mod kind;
 mod meta;
 mod unpack;
 mod v6;
@@ -18,7 +19,7 @@ pub use cpu::{Chunks, Pages};
 pub use unpack::Packing;
 
 /// How every file begins.
-const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// The largest page that a kernel's ring buffer can have (sub-buffers of 2^9 pages of 64 KiB).
 const LARGEST_PAGE: u64 = 32 << 20;

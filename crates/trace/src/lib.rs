@@ -15,3 +15,4 @@ pub mod pairing;
 pub mod summary;
 pub mod tasks;
 pub mod text;
+pub mod write;

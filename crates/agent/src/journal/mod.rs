@@ -5,6 +5,7 @@
 
 mod entries;
 mod group;
+mod instance;
 mod kept;
 pub mod lock;
 mod marked;
@@ -20,6 +21,7 @@ use crate::step::Step;
 use anyhow::{Context, Result, ensure};
 use entries::{Entry, Line, read, rewrite};
 pub use group::Group;
+pub use instance::Instance;
 use kept::Files;
 pub use marked::{MARK, end_marked, marked, started_as_load};
 use pulse::Pulse;
@@ -59,6 +61,11 @@ pub enum Borrowed {
         /// The control group that holds its processes, where one can be had.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         group: Option<Group>,
+    },
+    /// A trace of our own beside the kernel's.
+    Trace {
+        /// The instance that holds it.
+        instance: Instance,
     },
     /// A change of a setting, with its original.
     Setting {
@@ -301,6 +308,7 @@ impl Borrowed {
     pub fn put_back(&self) -> String {
         match self {
             Self::Load { .. } => format!("{self}: ended"),
+            Self::Trace { .. } => format!("{self}: removed"),
             Self::Setting { tuning, change, .. } => {
                 let change = change.change();
                 format!("{tuning}: {}: back to {}", change.knob, change.original)
@@ -313,6 +321,7 @@ impl std::fmt::Display for Borrowed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Load { argv, .. } => write!(f, "the load `{}`", argv.first().map_or("load", String::as_str)),
+            Self::Trace { instance } => write!(f, "the trace `{}`", instance.name()),
             Self::Setting { tuning, change, .. } => write!(f, "tuning {tuning}: {}", change.change().knob),
         }
     }

@@ -101,7 +101,7 @@ fn changing(
 pub(super) fn left_behind(entry: &Entry, place: Option<&PathBuf>) -> bool {
     let of = match &entry.what {
         Borrowed::Setting { root, .. } => root.as_ref(),
-        Borrowed::Load { .. } => None,
+        Borrowed::Load { .. } | Borrowed::Trace { .. } => None,
     };
     entry.owner != Custody::Manual && (place.is_none() || of == place)
 }
@@ -225,6 +225,12 @@ impl Borrowed {
                 // Its directory is nobody's now.
                 crate::scratch::sweep();
                 Ok(if ended == 0 { Past::Back } else { Past::Ended(ended) })
+            }
+            Self::Trace { instance } => {
+                instance.remove()?;
+                // What was read of it lies in a directory that is nobody's now.
+                crate::scratch::sweep();
+                Ok(Past::Back)
             }
             Self::Setting { tuning, root, change } => {
                 let root = root.as_ref().map_or_else(Root::default, Root::new);

@@ -14,6 +14,7 @@ mod realtime;
 mod root;
 mod surroundings;
 pub mod task;
+pub mod tracefs;
 pub mod tracing;
 
 pub use cpu::{field, online_cpus, own_cpus};

@@ -90,7 +90,7 @@ pub fn undo(names: &[String], root: &Root, pulse: &mut Pulse, patience: &mut loc
     let here = directory(root);
     let wanted = |what: &Borrowed| match what {
         Borrowed::Setting { tuning, root, .. } => *root == here && (names.is_empty() || names.contains(tuning)),
-        Borrowed::Load { .. } => false,
+        Borrowed::Load { .. } | Borrowed::Trace { .. } => false,
     };
     journal::undo_manual(&wanted, here.as_ref(), pulse, patience)
 }
@@ -148,6 +148,15 @@ fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Sett
             Some(Setting { tuning: Some(tuning.clone()), knob, original, new, current, in_force, superseded: false })
         }
         Borrowed::Setting { .. } => None,
+        Borrowed::Trace { instance } => Some(Setting {
+            tuning: None,
+            knob: format!("trace {}", instance.name()),
+            original: "not there".into(),
+            new: "recording".into(),
+            current: None,
+            in_force: None,
+            superseded: false,
+        }),
         Borrowed::Load { mark, argv, .. } => {
             let alive = !journal::marked(mark).is_empty();
             Some(Setting {

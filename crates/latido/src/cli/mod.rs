@@ -23,6 +23,7 @@ mod stats;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod tune;
 pub mod values;
 pub mod words;
@@ -63,6 +64,7 @@ enum Command {
     Effects(effects::Args),
     Load(load::Args),
     Tune(tune::Args),
+    Trace(trace::Args),
     Help(help::Args),
     #[command(hide = true)]
     Agent(agent::Args),
@@ -82,6 +84,7 @@ impl Cli {
             Command::Run(_) => Some("run"),
             Command::Load(_) => Some("load"),
             Command::Tune(_) => Some("tune"),
+            Command::Trace(_) => Some("trace"),
             Command::Report(_) => Some("report"),
             Command::Stats(_) => Some("stats"),
             Command::Compare(_) => Some("compare"),
@@ -113,6 +116,7 @@ impl Cli {
             Command::Effects(args) => effects::run(&args),
             Command::Load(args) => load::run(args),
             Command::Tune(args) => tune::run(args),
+            Command::Trace(args) => trace::run(args),
             Command::Help(args) => help::run(args),
             Command::Agent(args) => agent::run(args),
             Command::Completions(args) => completions::run(args),
@@ -169,7 +173,7 @@ pub fn explain(error: clap::Error) -> u8 {
 }
 
 /// Commands that are to come: named as such, not as misspellings.
-const TO_COME: &[&str] = &["trace", "lab", "export", "import"];
+const TO_COME: &[&str] = &["lab", "export", "import"];
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
     let word = |kind| match error.get(kind) {

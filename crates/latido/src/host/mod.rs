@@ -8,6 +8,7 @@ pub mod outcome;
 mod prepare;
 mod screen;
 mod sessions;
+pub mod trace_alone;
 
 use crate::{
     stop::{INTERRUPTED, StopRequests},

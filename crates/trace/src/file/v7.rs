@@ -1,17 +1,13 @@
 //! Version 7: sections, found through chains of options.
 
-use super::{Buffer, CpuData, Head, MOST_CPUS, Options, Packing, Trace, meta, page_size, unpack::Unpacker};
+use super::{
+    Buffer, CpuData, Head, MOST_CPUS, Options, Packing, Trace,
+    kind::{BUFFER, BUFFER_TEXT, CMDLINES, EVENT_FORMATS, FTRACE_EVENTS, HEADER_INFO, OPTIONS},
+    meta, page_size,
+    unpack::Unpacker,
+};
 use crate::bytes::{Bad, Cursor, Endian};
 use std::{borrow::Cow, collections::BTreeSet};
-
-/// The kinds of sections and options.
-const OPTIONS: u64 = 0;
-const BUFFER: u16 = 3;
-const HEADER_INFO: u16 = 16;
-const FTRACE_EVENTS: u16 = 17;
-const EVENT_FORMATS: u16 = 18;
-const CMDLINES: u16 = 21;
-const BUFFER_TEXT: u16 = 22;
 
 /// So many options no file has: what chains more of them is no file.
 const MOST_OPTIONS: usize = 100_000;
@@ -137,7 +133,7 @@ impl<'a> Sections<'a> {
 
     /// Those of one section; where the next section lies.
     fn options_of(&self, at: u64, all: &mut Vec<Raw>) -> Result<u64, Bad> {
-        let body = self.body(at, OPTIONS)?;
+        let body = self.body(at, u64::from(OPTIONS))?;
         let mut cursor = Cursor::new(&body, 0, self.endian);
         let mut read = || -> Result<Option<u64>, Bad> {
             let id = cursor.number(2, "the kind of an option")? as u16;

@@ -1,0 +1,226 @@
+//! Which events are recorded: those that are named, or the usual ones.
+
+use anyhow::{Context, Result, bail};
+use latido_model::{record::MissingEvent, suggest::closest};
+use std::{fs, path::Path};
+
+/// What tells who runs when and why: switches and wake-ups, interrupts, soft interrupts, timers.
+const USUAL: [&str; 11] = [
+    "sched:sched_switch",
+    "sched:sched_waking",
+    "sched:sched_wakeup",
+    "sched:sched_wakeup_new",
+    "irq:irq_handler_entry",
+    "irq:irq_handler_exit",
+    "irq:softirq_raise",
+    "irq:softirq_entry",
+    "irq:softirq_exit",
+    "timer:hrtimer_expire_entry",
+    "timer:hrtimer_expire_exit",
+];
+
+/// Interrupts that are no devices': of x86, and of others.
+const VECTORS: [&str; 2] = ["irq_vectors", "ipi"];
+
+/// What a kernel needs for the events of a system (Kconfig of kernel/trace and of the architectures).
+const NEEDS: [(&str, &str); 12] = [
+    ("sched", "CONFIG_EVENT_TRACING"),
+    ("irq", "CONFIG_EVENT_TRACING"),
+    ("timer", "CONFIG_EVENT_TRACING"),
+    ("irq_vectors", "a kernel for x86 with CONFIG_X86_LOCAL_APIC"),
+    ("ipi", "a kernel for another processor than x86, or 6.3 and later"),
+    ("preemptirq", "CONFIG_PREEMPTIRQ_TRACEPOINTS (by CONFIG_IRQSOFF_TRACER or CONFIG_PREEMPT_TRACER)"),
+    ("syscalls", "CONFIG_FTRACE_SYSCALLS"),
+    ("osnoise", "CONFIG_OSNOISE_TRACER"),
+    ("lock", "CONFIG_LOCKDEP or CONFIG_LOCK_STAT for all but contention_begin and contention_end"),
+    ("kvm", "the module kvm (modprobe kvm)"),
+    ("hwlat", "CONFIG_HWLAT_TRACER"),
+    ("rcu", "CONFIG_RCU_TRACE"),
+];
+
+/// The events of a kernel.
+#[derive(Debug)]
+pub struct Available(Vec<String>);
+
+impl Available {
+    /// From `available_events`.
+    ///
+    /// # Errors
+    /// It cannot be read, or there are none.
+    pub fn read(tracefs: &Path) -> Result<Self> {
+        let path = tracefs.join("available_events");
+        let text = fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?;
+        let all = Self(text.lines().filter(|line| line.contains(':')).map(str::to_owned).collect());
+        if all.0.is_empty() {
+            bail!("this kernel has no events: it was built without CONFIG_EVENT_TRACING, take one that has it");
+        }
+        Ok(all)
+    }
+
+    fn has(&self, event: &str) -> bool {
+        self.0.iter().any(|one| one == event)
+    }
+
+    /// What a word names: an event, an event of a system, or all of a system.
+    fn named(&self, word: &str) -> Vec<String> {
+        let word = word.replace('/', ":");
+        let (system, event) =
+            word.split_once(':').map_or((None, word.as_str()), |(system, event)| (Some(system), event));
+        let fits = |one: &&String| {
+            one.split_once(':').is_some_and(|(of, name)| match system {
+                Some(system) => of == system && (name == event || matches!(event, "" | "*")),
+                None => name == event,
+            })
+        };
+        let found: Vec<String> = self.0.iter().filter(fits).cloned().collect();
+        let whole = |one: &&String| system.is_none() && one.split_once(':').is_some_and(|(of, _)| of == event);
+        if found.is_empty() { self.0.iter().filter(whole).cloned().collect() } else { found }
+    }
+
+    /// Why there is no such event.
+    fn refusal(&self, word: &str) -> String {
+        let plain = word.replace('/', ":");
+        let (system, name) = plain.split_once(':').unwrap_or(("", &plain));
+        let known = |of: &str| self.0.iter().any(|one| one.split(':').next() == Some(of));
+        let names = self.0.iter().filter_map(|one| one.split_once(':').map(|(_, name)| name));
+        let systems = self.0.iter().filter_map(|one| one.split(':').next());
+        let mut near: Vec<&str> = closest(name, names).into_iter().collect();
+        // Of the same beginning, where one word alone may be another's namesake.
+        near.extend(
+            closest(&plain, self.0.iter().map(String::as_str))
+                .filter(|one| !one.ends_with(&format!(":{}", near.first().unwrap_or(&"")))),
+        );
+        near.extend(closest(&plain, systems).filter(|_| system.is_empty()));
+        near.dedup();
+        let family = if system.is_empty() { of_name(name) } else { system };
+        let needs = NEEDS.iter().find(|(of, _)| *of == family).filter(|(of, _)| !known(of));
+        let needs = needs.map(|(of, needs)| format!("; this kernel has no events `{of}`, which need {needs}"));
+        let near = match &near[..] {
+            [] => String::new(),
+            near => {
+                format!(" (did you mean {}?)", near.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", "))
+            }
+        };
+        format!("this kernel has no event `{word}`{near}{}", needs.unwrap_or_default())
+    }
+}
+
+/// The system that an event's name tells: `irq_disable` is of `preemptirq`, `sys_enter_read` of `syscalls`.
+fn of_name(name: &str) -> &str {
+    match name {
+        "irq_disable" | "irq_enable" | "preempt_disable" | "preempt_enable" => "preemptirq",
+        name if name.starts_with("sys_") => "syscalls",
+        name if name.ends_with("_noise") => "osnoise",
+        name => name,
+    }
+}
+
+/// The events that are recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// `sched:sched_switch`, in the kernel's order.
+    pub events: Vec<String>,
+    /// Usual ones that this kernel does not have.
+    pub missing: Vec<MissingEvent>,
+}
+
+impl Chosen {
+    /// Those that are named, or the usual ones where none is.
+    ///
+    /// # Errors
+    /// A name that is no event here, with those that may be meant and what a kernel needs for it.
+    pub fn of(words: &[String], available: &Available) -> Result<Self> {
+        if words.is_empty() {
+            return Self::usual(available);
+        }
+        let mut events = Vec::new();
+        for word in words {
+            let found = available.named(word);
+            if found.is_empty() {
+                bail!("{}; `latido trace record --list` shows all", available.refusal(word));
+            }
+            events.extend(found);
+        }
+        events.sort();
+        events.dedup();
+        Ok(Self { events, missing: Vec::new() })
+    }
+
+    fn usual(available: &Available) -> Result<Self> {
+        let (there, missing): (Vec<&str>, Vec<&str>) = USUAL.into_iter().partition(|event| available.has(event));
+        let mut events: Vec<String> = there.into_iter().map(str::to_owned).collect();
+        for system in VECTORS {
+            let of_system = available.0.iter().filter(|one| one.split(':').next() == Some(system));
+            let paired = of_system.filter(|one| one.ends_with("_entry") || one.ends_with("_exit"));
+            events.extend(paired.cloned());
+        }
+        if events.is_empty() {
+            bail!("this kernel has none of the usual events; name others (-e EVENT)");
+        }
+        let missing =
+            missing.into_iter().map(|event| MissingEvent { event: event.into(), why: available.refusal(event) });
+        let none = !available.0.iter().any(|one| VECTORS.iter().any(|system| one.split(':').next() == Some(system)));
+        let vectors = none.then(|| MissingEvent { event: VECTORS.join(" or "), why: available.refusal("irq_vectors") });
+        let missing = missing.chain(vectors).collect();
+        Ok(Self { events, missing })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn available() -> Available {
+        let all = [
+            "sched:sched_switch",
+            "sched:sched_waking",
+            "sched:sched_wakeup",
+            "irq:softirq_entry",
+            "irq:irq_handler_entry",
+            "irq_vectors:local_timer_entry",
+            "irq_vectors:local_timer_exit",
+            "irq_vectors:vector_alloc",
+            "ext4:ext4_sync",
+        ];
+        Available(all.map(String::from).into())
+    }
+
+    fn chosen(words: &[&str]) -> Result<Vec<String>> {
+        let words: Vec<String> = words.iter().map(|word| (*word).into()).collect();
+        Chosen::of(&words, &available()).map(|chosen| chosen.events)
+    }
+
+    #[test]
+    fn events_are_named_with_and_without_their_system_and_all_of_one() {
+        assert_eq!(chosen(&["sched_switch"]).unwrap(), ["sched:sched_switch"]);
+        assert_eq!(chosen(&["sched:sched_switch", "sched/sched_switch"]).unwrap(), ["sched:sched_switch"]);
+        let vectors = ["irq_vectors:local_timer_entry", "irq_vectors:local_timer_exit", "irq_vectors:vector_alloc"];
+        for word in ["irq_vectors", "irq_vectors:*", "irq_vectors:"] {
+            assert_eq!(chosen(&[word]).unwrap(), vectors, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_answered_with_the_nearest_and_with_what_it_needs() {
+        let said = |word: &str| chosen(&[word]).unwrap_err().to_string();
+        assert!(said("sched_swtich").contains("did you mean `sched_switch`"), "{}", said("sched_swtich"));
+        assert!(said("sched:sched_wakng").contains("`sched_waking`"), "{}", said("sched:sched_wakng"));
+        assert!(said("irq_disable").contains("CONFIG_PREEMPTIRQ_TRACEPOINTS"), "{}", said("irq_disable"));
+        assert!(said("sys_enter_read").contains("CONFIG_FTRACE_SYSCALLS"), "{}", said("sys_enter_read"));
+        assert!(!said("zzz").contains("did you mean"), "{}", said("zzz"));
+    }
+
+    #[test]
+    fn the_usual_ones_are_those_that_there_are() {
+        let chosen = Chosen::of(&[], &available()).unwrap();
+        assert!(chosen.events.contains(&"irq_vectors:local_timer_exit".into()));
+        assert!(!chosen.events.iter().any(|event| event.contains("vector_alloc") || event.contains("ext4")));
+        let missing: Vec<&str> = chosen.missing.iter().map(|one| one.event.as_str()).collect();
+        assert!(
+            missing.contains(&"irq:softirq_exit") && !missing.iter().any(|one| one.contains("vectors")),
+            "{missing:?}"
+        );
+        let none = Available(vec!["ext4:ext4_sync".into()]);
+        assert!(Chosen::of(&[], &none).unwrap_err().to_string().contains("-e EVENT"));
+    }
+}

@@ -1,0 +1,231 @@
+//! A trace recorded: an instance of tracefs of our own, its rings read page by page, one file of trace-cmd's format.
+//!
+//! Reading must not disturb what is recorded. Who waits for a ring (a blocking read, or poll) is woken by an interrupt on the
+//! CPU that writes; so the threads that read look by the clock, and stay off the CPUs that are measured. Where every CPU is
+//! measured the rings are large, and read when all is over. Of tracefs only the files of the instance are written.
+
+mod contents;
+mod drain;
+mod events;
+mod ring;
+mod walk;
+
+use crate::{
+    journal::{Borrowed, Instance, Journal},
+    machine::{self, Reach, Root, own_cpus, tracefs::Tracefs},
+    scratch::Scratch,
+};
+use anyhow::{Context, Result, ensure};
+use contents::Description;
+use drain::{Drained, Drains};
+pub use events::Chosen;
+use latido_model::{
+    cpus::CpuSet,
+    record::{Caused, TraceRecord, TracedCpu},
+};
+use latido_sys::clock::Clock::Monotonic;
+use latido_trace::write::Ring;
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+use walk::Walked;
+
+/// The clock of our traces: the same on all CPUs, and that of the samples (CLOCK_MONOTONIC).
+const CLOCK: &str = "mono";
+
+/// What is to be recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Spec {
+    /// The events, `sched_switch`, `irq:softirq_entry` or a whole system `irq_vectors`; none asks for the usual ones.
+    pub events: Vec<String>,
+    /// The CPUs that are recorded; absent, all that are online.
+    pub cpus: Option<CpuSet>,
+    /// The CPUs that the recorder stays off.
+    pub quiet: CpuSet,
+    /// The room of each CPU's ring in bytes; absent, as much as the machine can spare.
+    pub ring: Option<u64>,
+}
+
+/// A trace that is being recorded. Dropping it removes the instance; what was recorded is lost then.
+#[derive(Debug)]
+pub struct Capture {
+    // In the order in which they end: whose files are open is not removed.
+    drains: Drains,
+    made: Made,
+    tracefs: Tracefs,
+    scratch: Scratch,
+    dir: PathBuf,
+    chosen: Chosen,
+    cpus: CpuSet,
+    quiet: CpuSet,
+    ring: u64,
+    irq_work: Option<u64>,
+    began: u64,
+}
+
+impl Capture {
+    /// Begins to record. The instance stands in the journal before it is made.
+    ///
+    /// # Errors
+    /// What is missing and how to get it; nothing is recorded then, and nothing stays.
+    pub fn start(spec: &Spec, journal: &mut Journal) -> Result<Self> {
+        let tracefs = Tracefs::find(&Root::default())?;
+        let chosen = Chosen::of(&spec.events, &events::Available::read(tracefs.dir())?)?;
+        let online = machine::online_cpus();
+        let cpus = spec.cpus.clone().unwrap_or_else(|| online.clone());
+        let absent = cpus.without(&online);
+        ensure!(absent.is_empty() && !cpus.is_empty(), "CPU {absent} is not there to be traced; online are {online}");
+        // Where the rings are read: nowhere, as long as every CPU is to be left alone.
+        let readers = machine::housekeeping(&spec.quiet, &own_cpus(), &Reach::ask().usable, &machine::kept_free());
+        let ring = spec.ring.unwrap_or_else(|| ring::room(ring::available(), cpus.len(), readers.is_some()));
+        let scratch = Scratch::new(0).context("there is no place for what is recorded")?;
+        let instance = Instance::planned();
+        journal.write(Borrowed::Trace { instance: instance.clone() })?;
+        let dir = instance.make(&tracefs)?;
+        let made = Made(instance);
+        crate::fault::point("agent");
+        put(&dir.join("tracing_on"), "0")?;
+        put(&dir.join("trace_clock"), CLOCK).context("the clock `mono` (Linux 3.17 and later)")?;
+        if cpus != online {
+            put(&dir.join("tracing_cpumask"), &ring::mask(&cpus))?;
+        }
+        for cpu in cpus.iter() {
+            let path = dir.join(format!("per_cpu/cpu{cpu}/buffer_size_kb"));
+            put(&path, &ring.div_ceil(1024).to_string())
+                .with_context(|| format!("a ring of {} KiB; ask for a smaller one (--size)", ring.div_ceil(1024)))?;
+        }
+        for event in &chosen.events {
+            let path = dir.join(format!("events/{}/enable", event.replace(':', "/")));
+            put(&path, "1").with_context(|| format!("the event {event} cannot be enabled"))?;
+        }
+        crate::fault::point("agent");
+        let page = ring::sub_buffer(&dir);
+        let irq_work = ring::irq_work(&spec.quiet);
+        let drains = Drains::start(&dir, &cpus, scratch.path(), page, ring, readers.as_ref())?;
+        let began = Monotonic.now();
+        put(&dir.join("tracing_on"), "1")?;
+        let quiet = spec.quiet.clone();
+        Ok(Self { drains, made, tracefs, scratch, dir, chosen, cpus, quiet, ring, irq_work, began })
+    }
+
+    /// The name of the instance.
+    pub fn instance(&self) -> &str {
+        self.made.0.name()
+    }
+
+    /// The events that are recorded, and the usual ones that this kernel does not have.
+    pub fn chosen(&self) -> &Chosen {
+        &self.chosen
+    }
+
+    /// The room of each CPU's ring in bytes.
+    pub fn ring(&self) -> u64 {
+        self.ring
+    }
+
+    /// Why recording has ended already, where it has.
+    pub fn cut(&self) -> Option<String> {
+        self.drains.cut()
+    }
+
+    /// Where the rings are read while they are written; `None` where they are read afterwards.
+    pub fn read_on(&self) -> Option<&CpuSet> {
+        self.drains.on()
+    }
+
+    /// Ends the recording: nothing is written any more. To be asked when the measured threads are through, since events
+    /// are switched off by work on every CPU.
+    ///
+    /// # Errors
+    /// What was recorded cannot be read. The instance is gone all the same.
+    pub fn stop(mut self) -> Result<Stopped> {
+        let recorded_ns = Monotonic.now().saturating_sub(self.began);
+        // Where the ring was switched off because the disk was full, it is off.
+        put(&self.dir.join("tracing_on"), "0")?;
+        let irq_work = ring::irq_work(&self.quiet).zip(self.irq_work).map(|(now, then)| now.saturating_sub(then));
+        let own = self.drains.threads();
+        let drained = self.drains.finish()?;
+        crate::fault::point("agent");
+        let description = Description::read(&self.tracefs, &self.dir, &self.chosen, &self.cpus, self.ring)?;
+        let walked = Walked::all(&description, &drained, &self.quiet, &own)?;
+        let cpus = self.cpus.iter().map(|cpu| TracedCpu {
+            cpu,
+            events: walked.events.get(&cpu).copied().unwrap_or(0),
+            lost: description.lost(cpu),
+        });
+        let caused =
+            (!self.quiet.is_empty()).then(|| Caused { cpus: self.quiet.clone(), own_events: walked.own, irq_work });
+        let record = TraceRecord {
+            events: self.chosen.events.clone(),
+            missing: self.chosen.missing.clone(),
+            clock: CLOCK.into(),
+            ring_bytes: self.ring,
+            sub_buffer_bytes: drained.page,
+            recorded_ns,
+            cpus: cpus.collect(),
+            read_on: self.drains.on().cloned(),
+            cut: drained.cut.clone(),
+            caused,
+            bytes: 0,
+        };
+        self.made.0.remove()?;
+        Ok(Stopped { record, description, drained, walked, _scratch: self.scratch })
+    }
+}
+
+/// An instance that is there for as long as this is.
+#[derive(Debug)]
+struct Made(Instance);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // It stands in the journal: who settles that tries again, and tells.
+        let _ = self.0.remove();
+    }
+}
+
+/// What was recorded, not yet one file.
+#[derive(Debug)]
+pub struct Stopped {
+    /// What it holds; its length is known once it is written.
+    pub record: TraceRecord,
+    description: Description,
+    drained: Drained,
+    walked: Walked,
+    _scratch: Scratch,
+}
+
+impl Stopped {
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(mut self, out: File) -> Result<TraceRecord> {
+        let mut rings = Vec::new();
+        for (cpu, path) in &self.drained.files {
+            let pages = File::open(path).with_context(|| format!("{}", path.display()))?;
+            // Half a page is none.
+            let length = pages.metadata()?.len() / u64::from(self.drained.page) * u64::from(self.drained.page);
+            rings.push(Ring { cpu: *cpu, length, pages });
+        }
+        let mut out = BufWriter::new(out);
+        let contents = self.description.contents(self.drained.page, &self.walked);
+        let written = contents.write(&mut out, rings).and_then(|bytes| out.flush().map(|()| bytes));
+        self.record.bytes = written.context("the trace cannot be written")?;
+        Ok(self.record)
+    }
+}
+
+/// Writes a file of tracefs.
+fn put(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(|error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::PermissionDenied => "; a sandbox or a security module refuses it: run outside of it",
+            io::ErrorKind::OutOfMemory => "; there is not so much memory",
+            _ => "",
+        };
+        anyhow::anyhow!("cannot write {text} to {}: {error}{remedy}", path.display())
+    })
+}

@@ -1,0 +1,106 @@
+//! A trace of our own beside the kernel's: an instance of tracefs, which is made and removed as a directory
+//! (Documentation/trace/ftrace.rst, Instances). With it goes all that was enabled in it.
+
+use crate::machine::{Root, tracefs::Tracefs};
+use anyhow::{Context, Result, ensure};
+use latido_sys::clock::Clock::Monotonic;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+/// How the name of every such instance begins.
+const PREFIX: &str = "latido-";
+
+/// How often is tried to remove it, 10 ms apart: a reader that was just killed still holds it.
+const ROUNDS: u32 = 100;
+
+/// An instance, made or to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Instance {
+    name: String,
+}
+
+impl Instance {
+    /// One that nobody has; nothing is made yet.
+    pub fn planned() -> Self {
+        Self { name: format!("{PREFIX}{}-{}", std::process::id(), Monotonic.now()) }
+    }
+
+    /// Its name in the directory of instances.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Makes it; its directory.
+    ///
+    /// # Errors
+    /// The kernel refuses it, with the remedy.
+    pub fn make(&self, tracefs: &Tracefs) -> Result<PathBuf> {
+        let dir = self.place(tracefs.dir());
+        fs::create_dir(&dir).map_err(|error| {
+            let remedy = match error.kind() {
+                io::ErrorKind::OutOfMemory => "free some memory",
+                io::ErrorKind::NotFound => "a kernel from 3.10 on with CONFIG_TRACING has instances",
+                _ => "run as root (sudo latido ...)",
+            };
+            anyhow::anyhow!("cannot make a trace of our own, {}: {error}; {remedy}", dir.display())
+        })?;
+        Ok(dir)
+    }
+
+    /// Removes it with all that it holds; nothing where it is gone.
+    ///
+    /// # Errors
+    /// It is no instance of latido's, or somebody else has its files open.
+    pub fn remove(&self) -> Result<()> {
+        let own = self.name.strip_prefix(PREFIX);
+        let named = own.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'-'));
+        ensure!(named, "`{}` is no trace of latido's", self.name);
+        let tracefs = Tracefs::find(&Root::default())?;
+        remove(&self.place(tracefs.dir()))
+    }
+
+    fn place(&self, tracefs: &Path) -> PathBuf {
+        tracefs.join("instances").join(&self.name)
+    }
+}
+
+fn remove(dir: &Path) -> Result<()> {
+    for round in 1.. {
+        match fs::remove_dir(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && round < ROUNDS => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            removed => {
+                return removed.with_context(|| {
+                    format!("cannot remove {}: end whoever has its files open (fuser -v)", dir.display())
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A journal that names something else removes nothing, wherever it came from.
+    #[test]
+    fn what_is_no_instance_of_ours_is_left_alone() {
+        for name in ["", "latido-", "mine", "latido-1/../mine", "latido-mine", ".."] {
+            let error = Instance { name: name.into() }.remove().unwrap_err().to_string();
+            assert!(error.contains("no trace of latido's"), "{name}: {error}");
+        }
+        let own = Instance::planned();
+        let text = serde_json::to_string(&own).unwrap();
+        assert_eq!(text, format!("\"{}\"", own.name()));
+        assert_eq!(serde_json::from_str::<Instance>(&text).unwrap(), own);
+    }
+}

@@ -1,0 +1,302 @@
+//! `latido trace record`: a trace by itself, while a program runs or for a while.
+//!
+//! Tracing is root's; the file and the program are the person's behind sudo.
+
+use crate::{
+    durable,
+    output::{tell, write_out},
+    stop::{INTERRUPTED, StopRequests},
+};
+use anyhow::{Context, Result, bail};
+use latido_agent::{
+    capture::{Capture, Spec, Stopped},
+    journal::{Journal, lock, pulse::Pulse},
+    machine::{Root, tracefs::Tracefs},
+};
+use latido_model::{record::TraceRecord, units::Ns};
+use latido_report::words::{count, many};
+use latido_sys::identity;
+use std::{
+    os::unix::process::ExitStatusExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How often is looked whether it is over.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long a program may take to end after Ctrl-C before it is told by a signal, and after that before it is killed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Where a trace goes unless another place is named: where trace-cmd's go.
+const USUAL: &str = "trace.dat";
+
+/// How every trace begins.
+const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+
+/// What to record, for how long and where to.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Events, CPUs, rings.
+    pub spec: Spec,
+    /// For how long at most.
+    pub span: Option<Ns>,
+    /// The file.
+    pub output: Option<PathBuf>,
+    /// How long to wait for another latido; absent, not at all.
+    pub wait: Option<Ns>,
+    /// The program; empty, none.
+    pub command: Vec<String>,
+}
+
+/// Prints the events of this kernel.
+///
+/// # Errors
+/// They cannot be seen, with the remedy.
+pub fn list() -> Result<u8> {
+    let text = {
+        let _own = identity::own()?;
+        let tracefs = Tracefs::find(&Root::default())?;
+        let path = tracefs.dir().join("available_events");
+        std::fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?
+    };
+    write_out(&text)
+}
+
+/// Records; the exit status.
+///
+/// # Errors
+/// What is missing and how to get it. The instance is gone then, and no file was written.
+pub fn run(order: &Order) -> Result<u8> {
+    let path = order.output.clone().unwrap_or_else(|| USUAL.into());
+    let cannot = || format!("cannot write the trace {}", path.display());
+    durable::replaceable(&path).with_context(cannot)?;
+    unless_foreign(&path, order.output.is_none())?;
+    let stops = StopRequests::watch()?;
+    let Some((stopped, exit)) = recorded(order, &stops)? else { return Ok(INTERRUPTED) };
+    let record = durable::replace_by(&path, |file| stopped.write(file)).with_context(cannot)?;
+    tell(&told(&record, &path));
+    Ok(exit)
+}
+
+/// Records; `None` where the end was asked for before it began.
+fn recorded(order: &Order, stops: &StopRequests) -> Result<Option<(Stopped, u8)>> {
+    let stop = || stops.count() > 0;
+    let mut waits = |holder: &lock::Holder| tell(&format!("waiting for another latido ({})", holder.words));
+    let limit = order.wait.map_or(Duration::ZERO, Ns::as_duration);
+    let mut patience = lock::Patience::of(limit, &stop, Some(&mut waits));
+    let (turns, mut journal) = {
+        let _own = identity::own()?;
+        let purpose = "recording a trace";
+        let turns = || -> Result<_> {
+            let run = lock::take_patiently("run", purpose, &mut patience)?;
+            let held = lock::take_patiently("lock", purpose, &mut patience)?;
+            // Settings stay as they are while it is recorded what they do.
+            let machine = lock::machine(lock::Use::Measure, purpose, &mut patience)?;
+            Ok((run, held, machine))
+        }();
+        let turns = match turns {
+            Err(_) if stop() => return Ok(None),
+            turns => turns?,
+        };
+        let journal = Journal::open(&turns.1, None, Pulse::none())?;
+        (turns, journal)
+    };
+    let result = captured(order, stops, &mut journal);
+    let settled = {
+        let _own = identity::own()?;
+        let settled = journal.settle();
+        journal.news().iter().for_each(|news| tell(news));
+        settled
+    };
+    drop(turns);
+    let (stopped, exit) = match (result, settled) {
+        (Ok(done), Ok(left)) => {
+            left.iter().for_each(|told| tell(told));
+            done
+        }
+        (Ok(_), Err(error)) => return Err(error),
+        (Err(error), Ok(_)) => return Err(error),
+        (Err(error), Err(left)) => bail!("{error:#}; {left:#}"),
+    };
+    Ok(Some((stopped, exit)))
+}
+
+fn captured(order: &Order, stops: &StopRequests, journal: &mut Journal) -> Result<(Stopped, u8)> {
+    let capture = {
+        let _own = identity::own()?;
+        Capture::start(&order.spec, journal)?
+    };
+    for missing in &capture.chosen().missing {
+        tell(&format!("note: without {}: {}", missing.event, missing.why));
+    }
+    let program = order.command.split_first().map(|(program, arguments)| {
+        let mut command = Command::new(program);
+        identity::hand_over(command.args(arguments));
+        command.spawn().with_context(|| format!("cannot start `{program}`"))
+    });
+    let mut program = program.transpose()?.map(Program::of);
+    let until = order.span.map(|span| Instant::now() + span.as_duration());
+    let over = loop {
+        if program.as_mut().is_some_and(|program| program.ended().is_some()) {
+            break Over::Program;
+        }
+        if until.is_some_and(|until| Instant::now() >= until) || capture.cut().is_some() {
+            break Over::Time;
+        }
+        if stops.count() > 0 {
+            break Over::Interrupt;
+        }
+        thread::sleep(LOOK);
+    };
+    let stopped = {
+        let _own = identity::own()?;
+        capture.stop()
+    };
+    // Whatever became of the trace: nobody leaves a program behind.
+    let exit = match (program, over) {
+        (Some(program), over) => program.wait(over == Over::Interrupt, stops),
+        (None, Over::Interrupt) if order.span.is_some() => INTERRUPTED,
+        (None, _) => 0,
+    };
+    Ok((stopped?, exit))
+}
+
+/// What ended a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    Program,
+    Time,
+    Interrupt,
+}
+
+/// The program that is recorded.
+struct Program {
+    child: Child,
+    ended: Option<ExitStatus>,
+}
+
+impl Program {
+    fn of(child: Child) -> Self {
+        Self { child, ended: None }
+    }
+
+    fn ended(&mut self) -> Option<ExitStatus> {
+        if self.ended.is_none() {
+            self.ended = self.child.try_wait().ok().flatten();
+        }
+        self.ended
+    }
+
+    /// Waits for its end; its exit status as a shell has it. Who is asked to end has heard it from the terminal, too.
+    fn wait(mut self, asked: bool, stops: &StopRequests) -> u8 {
+        let mut asked = asked.then(Instant::now);
+        let mut told = false;
+        loop {
+            if let Some(status) = self.ended() {
+                let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+                return code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+            }
+            if asked.is_none() && stops.count() > 0 {
+                asked = Some(Instant::now());
+            }
+            match asked.map(|since| since.elapsed()) {
+                Some(passed) if passed > 2 * PATIENCE => _ = self.child.kill(),
+                Some(passed) if passed > PATIENCE && !told => {
+                    told = true;
+                    let pid = rustix::process::Pid::from_child(&self.child);
+                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+                }
+                _ => {}
+            }
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+/// Refuses to replace what is no trace, where nobody named the file.
+fn unless_foreign(path: &Path, usual: bool) -> Result<()> {
+    let begins = durable::beginning(path, MAGIC.len() as u64);
+    match begins {
+        Ok(bytes) if usual && !bytes.is_empty() && bytes != MAGIC => {
+            bail!(
+                "{} is no trace and is left as it is: name a file with -o, the same one to replace it",
+                path.display()
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a person should know of a trace.
+fn told(record: &TraceRecord, path: &Path) -> String {
+    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let seconds = record.recorded_ns as f64 / 1e9;
+    let file = path.display();
+    let mut lines = vec![format!("{file}: {} in {seconds:.1} s, {}", many(record.count(), "event"), mib(record.bytes))];
+    for cpu in &record.cpus {
+        let lost = if cpu.lost > 0 { format!(", {} lost", count(cpu.lost)) } else { String::new() };
+        lines.push(format!("  CPU {}: {}{lost}", cpu.cpu, many(cpu.events, "event")));
+    }
+    let read = match &record.read_on {
+        Some(cpus) => format!("read on CPU {cpus} while they were written"),
+        None => "read afterwards, since every CPU was to be left alone".into(),
+    };
+    lines.push(format!("  rings of {} each, {read}", mib(record.ring_bytes)));
+    if let Some(caused) = &record.caused {
+        let irq_work = caused.irq_work.map_or_else(String::new, |n| format!(", {}", many(n, "irq-work interrupt")));
+        let own = many(caused.own_events, "event");
+        lines.push(format!("  of latido itself on CPU {}: {own}{irq_work}", caused.cpus));
+    }
+    if record.lost() > 0 {
+        let more = record.ring_bytes.saturating_mul(4) >> 20;
+        lines.push(format!(
+            "warning: {} were lost, since the rings were full: take larger ones (--size {more}M), fewer events (-e) or a \
+             shorter time (--for)",
+            many(record.lost(), "event")
+        ));
+    }
+    lines.extend(record.cut.iter().map(|why| format!("warning: the recording ended early: {why}")));
+    lines.push(format!("next: trace-cmd report -i {file}, or open it in KernelShark"));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::record::{Caused, TracedCpu};
+
+    #[test]
+    fn what_was_lost_is_told_with_a_remedy() {
+        let record = TraceRecord {
+            events: vec!["sched:sched_switch".into()],
+            missing: Vec::new(),
+            clock: "mono".into(),
+            ring_bytes: 1 << 20,
+            sub_buffer_bytes: 4096,
+            recorded_ns: 1_500_000_000,
+            cpus: vec![TracedCpu { cpu: 0, events: 7, lost: 0 }, TracedCpu { cpu: 1, events: 1, lost: 3 }],
+            read_on: None,
+            cut: None,
+            caused: Some(Caused { cpus: "1".parse().unwrap(), own_events: 0, irq_work: Some(0) }),
+            bytes: 3 << 20,
+        };
+        let text = told(&record, Path::new("a.dat"));
+        for said in [
+            "a.dat: 8 events in 1.5 s, 3.0 MiB",
+            "  CPU 0: 7 events\n",
+            "  CPU 1: 1 event, 3 lost",
+            "read afterwards",
+            "of latido itself on CPU 1: 0 events, 0 irq-work interrupts",
+            "3 events were lost",
+            "--size 4M",
+            "next: ",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+        let fine = TraceRecord { cpus: vec![TracedCpu { cpu: 0, events: 7, lost: 0 }], caused: None, ..record };
+        assert!(!told(&fine, Path::new("a.dat")).contains("warning"));
+    }
+}

@@ -1,0 +1,35 @@
+//! The kinds of sections and options of version 7 (trace-cmd.dat.v7(5)).
+
+/// The options themselves, as a section.
+pub const OPTIONS: u16 = 0;
+/// The last option of a section.
+pub const DONE: u16 = 0;
+/// What a CPU's ring counted.
+pub const CPUSTAT: u16 = 2;
+/// A ring: its section, and the option that tells of it.
+pub const BUFFER: u16 = 3;
+/// The clock.
+pub const TRACECLOCK: u16 = 4;
+/// The system.
+pub const UNAME: u16 = 5;
+/// How many CPUs the machine has.
+pub const CPUCOUNT: u16 = 8;
+/// What recorded it.
+pub const VERSION: u16 = 9;
+/// What pages and events look like.
+pub const HEADER_INFO: u16 = 16;
+/// What the tracers themselves write.
+pub const FTRACE_EVENTS: u16 = 17;
+/// The events of all systems.
+pub const EVENT_FORMATS: u16 = 18;
+/// The kernel's symbols.
+pub const KALLSYMS: u16 = 19;
+/// The formats of trace_printk.
+pub const PRINTK: u16 = 20;
+/// The names of tasks.
+pub const CMDLINES: u16 = 21;
+/// The text of a latency tracer.
+pub const BUFFER_TEXT: u16 = 22;
+
+/// How long the head of a section is in bytes.
+pub const HEAD: u64 = 16;

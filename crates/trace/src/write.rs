@@ -1,0 +1,250 @@
+//! Trace files written: version 7, not compressed (trace-cmd.dat.v7(5)), as trace-cmd, KernelShark and [`crate::file`] read
+//! them.
+//!
+//! What describes the events comes first, then all options, then what the CPUs wrote: whoever knows how long that is writes
+//! a file from its begin to its end and never goes back.
+
+use crate::{
+    bytes::Endian,
+    file::{MAGIC, kind},
+};
+use std::{
+    borrow::Cow,
+    io::{self, Read, Write},
+};
+
+/// What a file says beside its pages. Texts are as the kernel gives them.
+#[derive(Clone, Debug)]
+pub struct Contents<'a> {
+    /// The order of the machine's bytes.
+    pub endian: Endian,
+    /// How long a `long` of its programs is in bytes.
+    pub long: u8,
+    /// How long a page of its memory is in bytes.
+    pub page: u32,
+    /// `events/header_page`.
+    pub header_page: Cow<'a, str>,
+    /// `events/header_event`.
+    pub header_event: Cow<'a, str>,
+    /// The formats of what tracers themselves write, `events/ftrace/*/format`.
+    pub ftrace: Vec<Cow<'a, str>>,
+    /// The formats of events by their systems.
+    pub systems: Vec<(Cow<'a, str>, Vec<Cow<'a, str>>)>,
+    /// `/proc/kallsyms`, or what of it is needed.
+    pub kallsyms: Cow<'a, str>,
+    /// `printk_formats`.
+    pub printk: Cow<'a, str>,
+    /// `saved_cmdlines`: a number and a name a line.
+    pub comms: Cow<'a, str>,
+    /// The name of the clock: `mono`.
+    pub clock: Cow<'a, str>,
+    /// The system: `Linux board 6.12.0 …`.
+    pub uname: Cow<'a, str>,
+    /// What recorded it.
+    pub recorder: Cow<'a, str>,
+    /// How many CPUs the machine has.
+    pub cpus: u32,
+    /// `per_cpu/cpuN/stats` of each CPU.
+    pub statistics: Vec<Cow<'a, str>>,
+    /// How long a page of the ring is in bytes: a sub-buffer.
+    pub sub_buffer: u32,
+}
+
+/// What a CPU wrote: its number, how many bytes, and where they come from.
+#[derive(Debug)]
+pub struct Ring<R> {
+    /// The CPU's number.
+    pub cpu: u32,
+    /// How many bytes its pages have together.
+    pub length: u64,
+    /// Gives them.
+    pub pages: R,
+}
+
+impl Contents<'_> {
+    /// Writes a whole file; how long it is.
+    ///
+    /// # Errors
+    /// It cannot be written, or a ring gives fewer bytes than it said.
+    pub fn write<R: Read>(&self, out: &mut impl Write, rings: Vec<Ring<R>>) -> io::Result<u64> {
+        let lengths: Vec<(u32, u64)> = rings.iter().map(|ring| (ring.cpu, ring.length)).collect();
+        let head = self.head(&lengths);
+        out.write_all(&head)?;
+        let mut written = head.len() as u64;
+        for ring in rings {
+            let copied = io::copy(&mut ring.pages.take(ring.length), out)?;
+            if copied < ring.length {
+                let what = format!("CPU {} gave {copied} of {} bytes", ring.cpu, ring.length);
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
+            }
+            let gap = self.aligned(copied) - copied;
+            io::copy(&mut io::repeat(0).take(gap), out)?;
+            written += copied + gap;
+        }
+        Ok(written)
+    }
+
+    /// All that comes before the pages of the first CPU.
+    fn head(&self, rings: &[(u32, u64)]) -> Vec<u8> {
+        let mut out = Bytes { bytes: Vec::new(), endian: self.endian };
+        out.bytes.extend_from_slice(MAGIC);
+        out.text("7");
+        out.number(u64::from(self.endian == Endian::Big), 1);
+        out.number(u64::from(self.long), 1);
+        out.number(u64::from(self.page), 4);
+        // Not compressed, by no version of anything.
+        out.text("none");
+        out.text("");
+        let first = out.bytes.len();
+        out.number(0, 8);
+        let mut options = self.places(&mut out);
+        self.facts(&mut options);
+        let place = out.bytes.len() as u64;
+        // The pages lie behind the options and the head of their section, where a page of memory begins.
+        let buffer_option = 8 + 1 + self.clock.len() as u64 + 1 + 4 + 4 + 20 * rings.len() as u64;
+        let own = kind::HEAD + options.bytes.len() as u64 + OPTION_HEAD + buffer_option + OPTION_HEAD + 8;
+        let section = place + own;
+        let data = self.aligned(section + kind::HEAD);
+        options.option(kind::BUFFER, |option| {
+            option.number(section, 8);
+            option.text("");
+            option.text(&self.clock);
+            option.number(u64::from(self.sub_buffer), 4);
+            option.number(rings.len() as u64, 4);
+            let mut at = data;
+            for (cpu, length) in rings {
+                option.number(u64::from(*cpu), 4);
+                option.number(at, 8);
+                option.number(*length, 8);
+                at += self.aligned(*length);
+            }
+        });
+        options.option(kind::DONE, |option| option.number(0, 8));
+        out.section(kind::OPTIONS, options.bytes.len() as u64);
+        out.bytes.append(&mut options.bytes);
+        let end = rings.iter().fold(data, |at, (_, length)| at + self.aligned(*length));
+        out.section(kind::BUFFER, end - (section + kind::HEAD));
+        out.bytes.resize(usize::try_from(data).unwrap_or(out.bytes.len()), 0);
+        out.put_at(first, place);
+        out.bytes
+    }
+
+    /// Writes the sections that describe the events, and options that tell where they are.
+    fn places(&self, out: &mut Bytes) -> Bytes {
+        let mut options = Bytes { bytes: Vec::new(), endian: self.endian };
+        let mut section = |id: u16, body: &dyn Fn(&mut Bytes)| {
+            let mut inside = Bytes { bytes: Vec::new(), endian: self.endian };
+            body(&mut inside);
+            let place = out.bytes.len() as u64;
+            options.option(id, |option| option.number(place, 8));
+            out.section(id, inside.bytes.len() as u64);
+            out.bytes.append(&mut inside.bytes);
+        };
+        section(kind::HEADER_INFO, &|out| {
+            for (name, text) in [("header_page", &self.header_page), ("header_event", &self.header_event)] {
+                out.text(name);
+                out.counted(text, 8);
+            }
+        });
+        section(kind::FTRACE_EVENTS, &|out| out.formats(&self.ftrace));
+        section(kind::EVENT_FORMATS, &|out| {
+            out.number(self.systems.len() as u64, 4);
+            for (name, formats) in &self.systems {
+                out.text(name);
+                out.formats(formats);
+            }
+        });
+        section(kind::KALLSYMS, &|out| out.counted(&self.kallsyms, 4));
+        section(kind::PRINTK, &|out| out.counted(&self.printk, 4));
+        section(kind::CMDLINES, &|out| out.counted(&self.comms, 8));
+        options
+    }
+
+    /// Writes the options that are texts and numbers.
+    fn facts(&self, options: &mut Bytes) {
+        for (id, text) in [(kind::TRACECLOCK, &self.clock), (kind::UNAME, &self.uname), (kind::VERSION, &self.recorder)]
+        {
+            options.option(id, |option| option.text(text));
+        }
+        options.option(kind::CPUCOUNT, |option| option.number(u64::from(self.cpus), 4));
+        for text in &self.statistics {
+            options.option(kind::CPUSTAT, |option| option.text(text));
+        }
+    }
+
+    /// The next place where a page may begin: readers map them.
+    fn aligned(&self, place: u64) -> u64 {
+        place.next_multiple_of(u64::from(self.page.max(1)))
+    }
+}
+
+/// The number and the size before an option.
+const OPTION_HEAD: u64 = 6;
+
+/// Bytes in the order of a machine.
+struct Bytes {
+    bytes: Vec<u8>,
+    endian: Endian,
+}
+
+impl Bytes {
+    /// A number in so many bytes, up to 8.
+    fn number(&mut self, number: u64, bytes: usize) {
+        self.bytes.extend(self.ordered(number, bytes));
+    }
+
+    fn ordered(&self, number: u64, bytes: usize) -> impl Iterator<Item = u8> + use<> {
+        let mut all = number.to_le_bytes();
+        let skipped = match self.endian {
+            Endian::Little => 0,
+            Endian::Big => {
+                all.reverse();
+                8usize.saturating_sub(bytes)
+            }
+        };
+        all.into_iter().skip(skipped).take(bytes)
+    }
+
+    /// Eight bytes over others.
+    fn put_at(&mut self, at: usize, number: u64) {
+        let ordered = self.ordered(number, 8);
+        self.bytes.iter_mut().skip(at).zip(ordered).for_each(|(there, byte)| *there = byte);
+    }
+
+    /// A text up to its first NUL, and one behind it.
+    fn text(&mut self, text: &str) {
+        self.bytes.extend(text.bytes().take_while(|byte| *byte != 0));
+        self.bytes.push(0);
+    }
+
+    /// A text with its length in so many bytes before it.
+    fn counted(&mut self, text: &str, bytes: usize) {
+        self.number(text.len() as u64, bytes);
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    fn formats(&mut self, formats: &[Cow<'_, str>]) {
+        self.number(formats.len() as u64, 4);
+        formats.iter().for_each(|format| self.counted(format, 8));
+    }
+
+    /// The head of a section.
+    fn section(&mut self, id: u16, size: u64) {
+        self.number(u64::from(id), 2);
+        // No flags, no description.
+        self.number(0, 2);
+        self.number(0, 4);
+        self.number(size, 8);
+    }
+
+    fn option(&mut self, id: u16, data: impl FnOnce(&mut Self)) {
+        let mut inside = Self { bytes: Vec::new(), endian: self.endian };
+        data(&mut inside);
+        self.number(u64::from(id), 2);
+        self.number(inside.bytes.len() as u64, 4);
+        self.bytes.append(&mut inside.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests;
