@@ -1,10 +1,12 @@
 //! `latido trace`: kernel traces.
 
+mod analyze;
 mod record;
+mod source;
 
 use anyhow::Result;
 
-/// Record a kernel trace.
+/// Record a kernel trace, or analyse one.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -13,6 +15,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Clone, Debug)]
 enum What {
+    Analyze(analyze::Args),
     Record(record::Args),
 }
 
@@ -22,6 +25,7 @@ enum What {
 /// A usage error, or whatever kept it from its work.
 pub fn run(args: Args) -> Result<u8> {
     match args.what {
+        What::Analyze(args) => analyze::run(&args),
         What::Record(args) => record::run(args),
     }
 }

@@ -3,7 +3,7 @@
 use super::{STYLE, parts::SheetView};
 use crate::{
     figures::style,
-    traced::{Analysis, Timeline, Worst},
+    traced::{Analysis, Drawn, Piece, Timeline, Worst},
     words,
 };
 use anyhow::{Context, Result};
@@ -80,10 +80,12 @@ impl WorstView {
     fn of(worst: &Worst) -> Self {
         let value = |ns: u64| words::value(ns as f64, "ns");
         let share = |ns: u64| 100.0 * ns as f64 / worst.ns.max(1) as f64;
-        let bar = |(slice, kind): (&(String, u64), &&'static str)| {
-            (*kind, format!("{:.2}", share(slice.1)), format!("{}: {}", slice.0, value(slice.1)))
+        let bar = |piece: &Piece| {
+            (piece.kind, format!("{:.2}", share(piece.ns)), format!("{}: {}", piece.cause, value(piece.ns)))
         };
-        let told = worst.causes.iter().map(|(cause, ns)| format!("{cause} {} ({:.0} %)", value(*ns), share(*ns)));
+        // Where they are too many to be followed, they are drawn by cause.
+        let drawn = if worst.slices.is_empty() { &worst.causes } else { &worst.slices };
+        let told = worst.causes.iter().map(|piece| piece.text(worst.ns));
         let line =
             |(since, cpu, text): &(i64, u32, String)| format!("{:>+12.3} µs  CPU {cpu:<3} {text}", *since as f64 / 1e3);
         Self {
@@ -91,7 +93,7 @@ impl WorstView {
             task: worst.task.clone(),
             class: worst.class,
             cpu: worst.cpu,
-            bars: worst.slices.iter().zip(&worst.kinds).map(bar).collect(),
+            bars: drawn.iter().map(bar).collect(),
             told: told.collect::<Vec<_>>().join(", "),
             excerpt: worst.excerpt.iter().map(line).collect(),
             omitted: worst.omitted,
@@ -120,7 +122,7 @@ fn data(analysis: &Analysis) -> serde_json::Value {
 
 /// Each CPU's slices as letters: gap, length, owner.
 fn lanes(timeline: &Timeline, since: impl Fn(u64) -> u64) -> Vec<(u32, String)> {
-    let lane = |(cpu, pieces): (&u32, &Vec<crate::traced::Piece>)| {
+    let lane = |(cpu, pieces): (&u32, &Vec<Drawn>)| {
         let (mut text, mut at) = (String::new(), 0);
         for piece in pieces {
             let (begin, end) = (since(piece.begin), since(piece.end));

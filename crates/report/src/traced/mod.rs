@@ -1,6 +1,7 @@
 //! A trace as people read it: what it holds, every latency that it permits, who had the CPUs, the worst cases with what they
 //! were lost to.
 
+pub mod csv;
 mod perfetto;
 mod sheets;
 mod text;
@@ -16,7 +17,7 @@ use latido_trace::{
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
-pub use timeline::{Piece, Timeline};
+pub use timeline::{Drawn, Timeline};
 
 /// A buffer of a trace, analysed.
 #[derive(Debug, Serialize)]
@@ -184,18 +185,31 @@ pub struct Worst {
     pub at_ns: u64,
     /// Where it came.
     pub cpu: u32,
-    /// What it was lost to, in order of time, ns; they add up to it.
-    pub slices: Vec<(String, u64)>,
-    /// The kind of each slice: `task`, `soft`, `hard`, `idle`, `off`, `lost`.
-    #[serde(skip)]
-    pub kinds: Vec<&'static str>,
-    /// The same by cause, the longest first, ns.
-    pub causes: Vec<(String, u64)>,
+    /// What it was lost to, in order of time; the pieces add up to it. Empty where there are more than can be followed.
+    pub slices: Vec<Piece>,
+    /// The same by cause, the longest first; those beyond the longest ones are one.
+    pub causes: Vec<Piece>,
     /// The events around it: ns since its begin, CPU, text.
     pub excerpt: Vec<(i64, u32, String)>,
     /// How many events there were besides.
     pub omitted: u64,
 }
+
+/// A piece of a wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Piece {
+    /// What it was lost to.
+    pub cause: String,
+    /// How long, ns.
+    pub ns: u64,
+    /// How it is drawn: `task`, `soft`, `hard`, `idle`, `off`, `lost`.
+    #[serde(skip)]
+    pub kind: &'static str,
+}
+
+/// So many pieces of a wait are told one after the other, and so many causes by name.
+const FOLLOWED: usize = 256;
+const NAMED: usize = 12;
 
 /// So many of the longest waits of a class are explained.
 const EXPLAINED: usize = 5;
@@ -430,6 +444,7 @@ fn worst(trace: &Trace<'_>, buffer: &Buffer<'_>, summary: &Summary) -> Vec<Worst
 
 impl Worst {
     fn of(class: Class, worst: &latido_trace::summary::Worst, found: &Explained) -> Self {
+        let slices = found.slices.iter().map(|slice| Piece::of(&slice.cause, slice.ns()));
         let since = |time: u64| time.cast_signed().wrapping_sub(worst.begin.cast_signed());
         Self {
             task: named(&worst.comm, worst.pid),
@@ -437,13 +452,30 @@ impl Worst {
             ns: worst.ns,
             at_ns: worst.begin,
             cpu: worst.cpu,
-            slices: found.slices.iter().map(|slice| (said(&slice.cause), slice.ns())).collect(),
-            kinds: found.slices.iter().map(|slice| kind(&slice.cause)).collect(),
-            causes: found.causes().into_iter().map(|(cause, ns)| (said(cause), ns)).collect(),
+            slices: if found.slices.len() <= FOLLOWED { slices.collect() } else { Vec::new() },
+            causes: causes(found),
             excerpt: found.excerpt.iter().map(|line| (since(line.time), line.cpu, line.text.clone())).collect(),
             omitted: found.omitted,
         }
     }
+}
+
+impl Piece {
+    fn of(cause: &Cause, ns: u64) -> Self {
+        Self { cause: said(cause), ns, kind: kind(cause) }
+    }
+}
+
+/// The causes by name, the rest of them as one.
+fn causes(found: &Explained) -> Vec<Piece> {
+    let all = found.causes();
+    let (first, rest) = all.split_at(all.len().min(NAMED));
+    let mut named: Vec<Piece> = first.iter().map(|(cause, ns)| Piece::of(cause, *ns)).collect();
+    if !rest.is_empty() {
+        let ns = rest.iter().map(|(_, ns)| ns).sum();
+        named.push(Piece { cause: format!("{} others", rest.len()), ns, kind: "task" });
+    }
+    named
 }
 
 /// A cause in words.

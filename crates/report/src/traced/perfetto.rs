@@ -1,6 +1,6 @@
 //! A trace for other viewers: the JSON format of Chrome's tracing, which ui.perfetto.dev opens (Trace Event Format).
 
-use super::Analysis;
+use super::{Analysis, Piece};
 use serde_json::{Value, json};
 
 impl Analysis {
@@ -31,7 +31,7 @@ impl Analysis {
             let mut at = worst.at_ns;
             let name = format!("{} waits", worst.task);
             events.push(json!({"ph": "M", "pid": 1, "tid": tid, "name": "thread_name", "args": {"name": name}}));
-            for (cause, ns) in &worst.slices {
+            for Piece { cause, ns, .. } in &worst.slices {
                 let (ts, dur) = (us(at), *ns as f64 / 1e3);
                 events.push(
                     json!({"ph": "X", "pid": 1, "tid": tid, "ts": ts, "dur": dur, "name": cause, "cat": worst.class}),

@@ -1,6 +1,6 @@
 //! A trace as a terminal shows it.
 
-use super::{Analysis, Lost, Worst};
+use super::{Analysis, Lost, Piece, Worst};
 use crate::{
     terminal::{Paint, Style, hang, paint, table},
     words,
@@ -106,18 +106,15 @@ impl Worst {
     fn lines(&self, style: Style) -> Vec<String> {
         let head =
             format!("  {} on CPU {} of {} ({}):", words::value(self.ns as f64, "ns"), self.cpu, self.task, self.class);
-        let causes: Vec<String> = self
-            .causes
-            .iter()
-            .take(5)
-            .map(|(cause, ns)| {
-                format!(
-                    "{cause} {} ({:.0} %)",
-                    words::value(*ns as f64, "ns"),
-                    100.0 * *ns as f64 / self.ns.max(1) as f64
-                )
-            })
-            .collect();
+        let causes: Vec<String> = self.causes.iter().take(5).map(|piece| piece.text(self.ns)).collect();
         hang(&format!("{head} "), Paint::Plain, &causes.join(", "), style)
+    }
+}
+
+impl Piece {
+    /// It with its share of the whole: `leaving idle 7.2 µs (61 %)`.
+    pub fn text(&self, of: u64) -> String {
+        let share = 100.0 * self.ns as f64 / of.max(1) as f64;
+        format!("{} {} ({share:.0} %)", self.cause, words::value(self.ns as f64, "ns"))
     }
 }

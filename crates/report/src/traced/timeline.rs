@@ -8,7 +8,7 @@ pub const MOST: usize = 100_000;
 
 /// A slice that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct Drawn {
     /// From then, ns on the trace's clock.
     pub begin: u64,
     /// To then, ns.
@@ -24,7 +24,7 @@ pub struct Timeline {
     owners: BTreeMap<Owner, usize>,
     /// What they are called, in the order of their numbers.
     pub names: Vec<String>,
-    lanes: BTreeMap<u32, Vec<Piece>>,
+    lanes: BTreeMap<u32, Vec<Drawn>>,
     count: usize,
     /// Slices shorter than this are joined, ns; 0 where all are drawn as they are.
     pub grain: u64,
@@ -63,7 +63,7 @@ impl Timeline {
     }
 
     /// The slices of each CPU.
-    pub fn lanes(&self) -> &BTreeMap<u32, Vec<Piece>> {
+    pub fn lanes(&self) -> &BTreeMap<u32, Vec<Drawn>> {
         &self.lanes
     }
 
@@ -90,7 +90,7 @@ impl Sink for Timeline {
         let next = self.owners.len();
         let owner = *self.owners.entry(segment.owner).or_insert(next);
         let lane = self.lanes.entry(segment.cpu).or_default();
-        let piece = Piece { begin: segment.begin, end: segment.end, owner };
+        let piece = Drawn { begin: segment.begin, end: segment.end, owner };
         match lane.last_mut() {
             Some(last) if last.owner == owner && last.end == piece.begin => last.end = piece.end,
             _ => {
@@ -105,9 +105,9 @@ impl Sink for Timeline {
 }
 
 /// Neighbours that lie in one grain are one, in the name of the one that has most of it.
-fn joined(lane: &[Piece], grain: u64) -> Vec<Piece> {
-    let mut all: Vec<Piece> = Vec::new();
-    let mut group: Vec<Piece> = Vec::new();
+fn joined(lane: &[Drawn], grain: u64) -> Vec<Drawn> {
+    let mut all: Vec<Drawn> = Vec::new();
+    let mut group: Vec<Drawn> = Vec::new();
     for piece in lane {
         let same =
             group.first().is_some_and(|first| first.begin / grain == piece.end / grain && touches(&group, piece));
@@ -121,14 +121,14 @@ fn joined(lane: &[Piece], grain: u64) -> Vec<Piece> {
     all
 }
 
-fn touches(group: &[Piece], piece: &Piece) -> bool {
+fn touches(group: &[Drawn], piece: &Drawn) -> bool {
     group.last().is_some_and(|last| last.end == piece.begin)
 }
 
-fn one(group: &[Piece]) -> Option<Piece> {
+fn one(group: &[Drawn]) -> Option<Drawn> {
     let (first, last) = (group.first()?, group.last()?);
     let mut had = BTreeMap::<usize, u64>::new();
     group.iter().for_each(|piece| *had.entry(piece.owner).or_default() += piece.end - piece.begin);
     let owner = had.into_iter().max_by_key(|(owner, ns)| (*ns, std::cmp::Reverse(*owner)))?.0;
-    Some(Piece { begin: first.begin, end: last.end, owner })
+    Some(Drawn { begin: first.begin, end: last.end, owner })
 }

@@ -5,7 +5,7 @@ use super::{
     collect::{Scene, Turn},
 };
 use crate::{
-    events::{Priority, State},
+    events::{Class, Priority, State},
     pairing::{Owner, Segment},
 };
 
@@ -150,7 +150,8 @@ fn idle(stretch: &Stretch) -> Cause {
 
 /// Another task had the CPU. Lower numbers are more urgent.
 fn other(stretch: &Stretch, segment: &Segment, name: String, priority: Priority, mine: Priority) -> Cause {
-    let above = priority <= mine;
+    // Among fair tasks a number is a share, not a rank.
+    let above = priority <= mine || priority.class() == Class::Fair && mine.class() == Class::Fair;
     match stretch.at {
         At::Sleeps => Cause::InterruptsOff(name),
         At::Blocked => Cause::Blocked,
