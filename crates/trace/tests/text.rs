@@ -86,7 +86,7 @@ fn every_line_is_told() {
         ("6.12-rt/hist-two", "20 bin, 4 total"),
         ("6.12-rt/hwlat", "5 hwlat"),
         ("6.12-rt/osnoise", "11 osnoise"),
-        ("6.12-rt/pipe-lost", "18 event, 2 lost, 3 other"),
+        ("6.12-rt/pipe-lost", "16 event, 2 lost, 5 other"),
         ("6.12-rt/timerlat", "47 timerlat"),
         ("6.12-rt/timerlat-stack", "1 event, 15 frame, 1 stack, 2 timerlat"),
         ("6.12-rt/wakeup", "41 frame, 2 other, 2 stack, 2 turn"),
