@@ -134,7 +134,9 @@ fn comment(text: &str) -> Option<&str> {
 
 /// The function in the comment behind the end of its call; the comment may tell its result besides, or alone.
 fn named(tail: &str) -> Option<&str> {
-    comment(tail)?.split_whitespace().next().filter(|word| !word.starts_with(['=', '<']) && !word.starts_with("ret="))
+    let text = comment(tail)?.trim();
+    let name = text.split(" = ").next()?.split(" ret=").next()?;
+    Some(name).filter(|name| !name.is_empty() && !name.starts_with(['=', '<']) && !name.starts_with("ret="))
 }
 
 /// `313.457105` or `4 us`.
