@@ -86,7 +86,7 @@ fn every_line_is_told() {
         ("6.12-rt/hist-two", "20 bin, 4 total"),
         ("6.12-rt/hwlat", "5 hwlat"),
         ("6.12-rt/osnoise", "11 osnoise"),
-        ("6.12-rt/pipe-lost", "18 event, 2 lost, 3 other"),
+        ("6.12-rt/pipe-lost", "16 event, 2 lost, 5 other"),
         ("6.12-rt/timerlat", "47 timerlat"),
         ("6.12-rt/timerlat-stack", "1 event, 15 frame, 1 stack, 2 timerlat"),
         ("6.12-rt/wakeup", "41 frame, 2 other, 2 stack, 2 turn"),
@@ -108,7 +108,7 @@ fn every_line_is_told() {
         ("6.1-rt/osnoise", "16 osnoise"),
         ("6.1-rt/wakeup_rt", "29 frame, 2 other, 2 stack, 2 turn"),
         ("form/events-4.14", "3 event, 2 lost, 1 unknown"),
-        ("form/graph-interrupt", "8 graph"),
+        ("form/graph-interrupt", "10 graph"),
         ("form/hist-odd-names", "1 bin, 4 total"),
         ("form/hwlat-nmi", "2 hwlat"),
         ("form/irqsoff", "2 frame, 1 function, 2 other, 1 stack"),
@@ -299,6 +299,7 @@ fn graphs_give_durations() {
     let (summary, _) = Summary::of(&data("form/graph-interrupt"));
     assert_eq!(summary.durations.functions["handle_irq"].most, 123_456_700);
     assert_eq!(summary.durations.functions["ack_irq"].most, 100);
+    assert_eq!(summary.durations.functions["outer [mod]"].most, 2000);
     assert_eq!((summary.durations.unnamed.count, summary.durations.unnamed.most), (2, 1_234_567_000));
     let mut calls = Vec::new();
     read("form/graph-interrupt", |_, line| {

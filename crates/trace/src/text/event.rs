@@ -203,10 +203,10 @@ impl<'a> Body<'a> {
         if let Some(turn) = Turn::parse(text) {
             return Self::Turn(turn);
         }
-        let word = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
-        if let Some((name, fields)) = text.split_once(':').filter(|(name, _)| word(name)) {
+        if let Some((name, fields)) = text.split_once(':').filter(|(name, _)| is_name(name)) {
             return Self::Named { name, fields: fields.trim_start() };
         }
+        let word = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
         match text.split_once("<-") {
             Some((function, caller)) if !function.is_empty() && word(caller.trim_end()) => {
                 Self::Function { function: function.trim_end(), caller: caller.trim_end() }
@@ -214,4 +214,10 @@ impl<'a> Body<'a> {
             _ => Self::Other(text),
         }
     }
+}
+
+/// Whether it may be the name of an event, or of the function that printed a line: `sys_dup2(oldfd` is none.
+fn is_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '+' | '/'))
+        && text.contains(char::is_alphabetic)
 }

@@ -65,9 +65,16 @@ impl<'a> Graph<'a> {
             Some(_) => return None,
             None => &DEFAULT,
         };
-        let (call, depth) = (Call::Comment(""), 0);
-        let (time, cpu, task_, flags, mark, duration_ns) = (None, None, None, None, None, None);
-        let mut graph = Self { time, cpu, task: task_, flags, mark, duration_ns, depth, call };
+        let mut graph = Self {
+            time: None,
+            cpu: None,
+            task: None,
+            flags: None,
+            mark: None,
+            duration_ns: None,
+            depth: 0,
+            call: Call::Comment(""),
+        };
         let mut rest = line;
         let mut interrupt = None;
         for column in columns {
@@ -77,7 +84,7 @@ impl<'a> Graph<'a> {
             rest = behind;
             match column {
                 GraphColumn::Time => graph.time = Some(time_of(cell)?),
-                GraphColumn::Cpu => graph.cpu = Some(number(cell).filter(|_| !cell.is_empty())?),
+                GraphColumn::Cpu => graph.cpu = Some(number(cell)?),
                 GraphColumn::Task => graph.task = Some(task(cell)?),
                 GraphColumn::Flags => graph.flags = Some(cell).filter(|cell| !cell.is_empty() && !cell.contains(' ')),
                 GraphColumn::Duration => match cell {
@@ -127,7 +134,9 @@ fn comment(text: &str) -> Option<&str> {
 
 /// The function in the comment behind the end of its call; the comment may tell its result besides, or alone.
 fn named(tail: &str) -> Option<&str> {
-    comment(tail)?.split_whitespace().next().filter(|word| !word.starts_with(['=', '<']) && !word.starts_with("ret="))
+    let text = comment(tail)?.trim();
+    let name = text.split(" = ").next()?.split(" ret=").next()?;
+    Some(name).filter(|name| !name.is_empty() && !name.starts_with(['=', '<']) && !name.starts_with("ret="))
 }
 
 /// `313.457105` or `4 us`.

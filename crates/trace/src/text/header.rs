@@ -128,9 +128,9 @@ impl Columns {
     pub fn flag(&self, letters: &str, flag: &Flag) -> Option<char> {
         let (drawn, count) = (&self.flags, letters.chars().count());
         let lazy = |flag: &&Flag| matches!(flag, Flag::NeedReschedLazy | Flag::PreemptLazyDepth);
-        // osnoise and timerlat of PREEMPT_RT since 6.5 draw two columns that are gone.
+        // osnoise and timerlat of PREEMPT_RT draw two columns that the lines no longer have (seen in 6.12).
         let without: Vec<&Flag> = drawn.iter().filter(|flag| !lazy(flag)).collect();
-        // Graphs since 5.17 have the depth of migrate-disable last and do not draw it.
+        // Graphs have the depth of migrate-disable last and do not draw it (seen in 6.12).
         let undrawn =
             !drawn.contains(&Flag::MigrateDisable) && without.len() == drawn.len() && count == drawn.len() + 1;
         let at = if undrawn && *flag == Flag::MigrateDisable {

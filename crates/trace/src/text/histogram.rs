@@ -64,7 +64,7 @@ impl Total {
             return Some(Self::Begin);
         }
         let (name, count) = line.split_once(": ")?;
-        let count = number(count.trim()).filter(|_| !count.trim().is_empty())?;
+        let count = number(count.trim())?;
         Some(match name {
             "Hits" => Self::Hits(count),
             "Entries" => Self::Entries(count),

@@ -59,7 +59,7 @@ pub struct Hwlat {
     pub outer_us: u64,
     /// When by the wall clock, in nanoseconds since 1970.
     pub at_ns: u64,
-    /// How many gaps over the threshold; kernels before 5.10 do not tell.
+    /// How many gaps over the threshold; old kernels do not tell.
     pub count: Option<u64>,
     /// The time in non-maskable interrupts, in microseconds; told where there were any, or always, as the kernel likes.
     pub nmi_us: Option<u64>,
