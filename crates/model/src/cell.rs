@@ -58,6 +58,9 @@ pub struct Conditions {
     pub stop_on: Option<Ns>,
     /// End the loads and the cell above this temperature, in degrees Celsius; absent, the target's own limit.
     pub max_temp: Option<i32>,
+    /// Record a trace of these events meanwhile; none names the usual ones, absent records nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Vec<String>>,
 }
 
 /// What the cells of a plan differ in.

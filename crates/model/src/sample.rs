@@ -34,6 +34,7 @@ pub fn cell() -> Cell {
             limit: Some(Ns::from_micros(100)),
             stop_on: None,
             max_temp: None,
+            trace: None,
         },
         repeat: 1,
         seed: 42,
@@ -295,5 +296,22 @@ impl Fixture {
 impl SeriesSource for Fixture {
     fn series(&self, cell: &StoredCell, series: &Series) -> Result<SeriesData> {
         self.samples.get(&(cell.number, series.thread)).map(|values| data(values)).context("no such series")
+    }
+}
+
+/// A trace of two CPUs with everything that can be told of one.
+pub fn trace() -> TraceRecord {
+    TraceRecord {
+        events: vec!["sched:sched_switch".into()],
+        missing: vec![MissingEvent { event: "irq:softirq_raise".into(), why: "the kernel has none".into() }],
+        clock: "mono".into(),
+        ring_bytes: 1 << 20,
+        sub_buffer_bytes: 4096,
+        recorded_ns: 1_500_000_000,
+        cpus: vec![TracedCpu { cpu: 0, events: 7, lost: 0 }, TracedCpu { cpu: 1, events: 1, lost: 3 }],
+        read_on: Some([0].into_iter().collect()),
+        cut: Some("the disk is full".into()),
+        caused: Some(Caused { cpus: [1].into_iter().collect(), own_events: 0, irq_work: Some(1) }),
+        bytes: 3 << 20,
     }
 }

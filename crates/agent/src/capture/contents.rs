@@ -1,6 +1,6 @@
 //! What a trace says of itself, read of the kernel when the recording is over: formats, names, counts.
 
-use super::{CLOCK, Chosen, walk::Walked};
+use super::{CLOCK, Chosen};
 use crate::machine::{Root, tracefs::Tracefs};
 use anyhow::{Context, Result};
 use latido_model::cpus::CpuSet;
@@ -80,8 +80,8 @@ impl Description {
         all.filter_map(|text| Format::parse(text).ok())
     }
 
-    /// For the file.
-    pub fn contents(&self, sub_buffer: u32, walked: &Walked) -> Contents<'_> {
+    /// For the file; of the kernel's symbols those that these addresses need.
+    pub fn contents(&self, sub_buffer: u32, addresses: &BTreeSet<u64>) -> Contents<'_> {
         fn borrowed(texts: &[String]) -> Vec<Cow<'_, str>> {
             texts.iter().map(|text| text.as_str().into()).collect()
         }
@@ -97,7 +97,7 @@ impl Description {
             header_event: self.header_event.as_str().into(),
             ftrace: borrowed(&self.ftrace),
             systems: self.systems.iter().map(|(name, formats)| (name.as_str().into(), borrowed(formats))).collect(),
-            kallsyms: needed(&symbols, &walked.addresses).into(),
+            kallsyms: needed(&symbols, addresses).into(),
             printk: self.printk.as_str().into(),
             comms: self.comms.as_str().into(),
             clock: CLOCK.into(),

@@ -82,16 +82,14 @@ impl Available {
         let plain = word.replace('/', ":");
         let (system, name) = plain.split_once(':').unwrap_or(("", &plain));
         let known = |of: &str| self.0.iter().any(|one| one.split(':').next() == Some(of));
-        let names = self.0.iter().filter_map(|one| one.split_once(':').map(|(_, name)| name));
-        let systems = self.0.iter().filter_map(|one| one.split(':').next());
-        let mut near: Vec<&str> = closest(name, names).into_iter().collect();
-        // Of the same beginning, where one word alone may be another's namesake.
-        near.extend(
-            closest(&plain, self.0.iter().map(String::as_str))
-                .filter(|one| !one.ends_with(&format!(":{}", near.first().unwrap_or(&"")))),
-        );
-        near.extend(closest(&plain, systems).filter(|_| system.is_empty()));
-        near.dedup();
+        let parts = self.0.iter().filter_map(|one| one.split_once(':'));
+        let of_system = parts.filter(|(of, _)| system.is_empty() || *of == system || !known(system));
+        let mut names: Vec<&str> = of_system.map(|(_, name)| name).collect();
+        let mut near = Vec::new();
+        while let Some(one) = closest(name, names.iter().copied()).filter(|_| near.len() < 3) {
+            names.retain(|name| *name != one);
+            near.push(one);
+        }
         let family = if system.is_empty() { of_name(name) } else { system };
         let needs = NEEDS.iter().find(|(of, _)| *of == family).filter(|(of, _)| !known(of));
         let needs = needs.map(|(of, needs)| format!("; this kernel has no events `{of}`, which need {needs}"));

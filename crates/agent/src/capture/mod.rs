@@ -48,6 +48,15 @@ pub struct Spec {
     pub ring: Option<u64>,
 }
 
+/// Whether these events could be recorded here; asked before anything is begun.
+///
+/// # Errors
+/// What is missing and how to get it.
+pub fn possible(events: &[String]) -> Result<()> {
+    let tracefs = Tracefs::find(&Root::default())?;
+    Chosen::of(events, &events::Available::read(tracefs.dir())?).map(drop)
+}
+
 /// A trace that is being recorded. Dropping it removes the instance; what was recorded is lost then.
 #[derive(Debug)]
 pub struct Capture {
@@ -211,7 +220,7 @@ impl Stopped {
             rings.push(Ring { cpu: *cpu, length, pages });
         }
         let mut out = BufWriter::new(out);
-        let contents = self.description.contents(self.drained.page, &self.walked);
+        let contents = self.description.contents(self.drained.page, &self.walked.addresses);
         let written = contents.write(&mut out, rings).and_then(|bytes| out.flush().map(|()| bytes));
         self.record.bytes = written.context("the trace cannot be written")?;
         Ok(self.record)

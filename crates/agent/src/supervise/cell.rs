@@ -8,6 +8,7 @@ use super::{
     client::{Client, Wish, urgently},
     in_force::InForce,
     outgoing::Parcel,
+    traced,
     watch::{Hardware, Own, Watch},
 };
 use crate::{
@@ -144,6 +145,7 @@ impl Serving {
         self.voice.phase(Phase::Settling);
         self.settle(settle, &mut borrowed.loads, &mut journal.pulse)?;
         cool(&heat)?;
+        let mut capture = traced::recording(assignment, journal)?;
         let tracing = tracing::seen(&crate::fault::tracing_root());
         let (events, inbox) = channel();
         let orders = Assignment { entries, spool: spool.path().into(), ..assignment.clone() };
@@ -258,6 +260,9 @@ impl Serving {
             }
         }
         let ended = measuring.wait();
+        if let (Some(parcel), Some(capture)) = (&mut record, capture.take()) {
+            traced::enclose(parcel, capture)?;
+        }
         match (record, failure) {
             (Some(parcel), _) => Ok(parcel),
             (None, Some(why)) => bail!(why),

@@ -10,6 +10,7 @@ mod in_force;
 mod outgoing;
 mod prepare;
 mod settings;
+mod traced;
 mod watch;
 
 use crate::{check, journal, machine, machine::Root};

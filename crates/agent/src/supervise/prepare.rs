@@ -2,7 +2,7 @@
 
 use super::{Serving, admission, assign::assign};
 use crate::{
-    check, journal,
+    capture, check, journal,
     journal::lock,
     load::{self, LOADS},
     loading::{Surroundings, running::is_own},
@@ -12,7 +12,7 @@ use crate::{
     setting::{Tuning, apply::possible},
     tuning::TUNINGS,
 };
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use latido_model::{
     cell::{Cell, Item},
     check::{Point, Severity},
@@ -56,6 +56,7 @@ impl Serving {
         if ready.refusals.is_empty() {
             places(cells, &mut ready)?;
             programs(&wanted)?;
+            traces(&wanted)?;
         }
         ready.permission = permission(&wanted);
         ready.kernel_config = machine::config_text(&Root::default());
@@ -166,6 +167,18 @@ fn programs(cells: &[&Cell]) -> Result<()> {
             let around = Surroundings { counted: allowed.clone(), allowed, seed: 0 };
             let parts = load::parts(std::slice::from_ref(item), &around)?;
             parts.items.iter().try_for_each(|item| program(item, &around))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses traces that cannot be recorded here.
+fn traces(cells: &[&Cell]) -> Result<()> {
+    let mut known: Vec<&Vec<String>> = Vec::new();
+    for events in cells.iter().filter_map(|cell| cell.conditions.trace.as_ref()) {
+        if !known.contains(&events) {
+            known.push(events);
+            capture::possible(events).context("a trace is to be recorded (--trace)")?;
         }
     }
     Ok(())

@@ -48,7 +48,8 @@ fn groups() -> impl Strategy<Value = Group> {
     });
     let span = || (1u64..10_000_000_000_000).prop_map(Ns);
     let cpus = prop::collection::btree_set(0u32..64, 1..9).prop_map(CpuSet);
-    let ends = (prop::option::of(span()), prop::option::of(1i32..=200));
+    let traces = prop::option::of(prop::collection::vec("[a-z]{1,9}(:[a-z_]{1,9})?", 0..3));
+    let ends = (prop::option::of(span()), prop::option::of(1i32..=200), traces);
     let values = (prop::option::of(cpus), span(), 0u64..99_999, prop::option::of(span()), ends);
     (probes, levels(), levels(), schedulings(), values, 1u32..4, (1usize..3, 1usize..3)).prop_map(
         |(
@@ -56,7 +57,7 @@ fn groups() -> impl Strategy<Value = Group> {
             tuning,
             load,
             scheduling,
-            (cpus, duration, warmup, limit, (stop_on, max_temp)),
+            (cpus, duration, warmup, limit, (stop_on, max_temp, trace)),
             repeat,
             (kernels, targets),
         )| {
@@ -72,7 +73,7 @@ fn groups() -> impl Strategy<Value = Group> {
                 load,
                 scheduling,
                 probe,
-                conditions: Conditions { cpus, duration, warmup: Ns(warmup), limit, stop_on, max_temp },
+                conditions: Conditions { cpus, duration, warmup: Ns(warmup), limit, stop_on, max_temp, trace },
                 repeat,
             }
         },

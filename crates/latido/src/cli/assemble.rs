@@ -245,6 +245,11 @@ impl Script {
                 self.add(&format!("{flag} {text}"), &format!("{key} = {}\n", quote(text)));
             }
         }
+        if let Some(events) = &args.trace {
+            let names: Vec<String> = events.split(',').map(quote).collect();
+            let toml = if events.is_empty() { "true".into() } else { format!("[{}]", names.join(", ")) };
+            self.add("--trace", &format!("trace = {toml}\n"));
+        }
         for (flag, key, text) in [("--max-temp", "max_temp", &args.max_temp), ("--repeat", "repeat", &args.repeat)] {
             if let Some(text) = text {
                 self.add(&format!("{flag} {text}"), &format!("{key} = {}\n", number(text)));

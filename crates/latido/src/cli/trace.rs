@@ -1,9 +1,6 @@
 //! `latido trace`: kernel traces.
 
-mod analyze;
-mod record;
-mod source;
-
+use super::{trace_analyze as analyze, trace_record as record};
 use anyhow::Result;
 
 /// Record a kernel trace, or analyse one.

@@ -266,37 +266,26 @@ fn told(record: &TraceRecord, path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::record::{Caused, TracedCpu};
+    use latido_model::{record::TracedCpu, sample};
 
     #[test]
     fn what_was_lost_is_told_with_a_remedy() {
-        let record = TraceRecord {
-            events: vec!["sched:sched_switch".into()],
-            missing: Vec::new(),
-            clock: "mono".into(),
-            ring_bytes: 1 << 20,
-            sub_buffer_bytes: 4096,
-            recorded_ns: 1_500_000_000,
-            cpus: vec![TracedCpu { cpu: 0, events: 7, lost: 0 }, TracedCpu { cpu: 1, events: 1, lost: 3 }],
-            read_on: None,
-            cut: None,
-            caused: Some(Caused { cpus: "1".parse().unwrap(), own_events: 0, irq_work: Some(0) }),
-            bytes: 3 << 20,
-        };
+        let record = TraceRecord { read_on: None, ..sample::trace() };
         let text = told(&record, Path::new("a.dat"));
         for said in [
             "a.dat: 8 events in 1.5 s, 3.0 MiB",
             "  CPU 0: 7 events\n",
             "  CPU 1: 1 event, 3 lost",
             "read afterwards",
-            "of latido itself on CPU 1: 0 events, 0 irq-work interrupts",
+            "of latido itself on CPU 1: 0 events, 1 irq-work interrupt",
             "3 events were lost",
             "--size 4M",
             "next: ",
         ] {
             assert!(text.contains(said), "{said}: {text}");
         }
-        let fine = TraceRecord { cpus: vec![TracedCpu { cpu: 0, events: 7, lost: 0 }], caused: None, ..record };
+        let fine =
+            TraceRecord { cpus: vec![TracedCpu { cpu: 0, events: 7, lost: 0 }], caused: None, cut: None, ..record };
         assert!(!told(&fine, Path::new("a.dat")).contains("warning"));
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     written,
 };
 use std::collections::HashSet;
+use toml::Value;
 
 /// The keys of a group.
 const KEYS: &[&str] = &[
@@ -30,8 +31,12 @@ const KEYS: &[&str] = &[
     "limit",
     "stop_on",
     "max_temp",
+    "trace",
     "repeat",
 ];
+
+/// More events than these are named by their systems.
+const EVENTS_MAX: usize = 256;
 
 /// How long a cell measures where nothing is said.
 const DURATION: Ns = Ns::from_secs(60);
@@ -51,6 +56,7 @@ pub struct Axes {
     limit: Option<Ns>,
     stop_on: Option<Ns>,
     max_temp: Option<i32>,
+    trace: Option<Vec<String>>,
     repeat: Option<u32>,
 }
 
@@ -86,6 +92,7 @@ impl Axes {
                 Some(node) => Some(node.number("max_temp", 1..=200)? as i32),
                 None => None,
             },
+            trace: keys.get("trace").map(traced).transpose()?.flatten(),
             repeat: match keys.get("repeat") {
                 Some(node) => Some(node.number("repeat", 1..=CELLS_MAX as i64)? as u32),
                 None => None,
@@ -122,6 +129,7 @@ impl Axes {
             limit: pick(&over.limit, &self.limit),
             stop_on: pick(&over.stop_on, &self.stop_on),
             max_temp: pick(&over.max_temp, &self.max_temp),
+            trace: pick(&over.trace, &self.trace),
             repeat: pick(&over.repeat, &self.repeat),
         }
     }
@@ -195,6 +203,7 @@ impl Axes {
                 limit: self.limit,
                 stop_on: self.stop_on,
                 max_temp: self.max_temp,
+                trace: self.trace,
             },
             repeat: self.repeat.unwrap_or(1),
         };
@@ -258,6 +267,26 @@ fn kernels(node: Node) -> Result<Vec<String>, Problem> {
         kernels.push(name.into());
     }
     Ok(kernels)
+}
+
+/// Whether a trace is recorded, and of which events: which there are is the target's to know.
+fn traced(node: Node) -> Result<Option<Vec<String>>, Problem> {
+    match node.plain()? {
+        Value::Boolean(true) => return Ok(Some(Vec::new())),
+        Value::Boolean(false) => return Ok(None),
+        _ => {}
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-:*/".contains(c);
+    let event = |node: Node| match node.as_text() {
+        Some(text) if !text.is_empty() && text.len() <= 128 && text.chars().all(plain) => Ok(text.to_owned()),
+        _ => Err(node.problem("an event is its name, such as sched_switch or irq:softirq_entry")),
+    };
+    let events = node.as_array().ok_or_else(|| node.problem("trace is true, false, or a list of events"))?;
+    match &events[..] {
+        [] => Err(node.problem("trace names no event; `true` is for the usual ones")),
+        events if events.len() > EVENTS_MAX => Err(node.problem(format!("trace names more than {EVENTS_MAX} events"))),
+        events => Ok(Some(events.iter().map(|node| event(*node)).collect::<Result<_, _>>()?)),
+    }
 }
 
 fn cpus(node: Node) -> Result<CpuSet, Problem> {

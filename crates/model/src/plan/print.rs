@@ -75,6 +75,14 @@ fn group(out: &mut String, group: &Group) {
     if let Some(degrees) = group.conditions.max_temp {
         line(out, format_args!("max_temp = {degrees}"));
     }
+    match group.conditions.trace.as_deref() {
+        None => {}
+        Some([]) => line(out, format_args!("trace = true")),
+        Some(events) => {
+            let events: Vec<String> = events.iter().map(|event| quote(event)).collect();
+            line(out, format_args!("trace = [{}]", events.join(", ")));
+        }
+    }
     line(out, format_args!("repeat = {}", group.repeat));
 }
 

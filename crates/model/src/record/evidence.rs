@@ -59,6 +59,9 @@ pub struct Evidence {
     /// What became of the trace that `stop_on` freezes; absent without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freeze: Option<super::Freeze>,
+    /// The trace that was recorded meanwhile, a file beside the record; absent where none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<super::TraceRecord>,
 }
 
 /// A setting that stood beside the cell's own: applied by a person.

@@ -21,7 +21,7 @@ const CELL: &[&str] = &[
     "repeat",
     "seed",
 ];
-const CONDITIONS: &[&str] = &["cpus", "duration", "warmup", "limit", "stop_on", "max_temp"];
+const CONDITIONS: &[&str] = &["cpus", "duration", "warmup", "limit", "stop_on", "max_temp", "trace"];
 const LEVEL: &[&str] = &["id", "use"];
 const ITEM: &[&str] = &["name", "options"];
 

@@ -16,7 +16,8 @@ pub(super) fn tracing(record: &Record, _: &Deciding) -> Graded {
         Some(Tracing::Seen { active }) if active.is_empty() => return (Ok, spans!["nothing is traced"]),
         Some(Tracing::Seen { active }) => active.iter().map(what).collect::<Vec<_>>().join(", "),
     };
-    let asked = record.cell.conditions.stop_on.is_some();
+    let conditions = &record.cell.conditions;
+    let asked = conditions.stop_on.is_some() || conditions.trace.is_some();
     let grade = if asked { Ok } else { Note };
     (grade, spans![format!("the kernel traces: {active}; each sample has its cost in it")])
 }

@@ -137,7 +137,7 @@ pub const CHECKS: &[Check] = &[
         ..check(
             "tracing",
             "tracefs, before and after",
-            "a trace is written that stop_on did not ask for",
+            "a trace is written that nobody asked for (stop_on, trace)",
             Note,
             tracing,
         )

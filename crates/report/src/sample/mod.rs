@@ -52,6 +52,7 @@ pub(super) fn cell(label: &str, limit: Option<u64>) -> Cell {
             limit: limit.map(Ns),
             stop_on: None,
             max_temp: None,
+            trace: None,
         },
         repeat: 1,
         seed: 7,

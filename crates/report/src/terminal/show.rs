@@ -137,6 +137,9 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
             facts.push(("it did", did.join(", ")));
         }
     }
+    if let Some(trace) = &record.quality.trace {
+        facts.push(("trace", format!("{}: {}", record.attachments.join(", "), words::trace(trace))));
+    }
     let siblings = words::siblings(&record.quality.siblings);
     if !siblings.is_empty() {
         facts.push(("SMT siblings", siblings));

@@ -4,12 +4,14 @@ mod apart;
 mod marks;
 mod rate;
 mod siblings;
+mod trace;
 mod unit;
 
 pub use apart::apart;
 pub use marks::{Said, Tone, finding, outcome, verdict};
 pub use rate::{of_load, per_second, pooled};
 pub use siblings::siblings;
+pub use trace::{trace, traced};
 pub use unit::{Unit, Units, in_ns, round_value, value};
 
 use latido_model::clean;

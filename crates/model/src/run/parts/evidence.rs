@@ -83,6 +83,8 @@ pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
         tracing: each.worst(|own| own.tracing.clone(), traced),
         // Only the last part can have been stopped by a sample; its moment is on that boot's own clock.
         freeze: last.and_then(|own| own.freeze.clone()),
+        // Each part has a file of its own.
+        trace: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `latido trace analyze`: what a trace holds, of any origin.
 
-use super::source::Source;
+use super::trace_source::Source;
 use crate::{
     durable,
     host::outcome,

@@ -1,9 +1,7 @@
 //! `latido trace record`: events of the kernel into a file, while a program runs or for a while.
 
-use crate::{
-    cli::{Usage, known},
-    host::trace_alone::{self, Order},
-};
+use super::{Usage, known};
+use crate::host::trace_alone::{self, Order};
 use anyhow::Result;
 use latido_agent::capture::Spec;
 use latido_model::{cpus::CpuSet, units::Ns};
