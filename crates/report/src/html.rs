@@ -10,6 +10,7 @@ mod settings;
 mod stand_ins;
 mod statements;
 mod top;
+pub mod traced;
 mod trust;
 
 use crate::{

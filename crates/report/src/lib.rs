@@ -25,6 +25,7 @@ pub mod statistics;
 pub mod study;
 pub mod tables;
 pub mod terminal;
+pub mod traced;
 pub mod tree;
 pub mod words;
 

@@ -14,6 +14,7 @@ mod descriptor;
 mod errno;
 pub mod handoff;
 pub mod identity;
+pub mod mapped;
 pub mod memory;
 pub mod mutex;
 pub mod priority;

@@ -36,7 +36,7 @@ fn main() {
     println!("{count} events ({sum:x}) in {took:?}: {:.1} M/s", count as f64 / took.as_secs_f64() / 1e6);
     for buffer in &trace.buffers {
         let begun = Instant::now();
-        let mut merge = Merge::of(buffer.cpus.iter().map(|data| (data.cpu, trace.pages(buffer, *data))));
+        let mut merge = Merge::of(&trace, buffer);
         let (mut count, mut sum, mut lost) = (0u64, 0u64, 0);
         while let Some(step) = merge.step() {
             match step {

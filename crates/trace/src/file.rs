@@ -212,6 +212,11 @@ impl Ticks {
 }
 
 impl Options {
+    /// Whether times change by what the file says.
+    pub fn change_times(&self) -> bool {
+        self.offset != 0 || self.ticks.is_some() || self.shifts.iter().any(|shifts| !shifts.is_empty())
+    }
+
     /// A stored time with everything applied, in ns where the clock counts in it.
     pub fn time_ns(&self, cpu: u32, stored: u64) -> u64 {
         let shifted = match self.shifts.get(cpu as usize).or(self.shifts.first()) {

@@ -2,6 +2,7 @@
 //! Documentation/trace/events.rst): offset, size and sign are trusted, the C type is not.
 
 use crate::bytes::{Bad, Endian};
+use std::fmt::Write;
 
 /// An event's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +88,21 @@ impl Format {
         self.fields.iter().find(|field| field.name == name)
     }
 
+    /// A record as text: `sched_waking comm=sh pid=7 …`, the common fields left out. Bytes that are no text are numbers.
+    pub fn describe(&self, record: &[u8], endian: Endian) -> String {
+        let mut text = self.name.clone();
+        for field in self.fields.iter().filter(|field| !field.name.starts_with("common_")) {
+            let value = match self.number(&field.name, endian) {
+                Some(number) => number.of(record).map(|value| field.written(value)),
+                None => {
+                    field.text(record, endian).map(|text| text.chars().filter(|c| !c.is_control()).take(64).collect())
+                }
+            };
+            let _ = write!(text, " {}={}", field.name, value.as_deref().unwrap_or("?"));
+        }
+        text
+    }
+
     /// A field that is a number.
     pub fn number(&self, name: &str, endian: Endian) -> Option<Number> {
         let field = self.field(name).filter(|field| field.place == Place::Here)?;
@@ -129,6 +145,15 @@ impl Field {
         };
         (place == Place::Here || size == 4).then_some(())?;
         Some(Self { name, declared, at, size, signed, place })
+    }
+
+    /// A number of it: addresses as such.
+    fn written(&self, value: i64) -> String {
+        if self.declared.contains('*') || (self.size == 8 && self.declared.starts_with("unsigned long")) {
+            format!("{:#x}", value.cast_unsigned())
+        } else {
+            value.to_string()
+        }
     }
 
     /// Its bytes in a record; none where the record is shorter than it says.

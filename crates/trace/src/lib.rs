@@ -4,8 +4,15 @@
 //! panics, hangs, or allocates more than they could hold.
 
 pub mod bytes;
+pub mod distribution;
+pub mod events;
+pub mod explain;
 pub mod file;
 pub mod format;
 pub mod merge;
 pub mod page;
+pub mod pairing;
+pub mod summary;
+pub mod tasks;
+pub mod text;
 pub mod write;

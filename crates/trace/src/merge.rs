@@ -4,10 +4,10 @@
 
 use crate::{
     bytes::Bad,
-    file::Pages,
+    file::{Buffer, Options, Pages, Trace},
     page::{Event, Missed, Walk},
 };
-use std::ops::Range;
+use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +19,13 @@ pub enum Step<'a> {
         /// The event.
         event: Event<'a>,
     },
-    /// The CPU's ring was full: from its last event up to this time others were lost.
+    /// The CPU's ring was full: from its last event up to that time others were lost. It comes in the order of its begin,
+    /// before any event of another CPU that what is missing may have led to.
     Lost {
         /// The CPU.
         cpu: u32,
+        /// When its last event was; the beginning of time where there was none.
+        since: u64,
         /// When it goes on.
         until: u64,
         /// How much.
@@ -35,6 +38,8 @@ pub enum Step<'a> {
 struct Lane<'a> {
     cpu: u32,
     pages: Pages<'a>,
+    /// What the file says of its times; nothing where they stand as they are.
+    timed: Option<&'a Options>,
     /// The page it is in: where its data lies.
     data: Range<usize>,
     walk: Option<Walk>,
@@ -42,6 +47,8 @@ struct Lane<'a> {
     next: Option<(u64, Range<usize>)>,
     /// What was lost before it.
     missed: Missed,
+    /// The time of the event before it.
+    last: u64,
 }
 
 impl Lane<'_> {
@@ -49,13 +56,20 @@ impl Lane<'_> {
     #[inline]
     fn find(&mut self) {
         let endian = self.pages.endian();
+        if let Some((time, _)) = &self.next {
+            self.last = *time;
+        }
         loop {
             if let Some(walk) = &mut self.walk {
                 let data = self.pages.unpacked().get(self.data.clone()).unwrap_or_default();
                 if let Some(event) = walk.next(data, endian) {
                     // The record ends where the walk stands, or up to three bytes before, where words end.
                     let begin = event.data.as_ptr().addr() - data.as_ptr().addr();
-                    self.next = Some((event.time, begin..begin + event.data.len()));
+                    let time = match self.timed {
+                        None => event.time,
+                        Some(options) => options.time_ns(self.cpu, event.time),
+                    };
+                    self.next = Some((time, begin..begin + event.data.len()));
                     return;
                 }
                 let unread = walk.unread(data);
@@ -70,8 +84,10 @@ impl Lane<'_> {
         }
     }
 
-    fn time(&self) -> u64 {
-        self.next.as_ref().map_or(u64::MAX, |(time, _)| *time)
+    /// When it is its turn: at its next event, or where what was lost before it begins. None at its end.
+    fn due(&self) -> Option<u64> {
+        let (time, _) = self.next.as_ref()?;
+        Some(if self.missed == Missed::Nothing { *time } else { self.last.min(*time) })
     }
 }
 
@@ -79,39 +95,46 @@ impl Lane<'_> {
 #[derive(Debug)]
 pub struct Merge<'a> {
     lanes: Vec<Lane<'a>>,
-    /// The lane with the earliest next event, and up to when it stays the earliest.
+    /// The lane that is at turn; up to when, since then another one is.
     lane: usize,
     until: u64,
-    /// Whether its next event was given already.
+    /// The others by when they are due.
+    waiting: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Whether the event of the one at turn was given already.
     given: bool,
     backwards: u64,
     last: u64,
 }
 
 impl<'a> Merge<'a> {
-    /// Of the pages of each CPU.
-    pub fn of(all: impl IntoIterator<Item = (u32, Pages<'a>)>) -> Self {
-        let lane = |(cpu, pages)| Lane { cpu, pages, data: 0..0, walk: None, next: None, missed: Missed::Nothing };
+    /// Of a buffer of a trace, with times in ns where the file tells how.
+    pub fn of(trace: &'a Trace<'a>, buffer: &Buffer<'a>) -> Self {
+        let pages = buffer.cpus.iter().map(|data| (data.cpu, trace.pages(buffer, *data)));
+        Self::over(pages, Some(&trace.options).filter(|options| options.change_times()))
+    }
+
+    /// Of the pages of each CPU; with what is to be done to their times.
+    pub fn over(all: impl IntoIterator<Item = (u32, Pages<'a>)>, timed: Option<&'a Options>) -> Self {
+        let lane = |(cpu, pages)| {
+            let (data, missed) = (0..0, Missed::Nothing);
+            Lane { cpu, pages, timed, data, walk: None, next: None, missed, last: 0 }
+        };
         let mut lanes: Vec<Lane<'a>> = all.into_iter().map(lane).collect();
         lanes.iter_mut().for_each(Lane::find);
-        let mut merge = Self { lanes, lane: 0, until: 0, given: false, backwards: 0, last: 0 };
+        let due = lanes.iter().enumerate().filter_map(|(at, lane)| Some(Reverse((lane.due()?, at))));
+        let waiting = due.collect();
+        let mut merge = Self { lanes, lane: usize::MAX, until: 0, waiting, given: false, backwards: 0, last: 0 };
         merge.choose();
         merge
     }
 
     /// Chooses the lane that goes next.
     fn choose(&mut self) {
-        let (mut first, mut second) = ((u64::MAX, 0), u64::MAX);
-        for (index, lane) in self.lanes.iter().enumerate() {
-            let time = lane.time();
-            if time < first.0 {
-                second = first.0;
-                first = (time, index);
-            } else {
-                second = second.min(time);
-            }
+        if let Some(due) = self.lanes.get(self.lane).and_then(Lane::due) {
+            self.waiting.push(Reverse((due, self.lane)));
         }
-        (self.lane, self.until) = (first.1, second);
+        self.lane = self.waiting.pop().map_or(usize::MAX, |Reverse((_, lane))| lane);
+        self.until = self.waiting.peek().map_or(u64::MAX, |Reverse((due, _))| *due);
     }
 
     /// What comes next in time.
@@ -120,21 +143,38 @@ impl<'a> Merge<'a> {
         if std::mem::take(&mut self.given) {
             let lane = self.lanes.get_mut(self.lane)?;
             lane.find();
-            if lane.next.is_none() || lane.time() > self.until {
+            if lane.due().is_none_or(|due| due > self.until) {
                 self.choose();
             }
         }
+        if let Some((cpu, since, until, missed)) = self.lost_before()? {
+            return Some(Step::Lost { cpu, since, until, missed });
+        }
         let lane = self.lanes.get_mut(self.lane)?;
         let (time, record) = lane.next.clone()?;
-        if lane.missed != Missed::Nothing {
-            let missed = std::mem::replace(&mut lane.missed, Missed::Nothing);
-            return Some(Step::Lost { cpu: lane.cpu, until: time, missed });
-        }
         self.given = true;
         self.backwards += u64::from(time < self.last);
         self.last = time;
         let data = lane.pages.unpacked().get(lane.data.clone())?.get(record)?;
         Some(Step::Event { cpu: lane.cpu, event: Event { time, data } })
+    }
+
+    /// What was lost before the next event of the lane at turn, told once. None at the end of all.
+    #[inline]
+    #[allow(clippy::type_complexity)]
+    fn lost_before(&mut self) -> Option<Option<(u32, u64, u64, Missed)>> {
+        let lane = self.lanes.get_mut(self.lane)?;
+        if lane.missed == Missed::Nothing {
+            return Some(None);
+        }
+        let missed = std::mem::replace(&mut lane.missed, Missed::Nothing);
+        let until = lane.next.as_ref().map_or(lane.last, |(time, _)| *time);
+        let lost = (lane.cpu, lane.last.min(until), until, missed);
+        // What it goes on with may be later than others.
+        if until > self.until {
+            self.choose();
+        }
+        Some(Some(lost))
     }
 
     /// How often time went back.

@@ -25,7 +25,9 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod trace_analyze;
 mod trace_record;
+mod trace_source;
 mod tune;
 pub mod values;
 pub mod words;

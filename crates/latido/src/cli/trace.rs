@@ -1,9 +1,9 @@
 //! `latido trace`: kernel traces.
 
-use super::trace_record as record;
+use super::{trace_analyze as analyze, trace_record as record};
 use anyhow::Result;
 
-/// Record a kernel trace.
+/// Record a kernel trace, or analyse one.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -12,6 +12,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Clone, Debug)]
 enum What {
+    Analyze(analyze::Args),
     Record(record::Args),
 }
 
@@ -21,6 +22,7 @@ enum What {
 /// A usage error, or whatever kept it from its work.
 pub fn run(args: Args) -> Result<u8> {
     match args.what {
+        What::Analyze(args) => analyze::run(&args),
         What::Record(args) => record::run(args),
     }
 }

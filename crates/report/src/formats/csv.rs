@@ -5,9 +5,10 @@ use crate::{
     extremes::Seen,
     tables::{quantiles, summary::quantile_name},
     tree::{Datum, Format, Report, Section, Sheet, TableForm},
+    words::uncomputed as word,
 };
 use anyhow::{Context, Result};
-use latido_model::{clean, record::QUANTILES};
+use latido_model::record::QUANTILES;
 
 /// The list entry.
 pub const FORMAT: Format = Format {
@@ -75,13 +76,6 @@ fn cell(datum: &Datum) -> String {
         Datum::Text(text) => word(text),
         number => number.raw(),
     }
-}
-
-/// A text that no spreadsheet computes: names and labels are a stranger's, and a cell that begins like a formula is one
-/// (OWASP, "CSV Injection").
-fn word(text: &str) -> String {
-    let mark = if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) { "'" } else { "" };
-    format!("{mark}{}", clean::line(text))
 }
 
 fn text<T: ToString>(value: Option<T>) -> String {

@@ -14,10 +14,18 @@ pub use siblings::siblings;
 pub use trace::{trace, traced};
 pub use unit::{Unit, Units, in_ns, round_value, value};
 
+use latido_model::clean;
 use std::collections::BTreeMap;
 
 /// What is said of a figure that does not exist.
 pub const NOT_MEASURED: &str = "not measured";
+
+/// A text that no spreadsheet computes: names and labels are a stranger's, and a cell that begins like a formula is one
+/// (OWASP, "CSV Injection").
+pub fn uncomputed(text: &str) -> String {
+    let mark = if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) { "'" } else { "" };
+    format!("{mark}{}", clean::line(text))
+}
 
 /// Groups of three digits, separated by a narrow space that does not break: `3 600 006`.
 pub fn count(n: u64) -> String {

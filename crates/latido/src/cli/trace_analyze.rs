@@ -1,0 +1,88 @@
+//! `latido trace analyze`: what a trace holds, of any origin.
+
+use super::trace_source::Source;
+use crate::{
+    durable,
+    host::outcome,
+    output::{tell, write_out},
+};
+use anyhow::{Context, Result};
+use latido_report::{
+    html::traced as page,
+    numbers::document,
+    traced::{Analysis, analyse, csv},
+};
+use latido_trace::file::Trace;
+use std::path::PathBuf;
+
+const NOTES: &str = "\
+FILE is a trace of trace-cmd (version 6 or 7, compressed or not, of a machine of either order of bytes), or one that `latido
+trace record` made. Told are all latencies that its events permit: scheduling (sched_waking to sched_switch), waiting after
+preemption, system calls, hard and soft interrupts, interrupts and preemption off, who had each CPU, and the longest waits
+with what they were lost to. docs/trace.md says how each is defined.
+
+Examples:
+  latido trace analyze trace.dat
+  latido trace analyze trace.dat --html trace.html --perfetto trace.json     the latter for ui.perfetto.dev
+  latido trace analyze trace.dat --json | jq '.[0].rows[] | select(.kind == \"scheduling\")'
+
+Exit status: 0 answered, 1 error, 64 usage.";
+
+/// Analyse a kernel trace: latencies, who had the CPUs, the longest waits and their causes.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = NOTES)]
+pub struct Args {
+    /// The trace
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print one JSON document and nothing else
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Print the latencies as CSV, in ns, and nothing else
+    #[arg(long)]
+    pub csv: bool,
+    /// Write a page with a timeline that can be moved and zoomed
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the JSON that ui.perfetto.dev and chrome://tracing open
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
+}
+
+/// Carries out `latido trace analyze`.
+///
+/// # Errors
+/// The file cannot be read, or is no trace.
+pub fn run(args: &Args) -> Result<u8> {
+    let source = Source::open(&args.file)?;
+    let trace = Trace::open(source.bytes()).map_err(|bad| source.wrong(&bad))?;
+    let name = source.name();
+    let analyses: Vec<Analysis> = trace.buffers.iter().map(|buffer| analyse(&name, &trace, buffer)).collect();
+    if analyses.is_empty() {
+        anyhow::bail!("{name} is a trace and holds no events: what was read stands in no buffer");
+    }
+    // A page and a document are of one buffer: the one that has most in it, which is said where there are others.
+    let fullest = analyses.iter().max_by_key(|one| one.events);
+    if let (Some(path), Some(one)) = (&args.html, fullest) {
+        durable::write(path, page::render(one)?.as_bytes())?;
+        told(path, one, analyses.len());
+    }
+    if let (Some(path), Some(one)) = (&args.perfetto, fullest) {
+        let text = serde_json::to_string(&one.perfetto()).context("writing the document")?;
+        durable::write(path, text.as_bytes())?;
+        told(path, one, analyses.len());
+    }
+    if args.json {
+        return write_out(&document(&analyses)?);
+    }
+    if args.csv {
+        return write_out(&csv::rows(&analyses)?);
+    }
+    let style = outcome::style();
+    write_out(&analyses.iter().map(|one| one.text(style)).collect::<Vec<_>>().join("\n"))
+}
+
+fn told(path: &std::path::Path, one: &Analysis, buffers: usize) {
+    let of = if buffers > 1 { format!(" (the buffer `{}` of {buffers})", one.buffer) } else { String::new() };
+    tell(&format!("wrote {}{of}", path.display()));
+}

@@ -1,0 +1,152 @@
+//! A trace as a page: the timeline of its CPUs, its longest waits, its tables. One file that needs nothing else.
+
+use super::{STYLE, parts::SheetView};
+use crate::{
+    figures::style,
+    traced::{Analysis, Drawn, Piece, Timeline, Worst},
+    words,
+};
+use anyhow::{Context, Result};
+use askama::Template;
+use serde_json::json;
+
+const TRACE: &str = include_str!("../../templates/trace.css");
+const SCRIPT: &str = include_str!("../../templates/trace.js");
+
+#[derive(Template)]
+#[template(path = "trace.html")]
+struct Page<'a> {
+    source: &'a str,
+    events: String,
+    length: String,
+    clock: &'a str,
+    system: &'a str,
+    lost: String,
+    unread: &'a [String],
+    grain: String,
+    lanes: String,
+    height: usize,
+    worst: Vec<WorstView>,
+    tables: Vec<SheetView>,
+    css: String,
+    script: &'static str,
+    data: String,
+}
+
+/// One of the longest waits.
+struct WorstView {
+    took: String,
+    task: String,
+    class: &'static str,
+    cpu: u32,
+    /// Its slices in order: class, percentage, title.
+    bars: Vec<(&'static str, String, String)>,
+    told: String,
+    excerpt: Vec<String>,
+    omitted: u64,
+    all: String,
+}
+
+/// The page of an analysed trace.
+///
+/// # Errors
+/// The template cannot be written; no input is known that causes it.
+pub fn render(analysis: &Analysis) -> Result<String> {
+    let lanes = analysis.timeline.lanes().len();
+    let page = Page {
+        source: &analysis.source,
+        events: words::many(analysis.events, "event"),
+        length: words::value(analysis.length_ns as f64, "ns"),
+        clock: analysis.clock.as_deref().unwrap_or_default(),
+        system: analysis.system.as_deref().unwrap_or_default(),
+        lost: analysis.lost.sentence(),
+        unread: &analysis.unread,
+        grain: match analysis.timeline.grain {
+            0 => String::new(),
+            grain => words::value(grain as f64, "ns"),
+        },
+        lanes: words::many(lanes as u64, "CPU"),
+        height: 22 + 44 * lanes,
+        worst: analysis.worst.iter().map(WorstView::of).collect(),
+        tables: analysis.sheets(false).iter().map(SheetView::of).collect(),
+        css: format!("{}{STYLE}{TRACE}", style::page_variables()),
+        script: SCRIPT,
+        data: data(analysis).to_string().replace('<', "\\u003c"),
+    };
+    page.render().context("writing the page of a trace")
+}
+
+impl WorstView {
+    fn of(worst: &Worst) -> Self {
+        let value = |ns: u64| words::value(ns as f64, "ns");
+        let share = |ns: u64| 100.0 * ns as f64 / worst.ns.max(1) as f64;
+        let bar = |piece: &Piece| {
+            (piece.kind, format!("{:.2}", share(piece.ns)), format!("{}: {}", piece.cause, value(piece.ns)))
+        };
+        // Where they are too many to be followed, they are drawn by cause.
+        let drawn = if worst.slices.is_empty() { &worst.causes } else { &worst.slices };
+        let told = worst.causes.iter().map(|piece| piece.text(worst.ns));
+        let line =
+            |(since, cpu, text): &(i64, u32, String)| format!("{:>+12.3} µs  CPU {cpu:<3} {text}", *since as f64 / 1e3);
+        Self {
+            took: value(worst.ns),
+            task: worst.task.clone(),
+            class: worst.class,
+            cpu: worst.cpu,
+            bars: drawn.iter().map(bar).collect(),
+            told: told.collect::<Vec<_>>().join(", "),
+            excerpt: worst.excerpt.iter().map(line).collect(),
+            omitted: worst.omitted,
+            all: words::count(worst.excerpt.len() as u64 + worst.omitted),
+        }
+    }
+}
+
+/// What the script draws.
+fn data(analysis: &Analysis) -> serde_json::Value {
+    let timeline = &analysis.timeline;
+    // Nobody sees less than a sixteenth of what was joined.
+    let unit = (timeline.grain / 16).max(1);
+    let since = |ns: u64| ns.saturating_sub(analysis.first_ns) / unit;
+    let waits: Vec<(u64, u64)> =
+        analysis.worst.iter().map(|worst| (since(worst.at_ns), since(worst.at_ns + worst.ns))).collect();
+    json!({
+        "unit": unit,
+        "length": analysis.length_ns,
+        "names": timeline.names,
+        "kinds": timeline.kinds(),
+        "lanes": lanes(timeline, since),
+        "waits": waits,
+    })
+}
+
+/// Each CPU's slices as letters: gap, length, owner.
+fn lanes(timeline: &Timeline, since: impl Fn(u64) -> u64) -> Vec<(u32, String)> {
+    let lane = |(cpu, pieces): (&u32, &Vec<Drawn>)| {
+        let (mut text, mut at) = (String::new(), 0);
+        for piece in pieces {
+            let (begin, end) = (since(piece.begin), since(piece.end));
+            for number in [begin.saturating_sub(at), end.saturating_sub(begin), piece.owner as u64] {
+                letters(number, &mut text);
+            }
+            at = end;
+        }
+        (*cpu, text)
+    };
+    timeline.lanes().iter().map(lane).collect()
+}
+
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// A number, five bits a letter, the lowest first; the sixth bit says that more follow.
+fn letters(mut number: u64, text: &mut String) {
+    loop {
+        let more = if number >= 32 { 32 } else { 0 };
+        let letter = LETTERS.get((number % 32 + more) as usize).copied().unwrap_or_default();
+        text.push(char::from(letter));
+        number /= 32;
+        if number == 0 {
+            return;
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A trace for other viewers: the JSON format of Chrome's tracing, which ui.perfetto.dev opens (Trace Event Format).
+
+use super::{Analysis, Piece};
+use serde_json::{Value, json};
+
+impl Analysis {
+    /// The document: a track for each CPU with what it did, and the explained waits as slices of their own.
+    pub fn perfetto(&self) -> Value {
+        let us = |ns: u64| (ns.saturating_sub(self.first_ns)) as f64 / 1e3;
+        let mut events = vec![json!({"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "CPUs"}})];
+        let kinds = self.timeline.kinds();
+        for (cpu, lane) in self.timeline.lanes() {
+            events.push(
+                json!({"ph": "M", "pid": 0, "tid": cpu, "name": "thread_name", "args": {"name": format!("CPU {cpu}")}}),
+            );
+            for piece in lane {
+                let (Some(name), Some(kind)) = (self.timeline.names.get(piece.owner), kinds.get(piece.owner)) else {
+                    continue;
+                };
+                if *kind == "idle" {
+                    continue;
+                }
+                let (ts, dur) = (us(piece.begin), (piece.end - piece.begin) as f64 / 1e3);
+                events.push(json!({"ph": "X", "pid": 0, "tid": cpu, "ts": ts, "dur": dur, "name": name, "cat": kind}));
+            }
+        }
+        if !self.worst.is_empty() {
+            events.push(json!({"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "longest waits"}}));
+        }
+        for (tid, worst) in self.worst.iter().enumerate() {
+            let mut at = worst.at_ns;
+            let name = format!("{} waits", worst.task);
+            events.push(json!({"ph": "M", "pid": 1, "tid": tid, "name": "thread_name", "args": {"name": name}}));
+            for Piece { cause, ns, .. } in &worst.slices {
+                let (ts, dur) = (us(at), *ns as f64 / 1e3);
+                events.push(
+                    json!({"ph": "X", "pid": 1, "tid": tid, "ts": ts, "dur": dur, "name": cause, "cat": worst.class}),
+                );
+                at = at.saturating_add(*ns);
+            }
+        }
+        json!({"displayTimeUnit": "ns", "traceEvents": events, "otherData": {"source": self.source}})
+    }
+}

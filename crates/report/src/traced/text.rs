@@ -1,0 +1,120 @@
+//! A trace as a terminal shows it.
+
+use super::{Analysis, Lost, Piece, Worst};
+use crate::{
+    terminal::{Paint, Style, hang, paint, table},
+    words,
+};
+
+/// So many kinds of events, and so many lines of an excerpt.
+const KINDS: usize = 8;
+const LINES: usize = 12;
+
+impl Analysis {
+    /// What a person is shown.
+    pub fn text(&self, style: Style) -> String {
+        let mut lines = vec![paint(&self.title(), Paint::Bold, style)];
+        lines.extend(self.head(style));
+        for sheet in self.sheets(false) {
+            lines.push(String::new());
+            lines.extend(table::titled(&sheet, style));
+        }
+        if !self.worst.is_empty() {
+            lines.push(String::new());
+            lines.push(paint("The longest waits after a wake-up, and what they were lost to", Paint::Bold, style));
+            lines.extend(self.worst.iter().flat_map(|worst| worst.lines(style)));
+            lines.extend(self.excerpt(style));
+        }
+        lines.join("\n") + "\n"
+    }
+
+    fn title(&self) -> String {
+        let buffer = if self.buffer.is_empty() { String::new() } else { format!(", buffer {}", self.buffer) };
+        format!(
+            "{}{buffer}: {} in {}",
+            self.source,
+            words::many(self.events, "event"),
+            words::value(self.length_ns as f64, "ns")
+        )
+    }
+
+    fn head(&self, style: Style) -> Vec<String> {
+        let mut lines = Vec::new();
+        let clock = self.clock.as_deref().unwrap_or("not named");
+        lines.extend(hang("  file:  ", Paint::Dim, &format!("version {}, clock {clock}", self.version), style));
+        lines.extend(self.system.iter().flat_map(|system| hang("  system:", Paint::Dim, &format!(" {system}"), style)));
+        let shown = self.kinds.iter().take(KINDS).map(|(name, count)| format!("{name} {}", words::count(*count)));
+        let more = self.kinds.len().saturating_sub(KINDS);
+        let more = (more > 0).then(|| format!("{more} more kinds"));
+        let kinds = shown.chain(more).collect::<Vec<_>>().join(", ");
+        lines.extend(hang("  events:", Paint::Dim, &format!(" {kinds}"), style));
+        lines.extend(hang("  lost:  ", Paint::Dim, &format!(" {}", self.lost.sentence()), style));
+        lines.extend(self.unread.iter().flat_map(|bad| hang("  unread:", Paint::Bad, &format!(" {bad}"), style)));
+        lines
+    }
+
+    /// The events around the longest wait of all.
+    fn excerpt(&self, style: Style) -> Vec<String> {
+        let Some(worst) = self.worst.iter().max_by_key(|worst| worst.ns) else { return Vec::new() };
+        let mut lines =
+            vec![String::new(), paint(&format!("Around the longest, of {}", worst.task), Paint::Bold, style)];
+        let shown = worst.excerpt.len().min(LINES);
+        // The begin and the end tell more than the middle.
+        let (first, last) = worst.excerpt.split_at(shown / 2);
+        let last = last.get(last.len().saturating_sub(shown - shown / 2)..).unwrap_or_default();
+        let between = (worst.excerpt.len() - first.len() - last.len()) as u64 + worst.omitted;
+        let line = |(since, cpu, text): &(i64, u32, String)| {
+            let since = format!("{:+.3}", *since as f64 / 1e3);
+            hang(&format!("  {since:>12} µs  CPU {cpu:<3}"), Paint::Dim, text, style)
+        };
+        lines.extend(first.iter().flat_map(line));
+        if between > 0 {
+            lines.push(paint(&format!("  … {} between", words::many(between, "event")), Paint::Dim, style));
+        }
+        lines.extend(last.iter().flat_map(line));
+        lines
+    }
+}
+
+impl Lost {
+    /// What was lost, in a sentence.
+    pub fn sentence(&self) -> String {
+        let mut parts = Vec::new();
+        if self.gaps > 0 {
+            let counted = if self.uncounted > 0 { "at least " } else { "" };
+            parts.push(format!("{counted}{} in {}", words::many(self.events, "event"), words::many(self.gaps, "gap")));
+            parts.push(format!("{} left out that these may have broken", words::many(self.voided, "pair")));
+        }
+        if self.backwards > 0 {
+            parts.push(format!("time went back {}", words::many(self.backwards, "time")));
+        }
+        if self.refused > 0 {
+            parts.push(format!("{} not followed, there were too many tasks", words::many(self.refused, "event")));
+        }
+        if parts.is_empty() {
+            parts.push("no event".into());
+        }
+        if self.unbegun + self.unended > 0 {
+            let edges = format!("{} begun before the trace, {} not ended in it", self.unbegun, self.unended);
+            parts.push(edges);
+        }
+        parts.join("; ")
+    }
+}
+
+impl Worst {
+    fn lines(&self, style: Style) -> Vec<String> {
+        let head =
+            format!("  {} on CPU {} of {} ({}):", words::value(self.ns as f64, "ns"), self.cpu, self.task, self.class);
+        let causes: Vec<String> = self.causes.iter().take(5).map(|piece| piece.text(self.ns)).collect();
+        hang(&format!("{head} "), Paint::Plain, &causes.join(", "), style)
+    }
+}
+
+impl Piece {
+    /// It with its share of the whole: `leaving idle 7.2 µs (61 %)`.
+    pub fn text(&self, of: u64) -> String {
+        let share = 100.0 * self.ns as f64 / of.max(1) as f64;
+        format!("{} {} ({share:.0} %)", self.cause, words::value(self.ns as f64, "ns"))
+    }
+}

@@ -1,0 +1,134 @@
+//! What each CPU did over the time, in so many slices as can be drawn.
+
+use latido_trace::pairing::{Owner, Segment, Sink};
+use std::collections::BTreeMap;
+
+/// So many slices are drawn.
+pub const MOST: usize = 100_000;
+
+/// A slice that is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// From then, ns on the trace's clock.
+    pub begin: u64,
+    /// To then, ns.
+    pub end: u64,
+    /// Who had the CPU, or most of that time: place in [`Timeline::names`].
+    pub owner: usize,
+}
+
+/// What each CPU did. Where there is more than can be drawn, what is shorter than [`Timeline::grain`] is joined with its
+/// neighbours to one slice, in the name of the one that had most of it.
+#[derive(Debug)]
+pub struct Timeline {
+    owners: BTreeMap<Owner, usize>,
+    /// What they are called, in the order of their numbers.
+    pub names: Vec<String>,
+    lanes: BTreeMap<u32, Vec<Drawn>>,
+    count: usize,
+    /// Slices shorter than this are joined, ns; 0 where all are drawn as they are.
+    pub grain: u64,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Self { owners: BTreeMap::new(), names: Vec::new(), lanes: BTreeMap::new(), count: 0, grain: 0 }
+    }
+}
+
+impl Timeline {
+    /// Joins short slices until there are at most so many.
+    fn thin(&mut self, most: usize) {
+        while self.count > most {
+            self.grain = (self.grain * 2).max(1_000);
+            let grain = self.grain;
+            self.lanes.values_mut().for_each(|lane| *lane = joined(lane, grain));
+            let count: usize = self.lanes.values().map(Vec::len).sum();
+            // More CPUs than slices: then it stays as it is.
+            if grain > 1 << 60 {
+                break;
+            }
+            self.count = count;
+        }
+    }
+
+    /// Ends the taking in: names the owners, and joins what is too much.
+    pub fn name(&mut self, name: impl Fn(Owner) -> String) {
+        self.thin(MOST);
+        let mut names = vec![String::new(); self.owners.len()];
+        for (owner, at) in &self.owners {
+            names.get_mut(*at).into_iter().for_each(|slot| *slot = name(*owner));
+        }
+        self.names = names;
+    }
+
+    /// The slices of each CPU.
+    pub fn lanes(&self) -> &BTreeMap<u32, Vec<Drawn>> {
+        &self.lanes
+    }
+
+    /// Which kind an owner is of: `idle`, `hard`, `soft`, `task`, `lost`.
+    pub fn kinds(&self) -> Vec<&'static str> {
+        let mut kinds = vec!["task"; self.owners.len()];
+        for (owner, at) in &self.owners {
+            let kind = match owner {
+                Owner::Idle => "idle",
+                Owner::Nmi => "hard",
+                Owner::Above(latido_trace::events::Above::Soft(_)) => "soft",
+                Owner::Above(_) => "hard",
+                Owner::Task(_) => "task",
+                Owner::Lost | Owner::Unknown => "lost",
+            };
+            kinds.get_mut(*at).into_iter().for_each(|slot| *slot = kind);
+        }
+        kinds
+    }
+}
+
+impl Sink for Timeline {
+    fn segment(&mut self, segment: &Segment) {
+        let next = self.owners.len();
+        let owner = *self.owners.entry(segment.owner).or_insert(next);
+        let lane = self.lanes.entry(segment.cpu).or_default();
+        let piece = Drawn { begin: segment.begin, end: segment.end, owner };
+        match lane.last_mut() {
+            Some(last) if last.owner == owner && last.end == piece.begin => last.end = piece.end,
+            _ => {
+                lane.push(piece);
+                self.count += 1;
+            }
+        }
+        if self.count >= 2 * MOST {
+            self.thin(MOST);
+        }
+    }
+}
+
+/// Neighbours that lie in one grain are one, in the name of the one that has most of it.
+fn joined(lane: &[Drawn], grain: u64) -> Vec<Drawn> {
+    let mut all: Vec<Drawn> = Vec::new();
+    let mut group: Vec<Drawn> = Vec::new();
+    for piece in lane {
+        let same =
+            group.first().is_some_and(|first| first.begin / grain == piece.end / grain && touches(&group, piece));
+        if !same {
+            all.extend(one(&group));
+            group.clear();
+        }
+        group.push(*piece);
+    }
+    all.extend(one(&group));
+    all
+}
+
+fn touches(group: &[Drawn], piece: &Drawn) -> bool {
+    group.last().is_some_and(|last| last.end == piece.begin)
+}
+
+fn one(group: &[Drawn]) -> Option<Drawn> {
+    let (first, last) = (group.first()?, group.last()?);
+    let mut had = BTreeMap::<usize, u64>::new();
+    group.iter().for_each(|piece| *had.entry(piece.owner).or_default() += piece.end - piece.begin);
+    let owner = had.into_iter().max_by_key(|(owner, ns)| (*ns, std::cmp::Reverse(*owner)))?.0;
+    Some(Drawn { begin: first.begin, end: last.end, owner })
+}

@@ -1,0 +1,88 @@
+//! A file seen as memory (mmap(2)): gigabytes are read where they lie, and nothing is resident that the kernel cannot drop.
+
+use crate::Errno;
+use std::{
+    fmt,
+    fs::File,
+    ops::Deref,
+    os::{fd::AsRawFd, unix::fs::MetadataExt},
+    ptr::NonNull,
+};
+
+/// A whole file, read-only. Whoever cuts the file meanwhile ends this process when it reads what is gone (SIGBUS).
+pub struct Mapped {
+    at: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the mapping is private, never written, and belongs to this value alone.
+unsafe impl Send for Mapped {}
+// SAFETY: as above; shared references give out bytes that nobody writes.
+unsafe impl Sync for Mapped {}
+
+impl fmt::Debug for Mapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Mapped({} bytes)", self.length)
+    }
+}
+
+impl Mapped {
+    /// Maps a file as long as it is now.
+    ///
+    /// # Errors
+    /// `ENODEV` for what is no file (a directory, a pipe), `ENOMEM`, `EOVERFLOW` for a file that no address space holds.
+    pub fn of(file: &File) -> Result<Self, Errno> {
+        let length = file.metadata().map_err(|_| Errno::EINVAL)?.size();
+        let length = usize::try_from(length).map_err(|_| Errno::EINVAL)?;
+        if length == 0 {
+            return Ok(Self { at: NonNull::dangling(), length });
+        }
+        let (protection, flags) = (libc::PROT_READ, libc::MAP_PRIVATE);
+        // SAFETY: a new private mapping at a place that the kernel chooses touches no other memory.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, file.as_raw_fd(), 0) };
+        if at == libc::MAP_FAILED {
+            return Err(Errno::last());
+        }
+        // It is read from begin to end: the kernel reads ahead, and drops what lies behind first. Advice may fail.
+        // SAFETY: the range is the mapping that was just made.
+        unsafe { libc::madvise(at, length, libc::MADV_SEQUENTIAL) };
+        NonNull::new(at.cast()).map(|at| Self { at, length }).ok_or(Errno::EINVAL)
+    }
+}
+
+impl Deref for Mapped {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the mapping has so many readable bytes as long as this value lives, and nobody writes them here; an empty
+        // one is dangling and aligned, which a slice of no bytes may be.
+        unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if self.length > 0 {
+            // SAFETY: the range was mapped by this value, and no reference to it outlives it.
+            unsafe { libc::munmap(self.at.as_ptr().cast(), self.length) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// What a file holds is seen, a file of nothing too, and what is no file is refused.
+    #[test]
+    fn a_file_is_its_bytes() {
+        let path = std::env::temp_dir().join(format!("latido-mapped-{}", std::process::id()));
+        let mut file = File::options().create(true).truncate(true).read(true).write(true).open(&path).unwrap();
+        assert_eq!(&*Mapped::of(&file).unwrap(), b"");
+        file.write_all(b"what it holds").unwrap();
+        assert_eq!(&*Mapped::of(&file).unwrap(), b"what it holds");
+        std::fs::remove_file(&path).unwrap();
+        assert!(Mapped::of(&File::open("/").unwrap()).is_err());
+    }
+}

@@ -1,0 +1,180 @@
+//! Why a sample was late: its time, cut into slices that each have one cause, the innermost.
+//!
+//! What is asked is a window of one thread: from when it should have gone on to when it did. What the CPU did in it is known
+//! by segments ([`crate::pairing::Segment`]), what the thread was at by its switches and wake-ups. What no event explains is
+//! a slice of its own, *unexplained*; slices add up to the window exactly.
+
+mod collect;
+mod cut;
+
+use crate::{
+    events::{Above, Class, Comm, Priority},
+    file::{Buffer, Trace},
+    pairing::{Definition, Met, Pairing, Segment, pair},
+};
+use collect::Collect;
+use std::collections::BTreeMap;
+
+/// A time of a thread that is to be explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Window {
+    /// When it should have gone on: a timer was due, a reading was taken. In ns of the trace's clock.
+    pub begin: u64,
+    /// When it did, ns.
+    pub end: u64,
+    /// The thread.
+    pub pid: i32,
+    /// Where it is at home: the CPU that is looked at as long as no event tells another.
+    pub cpu: u32,
+    /// Whether it slept at the beginning, until a timer that was due then (or ran, and read the clock).
+    pub slept: bool,
+}
+
+/// What a slice of a window was lost to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// A non-maskable interrupt.
+    Nmi,
+    /// A hard interrupt, by its name.
+    Interrupt(String),
+    /// A soft interrupt, by its name.
+    Soft(String),
+    /// The timer was due and no interrupt came while this task ran: interrupts were off, or the machine was elsewhere
+    /// (system management, a hypervisor). Generic events cannot tell these apart.
+    InterruptsOff(String),
+    /// Another task of higher or equal priority had the CPU.
+    Task(String, Class),
+    /// A task of lower priority had the CPU and kept it, although it was to give way: it could not be preempted.
+    NotPreemptible(String),
+    /// The CPU was idle: it was late to leave that.
+    IdleExit,
+    /// Another CPU woke it: the message took so long.
+    InterProcessor,
+    /// It was moved to another CPU.
+    Migration,
+    /// It was awake, ran, and then waited for something in the kernel.
+    Blocked,
+    /// It was stopped by a signal or a tracer.
+    Stopped,
+    /// It could run, and the scheduler gave the CPU to a lower one, or to nobody: real-time throttling.
+    Throttled,
+    /// It ran itself: its way back to its own code.
+    Itself,
+    /// Events of that time were lost.
+    Lost,
+    /// No event explains it.
+    Unexplained,
+}
+
+/// A slice of a window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// From then, ns.
+    pub begin: u64,
+    /// To then, ns.
+    pub end: u64,
+    /// What it was lost to.
+    pub cause: Cause,
+}
+
+impl Slice {
+    /// How long, ns.
+    pub fn ns(&self) -> u64 {
+        self.end.saturating_sub(self.begin)
+    }
+}
+
+/// An explained window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    /// The window.
+    pub window: Window,
+    /// Its slices in order of time; they add up to it.
+    pub slices: Vec<Slice>,
+    /// What each CPU did around it.
+    pub segments: Vec<Segment>,
+    /// The events around it, as text, with their CPU and time.
+    pub excerpt: Vec<Line>,
+    /// How many events there were besides.
+    pub omitted: u64,
+}
+
+/// An event as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// When, ns.
+    pub time: u64,
+    /// Where.
+    pub cpu: u32,
+    /// What, with its fields.
+    pub text: String,
+}
+
+impl Explained {
+    /// How long each cause took, ns, the longest first.
+    pub fn causes(&self) -> Vec<(&Cause, u64)> {
+        let mut sums = BTreeMap::<&Cause, u64>::new();
+        for slice in &self.slices {
+            *sums.entry(&slice.cause).or_default() += slice.ns();
+        }
+        let mut all: Vec<_> = sums.into_iter().collect();
+        all.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        all
+    }
+}
+
+/// Explains windows of a buffer; what is at its edges, or where events are missing, is unexplained or lost.
+pub fn explain(trace: &Trace<'_>, buffer: &Buffer<'_>, windows: &[Window]) -> (Vec<Explained>, Met) {
+    let mut collect = Collect::of(trace, windows);
+    let mut pairing = Pairing::of(Definition::Waking);
+    let met = pair(trace, buffer, &mut pairing, &mut collect);
+    let names = Names { devices: &met.devices, vectors: collect.vectors(), pairing: &mut pairing };
+    (collect.explained(names), met)
+}
+
+/// What numbers are called.
+struct Names<'a> {
+    devices: &'a BTreeMap<u32, String>,
+    vectors: Vec<String>,
+    pairing: &'a mut Pairing,
+}
+
+impl Names<'_> {
+    /// An interrupt's cause.
+    fn above(&self, above: Above) -> Cause {
+        let name = interrupt(above, &self.vectors, self.devices);
+        match above {
+            Above::Soft(_) => Cause::Soft(name),
+            Above::Vector(_) | Above::Line(_) => Cause::Interrupt(name),
+        }
+    }
+
+    fn task(&mut self, pid: i32) -> (String, Priority) {
+        match self.pairing.task(pid) {
+            Some((comm, priority)) => (named(&comm, pid), priority),
+            None => (pid.to_string(), Priority::default()),
+        }
+    }
+}
+
+/// What an interrupt is called: `net_rx`, `local_timer`, `36:virtio1-req.0`.
+pub fn interrupt(above: Above, vectors: &[String], devices: &BTreeMap<u32, String>) -> String {
+    match above {
+        Above::Soft(vec) => {
+            crate::events::SOFT.get(usize::from(vec)).map_or_else(|| vec.to_string(), |name| (*name).into())
+        }
+        Above::Vector(at) => vectors.get(usize::from(at)).cloned().unwrap_or_default(),
+        Above::Line(line) => match devices.get(&line) {
+            Some(name) if !name.is_empty() => format!("{line}:{name}"),
+            _ => line.to_string(),
+        },
+    }
+}
+
+/// `name-number`, as the kernel writes tasks.
+pub fn named(comm: &Comm, pid: i32) -> String {
+    format!("{}-{pid}", comm.text())
+}
+
+#[cfg(test)]
+mod tests;

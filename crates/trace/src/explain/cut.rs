@@ -1,0 +1,167 @@
+//! A window, cut into slices.
+
+use super::{
+    Cause, Names, Slice,
+    collect::{Scene, Turn},
+};
+use crate::{
+    events::{Class, Priority, State},
+    pairing::{Owner, Segment},
+};
+
+/// What a thread is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// It sleeps until its timer is handled.
+    Sleeps,
+    /// It was woken, by that CPU; whether it is among those that may run yet.
+    Woken { by: u32, queued: Option<u64> },
+    /// It runs.
+    Runs,
+    /// It was preempted then.
+    Preempted(u64),
+    /// It waits for something, after it had begun to go on.
+    Blocked,
+    /// It was stopped.
+    Stopped,
+}
+
+/// A time in which a thread was at one thing, with the CPU that counts.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    begin: u64,
+    end: u64,
+    at: At,
+    cpu: u32,
+}
+
+/// The slices of a window, in order, without a gap.
+pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
+    let mine = names.task(scene.window.pid).1;
+    let mut slices = Slices(Vec::new());
+    for stretch in stretches(scene) {
+        // The segments of a CPU follow each other: what none of them covers is unexplained.
+        let mut at = stretch.begin;
+        let touching = |segment: &&Segment| segment.cpu == stretch.cpu && segment.end > stretch.begin;
+        for segment in scene.segments.iter().filter(touching) {
+            let (begin, end) = (segment.begin.clamp(at, stretch.end), segment.end.min(stretch.end));
+            if end <= begin {
+                continue;
+            }
+            slices.push(at, begin, Cause::Unexplained);
+            slices.push(begin, end, cause(&stretch, segment, scene.window.pid, mine, names));
+            at = end;
+        }
+        slices.push(at, stretch.end, Cause::Unexplained);
+    }
+    slices.0
+}
+
+/// Slices that follow each other; neighbours of one cause are one.
+struct Slices(Vec<Slice>);
+
+impl Slices {
+    fn push(&mut self, begin: u64, end: u64, cause: Cause) {
+        if end <= begin {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(last) if last.cause == cause => last.end = end,
+            _ => self.0.push(Slice { begin, end, cause }),
+        }
+    }
+}
+
+/// What the thread was at, from the begin of its window to the end.
+fn stretches(scene: &Scene) -> Vec<Stretch> {
+    let window = scene.window;
+    let begun = if window.slept { At::Sleeps } else { At::Runs };
+    let (mut at, mut cpu, mut since) = (begun, window.cpu, window.begin);
+    let mut all = Vec::new();
+    // The first time that it comes tells where it waited, unless it is moved before.
+    let mut ran = !window.slept;
+    for (time, turn) in &scene.turns {
+        let next = match (*turn, at) {
+            (Turn::Waking(by), At::Sleeps | At::Blocked | At::Stopped) => At::Woken { by, queued: None },
+            (Turn::Woken, At::Woken { by, queued: None }) => At::Woken { by, queued: Some(*time) },
+            (Turn::Woken, At::Sleeps | At::Blocked | At::Stopped) => At::Woken { by: cpu, queued: Some(*time) },
+            (Turn::In(_), _) => At::Runs,
+            (Turn::Out(State::Runnable), _) => At::Preempted(*time),
+            (Turn::Out(State::Stopped), _) => At::Stopped,
+            // On its way to sleep before the timer is due, it does not yet wait for it.
+            (Turn::Out(State::Sleeping | State::Dead), _) if !ran => At::Sleeps,
+            (Turn::Out(State::Sleeping | State::Dead), _) => At::Blocked,
+            (_, same) => same,
+        };
+        let there = match *turn {
+            Turn::In(cpu) | Turn::Moved(cpu) => cpu,
+            _ => cpu,
+        };
+        let cut = (*time).clamp(window.begin, window.end);
+        if cut > since {
+            all.push(Stretch { begin: since, end: cut, at, cpu });
+            since = cut;
+        }
+        ran |= matches!(turn, Turn::In(_)) && *time >= window.begin;
+        (at, cpu) = (next, there);
+    }
+    if window.end > since {
+        all.push(Stretch { begin: since, end: window.end, at, cpu });
+    }
+    all
+}
+
+/// What a piece of a segment was lost to.
+fn cause(stretch: &Stretch, segment: &Segment, me: i32, mine: Priority, names: &mut Names<'_>) -> Cause {
+    match segment.owner {
+        Owner::Nmi => Cause::Nmi,
+        Owner::Above(above) => names.above(above),
+        Owner::Lost => Cause::Lost,
+        Owner::Unknown => Cause::Unexplained,
+        Owner::Idle => idle(stretch),
+        Owner::Task(pid) if pid == me => match stretch.at {
+            At::Runs => Cause::Itself,
+            // It runs, and no event said that it came: the trace began later, or lost it.
+            _ => Cause::Unexplained,
+        },
+        Owner::Task(pid) => {
+            let (name, known) = names.task(pid);
+            let priority = segment.task.filter(|(of, _)| *of == pid).map_or(known, |(_, priority)| priority);
+            if name.starts_with("migration/") {
+                return Cause::Migration;
+            }
+            other(stretch, segment, name, priority, mine)
+        }
+    }
+}
+
+/// The CPU was idle.
+fn idle(stretch: &Stretch) -> Cause {
+    match stretch.at {
+        At::Sleeps => Cause::IdleExit,
+        At::Woken { by, .. } if by != stretch.cpu => Cause::InterProcessor,
+        At::Woken { .. } => Cause::IdleExit,
+        At::Preempted(_) => Cause::Throttled,
+        At::Blocked => Cause::Blocked,
+        At::Stopped => Cause::Stopped,
+        At::Runs => Cause::Unexplained,
+    }
+}
+
+/// Another task had the CPU. Lower numbers are more urgent.
+fn other(stretch: &Stretch, segment: &Segment, name: String, priority: Priority, mine: Priority) -> Cause {
+    // Among fair tasks a number is a share, not a rank.
+    let above = priority <= mine || priority.class() == Class::Fair && mine.class() == Class::Fair;
+    match stretch.at {
+        At::Sleeps => Cause::InterruptsOff(name),
+        At::Blocked => Cause::Blocked,
+        At::Stopped => Cause::Stopped,
+        At::Runs => Cause::Unexplained,
+        At::Woken { .. } | At::Preempted(_) if above => Cause::Task(name, priority.class()),
+        // It had come before, and was to give way at once.
+        At::Woken { queued: Some(queued), .. } if segment.came > queued => Cause::Throttled,
+        At::Woken { by, queued: None } if by != stretch.cpu => Cause::InterProcessor,
+        At::Woken { .. } => Cause::NotPreemptible(name),
+        At::Preempted(_) => Cause::Throttled,
+    }
+}

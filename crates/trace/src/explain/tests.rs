@@ -1,0 +1,268 @@
+//! Windows over made-up events, of which it is known what happened.
+
+use super::{collect::*, *};
+use crate::{
+    bytes::Endian,
+    events::{Happened, State, Switched, Woken},
+    file::{Options, Packing},
+    page::Layout,
+    pairing::Sink,
+};
+use proptest::prelude::*;
+
+const ME: i32 = 100;
+const FIFO_HIGH: i32 = 200;
+const FAIR: i32 = 300;
+
+fn empty() -> Trace<'static> {
+    Trace {
+        version: 7,
+        endian: Endian::Little,
+        packing: Packing::None,
+        layout: Layout::of(Endian::Little, 8),
+        formats: Vec::new(),
+        comms: Vec::new(),
+        options: Options::default(),
+        buffers: Vec::new(),
+        text: None,
+        lost: Vec::new(),
+    }
+}
+
+fn priority(pid: i32) -> Priority {
+    Priority(match pid {
+        ME => 19,
+        FIFO_HIGH => 9,
+        _ => 120,
+    })
+}
+
+fn comm(pid: i32) -> Comm {
+    Comm::of(match pid {
+        ME => "probe",
+        FIFO_HIGH => "urgent",
+        FAIR => "busy",
+        0 => "swapper",
+        _ => "other",
+    })
+}
+
+fn switch(from: i32, state: State, to: i32) -> Happened {
+    let side = |pid| Switched { pid, priority: priority(pid), comm: comm(pid) };
+    Happened::Switch { from: side(from), state, to: side(to) }
+}
+
+fn woken(pid: i32) -> Woken {
+    Woken { pid, priority: priority(pid), comm: comm(pid) }
+}
+
+/// Explains one window over events `(time, cpu, what)`.
+fn explained(window: Window, events: &[(u64, u32, Happened)]) -> Explained {
+    let trace = empty();
+    let mut collect = Collect::of(&trace, &[window]);
+    let mut pairing = Pairing::of(Definition::Waking);
+    for (time, cpu, happened) in events {
+        collect.event(*cpu, *time, &[0; 8], Some(happened));
+        pairing.take(*cpu, *time, happened, &mut collect);
+    }
+    pairing.end(events.last().map_or(0, |(time, ..)| *time), &mut collect);
+    let devices = BTreeMap::new();
+    let names =
+        Names { devices: &devices, vectors: vec!["local_timer".into(), "reschedule".into()], pairing: &mut pairing };
+    let explained = collect.explained(names).remove(0);
+    let sum: u64 = explained.slices.iter().map(Slice::ns).sum();
+    assert_eq!(sum, window.end - window.begin, "slices add up: {explained:?}");
+    explained
+}
+
+fn told(explained: &Explained) -> Vec<(u64, Cause)> {
+    explained.slices.iter().map(|slice| (slice.ns(), slice.cause.clone())).collect()
+}
+
+const SLEPT: Window = Window { begin: 1_000, end: 2_000, pid: ME, cpu: 0, slept: true };
+
+/// The whole way of a wake-up: idle, the timer's interrupt, the way out of idle, the way back to user code.
+#[test]
+fn a_wake_up_from_idle() {
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, 0)),
+        (1_100, 0, Happened::Enter(Above::Vector(0))),
+        (1_150, 0, Happened::Waking(woken(ME))),
+        (1_160, 0, Happened::Wakeup(woken(ME))),
+        (1_200, 0, Happened::Exit(Above::Vector(0))),
+        (1_700, 0, switch(0, State::Runnable, ME)),
+        (2_500, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    let found = explained(SLEPT, &events);
+    let interrupt = Cause::Interrupt("local_timer".into());
+    assert_eq!(told(&found), [(100, Cause::IdleExit), (100, interrupt), (500, Cause::IdleExit), (300, Cause::Itself)]);
+    assert_eq!(found.causes()[0], (&Cause::IdleExit, 600));
+}
+
+/// While a fair task runs and no interrupt comes, interrupts were off; a more urgent one is named with its class; a less
+/// urgent one that was there before could not be preempted, and one that was chosen after is a throttled thread's.
+#[test]
+fn other_tasks_are_told_apart() {
+    let begin = [
+        (100, 0, switch(ME, State::Sleeping, FAIR)),
+        (1_100, 0, Happened::Enter(Above::Vector(0))),
+        (1_150, 0, Happened::Waking(woken(ME))),
+        (1_160, 0, Happened::Wakeup(woken(ME))),
+        (1_200, 0, Happened::Exit(Above::Vector(0))),
+    ];
+    let off = Cause::InterruptsOff("busy-300".into());
+    let interrupt = Cause::Interrupt("local_timer".into());
+    let before = |then: &[(u64, u32, Happened)]| told(&explained(SLEPT, &[&begin[..], then].concat()));
+    let kept = before(&[(1_900, 0, switch(FAIR, State::Runnable, ME)), (2_100, 0, switch(ME, State::Sleeping, FAIR))]);
+    let held = Cause::NotPreemptible("busy-300".into());
+    assert_eq!(kept, [(100, off.clone()), (100, interrupt.clone()), (700, held.clone()), (100, Cause::Itself)]);
+    let urgent = before(&[
+        (1_300, 0, switch(FAIR, State::Runnable, FIFO_HIGH)),
+        (1_900, 0, switch(FIFO_HIGH, State::Sleeping, ME)),
+        (2_100, 0, switch(ME, State::Sleeping, FAIR)),
+    ]);
+    let above = Cause::Task("urgent-200".into(), Class::RealTime);
+    assert_eq!(
+        urgent,
+        [(100, off.clone()), (100, interrupt.clone()), (100, held.clone()), (600, above), (100, Cause::Itself)]
+    );
+    let throttled = before(&[
+        (1_300, 0, switch(FAIR, State::Runnable, ME)),
+        (1_400, 0, switch(ME, State::Runnable, FAIR)),
+        (1_900, 0, switch(FAIR, State::Runnable, ME)),
+        (2_100, 0, switch(ME, State::Sleeping, FAIR)),
+    ]);
+    assert_eq!(
+        throttled,
+        [
+            (100, off),
+            (100, interrupt),
+            (100, held),
+            (100, Cause::Itself),
+            (500, Cause::Throttled),
+            (100, Cause::Itself)
+        ]
+    );
+}
+
+/// Another CPU's message, a move to another CPU, a stop, a lock, an interrupt that was at work already.
+#[test]
+fn the_other_causes_are_named() {
+    let other = explained(
+        SLEPT,
+        &[
+            (100, 0, switch(ME, State::Sleeping, 0)),
+            (1_050, 1, Happened::Waking(woken(ME))),
+            (1_400, 0, Happened::Enter(Above::Vector(1))),
+            (1_450, 0, Happened::Wakeup(woken(ME))),
+            (1_500, 0, Happened::Exit(Above::Vector(1))),
+            (1_600, 0, switch(0, State::Runnable, ME)),
+            (2_500, 0, switch(ME, State::Sleeping, 0)),
+        ],
+    );
+    assert_eq!(other.causes()[0], (&Cause::InterProcessor, 450));
+    let stopped = explained(
+        Window { slept: false, ..SLEPT },
+        &[
+            (100, 0, switch(0, State::Runnable, ME)),
+            (1_100, 0, switch(ME, State::Stopped, 0)),
+            (1_800, 0, Happened::Waking(woken(ME))),
+            (1_810, 0, Happened::Wakeup(woken(ME))),
+            (1_850, 0, switch(0, State::Runnable, ME)),
+            (2_100, 0, switch(ME, State::Sleeping, 0)),
+        ],
+    );
+    assert_eq!(stopped.causes()[0], (&Cause::Stopped, 700));
+    let locked = explained(
+        SLEPT,
+        &[
+            (100, 0, switch(ME, State::Sleeping, 0)),
+            (1_020, 0, Happened::Waking(woken(ME))),
+            (1_030, 0, switch(0, State::Runnable, ME)),
+            (1_100, 0, switch(ME, State::Sleeping, FAIR)),
+            (1_900, 0, Happened::Waking(woken(ME))),
+            (1_910, 0, switch(FAIR, State::Runnable, ME)),
+            (2_100, 0, switch(ME, State::Sleeping, 0)),
+        ],
+    );
+    assert_eq!(locked.causes()[0], (&Cause::Blocked, 800));
+    // It began before the timer was due, and all of the time until its end is its own.
+    let busy = explained(
+        SLEPT,
+        &[
+            (100, 0, switch(ME, State::Sleeping, 0)),
+            (900, 0, Happened::Enter(Above::Soft(3))),
+            (1_800, 0, Happened::Exit(Above::Soft(3))),
+            (1_850, 0, Happened::Waking(woken(ME))),
+            (1_860, 0, switch(0, State::Runnable, ME)),
+            (2_100, 0, switch(ME, State::Sleeping, 0)),
+        ],
+    );
+    assert_eq!(busy.causes()[0], (&Cause::Soft("net_rx".into()), 800));
+    let moved = explained(
+        SLEPT,
+        &[
+            (100, 0, switch(ME, State::Sleeping, FAIR)),
+            (200, 1, switch(0, State::Runnable, FIFO_HIGH)),
+            (1_010, 0, Happened::Waking(woken(ME))),
+            (1_020, 0, Happened::Migrated { pid: ME, from: 0, to: 1 }),
+            (1_030, 1, Happened::Wakeup(woken(ME))),
+            (1_900, 1, switch(FIFO_HIGH, State::Sleeping, ME)),
+            (2_100, 1, switch(ME, State::Sleeping, 0)),
+            (2_100, 0, switch(FAIR, State::Sleeping, 0)),
+        ],
+    );
+    assert_eq!(moved.causes()[0], (&Cause::Task("urgent-200".into(), Class::RealTime), 880));
+}
+
+/// Where nothing was traced, nothing is explained; where events were lost, that is said.
+#[test]
+fn nothing_is_guessed() {
+    assert_eq!(told(&explained(SLEPT, &[])), [(1_000, Cause::Unexplained)]);
+    let trace = empty();
+    let mut collect = Collect::of(&trace, &[SLEPT]);
+    let mut pairing = Pairing::of(Definition::Waking);
+    let begin = switch(ME, State::Sleeping, 0);
+    collect.event(0, 100, &[0; 8], Some(&begin));
+    pairing.take(0, 100, &begin, &mut collect);
+    pairing.lost(0, 1_200, 1_900, &mut collect);
+    pairing.end(2_500, &mut collect);
+    let devices = BTreeMap::new();
+    let explained =
+        collect.explained(Names { devices: &devices, vectors: Vec::new(), pairing: &mut pairing }).remove(0);
+    assert_eq!(told(&explained), [(200, Cause::IdleExit), (700, Cause::Lost), (100, Cause::Unexplained)]);
+}
+
+fn any_event() -> impl Strategy<Value = Happened> {
+    let pid = prop_oneof![Just(0), Just(ME), Just(FIFO_HIGH), Just(FAIR)];
+    let state = prop_oneof![Just(State::Runnable), Just(State::Sleeping), Just(State::Stopped)];
+    let above =
+        prop_oneof![(0..11u8).prop_map(Above::Soft), (0..2u8).prop_map(Above::Vector), (0..3u32).prop_map(Above::Line)];
+    prop_oneof![
+        (pid.clone(), state, pid).prop_map(|(from, state, to)| switch(from, state, to)),
+        above.clone().prop_map(Happened::Enter),
+        above.prop_map(Happened::Exit),
+        (0..300u64).prop_map(Happened::Nmi),
+        Just(Happened::Waking(woken(ME))),
+        Just(Happened::Wakeup(woken(ME))),
+        (0..2u32).prop_map(|to| Happened::Migrated { pid: ME, from: 0, to }),
+    ]
+}
+
+proptest! {
+    /// Whatever the events, possible or not, slices add up to the window (checked by `explained`), in order, without a gap.
+    #[test]
+    fn slices_add_up(steps in proptest::collection::vec((0..200u64, 0..2u32, any_event()), 0..60), slept: bool, length in 1..3_000u64) {
+        let mut time = 0;
+        let events: Vec<_> = steps.into_iter().map(|(step, cpu, happened)| { time += step; (time, cpu, happened) }).collect();
+        let window = Window { begin: 1_000, end: 1_000 + length, pid: ME, cpu: 0, slept };
+        let found = explained(window, &events);
+        let mut at = window.begin;
+        for slice in &found.slices {
+            prop_assert_eq!(slice.begin, at);
+            prop_assert!(slice.end > slice.begin);
+            at = slice.end;
+        }
+        prop_assert_eq!(at, window.end);
+    }
+}

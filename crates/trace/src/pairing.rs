@@ -1,0 +1,300 @@
+//! From events to latencies: what begins in one event and ends in another, perhaps on another CPU.
+//!
+//! Pairing needs the events of all CPUs in one order ([`crate::merge`]). What was open when events were lost is void: it is
+//! counted, never guessed. What is still open at the end is censored, and counted too.
+
+mod above;
+mod calls;
+mod waits;
+
+use crate::{
+    events::{Above, Call, Class, Comm, Events, Happened, Off, Priority},
+    file::{Buffer, Trace},
+    merge::{Merge, Step},
+    page::Missed,
+    tasks::Tasks,
+};
+pub use above::{Handled, Owner, Segment};
+pub use calls::Called;
+use std::collections::BTreeMap;
+pub use waits::{Definition, Wait, Why};
+
+/// Takes what was paired, as it ends. What nobody asks for costs nothing.
+pub trait Sink {
+    /// A task waited for a CPU.
+    fn waited(&mut self, _wait: &Wait) {}
+    /// A thread was in a system call.
+    fn called(&mut self, _called: &Called) {}
+    /// An interrupt was handled.
+    fn handled(&mut self, _handled: &Handled) {}
+    /// A soft interrupt that was asked for began.
+    fn raised(&mut self, _raised: &Span<u8>) {}
+    /// Interrupts or preemption were off.
+    fn off(&mut self, _off: &Span<Off>) {}
+    /// A CPU did one thing from then to then. All segments of a CPU follow each other without a gap.
+    fn segment(&mut self, _segment: &Segment) {}
+    /// An event as it stands in the trace, before it is paired.
+    fn event(&mut self, _cpu: u32, _time: u64, _record: &[u8], _happened: Option<&Happened>) {}
+}
+
+/// Two that take the same.
+impl<A: Sink, B: Sink> Sink for (A, B) {
+    #[inline]
+    fn waited(&mut self, wait: &Wait) {
+        self.0.waited(wait);
+        self.1.waited(wait);
+    }
+
+    #[inline]
+    fn called(&mut self, called: &Called) {
+        self.0.called(called);
+        self.1.called(called);
+    }
+
+    #[inline]
+    fn handled(&mut self, handled: &Handled) {
+        self.0.handled(handled);
+        self.1.handled(handled);
+    }
+
+    #[inline]
+    fn raised(&mut self, raised: &Span<u8>) {
+        self.0.raised(raised);
+        self.1.raised(raised);
+    }
+
+    #[inline]
+    fn off(&mut self, off: &Span<Off>) {
+        self.0.off(off);
+        self.1.off(off);
+    }
+
+    #[inline]
+    fn segment(&mut self, segment: &Segment) {
+        self.0.segment(segment);
+        self.1.segment(segment);
+    }
+
+    #[inline]
+    fn event(&mut self, cpu: u32, time: u64, record: &[u8], happened: Option<&Happened>) {
+        self.0.event(cpu, time, record, happened);
+        self.1.event(cpu, time, record, happened);
+    }
+}
+
+/// Something that lasted, on one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span<T> {
+    /// What.
+    pub what: T,
+    /// When it began, ns.
+    pub begin: u64,
+    /// When it ended, ns.
+    pub end: u64,
+    /// Where.
+    pub cpu: u32,
+}
+
+/// What did not become a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unpaired {
+    /// Pairs that lost events may have broken: void.
+    pub voided: u64,
+    /// Ends without a beginning: it lies before the trace.
+    pub unbegun: u64,
+    /// Beginnings without an end: it lies behind the trace, or there is none (a task that ends in a system call).
+    pub unended: u64,
+    /// Wake-ups of a task that was running: there was nothing to wait for.
+    pub running: u64,
+}
+
+/// What a walk through a buffer met.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// How many events there were.
+    pub events: u64,
+    /// The time of the first, ns.
+    pub first: u64,
+    /// The time of the last, ns.
+    pub last: u64,
+    /// How often a ring was full.
+    pub gaps: u64,
+    /// How many events were lost then, as far as the kernel counted.
+    pub lost: u64,
+    /// Gaps of which nobody counted what was lost.
+    pub uncounted: u64,
+    /// How often time went back.
+    pub backwards: u64,
+    /// What did not become a pair.
+    pub unpaired: Unpaired,
+    /// Tasks that could not be followed, as there were too many.
+    pub refused: u64,
+    /// The names of devices by the number of their line.
+    pub devices: BTreeMap<u32, String>,
+}
+
+/// What is known of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Task {
+    /// Its name when it was last seen.
+    comm: Comm,
+    priority: Priority,
+    wait: waits::State,
+    /// Since when it waits, or when it left its CPU.
+    since: u64,
+    left: u64,
+    call: Option<Call>,
+    call_begin: u64,
+    blocked: u64,
+    waited: u64,
+}
+
+/// The state between events.
+#[derive(Debug, Default)]
+pub struct Pairing {
+    definition: Definition,
+    tasks: Tasks<Task>,
+    cpus: Vec<above::Cpu>,
+    /// Soft interrupts of tasks that were preempted in them (PREEMPT_RT).
+    aside: BTreeMap<i32, above::Frames>,
+    /// What began before this time may be broken by lost events.
+    doubt: u64,
+    unpaired: Unpaired,
+    devices: BTreeMap<u32, String>,
+}
+
+/// CPUs above this number do not exist.
+const MOST_CPUS: usize = 1 << 16;
+
+impl Pairing {
+    /// With the pairing of wake-ups as defined.
+    pub fn of(definition: Definition) -> Self {
+        Self { definition, ..Self::default() }
+    }
+
+    /// Takes an event in.
+    #[inline]
+    pub fn take(&mut self, cpu: u32, time: u64, happened: &Happened, sink: &mut impl Sink) {
+        match *happened {
+            Happened::Switch { from, state, to } => {
+                self.switched(cpu, time, (&from, state, &to), sink);
+                if let Some(lane) = above::lane(&mut self.cpus, cpu) {
+                    lane.switch(time, (from.pid, from.priority), (to.pid, to.priority), &mut self.aside, sink);
+                }
+            }
+            Happened::Waking(task) => self.woken(time, &task, waits::By::Waking),
+            Happened::Wakeup(task) | Happened::New(task) => self.woken(time, &task, waits::By::Wakeup),
+            Happened::Enter(above) => self.lane(cpu, |lane, _| lane.enter(time, above, sink)),
+            Happened::Exit(above) => self.lane(cpu, |lane, unpaired| lane.exit(time, above, unpaired, sink)),
+            Happened::Nmi(took) => self.lane(cpu, |lane, _| lane.nmi(time, took, sink)),
+            Happened::Raise(vec) => self.lane(cpu, |lane, _| lane.raise(time, vec)),
+            Happened::Off(off) => self.lane(cpu, |lane, _| lane.off(time, off)),
+            Happened::On(off) => self.lane(cpu, |lane, unpaired| lane.on(time, off, unpaired, sink)),
+            Happened::Call { pid, call } => self.called(time, pid, call),
+            Happened::Return { pid, call } => self.returned(cpu, time, pid, call, sink),
+            Happened::Renamed { pid, comm } => self.tasks.of(pid).into_iter().for_each(|task| task.comm = comm),
+            Happened::Freed(pid) => self.tasks.of(pid).into_iter().for_each(|task| *task = Task::default()),
+            Happened::Expired { .. } | Happened::Migrated { .. } => {}
+        }
+    }
+
+    #[inline]
+    fn lane(&mut self, cpu: u32, apply: impl FnOnce(&mut above::Cpu, &mut Unpaired)) {
+        if let Some(lane) = above::lane(&mut self.cpus, cpu) {
+            apply(lane, &mut self.unpaired);
+        }
+    }
+
+    /// Events of a CPU were lost: from its last one to that time nothing is known of it.
+    pub fn lost(&mut self, cpu: u32, since: u64, until: u64, sink: &mut impl Sink) {
+        self.doubt = self.doubt.max(until);
+        self.lane(cpu, |lane, _| lane.lose(since, until, sink));
+    }
+
+    /// A pair that may stand; void if it began in doubt.
+    #[inline]
+    fn certain(&mut self, begin: u64) -> bool {
+        let certain = begin >= self.doubt;
+        self.unpaired.voided += u64::from(!certain);
+        certain
+    }
+
+    /// The trace ends here.
+    pub fn end(&mut self, time: u64, sink: &mut impl Sink) -> Unpaired {
+        for lane in &mut self.cpus {
+            self.unpaired.unended += lane.end(time, sink);
+        }
+        self.unpaired.unended += self.tasks.iter().map(|(_, task)| task.open()).sum::<u64>();
+        self.unpaired
+    }
+
+    /// The name and priority that a task had when it was last seen.
+    pub fn task(&mut self, pid: i32) -> Option<(Comm, Priority)> {
+        let task = self.tasks.of(pid)?;
+        (task.comm != Comm::default()).then_some((task.comm, task.priority))
+    }
+
+    /// The names of all tasks that were seen.
+    pub fn names(&self) -> impl Iterator<Item = (i32, Comm, Class)> {
+        let seen = self.tasks.iter().filter(|(_, task)| task.comm != Comm::default());
+        seen.map(|(pid, task)| (pid, task.comm, task.priority.class()))
+    }
+}
+
+impl Task {
+    /// How much of it is open.
+    fn open(&self) -> u64 {
+        u64::from(self.wait.waits()) + u64::from(self.call.is_some())
+    }
+}
+
+/// Walks through a buffer of a trace and pairs its events.
+pub fn pair(trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing, sink: &mut impl Sink) -> Met {
+    let events = Events::of(&trace.formats, trace.endian);
+    let mut merge = Merge::of(trace, buffer);
+    let mut met = Met { first: u64::MAX, ..Met::default() };
+    while let Some(step) = merge.step() {
+        match step {
+            Step::Event { cpu, event } => {
+                met.events += 1;
+                met.first = met.first.min(event.time);
+                met.last = met.last.max(event.time);
+                let happened = events.happened(event.data);
+                sink.event(cpu, event.time, event.data, happened.as_ref());
+                if let Some(happened) = happened {
+                    if let Happened::Enter(Above::Line(line)) = happened {
+                        pairing.device(line, || events.device(event.data));
+                    }
+                    pairing.take(cpu, event.time, &happened, sink);
+                }
+            }
+            Step::Lost { cpu, since, until, missed } => {
+                met.gaps += 1;
+                match missed {
+                    Missed::Events(count) => met.lost = met.lost.saturating_add(count),
+                    Missed::Some | Missed::Nothing => met.uncounted += 1,
+                }
+                pairing.lost(cpu, since, until, sink);
+            }
+        }
+    }
+    met.first = met.first.min(met.last);
+    met.backwards = merge.backwards();
+    met.unpaired = pairing.end(met.last, sink);
+    met.refused = pairing.tasks.refused();
+    met.devices = pairing.devices.clone();
+    met
+}
+
+/// So many devices are named.
+const MOST_DEVICES: usize = 4096;
+
+impl Pairing {
+    /// A line's device, by its first event.
+    #[inline]
+    fn device(&mut self, line: u32, name: impl FnOnce() -> Option<String>) {
+        if !self.devices.contains_key(&line) && self.devices.len() < MOST_DEVICES {
+            self.devices.insert(line, name().unwrap_or_default());
+        }
+    }
+}

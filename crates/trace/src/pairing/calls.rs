@@ -1,0 +1,79 @@
+//! System calls: from enter to exit of one thread, what it was off its CPU told apart.
+
+use super::{Pairing, Sink, Task, waits::State};
+use crate::events::{Call, Comm};
+
+/// A system call that returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Called {
+    /// Which.
+    pub call: Call,
+    /// The thread.
+    pub pid: i32,
+    /// Its name.
+    pub comm: Comm,
+    /// When it entered, ns.
+    pub begin: u64,
+    /// When it left, ns.
+    pub end: u64,
+    /// Where it left.
+    pub cpu: u32,
+    /// How long it slept in it, ns.
+    pub blocked: u64,
+    /// How long it could have run and had no CPU, ns.
+    pub waited: u64,
+}
+
+impl Called {
+    /// From enter to exit, ns.
+    pub fn ns(&self) -> u64 {
+        self.end.saturating_sub(self.begin)
+    }
+
+    /// How long it had a CPU in it, interrupts included, ns.
+    pub fn on_cpu(&self) -> u64 {
+        self.ns().saturating_sub(self.blocked).saturating_sub(self.waited)
+    }
+}
+
+impl Task {
+    /// It has a CPU again: what a system call of it was without one is known now.
+    #[inline]
+    pub(super) fn came(&mut self, time: u64, wait: State, since: u64) {
+        if self.call.is_none() || self.left < self.call_begin {
+            return;
+        }
+        match wait {
+            State::Woken => {
+                self.blocked += since.saturating_sub(self.left);
+                self.waited += time.saturating_sub(since.max(self.left));
+            }
+            State::Preempted => self.waited += time.saturating_sub(self.left),
+            State::Idle | State::Runs | State::RunsWoken => self.blocked += time.saturating_sub(self.left),
+        }
+        self.left = 0;
+    }
+}
+
+impl Pairing {
+    #[inline]
+    pub(super) fn called(&mut self, time: u64, pid: i32, call: Call) {
+        let Some(task) = self.tasks.of(pid) else { return };
+        // Calls that never return: exec, exit, a signal's way back.
+        self.unpaired.unended += u64::from(task.call.is_some());
+        (task.call, task.call_begin, task.blocked, task.waited, task.left) = (Some(call), time, 0, 0, 0);
+    }
+
+    #[inline]
+    pub(super) fn returned(&mut self, cpu: u32, time: u64, pid: i32, call: Call, sink: &mut impl Sink) {
+        let Some(task) = self.tasks.of(pid) else { return };
+        let Some(open) = task.call.take().filter(|open| *open == call) else {
+            self.unpaired.unbegun += 1;
+            return;
+        };
+        let Task { comm, call_begin: begin, blocked, waited, .. } = *task;
+        if self.certain(begin) {
+            sink.called(&Called { call: open, pid, comm, begin, end: time, cpu, blocked, waited });
+        }
+    }
+}

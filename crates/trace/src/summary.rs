@@ -1,0 +1,387 @@
+//! All latencies that a trace permits, as distributions, with the worst of each kept by where they lie.
+
+use crate::{
+    distribution::Distribution,
+    events::{Above, Call, Class, Comm, Off},
+    pairing::{Called, Handled, Owner, Segment, Sink, Span, Wait, Why},
+    tasks::Tasks,
+};
+use std::collections::BTreeMap;
+
+/// One of the longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Worst {
+    /// How long, ns.
+    pub ns: u64,
+    /// When it began, ns.
+    pub begin: u64,
+    /// When it ended, ns.
+    pub end: u64,
+    /// Where it ended.
+    pub cpu: u32,
+    /// Whose it was; 0 where it is no task's.
+    pub pid: i32,
+    /// Its name.
+    pub comm: Comm,
+}
+
+/// A distribution with its longest samples.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// All of them.
+    pub all: Distribution,
+    /// The longest, in no order; [`Series::longest`] sorts them.
+    worst: Vec<Worst>,
+    /// What a sample must be longer than to be among them.
+    bar: u64,
+}
+
+/// So many of the longest are kept.
+pub const WORST: usize = 20;
+
+impl Series {
+    #[inline]
+    fn push(&mut self, ns: u64, worst: impl FnOnce() -> Worst) {
+        self.all.push(ns);
+        if ns > self.bar || self.worst.len() < WORST {
+            self.keep(worst());
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, worst: Worst) {
+        self.worst.push(worst);
+        // Sorting now and then is cheaper than a heap's care for each.
+        if self.worst.len() >= 2 * WORST {
+            self.worst.sort_unstable_by(|a, b| b.cmp(a));
+            self.worst.truncate(WORST);
+            self.bar = self.worst.last().map_or(0, |worst| worst.ns);
+        }
+    }
+
+    /// The longest, the very longest first.
+    pub fn longest(&self) -> Vec<Worst> {
+        let mut worst = self.worst.clone();
+        worst.sort_unstable_by(|a, b| b.cmp(a));
+        worst.truncate(WORST);
+        worst
+    }
+}
+
+/// What a task's waits were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OfTask {
+    /// Its name when it was last seen.
+    pub comm: Comm,
+    /// How often it was woken and came.
+    pub woken: u64,
+    /// How long it waited then, ns.
+    pub waited: u64,
+    /// The longest of these waits, ns.
+    pub longest: u64,
+    /// How often it came back after it was preempted.
+    pub preempted: u64,
+    /// How long it waited then, ns.
+    pub held_up: u64,
+    /// How long it had a CPU itself, ns.
+    pub ran: u64,
+}
+
+/// A system call, whole and in parts.
+#[derive(Clone, Debug, Default)]
+pub struct OfCall {
+    /// From enter to exit.
+    pub whole: Series,
+    /// What of it the thread had a CPU.
+    pub on_cpu: Distribution,
+    /// How many of them left their CPU meanwhile.
+    pub interrupted: u64,
+    /// How long these slept, ns.
+    pub blocked: u64,
+    /// How long these could have run and had no CPU, ns.
+    pub waited: u64,
+}
+
+/// So many lines, calls and owners are told apart; what comes after is not.
+const MOST: usize = 1 << 16;
+/// Numbers below this are found without a search.
+const DENSE: usize = 1024;
+
+/// What belongs to numbers, of which most are small: a search for each event would cost more than all else.
+#[derive(Debug)]
+struct Numbered<V> {
+    dense: Vec<Option<Box<V>>>,
+    others: BTreeMap<u32, V>,
+}
+
+impl<V> Default for Numbered<V> {
+    fn default() -> Self {
+        Self { dense: Vec::new(), others: BTreeMap::new() }
+    }
+}
+
+impl<V: Default> Numbered<V> {
+    #[inline]
+    fn of(&mut self, number: u32) -> Option<&mut V> {
+        let at = number as usize;
+        if at >= DENSE {
+            return entry(&mut self.others, number);
+        }
+        if at >= self.dense.len() {
+            self.dense.resize_with(at + 1, || None);
+        }
+        self.dense.get_mut(at).map(|slot| &mut **slot.get_or_insert_default())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, &V)> {
+        let dense = (0u32..).zip(&self.dense).filter_map(|(number, slot)| Some((number, slot.as_deref()?)));
+        dense.chain(self.others.iter().map(|(number, value)| (*number, value)))
+    }
+}
+
+/// Everything that was paired.
+#[derive(Debug, Default)]
+pub struct Summary {
+    waits: [[Series; 3]; 2],
+    /// By number, and by the index of a name.
+    calls: [Numbered<OfCall>; 2],
+    /// Soft interrupts, vectors, lines.
+    handled: [Numbered<Series>; 3],
+    raised: Numbered<Series>,
+    off: [Series; 2],
+    tasks: Tasks<OfTask>,
+    cpus: Numbered<OfCpu>,
+}
+
+/// Who had a CPU.
+#[derive(Debug, Default)]
+struct OfCpu {
+    above: [Numbered<Had>; 3],
+    /// Non-maskable interrupts, nothing, nobody knows, not known yet.
+    others: [Had; 4],
+    tasks: BTreeMap<i32, Had>,
+    /// The task that had it last: it often has it again, after an interrupt.
+    recent: (i32, Had),
+}
+
+/// How a CPU was had by one owner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Had {
+    /// How long, ns.
+    pub ns: u64,
+    /// In how many pieces.
+    pub pieces: u64,
+    /// The longest piece, ns.
+    pub longest: u64,
+}
+
+impl Had {
+    #[inline]
+    fn add(&mut self, ns: u64) {
+        self.ns += ns;
+        self.pieces += 1;
+        self.longest = self.longest.max(ns);
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.ns += other.ns;
+        self.pieces += other.pieces;
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+/// Which of three lists an interrupt is in, and its number there.
+#[inline]
+fn place(above: Above) -> (usize, u32) {
+    match above {
+        Above::Soft(vec) => (0, u32::from(vec)),
+        Above::Vector(at) => (1, u32::from(at)),
+        Above::Line(line) => (2, line),
+    }
+}
+
+fn interrupt(list: usize, number: u32) -> Option<Above> {
+    Some(match list {
+        0 => Above::Soft(u8::try_from(number).ok()?),
+        1 => Above::Vector(u8::try_from(number).ok()?),
+        _ => Above::Line(number),
+    })
+}
+
+impl OfCpu {
+    #[inline]
+    fn had(&mut self, owner: Owner, ns: u64) {
+        let [nmi, idle, lost, unknown] = &mut self.others;
+        match owner {
+            Owner::Above(above) => {
+                let (list, number) = place(above);
+                if let Some(had) = self.above.get_mut(list).and_then(|all| all.of(number)) {
+                    had.add(ns);
+                }
+            }
+            Owner::Task(pid) if pid == self.recent.0 => self.recent.1.add(ns),
+            Owner::Task(pid) => {
+                let (before, had) = std::mem::replace(&mut self.recent, (pid, Had::default()));
+                self.recent.1.add(ns);
+                if let Some(all) = entry(&mut self.tasks, before) {
+                    all.join(&had);
+                }
+            }
+            Owner::Nmi => nmi.add(ns),
+            Owner::Idle => idle.add(ns),
+            Owner::Lost => lost.add(ns),
+            Owner::Unknown => unknown.add(ns),
+        }
+    }
+
+    fn owners(&self) -> BTreeMap<Owner, Had> {
+        let mut all = BTreeMap::<Owner, Had>::new();
+        let others = [Owner::Nmi, Owner::Idle, Owner::Lost, Owner::Unknown].into_iter().zip(self.others);
+        let tasks = self.tasks.iter().map(|(pid, had)| (*pid, *had)).chain([self.recent]);
+        let above = self.above.iter().enumerate().flat_map(|(list, all)| {
+            all.iter().filter_map(move |(number, had)| Some((Owner::Above(interrupt(list, number)?), *had)))
+        });
+        for (owner, had) in others.chain(tasks.map(|(pid, had)| (Owner::Task(pid), had))).chain(above) {
+            if had.pieces > 0 {
+                all.entry(owner).or_default().join(&had);
+            }
+        }
+        all
+    }
+}
+
+impl Summary {
+    /// Waits by why and class.
+    pub fn waits(&self, why: Why, class: Class) -> Option<&Series> {
+        self.waits.get(why as usize)?.get(class as usize)
+    }
+
+    /// System calls.
+    pub fn calls(&self) -> BTreeMap<Call, &OfCall> {
+        let [numbers, names] = &self.calls;
+        let number = |(number, of)| Some((Call::Number(u16::try_from(number).ok()?), of));
+        let name = |(name, of)| Some((Call::Named(u16::try_from(name).ok()?), of));
+        numbers.iter().filter_map(number).chain(names.iter().filter_map(name)).collect()
+    }
+
+    /// Interrupts: how long each ran itself.
+    pub fn handled(&self) -> BTreeMap<Above, &Series> {
+        let lists = self.handled.iter().enumerate();
+        lists
+            .flat_map(|(list, all)| all.iter().filter_map(move |(number, of)| Some((interrupt(list, number)?, of))))
+            .collect()
+    }
+
+    /// Soft interrupts: from being asked for to their begin.
+    pub fn raised(&self) -> BTreeMap<u8, &Series> {
+        self.raised.iter().filter_map(|(vec, of)| Some((u8::try_from(vec).ok()?, of))).collect()
+    }
+
+    /// How long interrupts or preemption were off.
+    pub fn off(&self, off: Off) -> Option<&Series> {
+        self.off.get(off as usize)
+    }
+
+    /// Tasks by their number.
+    pub fn tasks(&self) -> impl Iterator<Item = (i32, &OfTask)> {
+        self.tasks.iter().filter(|(_, task)| task.woken + task.preempted + task.ran > 0)
+    }
+
+    /// Who had each CPU.
+    pub fn owners(&self) -> BTreeMap<u32, BTreeMap<Owner, Had>> {
+        self.cpus.iter().map(|(cpu, of)| (cpu, of.owners())).collect()
+    }
+}
+
+/// The entry of a key, unless there are too many of them.
+fn entry<K: Ord + Copy, V: Default>(all: &mut BTreeMap<K, V>, key: K) -> Option<&mut V> {
+    if all.len() >= MOST && !all.contains_key(&key) {
+        return None;
+    }
+    Some(all.entry(key).or_default())
+}
+
+impl Sink for Summary {
+    #[inline]
+    fn waited(&mut self, wait: &Wait) {
+        let Wait { pid, comm, priority, why, begin, end, cpu } = *wait;
+        let ns = wait.ns();
+        if let Some(series) = self.waits.get_mut(why as usize).and_then(|of| of.get_mut(priority.class() as usize)) {
+            series.push(ns, || Worst { ns, begin, end, cpu, pid, comm });
+        }
+        if let Some(task) = self.tasks.of(pid) {
+            task.comm = comm;
+            match why {
+                Why::Woken => {
+                    task.woken += 1;
+                    task.waited += ns;
+                    task.longest = task.longest.max(ns);
+                }
+                Why::Preempted => {
+                    task.preempted += 1;
+                    task.held_up += ns;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn called(&mut self, called: &Called) {
+        let Called { call, pid, comm, begin, end, cpu, blocked, waited } = *called;
+        let ns = called.ns();
+        let (list, number) = match call {
+            Call::Number(number) => (0, number),
+            Call::Named(name) => (1, name),
+        };
+        if let Some(of) = self.calls.get_mut(list).and_then(|all| all.of(u32::from(number))) {
+            of.whole.push(ns, || Worst { ns, begin, end, cpu, pid, comm });
+            if blocked + waited > 0 {
+                of.interrupted += 1;
+                of.blocked += blocked;
+                of.waited += waited;
+            }
+            of.on_cpu.push(called.on_cpu());
+        }
+    }
+
+    #[inline]
+    fn handled(&mut self, handled: &Handled) {
+        let Handled { above, begin, end, cpu, .. } = *handled;
+        let (list, number) = place(above);
+        let ns = handled.ns();
+        if let Some(series) = self.handled.get_mut(list).and_then(|all| all.of(number)) {
+            series.push(ns, || Worst { ns, begin, end, cpu, pid: 0, comm: Comm::default() });
+        }
+    }
+
+    #[inline]
+    fn raised(&mut self, raised: &Span<u8>) {
+        span(self.raised.of(u32::from(raised.what)), raised);
+    }
+
+    #[inline]
+    fn off(&mut self, off: &Span<Off>) {
+        span(self.off.get_mut(off.what as usize), off);
+    }
+
+    #[inline]
+    fn segment(&mut self, segment: &Segment) {
+        let ns = segment.end - segment.begin;
+        if let Owner::Task(pid) = segment.owner
+            && let Some(task) = self.tasks.of(pid)
+        {
+            task.ran += ns;
+        }
+        if let Some(cpu) = self.cpus.of(segment.cpu) {
+            cpu.had(segment.owner, ns);
+        }
+    }
+}
+
+fn span<T>(series: Option<&mut Series>, span: &Span<T>) {
+    let Span { begin, end, cpu, .. } = *span;
+    let ns = end.saturating_sub(begin);
+    if let Some(series) = series {
+        series.push(ns, || Worst { ns, begin, end, cpu, pid: 0, comm: Comm::default() });
+    }
+}

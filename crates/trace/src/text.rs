@@ -1,0 +1,26 @@
+//! The text of tracefs: what `trace`, `trace_pipe` and the `hist` files of events say, read line by line.
+//!
+//! The forms are those of Documentation/trace/ftrace.rst, osnoise-tracer.rst, timerlat-tracer.rst, hwlat_detector.rst and
+//! histogram.rst of the kernel. Which flags and columns there are is read from the drawing in the header, since kernels
+//! differ; `trace_pipe` draws none, and is read by the forms alone. Whatever the bytes say, nothing panics, a line holds at
+//! most 16 KiB of memory, and what is not understood is given as such and counted.
+
+mod durations;
+mod event;
+mod graph;
+mod header;
+mod histogram;
+mod lines;
+mod reader;
+mod scan;
+mod summary;
+mod tracers;
+
+pub use durations::{Durations, Tally};
+pub use event::{Body, Event, Mark, Time};
+pub use graph::{Call, Graph};
+pub use header::{Columns, Flag, Form, GraphColumn, Header, Latency, Trigger};
+pub use histogram::{Bin, Key, Total, Value};
+pub use reader::{Line, Reader, Seen};
+pub use summary::{Capped, Reading, Snapshot, Summary};
+pub use tracers::{Context, Hwlat, Osnoise, Party, Timerlat, Turn};

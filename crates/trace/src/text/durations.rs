@@ -1,0 +1,96 @@
+//! How long functions took, from the graph of their calls.
+
+use super::graph::{Call, Graph};
+use std::collections::BTreeMap;
+
+/// So many different functions and CPUs are told apart; what comes after them is counted together.
+const MOST: usize = 65_536;
+
+/// A kernel's stack holds no more calls that are traced: the kernel itself keeps 50.
+const DEEPEST: usize = 256;
+
+/// Counted values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// How many.
+    pub count: u64,
+    /// The smallest.
+    pub least: u64,
+    /// The largest.
+    pub most: u64,
+    /// All of them added.
+    pub sum: u128,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { count: 0, least: u64::MAX, most: 0, sum: 0 }
+    }
+}
+
+impl Tally {
+    /// One more.
+    pub fn add(&mut self, value: u64) {
+        self.count += 1;
+        (self.least, self.most) = (self.least.min(value), self.most.max(value));
+        self.sum += u128::from(value);
+    }
+}
+
+/// The durations of each function, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Durations {
+    /// By function.
+    pub functions: BTreeMap<String, Tally>,
+    /// Of calls whose begin is not in the text and whose end does not name them, and of functions beyond the 65,536th.
+    pub unnamed: Tally,
+    /// The names of the calls that are open, by depth; of the task that runs on that CPU.
+    open: BTreeMap<u32, Vec<String>>,
+}
+
+impl Durations {
+    /// Takes in a line.
+    pub(super) fn take(&mut self, line: &Graph<'_>) {
+        let cpu = line.cpu.unwrap_or(0);
+        match line.call {
+            Call::Leaf { name } => self.add(Some(name.to_owned()), line.duration_ns),
+            Call::Enter { name }
+                if line.depth < DEEPEST && (self.open.len() < MOST || self.open.contains_key(&cpu)) =>
+            {
+                let open = self.open.entry(cpu).or_default();
+                open.resize_with(line.depth, String::new);
+                open.push(name.to_owned());
+            }
+            Call::Leave { name } => {
+                let open = self.open.get_mut(&cpu);
+                let begun = open.filter(|open| open.len() > line.depth).map(|open| {
+                    open.truncate(line.depth + 1);
+                    open.pop().unwrap_or_default()
+                });
+                let name = name.map(str::to_owned).or(begun).filter(|name| !name.is_empty());
+                self.add(name, line.duration_ns);
+            }
+            Call::Enter { .. } | Call::Interrupt { .. } | Call::Comment(_) => {}
+        }
+    }
+
+    /// On this CPU another task runs from here on: what was open is not on its stack.
+    pub(super) fn switched(&mut self, cpu: u32) {
+        self.open.remove(&cpu);
+    }
+
+    /// What was lost may have begun or ended any call.
+    pub(super) fn lost(&mut self, cpu: u32) {
+        self.open.remove(&cpu);
+    }
+
+    fn add(&mut self, name: Option<String>, duration_ns: Option<u64>) {
+        let Some(duration_ns) = duration_ns else { return };
+        match name {
+            Some(name) if self.functions.len() < MOST || self.functions.contains_key(&name) => {
+                self.functions.entry(name).or_default().add(duration_ns);
+            }
+            _ => self.unnamed.add(duration_ns),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Lines with a task, a CPU and a time in front of what happened.
+
+use super::{
+    header::{Form, Header},
+    scan::{decimal, digits, last_word, number, task},
+    tracers::{Hwlat, Osnoise, Timerlat, Turn},
+};
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// The name of the task; `<...>` where the kernel forgot it, cut to 8 letters in latency traces.
+    pub task: &'a str,
+    /// Its thread's number.
+    pub pid: u32,
+    /// Its process's number, where it is told and known.
+    pub tgid: Option<u32>,
+    /// The CPU.
+    pub cpu: u32,
+    /// The letters of the flags: `Columns::flag` knows what they mean.
+    pub flags: Option<&'a str>,
+    /// When.
+    pub time: Time,
+    /// How long it lasts until the next line, in latency traces.
+    pub mark: Option<Mark>,
+    /// What.
+    pub body: Body<'a>,
+}
+
+/// When something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Time {
+    /// By the trace's clock, in nanoseconds; the text has microseconds.
+    Clock(u64),
+    /// Since the first entry, in nanoseconds; the text has microseconds.
+    SinceFirst(u64),
+    /// By a clock that counts something else: cycles, jiffies, events.
+    Count(u64),
+}
+
+/// The mark behind a span of time: longer than so much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
+    /// `+`: 10 us.
+    Over10Us,
+    /// `!`: 100 us.
+    Over100Us,
+    /// `#`: 1 ms.
+    Over1Ms,
+    /// `*`: 10 ms.
+    Over10Ms,
+    /// `@`: 100 ms.
+    Over100Ms,
+    /// `$`: 1 s.
+    Over1S,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// An event with its fields as the kernel prints them.
+    Named {
+        /// `sched_switch`.
+        name: &'a str,
+        /// `prev_comm=sh …`.
+        fields: &'a str,
+    },
+    /// A function was called.
+    Function {
+        /// Which.
+        function: &'a str,
+        /// From which.
+        caller: &'a str,
+    },
+    /// The lines of a stack follow.
+    Stack,
+    /// A latency of timerlat.
+    Timerlat(Timerlat),
+    /// A period of osnoise.
+    Osnoise(Osnoise),
+    /// A gap of hwlat.
+    Hwlat(Hwlat),
+    /// A wake-up or a switch of the wakeup tracers.
+    Turn(Turn<'a>),
+    /// Something else: `sys_dup2 -> 0x0`.
+    Other(&'a str),
+}
+
+impl<'a> Event<'a> {
+    /// A line, by the header's form first.
+    pub(super) fn parse(line: &'a str, header: &Header) -> Option<Self> {
+        let (plain, latency) = (Self::plain, Self::latency);
+        if header.columns.form == Some(Form::Latency) {
+            latency(line).or_else(|| plain(line))
+        } else {
+            plain(line).or_else(|| latency(line)).or_else(|| Self::verbose(line))
+        }
+    }
+
+    /// `              sh-187     (    187) [000] d..2.    28.911216: sched_switch: …`.
+    fn plain(line: &'a str) -> Option<Self> {
+        // A name may hold all that a line is made of, but not as much of it: so the first place that fits is the right one.
+        line.match_indices('[').take(8).find_map(|(at, _)| {
+            let (before, after) = line.split_at_checked(at)?;
+            let (cpu, after) = digits(after.strip_prefix('[')?)?;
+            let (who, tgid) = tgid(before)?;
+            let (name, pid) = task(who)?;
+            let after = after.strip_prefix("] ")?;
+            let (stamp, body) = after.split_once(':')?;
+            let (flags, stamp) = last_word(stamp)?;
+            let flags = Some(flags.trim()).filter(|flags| !flags.is_empty());
+            flags.is_none_or(|flags| !flags.contains(' ')).then_some(())?;
+            let time = stamp.contains('.').then(|| decimal(stamp, 1_000_000_000).map(Time::Clock));
+            let time = time.unwrap_or_else(|| number(stamp).map(Time::Count))?;
+            Some(Self { task: name, pid, tgid, cpu, flags, time, mark: None, body: Body::of(body.trim_start()) })
+        })
+    }
+
+    /// `  <idle>-0         1dNh4.    2us+: …`.
+    fn latency(line: &'a str) -> Option<Self> {
+        line.match_indices(':').take(8).find_map(|(at, _)| {
+            let (before, body) = line.split_at_checked(at)?;
+            let (rest, marked) = match before.char_indices().next_back()? {
+                (_, last) if last.is_ascii_digit() => (before, None),
+                (at, last) => (before.get(..at)?, Some(last)),
+            };
+            let mark = marked.and_then(Mark::of);
+            (mark.is_some() || matches!(marked, None | Some(' '))).then_some(())?;
+            let (who, stamp) = last_word(rest)?;
+            let time = match stamp.strip_suffix("us") {
+                Some(us) => Time::SinceFirst(decimal(us, 1000)?),
+                None => Time::Count(number(stamp)?),
+            };
+            let (who, place) = last_word(who)?;
+            let (cpu, flags) = digits(place)?;
+            let (name, pid) = task(who)?;
+            let flags = Some(flags).filter(|flags| !flags.is_empty());
+            let body = Body::of(body.strip_prefix(':')?.trim_start());
+            Some(Self { task: name, pid, tgid: None, cpu, flags, time, mark, body })
+        })
+    }
+
+    /// `    <idle>       0   1 1 00000002 00000000 [01b92670] 132.373ms (+1.044ms): …`: the option `verbose`.
+    fn verbose(line: &'a str) -> Option<Self> {
+        let (before, after) = line.split_once("ms (+")?;
+        let (_, body) = after.split_once("ms): ")?;
+        let (before, ms) = last_word(before)?;
+        let mut rest = before;
+        let mut back = || {
+            let (before, word) = last_word(rest)?;
+            rest = before;
+            Some(word)
+        };
+        back()?.strip_prefix('[')?.strip_suffix(']')?;
+        let (_index, _depth, _flags) = (back()?, back()?, back()?);
+        let (cpu, pid) = (number(back()?)?, number(back()?)?);
+        let time = Time::SinceFirst(decimal(ms, 1_000_000)?);
+        Some(Self { task: rest.trim(), pid, tgid: None, cpu, flags: None, time, mark: None, body: Body::of(body) })
+    }
+}
+
+/// The task and its process: `sh-187     (    187)`, `<idle>-0       (-------)`.
+fn tgid(text: &str) -> Option<(&str, Option<u32>)> {
+    let text = text.trim_end();
+    let Some((who, process)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) else {
+        return Some((text, None));
+    };
+    let process = process.trim();
+    let unknown = !process.is_empty() && process.bytes().all(|byte| byte == b'-');
+    Some((who, if unknown { None } else { Some(number(process)?) }))
+}
+
+impl Mark {
+    /// From its sign.
+    pub(super) fn of(sign: char) -> Option<Self> {
+        Some(match sign {
+            '+' => Self::Over10Us,
+            '!' => Self::Over100Us,
+            '#' => Self::Over1Ms,
+            '*' => Self::Over10Ms,
+            '@' => Self::Over100Ms,
+            '$' => Self::Over1S,
+            _ => return None,
+        })
+    }
+}
+
+impl<'a> Body<'a> {
+    /// By its form: a recording may hold events beside what its tracer writes.
+    pub(super) fn of(text: &'a str) -> Self {
+        if let Some(timerlat) = Timerlat::parse(text) {
+            return Self::Timerlat(timerlat);
+        }
+        if let Some(hwlat) = Hwlat::parse(text) {
+            return Self::Hwlat(hwlat);
+        }
+        if let Some(osnoise) = Osnoise::parse(text) {
+            return Self::Osnoise(osnoise);
+        }
+        if matches!(text.trim_end(), "<stack trace>" | "<user stack trace>") {
+            return Self::Stack;
+        }
+        if let Some(turn) = Turn::parse(text) {
+            return Self::Turn(turn);
+        }
+        if let Some((name, fields)) = text.split_once(':').filter(|(name, _)| is_name(name)) {
+            return Self::Named { name, fields: fields.trim_start() };
+        }
+        let word = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
+        match text.split_once("<-") {
+            Some((function, caller)) if !function.is_empty() && word(caller.trim_end()) => {
+                Self::Function { function: function.trim_end(), caller: caller.trim_end() }
+            }
+            _ => Self::Other(text),
+        }
+    }
+}
+
+/// Whether it may be the name of an event, or of the function that printed a line: `sys_dup2(oldfd` is none.
+fn is_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '+' | '/'))
+        && text.contains(char::is_alphabetic)
+}

@@ -1,0 +1,165 @@
+//! Lines of a graph of function calls (`function_graph`, and the latency tracers with the option `display-graph`).
+
+use super::{
+    event::{Mark, Time},
+    header::{Form, GraphColumn, Header},
+    scan::{decimal, digits, number, task},
+};
+
+/// A line of the graph. What has no column is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Graph<'a> {
+    /// When.
+    pub time: Option<Time>,
+    /// The CPU.
+    pub cpu: Option<u32>,
+    /// The task and its thread's number.
+    pub task: Option<(&'a str, u32)>,
+    /// The letters of the flags.
+    pub flags: Option<&'a str>,
+    /// The mark in front of the duration.
+    pub mark: Option<Mark>,
+    /// How long the call took, in nanoseconds.
+    pub duration_ns: Option<u64>,
+    /// How deep it is in the graph, from 0.
+    pub depth: usize,
+    /// What happened.
+    pub call: Call<'a>,
+}
+
+/// What a line of the graph tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call<'a> {
+    /// `vfs_read() {`.
+    Enter {
+        /// The function.
+        name: &'a str,
+    },
+    /// `_raw_spin_lock();`: a call without another one in it.
+    Leaf {
+        /// The function.
+        name: &'a str,
+    },
+    /// `} /* vfs_read */`.
+    Leave {
+        /// The function, where the text tells (option `funcgraph-tail`, or its begin was lost).
+        name: Option<&'a str>,
+    },
+    /// `==========>` and back: an interrupt.
+    Interrupt {
+        /// Whether it begins.
+        begins: bool,
+    },
+    /// `/* sched_switch: … */`: an event among the calls.
+    Comment(&'a str),
+}
+
+/// Without a header these columns are assumed: the kernel's default.
+const DEFAULT: [GraphColumn; 2] = [GraphColumn::Cpu, GraphColumn::Duration];
+
+impl<'a> Graph<'a> {
+    /// A line, by the columns of the header.
+    pub(super) fn parse(line: &'a str, header: &Header) -> Option<Self> {
+        let columns = match &header.columns.form {
+            Some(Form::Graph(columns)) => columns.as_slice(),
+            Some(_) => return None,
+            None => &DEFAULT,
+        };
+        let mut graph = Self {
+            time: None,
+            cpu: None,
+            task: None,
+            flags: None,
+            mark: None,
+            duration_ns: None,
+            depth: 0,
+            call: Call::Comment(""),
+        };
+        let mut rest = line;
+        let mut interrupt = None;
+        for column in columns {
+            let end = if *column == GraphColumn::Cpu { ')' } else { '|' };
+            let (cell, behind) = rest.split_once(end)?;
+            let cell = cell.trim();
+            rest = behind;
+            match column {
+                GraphColumn::Time => graph.time = Some(time_of(cell)?),
+                GraphColumn::Cpu => graph.cpu = Some(number(cell)?),
+                GraphColumn::Task => graph.task = Some(task(cell)?),
+                GraphColumn::Flags => graph.flags = Some(cell).filter(|cell| !cell.is_empty() && !cell.contains(' ')),
+                GraphColumn::Duration => match cell {
+                    "" => {}
+                    "==========>" => interrupt = Some(true),
+                    "<==========" => interrupt = Some(false),
+                    _ => (graph.mark, graph.duration_ns) = duration(cell)?,
+                },
+            }
+        }
+        if let Some(begins) = interrupt {
+            return rest.trim().is_empty().then_some(Self { call: Call::Interrupt { begins }, ..graph });
+        }
+        let text = rest.trim_start();
+        let indent = rest.len() - text.len();
+        // The margin is one space behind the CPU and two behind a bar.
+        let margin = if columns.last() == Some(&GraphColumn::Cpu) { 1 } else { 2 };
+        graph.depth = indent.saturating_sub(margin) / 2;
+        graph.call = Call::parse(text.trim_end())?;
+        Some(graph)
+    }
+}
+
+impl<'a> Call<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        if let Some(tail) = text.strip_prefix('}') {
+            return Some(Self::Leave { name: named(tail) });
+        }
+        if text.starts_with("/*") {
+            return Some(Self::Comment(comment(text)?.trim()));
+        }
+        let name = |text: &'a str| text.split_once('(').map(|(name, _)| name).filter(|name| !name.is_empty());
+        // Behind it there may be its result: `/* = 0x0 */`.
+        let (call, _) = text.split_once("/*").unwrap_or((text, ""));
+        let call = call.trim_end();
+        match call.strip_suffix('{') {
+            Some(call) => Some(Self::Enter { name: name(call)? }),
+            None => Some(Self::Leaf { name: name(call.strip_suffix(';')?)? }),
+        }
+    }
+}
+
+/// What stands in a comment.
+fn comment(text: &str) -> Option<&str> {
+    text.trim().strip_prefix("/*")?.strip_suffix("*/")
+}
+
+/// The function in the comment behind the end of its call; the comment may tell its result besides, or alone.
+fn named(tail: &str) -> Option<&str> {
+    let text = comment(tail)?.trim();
+    let name = text.split(" = ").next()?.split(" ret=").next()?;
+    Some(name).filter(|name| !name.is_empty() && !name.starts_with(['=', '<']) && !name.starts_with("ret="))
+}
+
+/// `313.457105` or `4 us`.
+fn time_of(cell: &str) -> Option<Time> {
+    match cell.strip_suffix(" us") {
+        Some(us) => decimal(us.trim_end(), 1000).map(Time::SinceFirst),
+        None => decimal(cell, 1_000_000_000).map(Time::Clock),
+    }
+}
+
+/// `+ 30.765 us`.
+fn duration(cell: &str) -> Option<(Option<Mark>, Option<u64>)> {
+    let us = cell.strip_suffix(" us")?;
+    let first = us.chars().next()?;
+    let mark = Mark::of(first);
+    let us = if mark.is_some() { us.get(1..)?.trim_start() } else { us };
+    Some((mark, Some(decimal(us.trim_end(), 1000)?)))
+}
+
+/// ` 1)   sleep-782    =>   rcuc/1-32   `: from here on another task runs on this CPU. The CPU and the new task.
+pub(super) fn switch(line: &str) -> Option<(u32, &str, u32)> {
+    let (cpu, rest) = digits(line.trim_start())?;
+    let (_, to) = rest.strip_prefix(')')?.split_once(" => ")?;
+    let (name, pid) = task(to)?;
+    Some((cpu, name, pid))
+}

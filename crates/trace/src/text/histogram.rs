@@ -1,0 +1,172 @@
+//! The text of a histogram trigger (`events/…/hist`, Documentation/trace/histogram.rst).
+
+use super::scan::{decimal, number, word};
+
+/// A row of a histogram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bin {
+    /// Its keys with their names.
+    pub keys: Vec<(String, Key)>,
+    /// Its values with their names: `hitcount`, and those that were asked for.
+    pub values: Vec<(String, Value)>,
+}
+
+/// A key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// A number.
+    Number(i128),
+    /// `~ 2^5`: above 2 to the power of 4, up to 2 to the power of 5.
+    Log2(u32),
+    /// `~ 32-63`: both ends belong to it.
+    Range(u64, u64),
+    /// A name with its number: a symbol and its address, a system call, a program and its process.
+    Named {
+        /// The name.
+        name: String,
+        /// What is in brackets, as it stands there.
+        number: String,
+    },
+    /// A stack, innermost first.
+    Stack(Vec<String>),
+    /// Any other: a task's name, an address in hexadecimal digits.
+    Text(String),
+}
+
+/// A value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A count or a sum.
+    Count(u64),
+    /// `(%)`: in hundredths of a percent of all.
+    Percent(u64),
+    /// A bar of so many signs.
+    Bar(u64),
+}
+
+/// A line of the totals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Total {
+    /// `Totals:`: they follow.
+    Begin,
+    /// How many events were counted.
+    Hits(u64),
+    /// How many rows there are.
+    Entries(u64),
+    /// How many events found no room for a new row.
+    Dropped(u64),
+}
+
+impl Total {
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let line = line.trim();
+        if line == "Totals:" {
+            return Some(Self::Begin);
+        }
+        let (name, count) = line.split_once(": ")?;
+        let count = number(count.trim())?;
+        Some(match name {
+            "Hits" => Self::Hits(count),
+            "Entries" => Self::Entries(count),
+            "Dropped" => Self::Dropped(count),
+            _ => return None,
+        })
+    }
+}
+
+impl Bin {
+    /// A row, whose key may have had several lines; the names of the keys are those of the trigger.
+    pub(super) fn parse(text: &str, names: &[String]) -> Option<Self> {
+        let inner = text.strip_prefix("{ ").or_else(|| text.strip_prefix('{'))?;
+        // A task's name may hold a brace: the row's is the last.
+        let (keys, values) = inner.rsplit_once('}')?;
+        Some(Self { keys: split_keys(keys.trim_end(), names)?, values: split_values(values)? })
+    }
+}
+
+/// `prev_comm: sh  , prev_pid:  187`. A name may hold what divides keys, so they are divided before the next name.
+fn split_keys(text: &str, names: &[String]) -> Option<Vec<(String, Key)>> {
+    let mut keys = Vec::new();
+    let mut rest = text;
+    // From behind: a task's name cannot come behind what follows it.
+    for name in names.iter().skip(1).rev() {
+        let mark = format!(", {name}:");
+        let Some(at) = rest.rfind(&mark) else { break };
+        let (before, key) = rest.split_at_checked(at)?;
+        keys.push((name.clone(), Key::parse(key.get(mark.len()..)?)));
+        rest = before;
+    }
+    let (name, key) = rest.split_once(':')?;
+    keys.push((name.trim().to_owned(), Key::parse(key)));
+    keys.reverse();
+    Some(keys)
+}
+
+impl Key {
+    fn parse(text: &str) -> Self {
+        if text.contains('\n') {
+            return Self::Stack(
+                text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect(),
+            );
+        }
+        let text = text.trim();
+        Self::of(text).unwrap_or_else(|| Self::Text(text.to_owned()))
+    }
+
+    fn of(text: &str) -> Option<Self> {
+        if let Some(range) = text.strip_prefix("~ ") {
+            return match (range.strip_prefix("2^"), range.split_once('-')) {
+                (Some(power), _) => number(power).map(Self::Log2),
+                (None, Some((from, to))) => Some(Self::Range(number(from)?, number(to)?)),
+                (None, None) => None,
+            };
+        }
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        // Addresses have 16 digits, which may all be decimal; a decimal number never begins with 0.
+        if digits == "0" || (!digits.starts_with('0') && number::<i128>(digits).is_some()) {
+            return text.parse().ok().map(Self::Number);
+        }
+        if let Some(rest) = text.strip_prefix('[') {
+            let (address, name) = rest.split_once("] ")?;
+            return Some(Self::Named { name: name.trim().into(), number: address.trim().into() });
+        }
+        let (name, rest) = text.strip_suffix(']')?.rsplit_once('[')?;
+        Some(Self::Named { name: name.trim().into(), number: rest.trim().into() })
+    }
+}
+
+/// ` hitcount:          1  bytes_req:       640`.
+fn split_values(text: &str) -> Option<Vec<(String, Value)>> {
+    let mut values = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (name, behind) = rest.split_once(':')?;
+        let (name, percent) = match name.strip_suffix(" (%)") {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        (!name.is_empty() && !name.contains(char::is_whitespace)).then_some(())?;
+        // An empty bar leaves nothing but the next name.
+        let (value, next) =
+            word(behind).filter(|(value, _)| !value.ends_with(':')).unwrap_or(("", behind.trim_start()));
+        let bar = value.bytes().all(|byte| byte == b'#');
+        let value = if percent {
+            Value::Percent(decimal(value, 100)?)
+        } else if bar {
+            Value::Bar(value.len() as u64)
+        } else {
+            Value::Count(number(value)?)
+        };
+        values.push((name.to_owned(), value));
+        rest = next;
+    }
+    Some(values)
+}
+
+/// `    max:         12  next_comm: sh  prev_pid: 12`: what an action saved for the row above.
+pub(super) fn saved(line: &str) -> Option<(&str, u64, &str)> {
+    let (name, rest) = word(line)?;
+    let name = name.strip_suffix(':').filter(|name| matches!(*name, "max" | "changed"))?;
+    let (value, rest) = word(rest)?;
+    Some((name, number(value)?, rest.trim_end()))
+}

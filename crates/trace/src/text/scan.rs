@@ -1,0 +1,76 @@
+//! Pieces of text: numbers and the words before and behind them.
+
+/// A decimal number as a whole number of its smallest part: `28.911216` with 1,000,000,000 parts is 28,911,216,000. None
+/// where it is no number, does not fit, or has digits beyond the part.
+pub(super) fn decimal(text: &str, parts: u64) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let mut value = number::<u64>(whole)?.checked_mul(parts)?;
+    let mut unit = parts;
+    if fraction.is_empty() {
+        return None;
+    }
+    for digit in fraction.chars() {
+        unit /= 10;
+        value = value.checked_add(u64::from(digit.to_digit(10)?).checked_mul(unit)?)?;
+        if unit == 0 && digit != '0' {
+            return None;
+        }
+    }
+    Some(value)
+}
+
+/// A number of digits alone: no sign, no space.
+pub(super) fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// The first word and what follows it, spaces passed over on both sides.
+pub(super) fn word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let (word, rest) = text.split_at_checked(end)?;
+    (!word.is_empty()).then(|| (word, rest.trim_start()))
+}
+
+/// The last word and what precedes it, spaces passed over.
+pub(super) fn last_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_end();
+    let (rest, word) = text.rsplit_once(char::is_whitespace).unwrap_or(("", text));
+    (!word.is_empty()).then_some((rest, word))
+}
+
+/// `sh-187`: a task's name, which may hold dashes and spaces, and its number.
+pub(super) fn task(text: &str) -> Option<(&str, u32)> {
+    let (name, pid) = text.trim().rsplit_once('-')?;
+    Some((name, number(pid)?))
+}
+
+/// Digits and what follows them.
+pub(super) fn digits(text: &str) -> Option<(u32, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at_checked(end)?;
+    Some((number(digits)?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact_or_refused() {
+        assert_eq!(decimal("28.911216", 1_000_000_000), Some(28_911_216_000));
+        assert_eq!(decimal("0.283", 1000), Some(283));
+        assert_eq!(decimal("123", 1000), Some(123_000));
+        assert_eq!(decimal("1.5000", 1000), Some(1500));
+        for bad in ["", ".", "1.", ".5", "1.2345", "-1", "1.x", "99999999999999999999", "18446744073709551615"] {
+            assert_eq!(decimal(bad, 1000), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_task_keeps_the_dashes_of_its_name() {
+        assert_eq!(task(" odd name-7 [1]-323 "), Some(("odd name-7 [1]", 323)));
+        assert_eq!(task("-0"), Some(("", 0)));
+        assert_eq!(task("sh"), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! What tracers say behind the time: timerlat, osnoise, hwlat (Documentation/trace/*-tracer.rst), and the wake-ups and
+//! switches of the wakeup tracers (ftrace.rst).
+
+use super::scan::{decimal, digits, last_word, number, word};
+
+/// Where a timer latency was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Context {
+    /// In the timer's interrupt handler: IRQ latency.
+    Irq,
+    /// In the thread that it woke: thread latency.
+    Thread,
+    /// Back in user space: user latency.
+    UserReturn,
+}
+
+/// A latency of timerlat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timerlat {
+    /// Which activation: the contexts of one activation share it.
+    pub activation: u64,
+    /// Where it was taken.
+    pub context: Context,
+    /// From the timer's expiry, in nanoseconds.
+    pub latency_ns: u64,
+}
+
+/// A period of osnoise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Osnoise {
+    /// How long it sampled, in microseconds.
+    pub runtime_us: u64,
+    /// How long something else ran meanwhile, in microseconds.
+    pub noise_us: u64,
+    /// The share of the CPU that was left, in 100,000ths of a percent.
+    pub available_e5: u64,
+    /// The longest single interruption, in microseconds.
+    pub longest_us: u64,
+    /// Interruptions with no trace of software: the hardware's.
+    pub hardware: u64,
+    /// Non-maskable interrupts.
+    pub nmi: u64,
+    /// Hard interrupts.
+    pub irq: u64,
+    /// Soft interrupts.
+    pub softirq: u64,
+    /// Threads that ran.
+    pub thread: u64,
+}
+
+/// A gap that hwlat saw with interrupts off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hwlat {
+    /// The how-manieth sample.
+    pub sample: u64,
+    /// The longest gap between two readings of one loop, in microseconds.
+    pub inner_us: u64,
+    /// The longest gap between two loops, in microseconds.
+    pub outer_us: u64,
+    /// When by the wall clock, in nanoseconds since 1970.
+    pub at_ns: u64,
+    /// How many gaps over the threshold; old kernels do not tell.
+    pub count: Option<u64>,
+    /// The time in non-maskable interrupts, in microseconds; told where there were any, or always, as the kernel likes.
+    pub nmi_us: Option<u64>,
+    /// How many of those.
+    pub nmi_count: Option<u64>,
+}
+
+/// `22: 98:R`: a task in a wake-up or a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Party<'a> {
+    /// Its thread's number.
+    pub pid: u32,
+    /// The kernel's priority: below 100 real-time, 98 for a real-time priority of 1; -1 for a deadline task.
+    pub priority: i32,
+    /// The letter of its state.
+    pub state: &'a str,
+}
+
+/// One task wakes another, or gives it the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn<'a> {
+    /// Whether it gives the CPU (`==>`); it wakes (`+`) else.
+    pub switches: bool,
+    /// The one that runs.
+    pub from: Party<'a>,
+    /// The CPU of the other.
+    pub cpu: u32,
+    /// The other.
+    pub to: Party<'a>,
+    /// The name of the other.
+    pub task: &'a str,
+}
+
+impl<'a> Party<'a> {
+    fn parse(text: &'a str) -> Option<(Self, &'a str)> {
+        let (pid, rest) = text.split_once(':')?;
+        let (priority, rest) = rest.split_once(':')?;
+        let (state, rest) = word(rest)?;
+        Some((Self { pid: number(pid.trim())?, priority: priority.trim().parse().ok()?, state }, rest))
+    }
+}
+
+impl<'a> Turn<'a> {
+    /// `670:120:Z   + [000]      22: 98:R rcuc/0`.
+    pub(super) fn parse(body: &'a str) -> Option<Self> {
+        let (from, rest) = Party::parse(body)?;
+        let (sign, rest) = word(rest)?;
+        let (cpu, rest) = digits(rest.strip_prefix('[')?)?;
+        let (to, task) = Party::parse(rest.strip_prefix(']')?)?;
+        let switches = match sign {
+            "==>" => true,
+            "+" => false,
+            _ => return None,
+        };
+        Some(Self { switches, from, cpu, to, task: task.trim_end() })
+    }
+}
+
+impl Timerlat {
+    /// `#1     context    irq timer_latency       932 ns`.
+    pub(super) fn parse(body: &str) -> Option<Self> {
+        let (activation, rest) = word(body.strip_prefix('#')?)?;
+        let (context, rest) = word(rest.strip_prefix("context")?)?;
+        let context = match context {
+            "irq" => Context::Irq,
+            "thread" => Context::Thread,
+            "user-ret" => Context::UserReturn,
+            _ => return None,
+        };
+        let (latency, unit) = word(rest.strip_prefix("timer_latency")?)?;
+        let latency_ns = (unit.trim_end() == "ns").then(|| number(latency))??;
+        Some(Self { activation: number(activation)?, context, latency_ns })
+    }
+}
+
+impl Osnoise {
+    /// `1000000        190  99.98100       9     18      0   1007     18      1`.
+    pub(super) fn parse(body: &str) -> Option<Self> {
+        let mut words = body.split_whitespace();
+        let mut count = || number::<u64>(words.next()?);
+        let (runtime_us, noise_us) = (count()?, count()?);
+        let available_e5 = decimal(words.next()?, 100_000)?;
+        let mut count = || number::<u64>(words.next()?);
+        let (longest_us, hardware, nmi, irq) = (count()?, count()?, count()?, count()?);
+        let (softirq, thread) = (count()?, count()?);
+        let all = Self { runtime_us, noise_us, available_e5, longest_us, hardware, nmi, irq, softirq, thread };
+        words.next().is_none().then_some(all)
+    }
+}
+
+impl Hwlat {
+    /// `#1     inner/outer(us):   11/12    ts:1581527483.343962693 count:6 nmi-total:4 nmi-count:1`.
+    pub(super) fn parse(body: &str) -> Option<Self> {
+        let (sample, rest) = word(body.strip_prefix('#')?)?;
+        let (gaps, rest) = rest.strip_prefix("inner/outer(us):")?.split_once(" ts:")?;
+        let (inner, outer) = gaps.split_once('/')?;
+        let (at, mut rest) = word(rest)?;
+        let mut hwlat = Self {
+            sample: number(sample)?,
+            inner_us: number(inner.trim())?,
+            outer_us: number(outer.trim())?,
+            at_ns: decimal(at, 1_000_000_000)?,
+            count: None,
+            nmi_us: None,
+            nmi_count: None,
+        };
+        while let Some((before, part)) = last_word(rest) {
+            let (key, value) = part.split_once(':')?;
+            let value = Some(number(value)?);
+            match key {
+                "count" => hwlat.count = value,
+                "nmi-total" => hwlat.nmi_us = value,
+                "nmi-count" => hwlat.nmi_count = value,
+                _ => return None,
+            }
+            rest = before;
+        }
+        Some(hwlat)
+    }
+}

@@ -1,0 +1,28 @@
+//! Any bytes as the text of a tracer: every line is told once, pieces make no difference, and a text cut off anywhere gives
+//! the first lines of the whole.
+#![no_main]
+
+use latido_trace::text::{Reader, Seen, Summary};
+use libfuzzer_sys::fuzz_target;
+
+/// The lines as they are told, and what was seen.
+fn told<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, Seen) {
+    let (mut reader, mut lines) = (Reader::default(), Vec::new());
+    for piece in pieces {
+        reader.push(piece, |header, line| lines.push(format!("{header:?} {line:?}")));
+    }
+    (lines, reader.seen().clone())
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let (whole, seen) = told([bytes]);
+    let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+    assert_eq!((whole.len(), seen.lines), (ends, ends as u64));
+    assert!(seen.unknown <= seen.lines && seen.cut <= seen.unknown && seen.first_unknown.is_some() == (seen.unknown > 0));
+    let size = usize::from(bytes.first().copied().unwrap_or_default()) + 1;
+    assert_eq!(told(bytes.chunks(size)), (whole.clone(), seen));
+    let (begin, _) = told([&bytes[..bytes.len() - bytes.len().min(size)]]);
+    assert!(whole.starts_with(&begin));
+    let (summary, reader) = Summary::of(bytes);
+    assert!(summary.bins.items.len() as u64 + summary.bins.beyond <= reader.seen().lines);
+});
