@@ -55,7 +55,7 @@ fn events(file: &Path) -> BTreeMap<u32, u64> {
     assert!(trace.lost.is_empty(), "{:?}", trace.lost);
     assert_eq!(trace.options.clock.as_deref(), Some("mono"));
     let [buffer] = &trace.buffers[..] else { panic!("{:?}", trace.buffers) };
-    let mut merge = Merge::of(buffer.cpus.iter().map(|data| (data.cpu, trace.pages(buffer, *data))));
+    let mut merge = Merge::of(&trace, buffer);
     let mut counts = BTreeMap::new();
     while let Some(step) = merge.step() {
         if let Step::Event { cpu, .. } = step {

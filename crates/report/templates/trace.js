@@ -23,6 +23,7 @@
   let from = 0, to = all, waits = -1;
   const ROW = 44, LEFT = 56, TOP = 22;
   const COLOUR = { task: "--s1", soft: "--s4", hard: "--s0", idle: "--ln", lost: "--s7" };
+  const HEIGHT = { task: 26, soft: 34, hard: 34, idle: 6, lost: 34 };
   const probe = document.createElement("i");
   document.body.append(probe);
   const colour = name => { probe.style.color = `var(${name})`; return getComputedStyle(probe).color; };
@@ -58,18 +59,32 @@
     lanes.forEach((lane, row) => {
       const y = TOP + row * ROW;
       pen.fillStyle = ink; pen.textAlign = "left"; pen.fillText("CPU " + lane.cpu, 4, y + ROW / 2);
-      let drawn = LEFT - 1;
+      // What is narrower than a dot is drawn as its share of the dot, so that nothing hides what lies beside it.
+      const dots = new Map();
       for (let i = first(lane.end, from); i < lane.begin.length && lane.begin[i] < to; i++) {
         const a = Math.max(LEFT, x(lane.begin[i])), b = Math.min(wide, x(lane.end[i])), kind = data.kinds[lane.owner[i]];
-        // What is narrower than a quarter of a dot and lies on one that is drawn is not seen.
-        if (b - a < .25 && a < drawn + .25) continue;
-        const height = kind === "idle" ? 6 : kind === "task" ? 26 : 34;
+        if (b - a < 1) {
+          const dot = Math.floor(a), shares = dots.get(dot) || {};
+          shares[kind] = (shares[kind] || 0) + b - a;
+          dots.set(dot, shares);
+          continue;
+        }
+        const height = HEIGHT[kind];
         pen.fillStyle = colours[kind];
-        pen.fillRect(a, y + ROW - 4 - height, Math.max(b - a, .5), height);
-        drawn = b;
+        pen.fillRect(a, y + ROW - 4 - height, b - a, height);
         if (b - a > 50 && kind !== "idle") {
           pen.save(); pen.beginPath(); pen.rect(a, y, b - a - 3, ROW); pen.clip();
           pen.fillStyle = "#fff"; pen.fillText(data.names[lane.owner[i]], a + 4, y + ROW - 4 - height / 2); pen.restore();
+        }
+      }
+      for (const [dot, shares] of dots) {
+        let bottom = y + ROW - 4;
+        for (const kind of ["idle", "task", "soft", "hard", "lost"]) {
+          if (!shares[kind]) continue;
+          const height = 34 * Math.min(1, shares[kind]);
+          pen.fillStyle = colours[kind];
+          pen.fillRect(dot, bottom - height, 1, height);
+          bottom -= height;
         }
       }
     });

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use latido_report::{
     html::traced as page,
     numbers::document,
-    traced::{Analysis, analyse, csv},
+    traced::{Analyses, Analysis, analyse, csv},
 };
 use latido_trace::file::Trace;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ with what they were lost to. docs/trace.md says how each is defined.
 Examples:
   latido trace analyze trace.dat
   latido trace analyze trace.dat --html trace.html --perfetto trace.json     the latter for ui.perfetto.dev
-  latido trace analyze trace.dat --json | jq '.[0].rows[] | select(.kind == \"scheduling\")'
+  latido trace analyze trace.dat --json | jq '.buffers[0].rows[] | select(.kind == \"scheduling\")'
 
 Exit status: 0 answered, 1 error, 64 usage.";
 
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<u8> {
         told(path, one, analyses.len());
     }
     if args.json {
-        return write_out(&document(&analyses)?);
+        return write_out(&document(&Analyses { buffers: &analyses })?);
     }
     if args.csv {
         return write_out(&csv::rows(&analyses)?);

@@ -57,6 +57,13 @@ pub struct Analysis {
     pub timeline: Timeline,
 }
 
+/// The rings of a trace: what a program reads.
+#[derive(Debug, Serialize)]
+pub struct Analyses<'a> {
+    /// Each, analysed.
+    pub buffers: &'a [Analysis],
+}
+
 /// What was lost, and what could not be paired.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Lost {
