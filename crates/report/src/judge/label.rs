@@ -80,7 +80,7 @@ pub trait Labelled {
 }
 
 /// One label for each: what they differ in, in the order probe, host, target, kernel, tuning, load, scheduling, CPUs,
-/// limit. A single one is named by its probe and load.
+/// limit, trace. A single one is named by its probe and load.
 pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<Label> {
     let first = |one: &T| title(&Cell { repeat: 1, ..one.cell().clone() });
     if let [one] = all {
@@ -88,12 +88,12 @@ pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<Label> {
     }
     let every: Vec<&T> = all.iter().collect();
     let row = |one: &T| {
-        let Conditions { cpus, limit, .. } = &one.cell().conditions;
+        let Conditions { cpus, limit, trace, .. } = &one.cell().conditions;
         // Different probes may measure different CPUs or have a limit each: that is no difference of its own.
         let cpus = if shared(all, |other| other.conditions.cpus.as_ref()) { String::new() } else { said_cpus(cpus) };
         let limit =
             if shared(all, |other| other.conditions.limit.as_ref()) { String::new() } else { said_limit(limit) };
-        [place(one, &every), vec![cpus, limit]].concat()
+        [place(one, &every), vec![cpus, limit, said_trace(trace)]].concat()
     };
     let rows = |probe: &dyn Fn(&T) -> String| -> Vec<(Vec<String>, String)> {
         all.iter().map(|one| ([vec![probe(one)], row(one)].concat(), first(one))).collect()
@@ -174,8 +174,8 @@ pub fn systems<T: Labelled>(all: &[&T], fine: bool) -> Systems {
         }
     }
     let row = |one: &T| {
-        let Conditions { cpus, limit, .. } = &one.cell().conditions;
-        let conditions = if fine { vec![said_cpus(cpus), said_limit(limit)] } else { Vec::new() };
+        let Conditions { cpus, limit, trace, .. } = &one.cell().conditions;
+        let conditions = if fine { vec![said_cpus(cpus), said_limit(limit), said_trace(trace)] } else { Vec::new() };
         [place(one, &firsts), conditions].concat()
     };
     let rows: Vec<_> = firsts.iter().map(|one| (row(one), alone(*one))).collect();
@@ -188,6 +188,7 @@ fn alike<T: Labelled>(a: &T, b: &T, fine: bool) -> bool {
     machine(a) == machine(b)
         && Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe)).all(|axis| x.agrees(y, axis))
         && (!fine || (&x.conditions.cpus, x.conditions.limit) == (&y.conditions.cpus, y.conditions.limit))
+        && (!fine || x.conditions.trace == y.conditions.trace)
 }
 
 /// Host, target, kernel, tuning, load and scheduling: all but the probe, and the boot, in which repeats differ.
@@ -211,6 +212,10 @@ fn said_cpus(cpus: &Option<CpuSet>) -> String {
 
 fn said_limit(limit: &Option<Ns>) -> String {
     limit.map(|limit| format!("limit {limit}")).unwrap_or_default()
+}
+
+fn said_trace(trace: &Option<Vec<String>>) -> String {
+    trace.as_ref().map(|_| "traced".into()).unwrap_or_default()
 }
 
 /// The name of a system that has no other beside it: its load, else the host.

@@ -44,7 +44,9 @@ pub(super) fn frozen_trace(record: &Record, _: &Deciding) -> Graded {
             let done = [spans!["marked and switched off at a sample of ", Span::Time(*value_ns)], cpu].concat();
             let failed = failed.as_ref().map(|why| format!(" (not all of it: {why})")).unwrap_or_default();
             let on: Vec<String> = switches.iter().map(|switch| format!("`echo 1 > {switch}`")).collect();
-            let after = format!("{failed}, as stop_on asks; it stays off until {}", on.join(", "));
+            // The cell's own trace is gone with the cell.
+            let until = if on.is_empty() { String::new() } else { format!("; it stays off until {}", on.join(", ")) };
+            let after = format!("{failed}, as stop_on asks{until}");
             (Note, [done, spans![after]].concat())
         }
     }

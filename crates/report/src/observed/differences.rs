@@ -1,6 +1,7 @@
 //! In what systems differ that are compared: kernel, settings, firmware, and what a plan names.
 
 use super::{Observed, items};
+use crate::words;
 use serde::Serialize;
 
 /// A name with one value for each arm.
@@ -45,7 +46,8 @@ fn values(arm: &[Vec<(String, String)>], what: &str) -> String {
 fn described(one: &Observed) -> Vec<(String, String)> {
     let tuning = ("settings".to_owned(), items(&one.cell.tuning));
     let clock = ("clock".to_owned(), one.clock.clone());
-    let named = one.columns().into_iter().chain([tuning, clock]);
+    let trace = one.cell.conditions.trace.as_deref().map_or_else(|| "not recorded".to_owned(), words::traced);
+    let named = one.columns().into_iter().chain([tuning, clock, ("trace".to_owned(), trace)]);
     // The kernel of a plan may be a name: then the machine says which it was.
     let same = one.column("kernel") == one.kernel;
     let facts = one.facts.iter().filter(|(name, _)| !(same && name == "kernel")).cloned();
