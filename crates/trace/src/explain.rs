@@ -6,6 +6,7 @@
 
 mod collect;
 mod cut;
+mod scene;
 
 use crate::{
     events::{Above, Class, Comm, Priority},

@@ -259,7 +259,7 @@ fn told(record: &TraceRecord, path: &Path) -> String {
         ));
     }
     lines.extend(record.cut.iter().map(|why| format!("warning: the recording ended early: {why}")));
-    lines.push(format!("next: trace-cmd report -i {file}, or open it in KernelShark"));
+    lines.push(format!("next: latido trace analyze {file}; trace-cmd and KernelShark open it too"));
     lines.join("\n")
 }
 

@@ -19,7 +19,7 @@ pub struct Drawn {
 
 /// What each CPU did. Where there is more than can be drawn, what is shorter than [`Timeline::grain`] is joined with its
 /// neighbours to one slice, in the name of the one that had most of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Timeline {
     owners: BTreeMap<Owner, usize>,
     /// What they are called, in the order of their numbers.
@@ -28,12 +28,6 @@ pub struct Timeline {
     count: usize,
     /// Slices shorter than this are joined, ns; 0 where all are drawn as they are.
     pub grain: u64,
-}
-
-impl Default for Timeline {
-    fn default() -> Self {
-        Self { owners: BTreeMap::new(), names: Vec::new(), lanes: BTreeMap::new(), count: 0, grain: 0 }
-    }
 }
 
 impl Timeline {

@@ -1,41 +1,17 @@
 //! What happened in windows, kept as the trace goes by.
 
-use super::{Explained, Line, Names, Window, cut};
+use super::{
+    Explained, Line, Names, Window, cut,
+    scene::{Scene, Turn},
+};
 use crate::{
     bytes::Endian,
-    events::{Events, Happened, State},
+    events::{Events, Happened},
     file::Trace,
     format::Format,
     pairing::{Segment, Sink},
 };
 use std::collections::BTreeMap;
-
-/// What became of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
-    /// Somebody is about to wake it, on that CPU.
-    Waking(u32),
-    /// It is among those that may run.
-    Woken,
-    /// It has a CPU.
-    In(u32),
-    /// It left its CPU.
-    Out(State),
-    /// It goes to another CPU.
-    Moved(u32),
-}
-
-/// A window with what happened in it.
-#[derive(Debug)]
-pub(super) struct Scene {
-    pub window: Window,
-    /// Segments of all CPUs that touch it.
-    pub segments: Vec<Segment>,
-    /// What became of its thread, before it (the last time) and in it.
-    pub turns: Vec<(u64, Turn)>,
-    excerpt: Vec<Line>,
-    omitted: u64,
-}
 
 /// Segments and events of a window; longer windows are told in parts.
 const MOST_SEGMENTS: usize = 65_536;

@@ -2,7 +2,7 @@
 
 use super::{
     Cause, Names, Slice,
-    collect::{Scene, Turn},
+    scene::{Scene, Turn},
 };
 use crate::{
     events::{Class, Priority, State},

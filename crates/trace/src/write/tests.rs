@@ -80,7 +80,7 @@ fn what_is_written_is_read_again_in_both_orders() {
         assert_eq!((buffer.name.as_str(), buffer.clock.as_deref(), buffer.page), ("", Some("mono"), 4096));
         assert!(buffer.cpus.iter().all(|data| data.at % 4096 == 0), "readers map pages");
         let pid = trace.format("sched_tick").unwrap().number("pid", endian).unwrap();
-        let mut merge = Merge::of(buffer.cpus.iter().map(|data| (data.cpu, trace.pages(buffer, *data))));
+        let mut merge = Merge::of(&trace, buffer);
         let mut seen = Vec::new();
         while let Some(Step::Event { cpu, event }) = merge.step() {
             seen.push((cpu, event.time, pid.of(event.data)));
