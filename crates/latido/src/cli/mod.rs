@@ -26,6 +26,7 @@ mod stored;
 mod tests;
 mod trace;
 mod trace_analyze;
+mod trace_explain;
 mod trace_record;
 mod trace_source;
 mod tune;

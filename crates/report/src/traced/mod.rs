@@ -1,9 +1,11 @@
 //! A trace as people read it: what it holds, every latency that it permits, who had the CPUs, the worst cases with what they
 //! were lost to.
 
+mod causes;
 pub mod csv;
 mod perfetto;
 mod sheets;
+pub mod spikes;
 mod text;
 mod timeline;
 
@@ -444,21 +446,22 @@ fn worst(trace: &Trace<'_>, buffer: &Buffer<'_>, summary: &Summary) -> Vec<Worst
     let (explained, _) = explain(trace, buffer, &windows);
     let told = |(class, worst): (Class, latido_trace::summary::Worst)| {
         let found = explained.iter().find(|found| found.window == window(&worst))?;
-        Some(Worst::of(class, &worst, found))
+        Some(Worst::of(class, named(&worst.comm, worst.pid), found))
     };
     all.into_iter().filter_map(told).collect()
 }
 
 impl Worst {
-    fn of(class: Class, worst: &latido_trace::summary::Worst, found: &Explained) -> Self {
+    fn of(class: Class, task: String, found: &Explained) -> Self {
+        let window = found.window;
         let slices = found.slices.iter().map(|slice| Piece::of(&slice.cause, slice.ns()));
-        let since = |time: u64| time.cast_signed().wrapping_sub(worst.begin.cast_signed());
+        let since = |time: u64| time.cast_signed().wrapping_sub(window.begin.cast_signed());
         Self {
-            task: named(&worst.comm, worst.pid),
+            task,
             class: class.name(),
-            ns: worst.ns,
-            at_ns: worst.begin,
-            cpu: worst.cpu,
+            ns: window.end.saturating_sub(window.begin),
+            at_ns: window.begin,
+            cpu: window.cpu,
             slices: if found.slices.len() <= FOLLOWED { slices.collect() } else { Vec::new() },
             causes: causes(found),
             excerpt: found.excerpt.iter().map(|line| (since(line.time), line.cpu, line.text.clone())).collect(),

@@ -1,6 +1,6 @@
 //! A trace as a terminal shows it.
 
-use super::{Analysis, Lost, Piece, Worst};
+use super::{Analysis, Lost, Piece};
 use crate::{
     terminal::{Paint, Style, hang, paint, table},
     words,
@@ -22,7 +22,7 @@ impl Analysis {
         if !self.worst.is_empty() {
             lines.push(String::new());
             lines.push(paint("The longest waits after a wake-up, and what they were lost to", Paint::Bold, style));
-            lines.extend(self.worst.iter().flat_map(|worst| worst.lines(style)));
+            lines.extend(self.worst.iter().flat_map(|worst| worst.line(style)));
             lines.extend(self.excerpt(style));
         }
         lines.join("\n") + "\n"
@@ -99,15 +99,6 @@ impl Lost {
             parts.push(edges);
         }
         parts.join("; ")
-    }
-}
-
-impl Worst {
-    fn lines(&self, style: Style) -> Vec<String> {
-        let head =
-            format!("  {} on CPU {} of {} ({}):", words::value(self.ns as f64, "ns"), self.cpu, self.task, self.class);
-        let causes: Vec<String> = self.causes.iter().take(5).map(|piece| piece.text(self.ns)).collect();
-        hang(&format!("{head} "), Paint::Plain, &causes.join(", "), style)
     }
 }
 

@@ -33,6 +33,8 @@ struct Stretch {
     end: u64,
     at: At,
     cpu: u32,
+    /// Whether what it runs itself is its way back from a sleep.
+    back: bool,
 }
 
 /// The slices of a window, in order, without a gap.
@@ -99,14 +101,14 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
         };
         let cut = (*time).clamp(window.begin, window.end);
         if cut > since {
-            all.push(Stretch { begin: since, end: cut, at, cpu });
+            all.push(Stretch { begin: since, end: cut, at, cpu, back: window.slept });
             since = cut;
         }
         ran |= matches!(turn, Turn::In(_)) && *time >= window.begin;
         (at, cpu) = (next, there);
     }
     if window.end > since {
-        all.push(Stretch { begin: since, end: window.end, at, cpu });
+        all.push(Stretch { begin: since, end: window.end, at, cpu, back: window.slept });
     }
     all
 }
@@ -120,7 +122,9 @@ fn cause(stretch: &Stretch, segment: &Segment, me: i32, mine: Priority, names: &
         Owner::Unknown => Cause::Unexplained,
         Owner::Idle => idle(stretch),
         Owner::Task(pid) if pid == me => match stretch.at {
-            At::Runs => Cause::Itself,
+            At::Runs if stretch.back => Cause::Itself,
+            // Between two readings of a busy loop lies no work of its own: the machine was elsewhere.
+            At::Runs => Cause::Unexplained,
             // It runs, and no event said that it came: the trace began later, or lost it.
             _ => Cause::Unexplained,
         },

@@ -186,6 +186,17 @@ fn the_other_causes_are_named() {
         ],
     );
     assert_eq!(locked.causes()[0], (&Cause::Blocked, 800));
+    // A busy loop that reads the clock: what no event interrupts is no work of its own.
+    let gap = explained(
+        Window { slept: false, ..SLEPT },
+        &[
+            (100, 0, switch(0, State::Runnable, ME)),
+            (1_200, 0, Happened::Enter(Above::Vector(0))),
+            (1_300, 0, Happened::Exit(Above::Vector(0))),
+            (2_100, 0, switch(ME, State::Sleeping, 0)),
+        ],
+    );
+    assert_eq!(gap.causes()[0], (&Cause::Unexplained, 900));
     // It began before the timer was due, and all of the time until its end is its own.
     let busy = explained(
         SLEPT,
