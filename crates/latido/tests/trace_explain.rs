@@ -49,7 +49,7 @@ fn a_busy_task_above_is_named() {
     let busy = "import time\nend = time.monotonic() + 8\nwhile time.monotonic() < end:\n    time.sleep(.04)\n    \
                 until = time.monotonic() + .003\n    while time.monotonic() < until: pass\n";
     let hog = Background::shell(&format!("exec taskset -c 0 chrt -f 90 python3 -c '{busy}'"));
-    let output = world.run(["run", "wakeup", "-c", "0", "-p", "80", "-d", "6s", "--trace", "--no-report", "-q"]);
+    let output = world.run(["run", "wakeup", "-c", "0", "-d", "6s", "--trace", "--no-report", "-q"]);
     assert!(matches!(output.status.code(), Some(0..=3)), "{}", stderr(&output));
     drop(hog);
     let late = spikes(&world, 1_500_000);
@@ -67,7 +67,7 @@ fn a_stopped_process_is_named() {
         return;
     }
     let mut host = world
-        .latido(["run", "wakeup", "-c", "0", "-p", "80", "-d", "3s", "--trace", "--no-report", "-q"])
+        .latido(["run", "wakeup", "-c", "0", "-d", "3s", "--trace", "--no-report", "-q"])
         .spawn()
         .unwrap();
     let measuring = || {
@@ -115,7 +115,7 @@ fn the_throttle_is_named() {
     }
     // The throttle acts for those that could use the time: somebody must wait.
     let waiting = Background::shell("exec taskset -c 0 sh -c 'while :; do :; done'");
-    let output = world.run(["run", "gap", "-c", "0", "-p", "80", "-d", "4s", "--trace", "--no-report", "-q"]);
+    let output = world.run(["run", "gap", "-c", "0", "-d", "4s", "--trace", "--no-report", "-q"]);
     assert!(matches!(output.status.code(), Some(0..=3)), "{}", stderr(&output));
     drop(waiting);
     let late = spikes(&world, 20_000_000);

@@ -43,10 +43,10 @@ pub fn ranks(n: u64, p: f64, confidence: f64) -> Result<Ranks, Refusal> {
     }
     let tail = (1.0 - confidence) / 2.0;
     // How many counts from 0 on have a distribution function at most (below) the limit.
-    let upto = |holds: &dyn Fn(f64) -> bool| first(n + 1, |k| !holds(binomial_at_most(k, n, p)));
+    let upto = |holds: &dyn Fn(f64) -> bool| first(n.saturating_add(1), |k| !holds(binomial_at_most(k, n, p)));
     // P(Bin <= l-1) <= a/2 holds for l-1 = 0 .. count-1, so that the last l is the count.
     let lower = upto(&|below| below <= tail);
-    let upper = upto(&|below| below < 1.0 - tail) + 1;
+    let upper = upto(&|below| below < 1.0 - tail).saturating_add(1);
     Ok(Ranks { rank: ranks_of(n, p), lower: (lower >= 1).then_some(lower), upper: (upper <= n).then_some(upper) })
 }
 

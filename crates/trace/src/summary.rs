@@ -87,13 +87,11 @@ pub struct OfTask {
     pub ran: u64,
 }
 
-/// A system call, whole and in parts.
+/// A system call, whole and in parts. What is neither slept nor waited it had a CPU.
 #[derive(Clone, Debug, Default)]
 pub struct OfCall {
     /// From enter to exit.
     pub whole: Series,
-    /// What of it the thread had a CPU.
-    pub on_cpu: Distribution,
     /// How many of them left their CPU meanwhile.
     pub interrupted: u64,
     /// How long these slept, ns.
@@ -340,7 +338,6 @@ impl Sink for Summary {
                 of.blocked += blocked;
                 of.waited += waited;
             }
-            of.on_cpu.push(called.on_cpu());
         }
     }
 
