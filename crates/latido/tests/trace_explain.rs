@@ -66,10 +66,8 @@ fn a_stopped_process_is_named() {
     if !possible(&world, what) {
         return;
     }
-    let mut host = world
-        .latido(["run", "wakeup", "-c", "0", "-d", "3s", "--trace", "--no-report", "-q"])
-        .spawn()
-        .unwrap();
+    let mut host =
+        world.latido(["run", "wakeup", "-c", "0", "-d", "3s", "--trace", "--no-report", "-q"]).spawn().unwrap();
     let measuring = || {
         let with = |name: &str| {
             let line = fs::read(format!("/proc/{name}/cmdline")).unwrap_or_default();
