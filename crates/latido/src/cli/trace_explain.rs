@@ -131,7 +131,7 @@ fn late(cell: &StoredCell, record: &Record, slept: bool, worst: usize) -> Result
             slept,
         }));
     }
-    all.sort_by(|a, b| b.ns.cmp(&a.ns));
+    all.sort_by_key(|one| std::cmp::Reverse(one.ns));
     let above = limit.map_or(0, |limit| all.iter().filter(|one| one.ns as i64 > limit).count());
     all.truncate(above.max(worst).min(MOST));
     Ok(all)
