@@ -57,6 +57,7 @@ fn help_and_version_exit_0_on_stdout() {
         let (status, out, err) = latido(line);
         assert_eq!((status, err.as_str()), (0, ""), "{line:?}");
         assert!(!out.is_empty(), "{line:?}");
+        assert!(!out.contains("\\u") && !out.contains('\u{1b}'), "no colours in a pipe: {line:?}: {out}");
     }
 }
 

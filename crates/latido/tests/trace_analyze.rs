@@ -122,6 +122,11 @@ fn what_is_broken_is_said() {
     assert!(stderr(&directory).contains("is no file"), "{}", stderr(&directory));
     let Some(file) = recorded(&world, "broken traces of this machine") else { return };
     let whole = fs::read(&file).unwrap();
+    for outputs in [&["--html", "./a.dat"][..], &["--perfetto", "a.dat"], &["--html", "b", "--perfetto", "b"]] {
+        let output = world.run([&["trace", "analyze", "a.dat"], outputs].concat());
+        assert_eq!(output.status.code(), Some(64), "{outputs:?}: {}", stderr(&output));
+    }
+    assert!(fs::read(&file).unwrap() == whole, "a trace is never written over by its own analysis");
     for part in 1..16 {
         fs::write(world.path("cut.dat"), &whole[..whole.len() * part / 16]).unwrap();
         let mut spoilt = whole.clone();

@@ -33,7 +33,7 @@ mod tune;
 pub mod values;
 pub mod words;
 
-use crate::{durable, output, person};
+use crate::{durable, host::outcome, output, person};
 use anyhow::Result;
 use clap::{
     Parser, Subcommand,
@@ -172,8 +172,10 @@ pub fn explain(error: clap::Error) -> u8 {
         output::tell(text.to_string().trim_end());
         return EXIT_USAGE;
     }
+    // What goes to a file or a pipe has no colours: there they would be cleaned into litter.
+    let text = if outcome::style().color { text.ansi().to_string() } else { text.to_string() };
     // Nobody is left to tell when this fails.
-    let _ = output::write_out(&text.ansi().to_string());
+    let _ = output::write_out(&text);
     0
 }
 

@@ -1,6 +1,6 @@
 //! `latido trace analyze`: what a trace holds, of any origin.
 
-use super::trace_source::Source;
+use super::{Usage, trace_source::Source};
 use crate::{
     durable,
     host::outcome,
@@ -13,7 +13,7 @@ use latido_report::{
     traced::{Analyses, Analysis, analyse, csv},
 };
 use latido_trace::file::Trace;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const NOTES: &str = "\
 FILE is a trace of trace-cmd (version 6 or 7, compressed or not, of a machine of either order of bytes), or one that `latido
@@ -54,6 +54,7 @@ pub struct Args {
 /// # Errors
 /// The file cannot be read, or is no trace.
 pub fn run(args: &Args) -> Result<u8> {
+    apart(args)?;
     let source = Source::open(&args.file)?;
     let trace = Trace::open(source.bytes()).map_err(|bad| source.wrong(&bad))?;
     let name = source.name();
@@ -82,7 +83,25 @@ pub fn run(args: &Args) -> Result<u8> {
     write_out(&analyses.iter().map(|one| one.text(style)).collect::<Vec<_>>().join("\n"))
 }
 
-fn told(path: &std::path::Path, one: &Analysis, buffers: usize) {
+/// Refuses to write over the trace, or one document over the other.
+fn apart(args: &Args) -> Result<(), Usage> {
+    let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let trace = place(&args.file);
+    let outputs = [("--html", &args.html), ("--perfetto", &args.perfetto)];
+    for (name, path) in outputs.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?))) {
+        if place(path) == trace {
+            return Err(Usage::new(format!("{name} {}: that is the trace itself; name another file", path.display())));
+        }
+    }
+    match (&args.html, &args.perfetto) {
+        (Some(html), Some(perfetto)) if place(html) == place(perfetto) => {
+            Err(Usage::new(format!("--html and --perfetto {}: name two files", html.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn told(path: &Path, one: &Analysis, buffers: usize) {
     let of = if buffers > 1 { format!(" (the buffer `{}` of {buffers})", one.buffer) } else { String::new() };
     tell(&format!("wrote {}{of}", path.display()));
 }

@@ -155,7 +155,17 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
     };
     let mut lines = hang(&format!("{}:", word(run, judgement)), tone, &parts.join("; "), style);
     lines.extend(judgement.advice.iter().flat_map(|advice| self::advice(advice, style)));
+    if run.cells.iter().any(can_be_explained) {
+        let command = format!("latido trace explain {}", run.meta.id);
+        lines.push(format!("{} $ {command}", paint("why: ", Paint::Dim, style)));
+    }
     lines
+}
+
+/// Whether the late samples of a cell can be explained: it was traced, and they are times of one thread.
+fn can_be_explained(cell: &StoredCell) -> bool {
+    let traced = cell.record().is_some_and(|record| record.quality.trace.is_some());
+    traced && matches!(cell.cell.probe.name.as_str(), "wakeup" | "gap")
 }
 
 /// What stands in the way, and the command to try next, which is never broken.

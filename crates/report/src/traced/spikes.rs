@@ -38,7 +38,7 @@ pub struct Spikes {
     pub cell: String,
     /// By what the time was attributed: events alone, or also those that tell when interrupts and preemption are off.
     pub evidence: &'static str,
-    /// The samples, the latest first.
+    /// The samples, the largest first.
     pub spikes: Vec<Worst>,
     /// What all of them were lost to, the most first.
     pub causes: Causes,
@@ -80,7 +80,7 @@ impl Spikes {
         lines.push(String::new());
         lines.extend(table::titled(&self.causes.sheet(), style));
         lines.push(String::new());
-        lines.push(paint("Each, the latest first", Paint::Bold, style));
+        lines.push(paint("Each, the largest first", Paint::Bold, style));
         lines.extend(self.spikes.iter().flat_map(|spike| spike.line(style)));
         lines.join("\n") + "\n"
     }
