@@ -176,13 +176,13 @@ pub struct Had {
 impl Had {
     #[inline]
     fn add(&mut self, ns: u64) {
-        self.ns += ns;
+        self.ns = self.ns.saturating_add(ns);
         self.pieces += 1;
         self.longest = self.longest.max(ns);
     }
 
     fn join(&mut self, other: &Self) {
-        self.ns += other.ns;
+        self.ns = self.ns.saturating_add(other.ns);
         self.pieces += other.pieces;
         self.longest = self.longest.max(other.longest);
     }
@@ -282,7 +282,7 @@ impl Summary {
 
     /// Tasks by their number.
     pub fn tasks(&self) -> impl Iterator<Item = (i32, &OfTask)> {
-        self.tasks.iter().filter(|(_, task)| task.woken + task.preempted + task.ran > 0)
+        self.tasks.iter().filter(|(_, task)| task.woken > 0 || task.preempted > 0 || task.ran > 0)
     }
 
     /// Who had each CPU.
@@ -312,12 +312,12 @@ impl Sink for Summary {
             match why {
                 Why::Woken => {
                     task.woken += 1;
-                    task.waited += ns;
+                    task.waited = task.waited.saturating_add(ns);
                     task.longest = task.longest.max(ns);
                 }
                 Why::Preempted => {
                     task.preempted += 1;
-                    task.held_up += ns;
+                    task.held_up = task.held_up.saturating_add(ns);
                 }
             }
         }
@@ -333,10 +333,10 @@ impl Sink for Summary {
         };
         if let Some(of) = self.calls.get_mut(list).and_then(|all| all.of(u32::from(number))) {
             of.whole.push(ns, || Worst { ns, begin, end, cpu, pid, comm });
-            if blocked + waited > 0 {
+            if blocked > 0 || waited > 0 {
                 of.interrupted += 1;
-                of.blocked += blocked;
-                of.waited += waited;
+                of.blocked = of.blocked.saturating_add(blocked);
+                of.waited = of.waited.saturating_add(waited);
             }
         }
     }
@@ -367,7 +367,7 @@ impl Sink for Summary {
         if let Owner::Task(pid) = segment.owner
             && let Some(task) = self.tasks.of(pid)
         {
-            task.ran += ns;
+            task.ran = task.ran.saturating_add(ns);
         }
         if let Some(cpu) = self.cpus.of(segment.cpu) {
             cpu.had(segment.owner, ns);

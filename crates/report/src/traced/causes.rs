@@ -32,17 +32,18 @@ impl Causes {
     /// Of explained samples.
     pub fn of<'a>(all: impl Iterator<Item = &'a Explained>) -> Self {
         let mut rows = BTreeMap::<String, CauseRow>::new();
-        let mut whole = 0;
+        let mut whole = 0_u64;
         for found in all {
             // What differs by a task's number alone is one cause.
             let mut sums = BTreeMap::<String, u64>::new();
             for (cause, ns) in found.causes() {
-                *sums.entry(said(cause)).or_default() += ns;
+                let sum = sums.entry(said(cause)).or_default();
+                *sum = ns.saturating_add(*sum);
             }
             let largest =
                 sums.iter().max_by_key(|(name, ns)| (**ns, std::cmp::Reverse(*name))).map(|(name, _)| name.clone());
             for (cause, ns) in sums {
-                whole += ns;
+                whole = ns.saturating_add(whole);
                 let first = u64::from(largest.as_ref() == Some(&cause));
                 let row = rows.entry(cause.clone()).or_insert(CauseRow {
                     cause,
@@ -52,7 +53,7 @@ impl Causes {
                     first: 0,
                     longest_ns: 0,
                 });
-                row.ns += ns;
+                row.ns = ns.saturating_add(row.ns);
                 row.samples += 1;
                 row.first += first;
                 row.longest_ns = row.longest_ns.max(ns);

@@ -59,14 +59,18 @@ impl<'t> Collect<'t> {
 
     /// The scenes that a time touches, with a margin.
     fn at(&mut self, begin: u64, end: u64) -> impl Iterator<Item = &mut Scene> {
-        while let Some(next) = self.scenes.get_mut(self.begun).filter(|next| next.window.begin <= end + MARGIN) {
+        while let Some(next) =
+            self.scenes.get_mut(self.begun).filter(|next| next.window.begin <= end.saturating_add(MARGIN))
+        {
             next.turns = self.before.get(&next.window.pid).cloned().unwrap_or_default();
             self.begun += 1;
         }
         let from = begin.saturating_sub(self.longest).saturating_sub(MARGIN);
         let first = self.scenes.partition_point(|scene| scene.window.begin < from);
         let scenes = self.scenes.get_mut(first..self.begun).unwrap_or_default().iter_mut();
-        scenes.filter(move |scene| scene.window.begin <= end + MARGIN && scene.window.end + MARGIN >= begin)
+        scenes.filter(move |scene| {
+            scene.window.begin <= end.saturating_add(MARGIN) && scene.window.end.saturating_add(MARGIN) >= begin
+        })
     }
 
     pub fn explained(self, mut names: Names<'_>) -> Vec<Explained> {

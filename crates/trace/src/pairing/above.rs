@@ -181,7 +181,7 @@ impl Cpu {
         unpaired.unended += (self.frames.len() - at - 1) as u64;
         self.frames.truncate(at);
         if let Some(below) = self.frames.last_mut() {
-            below.nested += time.saturating_sub(frame.begin);
+            below.nested = below.nested.saturating_add(time.saturating_sub(frame.begin));
         }
         if frame.begin < self.doubt {
             unpaired.voided += 1;
@@ -222,7 +222,7 @@ impl Cpu {
         if !aside.is_empty()
             && let Some(Frames(mut frames, since)) = aside.remove(&to.0)
         {
-            frames.iter_mut().for_each(|frame| frame.nested += time.saturating_sub(since));
+            frames.iter_mut().for_each(|frame| frame.nested = frame.nested.saturating_add(time.saturating_sub(since)));
             self.frames = frames;
         }
     }

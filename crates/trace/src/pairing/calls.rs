@@ -45,11 +45,13 @@ impl Task {
         }
         match wait {
             State::Woken => {
-                self.blocked += since.saturating_sub(self.left);
-                self.waited += time.saturating_sub(since.max(self.left));
+                self.blocked = self.blocked.saturating_add(since.saturating_sub(self.left));
+                self.waited = self.waited.saturating_add(time.saturating_sub(since.max(self.left)));
             }
-            State::Preempted => self.waited += time.saturating_sub(self.left),
-            State::Idle | State::Runs | State::RunsWoken => self.blocked += time.saturating_sub(self.left),
+            State::Preempted => self.waited = self.waited.saturating_add(time.saturating_sub(self.left)),
+            State::Idle | State::Runs | State::RunsWoken => {
+                self.blocked = self.blocked.saturating_add(time.saturating_sub(self.left));
+            }
         }
         self.left = 0;
     }
