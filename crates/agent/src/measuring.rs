@@ -59,7 +59,10 @@ fn measure(assignment: Assignment, interrupted: Arc<AtomicBool>, reporter: &mut 
     signal::interrupt_only(signal_hook::consts::SIGUSR1).context("cannot take over SIGUSR1")?;
     // Its code stays, unlike that of the host and the agent: a page between rehearsal and loop that was let go would come
     // back as a page fault in the loop (seen in one run of thirty).
-    stage.evidence.memory_unlocked = memory::lock_on_fault().err().map(|error| error.to_string());
+    // Who only looks on has no loop, and would lock the whole trace that it reads.
+    if probe.wants().is_none() {
+        stage.evidence.memory_unlocked = memory::lock_on_fault().err().map(|error| error.to_string());
+    }
     stage.evidence.timer_slack_ns = sched::timer_slack().ok();
     stage.evidence.cgroup =
         std::fs::read_to_string("/proc/self/cgroup").ok().map(|text| text.trim().replace('\n', "; "));

@@ -1,5 +1,6 @@
 //! Which events are recorded: those that are named, or the usual ones.
 
+use crate::measure::Wanted;
 use anyhow::{Context, Result, bail};
 use latido_model::{record::MissingEvent, suggest::closest};
 use std::{fs, path::Path};
@@ -123,11 +124,32 @@ pub struct Chosen {
 }
 
 impl Chosen {
+    /// What is asked for, and what a probe wants besides.
+    ///
+    /// # Errors
+    /// As [`Chosen::named`].
+    pub fn of(asked: Option<&[String]>, wanted: &Wanted, available: &Available) -> Result<Self> {
+        let mut chosen = asked.map(|words| Self::named(words, available)).transpose()?.unwrap_or_default();
+        if !wanted.events.is_empty() {
+            chosen.events.extend(Self::named(&wanted.events, available)?.events);
+        }
+        for event in &wanted.also {
+            if available.has(event) {
+                chosen.events.push(event.clone());
+            } else {
+                chosen.missing.push(MissingEvent { event: event.clone(), why: available.refusal(event) });
+            }
+        }
+        chosen.events.sort();
+        chosen.events.dedup();
+        Ok(chosen)
+    }
+
     /// Those that are named, or the usual ones where none is.
     ///
     /// # Errors
     /// A name that is no event here, with those that may be meant and what a kernel needs for it.
-    pub fn of(words: &[String], available: &Available) -> Result<Self> {
+    fn named(words: &[String], available: &Available) -> Result<Self> {
         if words.is_empty() {
             return Self::usual(available);
         }
@@ -185,7 +207,7 @@ mod tests {
 
     fn chosen(words: &[&str]) -> Result<Vec<String>> {
         let words: Vec<String> = words.iter().map(|word| (*word).into()).collect();
-        Chosen::of(&words, &available()).map(|chosen| chosen.events)
+        Chosen::of(Some(&words), &Wanted::default(), &available()).map(|chosen| chosen.events)
     }
 
     #[test]
@@ -210,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_usual_ones_are_those_that_there_are() {
-        let chosen = Chosen::of(&[], &available()).unwrap();
+        let chosen = Chosen::of(Some(&[]), &Wanted::default(), &available()).unwrap();
         assert!(chosen.events.contains(&"irq_vectors:local_timer_exit".into()));
         assert!(!chosen.events.iter().any(|event| event.contains("vector_alloc") || event.contains("ext4")));
         let missing: Vec<&str> = chosen.missing.iter().map(|one| one.event.as_str()).collect();
@@ -219,6 +241,6 @@ mod tests {
             "{missing:?}"
         );
         let none = Available(vec!["ext4:ext4_sync".into()]);
-        assert!(Chosen::of(&[], &none).unwrap_err().to_string().contains("-e EVENT"));
+        assert!(Chosen::of(Some(&[]), &Wanted::default(), &none).unwrap_err().to_string().contains("-e EVENT"));
     }
 }

@@ -13,6 +13,7 @@ mod walk;
 use crate::{
     journal::{Borrowed, Instance, Journal},
     machine::{self, Reach, Root, own_cpus, tracefs::Tracefs},
+    measure::Wanted,
     scratch::Scratch,
 };
 use anyhow::{Context, Result, ensure};
@@ -38,8 +39,11 @@ const CLOCK: &str = "mono";
 /// What is to be recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Spec {
-    /// The events, `sched_switch`, `irq:softirq_entry` or a whole system `irq_vectors`; none asks for the usual ones.
-    pub events: Vec<String>,
+    /// The events, `sched_switch`, `irq:softirq_entry` or a whole system `irq_vectors`; none of them asks for the usual
+    /// ones, absent for nothing but what is wanted below.
+    pub events: Option<Vec<String>>,
+    /// What a probe wants besides.
+    pub wanted: Wanted,
     /// The CPUs that are recorded; absent, all that are online.
     pub cpus: Option<CpuSet>,
     /// The CPUs that the recorder stays off.
@@ -52,9 +56,9 @@ pub struct Spec {
 ///
 /// # Errors
 /// What is missing and how to get it.
-pub fn possible(events: &[String]) -> Result<()> {
+pub fn possible(events: Option<&[String]>, wanted: &Wanted) -> Result<()> {
     let tracefs = Tracefs::find(&Root::default())?;
-    Chosen::of(events, &events::Available::read(tracefs.dir())?).map(drop)
+    Chosen::of(events, wanted, &events::Available::read(tracefs.dir())?).map(drop)
 }
 
 /// A trace that is being recorded. Dropping it removes the instance; what was recorded is lost then.
@@ -81,7 +85,7 @@ impl Capture {
     /// What is missing and how to get it; nothing is recorded then, and nothing stays.
     pub fn start(spec: &Spec, journal: &mut Journal) -> Result<Self> {
         let tracefs = Tracefs::find(&Root::default())?;
-        let chosen = Chosen::of(&spec.events, &events::Available::read(tracefs.dir())?)?;
+        let chosen = Chosen::of(spec.events.as_deref(), &spec.wanted, &events::Available::read(tracefs.dir())?)?;
         let online = machine::online_cpus();
         let cpus = spec.cpus.clone().unwrap_or_else(|| online.clone());
         let absent = cpus.without(&online);

@@ -4,6 +4,7 @@
 pub mod assignment;
 mod clocks;
 mod freeze;
+mod gathered;
 mod looped;
 pub mod permission;
 pub mod reporter;
@@ -11,7 +12,9 @@ pub mod rounds;
 pub mod series;
 pub mod stage;
 pub mod threads;
+mod wanted;
 
+pub use gathered::{Gathered, Place};
 pub use latido_model::{
     quantity::{Measurand, Quantity},
     registry::{Def, with_defaults},
@@ -19,6 +22,7 @@ pub use latido_model::{
 pub use looped::Interval;
 pub use series::Fact;
 pub use stage::Stage;
+pub use wanted::Wanted;
 
 use anyhow::Result;
 use latido_model::{cell::Cell, cpus::CpuSet, registry::Options};
@@ -40,6 +44,12 @@ pub trait Probe: Options {
     /// The CPUs it measures when none are named.
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
         allowed.clone()
+    }
+
+    /// What is to be recorded meanwhile, where the samples are taken from that ([`Stage::watch`]); `None` for a probe that
+    /// measures in loops of its own.
+    fn wants(&self) -> Option<Wanted> {
+        None
     }
 
     /// Measures: runs in a process of its own, on threads that the stage prepares.

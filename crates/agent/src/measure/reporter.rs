@@ -32,6 +32,8 @@ pub enum Told {
         /// Their directory in the spool.
         place: String,
     },
+    /// The machine was watched for long enough: the trace is wanted, in the spool.
+    Watched,
     /// Why there is no record.
     Error {
         /// What happened and what to do.
@@ -101,6 +103,19 @@ impl Reporter {
     /// The supervisor is gone.
     pub fn progress(&mut self, progress: &Progress) -> Result<()> {
         self.out.send(&Telling::Progress(progress))
+    }
+
+    /// The trace is wanted in the spool: what was to be watched is over.
+    ///
+    /// # Errors
+    /// The supervisor is gone.
+    pub fn wants_trace(&mut self) -> Result<()> {
+        self.out.send(&Told::Watched)
+    }
+
+    /// Where a file of the spool is.
+    pub fn spooled(&self, name: &str) -> PathBuf {
+        self.spool.join(name)
     }
 
     /// Begins a further file of the cell, sent with its final record.

@@ -2,6 +2,7 @@
 
 mod lookout;
 mod warm_up;
+mod watching;
 
 use super::{
     assignment::Assignment,
@@ -23,7 +24,7 @@ use latido_model::{
 };
 use latido_rt::{Config, Recorder, recorder};
 use latido_sys::{clock::Clock, memory, procfs::SchedStatFile, sched, signal, tsc};
-use lookout::Lookout;
+use lookout::{LOOK, Lookout};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
@@ -33,6 +34,8 @@ use std::{
     },
     thread,
 };
+
+pub use watching::TRACE;
 
 /// A thread to be: what it does, and what can be read of it meanwhile.
 struct MeasuringThread {

@@ -2,10 +2,12 @@
 
 mod compute;
 mod gap;
+mod looking_on;
 mod mutex;
 mod null;
 mod pendulum;
 mod priority;
+mod scheduling;
 mod sleep;
 mod switch;
 mod wakeup;
@@ -28,12 +30,13 @@ pub const PROBES: &[Def<dyn Probe>] = &[
     switch::DEF,
     compute::DEF,
     pendulum::DEF,
+    scheduling::DEF,
     null::DEF,
 ];
 
-/// Whether a probe asks for the policy of its cell: all do but those that make their samples up.
+/// Whether a probe asks for the policy of its cell: all do but those that make their samples up or only look on.
 pub fn asks(probe: &Item) -> bool {
-    build("probe", PROBES, probe).map_or(true, |probe| !probe.measurand().made_up)
+    build("probe", PROBES, probe).map_or(true, |probe| !probe.measurand().made_up && probe.wants().is_none())
 }
 
 #[cfg(test)]
@@ -44,6 +47,6 @@ mod tests {
     fn what_is_made_up_asks_for_no_policy() {
         let asking = |def: &&Def<dyn Probe>| asks(&Item { name: def.name.into(), options: toml::Table::new() });
         let silent: Vec<&str> = PROBES.iter().filter(|def| !asking(def)).map(|def| def.name).collect();
-        assert_eq!(silent, ["null"]);
+        assert_eq!(silent, ["scheduling", "null"]);
     }
 }

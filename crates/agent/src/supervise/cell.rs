@@ -8,7 +8,7 @@ use super::{
     client::{Client, Wish, urgently},
     in_force::InForce,
     outgoing::Parcel,
-    traced,
+    traced::Recording,
     watch::{Hardware, Own, Watch},
 };
 use crate::{
@@ -24,6 +24,7 @@ use crate::{
         assignment::{Assignment, stay_on},
         reporter::Told,
     },
+    probe::PROBES,
     scratch::{self, Scratch},
 };
 use anyhow::{Context, Result, bail, ensure};
@@ -145,7 +146,8 @@ impl Serving {
         self.voice.phase(Phase::Settling);
         self.settle(settle, &mut borrowed.loads, &mut journal.pulse)?;
         cool(&heat)?;
-        let mut capture = traced::recording(assignment, journal)?;
+        let wanted = registry::build("probe", PROBES, &cell.probe)?.wants();
+        let mut recording = Recording::begin(assignment, wanted, journal)?;
         let tracing = tracing::seen(&crate::fault::tracing_root());
         let (events, inbox) = channel();
         let orders = Assignment { entries, spool: spool.path().into(), ..assignment.clone() };
@@ -229,6 +231,9 @@ impl Serving {
                             record = Some(parcel);
                         }
                     }
+                    Some(Told::Watched) => {
+                        recording = recording.take().map(|one| one.hand_over(spool.path())).transpose()?;
+                    }
                     Some(Told::Error { message }) => failure = Some(message),
                     Some(Told::End) => {}
                 },
@@ -260,8 +265,8 @@ impl Serving {
             }
         }
         let ended = measuring.wait();
-        if let (Some(parcel), Some(capture)) = (&mut record, capture.take()) {
-            traced::enclose(parcel, capture)?;
+        if let (Some(parcel), Some(recording)) = (&mut record, recording.take()) {
+            recording.enclose(spool.path(), parcel)?;
         }
         match (record, failure) {
             (Some(parcel), _) => Ok(parcel),

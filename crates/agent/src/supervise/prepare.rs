@@ -174,12 +174,19 @@ fn programs(cells: &[&Cell]) -> Result<()> {
 
 /// Refuses traces that cannot be recorded here.
 fn traces(cells: &[&Cell]) -> Result<()> {
-    let mut known: Vec<&Vec<String>> = Vec::new();
-    for events in cells.iter().filter_map(|cell| cell.conditions.trace.as_ref()) {
-        if !known.contains(&events) {
-            known.push(events);
-            capture::possible(events).context("a trace is to be recorded (--trace)")?;
+    let mut known = Vec::new();
+    for cell in cells {
+        let (events, wanted) =
+            (cell.conditions.trace.as_deref(), registry::build("probe", PROBES, &cell.probe)?.wants());
+        if (events.is_none() && wanted.is_none()) || known.contains(&(events, wanted.clone())) {
+            continue;
         }
+        let what = match wanted {
+            Some(_) => format!("the probe `{}` takes its samples from a trace", cell.probe.name),
+            None => "a trace is to be recorded (--trace)".into(),
+        };
+        capture::possible(events, &wanted.clone().unwrap_or_default()).context(what)?;
+        known.push((events, wanted));
     }
     Ok(())
 }

@@ -1,46 +1,89 @@
-//! The trace of a cell: recorded while it is measured, a file beside its record.
+//! The trace of a cell: recorded while it is measured; a file beside its record, or what its probe takes samples from.
 
 use super::outgoing::Parcel;
 use crate::{
     capture::{Capture, Spec},
     journal::Journal,
-    measure::assignment::Assignment,
+    measure::{Wanted, assignment::Assignment, stage::TRACE},
 };
 use anyhow::{Context, Result};
-use latido_model::record::Freeze;
-use std::fs::File;
+use latido_model::record::{Freeze, TraceRecord};
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
 
-/// Begins the trace that a cell wants, on all CPUs; its readers stay off the measured ones.
-///
-/// # Errors
-/// What is missing and how to get it.
-pub(super) fn recording(assignment: &Assignment, journal: &mut Journal) -> Result<Option<Capture>> {
-    let cell = &assignment.cell;
-    let Some(events) = &cell.conditions.trace else { return Ok(None) };
-    let spec =
-        Spec { events: events.clone(), quiet: cell.conditions.cpus.clone().unwrap_or_default(), ..Spec::default() };
-    Capture::start(&spec, journal).context("a trace is to be recorded (--trace)").map(Some)
+/// What is recorded while a cell is measured.
+pub(super) struct Recording {
+    instance: String,
+    /// Whether the cell asked for the trace itself.
+    kept: bool,
+    state: State,
 }
 
-/// The name of a trace beside its record.
-const TRACE: &str = "trace.dat";
+enum State {
+    Runs(Capture),
+    /// It is over, and lies there as a file.
+    Lies(TraceRecord, PathBuf),
+}
 
-/// Ends a trace and puts it beside the record's other files.
-///
-/// # Errors
-/// It cannot be read or written.
-pub(super) fn enclose(parcel: &mut Parcel, capture: Capture) -> Result<()> {
-    let instance = capture.instance().to_owned();
-    let path = parcel.dir.join(TRACE);
-    let file = File::create_new(&path).with_context(|| format!("{}", path.display()))?;
-    let trace = capture.stop()?.write(file)?;
-    let record = &mut parcel.record;
-    // It is gone: nobody need switch it on again.
-    if let Some(Freeze::Frozen { switches, .. }) = &mut record.quality.freeze {
-        switches.retain(|switch| !switch.contains(&instance));
+impl Recording {
+    /// Begins the trace that a cell or its probe wants, on all CPUs; its readers stay off the measured ones.
+    ///
+    /// # Errors
+    /// What is missing and how to get it.
+    pub(super) fn begin(
+        assignment: &Assignment,
+        wanted: Option<Wanted>,
+        journal: &mut Journal,
+    ) -> Result<Option<Self>> {
+        let cell = &assignment.cell;
+        let events = cell.conditions.trace.clone();
+        if events.is_none() && wanted.is_none() {
+            return Ok(None);
+        }
+        let kept = events.is_some();
+        // Who only looks on has no CPU to be kept off: what wakes the reader would be all that is there to be seen.
+        let quiet = if wanted.is_some() { None } else { cell.conditions.cpus.clone() };
+        let wanted = wanted.unwrap_or_default();
+        let spec = Spec { events, wanted, quiet: quiet.unwrap_or_default(), ..Spec::default() };
+        let capture = Capture::start(&spec, journal).with_context(|| match kept {
+            true => "a trace is to be recorded (--trace)".into(),
+            false => format!("the probe `{}` takes its samples from a trace", cell.probe.name),
+        })?;
+        Ok(Some(Self { instance: capture.instance().to_owned(), kept, state: State::Runs(capture) }))
     }
-    parcel.files.push((TRACE.into(), trace.bytes));
-    record.attachments.push(TRACE.into());
-    record.quality.trace = Some(trace);
-    Ok(())
+
+    /// Ends it and puts it into the spool: whole, as soon as it has its name.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub(super) fn hand_over(self, spool: &Path) -> Result<Self> {
+        let State::Runs(capture) = self.state else { return Ok(self) };
+        let (unfinished, path) = (spool.join("trace.part"), spool.join(TRACE));
+        let file = File::create_new(&unfinished).with_context(|| format!("{}", unfinished.display()))?;
+        let record = capture.stop()?.write(file)?;
+        fs::rename(&unfinished, &path).with_context(|| format!("{}", path.display()))?;
+        Ok(Self { state: State::Lies(record, path), ..self })
+    }
+
+    /// Ends it and tells of it in the record; beside the record's other files it lies where that was asked for.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub(super) fn enclose(self, spool: &Path, parcel: &mut Parcel) -> Result<()> {
+        let Self { instance, kept, state: State::Lies(trace, path) } = self.hand_over(spool)? else { return Ok(()) };
+        let record = &mut parcel.record;
+        // It is gone: nobody need switch it on again.
+        if let Some(Freeze::Frozen { switches, .. }) = &mut record.quality.freeze {
+            switches.retain(|switch| !switch.contains(&instance));
+        }
+        if kept {
+            fs::rename(&path, parcel.dir.join(TRACE)).with_context(|| format!("{}", path.display()))?;
+            parcel.files.push((TRACE.into(), trace.bytes));
+            record.attachments.push(TRACE.into());
+        }
+        record.quality.trace = Some(trace);
+        Ok(())
+    }
 }

@@ -20,7 +20,7 @@ use std::{
 };
 
 /// How often the main thread looks: whether the end is wanted, and how the loops go.
-const LOOK: Duration = Duration::from_millis(200);
+pub const LOOK: Duration = Duration::from_millis(200);
 
 /// Looks in a second. Once in so many the finished blocks are drained and quantiles read: both take longer.
 const A_SECOND: u64 = 5;
@@ -197,7 +197,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn record(&self, outcome: Outcome, elapsed_ns: u64, anchors: Anchors) -> Record {
+    pub(super) fn record(&self, outcome: Outcome, elapsed_ns: u64, anchors: Anchors) -> Record {
         Record {
             schema: record::SCHEMA,
             latido: env!("CARGO_PKG_VERSION").into(),

@@ -1,0 +1,97 @@
+//! Series that are filled from what was recorded, when all is over: nothing here is real-time.
+
+use super::{looped::Interval, series::OpenSeries};
+use anyhow::{Result, ensure};
+use latido_rt::Recorder;
+use latido_trace::pairing::Met;
+use std::collections::BTreeMap;
+
+/// So many series are told apart: each has a histogram of its own, and a table of more is read by nobody.
+const MOST: usize = 256;
+
+/// How often finished blocks are taken over, ns: a recorder has room for a minute of them.
+const DRAIN: u64 = 10_000_000_000;
+
+/// Which series of a [`Gathered`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(usize);
+
+/// All series of a cell.
+pub struct Gathered {
+    interval: Interval,
+    pub(super) series: Vec<Filled>,
+}
+
+/// A series with both its ends.
+pub(super) struct Filled {
+    recorder: Recorder,
+    pub(super) open: OpenSeries,
+    drained: u64,
+    pub(super) facts: BTreeMap<String, i64>,
+}
+
+impl Gathered {
+    /// None yet; samples are counted that lie in this interval.
+    pub fn over(interval: Interval) -> Self {
+        Self { interval, series: Vec::new() }
+    }
+
+    /// From when to when samples are counted.
+    pub fn interval(&self) -> Interval {
+        self.interval
+    }
+
+    /// A further series ([`super::Stage::series`]), told apart by labels.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn open(&mut self, ends: (Recorder, OpenSeries), labels: &[(&str, &str)]) -> Result<Place> {
+        ensure!(self.series.len() < MOST, "there are more than {MOST} series to tell apart; name fewer");
+        let (mut recorder, open) = ends;
+        recorder.reset();
+        let open = labels.iter().fold(open, |open, (key, value)| open.label(key, value));
+        self.series.push(Filled { recorder, open, drained: 0, facts: BTreeMap::new() });
+        Ok(Place(self.series.len() - 1))
+    }
+
+    /// A sample that lasted from then to then on CLOCK_MONOTONIC. What began before the interval or ended behind it is none.
+    pub fn lasted(&mut self, place: Place, begin: u64, end: u64) {
+        self.sample(place, i64::try_from(end.saturating_sub(begin)).unwrap_or(i64::MAX), begin, end);
+    }
+
+    /// A sample of a value of its own, taken from something that lasted from then to then.
+    pub fn sample(&mut self, place: Place, value: i64, begin: u64, end: u64) {
+        let Interval { first_slot_ns, ended_ns } = self.interval;
+        let Some(filled) = self.series.get_mut(place.0).filter(|_| begin >= first_slot_ns && end <= ended_ns) else {
+            return;
+        };
+        let at = end.saturating_sub(first_slot_ns);
+        filled.recorder.sample(value, at);
+        if at.saturating_sub(filled.drained) > DRAIN {
+            filled.drained = at;
+            filled.open.reader.drain();
+        }
+    }
+
+    /// A whole-numbered fact of a series.
+    pub fn fact(&mut self, place: Place, name: &str, value: u64) {
+        if let Some(filled) = self.series.get_mut(place.0) {
+            filled.facts.insert(name.into(), i64::try_from(value).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// What the trace lost, and what could not be told because of it, is a fact of every series.
+    pub fn met(&mut self, met: &Met) {
+        for filled in &mut self.series {
+            for (name, value) in [("lost", met.lost + met.uncounted), ("voided", met.unpaired.voided)] {
+                filled.facts.insert(name.into(), i64::try_from(value).unwrap_or(i64::MAX));
+            }
+        }
+    }
+
+    /// Nothing follows.
+    pub(super) fn close(&mut self) {
+        let length = self.interval.ended_ns.saturating_sub(self.interval.first_slot_ns);
+        self.series.iter_mut().for_each(|filled| filled.recorder.close(length));
+    }
+}

@@ -1,0 +1,138 @@
+//! `scheduling`: how long tasks wait for a CPU, from the kernel's events.
+
+use super::looking_on::{check, paired};
+use crate::measure::{Def, Gathered, Measurand, Place, Probe, Quantity, Stage, Wanted, with_defaults};
+use anyhow::{Result, ensure};
+use latido_model::cell::Cell;
+use latido_trace::{
+    events::{Class, Comm},
+    file::Trace,
+    pairing::{Sink, Wait},
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The list entry.
+pub const DEF: Def<dyn Probe> = Def {
+    name: "scheduling",
+    about: "how long the tasks of this machine wait for a CPU: after their wake-up, after preemption; from events",
+    help: "\
+Looks on while the machine does what it does, and takes from the kernel's events how long each task waited for a CPU: from
+its wake-up (sched_waking, in the waker's context; sched_wakeup where a kernel lacks it) to the switch to it, and from being
+preempted to the switch back, which is no wake-up. Adds no task of its own; the load is what is measured.
+
+Options:
+  tasks   so many tasks, those that waited longest, have series of their own besides those of their class; default 8
+
+Quantities: wakeup, preempted (ns). Labels: class (deadline, real-time, fair: the effective priority when the task came), task
+(its name). Waits that lost events may have broken are void and counted (`voided`); the trace is kept with --trace.
+
+Needs tracefs (root) and the events sched_switch and sched_waking. Paper: none; the definition is that of docs/trace.md.",
+    main_option: None,
+    new: |table| {
+        let probe = with_defaults(table, SchedulingProbe { tasks: 8 })?;
+        ensure!(probe.tasks <= 100, "`tasks` must be 0 to 100");
+        Ok(Box::new(probe))
+    },
+};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SchedulingProbe {
+    tasks: u32,
+}
+
+/// The quantities, in the order of [`latido_trace::pairing::Why`].
+const QUANTITIES: [(&str, &str); 2] =
+    [("wakeup", "Scheduling latency: after the wake-up"), ("preempted", "Scheduling latency: after preemption")];
+
+impl Probe for SchedulingProbe {
+    fn measurand(&self) -> Measurand {
+        let quantities = QUANTITIES.map(|(name, title)| Quantity::time(name, title).each("wait"));
+        Measurand::new("Scheduling latency", quantities).labelled("class", Class::ALL.map(Class::name))
+    }
+
+    fn check(&self, cell: &Cell) -> Result<()> {
+        check("scheduling", cell)
+    }
+
+    fn wants(&self) -> Option<Wanted> {
+        let also = ["sched:sched_wakeup", "sched:sched_wakeup_new", "task:task_rename", "sched:sched_process_free"];
+        Some(Wanted::events(&["sched:sched_switch", "sched:sched_waking"]).also(&also))
+    }
+
+    fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
+        let interval = stage.watch(|| Ok(true))?;
+        let mapped = stage.recorded()?;
+        let trace = Trace::open(&mapped)?;
+        let mut waits = Waits { gathered: Gathered::over(interval), classes: Vec::new(), tasks: BTreeMap::new() };
+        for (quantity, _) in QUANTITIES {
+            for class in Class::ALL {
+                waits.classes.push(waits.gathered.open(stage.series(quantity)?, &[("class", class.name())])?);
+            }
+        }
+        for (pid, class, name) in self.longest(&trace) {
+            let labels = [("class", class.name()), ("task", name.as_str())];
+            let [woken, preempted] = QUANTITIES.map(|(quantity, _)| stage.series(quantity));
+            let places = [waits.gathered.open(woken?, &labels)?, waits.gathered.open(preempted?, &labels)?];
+            waits.tasks.insert(pid, places);
+        }
+        let met = paired(&trace, &mut waits);
+        waits.gathered.met(&met);
+        stage.deliver(waits.gathered)
+    }
+}
+
+impl SchedulingProbe {
+    /// The tasks that waited longest, with the class of that wait and a name that tells them apart.
+    fn longest(&self, trace: &Trace<'_>) -> Vec<(i32, Class, String)> {
+        let mut longest = Longest::default();
+        paired(trace, &mut longest);
+        let mut all: Vec<_> = longest.0.into_iter().filter(|(pid, _)| *pid != 0).collect();
+        all.sort_by_key(|(pid, (ns, ..))| (std::cmp::Reverse(*ns), *pid));
+        all.truncate(self.tasks as usize);
+        // Their numbers differ from run to run, their names do not.
+        all.sort_by_key(|(pid, (.., comm))| (*comm, *pid));
+        let mut same = BTreeMap::<Comm, u32>::new();
+        let name = |(pid, (_, class, comm)): (i32, (u64, Class, Comm))| {
+            let count = same.entry(comm).or_default();
+            *count += 1;
+            let name = if *count == 1 { comm.text().into_owned() } else { format!("{} ({count})", comm.text()) };
+            (pid, class, name)
+        };
+        all.into_iter().map(name).collect()
+    }
+}
+
+/// The longest wait of each task, with what it was and was called then.
+#[derive(Default)]
+struct Longest(BTreeMap<i32, (u64, Class, Comm)>);
+
+impl Sink for Longest {
+    fn waited(&mut self, wait: &Wait) {
+        let this = (wait.ns(), wait.priority.class(), wait.comm);
+        let longest = self.0.entry(wait.pid).or_insert(this);
+        if this.0 > longest.0 {
+            *longest = this;
+        }
+    }
+}
+
+/// Where waits go.
+struct Waits {
+    gathered: Gathered,
+    /// By quantity and class.
+    classes: Vec<Place>,
+    tasks: BTreeMap<i32, [Place; 2]>,
+}
+
+impl Sink for Waits {
+    fn waited(&mut self, wait: &Wait) {
+        let (quantity, class) = (wait.why as usize, wait.priority.class() as usize);
+        let class = self.classes.get(quantity * Class::ALL.len() + class);
+        let task = self.tasks.get(&wait.pid).and_then(|places| places.get(quantity));
+        for place in class.into_iter().chain(task) {
+            self.gathered.lasted(*place, wait.begin, wait.end);
+        }
+    }
+}
