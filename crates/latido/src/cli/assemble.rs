@@ -75,12 +75,19 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     let options = probe_options(first, options, args.period.as_deref())?;
     let fallback_seed = random_seed();
     let mut script = Script::default();
-    match subject(first)? {
+    let subject = subject(first)?;
+    if let Some(program) = args.command.first()
+        && !takes_program(&subject)
+    {
+        let text = format!("-- {program}: `{first}` starts no program: `latido run task -- {program}` watches one");
+        return Err(Usage::new(text).into());
+    }
+    match subject {
         Subject::Probe(name) => {
             if let Some(name) = &args.size {
                 return Err(Usage::new(format!("--size {name}: a plan has sizes, and `{first}` is a probe")).into());
             }
-            script.probe(first, name, &options);
+            script.probe(first, name, &options, &args.command);
             script.flags(args)?;
             let seed = args.seed.unwrap_or(fallback_seed);
             let plan = parse::from_axes(name, script.axes()?, seed, &Place::word(first), CATALOGUE).map_err(blame)?;
@@ -112,6 +119,14 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             parse::read(&path.display().to_string(), &text, &over, CATALOGUE).map_err(blame)
         }
     }
+}
+
+/// The option of a probe that starts a program.
+const ARGV: &str = "argv";
+
+/// Whether a probe starts a program of the user's.
+fn takes_program(subject: &Subject<'_>) -> bool {
+    matches!(subject, Subject::Probe(name) if words::takes_argv(list(Kind::Probe), name, ARGV))
 }
 
 /// The size asked for, with its words.
@@ -218,11 +233,15 @@ impl Script {
         self.toml.push_str(toml);
     }
 
-    fn probe(&mut self, word: &str, name: &str, options: &[ProbeOption]) {
+    fn probe(&mut self, word: &str, name: &str, options: &[ProbeOption], command: &[String]) {
         self.add(word, &format!("probe = [{{ name = {}", quote(name)));
         for ProbeOption { key, word, place } in options {
             let typed = value(&list(Kind::Probe).value(name, key, word));
             self.add(place.shown(), &format!(", {} = {typed}", bare(key)));
+        }
+        if !command.is_empty() {
+            let argv: Vec<Value> = command.iter().map(|word| Value::from(word.as_str())).collect();
+            self.add(&format!("-- {}", command.join(" ")), &format!(", {ARGV} = {}", value(&Value::Array(argv))));
         }
         self.add(word, " }]\n");
     }
