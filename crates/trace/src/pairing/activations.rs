@@ -3,7 +3,7 @@
 use super::{Owner, Segment, Sink, Wait, Why};
 use crate::{
     bytes::Endian,
-    events::{Comm, Happened, Priority, State},
+    events::{Comm, Happened, Priority, State, Woken},
     file::Trace,
     format::Number,
     tasks::Tasks,
@@ -14,14 +14,15 @@ use crate::{
 pub struct Activation {
     /// The task.
     pub pid: i32,
-    /// Its name when it came.
+    /// Its name when it came, or was woken.
     pub comm: Comm,
-    /// Its effective priority when it came.
+    /// Its effective priority then.
     pub priority: Priority,
     /// When it was woken, ns.
     pub woken: u64,
-    /// When it came to a CPU, ns.
-    pub came: u64,
+    /// When it came to a CPU, ns; absent where the trace does not tell: some machines keep the switches of tasks of their own
+    /// out of it.
+    pub came: Option<u64>,
     /// How long it waited after it was preempted, all times together, ns.
     pub preempted: u64,
     /// When it left to wait for something, ns.
@@ -30,8 +31,8 @@ pub struct Activation {
 
 impl Activation {
     /// From its waking to its first moment on a CPU, ns.
-    pub fn wakeup(&self) -> u64 {
-        self.came.saturating_sub(self.woken)
+    pub fn wakeup(&self) -> Option<u64> {
+        Some(self.came?.saturating_sub(self.woken))
     }
 
     /// From its waking until it waits again, ns.
@@ -40,8 +41,8 @@ impl Activation {
     }
 
     /// How long it had a CPU, interrupts included, ns.
-    pub fn running(&self) -> u64 {
-        self.response().saturating_sub(self.wakeup()).saturating_sub(self.preempted)
+    pub fn running(&self) -> Option<u64> {
+        Some(self.response().saturating_sub(self.wakeup()?).saturating_sub(self.preempted))
     }
 }
 
@@ -74,6 +75,14 @@ impl<F: FnMut(&Activation, Ended)> Activations<F> {
         Self { open: Tasks::default(), doubt: 0, voided: 0, take }
     }
 
+    /// Begins where nothing is open: whatever is known of the switch to it, it was woken.
+    fn begins(&mut self, time: u64, task: &Woken) {
+        if let Some(open) = self.open.of(task.pid).filter(|open| open.woken == 0) {
+            let Woken { pid, comm, priority } = *task;
+            *open = Activation { pid, comm, priority, woken: time, ..Activation::default() };
+        }
+    }
+
     fn ends(&mut self, pid: i32, time: u64, how: Ended) {
         let Some(open) = self.open.of(pid).filter(|open| open.woken > 0) else { return };
         let one = Activation { end: time, ..std::mem::take(open) };
@@ -98,7 +107,8 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
         match wait.why {
             Why::Woken => {
                 let (pid, comm, priority) = (wait.pid, wait.comm, wait.priority);
-                *open = Activation { pid, comm, priority, woken: wait.begin, came: wait.end, preempted: 0, end: 0 };
+                let came = Some(wait.end);
+                *open = Activation { pid, comm, priority, woken: wait.begin, came, preempted: 0, end: 0 };
             }
             Why::Preempted => open.preempted = open.preempted.saturating_add(wait.ns()),
         }
@@ -112,15 +122,15 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
     }
 
     fn event(&mut self, _cpu: u32, time: u64, _record: &[u8], happened: Option<&Happened>) {
-        if let Some(Happened::Switch { from, state, .. }) = happened
-            && from.pid != 0
-        {
-            match state {
+        match happened {
+            Some(Happened::Switch { from, state, .. }) if from.pid != 0 => match state {
                 State::Runnable => {}
                 State::Sleeping => self.ends(from.pid, time, Ended::Blocked),
                 State::Stopped => self.ends(from.pid, time, Ended::Stopped),
                 State::Dead => self.ends(from.pid, time, Ended::Dead),
-            }
+            },
+            Some(Happened::Waking(task) | Happened::Wakeup(task) | Happened::New(task)) => self.begins(time, task),
+            _ => {}
         }
     }
 }
@@ -153,7 +163,7 @@ impl Forks {
 mod tests {
     use super::*;
     use crate::{
-        events::{Switched, Woken},
+        events::Switched,
         pairing::{Definition, Pairing},
     };
 
@@ -203,7 +213,8 @@ mod tests {
     fn an_activation_is_taken_apart() {
         let (found, voided) = found(&story(), None);
         let [(first, Ended::Blocked), (second, Ended::Open)] = &found[..] else { panic!("{found:?}") };
-        assert_eq!((first.pid, first.wakeup(), first.preempted, first.running(), first.response()), (7, 5, 30, 15, 50));
+        let parts = (first.wakeup(), first.preempted, first.running(), first.response());
+        assert_eq!((first.pid, parts), (7, (Some(5), 30, Some(15), 50)));
         assert_eq!((second.woken, second.end, voided), (70, 1_000, 0));
     }
 
@@ -213,6 +224,14 @@ mod tests {
         let (found, voided) = found(&story(), Some((20, 60)));
         assert_eq!(found.iter().map(|(one, _)| one.woken).collect::<Vec<_>>(), [70]);
         assert_eq!(voided, 1);
+    }
+
+    /// Where the switch to it is not in the trace, its response stands all the same.
+    #[test]
+    fn a_switch_that_is_hidden_hides_no_activation() {
+        let (found, _) = found(&[(10, waking(7)), (30, switch(7, State::Sleeping, 0)), (40, waking(7))], None);
+        let [(first, Ended::Blocked), (_, Ended::Open)] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((first.wakeup(), first.running(), first.response()), (None, None, 20));
     }
 
     /// A thread that dies has no response.

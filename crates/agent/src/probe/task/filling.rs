@@ -24,6 +24,8 @@ struct Thread {
     places: [Place; QUANTITIES.len()],
     slots: Option<Slots>,
     unfinished: u64,
+    /// Activations without the switch to the thread.
+    unseen: u64,
     /// Until when it could be activated.
     until: u64,
 }
@@ -147,7 +149,7 @@ fn open(
             }),
             None => None,
         };
-        threads.insert(*pid, Thread { places, slots, unfinished: 0, until: gathered.interval().ended_ns });
+        threads.insert(*pid, Thread { places, slots, unfinished: 0, unseen: 0, until: gathered.interval().ended_ns });
     }
     Ok(threads)
 }
@@ -164,8 +166,11 @@ impl Thread {
         }
         let whole = how == Ended::Blocked && one.end <= interval.ended_ns;
         if whole {
-            let values = [one.wakeup(), one.running(), one.preempted, one.response()];
+            let preempted = one.came.map(|_| one.preempted);
+            self.unseen += u64::from(one.came.is_none());
+            let values = [one.wakeup(), one.running(), preempted, Some(one.response())];
             for (place, value) in self.places.iter().zip(values) {
+                let Some(value) = value else { continue };
                 gathered.sample(*place, i64::try_from(value).unwrap_or(i64::MAX), one.woken, one.end);
             }
         }
@@ -177,7 +182,7 @@ impl Thread {
 
     /// Nothing follows; what there is to be told of it.
     fn finish(&mut self, gathered: &mut Gathered) -> Vec<(&'static str, u64)> {
-        let mut facts = vec![("unfinished", self.unfinished)];
+        let mut facts = vec![("unfinished", self.unfinished), ("unseen", self.unseen)];
         if let Some(slots) = &mut self.slots {
             slots.finish(self.until, gathered);
             facts.extend([("expected", slots.seen + slots.missed), ("seen", slots.seen), ("extra", slots.extra)]);

@@ -52,8 +52,9 @@ program's real-time and deadline threads; where it has none, of all of its threa
 
 Label: task (the thread's name; of the same ones the second, third, ... by their numbers).
 Facts: period_seen (ns, the median distance of its wakings), expected and seen (slots elapsed and slots with an activation),
-extra (activations beyond the first of a slot), unfinished (activations that began and did not end in time), lost and voided
-(events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's number).
+extra (activations beyond the first of a slot), unfinished (activations that began and did not end in time), unseen (those
+of which only the response is known, as the switch to the thread is not in the trace: some machines keep tasks of their own
+out of it), lost and voided (events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's number).
 
 Needs tracefs (root) and the events sched_switch and sched_waking; new threads are followed by sched_process_fork. All other
 events of the scheduler are recorded too, not the program's alone: what disturbed it would not be in the trace otherwise.
