@@ -121,8 +121,15 @@ impl Probe for InterruptProbe {
             wanted.events.extend(chain.map(String::from));
             wanted = wanted.also(&["task:task_rename"]);
         }
-        wanted = wanted.also(&["irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit", "ipi:ipi_entry", "ipi:ipi_exit"]);
-        let vectors = VECTORS.iter().flat_map(|name| ["entry", "exit"].map(|edge| format!("irq_vectors:{name}_{edge}")));
+        wanted = wanted.also(&[
+            "irq:softirq_raise",
+            "irq:softirq_entry",
+            "irq:softirq_exit",
+            "ipi:ipi_entry",
+            "ipi:ipi_exit",
+        ]);
+        let vectors =
+            VECTORS.iter().flat_map(|name| ["entry", "exit"].map(|edge| format!("irq_vectors:{name}_{edge}")));
         wanted.also.extend(vectors);
         Some(wanted)
     }

@@ -74,7 +74,9 @@ mod tests {
 
     #[test]
     fn patterns_mean_whole_names() {
-        for (pattern, name) in [("loop", "loop"), ("l*p", "loop"), ("*", ""), ("kworker/?:*", "kworker/1:2H"), ("*a*b", "xaxbab")] {
+        for (pattern, name) in
+            [("loop", "loop"), ("l*p", "loop"), ("*", ""), ("kworker/?:*", "kworker/1:2H"), ("*a*b", "xaxbab")]
+        {
             assert!(fits(pattern, name), "{pattern} {name}");
         }
         for (pattern, name) in [("loop", "loops"), ("l?p", "loop"), ("", "x"), ("*a*b", "xaxba")] {

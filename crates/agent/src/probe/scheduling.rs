@@ -92,15 +92,12 @@ impl SchedulingProbe {
         let mut longest = Longest::default();
         paired(trace, &mut longest);
         let meant = |comm: &Comm| self.task.as_ref().is_none_or(|pattern| fits(pattern, &comm.text()));
-        let mut all: Vec<_> =
-            longest.0.into_iter().filter(|(pid, (.., comm))| *pid != 0 && meant(comm)).collect();
+        let mut all: Vec<_> = longest.0.into_iter().filter(|(pid, (.., comm))| *pid != 0 && meant(comm)).collect();
         all.sort_by_key(|(pid, (ns, ..))| (std::cmp::Reverse(*ns), *pid));
         all.truncate(self.tasks as usize);
         let names = told_apart(all.iter().map(|(pid, (.., comm))| (*pid, *comm)));
-        let mut named: Vec<_> = all
-            .into_iter()
-            .filter_map(|(pid, (_, class, _))| Some((pid, class, names.get(&pid)?.clone())))
-            .collect();
+        let mut named: Vec<_> =
+            all.into_iter().filter_map(|(pid, (_, class, _))| Some((pid, class, names.get(&pid)?.clone()))).collect();
         named.sort_by(|a, b| a.2.cmp(&b.2));
         named
     }

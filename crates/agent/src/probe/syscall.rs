@@ -25,7 +25,8 @@ exit) has no sample. Adds no task of its own; the load, or whatever runs, is wha
   latido run syscall task=my-program                 all calls of its threads
 
 Options:
-  name   the calls, with commas between them, or all; default all
+  calls  their names, with commas between them, or all; default all; on the command line also name=, which in plans is the
+         probe's own
   pid    of this process alone, all of its threads at the begin
   task   of threads with this name alone; * stands for anything, ? for one character
   tasks  so many pairs of thread and call, those with the most time, have series of their own besides those of all
@@ -37,12 +38,12 @@ is nobody's failure. Labels: name, task. Facts: lost and voided (events lost, an
 
 Needs tracefs (root), the events sched_switch and sched_waking, and those of the calls (CONFIG_FTRACE_SYSCALLS). Recording
 every call costs each some hundred nanoseconds: name those that matter. The trace is kept with --trace. Paper: none.",
-    main_option: Some("name"),
+    main_option: Some("calls"),
     new: |table| {
-        let probe = with_defaults(table, SyscallProbe { name: ALL.into(), pid: None, task: None, tasks: 8 })?;
+        let probe = with_defaults(table, SyscallProbe { calls: ALL.into(), pid: None, task: None, tasks: 8 })?;
         ensure!(probe.tasks <= 40, "`tasks` must be 0 to 40");
         ensure!(probe.pid.is_none_or(|pid| pid > 0), "`pid` must be 1 or more");
-        ensure!(probe.names().all(|name| !name.is_empty()), "`name` must be names of calls with commas between them");
+        ensure!(probe.names().all(|name| !name.is_empty()), "`calls` must be names of calls with commas between them");
         Ok(Box::new(probe))
     },
 };
@@ -50,7 +51,7 @@ every call costs each some hundred nanoseconds: name those that matter. The trac
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SyscallProbe {
-    name: String,
+    calls: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +73,7 @@ const MOST: usize = 24;
 
 impl SyscallProbe {
     fn names(&self) -> impl Iterator<Item = &str> {
-        self.name.split(',').map(str::trim)
+        self.calls.split(',').map(str::trim)
     }
 }
 
@@ -91,10 +92,10 @@ impl Probe for SyscallProbe {
 
     fn wants(&self) -> Option<Wanted> {
         let mut wanted = Wanted::events(&["sched:sched_switch", "sched:sched_waking"]);
-        if self.name == ALL {
+        if self.calls == ALL {
             wanted.events.push("syscalls:*".into());
         }
-        let calls = self.names().filter(|name| *name != ALL);
+        let calls = self.callss().filter(|name| *name != ALL);
         let events = calls.flat_map(|name| ["enter", "exit"].map(|edge| format!("syscalls:sys_{edge}_{name}")));
         wanted.events.extend(events);
         Some(wanted.also(&["sched:sched_wakeup", "task:task_rename", "sched:sched_process_free"]))
@@ -110,9 +111,10 @@ impl Probe for SyscallProbe {
         paired(&trace, &mut totals);
         if totals.all.is_empty() {
             let of = self.task.as_ref().map_or_else(String::new, |task| format!(" by a thread named `{task}`"));
-            bail!("none of the calls ({}) was made and returned{of} meanwhile", self.name);
+            bail!("none of the calls ({}) was made and returned{of} meanwhile", self.calls);
         }
-        let mut calls = Calls { whose: &whose, gathered: Gathered::over(interval), all: BTreeMap::new(), own: BTreeMap::new() };
+        let mut calls =
+            Calls { whose: &whose, gathered: Gathered::over(interval), all: BTreeMap::new(), own: BTreeMap::new() };
         calls.open(stage, &Events::of(&trace.formats, trace.endian), totals.all, self.tasks as usize)?;
         let met = paired(&trace, &mut calls);
         calls.gathered.met(&met);

@@ -121,6 +121,9 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     }
 }
 
+/// Main options of probes that are names, of which `name=` is short on the command line.
+const NAMING: [&str; 2] = ["program", "calls"];
+
 /// The option of a probe that starts a program.
 const ARGV: &str = "argv";
 
@@ -191,11 +194,20 @@ fn probe_options(first: &str, rest: &[String], period: Option<&str>) -> Result<V
         Ok(())
     };
     let wrong = |word: &str, message: String| Usage::new(format!("{word}: {message}"));
+    // A probe's own name stands first: `name=` is of what it looks at.
+    let main_of = |name: &str| list(Kind::Probe).entry(name).and_then(|entry| entry.main_option);
+    let probe = first.split_once(':').map_or(first, |(name, _)| name);
+    let names = |main: &&str| NAMING.contains(main);
+    let shortened = first.replacen(":name=", ":", 1);
+    let first = if main_of(probe).filter(names).is_some() { shortened.as_str() } else { first };
     if let Ok(Subject::Probe(_) | Subject::Shipped { .. }) = subject(first) {
         let main = |name: &str| list(Kind::Probe).entry(name).and_then(|entry| entry.main_option);
         take(first, words::split(first, main).map_err(|message| wrong(first, message))?.options)?;
     }
     for word in rest {
+        let named = main_of(probe).filter(names).zip(word.strip_prefix("name="));
+        let of_it = named.map(|(main, value)| format!("{main}={value}"));
+        let word = of_it.as_ref().unwrap_or(word);
         take(word, words::options(word, None).map_err(|message| wrong(word, message))?)?;
     }
     if let Some(period) = period {

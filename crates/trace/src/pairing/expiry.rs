@@ -141,9 +141,7 @@ impl<F: FnMut(&Chain)> Sink for Expiries<F> {
                 let same = now.abs_diff(time) < NEAR;
                 let lane = self.cpus.entry(cpu).or_default();
                 let entered = if lane.depth > 0 { lane.entered } else { now };
-                lane.function = due.filter(|due| same && *due <= time).map(|due| {
-                    (due, entered.clamp(due, time), time)
-                });
+                lane.function = due.filter(|due| same && *due <= time).map(|due| (due, entered.clamp(due, time), time));
                 self.unknown += u64::from(lane.function.is_none());
             }
             Happened::Waking(woken) => {
@@ -151,7 +149,8 @@ impl<F: FnMut(&Chain)> Sink for Expiries<F> {
                 if let Some((due, entered, function)) = self.cpus.get(&cpu).and_then(|lane| lane.function)
                     && self.woken.len() < MOST
                 {
-                    let chain = Chain { pid: woken.pid, comm: woken.comm, due, entered, function, woken: time, came: 0 };
+                    let chain =
+                        Chain { pid: woken.pid, comm: woken.comm, due, entered, function, woken: time, came: 0 };
                     self.woken.insert(woken.pid, chain);
                 }
             }

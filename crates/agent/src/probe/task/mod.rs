@@ -23,17 +23,18 @@ of its threads: from being woken until it waits again. Adds no task of its own, 
 
   latido run task -- ./my-program --its -options     started when the recording is on; ended with the run
   latido run task pid=1234 period=1ms                a program that runs already
-  latido run task name=cyclictest period=1ms deadline=200us --limit 1ms
+  latido run task name=my-program period=1ms deadline=200us --limit 1ms
 
 Options:
   pid       the number of a process
-  name      processes of this name, or a program file's; * stands for anything, ? for one character
+  program   processes of this name, or a program file's; * stands for anything, ? for one character; on the command line
+            also name=, which in plans is the probe's own
   argv      list of strings: a program to start, with its arguments; on the command line it stands behind --
   thread    of its threads only those of this name, with * and ?; default all
   period    how often it is to be activated: each period is a slot, which is met, late or missed
   deadline  of a slot; default the period
 
-One of pid, name and argv is needed. Threads and processes that it makes are followed. A program that is started runs on the
+One of pid, program and argv is needed. Threads and processes that it makes are followed. A program that is started runs on the
 CPUs of the cell (-c), as you and not as root behind sudo; its output lies beside the record as program.txt, 1 MiB at most.
 When it ends, the cell ends. It is ended (SIGTERM, two seconds later SIGKILL, with all of its process group) when the cell's
 duration is over.
@@ -59,7 +60,7 @@ out of it), lost and voided (events lost, and what they may have broken), exit_s
 Needs tracefs (root) and the events sched_switch and sched_waking; new threads are followed by sched_process_fork. All other
 events of the scheduler are recorded too, not the program's alone: what disturbed it would not be in the trace otherwise.
 The trace is kept with --trace. Paper: none; the definition is that of docs/trace.md.",
-    main_option: Some("name"),
+    main_option: Some("program"),
     new: |table| {
         let probe: TaskProbe = with_defaults(table, TaskProbe::default())?;
         probe.sound()?;
@@ -73,7 +74,7 @@ struct TaskProbe {
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
+    program: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     argv: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,20 +101,23 @@ const SHORTEST: Ns = Ns(10_000);
 
 impl TaskProbe {
     fn sound(&self) -> Result<()> {
-        let named = [self.pid.is_some(), self.name.is_some(), !self.argv.is_empty()];
+        let named = [self.pid.is_some(), self.program.is_some(), !self.argv.is_empty()];
         match named.into_iter().filter(|named| *named).count() {
             0 => {
-                let missing = anyhow::Error::from(Objection::Missing("name".into()));
+                let missing = anyhow::Error::from(Objection::Missing("program".into()));
                 return Err(missing.context("name a program to watch: pid=N, name=PATTERN, or -- CMD"));
             }
             1 => {}
-            _ => anyhow::bail!("one of `pid`, `name` and `argv` names the program, not several"),
+            _ => anyhow::bail!("one of `pid`, `program` (name=) and `argv` names the program, not several"),
         }
         ensure!(self.pid.is_none_or(|pid| pid > 0), "`pid` must be 1 or more");
-        ensure!(self.name.as_deref() != Some(""), "`name` names no program");
+        ensure!(self.program.as_deref() != Some(""), "`program` names none");
         ensure!(self.argv.is_empty() || self.argv.first().is_some_and(|it| !it.is_empty()), "`argv` names no program");
         ensure!(self.period.is_none_or(|period| period >= SHORTEST), "`period` must be {SHORTEST} or more");
-        ensure!(self.deadline.is_none() || self.period.is_some(), "`deadline` needs a `period`: it is that of its slots");
+        ensure!(
+            self.deadline.is_none() || self.period.is_some(),
+            "`deadline` needs a `period`: it is that of its slots"
+        );
         ensure!(self.deadline.is_none_or(|deadline| deadline.0 > 0), "`deadline` must be above 0");
         Ok(())
     }

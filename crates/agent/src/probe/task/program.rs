@@ -58,7 +58,7 @@ impl Watched {
             let pid = started.child.id().cast_signed();
             return Ok(Self { processes: vec![pid], threads: BTreeSet::from([pid]), started: Some(started) });
         }
-        let processes = match (probe.pid, &probe.name) {
+        let processes = match (probe.pid, &probe.program) {
             (Some(pid), _) => {
                 if !is_there(pid) {
                     bail!("there is no process {pid}: it may have ended, `pgrep -a NAME` finds the number of another");
@@ -243,7 +243,10 @@ fn named(pattern: &str) -> Result<Vec<i32>> {
     let found: Vec<i32> = fitting.map(|(pid, _)| *pid).collect();
     if found.is_empty() {
         let known: BTreeSet<&str> = all.iter().flat_map(|(_, names)| names).map(String::as_str).collect();
-        bail!("there is no process named `{pattern}`{}; * stands for anything, ? for one character", nearest(pattern, known));
+        bail!(
+            "there is no process named `{pattern}`{}; * stands for anything, ? for one character",
+            nearest(pattern, known)
+        );
     }
     Ok(found)
 }

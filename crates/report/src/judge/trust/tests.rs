@@ -71,7 +71,10 @@ fn who_only_looked_on_had_no_threads() {
     record.quality.trace = Some(sample::trace());
     let left = names(&record);
     assert!(!of_threads.iter().any(|check| left.iter().any(|name| name == check)), "{left:?}");
-    assert!(["steal", "outcome", "load", "clock"].iter().all(|check| left.iter().any(|name| name == check)), "{left:?}");
+    assert!(
+        ["steal", "outcome", "load", "clock"].iter().all(|check| left.iter().any(|name| name == check)),
+        "{left:?}"
+    );
 }
 
 /// Each check of the table weighs as much as the table says when its evidence is there.
