@@ -95,7 +95,7 @@ impl Probe for SyscallProbe {
         if self.calls == ALL {
             wanted.events.push("syscalls:*".into());
         }
-        let calls = self.callss().filter(|name| *name != ALL);
+        let calls = self.names().filter(|name| *name != ALL);
         let events = calls.flat_map(|name| ["enter", "exit"].map(|edge| format!("syscalls:sys_{edge}_{name}")));
         wanted.events.extend(events);
         Some(wanted.also(&["sched:sched_wakeup", "task:task_rename", "sched:sched_process_free"]))
