@@ -59,6 +59,10 @@ const COMMANDS: &[(&str, How)] = &[
     ("latido run wakeup --on ssh:board -d 10m", How::Planned("it needs a board; tests/links.rs has one over ssh")),
     ("latido run wakeup -c 1 --trace", How::Short("", "", "-d 300ms")),
     ("latido trace explain last", How::Real),
+    (
+        "latido run task period=1ms -- ./my-program",
+        How::Short("-- ./my-program", "-d 1s -- sh -c 'while :; do sleep 0.01; done'", ""),
+    ),
     ("latido trace record -- ./my-program", How::Short("./my-program", "true", "")),
     ("latido trace analyze trace.dat --html trace.html", How::Real),
     ("latido run quick --wait", How::Short("", "", "-d 300ms")),

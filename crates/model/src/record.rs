@@ -76,6 +76,11 @@ impl Record {
         of_series.chain(&self.attachments)
     }
 
+    /// Whether no thread measured: the probe only looked on, and took its samples from a trace.
+    pub fn only_looked_on(&self) -> bool {
+        self.quality.threads.is_empty() && self.quality.trace.is_some()
+    }
+
     /// In what it contradicts the cell that was asked for. Options after defaults and the CPUs chosen are no
     /// contradiction.
     pub fn strays_from(&self, asked: &Cell) -> Option<String> {

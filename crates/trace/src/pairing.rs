@@ -4,7 +4,9 @@
 //! counted, never guessed. What is still open at the end is censored, and counted too.
 
 mod above;
+mod activations;
 mod calls;
+mod expiry;
 mod waits;
 
 use crate::{
@@ -15,7 +17,9 @@ use crate::{
     tasks::Tasks,
 };
 pub use above::{Handled, Owner, Segment};
+pub use activations::{Activation, Activations, Ended, Forks};
 pub use calls::Called;
+pub use expiry::{Chain, Expiries};
 use std::collections::BTreeMap;
 pub use waits::{Definition, Wait, Why};
 

@@ -61,16 +61,40 @@ impl Gathered {
 
     /// A sample of a value of its own, taken from something that lasted from then to then.
     pub fn sample(&mut self, place: Place, value: i64, begin: u64, end: u64) {
-        let Interval { first_slot_ns, ended_ns } = self.interval;
-        let Some(filled) = self.series.get_mut(place.0).filter(|_| begin >= first_slot_ns && end <= ended_ns) else {
-            return;
-        };
-        let at = end.saturating_sub(first_slot_ns);
+        let counts = self.covers(begin, end);
+        let Some(filled) = self.series.get_mut(place.0).filter(|_| counts) else { return };
+        let at = end.saturating_sub(self.interval.first_slot_ns);
         filled.recorder.sample(value, at);
         if at.saturating_sub(filled.drained) > DRAIN {
             filled.drained = at;
             filled.open.reader.drain();
         }
+    }
+
+    /// A slot of a periodic series: a sample that lasted from then to then, later than its deadline or not.
+    pub fn slot(&mut self, place: Place, value: u64, late: bool, begin: u64, end: u64) {
+        self.sample(place, i64::try_from(value).unwrap_or(i64::MAX), begin, end);
+        let counts = late && self.covers(begin, end);
+        if let Some(filled) = self.series.get_mut(place.0).filter(|_| counts) {
+            filled.recorder.sample_was_late();
+        }
+    }
+
+    /// A slot of a periodic series that passed with nothing in it; what came at last was so late for it.
+    pub fn missed(&mut self, place: Place, delay: u64) {
+        if let Some(filled) = self.series.get_mut(place.0) {
+            filled.recorder.missed(delay);
+        }
+    }
+
+    /// Whether what lasted from then to then is counted.
+    pub fn covers(&self, begin: u64, end: u64) -> bool {
+        begin >= self.interval.first_slot_ns && end <= self.interval.ended_ns
+    }
+
+    /// How many more series there may be.
+    pub fn room(&self) -> usize {
+        MOST - self.series.len().min(MOST)
     }
 
     /// A whole-numbered fact of a series.

@@ -2,6 +2,7 @@
 
 mod compute;
 mod gap;
+mod interrupt;
 mod looking_on;
 mod mutex;
 mod null;
@@ -10,6 +11,8 @@ mod priority;
 mod scheduling;
 mod sleep;
 mod switch;
+mod syscall;
+mod task;
 mod wakeup;
 
 pub use switch::partner::run as partner;
@@ -30,7 +33,10 @@ pub const PROBES: &[Def<dyn Probe>] = &[
     switch::DEF,
     compute::DEF,
     pendulum::DEF,
+    task::DEF,
     scheduling::DEF,
+    syscall::DEF,
+    interrupt::DEF,
     null::DEF,
 ];
 
@@ -47,6 +53,7 @@ mod tests {
     fn what_is_made_up_asks_for_no_policy() {
         let asking = |def: &&Def<dyn Probe>| asks(&Item { name: def.name.into(), options: toml::Table::new() });
         let silent: Vec<&str> = PROBES.iter().filter(|def| !asking(def)).map(|def| def.name).collect();
-        assert_eq!(silent, ["scheduling", "null"]);
+        // `task` is none without something to watch.
+        assert_eq!(silent, ["scheduling", "syscall", "interrupt", "null"]);
     }
 }

@@ -75,12 +75,19 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     let options = probe_options(first, options, args.period.as_deref())?;
     let fallback_seed = random_seed();
     let mut script = Script::default();
-    match subject(first)? {
+    let subject = subject(first)?;
+    if let Some(program) = args.command.first()
+        && !takes_program(&subject)
+    {
+        let text = format!("-- {program}: `{first}` starts no program: `latido run task -- {program}` watches one");
+        return Err(Usage::new(text).into());
+    }
+    match subject {
         Subject::Probe(name) => {
             if let Some(name) = &args.size {
                 return Err(Usage::new(format!("--size {name}: a plan has sizes, and `{first}` is a probe")).into());
             }
-            script.probe(first, name, &options);
+            script.probe(first, name, &options, &args.command);
             script.flags(args)?;
             let seed = args.seed.unwrap_or(fallback_seed);
             let plan = parse::from_axes(name, script.axes()?, seed, &Place::word(first), CATALOGUE).map_err(blame)?;
@@ -112,6 +119,17 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             parse::read(&path.display().to_string(), &text, &over, CATALOGUE).map_err(blame)
         }
     }
+}
+
+/// Main options of probes that are names, of which `name=` is short on the command line.
+const NAMING: [&str; 2] = ["program", "calls"];
+
+/// The option of a probe that starts a program.
+const ARGV: &str = "argv";
+
+/// Whether a probe starts a program of the user's.
+fn takes_program(subject: &Subject<'_>) -> bool {
+    matches!(subject, Subject::Probe(name) if words::takes_argv(list(Kind::Probe), name, ARGV))
 }
 
 /// The size asked for, with its words.
@@ -176,11 +194,20 @@ fn probe_options(first: &str, rest: &[String], period: Option<&str>) -> Result<V
         Ok(())
     };
     let wrong = |word: &str, message: String| Usage::new(format!("{word}: {message}"));
+    // A probe's own name stands first: `name=` is of what it looks at.
+    let main_of = |name: &str| list(Kind::Probe).entry(name).and_then(|entry| entry.main_option);
+    let probe = first.split_once(':').map_or(first, |(name, _)| name);
+    let names = |main: &&str| NAMING.contains(main);
+    let shortened = first.replacen(":name=", ":", 1);
+    let first = if main_of(probe).filter(names).is_some() { shortened.as_str() } else { first };
     if let Ok(Subject::Probe(_) | Subject::Shipped { .. }) = subject(first) {
         let main = |name: &str| list(Kind::Probe).entry(name).and_then(|entry| entry.main_option);
         take(first, words::split(first, main).map_err(|message| wrong(first, message))?.options)?;
     }
     for word in rest {
+        let named = main_of(probe).filter(names).zip(word.strip_prefix("name="));
+        let of_it = named.map(|(main, value)| format!("{main}={value}"));
+        let word = of_it.as_ref().unwrap_or(word);
         take(word, words::options(word, None).map_err(|message| wrong(word, message))?)?;
     }
     if let Some(period) = period {
@@ -218,11 +245,15 @@ impl Script {
         self.toml.push_str(toml);
     }
 
-    fn probe(&mut self, word: &str, name: &str, options: &[ProbeOption]) {
+    fn probe(&mut self, word: &str, name: &str, options: &[ProbeOption], command: &[String]) {
         self.add(word, &format!("probe = [{{ name = {}", quote(name)));
         for ProbeOption { key, word, place } in options {
             let typed = value(&list(Kind::Probe).value(name, key, word));
             self.add(place.shown(), &format!(", {} = {typed}", bare(key)));
+        }
+        if !command.is_empty() {
+            let argv: Vec<Value> = command.iter().map(|word| Value::from(word.as_str())).collect();
+            self.add(&format!("-- {}", command.join(" ")), &format!(", {ARGV} = {}", value(&Value::Array(argv))));
         }
         self.add(word, " }]\n");
     }

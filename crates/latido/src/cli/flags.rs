@@ -14,6 +14,7 @@ Examples:
   latido run execution-times --budget 2h       with as many repeats as fit into two hours
   latido run execution-times --plan-power=1.2  how many repeats does a ratio of 1.2 take?
   latido run gap -c 2-3 -d 10m --print-plan    show the plan, measure nothing
+  latido run task period=1ms -- ./my-program   what becomes of a program of yours, from the kernel's events
 
 NAME is a probe, a shipped plan, or a path with `/` or `.toml` (`latido list`, `latido help NAME`).
 Loads and tunings are NAME[:key=value,...]; a piece without `=` extends the value before it.
@@ -22,7 +23,7 @@ Exit status: 0 within limits, 1 error, 2 a limit failed, 3 inconclusive, 64 usag
 
 /// Measure, store, print the table and the verdict.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(after_help = EXAMPLES, override_usage = "latido run [NAME] [KEY=VALUE]... [OPTIONS]")]
+#[command(after_help = EXAMPLES, override_usage = "latido run [NAME] [KEY=VALUE]... [OPTIONS]\n       latido run task [KEY=VALUE]... [OPTIONS] -- CMD...")]
 pub struct Args {
     /// Probe or plan, then options of the probe (key=value)
     #[arg(value_name = "NAME] [KEY=VALUE")]
@@ -113,7 +114,7 @@ pub struct Args {
     #[arg(long)]
     pub print_plan: bool,
     /// Finish an interrupted run; finished cells are kept
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "cpus", "duration", "period", "policy", "prio",
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "command", "cpus", "duration", "period", "policy", "prio",
         "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "trace", "warmup", "repeat", "size", "scale", "seed",
         "budget", "plan_power", "on", "print_plan"])]
     pub resume: Option<String>,
@@ -126,4 +127,7 @@ pub struct Args {
     /// Write no report
     #[arg(long)]
     pub no_report: bool,
+    /// A program of yours with its arguments, started when the recording is on: with `task`
+    #[arg(value_name = "CMD", last = true)]
+    pub command: Vec<String>,
 }
