@@ -108,7 +108,8 @@ impl Capture {
         let tracer = spec.wanted.tracer.as_ref();
         let maxima = tracer.is_some_and(|tracer| tracer.maxima);
         // Where the rings are read: nowhere, as long as every CPU is to be left alone. A tracer of maxima swaps them.
-        let readers = machine::housekeeping(&spec.quiet, &own_cpus(), &Reach::ask().usable, &machine::kept_free()).filter(|_| !maxima);
+        let readers = machine::housekeeping(&spec.quiet, &own_cpus(), &Reach::ask().usable, &machine::kept_free())
+            .filter(|_| !maxima);
         let ring = spec.ring.unwrap_or_else(|| ring::room(ring::available(), cpus.len(), readers.is_some()));
         let ring = if maxima { ring.min(LITTLE) } else { ring };
         if let Some(tracer) = tracer {

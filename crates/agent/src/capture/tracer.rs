@@ -50,7 +50,11 @@ pub fn possible(tracer: &Tracer, tracefs: &Tracefs) -> Result<()> {
     if let Some(why) = lacks(tracer.name, &available) {
         bail!(why);
     }
-    match steps(tracer, tracefs)?.iter().filter_map(Step::file).find_map(|path| refusal::beforehand(&Root::default(), path)) {
+    match steps(tracer, tracefs)?
+        .iter()
+        .filter_map(Step::file)
+        .find_map(|path| refusal::beforehand(&Root::default(), path))
+    {
         Some(refused) => Err(refused),
         None => Ok(()),
     }
@@ -86,7 +90,9 @@ pub fn steps(tracer: &Tracer, tracefs: &Tracefs) -> Result<Vec<Step>> {
 /// A kernel refuses a part longer than its whole, also for a moment: where the whole would become too short, the part comes
 /// first. Put back is in the opposite order.
 fn in_order(mut steps: Vec<Step>) -> Vec<Step> {
-    for (whole, part) in [("osnoise/period_us", "osnoise/runtime_us"), ("hwlat_detector/window", "hwlat_detector/width")] {
+    for (whole, part) in
+        [("osnoise/period_us", "osnoise/runtime_us"), ("hwlat_detector/window", "hwlat_detector/width")]
+    {
         let at = |name: &str| steps.iter().position(|step| step.file().is_some_and(|path| path.ends_with(name)));
         let (Some(whole), Some(part)) = (at(whole), at(part)) else { continue };
         let number = |text: &str| text.parse::<u64>().unwrap_or(0);
@@ -124,7 +130,10 @@ pub fn begin(tracer: &Tracer, dir: &Path) -> Result<()> {
         put(&functions, "0")?;
     }
     put(&dir.join("current_tracer"), tracer.name).with_context(|| {
-        format!("the tracer `{}`, which runs in one trace at a time (cat /sys/kernel/tracing/instances/*/current_tracer)", tracer.name)
+        format!(
+            "the tracer `{}`, which runs in one trace at a time (cat /sys/kernel/tracing/instances/*/current_tracer)",
+            tracer.name
+        )
     })
 }
 
@@ -145,7 +154,12 @@ mod tests {
     /// At each moment of both ways the part fits into the whole, as the kernel wants it.
     #[test]
     fn a_part_is_never_longer_than_its_whole() {
-        let value = |name: &str, from: u64, to: u64| Step::Value { path: name.into(), original: from.to_string(), new: to.to_string(), form: Form::Plain };
+        let value = |name: &str, from: u64, to: u64| Step::Value {
+            path: name.into(),
+            original: from.to_string(),
+            new: to.to_string(),
+            form: Form::Plain,
+        };
         for (whole, part) in [((1000, 500), (1000, 400)), ((1000, 5000), (1000, 4000)), ((1000, 600), (500, 550))] {
             let steps = vec![value("osnoise/period_us", whole.0, whole.1), value("osnoise/runtime_us", part.0, part.1)];
             for steps in [steps.clone(), steps.into_iter().rev().collect()] {
@@ -153,7 +167,11 @@ mod tests {
                 for step in in_order(steps) {
                     let Step::Value { path, new, .. } = step else { panic!() };
                     let new: u64 = new.parse().unwrap();
-                    if path.contains("period") { now.0 = new } else { now.1 = new }
+                    if path.contains("period") {
+                        now.0 = new
+                    } else {
+                        now.1 = new
+                    }
                     seen.push(now);
                 }
                 assert!(seen.iter().all(|(whole, part)| part <= whole), "{seen:?}");

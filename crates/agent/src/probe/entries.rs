@@ -53,7 +53,12 @@ impl<F: FnMut(Entry<N>), const N: usize> Sink for Entries<F, N> {
 ///
 /// # Errors
 /// The trace does not describe them, or not the first of the fields.
-pub fn each<const N: usize>(trace: &Trace<'_>, name: &str, fields: [&str; N], take: impl FnMut(Entry<N>)) -> Result<Met> {
+pub fn each<const N: usize>(
+    trace: &Trace<'_>,
+    name: &str,
+    fields: [&str; N],
+    take: impl FnMut(Entry<N>),
+) -> Result<Met> {
     let format = trace.formats.iter().map(|one| &one.format).find(|format| format.name == name);
     let format = format.with_context(|| format!("this kernel does not describe the entries of its tracer `{name}`"))?;
     let fields = fields.map(|field| format.number(field, trace.endian));

@@ -79,7 +79,9 @@ impl Of {
         match self {
             Self::Interrupts => ["Interrupts off: longest of a second", "Interrupts off: each time"],
             Self::Preemption => ["Preemption off: longest of a second", "Preemption off: each time"],
-            Self::Both => ["Interrupts or preemption off: longest of a second", "Interrupts or preemption off: each time"],
+            Self::Both => {
+                ["Interrupts or preemption off: longest of a second", "Interrupts or preemption off: each time"]
+            }
         }
     }
 }

@@ -66,6 +66,9 @@ mod tests {
         let asking = |def: &&Def<dyn Probe>| asks(&Item { name: def.name.into(), options: toml::Table::new() });
         let silent: Vec<&str> = PROBES.iter().filter(|def| !asking(def)).map(|def| def.name).collect();
         // `task` is none without something to watch.
-        assert_eq!(silent, ["scheduling", "syscall", "interrupt", "irqsoff", "wakeup-tracer", "timerlat", "osnoise", "hwlat", "null"]);
+        assert_eq!(
+            silent,
+            ["scheduling", "syscall", "interrupt", "irqsoff", "wakeup-tracer", "timerlat", "osnoise", "hwlat", "null"]
+        );
     }
 }

@@ -90,7 +90,9 @@ impl Recording {
         if self.maxima {
             return Ok(());
         }
-        let Self { instance, kept, state: State::Lies(trace, path), .. } = self.hand_over(spool)? else { return Ok(()) };
+        let Self { instance, kept, state: State::Lies(trace, path), .. } = self.hand_over(spool)? else {
+            return Ok(());
+        };
         let record = &mut parcel.record;
         // It is gone: nobody need switch it on again.
         if let Some(Freeze::Frozen { switches, .. }) = &mut record.quality.freeze {
