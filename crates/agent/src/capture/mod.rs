@@ -8,12 +8,13 @@ mod contents;
 mod drain;
 mod events;
 mod ring;
+mod tracer;
 mod walk;
 
 use crate::{
     journal::{Borrowed, Instance, Journal},
     machine::{self, Reach, Root, own_cpus, tracefs::Tracefs},
-    measure::Wanted,
+    measure::{On, Tracer, Wanted},
     scratch::Scratch,
 };
 use anyhow::{Context, Result, ensure};
@@ -35,6 +36,9 @@ use walk::Walked;
 
 /// The clock of our traces: the same on all CPUs, and that of the samples (CLOCK_MONOTONIC).
 const CLOCK: &str = "mono";
+
+/// The ring of a tracer that keeps one value: it is there twice, in bytes of a CPU.
+const LITTLE: u64 = 1 << 18;
 
 /// What is to be recorded.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +62,18 @@ pub struct Spec {
 /// What is missing and how to get it.
 pub fn possible(events: Option<&[String]>, wanted: &Wanted) -> Result<()> {
     let tracefs = Tracefs::find(&Root::default())?;
+    if let Some(tracer) = &wanted.tracer {
+        tracer::possible(tracer, &tracefs)?;
+    }
     Chosen::of(events, wanted, &events::Available::read(tracefs.dir())?).map(drop)
+}
+
+/// Whether a tracer makes settings of the machine change; named CPUs may be one.
+pub fn changes(tracer: &Tracer, named: bool) -> bool {
+    let cpus = named && matches!(tracer.on, On::Named(_));
+    let steps = Tracefs::find(&Root::default()).and_then(|tracefs| tracer::steps(tracer, &tracefs));
+    // What cannot be had is skipped.
+    cpus || steps.is_ok_and(|steps| !steps.is_empty())
 }
 
 /// A trace that is being recorded. Dropping it removes the instance; what was recorded is lost then.
@@ -90,9 +105,17 @@ impl Capture {
         let cpus = spec.cpus.clone().unwrap_or_else(|| online.clone());
         let absent = cpus.without(&online);
         ensure!(absent.is_empty() && !cpus.is_empty(), "CPU {absent} is not there to be traced; online are {online}");
-        // Where the rings are read: nowhere, as long as every CPU is to be left alone.
-        let readers = machine::housekeeping(&spec.quiet, &own_cpus(), &Reach::ask().usable, &machine::kept_free());
+        let tracer = spec.wanted.tracer.as_ref();
+        let maxima = tracer.is_some_and(|tracer| tracer.maxima);
+        // Where the rings are read: nowhere, as long as every CPU is to be left alone. A tracer of maxima swaps them.
+        let readers = machine::housekeeping(&spec.quiet, &own_cpus(), &Reach::ask().usable, &machine::kept_free())
+            .filter(|_| !maxima);
         let ring = spec.ring.unwrap_or_else(|| ring::room(ring::available(), cpus.len(), readers.is_some()));
+        let ring = if maxima { ring.min(LITTLE) } else { ring };
+        if let Some(tracer) = tracer {
+            tracer::possible(tracer, &tracefs)?;
+            tracer::prepare(tracer, &tracefs, journal)?;
+        }
         let scratch = Scratch::new(0).context("there is no place for what is recorded")?;
         let instance = Instance::planned();
         journal.write(Borrowed::Trace { instance: instance.clone() })?;
@@ -113,6 +136,9 @@ impl Capture {
             let path = dir.join(format!("events/{}/enable", event.replace(':', "/")));
             put(&path, "1").with_context(|| format!("the event {event} cannot be enabled"))?;
         }
+        if let Some(tracer) = tracer {
+            tracer::begin(tracer, &dir)?;
+        }
         crate::fault::point("agent");
         let page = ring::sub_buffer(&dir);
         let irq_work = ring::irq_work(&spec.quiet);
@@ -123,9 +149,9 @@ impl Capture {
         Ok(Self { drains, made, tracefs, scratch, dir, chosen, cpus, quiet, ring, irq_work, began })
     }
 
-    /// The name of the instance.
-    pub fn instance(&self) -> &str {
-        self.made.0.name()
+    /// The instance.
+    pub fn instance(&self) -> &Instance {
+        &self.made.0
     }
 
     /// The events that are recorded, and the usual ones that this kernel does not have.

@@ -46,10 +46,23 @@ impl Gathered {
     /// # Errors
     /// There are too many.
     pub fn open(&mut self, ends: (Recorder, OpenSeries), labels: &[(&str, &str)]) -> Result<Place> {
+        self.open_on(ends, None, labels)
+    }
+
+    /// As [`Gathered::open`], of a CPU.
+    ///
+    /// # Errors
+    /// As [`Gathered::open`].
+    pub fn open_on(
+        &mut self,
+        ends: (Recorder, OpenSeries),
+        cpu: Option<u32>,
+        labels: &[(&str, &str)],
+    ) -> Result<Place> {
         ensure!(self.series.len() < MOST, "there are more than {MOST} series to tell apart; name fewer");
         let (mut recorder, open) = ends;
         recorder.reset();
-        let open = labels.iter().fold(open, |open, (key, value)| open.label(key, value));
+        let open = labels.iter().fold(open.on(0, cpu), |open, (key, value)| open.label(key, value));
         self.series.push(Filled { recorder, open, drained: 0, facts: BTreeMap::new() });
         Ok(Place(self.series.len() - 1))
     }

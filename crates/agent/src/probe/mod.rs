@@ -1,11 +1,16 @@
 //! Measuring procedures: one file each and one line in [`PROBES`].
 
 mod compute;
+mod entries;
 mod gap;
+mod hwlat;
 mod interrupt;
+mod irqsoff;
 mod looking_on;
+mod maxima;
 mod mutex;
 mod null;
+mod osnoise;
 mod pendulum;
 mod priority;
 mod scheduling;
@@ -13,7 +18,9 @@ mod sleep;
 mod switch;
 mod syscall;
 mod task;
+mod timerlat;
 mod wakeup;
+mod wakeup_tracer;
 
 pub use switch::partner::run as partner;
 
@@ -37,6 +44,11 @@ pub const PROBES: &[Def<dyn Probe>] = &[
     scheduling::DEF,
     syscall::DEF,
     interrupt::DEF,
+    irqsoff::DEF,
+    wakeup_tracer::DEF,
+    timerlat::DEF,
+    osnoise::DEF,
+    hwlat::DEF,
     null::DEF,
 ];
 
@@ -54,6 +66,9 @@ mod tests {
         let asking = |def: &&Def<dyn Probe>| asks(&Item { name: def.name.into(), options: toml::Table::new() });
         let silent: Vec<&str> = PROBES.iter().filter(|def| !asking(def)).map(|def| def.name).collect();
         // `task` is none without something to watch.
-        assert_eq!(silent, ["scheduling", "syscall", "interrupt", "null"]);
+        assert_eq!(
+            silent,
+            ["scheduling", "syscall", "interrupt", "irqsoff", "wakeup-tracer", "timerlat", "osnoise", "hwlat", "null"]
+        );
     }
 }

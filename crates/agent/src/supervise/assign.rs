@@ -92,5 +92,5 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
     }
     let counted = machine::own_cpus().iter().chain(isolated.iter()).collect();
     let (spool, entries) = (PathBuf::new(), Vec::new());
-    Ok(Assignment { cell, housekeeping, usable, left_out, isolated: own, counted, spool, entries })
+    Ok(Assignment { cell, housekeeping, usable, left_out, isolated: own, counted, spool, instance: None, entries })
 }

@@ -3,8 +3,8 @@
 use super::outgoing::Parcel;
 use crate::{
     capture::{Capture, Spec},
-    journal::Journal,
-    measure::{Wanted, assignment::Assignment, stage::TRACE},
+    journal::{Instance, Journal},
+    measure::{On, Wanted, assignment::Assignment, stage::TRACE},
 };
 use anyhow::{Context, Result};
 use latido_model::record::{Freeze, TraceRecord};
@@ -15,7 +15,9 @@ use std::{
 
 /// What is recorded while a cell is measured.
 pub(super) struct Recording {
-    instance: String,
+    instance: Instance,
+    /// Whether there is nothing to be read of it: its tracer keeps a value.
+    maxima: bool,
     /// Whether the cell asked for the trace itself.
     kept: bool,
     state: State,
@@ -45,13 +47,26 @@ impl Recording {
         let kept = events.is_some();
         // Who only looks on has no CPU to be kept off: what wakes the reader would be all that is there to be seen.
         let quiet = if wanted.is_some() { None } else { cell.conditions.cpus.clone() };
-        let wanted = wanted.unwrap_or_default();
-        let spec = Spec { events, wanted, quiet: quiet.unwrap_or_default(), ..Spec::default() };
+        let mut wanted = wanted.unwrap_or_default();
+        let (mut maxima, mut cpus) = (false, None);
+        if let Some(tracer) = &mut wanted.tracer {
+            maxima = tracer.maxima;
+            cpus = cell.conditions.cpus.clone().filter(|_| tracer.on != On::All);
+            if let (On::Named(file), Some(cpus)) = (tracer.on, &cpus) {
+                tracer.settings.push((file, cpus.to_string()));
+            }
+        }
+        let spec = Spec { events, wanted, cpus, quiet: quiet.unwrap_or_default(), ..Spec::default() };
         let capture = Capture::start(&spec, journal).with_context(|| match kept {
             true => "a trace is to be recorded (--trace)".into(),
             false => format!("the probe `{}` takes its samples from a trace", cell.probe.name),
         })?;
-        Ok(Some(Self { instance: capture.instance().to_owned(), kept, state: State::Runs(capture) }))
+        Ok(Some(Self { instance: capture.instance().clone(), maxima, kept, state: State::Runs(capture) }))
+    }
+
+    /// Where it is recorded.
+    pub(super) fn instance(&self) -> &Instance {
+        &self.instance
     }
 
     /// Ends it and puts it into the spool: whole, as soon as it has its name.
@@ -72,11 +87,16 @@ impl Recording {
     /// # Errors
     /// It cannot be read or written.
     pub(super) fn enclose(self, spool: &Path, parcel: &mut Parcel) -> Result<()> {
-        let Self { instance, kept, state: State::Lies(trace, path) } = self.hand_over(spool)? else { return Ok(()) };
+        if self.maxima {
+            return Ok(());
+        }
+        let Self { instance, kept, state: State::Lies(trace, path), .. } = self.hand_over(spool)? else {
+            return Ok(());
+        };
         let record = &mut parcel.record;
         // It is gone: nobody need switch it on again.
         if let Some(Freeze::Frozen { switches, .. }) = &mut record.quality.freeze {
-            switches.retain(|switch| !switch.contains(&instance));
+            switches.retain(|switch| !switch.contains(instance.name()));
         }
         if kept {
             fs::rename(&path, parcel.dir.join(TRACE)).with_context(|| format!("{}", path.display()))?;
