@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use latido_model::{record::MissingEvent, suggest::closest};
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 /// What tells who runs when and why: switches and wake-ups, interrupts, soft interrupts, timers.
 const USUAL: [&str; 11] = [
@@ -19,11 +19,21 @@ const USUAL: [&str; 11] = [
     "timer:hrtimer_expire_exit",
 ];
 
+/// What explains a late sample besides: moves between CPUs, waits for locks of the kernel, signals that stop, non-maskable
+/// interrupts. All of them are rare.
+const EXPLAINING: [&str; 5] = [
+    "sched:sched_migrate_task",
+    "lock:contention_begin",
+    "lock:contention_end",
+    "signal:signal_generate",
+    "nmi:nmi_handler",
+];
+
 /// Interrupts that are no devices': of x86, and of others.
 const VECTORS: [&str; 2] = ["irq_vectors", "ipi"];
 
 /// What a kernel needs for the events of a system (Kconfig of kernel/trace and of the architectures).
-const NEEDS: [(&str, &str); 12] = [
+const NEEDS: [(&str, &str); 14] = [
     ("sched", "CONFIG_EVENT_TRACING"),
     ("irq", "CONFIG_EVENT_TRACING"),
     ("timer", "CONFIG_EVENT_TRACING"),
@@ -32,7 +42,9 @@ const NEEDS: [(&str, &str); 12] = [
     ("preemptirq", "CONFIG_PREEMPTIRQ_TRACEPOINTS (by CONFIG_IRQSOFF_TRACER or CONFIG_PREEMPT_TRACER)"),
     ("syscalls", "CONFIG_FTRACE_SYSCALLS"),
     ("osnoise", "CONFIG_OSNOISE_TRACER"),
-    ("lock", "CONFIG_LOCKDEP or CONFIG_LOCK_STAT for all but contention_begin and contention_end"),
+    ("lock", "Linux 5.19; CONFIG_LOCKDEP or CONFIG_LOCK_STAT for all but contention_begin and contention_end"),
+    ("signal", "CONFIG_EVENT_TRACING"),
+    ("nmi", "CONFIG_EVENT_TRACING"),
     ("kvm", "the module kvm (modprobe kvm)"),
     ("hwlat", "CONFIG_HWLAT_TRACER"),
     ("rcu", "CONFIG_RCU_TRACE"),
@@ -129,7 +141,7 @@ impl Chosen {
     /// A name that is no event here, with those that may be meant and what a kernel needs for it.
     pub fn of(words: &[String], available: &Available) -> Result<Self> {
         if words.is_empty() {
-            return Self::usual(available);
+            return Self::usual(&[], available);
         }
         let mut events = Vec::new();
         for word in words {
@@ -144,8 +156,23 @@ impl Chosen {
         Ok(Self { events, missing: Vec::new() })
     }
 
-    fn usual(available: &Available) -> Result<Self> {
-        let (there, missing): (Vec<&str>, Vec<&str>) = USUAL.into_iter().partition(|event| available.has(event));
+    /// Those that explain late samples, and those that are named.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn explaining(words: &[String], available: &Available) -> Result<Self> {
+        let mut all = Self::usual(&EXPLAINING, available)?;
+        if !words.is_empty() {
+            all.events.extend(Self::of(words, available)?.events);
+            let mut seen = BTreeSet::new();
+            all.events.retain(|event| seen.insert(event.clone()));
+        }
+        Ok(all)
+    }
+
+    fn usual(more: &[&'static str], available: &Available) -> Result<Self> {
+        let all = USUAL.iter().chain(more).copied();
+        let (there, missing): (Vec<&str>, Vec<&str>) = all.partition(|event| available.has(event));
         let mut events: Vec<String> = there.into_iter().map(str::to_owned).collect();
         for system in VECTORS {
             let of_system = available.0.iter().filter(|one| one.split(':').next() == Some(system));
@@ -218,6 +245,14 @@ mod tests {
             missing.contains(&"irq:softirq_exit") && !missing.iter().any(|one| one.contains("vectors")),
             "{missing:?}"
         );
+        let explaining = Chosen::explaining(&["ext4_sync".into(), "sched_switch".into()], &available()).unwrap();
+        assert!(chosen.events.iter().all(|event| explaining.events.contains(event)), "{explaining:?}");
+        assert_eq!(
+            explaining.events.len(),
+            chosen.events.len() + 1,
+            "ext4_sync, and sched_switch once: {explaining:?}"
+        );
+        assert!(explaining.missing.iter().any(|one| one.event == "lock:contention_begin"), "{explaining:?}");
         let none = Available(vec!["ext4:ext4_sync".into()]);
         assert!(Chosen::of(&[], &none).unwrap_err().to_string().contains("-e EVENT"));
     }

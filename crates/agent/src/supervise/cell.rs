@@ -224,6 +224,9 @@ impl Serving {
                         });
                         let parcel = Parcel { record: inner, files, dir: spool.path().join(place) };
                         if parcel.record.outcome == Outcome::Checkpoint {
+                            if let Some(capture) = &mut capture {
+                                traced::checkpoint(&parcel, capture)?;
+                            }
                             self.voice.send(parcel);
                         } else {
                             record = Some(parcel);

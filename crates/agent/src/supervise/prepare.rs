@@ -1,6 +1,6 @@
 //! What can be known before the first cell: the machine is taken, put right, and asked what it can have.
 
-use super::{Serving, admission, assign::assign};
+use super::{Serving, admission, assign::assign, traced};
 use crate::{
     capture, check, journal,
     journal::lock,
@@ -174,11 +174,11 @@ fn programs(cells: &[&Cell]) -> Result<()> {
 
 /// Refuses traces that cannot be recorded here.
 fn traces(cells: &[&Cell]) -> Result<()> {
-    let mut known: Vec<&Vec<String>> = Vec::new();
-    for events in cells.iter().filter_map(|cell| cell.conditions.trace.as_ref()) {
-        if !known.contains(&events) {
-            known.push(events);
-            capture::possible(events).context("a trace is to be recorded (--trace)")?;
+    let mut known = Vec::new();
+    for conditions in cells.iter().map(|cell| &cell.conditions) {
+        if let Some(what) = conditions.recorded().filter(|what| !known.contains(what)) {
+            known.push(what);
+            capture::possible(what.0, what.1).context(traced::asked(conditions))?;
         }
     }
     Ok(())

@@ -1,10 +1,11 @@
 //! `latido trace analyze`: what a trace holds, of any origin.
 
-use super::{Usage, trace_source::Source};
+use super::Usage;
 use crate::{
     durable,
     host::outcome,
     output::{tell, write_out},
+    store::Source,
 };
 use anyhow::{Context, Result};
 use latido_report::{

@@ -56,7 +56,7 @@ pub fn run(args: Args) -> Result<u8> {
     }
     let quiet = args.cpus.clone().unwrap_or_default();
     trace_alone::run(&Order {
-        spec: Spec { events: args.events, cpus: args.cpus, quiet, ring: args.size },
+        spec: Spec { events: args.events, explaining: false, cpus: args.cpus, quiet, ring: args.size },
         span: args.span,
         output: args.output,
         wait: args.wait,

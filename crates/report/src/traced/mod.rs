@@ -1,18 +1,17 @@
 //! A trace as people read it: what it holds, every latency that it permits, who had the CPUs, the worst cases with what they
 //! were lost to.
 
-mod causes;
 pub mod csv;
 mod perfetto;
 mod sheets;
-pub mod spikes;
 mod text;
 mod timeline;
 
+use crate::late::Worst;
 use latido_trace::{
     bytes::Endian,
     events::{Above, Call, Class, Comm, Events, Happened, Off},
-    explain::{Cause, Explained, Window, explain, interrupt, named},
+    explain::{Window, explain, interrupt, named},
     file::{Buffer, Described, Trace},
     pairing::{Definition, Met, Owner, Pairing, Sink, Why, pair},
     summary::{Had, Series, Summary},
@@ -181,45 +180,6 @@ pub struct TaskRow {
     pub ran_ns: u64,
 }
 
-/// One of the longest waits.
-#[derive(Clone, Debug, Serialize)]
-pub struct Worst {
-    /// `name-number` of the task.
-    pub task: String,
-    /// Its class.
-    pub class: &'static str,
-    /// How long it waited, ns.
-    pub ns: u64,
-    /// From when, ns on the trace's clock.
-    pub at_ns: u64,
-    /// Where it came.
-    pub cpu: u32,
-    /// What it was lost to, in order of time; the pieces add up to it. Empty where there are more than can be followed.
-    pub slices: Vec<Piece>,
-    /// The same by cause, the longest first; those beyond the longest ones are one.
-    pub causes: Vec<Piece>,
-    /// The events around it: ns since its begin, CPU, text.
-    pub excerpt: Vec<(i64, u32, String)>,
-    /// How many events there were besides.
-    pub omitted: u64,
-}
-
-/// A piece of a wait.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Piece {
-    /// What it was lost to.
-    pub cause: String,
-    /// How long, ns.
-    pub ns: u64,
-    /// How it is drawn: `task`, `soft`, `hard`, `idle`, `off`, `lost`.
-    #[serde(skip)]
-    pub kind: &'static str,
-}
-
-/// So many pieces of a wait are told one after the other, and so many causes by name.
-const FOLLOWED: usize = 256;
-const NAMED: usize = 12;
-
 /// So many of the longest waits of a class are explained.
 const EXPLAINED: usize = 5;
 
@@ -306,7 +266,7 @@ pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>) -> Analysis
         rows: rows(&summary, &names),
         cpus: summary.owners().into_iter().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect(),
         tasks: tasks(&summary),
-        worst: worst(trace, buffer, &summary),
+        worst: worst(trace, buffer, &summary, met.first),
         unread: trace.lost.iter().map(ToString::to_string).collect(),
         timeline,
     }
@@ -425,8 +385,8 @@ fn tasks(summary: &Summary) -> Vec<TaskRow> {
     all
 }
 
-/// Explains the longest waits of each class, in a second walk.
-fn worst(trace: &Trace<'_>, buffer: &Buffer<'_>, summary: &Summary) -> Vec<Worst> {
+/// Explains the longest waits of each class, in a second walk; the longest of all come first.
+fn worst(trace: &Trace<'_>, buffer: &Buffer<'_>, summary: &Summary, first: u64) -> Vec<Worst> {
     let mut all = Vec::new();
     for class in Class::ALL {
         let longest = summary.waits(Why::Woken, class).map(Series::longest).unwrap_or_default();
@@ -446,81 +406,12 @@ fn worst(trace: &Trace<'_>, buffer: &Buffer<'_>, summary: &Summary) -> Vec<Worst
     let (explained, _) = explain(trace, buffer, &windows);
     let told = |(class, worst): (Class, latido_trace::summary::Worst)| {
         let found = explained.iter().find(|found| found.window == window(&worst))?;
-        Some(Worst::of(class, named(&worst.comm, worst.pid), found))
+        let since_start = worst.end.saturating_sub(first);
+        Some(Worst::of(class, named(&worst.comm, worst.pid), since_start, found))
     };
-    all.into_iter().filter_map(told).collect()
-}
-
-impl Worst {
-    fn of(class: Class, task: String, found: &Explained) -> Self {
-        let window = found.window;
-        let slices = found.slices.iter().map(|slice| Piece::of(&slice.cause, slice.ns()));
-        let since = |time: u64| time.cast_signed().wrapping_sub(window.begin.cast_signed());
-        Self {
-            task,
-            class: class.name(),
-            ns: window.end.saturating_sub(window.begin),
-            at_ns: window.begin,
-            cpu: window.cpu,
-            slices: if found.slices.len() <= FOLLOWED { slices.collect() } else { Vec::new() },
-            causes: causes(found),
-            excerpt: found.excerpt.iter().map(|line| (since(line.time), line.cpu, line.text.clone())).collect(),
-            omitted: found.omitted,
-        }
-    }
-}
-
-impl Piece {
-    fn of(cause: &Cause, ns: u64) -> Self {
-        Self { cause: said(cause), ns, kind: kind(cause) }
-    }
-}
-
-/// The causes by name, the rest of them as one.
-fn causes(found: &Explained) -> Vec<Piece> {
-    let all = found.causes();
-    let (first, rest) = all.split_at(all.len().min(NAMED));
-    let mut named: Vec<Piece> = first.iter().map(|(cause, ns)| Piece::of(cause, *ns)).collect();
-    if !rest.is_empty() {
-        let ns = rest.iter().map(|(_, ns)| ns).sum();
-        named.push(Piece { cause: format!("{} others", rest.len()), ns, kind: "task" });
-    }
-    named
-}
-
-/// A cause in words.
-pub fn said(cause: &Cause) -> String {
-    match cause {
-        Cause::Nmi => "non-maskable interrupt".into(),
-        Cause::Interrupt(name) => format!("interrupt {name}"),
-        Cause::Soft(name) => format!("soft interrupt {name}"),
-        Cause::InterruptsOff(name) => format!("no interrupt came while {name} ran"),
-        Cause::Task(name, class) => format!("{name} ({})", class.name()),
-        Cause::NotPreemptible(name) => format!("{name} could not be preempted"),
-        Cause::IdleExit => "leaving idle".into(),
-        Cause::InterProcessor => "message between CPUs".into(),
-        Cause::Migration => "migration".into(),
-        Cause::Blocked => "blocked in the kernel".into(),
-        Cause::Stopped => "stopped".into(),
-        Cause::Throttled => "throttled".into(),
-        Cause::Itself => "its own way back".into(),
-        Cause::Lost => "events lost".into(),
-        Cause::Unexplained => "unexplained".into(),
-    }
-}
-
-/// How a cause is drawn.
-fn kind(cause: &Cause) -> &'static str {
-    match cause {
-        Cause::Nmi | Cause::Interrupt(_) => "hard",
-        Cause::Soft(_) => "soft",
-        Cause::Task(..) | Cause::Itself | Cause::Migration => "task",
-        Cause::InterruptsOff(_) | Cause::NotPreemptible(_) | Cause::Blocked | Cause::Stopped | Cause::Throttled => {
-            "off"
-        }
-        Cause::IdleExit | Cause::InterProcessor => "idle",
-        Cause::Lost | Cause::Unexplained => "lost",
-    }
+    let mut told: Vec<Worst> = all.into_iter().filter_map(told).collect();
+    told.sort_by_key(|worst| std::cmp::Reverse(worst.ns));
+    told
 }
 
 #[cfg(test)]

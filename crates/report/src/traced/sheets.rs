@@ -42,7 +42,11 @@ impl Analysis {
         if blocked {
             head.push(Head::from("asleep, mean").spare(1));
         }
-        head.push(Head::from("whose").spare(4));
+        // Interrupts are nobody's.
+        let whose = of.iter().any(|row| row.max_of.is_some());
+        if whose {
+            head.push(Head::from("whose").spare(4));
+        }
         let quantile = |value: Option<u64>| value.map_or(Datum::TooFew, |ns| Datum::Value(ns as f64));
         let row = |row: &&Row| {
             let mut cells = vec![Datum::Text(row.name.clone()), Datum::Count(row.count)];
@@ -52,7 +56,9 @@ impl Analysis {
             if blocked {
                 cells.push(Datum::value(row.blocked_ns.map(|ns| ns as f64 / row.count as f64)));
             }
-            cells.push(Datum::Text(row.max_of.clone().unwrap_or_default()));
+            if whose {
+                cells.push(Datum::Text(row.max_of.clone().unwrap_or_default()));
+            }
             cells
         };
         let typical: Vec<f64> = of.iter().flat_map(|row| [row.mean_ns, row.max_ns as f64]).collect();

@@ -1,6 +1,6 @@
 //! A trace as a terminal shows it.
 
-use super::{Analysis, Lost, Piece};
+use super::{Analysis, Lost};
 use crate::{
     terminal::{Paint, Style, hang, paint, table},
     words,
@@ -21,7 +21,11 @@ impl Analysis {
         }
         if !self.worst.is_empty() {
             lines.push(String::new());
-            lines.push(paint("The longest waits after a wake-up, and what they were lost to", Paint::Bold, style));
+            lines.push(paint(
+                "The longest waits after a wake-up of each class, and what they were lost to",
+                Paint::Bold,
+                style,
+            ));
             lines.extend(self.worst.iter().flat_map(|worst| worst.line(style)));
             lines.extend(self.excerpt(style));
         }
@@ -99,13 +103,5 @@ impl Lost {
             parts.push(edges);
         }
         parts.join("; ")
-    }
-}
-
-impl Piece {
-    /// It with its share of the whole: `leaving idle 7.2 µs (61 %)`.
-    pub fn text(&self, of: u64) -> String {
-        let share = 100.0 * self.ns as f64 / of.max(1) as f64;
-        format!("{} {} ({share:.0} %)", self.cause, words::value(self.ns as f64, "ns"))
     }
 }
