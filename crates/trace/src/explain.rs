@@ -157,6 +157,14 @@ pub fn explain(trace: &Trace<'_>, buffer: &Buffer<'_>, windows: &[Window]) -> (V
     (collect.explained(names), met)
 }
 
+/// The same of the text of a tracer.
+pub fn explain_text(text: &[u8], windows: &[Window]) -> Vec<Explained> {
+    let mut collect = Collect::of_text(windows);
+    let mut pairing = Pairing::of(Definition::Waking);
+    let (met, names) = crate::text::pair(text, &mut pairing, &mut collect);
+    collect.explained(Names { devices: &met.devices, vectors: names.vectors, pairing: &mut pairing })
+}
+
 /// What numbers are called.
 struct Names<'a> {
     devices: &'a BTreeMap<u32, String>,

@@ -6,19 +6,22 @@ mod perfetto;
 mod sheets;
 mod text;
 mod timeline;
+mod tracers;
 
 use crate::late::Worst;
 use latido_trace::{
     bytes::Endian,
     events::{Above, Call, Class, Comm, Events, Happened, Off},
-    explain::{Window, explain, interrupt, named},
+    explain::{Explained, Window, explain, explain_text, interrupt, named},
     file::{Buffer, Described, Trace},
     pairing::{Definition, Met, Owner, Pairing, Sink, Why, pair},
     summary::{Had, Series, Summary},
+    text::Reader,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
 pub use timeline::{Drawn, Timeline};
+pub use tracers::Told;
 
 /// A buffer of a trace, analysed.
 #[derive(Debug, Serialize)]
@@ -27,8 +30,12 @@ pub struct Analysis {
     pub source: String,
     /// The ring's name; empty of the main one.
     pub buffer: String,
-    /// Version of the file.
-    pub version: u32,
+    /// Version of the file; none of a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+    /// What a text tells of its own; none of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told: Option<Told>,
     /// The clock of its times, where the file names it.
     pub clock: Option<String>,
     /// The system that was traced, where the file names it.
@@ -255,7 +262,8 @@ pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>) -> Analysis
     Analysis {
         source: source.to_owned(),
         buffer: buffer.name.clone(),
-        version: trace.version,
+        version: Some(trace.version),
+        told: None,
         clock: buffer.clock.clone().or_else(|| trace.options.clock.clone()),
         system: trace.options.uname.clone(),
         events: met.events,
@@ -266,11 +274,83 @@ pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>) -> Analysis
         rows: rows(&summary, &names),
         cpus: summary.owners().into_iter().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect(),
         tasks: tasks(&summary),
-        worst: worst(trace, buffer, &summary, met.first),
+        worst: worst(&summary, met.first, |windows| explain(trace, buffer, windows).0),
         unread: trace.lost.iter().map(ToString::to_string).collect(),
         timeline,
     }
 }
+
+/// Whether bytes begin as trace-cmd's files do, whole or cut; everything else is read as text.
+pub fn is_file(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x17\x08\x44")
+}
+
+/// Analyses the text of a tracer; none where it is none, or holds nothing.
+///
+/// # Errors
+/// It is no such text: which line nobody understands.
+pub fn analyse_text(source: &str, text: &[u8]) -> Result<Analysis, String> {
+    let (mut told, mut reader) = (latido_trace::text::Summary::default(), Reader::default());
+    let (mut triggers, mut tracers) = (BTreeMap::new(), Vec::new());
+    reader.push(text, |header, line| {
+        if let Some(trigger) = header.trigger.as_ref().filter(|_| triggers.len() < FEW) {
+            triggers.entry(header.ordinal).or_insert_with(|| trigger.text.clone());
+        }
+        if let Some(tracer) = header.tracer.as_ref().filter(|tracer| tracers.len() < FEW && !tracers.contains(*tracer))
+        {
+            tracers.push(tracer.clone());
+        }
+        told.take(header, &line);
+    });
+    let seen = reader.seen();
+    // One in two lines of a text that is cut or mixed with others may be strange, of any other text all are.
+    if seen.lines == 0 || seen.unknown * 2 > seen.lines {
+        let first = seen.first_unknown.as_ref().map(|(line, text)| format!("; line {line} is neither: {text}"));
+        return Err(format!(
+            "neither a trace of trace-cmd (it does not begin as these do) nor the text of a tracer{}",
+            first.unwrap_or_default()
+        ));
+    }
+    let mut kinds: Vec<(String, u64)> = told.events.iter().map(|(name, count)| (name.clone(), *count)).collect();
+    kinds.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
+    let told = Told::of(&told, &reader, &triggers, tracers);
+    let mut first = (Summary::default(), Timeline::default());
+    let mut pairing = Pairing::of(Definition::Waking);
+    let (met, called) = latido_trace::text::pair(text, &mut pairing, &mut first);
+    if met.events == 0 && told.is_empty() {
+        return Err(format!("the text of a tracer ({}) without anything in it", told.tracers.join(", ")));
+    }
+    let (summary, mut timeline) = first;
+    let names = Names {
+        calls: Vec::new(),
+        vectors: called.vectors,
+        devices: called.devices,
+        tasks: pairing.names().map(|(pid, comm, _)| (pid, comm)).collect(),
+    };
+    timeline.name(|owner| names.owner(owner));
+    Ok(Analysis {
+        source: source.to_owned(),
+        buffer: String::new(),
+        version: None,
+        clock: None,
+        system: reader.header().release.clone(),
+        events: met.events,
+        length_ns: met.last.saturating_sub(met.first),
+        first_ns: met.first,
+        kinds,
+        lost: Lost::of(&met),
+        rows: rows(&summary, &names),
+        cpus: summary.owners().into_iter().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect(),
+        tasks: tasks(&summary),
+        worst: worst(&summary, met.first, |windows| explain_text(text, windows)),
+        unread: told.notes(),
+        told: Some(told),
+        timeline,
+    })
+}
+
+/// So many tracers and triggers of a text are told.
+const FEW: usize = 1_000;
 
 impl Kinds {
     /// By name, the most frequent first.
@@ -386,7 +466,7 @@ fn tasks(summary: &Summary) -> Vec<TaskRow> {
 }
 
 /// Explains the longest waits of each class, in a second walk; the longest of all come first.
-fn worst(trace: &Trace<'_>, buffer: &Buffer<'_>, summary: &Summary, first: u64) -> Vec<Worst> {
+fn worst(summary: &Summary, first: u64, explain: impl FnOnce(&[Window]) -> Vec<Explained>) -> Vec<Worst> {
     let mut all = Vec::new();
     for class in Class::ALL {
         let longest = summary.waits(Why::Woken, class).map(Series::longest).unwrap_or_default();
@@ -403,7 +483,7 @@ fn worst(trace: &Trace<'_>, buffer: &Buffer<'_>, summary: &Summary, first: u64) 
     if windows.is_empty() {
         return Vec::new();
     }
-    let (explained, _) = explain(trace, buffer, &windows);
+    let explained = explain(&windows);
     let told = |(class, worst): (Class, latido_trace::summary::Worst)| {
         let found = explained.iter().find(|found| found.window == window(&worst))?;
         let since_start = worst.end.saturating_sub(first);

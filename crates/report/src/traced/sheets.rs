@@ -20,7 +20,8 @@ impl Analysis {
             (Kind::SystemCall, "System calls: from enter to exit", "call"),
         ];
         let latencies = kinds.into_iter().filter_map(|(kind, title, first)| self.latencies(kind, title, first, most));
-        latencies.chain(self.tasks_sheet(most)).chain(self.cpus_sheet(most)).collect()
+        let told = self.told.iter().flat_map(|told| told.sheets(most));
+        told.chain(latencies).chain(self.tasks_sheet(most)).chain(self.cpus_sheet(most)).collect()
     }
 
     fn latencies(&self, kind: Kind, title: &str, first: &str, most: usize) -> Option<Sheet> {
@@ -128,7 +129,7 @@ impl Analysis {
     }
 }
 
-fn left_out(all: usize, most: usize, what: &str) -> String {
+pub(super) fn left_out(all: usize, most: usize, what: &str) -> String {
     match all.checked_sub(most) {
         Some(more) if more > 0 => format!("; {more} more {what} in --json and --csv"),
         _ => String::new(),

@@ -45,7 +45,12 @@ impl Analysis {
     fn head(&self, style: Style) -> Vec<String> {
         let mut lines = Vec::new();
         let clock = self.clock.as_deref().unwrap_or("not named");
-        lines.extend(hang("  file:  ", Paint::Dim, &format!("version {}, clock {clock}", self.version), style));
+        let form = match (self.version, &self.told) {
+            (Some(version), _) => format!("version {version}, clock {clock}"),
+            (None, Some(told)) if !told.tracers.is_empty() => format!("text of {}", told.tracers.join(", ")),
+            (None, _) => "text of a tracer".into(),
+        };
+        lines.extend(hang("  file:  ", Paint::Dim, &form, style));
         lines.extend(self.system.iter().flat_map(|system| hang("  system:", Paint::Dim, &format!(" {system}"), style)));
         let shown = self.kinds.iter().take(KINDS).map(|(name, count)| format!("{name} {}", words::count(*count)));
         let more = self.kinds.len().saturating_sub(KINDS);

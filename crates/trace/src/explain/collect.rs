@@ -7,7 +7,7 @@ use super::{
 use crate::{
     bytes::Endian,
     events::{Above, Events, Happened, Off},
-    file::Trace,
+    file::{Described, Trace},
     format::{Format, Number},
     pairing::{Segment, Sink, Span},
 };
@@ -42,21 +42,30 @@ const MOST_CPUS: usize = 1 << 16;
 
 impl<'t> Collect<'t> {
     pub fn of(trace: &'t Trace<'_>, windows: &[Window]) -> Self {
+        Self::over(&trace.formats, trace.endian, windows)
+    }
+
+    /// Of lines in place of records.
+    pub fn of_text(windows: &[Window]) -> Self {
+        Self::over(&[], Endian::Little, windows)
+    }
+
+    fn over(all: &'t [Described], endian: Endian, windows: &[Window]) -> Self {
         let mut windows = windows.to_vec();
         windows.sort_unstable();
         let longest = windows.iter().map(|window| window.end.saturating_sub(window.begin)).max().unwrap_or(0);
         let before = windows.iter().map(|window| (window.pid, Vec::new())).collect();
         let has = |system: &str, name: &str| {
-            let found = trace.formats.iter().find(|one| one.system == system && one.format.name == name);
+            let found = all.iter().find(|one| one.system == system && one.format.name == name);
             found.map(|one| one.format.id)
         };
         let preemptirq = has("preemptirq", "irq_disable").is_some();
         Self {
-            formats: trace.formats.iter().map(|one| (one.format.id, &one.format)).collect(),
+            formats: all.iter().map(|one| (one.format.id, &one.format)).collect(),
             contention: [has("lock", "contention_begin"), has("lock", "contention_end")],
-            pid: trace.formats.first().and_then(|one| one.format.number("common_pid", trace.endian)),
-            events: Events::of(&trace.formats, trace.endian),
-            endian: trace.endian,
+            pid: all.first().and_then(|one| one.format.number("common_pid", endian)),
+            events: Events::of(all, endian),
+            endian,
             scenes: windows.into_iter().map(|window| Scene::of(window, preemptirq)).collect(),
             begun: 0,
             longest,
@@ -88,8 +97,12 @@ impl<'t> Collect<'t> {
     pub fn explained(self, mut names: Names<'_>) -> Vec<Explained> {
         let (formats, events, endian) = (&self.formats, &self.events, self.endian);
         let line = |record: &Record| {
-            let format = events.id(&record.bytes).and_then(|id| formats.get(&id))?;
-            Some(Line { time: record.time, cpu: record.cpu, text: format.describe(&record.bytes, endian) })
+            let Record { time, cpu, bytes } = record;
+            let text = match formats.is_empty() {
+                true => String::from_utf8_lossy(bytes).into_owned(),
+                false => formats.get(&events.id(bytes)?)?.describe(bytes, endian),
+            };
+            Some(Line { time: *time, cpu: *cpu, text })
         };
         let explained = |scene: Scene| {
             let (slices, chain) = (cut::slices(&scene, &mut names), chain(&scene, &names));
