@@ -37,8 +37,8 @@ pub fn explainable(probe: &str) -> Option<Explainable> {
 pub struct Late {
     /// The measuring thread's index within the cell.
     pub thread: u32,
-    /// Its number in the kernel.
-    pub tid: i32,
+    /// Its number in the kernel; a checkpoint does not tell it yet.
+    pub tid: Option<i32>,
     /// The CPU that it was pinned to.
     pub cpu: u32,
     /// When it was taken, ns on CLOCK_MONOTONIC.
@@ -70,7 +70,7 @@ pub fn late(record: &Record, worst: u32, largest: impl Fn(&Series) -> Result<Vec
     let mut samples = Vec::new();
     for series in &of_probe {
         let thread = record.quality.threads.iter().find(|thread| thread.thread == series.thread);
-        let Some(tid) = thread.and_then(|thread| thread.tid).and_then(|tid| i32::try_from(tid).ok()) else { continue };
+        let tid = thread.and_then(|thread| thread.tid).and_then(|tid| i32::try_from(tid).ok());
         samples.extend(largest(series)?.iter().map(|sample| Late {
             thread: series.thread,
             tid,
@@ -102,7 +102,8 @@ mod tests {
     fn the_largest_and_all_above_the_limit_are_chosen() {
         let mut record = sample::record();
         record.cell.conditions.limit = Some(Ns(50));
-        record.quality.threads.iter_mut().for_each(|thread| thread.tid = Some(7));
+        // As in a checkpoint: what the kernel says of threads comes at their end.
+        record.quality.threads.clear();
         let series = record.series.len();
         let values = |n: u64| {
             move |_: &Series| {

@@ -57,17 +57,15 @@ impl Keeping {
             let Ok(file) = OpenOptions::new().read(true).write(true).open(&lane.path) else { continue };
             lane.look(&file, self.page);
             let needed = needed(&lane.pages, &times, recent);
-            let mut keep = needed.iter();
-            let page = self.page;
             let before = lane.pages.len();
-            lane.pages.retain(|(number, _)| {
-                let keep = keep.next().copied().unwrap_or(true);
-                if !keep {
-                    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-                    let _ = fallocate(&file, hole, number * page, page);
-                }
-                keep
-            });
+            let given_up =
+                lane.pages.iter().zip(&needed).filter(|(_, needed)| !**needed).map(|((number, _), _)| *number);
+            for (first, count) in runs(given_up) {
+                let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                let _ = fallocate(&file, hole, first * self.page, count * self.page);
+            }
+            let mut keep = needed.iter();
+            lane.pages.retain(|_| keep.next().copied().unwrap_or(true));
             self.dropped += (before - lane.pages.len()) as u64;
         }
     }
@@ -154,6 +152,18 @@ impl Times {
     }
 }
 
+/// Numbers in order as runs without a gap: the first and how many. A hole for each page would keep the disk busy for long.
+fn runs(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match runs.last_mut() {
+            Some((first, count)) if *first + *count == number => *count += 1,
+            _ => runs.push((number, 1)),
+        }
+    }
+    runs
+}
+
 /// Which pages lie around a sample, or right before those, or are younger than what was told. A page lasts until the next
 /// one begins.
 fn needed(pages: &[(u64, u64)], times: &Times, recent: u64) -> Vec<bool> {
@@ -174,6 +184,11 @@ mod tests {
 
     const PAGE: usize = 4096;
     const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn holes_are_as_long_as_they_can_be() {
+        assert_eq!(runs([1, 2, 3, 7, 9, 10].into_iter()), [(1, 3), (7, 1), (9, 2)]);
+    }
 
     /// A file of pages, one for each second.
     fn recorded(dir: &Path, seconds: std::ops::Range<u64>) -> PathBuf {

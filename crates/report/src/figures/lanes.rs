@@ -1,6 +1,6 @@
 //! A small timeline: what each CPU did while something was late.
 
-use super::svg::{escape, number};
+use super::svg::{escape, number, text_width};
 use crate::{
     late::{Lane, Worst},
     words,
@@ -11,6 +11,8 @@ const WIDTH: f64 = 1160.0;
 const LEFT: f64 = 56.0;
 const ROW: f64 = 22.0;
 const TOP: f64 = 18.0;
+/// As the page writes it.
+const SIZE: f64 = 11.5;
 
 /// So many CPUs are drawn: its own, and the first of the others.
 const MOST: usize = 8;
@@ -49,12 +51,17 @@ pub fn svg(worst: &Worst) -> String {
         }
     }
     let mut mark = |at: i64, text: &str| {
-        let at = number(x(at));
+        let place = x(at);
+        // At the margin it stands within.
+        let words = text_width(text, SIZE);
+        let middle = place.clamp(words / 2.0, WIDTH - words / 2.0);
         let _ = write!(
             out,
-            "<path class=\"edge\" d=\"M{at} {}V{}\"/><text x=\"{at}\" y=\"11\" class=\"edge\">{}</text>",
+            "<path class=\"edge\" d=\"M{} {}V{}\"/><text x=\"{}\" y=\"11\" class=\"edge\">{}</text>",
+            number(place),
             number(TOP - 4.0),
             number(high),
+            number(middle),
             escape(text)
         );
     };

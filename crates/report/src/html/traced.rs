@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     figures::style,
-    traced::{Analysis, Drawn, Timeline},
+    traced::{Analysis, Drawn, Timeline, Told},
     words,
 };
 use anyhow::{Context, Result};
@@ -26,7 +26,7 @@ struct Page<'a> {
     clock: &'a str,
     system: &'a str,
     lost: String,
-    unread: &'a [String],
+    unread: Vec<String>,
     grain: String,
     lanes: String,
     height: usize,
@@ -50,13 +50,13 @@ pub fn render(analysis: &Analysis) -> Result<String> {
         clock: analysis.clock.as_deref().unwrap_or_default(),
         system: analysis.system.as_deref().unwrap_or_default(),
         lost: analysis.lost.sentence(),
-        unread: &analysis.unread,
+        unread: analysis.told.iter().flat_map(Told::notes).chain(analysis.unread.iter().cloned()).collect(),
         grain: match analysis.timeline.grain {
             0 => String::new(),
             grain => words::value(grain as f64, "ns"),
         },
         lanes: words::many(lanes as u64, "CPU"),
-        height: 22 + 44 * lanes,
+        height: if lanes == 0 { 0 } else { 22 + 44 * lanes },
         worst: analysis.worst.iter().map(WorstView::of).collect(),
         tables: analysis.sheets(false).iter().map(SheetView::of).collect(),
         css: format!("{}{STYLE}{}{TRACE}", style::page_variables(), spikes::STYLE),

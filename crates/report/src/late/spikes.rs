@@ -124,19 +124,17 @@ fn spikes(
     chosen: &Chosen,
     (trace, buffer): (&Trace<'_>, &Buffer<'_>),
 ) -> Spikes {
-    let window = |one: &Late| Window {
-        begin: one.end_ns.saturating_sub(one.ns),
-        end: one.end_ns,
-        pid: one.tid,
-        cpu: one.cpu,
-        slept,
+    let window = |one: &Late| {
+        let begin = one.end_ns.saturating_sub(one.ns);
+        Some(Window { begin, end: one.end_ns, pid: one.tid?, cpu: one.cpu, slept })
     };
-    let windows: Vec<Window> = chosen.samples.iter().map(window).collect();
+    let windows: Vec<Window> = chosen.samples.iter().filter_map(window).collect();
     let (explained, _) = explain(trace, buffer, &windows);
     let class = class(&cell.cell);
     let told = |one: &Late| {
-        let found: &Explained = explained.iter().find(|found| found.window == window(one))?;
-        Some(Worst::of(class, format!("thread {}-{}", one.thread, one.tid), one.at_ns, found))
+        let window = window(one)?;
+        let found: &Explained = explained.iter().find(|found| found.window == window)?;
+        Some(Worst::of(class, format!("thread {}-{}", one.thread, window.pid), one.at_ns, found))
     };
     let told: Vec<Worst> = chosen.samples.iter().filter_map(told).collect();
     let recorded = record.quality.trace.as_ref();
@@ -191,7 +189,7 @@ impl Spikes {
         }
         let uncovered = self.spikes.iter().filter(|spike| !spike.covered).count() as u64;
         if uncovered > 0 {
-            notes.push(format!("of {}, not all was recorded", words::many(uncovered, "of these samples")));
+            notes.push(format!("of {} of these samples not all was recorded", words::count(uncovered)));
         }
         notes.extend(self.cut.iter().map(|why| format!("the recording ended early: {why}")));
         notes

@@ -1,6 +1,7 @@
 //! A trace as people read it: what it holds, every latency that it permits, who had the CPUs, the worst cases with what they
 //! were lost to.
 
+mod calls;
 pub mod csv;
 mod perfetto;
 mod sheets;
@@ -9,6 +10,7 @@ mod timeline;
 mod tracers;
 
 use crate::late::Worst;
+use calls::Machine;
 use latido_trace::{
     bytes::Endian,
     events::{Above, Call, Class, Comm, Events, Happened, Off},
@@ -16,7 +18,7 @@ use latido_trace::{
     file::{Buffer, Described, Trace},
     pairing::{Definition, Met, Owner, Pairing, Sink, Why, pair},
     summary::{Had, Series, Summary},
-    text::Reader,
+    text::{Line, Reader, Time},
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -209,6 +211,7 @@ impl Sink for Kinds {
 
 /// What numbers are called in a trace.
 struct Names {
+    machine: Machine,
     calls: Vec<String>,
     vectors: Vec<String>,
     devices: BTreeMap<u32, String>,
@@ -219,7 +222,7 @@ impl Names {
     fn call(&self, call: Call) -> String {
         match call {
             Call::Named(at) => self.calls.get(usize::from(at)).cloned().unwrap_or_default(),
-            Call::Number(number) => format!("call {number}"),
+            Call::Number(number) => calls::call(self.machine, number),
         }
     }
 
@@ -253,6 +256,7 @@ pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>) -> Analysis
     let (summary, (mut timeline, kinds)) = first;
     let events = Events::of(&trace.formats, trace.endian);
     let names = Names {
+        machine: Machine::of(trace.options.uname.as_deref().unwrap_or_default()),
         calls: events.calls().to_vec(),
         vectors: events.vectors().to_vec(),
         devices: met.devices.clone(),
@@ -291,7 +295,7 @@ pub fn is_file(bytes: &[u8]) -> bool {
 /// It is no such text: which line nobody understands.
 pub fn analyse_text(source: &str, text: &[u8]) -> Result<Analysis, String> {
     let (mut told, mut reader) = (latido_trace::text::Summary::default(), Reader::default());
-    let (mut triggers, mut tracers) = (BTreeMap::new(), Vec::new());
+    let (mut triggers, mut tracers, mut graph, mut counted) = (BTreeMap::new(), Vec::new(), 0, false);
     reader.push(text, |header, line| {
         if let Some(trigger) = header.trigger.as_ref().filter(|_| triggers.len() < FEW) {
             triggers.entry(header.ordinal).or_insert_with(|| trigger.text.clone());
@@ -300,12 +304,16 @@ pub fn analyse_text(source: &str, text: &[u8]) -> Result<Analysis, String> {
         {
             tracers.push(tracer.clone());
         }
+        graph += u64::from(matches!(line, Line::Graph(_)));
+        counted |= matches!(&line, Line::Event(event) if matches!(event.time, Time::Count(_)));
         told.take(header, &line);
     });
     let seen = reader.seen();
     // One in two lines of a text that is cut or mixed with others may be strange, of any other text all are.
-    if seen.lines == 0 || seen.unknown * 2 > seen.lines {
-        let first = seen.first_unknown.as_ref().map(|(line, text)| format!("; line {line} is neither: {text}"));
+    let blank = tracers.is_empty() && triggers.is_empty() && told.events.is_empty() && graph == 0;
+    if blank || seen.unknown * 2 > seen.lines {
+        let begin = |text: &String| text.chars().take(60).collect::<String>();
+        let first = seen.first_unknown.as_ref().map(|(line, text)| format!("; line {line}: {}", begin(text)));
         return Err(format!(
             "neither a trace of trace-cmd (it does not begin as these do) nor the text of a tracer{}",
             first.unwrap_or_default()
@@ -313,15 +321,16 @@ pub fn analyse_text(source: &str, text: &[u8]) -> Result<Analysis, String> {
     }
     let mut kinds: Vec<(String, u64)> = told.events.iter().map(|(name, count)| (name.clone(), *count)).collect();
     kinds.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
-    let told = Told::of(&told, &reader, &triggers, tracers);
+    let told = Told::of(&told, &reader, &triggers, tracers).with(graph, counted);
     let mut first = (Summary::default(), Timeline::default());
     let mut pairing = Pairing::of(Definition::Waking);
     let (met, called) = latido_trace::text::pair(text, &mut pairing, &mut first);
-    if met.events == 0 && told.is_empty() {
+    if kinds.is_empty() && told.is_empty() {
         return Err(format!("the text of a tracer ({}) without anything in it", told.tracers.join(", ")));
     }
     let (summary, mut timeline) = first;
     let names = Names {
+        machine: Machine::Unknown,
         calls: Vec::new(),
         vectors: called.vectors,
         devices: called.devices,
@@ -343,7 +352,7 @@ pub fn analyse_text(source: &str, text: &[u8]) -> Result<Analysis, String> {
         cpus: summary.owners().into_iter().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect(),
         tasks: tasks(&summary),
         worst: worst(&summary, met.first, |windows| explain_text(text, windows)),
-        unread: told.notes(),
+        unread: Vec::new(),
         told: Some(told),
         timeline,
     })

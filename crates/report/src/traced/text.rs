@@ -1,6 +1,6 @@
 //! A trace as a terminal shows it.
 
-use super::{Analysis, Lost};
+use super::{Analysis, Lost, Told};
 use crate::{
     terminal::{Paint, Style, hang, paint, table},
     words,
@@ -34,6 +34,9 @@ impl Analysis {
 
     fn title(&self) -> String {
         let buffer = if self.buffer.is_empty() { String::new() } else { format!(", buffer {}", self.buffer) };
+        if self.events == 0 {
+            return self.source.clone();
+        }
         format!(
             "{}{buffer}: {} in {}",
             self.source,
@@ -56,8 +59,12 @@ impl Analysis {
         let more = self.kinds.len().saturating_sub(KINDS);
         let more = (more > 0).then(|| format!("{more} more kinds"));
         let kinds = shown.chain(more).collect::<Vec<_>>().join(", ");
-        lines.extend(hang("  events:", Paint::Dim, &format!(" {kinds}"), style));
+        if !kinds.is_empty() {
+            lines.extend(hang("  events:", Paint::Dim, &format!(" {kinds}"), style));
+        }
         lines.extend(hang("  lost:  ", Paint::Dim, &format!(" {}", self.lost.sentence()), style));
+        let notes = self.told.iter().flat_map(Told::notes);
+        lines.extend(notes.flat_map(|note| hang("  note:  ", Paint::Warn, &format!(" {note}"), style)));
         lines.extend(self.unread.iter().flat_map(|bad| hang("  unread:", Paint::Bad, &format!(" {bad}"), style)));
         lines
     }

@@ -28,6 +28,8 @@ pub struct Told {
     pub histograms: Vec<Histogram>,
     /// Function calls without durations.
     pub calls: u64,
+    /// Whether times count something else than ns: cycles, jiffies, events.
+    pub counted: bool,
     /// Samples, rows and names for which there was no room.
     pub beyond: u64,
 }
@@ -93,8 +95,17 @@ impl Told {
             rows,
             histograms: histograms(summary, triggers),
             calls: summary.calls,
+            counted: false,
             beyond: beyond + summary.bins.beyond + summary.snapshots.beyond + summary.more_events,
         }
+    }
+
+    /// With so many lines of a graph, of which some may have no durations, and the kind of its times.
+    pub fn with(mut self, graph: u64, counted: bool) -> Self {
+        if !self.rows.iter().any(|row| row.kind == "function") {
+            self.calls += graph;
+        }
+        Self { counted, ..self }
     }
 
     /// Whether it tells anything.
@@ -119,7 +130,7 @@ impl Told {
         let of: Vec<&OfTracer> = self.rows.iter().filter(|row| row.kind == kind).collect();
         let whose = of.iter().any(|row| !row.of.is_empty());
         let mut head: Vec<Head> =
-            vec![first.into(), "count".into(), "min".into(), "mean".into(), "max".into(), "all".into()];
+            vec![first.into(), "count".into(), "min".into(), "mean".into(), "max".into(), "in all".into()];
         head.extend(whose.then(|| Head::from("of")));
         let row = |row: &&OfTracer| {
             let mut cells = vec![
@@ -152,6 +163,11 @@ impl Told {
                 "{many} of {} not understood, the first is line {line}: {text}",
                 words::count(self.lines)
             ));
+        }
+        if self.counted {
+            notes.push(
+                "its times count something else than ns (cycles, jiffies, events): no latency can be told".into(),
+            );
         }
         if self.calls > 0 {
             notes.push(format!("{} without durations", words::many(self.calls, "function call")));
