@@ -213,7 +213,7 @@ mod tests {
         let sample = |second: u64| (second * SECOND + 400_000_000, second * SECOND + 500_000_000);
         let numbers = |keeping: &Keeping| keeping.lanes[0].pages.iter().map(|(number, _)| *number).collect::<Vec<_>>();
         keeping.sift(&[sample(20), sample(50)], 90 * SECOND);
-        let young: Vec<u64> = (83..100).collect();
+        let young: Vec<u64> = (84..100).collect();
         assert_eq!(numbers(&keeping), [&[19, 20, 49, 50][..], &young].concat());
         recorded(dir.path(), 100..120);
         // The first sample is not among the largest any more.
