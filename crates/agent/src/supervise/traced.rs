@@ -9,9 +9,8 @@ use crate::{
 use anyhow::{Context, Result};
 use latido_model::{
     cell::{Cell, Conditions},
-    late,
     record::{Freeze, Sample, Series},
-    run::codec,
+    run::{codec, late},
 };
 use std::fs::{self, File};
 

@@ -6,7 +6,7 @@ use crate::{
     store,
 };
 use anyhow::{Result, bail};
-use latido_model::late;
+use latido_model::explain;
 use latido_report::{
     late::{Spikes, of_cell},
     numbers::document,
@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> Result<u8> {
     for cell in &run.cells {
         match of_cell(
             cell,
-            args.worst.or(cell.cell.conditions.explain).unwrap_or(late::USUAL),
+            args.worst.or(cell.cell.conditions.explain).unwrap_or(explain::USUAL),
             &store::series_data,
             &outcome::traced,
         )? {

@@ -10,7 +10,7 @@ use crate::{
     catalogue::{Catalogue, Kind, is_unknown},
     cell::{Conditions, Item, LOCAL, Level, RUNNING, Scheduling},
     cpus::CpuSet,
-    late,
+    explain::{self, explainable},
     suggest::{closest, nearest},
     units::Ns,
     written,
@@ -180,7 +180,7 @@ impl Axes {
         let Some(probes) = self.probe else {
             return Err(place.problem("a group needs the key `probe`, for example probe = [\"wakeup\"]"));
         };
-        let unexplained = probes.iter().find(|probe| late::explainable(&probe.it.name).is_none());
+        let unexplained = probes.iter().find(|probe| explainable(&probe.it.name).is_none());
         if let (Some(explain), Some(probe)) = (&self.explain, unexplained) {
             return Err(explain.place.problem(format!(
                 "explain: samples of `{}` are no times of one thread; those of wakeup and gap can be explained",
@@ -305,12 +305,12 @@ fn traced(node: Node) -> Result<Option<Vec<String>>, Problem> {
 /// How many of the largest samples are explained.
 fn explained(node: Node) -> Result<Option<At<u32>>, Problem> {
     match node.plain()? {
-        Value::Boolean(true) => Ok(Some(node.at(late::USUAL))),
+        Value::Boolean(true) => Ok(Some(node.at(explain::USUAL))),
         Value::Boolean(false) => Ok(None),
-        Value::Integer(_) => Ok(Some(node.at(node.number("explain", 1..=i64::from(late::MOST))? as u32))),
+        Value::Integer(_) => Ok(Some(node.at(node.number("explain", 1..=i64::from(explain::MOST))? as u32))),
         _ => Err(node.problem(format!(
             "explain is true, false, or how many of the largest samples are explained, 1 to {}",
-            late::MOST
+            explain::MOST
         ))),
     }
 }

@@ -5,9 +5,11 @@ use crate::words;
 use anyhow::Result;
 use latido_model::{
     cell::{Cell, Scheduling},
-    late::{self, Chosen, Explainable, Late},
     record::{Record, Series},
-    run::{CellState, Run, SeriesSource, StoredCell},
+    run::{
+        CellState, Run, SeriesSource, StoredCell,
+        late::{self, Chosen, Explainable, Late},
+    },
 };
 use latido_trace::{
     events::Class,

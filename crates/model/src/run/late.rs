@@ -1,36 +1,10 @@
 //! Which samples of a cell its trace explains: one choice for who keeps the trace of them and for who reads it.
 
-use crate::{
-    record::{Record, Sample, Series},
-    run::pool,
-};
+use super::pool;
+pub use crate::explain::{Explainable, MOST, USUAL, explainable};
+use crate::record::{Record, Sample, Series};
 use anyhow::Result;
 use std::cmp::Reverse;
-
-/// So many of the largest samples are explained where nothing else is said.
-pub const USUAL: u32 = 20;
-
-/// So many samples of a cell are explained at most, however many lie above the limit: each costs memory, and a page of a
-/// thousand is read by nobody.
-pub const MOST: u32 = 1_000;
-
-/// What a sample of a probe is, where it is a time of one thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Explainable {
-    /// The quantity.
-    pub quantity: &'static str,
-    /// Whether the thread slept before it, until a timer (or read the clock again and again).
-    pub slept: bool,
-}
-
-/// Whether samples of a probe can be explained.
-pub fn explainable(probe: &str) -> Option<Explainable> {
-    match probe {
-        "wakeup" => Some(Explainable { quantity: "latency", slept: true }),
-        "gap" => Some(Explainable { quantity: "gap", slept: false }),
-        _ => None,
-    }
-}
 
 /// A sample that is to be explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
