@@ -112,7 +112,12 @@ fn wake_up_latencies_are_those_of_trace_cmd() {
 #[test]
 fn what_is_broken_is_said() {
     let world = World::new();
-    for (name, content) in [("empty", &b""[..]), ("text", b"# tracer: nop\n"), ("magic", b"\x17\x08\x44tracing7\0")] {
+    for (name, content) in [
+        ("empty", &b""[..]),
+        ("text", b"# tracer: nop\n"),
+        ("other", b"root:x:0:0:root:/root:/bin/bash\n"),
+        ("magic", b"\x17\x08\x44tracing7\0"),
+    ] {
         fs::write(world.path(name), content).unwrap();
         let output = world.run(["trace", "analyze", name]);
         assert_eq!(output.status.code(), Some(1), "{name}");
@@ -141,4 +146,46 @@ fn what_is_broken_is_said() {
             assert!(code == Some(0) || stderr(&output).contains(name), "{}", stderr(&output));
         }
     }
+}
+
+/// The texts of every tracer are told in every form; what each must tell was read from the texts by hand.
+#[test]
+fn texts_of_tracers_are_told_in_every_form() {
+    let world = World::new();
+    let data = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/data"));
+    let cases = [
+        ("form/irqsoff.txt", "longest", "irqsoff"),
+        ("form/preemptoff.txt", "longest", "preemptoff"),
+        ("form/preemptirqsoff.txt", "longest", "preemptirqsoff"),
+        ("6.12-rt/wakeup.txt", "longest", "wakeup"),
+        ("6.12-rt/wakeup_rt-function.txt", "longest", "wakeup_rt"),
+        ("6.12-rt/timerlat.txt", "timerlat", "thread, CPU 1"),
+        ("6.1-rt/osnoise.txt", "osnoise", "CPU 0"),
+        ("form/hwlat-nmi.txt", "hwlat", "in a loop"),
+        ("6.12-rt/graph.txt", "function", "update_wall_time"),
+        ("6.12-rt/hist-log2.txt", "histogram", "bytes_req to 2^4"),
+        ("6.12-rt/events.txt", "scheduling", "real-time"),
+    ];
+    for (name, kind, row) in cases {
+        let path = data.join(name).into_os_string().into_string().unwrap();
+        let csv = text(&world.run(["trace", "analyze", &path, "--csv"]));
+        let quoted = if row.contains(',') { format!("\"{row}\"") } else { row.to_owned() };
+        let line = format!(",{kind},{quoted},");
+        assert!(csv.lines().any(|one| one.starts_with(&line)), "{name}: no {line} in {csv}");
+        let said = json(&world.run(["trace", "analyze", &path, "--json"]), 0)["buffers"][0].clone();
+        assert!(said["told"]["lines"].as_u64().unwrap() > 0 && said["version"].is_null(), "{name}: {said}");
+        let shown = text(&world.run(["trace", "analyze", &path, "--html", "t.html"]));
+        assert!(shown.contains(row), "{name}: {shown}");
+        let page = fs::read_to_string(world.path("t.html")).unwrap();
+        assert!(page.contains(row), "{name}");
+        assert_eq!(page.contains("id=\"lanes\""), page.contains("</script>"), "{name}: a script only where it draws");
+    }
+    let path = data.join("6.12-rt/events-tsc.txt").into_os_string().into_string().unwrap();
+    assert!(text(&world.run(["trace", "analyze", &path])).contains("count something else than ns"));
+    let timerlat = data.join("6.12-rt/timerlat.txt").into_os_string().into_string().unwrap();
+    let rows = json(&world.run(["trace", "analyze", &timerlat, "--json"]), 0)["buffers"][0]["told"]["rows"].clone();
+    assert_eq!(rows[0]["count"], 12, "{rows}");
+    fs::write(world.path("other"), "root:x:0:0:root:/root:/bin/bash\n").unwrap();
+    let said = stderr(&world.run(["trace", "analyze", "other"]));
+    assert!(said.contains("neither a trace of trace-cmd") && said.contains("nor the text of a tracer"), "{said}");
 }

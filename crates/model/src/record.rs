@@ -9,7 +9,7 @@ mod tracing;
 pub use conditions::{Change, LoadRecord, ProgramRecord, Rate, Skip, TuningRecord};
 pub use evidence::*;
 pub use load::{LoadLife, LoadStep};
-pub use trace::{Caused, MissingEvent, TraceRecord, TracedCpu};
+pub use trace::{Caused, Kept, MissingEvent, TraceRecord, TracedCpu};
 pub use tracing::{Freeze, Tracer, Tracing};
 
 use crate::{

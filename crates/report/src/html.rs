@@ -7,6 +7,7 @@ mod declared;
 mod environment;
 mod parts;
 mod settings;
+mod spikes;
 mod stand_ins;
 mod statements;
 mod top;
@@ -30,6 +31,7 @@ use declared::DeclaredView;
 use environment::Environment;
 use parts::{Picture, SectionView, SheetView};
 use settings::{Beside, SettingView};
+use spikes::SpikesView;
 use statements::Statement;
 use top::Top;
 use trust::FindingGroup;
@@ -56,6 +58,7 @@ struct Page<'a> {
     sized: Option<&'a str>,
     scaled: String,
     not_measured: &'a [NotMeasured],
+    spikes: Vec<SpikesView>,
     printed_effects: Vec<Picture>,
     environment: Environment,
     settings: Vec<SettingView>,
@@ -103,7 +106,13 @@ pub fn render(report: &Report) -> Result<String> {
     let declared = DeclaredView::of(report);
     let page = Page {
         title: &input.title,
-        css: format!("{}{STYLE}{}{}", style::page_variables(), style::page_rules(), style_of(&declared)),
+        css: format!(
+            "{}{STYLE}{}{}{}",
+            style::page_variables(),
+            style::page_rules(),
+            style_of(&declared),
+            if input.explained.is_empty() { "" } else { spikes::STYLE }
+        ),
         symbols: style::symbols(),
         script: SCRIPT,
         headlines: input.runs.iter().map(headline).collect(),
@@ -121,6 +130,7 @@ pub fn render(report: &Report) -> Result<String> {
         sized: input.study.as_ref().and_then(|study| study.sized.as_deref()),
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
         not_measured: &input.not_measured,
+        spikes: spikes::all(&input.explained),
         printed_effects: printed_effects::of(&input.published).iter().map(Picture::printed).collect(),
         environment: Environment::of(input.configurations),
         settings: settings::settings(input.configurations),

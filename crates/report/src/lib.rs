@@ -14,6 +14,7 @@ pub mod html;
 pub mod input;
 pub mod judge;
 pub mod judged;
+pub mod late;
 pub mod live;
 pub mod numbers;
 pub mod observed;

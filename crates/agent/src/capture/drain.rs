@@ -42,6 +42,7 @@ pub struct Drains {
     later: Vec<Reading>,
     on: Option<CpuSet>,
     page: u32,
+    places: Vec<(u32, PathBuf)>,
 }
 
 /// What was read.
@@ -88,8 +89,9 @@ impl Drains {
     ) -> Result<Self> {
         let open = |cpu| Reading::open(instance, cpu, into, page as usize);
         let mut readings = cpus.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let places = readings.iter().map(|reading| (reading.cpu, reading.path.clone())).collect();
         let mut drains =
-            Self { shared: Arc::default(), threads: Vec::new(), later: Vec::new(), on: readers.cloned(), page };
+            Self { shared: Arc::default(), threads: Vec::new(), later: Vec::new(), on: readers.cloned(), page, places };
         let Some(readers) = readers else {
             drains.later = readings;
             return Ok(drains);
@@ -110,6 +112,16 @@ impl Drains {
             drains.threads.push(drain.context("cannot start a thread that reads the trace")?);
         }
         Ok(drains)
+    }
+
+    /// How long a page is in bytes.
+    pub fn page(&self) -> u32 {
+        self.page
+    }
+
+    /// The file that each CPU's pages go to.
+    pub fn places(&self) -> &[(u32, PathBuf)] {
+        &self.places
     }
 
     /// Where the threads are that read.

@@ -227,6 +227,9 @@ impl Serving {
                         });
                         let parcel = Parcel { record: inner, files, dir: spool.path().join(place) };
                         if parcel.record.outcome == Outcome::Checkpoint {
+                            if let Some(recording) = &mut recording {
+                                recording.checkpoint(&parcel)?;
+                            }
                             self.voice.send(parcel);
                         } else {
                             record = Some(parcel);

@@ -1,6 +1,6 @@
 //! What can be known before the first cell: the machine is taken, put right, and asked what it can have.
 
-use super::{Serving, admission, assign::assign};
+use super::{Serving, admission, assign::assign, traced};
 use crate::{
     capture, check, journal,
     journal::lock,
@@ -117,7 +117,7 @@ fn skips(cells: &[Cell]) -> Vec<Option<String>> {
 /// What a probe that looks on would have recorded, and this kernel lacks.
 fn lack(item: &Item) -> Option<String> {
     let wanted = registry::build("probe", PROBES, item).ok()?.wants()?;
-    capture::possible(None, &wanted).err().map(|error| format!("probe `{}`: {error:#}", item.name))
+    capture::possible(None, false, &wanted).err().map(|error| format!("probe `{}`: {error:#}", item.name))
 }
 
 /// What a tuning lacks here, found by reading alone.
@@ -193,10 +193,12 @@ fn programs(cells: &[&Cell]) -> Result<()> {
 /// Refuses traces that cannot be recorded here.
 fn traces(cells: &[&Cell]) -> Result<()> {
     let mut known = Vec::new();
-    for cell in cells {
-        let Some(events) = cell.conditions.trace.as_deref().filter(|events| !known.contains(events)) else { continue };
-        capture::possible(Some(events), &Wanted::default()).context("a trace is to be recorded (--trace)")?;
-        known.push(events);
+    for conditions in cells.iter().map(|cell| &cell.conditions) {
+        if let Some(what) = conditions.recorded().filter(|what| !known.contains(what)) {
+            known.push(what);
+            let (events, explaining) = what;
+            capture::possible(Some(events), explaining, &Wanted::default()).context(traced::asked(conditions))?;
+        }
     }
     Ok(())
 }

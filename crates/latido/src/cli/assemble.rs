@@ -281,6 +281,9 @@ impl Script {
             let toml = if events.is_empty() { "true".into() } else { format!("[{}]", names.join(", ")) };
             self.add("--trace", &format!("trace = {toml}\n"));
         }
+        if let Some(worst) = args.explain {
+            self.add(&format!("--explain={worst}"), &format!("explain = {worst}\n"));
+        }
         for (flag, key, text) in [("--max-temp", "max_temp", &args.max_temp), ("--repeat", "repeat", &args.repeat)] {
             if let Some(text) = text {
                 self.add(&format!("{flag} {text}"), &format!("{key} = {}\n", number(text)));

@@ -73,6 +73,10 @@ pub struct Args {
     /// Record a kernel trace meanwhile: the usual events, or these, EVENT[,EVENT...]; it lies beside the record
     #[arg(long, value_name = "EVENTS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub trace: Option<String>,
+    /// Say why the N largest samples were late, and all above the limit: by a trace of which their surroundings are kept
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20",
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub explain: Option<u32>,
     /// How long to run before samples count [default: 1s, or a tenth of a short duration]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub warmup: Option<String>,
@@ -115,7 +119,7 @@ pub struct Args {
     pub print_plan: bool,
     /// Finish an interrupted run; finished cells are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "command", "cpus", "duration", "period", "policy", "prio",
-        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "trace", "warmup", "repeat", "size", "scale", "seed",
+        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "trace", "explain", "warmup", "repeat", "size", "scale", "seed",
         "budget", "plan_power", "on", "print_plan"])]
     pub resume: Option<String>,
     /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured

@@ -28,7 +28,6 @@ mod trace;
 mod trace_analyze;
 mod trace_explain;
 mod trace_record;
-mod trace_source;
 mod tune;
 pub mod values;
 pub mod words;

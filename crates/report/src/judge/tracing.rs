@@ -17,7 +17,7 @@ pub(super) fn tracing(record: &Record, _: &Deciding) -> Graded {
         Some(Tracing::Seen { active }) => active.iter().map(what).collect::<Vec<_>>().join(", "),
     };
     let conditions = &record.cell.conditions;
-    let asked = conditions.stop_on.is_some() || conditions.trace.is_some();
+    let asked = conditions.stop_on.is_some() || conditions.recorded().is_some();
     let grade = if asked { Ok } else { Note };
     (grade, spans![format!("the kernel traces: {active}; each sample has its cost in it")])
 }

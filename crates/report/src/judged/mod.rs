@@ -10,6 +10,7 @@ use crate::{
         judgement::Judgement,
         judging,
     },
+    late::{self, OfCell, TraceSource},
 };
 use anyhow::Result;
 use latido_model::run::{Run, SeriesSource};
@@ -25,6 +26,8 @@ pub struct JudgedRun {
     pub judgement: Judgement,
     /// The verdict's word for people.
     pub word: String,
+    /// Why samples were late, of the cells that asked; empty until [`Self::explain`].
+    pub explained: Vec<OfCell>,
     /// Whether a report sets the numbers that the study printed beside its own.
     pub published: bool,
 }
@@ -34,7 +37,12 @@ impl JudgedRun {
     pub fn new(run: Run, plan_toml: String, source: &dyn SeriesSource) -> Self {
         let judgement = judging::of_run(&run, source);
         let word = decide::word(&run, &judgement);
-        Self { run, plan_toml, judgement, word, published: false }
+        Self { run, plan_toml, judgement, word, explained: Vec::new(), published: false }
+    }
+
+    /// Explains late samples where that was asked for: traces are read.
+    pub fn explain(&mut self, series: &dyn SeriesSource, traces: &dyn TraceSource) {
+        self.explained = late::of_run(&self.run, series, traces);
     }
 }
 
@@ -64,6 +72,7 @@ pub fn input<'a>(all: &'a [JudgedRun], found: &'a Configurations) -> ReportInput
         study: study::study(all),
         not_measured: study::not_measured(all),
         published: study::printed(all),
+        explained: all.iter().flat_map(|one| &one.explained).collect(),
         declared: Declared::of(all.iter().map(|one| &one.run)),
     }
 }

@@ -1,5 +1,6 @@
 //! The tables of a report beside those behind its figures.
 
+pub mod causes;
 pub mod characterisation;
 pub mod declared;
 pub mod limit;

@@ -2,6 +2,7 @@
 
 mod notes;
 mod show;
+mod spikes;
 mod style;
 pub mod table;
 mod tail;
@@ -18,6 +19,7 @@ use crate::{
         repeat::Pooled,
         verdict_wording,
     },
+    late::OfCell,
     span,
     statistics::confidence::exceedance,
     tables::{declared, spread, summary::of_quantity},
@@ -33,12 +35,18 @@ use latido_model::{
 use notes::{alarms, notes};
 
 /// The result of a run as it is printed at its end.
-pub fn summary(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> String {
-    result(run, judgement, found, notes(run, judgement, style), style)
+pub fn summary(run: &Run, judgement: &Judgement, found: &Configurations, explained: &[OfCell], style: Style) -> String {
+    result(run, judgement, found, (notes(run, judgement, style), explained), style)
 }
 
 /// The same with notes of the caller's choice.
-fn result(run: &Run, judgement: &Judgement, found: &Configurations, notes: Vec<String>, style: Style) -> String {
+fn result(
+    run: &Run,
+    judgement: &Judgement,
+    found: &Configurations,
+    (notes, explained): (Vec<String>, &[OfCell]),
+    style: Style,
+) -> String {
     let mut lines = alarms(judgement, style);
     lines.push(paint(&title(run), Paint::Bold, style));
     for problem in run.problems.iter().chain(&found.problems) {
@@ -53,6 +61,13 @@ fn result(run: &Run, judgement: &Judgement, found: &Configurations, notes: Vec<S
     let tables = quantities(&sections(&found.all), style);
     if !tables.is_empty() {
         lines.extend(tables);
+        lines.push(String::new());
+    }
+    for one in explained {
+        match &one.found {
+            Ok(spikes) => lines.extend(spikes.brief(style)),
+            Err(why) => lines.extend(hang("not explained:", Paint::Warn, &format!("cell {} {why}", one.number), style)),
+        }
         lines.push(String::new());
     }
     if !judgement.expectations.is_empty() {

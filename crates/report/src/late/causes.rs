@@ -1,7 +1,6 @@
 //! What many late samples were lost to, together.
 
 use super::said;
-use crate::tree::{Datum, Head, Sheet};
 use latido_trace::explain::Explained;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -63,29 +62,5 @@ impl Causes {
         rows.iter_mut().for_each(|row| row.share = if whole == 0 { 0.0 } else { row.ns as f64 / whole as f64 });
         rows.sort_by_key(|row| std::cmp::Reverse(row.ns));
         Self(rows)
-    }
-
-    /// As a table.
-    pub fn sheet(&self) -> Sheet {
-        let head: Vec<Head> = vec![
-            "cause".into(),
-            "share".into(),
-            "time".into(),
-            "samples".into(),
-            "first in".into(),
-            "most of one".into(),
-        ];
-        let row = |row: &CauseRow| {
-            vec![
-                Datum::Text(row.cause.clone()),
-                Datum::Share(row.share),
-                Datum::Value(row.ns as f64),
-                Datum::Count(row.samples),
-                Datum::Count(row.first),
-                Datum::Value(row.longest_ns as f64),
-            ]
-        };
-        let typical: Vec<f64> = self.0.iter().map(|row| row.longest_ns as f64).collect();
-        Sheet::new("What the late samples were lost to".into(), head, self.0.iter().map(row).collect(), "ns", &typical)
     }
 }

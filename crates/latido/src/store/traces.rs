@@ -1,10 +1,13 @@
-//! A trace file that was asked for.
+//! Trace files, mapped: those that were asked for, and those beside records.
 
 use anyhow::{Context, Result, anyhow};
+use latido_model::run::StoredCell;
 use latido_sys::mapped::Mapped;
 use latido_trace::bytes::Bad;
+use rustix::fs::OFlags;
 use std::{
-    fs::File,
+    fs::OpenOptions,
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -21,7 +24,10 @@ impl Source {
     /// # Errors
     /// It cannot be read, or is no file: a trace cannot come from a pipe, since it says at its end where things are.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).with_context(|| format!("opening the trace {}", path.display()))?;
+        // Opening must not hang on a pipe that someone left there.
+        let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+        let file = file.with_context(|| format!("opening the trace {}", path.display()))?;
         let meta = file.metadata().with_context(|| format!("looking at {}", path.display()))?;
         if !meta.is_file() {
             return Err(anyhow!(
@@ -47,4 +53,15 @@ impl Source {
     pub fn wrong(&self, bad: &Bad) -> anyhow::Error {
         anyhow!("{}: {bad}", self.path.display())
     }
+}
+
+/// The trace beside a record.
+const TRACE: &str = "trace.dat";
+
+/// The trace of a cell.
+///
+/// # Errors
+/// As [`Source::open`].
+pub fn trace(cell: &StoredCell) -> Result<Source> {
+    Source::open(&cell.dir.join(TRACE))
 }
