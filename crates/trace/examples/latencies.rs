@@ -30,20 +30,20 @@ fn main() {
                     let events = Events::of(&trace.formats, trace.endian);
                     let mut merge = latido_trace::merge::Merge::of(&trace, buffer);
                     let mut met = latido_trace::pairing::Met::default();
-                    while let Some(step) = merge.step() {
+                    merge.each(|step| {
                         if let latido_trace::merge::Step::Event { event, .. } = step {
                             met.events += u64::from(std::hint::black_box(events.happened(event.data)).is_some());
                         }
-                    }
+                    });
                     met
                 }
                 Some("walk") => {
                     let mut merge = latido_trace::merge::Merge::of(&trace, buffer);
                     let mut met = latido_trace::pairing::Met::default();
-                    while let Some(step) = merge.step() {
+                    merge.each(|step| {
                         met.events +=
                             u64::from(matches!(std::hint::black_box(step), latido_trace::merge::Step::Event { .. }));
-                    }
+                    });
                     met
                 }
                 _ => pair(&trace, buffer, &mut Pairing::of(definition), &mut Summary::default()),
