@@ -1,16 +1,34 @@
-//! All latencies of a trace file: `cargo run --release --example latencies FILE [trace-cmd]`.
+//! How fast the latencies of a trace file are had: `latencies FILE [latido|trace-cmd] [TIMES] [walk|resolve|pair|all]`.
 #![allow(clippy::unwrap_used)]
 
 use latido_trace::{
     events::{Class, Events},
     file::Trace,
-    pairing::{Definition, Pairing, Why, pair},
+    merge::{Lost, Merge, Take},
+    page::Event,
+    pairing::{Definition, Met, Pairing, Sink, Why, pair},
     summary::Summary,
 };
-use std::{env, fs, time::Instant};
+use std::{env, fs, hint::black_box, time::Instant};
 
 struct Nothing;
-impl latido_trace::pairing::Sink for Nothing {}
+impl Sink for Nothing {}
+
+/// A walk that looks at events, and at what they mean where it is told how.
+struct Walk(Option<Events>, u64);
+
+impl Take for Walk {
+    fn event(&mut self, _cpu: u32, event: Event<'_>) {
+        self.1 += 1;
+        if let Some(events) = &self.0 {
+            black_box(events.happened(event.data));
+        } else {
+            black_box(event);
+        }
+    }
+
+    fn lost(&mut self, _lost: &Lost) {}
+}
 
 fn main() {
     let bytes = fs::read(env::args().nth(1).unwrap()).unwrap();
@@ -20,61 +38,40 @@ fn main() {
     };
     // Repeated, the fastest is least disturbed by what else runs.
     let times: u32 = env::args().nth(3).map_or(1, |times| times.parse().unwrap());
+    let what = env::args().nth(4).unwrap_or_else(|| "all".into());
     for _ in 1..times {
         let begun = Instant::now();
         let trace = Trace::open(&bytes).unwrap();
+        let mut count = 0;
         for buffer in &trace.buffers {
-            let met = match env::args().nth(4).as_deref() {
-                Some("pair") => pair(&trace, buffer, &mut Pairing::of(definition), &mut Nothing),
-                Some("resolve") => {
-                    let events = Events::of(&trace.formats, trace.endian);
-                    let mut merge = latido_trace::merge::Merge::of(&trace, buffer);
-                    let mut met = latido_trace::pairing::Met::default();
-                    merge.each(|step| {
-                        if let latido_trace::merge::Step::Event { event, .. } = step {
-                            met.events += u64::from(std::hint::black_box(events.happened(event.data)).is_some());
-                        }
-                    });
-                    met
+            let mut pairing = Pairing::of(definition);
+            count += match what.as_str() {
+                "pair" => pair(&trace, buffer, &mut pairing, &mut Nothing).events,
+                "all" => pair(&trace, buffer, &mut pairing, &mut Summary::default()).events,
+                what => {
+                    let events = (what == "resolve").then(|| Events::of(&trace.formats, trace.endian));
+                    let mut walk = Walk(events, 0);
+                    Merge::of(&trace, buffer).each(&mut walk);
+                    walk.1
                 }
-                Some("walk") => {
-                    let mut merge = latido_trace::merge::Merge::of(&trace, buffer);
-                    let mut met = latido_trace::pairing::Met::default();
-                    merge.each(|step| {
-                        met.events +=
-                            u64::from(matches!(std::hint::black_box(step), latido_trace::merge::Step::Event { .. }));
-                    });
-                    met
-                }
-                _ => pair(&trace, buffer, &mut Pairing::of(definition), &mut Summary::default()),
             };
-            println!("{:.1} M/s", met.events as f64 / begun.elapsed().as_secs_f64() / 1e6);
         }
+        println!("{:.1} M/s", count as f64 / begun.elapsed().as_secs_f64() / 1e6);
     }
     let begun = Instant::now();
     let trace = Trace::open(&bytes).unwrap();
     for buffer in &trace.buffers {
         let mut summary = Summary::default();
-        let met = pair(&trace, buffer, &mut Pairing::of(definition), &mut summary);
+        let met: Met = pair(&trace, buffer, &mut Pairing::of(definition), &mut summary);
         let took = begun.elapsed();
         println!("{met:?}");
-        for (why, class) in
-            [Why::Woken, Why::Preempted].into_iter().flat_map(|why| Class::ALL.map(|class| (why, class)))
-        {
-            let all = &summary.waits(why, class).unwrap().all;
-            println!("{why:?} {}: {} mean {:?} max {:?}", class.name(), all.count(), all.mean(), all.max());
-        }
-        let events = Events::of(&trace.formats, trace.endian);
-        for (call, of) in summary.calls() {
-            println!("{call:?}: {} mean {:?} blocked {:?}", of.whole.all.count(), of.whole.all.mean(), of.blocked);
-        }
-        println!("{:?} {:?}", events.calls().len(), events.vectors());
-        for (above, series) in summary.handled() {
-            println!("{above:?}: {} mean {:?} max {:?}", series.all.count(), series.all.mean(), series.all.max());
-        }
-        for (vec, series) in summary.raised() {
-            println!("raised {vec}: {} mean {:?} max {:?}", series.all.count(), series.all.mean(), series.all.max());
-        }
         println!("{} events in {took:?}: {:.1} M/s", met.events, met.events as f64 / took.as_secs_f64() / 1e6);
+        for why in [Why::Woken, Why::Preempted] {
+            for class in Class::ALL {
+                if let Some(series) = summary.waits(why, class) {
+                    println!("{why:?} {class:?}: {} {:?} {:?}", series.all.count(), series.all.mean(), series.all.max());
+                }
+            }
+        }
     }
 }

@@ -199,7 +199,7 @@ enum Kind {
 
 impl Number {
     /// Its value; a field of eight bytes without sign wraps above half of its range. None where the record is too short.
-    #[inline]
+    #[inline(always)]
     pub fn of(self, record: &[u8]) -> Option<i64> {
         let Self { at, kind, endian } = self;
         Some(match kind {

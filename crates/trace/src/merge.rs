@@ -13,28 +13,26 @@ use std::{
     ops::Range,
 };
 
-/// What comes next.
+/// Takes what a walk meets, in the order of time.
+pub trait Take {
+    /// An event that a CPU wrote.
+    fn event(&mut self, cpu: u32, event: Event<'_>);
+    /// A CPU's ring was full. It comes in the order of its begin, before any event of another CPU that what is missing may
+    /// have led to.
+    fn lost(&mut self, lost: &Lost);
+}
+
+/// From a CPU's last event up to its next others were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
-    /// An event.
-    Event {
-        /// The CPU that wrote it.
-        cpu: u32,
-        /// The event.
-        event: Event<'a>,
-    },
-    /// The CPU's ring was full: from its last event up to that time others were lost. It comes in the order of its begin,
-    /// before any event of another CPU that what is missing may have led to.
-    Lost {
-        /// The CPU.
-        cpu: u32,
-        /// When its last event was; the beginning of time where there was none.
-        since: u64,
-        /// When it goes on.
-        until: u64,
-        /// How much.
-        missed: Missed,
-    },
+pub struct Lost {
+    /// The CPU.
+    pub cpu: u32,
+    /// When its last event was; the beginning of time where there was none.
+    pub since: u64,
+    /// When it goes on.
+    pub until: u64,
+    /// How much.
+    pub missed: Missed,
 }
 
 /// So many events are found at a time: few enough to stay in a processor's cache, and small for thousands of CPUs.
@@ -108,6 +106,13 @@ impl Lane<'_> {
         }
     }
 
+    /// What was lost before its next event, told once.
+    fn lost(&mut self) -> Lost {
+        let missed = std::mem::replace(&mut self.missed, Missed::Nothing);
+        let until = self.found.get(self.next).map_or(self.last, |placed| placed.time);
+        Lost { cpu: self.cpu, since: self.last.min(until), until, missed }
+    }
+
     /// When it is its turn: at its next event, or where what was lost before it begins. None at its end.
     #[inline]
     fn due(&self) -> Option<u64> {
@@ -170,17 +175,16 @@ impl<'a> Merge<'a> {
 
     /// Gives everything to `take`, in the order of time.
     #[inline]
-    pub fn each(&mut self, mut take: impl FnMut(Step<'_>)) {
-        loop {
-            match self.lost_before() {
-                None => return,
-                Some(Some((cpu, since, until, missed))) => {
-                    take(Step::Lost { cpu, since, until, missed });
-                    continue;
+    pub fn each(&mut self, take: &mut impl Take) {
+        while let Some(lane) = self.lanes.get_mut(self.lane) {
+            if lane.missed != Missed::Nothing {
+                take.lost(&lane.lost());
+                // What it goes on with may be later than others.
+                if lane.due().is_none_or(|due| due > self.until) {
+                    self.choose();
                 }
-                Some(None) => {}
+                continue;
             }
-            let Some(lane) = self.lanes.get_mut(self.lane) else { return };
             let data = lane.pages.unpacked().get(lane.data.clone()).unwrap_or_default();
             let (cpu, until) = (lane.cpu, self.until);
             for placed in lane.found.get(lane.next..).unwrap_or_default() {
@@ -191,7 +195,7 @@ impl<'a> Merge<'a> {
                 self.backwards += u64::from(placed.time < self.last);
                 self.last = placed.time;
                 let data = data.get(placed.begin as usize..placed.end as usize).unwrap_or_default();
-                take(Step::Event { cpu, event: Event { time: placed.time, data } });
+                take.event(cpu, Event { time: placed.time, data });
             }
             if lane.next == lane.found.len() {
                 lane.find();
@@ -200,24 +204,6 @@ impl<'a> Merge<'a> {
                 self.choose();
             }
         }
-    }
-
-    /// What was lost before the next event of the lane at turn, told once. None at the end of all.
-    #[inline]
-    #[allow(clippy::type_complexity)]
-    fn lost_before(&mut self) -> Option<Option<(u32, u64, u64, Missed)>> {
-        let lane = self.lanes.get_mut(self.lane)?;
-        if lane.missed == Missed::Nothing {
-            return Some(None);
-        }
-        let missed = std::mem::replace(&mut lane.missed, Missed::Nothing);
-        let until = lane.found.get(lane.next).map_or(lane.last, |placed| placed.time);
-        let lost = (lane.cpu, lane.last.min(until), until, missed);
-        // What it goes on with may be later than others.
-        if until > self.until {
-            self.choose();
-        }
-        Some(Some(lost))
     }
 
     /// How often time went back.
