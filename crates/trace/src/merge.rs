@@ -7,7 +7,11 @@ use crate::{
     file::{Buffer, Options, Pages, Trace},
     page::{Event, Missed, Walk},
 };
-use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, binary_heap::PeekMut},
+    ops::Range,
+};
 
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,10 +134,14 @@ impl<'a> Merge<'a> {
 
     /// Chooses the lane that goes next.
     fn choose(&mut self) {
-        if let Some(due) = self.lanes.get(self.lane).and_then(Lane::due) {
-            self.waiting.push(Reverse((due, self.lane)));
-        }
-        self.lane = self.waiting.pop().map_or(usize::MAX, |Reverse((_, lane))| lane);
+        let due = self.lanes.get(self.lane).and_then(Lane::due);
+        self.lane = match (due, self.waiting.peek_mut()) {
+            // It waits where the one was that goes: the heap is put in order once.
+            (Some(due), Some(mut first)) => std::mem::replace(&mut *first, Reverse((due, self.lane))).0.1,
+            (Some(_), None) => self.lane,
+            (None, Some(first)) => PeekMut::pop(first).0.1,
+            (None, None) => usize::MAX,
+        };
         self.until = self.waiting.peek().map_or(u64::MAX, |Reverse((due, _))| *due);
     }
 
@@ -157,6 +165,52 @@ impl<'a> Merge<'a> {
         self.last = time;
         let data = lane.pages.unpacked().get(lane.data.clone())?.get(record)?;
         Some(Step::Event { cpu: lane.cpu, event: Event { time, data } })
+    }
+
+    /// All that comes, in time: what a CPU wrote before any other's next event is taken in one run, without a look at the
+    /// others.
+    pub fn each(&mut self, mut take: impl FnMut(Step<'_>)) {
+        while let Some(lost) = self.lost_before() {
+            if let Some((cpu, since, until, missed)) = lost {
+                take(Step::Lost { cpu, since, until, missed });
+                continue;
+            }
+            if self.run(&mut take).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// The run of the lane at turn, at most to the end of its page.
+    #[inline]
+    fn run(&mut self, take: &mut impl FnMut(Step<'_>)) -> Option<()> {
+        let lane = self.lanes.get_mut(self.lane)?;
+        let endian = lane.pages.endian();
+        let data = lane.pages.unpacked().get(lane.data.clone())?;
+        let (mut time, record) = lane.next.clone()?;
+        let mut record = data.get(record)?;
+        let mut walk = lane.walk?;
+        loop {
+            self.backwards += u64::from(time < self.last);
+            self.last = time;
+            take(Step::Event { cpu: lane.cpu, event: Event { time, data: record } });
+            let Some(event) = walk.next(data, endian) else { break };
+            lane.last = time;
+            time = lane.timed.map_or(event.time, |options| options.time_ns(lane.cpu, event.time));
+            record = event.data;
+            if time > self.until {
+                let begin = record.as_ptr().addr() - data.as_ptr().addr();
+                (lane.next, lane.walk) = (Some((time, begin..begin + record.len())), Some(walk));
+                self.choose();
+                return Some(());
+            }
+        }
+        (lane.next, lane.walk) = (Some((time, 0..0)), Some(walk));
+        lane.find();
+        if lane.due().is_none_or(|due| due > self.until) {
+            self.choose();
+        }
+        Some(())
     }
 
     /// What was lost before the next event of the lane at turn, told once. None at the end of all.

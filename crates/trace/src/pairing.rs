@@ -253,31 +253,29 @@ pub fn pair(trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing, sink:
     let events = Events::of(&trace.formats, trace.endian);
     let mut merge = Merge::of(trace, buffer);
     let mut met = Met { first: u64::MAX, ..Met::default() };
-    while let Some(step) = merge.step() {
-        match step {
-            Step::Event { cpu, event } => {
-                met.events += 1;
-                met.first = met.first.min(event.time);
-                met.last = met.last.max(event.time);
-                let happened = events.happened(event.data);
-                sink.event(cpu, event.time, event.data, happened.as_ref());
-                if let Some(happened) = happened {
-                    if let Happened::Enter(Above::Line(line)) = happened {
-                        pairing.device(line, || events.device(event.data));
-                    }
-                    pairing.take(cpu, event.time, &happened, sink);
+    merge.each(|step| match step {
+        Step::Event { cpu, event } => {
+            met.events += 1;
+            met.first = met.first.min(event.time);
+            met.last = met.last.max(event.time);
+            let happened = events.happened(event.data);
+            sink.event(cpu, event.time, event.data, happened.as_ref());
+            if let Some(happened) = happened {
+                if let Happened::Enter(Above::Line(line)) = happened {
+                    pairing.device(line, || events.device(event.data));
                 }
-            }
-            Step::Lost { cpu, since, until, missed } => {
-                met.gaps += 1;
-                match missed {
-                    Missed::Events(count) => met.lost = met.lost.saturating_add(count),
-                    Missed::Some | Missed::Nothing => met.uncounted += 1,
-                }
-                pairing.lost(cpu, since, until, sink);
+                pairing.take(cpu, event.time, &happened, sink);
             }
         }
-    }
+        Step::Lost { cpu, since, until, missed } => {
+            met.gaps += 1;
+            match missed {
+                Missed::Events(count) => met.lost = met.lost.saturating_add(count),
+                Missed::Some | Missed::Nothing => met.uncounted += 1,
+            }
+            pairing.lost(cpu, since, until, sink);
+        }
+    });
     met.first = met.first.min(met.last);
     met.backwards = merge.backwards();
     met.unpaired = pairing.end(met.last, sink);

@@ -219,16 +219,19 @@ impl Events {
         })
     }
 
+    #[inline]
     fn woken(&self, at: usize, record: &[u8]) -> Option<Woken> {
         let fields = self.woken.get(at)?.as_ref()?;
         let Switched { pid, priority, comm } = fields.switched(record)?;
         Some(Woken { pid, priority, comm })
     }
 
+    #[inline]
     fn vec(&self, record: &[u8]) -> Option<u8> {
         u8::try_from(self.soft?.of(record)?).ok()
     }
 
+    #[inline]
     fn call(&self, call: Call, edge: Edge, record: &[u8]) -> Option<Happened> {
         let pid = self.writer(record)?;
         Some(match edge {
