@@ -1,6 +1,7 @@
 //! How fast the latencies of a trace file are had: `latencies FILE [latido|trace-cmd] [TIMES] [walk|resolve|pair|all]`.
 #![allow(clippy::unwrap_used)]
 
+use latido_sys::mapped::Mapped;
 use latido_trace::{
     events::{Class, Events},
     file::Trace,
@@ -9,7 +10,7 @@ use latido_trace::{
     pairing::{Definition, Met, Pairing, Sink, Why, pair},
     summary::Summary,
 };
-use std::{env, fs, hint::black_box, time::Instant};
+use std::{env, fs::File, hint::black_box, time::Instant};
 
 struct Nothing;
 impl Sink for Nothing {}
@@ -31,7 +32,7 @@ impl Take for Walk {
 }
 
 fn main() {
-    let bytes = fs::read(env::args().nth(1).unwrap()).unwrap();
+    let bytes = Mapped::of(&File::open(env::args().nth(1).unwrap()).unwrap()).unwrap();
     let definition = match env::args().nth(2).as_deref() {
         Some("trace-cmd") => Definition::TraceCmd,
         _ => Definition::Waking,
