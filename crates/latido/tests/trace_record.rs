@@ -57,11 +57,11 @@ fn events(file: &Path) -> BTreeMap<u32, u64> {
     let [buffer] = &trace.buffers[..] else { panic!("{:?}", trace.buffers) };
     let mut merge = Merge::of(&trace, buffer);
     let mut counts = BTreeMap::new();
-    while let Some(step) = merge.step() {
+    merge.each(|step| {
         if let Step::Event { cpu, .. } = step {
             *counts.entry(cpu).or_default() += 1;
         }
-    }
+    });
     assert_eq!((merge.backwards(), merge.lost().count()), (0, 0));
     counts
 }

@@ -38,15 +38,13 @@ fn main() {
         let begun = Instant::now();
         let mut merge = Merge::of(&trace, buffer);
         let (mut count, mut sum, mut lost) = (0u64, 0u64, 0);
-        while let Some(step) = merge.step() {
-            match step {
-                Step::Event { event, .. } => {
-                    count += 1;
-                    sum = sum.wrapping_add(event.time);
-                }
-                Step::Lost { .. } => lost += 1,
+        merge.each(|step| match step {
+            Step::Event { event, .. } => {
+                count += 1;
+                sum = sum.wrapping_add(event.time);
             }
-        }
+            Step::Lost { .. } => lost += 1,
+        });
         let took = begun.elapsed();
         let speed = count as f64 / took.as_secs_f64() / 1e6;
         println!("merged: {count} events ({sum:x}), {lost} gaps, {} backwards: {speed:.1} M/s", merge.backwards());

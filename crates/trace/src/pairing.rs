@@ -12,8 +12,8 @@ mod waits;
 use crate::{
     events::{Above, Call, Class, Comm, Events, Happened, Off, Priority},
     file::{Buffer, Trace},
-    merge::{Merge, Step},
-    page::Missed,
+    merge::{Lost, Merge, Take},
+    page::{Event, Missed},
     tasks::Tasks,
 };
 pub use above::{Handled, Owner, Segment};
@@ -177,7 +177,7 @@ impl Pairing {
     }
 
     /// Takes an event in.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, cpu: u32, time: u64, happened: &Happened, sink: &mut impl Sink) {
         match *happened {
             Happened::Switch { from, state, to } => {
@@ -256,38 +256,50 @@ impl Task {
 pub fn pair(trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing, sink: &mut impl Sink) -> Met {
     let events = Events::of(&trace.formats, trace.endian);
     let mut merge = Merge::of(trace, buffer);
-    let mut met = Met { first: u64::MAX, ..Met::default() };
-    while let Some(step) = merge.step() {
-        match step {
-            Step::Event { cpu, event } => {
-                met.events += 1;
-                met.first = met.first.min(event.time);
-                met.last = met.last.max(event.time);
-                let happened = events.happened(event.data);
-                sink.event(cpu, event.time, event.data, happened.as_ref());
-                if let Some(happened) = happened {
-                    if let Happened::Enter(Above::Line(line)) = happened {
-                        pairing.device(line, || events.device(event.data));
-                    }
-                    pairing.take(cpu, event.time, &happened, sink);
-                }
-            }
-            Step::Lost { cpu, since, until, missed } => {
-                met.gaps += 1;
-                match missed {
-                    Missed::Events(count) => met.lost = met.lost.saturating_add(count),
-                    Missed::Some | Missed::Nothing => met.uncounted += 1,
-                }
-                pairing.lost(cpu, since, until, sink);
-            }
-        }
-    }
+    let mut walk = Paired { events, pairing, sink, met: Met { first: u64::MAX, ..Met::default() } };
+    merge.each(&mut walk);
+    let Paired { pairing, sink, mut met, .. } = walk;
     met.first = met.first.min(met.last);
     met.backwards = merge.backwards();
     met.unpaired = pairing.end(met.last, sink);
     met.refused = pairing.tasks.refused();
     met.devices = pairing.devices.clone();
     met
+}
+
+/// A walk that pairs what it meets.
+struct Paired<'p, S> {
+    events: Events,
+    pairing: &'p mut Pairing,
+    sink: &'p mut S,
+    met: Met,
+}
+
+impl<S: Sink> Take for Paired<'_, S> {
+    #[inline]
+    fn event(&mut self, cpu: u32, event: Event<'_>) {
+        let Self { events, pairing, sink, met } = self;
+        met.events += 1;
+        met.first = met.first.min(event.time);
+        met.last = met.last.max(event.time);
+        let happened = events.happened(event.data);
+        sink.event(cpu, event.time, event.data, happened.as_ref());
+        if let Some(happened) = happened {
+            if let Happened::Enter(Above::Line(line)) = happened {
+                pairing.device(line, || events.device(event.data));
+            }
+            pairing.take(cpu, event.time, &happened, *sink);
+        }
+    }
+
+    fn lost(&mut self, lost: &Lost) {
+        self.met.gaps += 1;
+        match lost.missed {
+            Missed::Events(count) => self.met.lost = self.met.lost.saturating_add(count),
+            Missed::Some | Missed::Nothing => self.met.uncounted += 1,
+        }
+        self.pairing.lost(lost.cpu, lost.since, lost.until, self.sink);
+    }
 }
 
 /// So many devices are named.

@@ -151,6 +151,9 @@ pub struct Summary {
     cpus: Numbered<OfCpu>,
 }
 
+/// So many tasks that had a CPU lately are found without a search.
+const RECENT: usize = 32;
+
 /// Who had a CPU.
 #[derive(Debug, Default)]
 struct OfCpu {
@@ -158,8 +161,8 @@ struct OfCpu {
     /// Non-maskable interrupts, nothing, nobody knows, not known yet.
     others: [Had; 4],
     tasks: BTreeMap<i32, Had>,
-    /// The task that had it last: it often has it again, after an interrupt.
-    recent: (i32, Had),
+    /// Tasks that had it lately, each in the place that its number leads to: they will have it again.
+    recent: [(i32, Had); RECENT],
 }
 
 /// How a CPU was had by one owner.
@@ -217,13 +220,17 @@ impl OfCpu {
                     had.add(ns);
                 }
             }
-            Owner::Task(pid) if pid == self.recent.0 => self.recent.1.add(ns),
             Owner::Task(pid) => {
-                let (before, had) = std::mem::replace(&mut self.recent, (pid, Had::default()));
-                self.recent.1.add(ns);
-                if let Some(all) = entry(&mut self.tasks, before) {
-                    all.join(&had);
+                let Some(recent) = self.recent.get_mut(pid as usize % RECENT) else { return };
+                if recent.0 != pid {
+                    let (before, had) = std::mem::replace(recent, (pid, Had::default()));
+                    if had.pieces > 0
+                        && let Some(all) = entry(&mut self.tasks, before)
+                    {
+                        all.join(&had);
+                    }
                 }
+                recent.1.add(ns);
             }
             Owner::Nmi => nmi.add(ns),
             Owner::Idle => idle.add(ns),
@@ -235,7 +242,7 @@ impl OfCpu {
     fn owners(&self) -> BTreeMap<Owner, Had> {
         let mut all = BTreeMap::<Owner, Had>::new();
         let others = [Owner::Nmi, Owner::Idle, Owner::Lost, Owner::Unknown].into_iter().zip(self.others);
-        let tasks = self.tasks.iter().map(|(pid, had)| (*pid, *had)).chain([self.recent]);
+        let tasks = self.tasks.iter().map(|(pid, had)| (*pid, *had)).chain(self.recent);
         let above = self.above.iter().enumerate().flat_map(|(list, all)| {
             all.iter().filter_map(move |(number, had)| Some((Owner::Above(interrupt(list, number)?), *had)))
         });

@@ -173,7 +173,7 @@ impl Events {
     }
 
     /// What a record tells; nothing where it is of another kind, or too short for what its format says.
-    #[inline]
+    #[inline(always)]
     pub fn happened(&self, record: &[u8]) -> Option<Happened> {
         let id = self.endian.u16(record, 0)?;
         let kind = *self.kinds.get(usize::from(id))?;
@@ -219,16 +219,19 @@ impl Events {
         })
     }
 
+    #[inline(always)]
     fn woken(&self, at: usize, record: &[u8]) -> Option<Woken> {
         let fields = self.woken.get(at)?.as_ref()?;
         let Switched { pid, priority, comm } = fields.switched(record)?;
         Some(Woken { pid, priority, comm })
     }
 
+    #[inline(always)]
     fn vec(&self, record: &[u8]) -> Option<u8> {
         u8::try_from(self.soft?.of(record)?).ok()
     }
 
+    #[inline(always)]
     fn call(&self, call: Call, edge: Edge, record: &[u8]) -> Option<Happened> {
         let pid = self.writer(record)?;
         Some(match edge {
@@ -244,7 +247,7 @@ impl Events {
     }
 
     /// The task that wrote a record.
-    #[inline]
+    #[inline(always)]
     pub fn writer(&self, record: &[u8]) -> Option<i32> {
         Some(self.pid?.of(record)? as i32)
     }
@@ -282,14 +285,14 @@ impl Edge {
 }
 
 impl TaskFields {
-    #[inline]
+    #[inline(always)]
     fn switched(&self, record: &[u8]) -> Option<Switched> {
         let priority = Priority(self.prio.of(record)? as i16);
         Some(Switched { pid: self.pid.of(record)? as i32, priority, comm: comm_at(record, self.comm)? })
     }
 }
 
-#[inline]
+#[inline(always)]
 fn comm_at(record: &[u8], at: usize) -> Option<Comm> {
     record.get(at..)?.first_chunk().map(|bytes| Comm(*bytes))
 }
