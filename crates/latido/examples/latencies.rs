@@ -70,7 +70,12 @@ fn main() {
         for why in [Why::Woken, Why::Preempted] {
             for class in Class::ALL {
                 if let Some(series) = summary.waits(why, class) {
-                    println!("{why:?} {class:?}: {} {:?} {:?}", series.all.count(), series.all.mean(), series.all.max());
+                    println!(
+                        "{why:?} {class:?}: {} {:?} {:?}",
+                        series.all.count(),
+                        series.all.mean(),
+                        series.all.max()
+                    );
                 }
             }
         }

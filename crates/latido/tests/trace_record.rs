@@ -9,10 +9,7 @@ mod common;
 
 use behind::Behind;
 use common::{World, installed, root, skip, stderr};
-use latido_trace::{
-    file::Trace,
-    merge::{Merge, Step},
-};
+use latido_trace::{file::Trace, merge::Merge, page::Event};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     collections::BTreeMap,
@@ -57,11 +54,7 @@ fn events(file: &Path) -> BTreeMap<u32, u64> {
     let [buffer] = &trace.buffers[..] else { panic!("{:?}", trace.buffers) };
     let mut merge = Merge::of(&trace, buffer);
     let mut counts = BTreeMap::new();
-    merge.each(|step| {
-        if let Step::Event { cpu, .. } = step {
-            *counts.entry(cpu).or_default() += 1;
-        }
-    });
+    merge.each(&mut |cpu: u32, _: Event<'_>| *counts.entry(cpu).or_default() += 1);
     assert_eq!((merge.backwards(), merge.lost().count()), (0, 0));
     counts
 }

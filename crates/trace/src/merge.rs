@@ -22,6 +22,16 @@ pub trait Take {
     fn lost(&mut self, lost: &Lost);
 }
 
+/// Who only wants the events.
+impl<F: FnMut(u32, Event<'_>)> Take for F {
+    #[inline]
+    fn event(&mut self, cpu: u32, event: Event<'_>) {
+        self(cpu, event);
+    }
+
+    fn lost(&mut self, _lost: &Lost) {}
+}
+
 /// From a CPU's last event up to its next others were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {

@@ -1,8 +1,5 @@
 use super::*;
-use crate::{
-    file::Trace,
-    merge::{Merge, Step},
-};
+use crate::{file::Trace, merge::Merge, page::Event};
 use proptest::prelude::*;
 
 const HEADER_PAGE: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
@@ -82,10 +79,7 @@ fn what_is_written_is_read_again_in_both_orders() {
         let pid = trace.format("sched_tick").unwrap().number("pid", endian).unwrap();
         let mut merge = Merge::of(&trace, buffer);
         let mut seen = Vec::new();
-        merge.each(|step| {
-            let Step::Event { cpu, event } = step else { panic!("{step:?}") };
-            seen.push((cpu, event.time, pid.of(event.data)));
-        });
+        merge.each(&mut |cpu: u32, event: Event<'_>| seen.push((cpu, event.time, pid.of(event.data))));
         let expected =
             [(0, 10), (2, 20), (2, 30), (0, 40), (0, 1_000)].map(|(cpu, time)| (cpu, time, Some(time as i64)));
         assert_eq!(seen, expected);
