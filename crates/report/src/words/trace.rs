@@ -38,7 +38,7 @@ mod tests {
     fn losses_and_what_was_caused_are_told() {
         let mut record = sample::trace();
         let text = trace(&record);
-        let expected = "8 events, 3.0 MiB, kept are 300 of 4 300 pages, around 20 samples, 3 lost, of latido itself on CPU 1 0 events and 1 irq-work interrupt, \
+        let expected = "8 events, 3.0 MiB, kept are 300 of 4\u{202f}300 pages, around 20 samples, 3 lost, of latido itself on CPU 1 0 events and 1 irq-work interrupt, \
             it ended early: the disk is full";
         assert_eq!(text, expected);
         record.cpus.clear();
