@@ -49,7 +49,7 @@ fn one_cause_is_not_others() {
 #[test]
 fn lanes_are_drawn_as_finely_as_can_be_seen() {
     let mut found = explained(vec![Slice { begin: 0, end: 1_000_000, cause: Cause::IdleExit }]);
-    let owner = |at: u64| if at % 2 == 0 { Owner::Idle } else { Owner::Task(7) };
+    let owner = |at: u64| if at.is_multiple_of(2) { Owner::Idle } else { Owner::Task(7) };
     let segment =
         |cpu, at: u64| Segment { cpu, begin: at * 100, end: at * 100 + 100, owner: owner(at), task: None, came: 0 };
     found.window.cpu = 1;
