@@ -29,6 +29,7 @@ Options:
          probe's own
   pid    of this process alone, all of its threads at the begin
   task   of threads with this name alone; * stands for anything, ? for one character
+  together  whether the calls that are named are one series: what lasts long is told, and not in which of them; default false
   tasks  so many pairs of thread and call, those with the most time, have series of their own besides those of all
          threads; default 8
 
@@ -40,7 +41,7 @@ Needs tracefs (root), the events sched_switch and sched_waking, and those of the
 every call costs each some hundred nanoseconds: name those that matter. The trace is kept with --trace. Paper: none.",
     main_option: Some("calls"),
     new: |table| {
-        let probe = with_defaults(table, SyscallProbe { calls: ALL.into(), pid: None, task: None, tasks: 8 })?;
+        let probe = with_defaults(table, SyscallProbe { calls: ALL.into(), pid: None, task: None, together: false, tasks: 8 })?;
         ensure!(probe.tasks <= 40, "`tasks` must be 0 to 40");
         ensure!(probe.pid.is_none_or(|pid| pid > 0), "`pid` must be 1 or more");
         ensure!(probe.names().all(|name| !name.is_empty()), "`calls` must be names of calls with commas between them");
@@ -56,6 +57,7 @@ struct SyscallProbe {
     pid: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<String>,
+    together: bool,
     tasks: u32,
 }
 
@@ -115,7 +117,12 @@ impl Probe for SyscallProbe {
         }
         let mut calls =
             Calls { whose: &whose, gathered: Gathered::over(interval), all: BTreeMap::new(), own: BTreeMap::new() };
-        calls.open(stage, &Events::of(&trace.formats, trace.endian), totals.all, self.tasks as usize)?;
+        if self.together {
+            let places = calls.places(stage, &[("name", &self.calls)])?;
+            calls.all.extend(totals.all.keys().map(|(call, _)| (*call, places)));
+        } else {
+            calls.open(stage, &Events::of(&trace.formats, trace.endian), totals.all, self.tasks as usize)?;
+        }
         let met = paired(&trace, &mut calls);
         calls.gathered.met(&met);
         stage.deliver(calls.gathered)

@@ -19,6 +19,7 @@ mod man;
 mod nights;
 mod report;
 mod run;
+mod script;
 mod show;
 mod stats;
 mod stored;
