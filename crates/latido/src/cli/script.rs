@@ -196,3 +196,25 @@ fn number(text: &str) -> String {
 pub fn blame(problem: Problem) -> anyhow::Error {
     if problem.typed() { Usage::new(problem.to_string()).into() } else { problem.into() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(words: &[&str]) -> Result<String, String> {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        let mut script = Script::default();
+        script.level(latido_model::catalogue::trial(), "load", "--load", &words).map_err(|usage| usage.to_string())?;
+        Ok(script.toml.trim_end().into())
+    }
+
+    #[test]
+    fn words_of_one_flag_act_together() {
+        let together = level(&["trial:2ms,sleep=3", "command:make -j4"]).unwrap();
+        let expected = r#"load = [{ id = "trial 2ms sleep=3 + command make -j4", use = [{ name = "trial", period = "2ms", sleep = 3 }, { name = "command", argv = ["make", "-j4"] }, ] }]"#;
+        assert_eq!(together, expected);
+        assert_eq!(level(&["none"]).unwrap(), r#"load = ["none"]"#);
+        assert_eq!(level(&[]).unwrap(), "");
+        assert!(level(&["trial:1ms", "none"]).is_err());
+    }
+}
