@@ -89,11 +89,7 @@ impl<'a> Merge<'a> {
     }
 
     /// Of the pages of each CPU, all with this order of bytes; with what is to be done to their times.
-    pub fn over(
-        endian: Endian,
-        all: impl IntoIterator<Item = (u32, Pages<'a>)>,
-        timed: Option<&'a Options>,
-    ) -> Self {
+    pub fn over(endian: Endian, all: impl IntoIterator<Item = (u32, Pages<'a>)>, timed: Option<&'a Options>) -> Self {
         let lanes: Vec<Lane<'a>> = all.into_iter().map(|(cpu, pages)| Lane::of(cpu, pages, timed)).collect();
         let mut turns = Turns::of(lanes.len());
         lanes.iter().enumerate().for_each(|(at, lane)| turns.set(at, lane.due()));

@@ -10,8 +10,8 @@ const MOST_KEPT: usize = 1 << 17;
 /// A table of tasks.
 #[derive(Debug)]
 pub struct Tasks<T> {
-    /// By number, the place among all behind which its own lies; 0 of those that were never looked at. The kernel gives
-    /// memory only for the parts that are touched.
+    /// By number, the place among all behind which its own lies; 0 of those that were never looked at. As long as the
+    /// greatest number asks for.
     places: Vec<u32>,
     all: Vec<(i32, T)>,
     refused: u64,
@@ -19,7 +19,7 @@ pub struct Tasks<T> {
 
 impl<T: Default + Copy> Default for Tasks<T> {
     fn default() -> Self {
-        Self { places: vec![0; MOST], all: Vec::new(), refused: 0 }
+        Self { places: Vec::new(), all: Vec::new(), refused: 0 }
     }
 }
 
@@ -27,7 +27,7 @@ impl<T: Default + Copy> Tasks<T> {
     /// What is known of a task; none of one that no kernel can have, or where there are too many.
     #[inline(always)]
     pub fn of(&mut self, pid: i32) -> Option<&mut T> {
-        let place = *self.places.get(pid as usize)?;
+        let place = self.places.get(pid as usize).copied().unwrap_or(0);
         let place = if place == 0 { self.make(pid)? } else { place };
         self.all.get_mut(place as usize - 1).map(|(_, known)| known)
     }
@@ -35,13 +35,17 @@ impl<T: Default + Copy> Tasks<T> {
     #[cold]
     #[inline(never)]
     fn make(&mut self, pid: i32) -> Option<u32> {
+        let at = usize::try_from(pid).ok().filter(|at| *at < MOST)?;
         if self.all.len() >= MOST_KEPT {
             self.refused += 1;
             return None;
         }
+        if at >= self.places.len() {
+            self.places.resize((at + 1).next_power_of_two(), 0);
+        }
         self.all.push((pid, T::default()));
         let place = self.all.len() as u32;
-        *self.places.get_mut(pid as usize)? = place;
+        *self.places.get_mut(at)? = place;
         Some(place)
     }
 

@@ -89,8 +89,9 @@ impl Events {
         let number = |name: &str| format.number(name, endian);
         let int = |name: &str| format.int(name, endian);
         let comm = |name: &str| u16::try_from(format.field(name).filter(|field| field.size == COMM)?.at).ok();
-        let task =
-            |pid: &str, prio: &str, name: &str| Some(TaskFields { pid: int(pid)?, prio: int(prio)?, comm: comm(name)? });
+        let task = |pid: &str, prio: &str, name: &str| {
+            Some(TaskFields { pid: int(pid)?, prio: int(prio)?, comm: comm(name)? })
+        };
         let edge = |name: &str| {
             let enter = name.strip_suffix("_entry").map(|stem| (stem.to_owned(), Edge::Enter));
             enter.or_else(|| Some((name.strip_suffix("_exit")?.to_owned(), Edge::Exit)))
@@ -214,12 +215,8 @@ impl Events {
             Kind::Line(Edge::Enter) => then(Happened::Enter(Above::Line(int(&self.line)? as u32))),
             Kind::Line(Edge::Exit) => then(Happened::Exit(Above::Line(int(&self.line)? as u32))),
             Kind::Nmi => then(Happened::Nmi(u64::try_from(self.nmi?.of(record)?).ok()?)),
-            Kind::Call(name, Edge::Enter) => {
-                then(Happened::Call { pid: int(&self.pid)?, call: Call::Named(name) })
-            }
-            Kind::Call(name, Edge::Exit) => {
-                then(Happened::Return { pid: int(&self.pid)?, call: Call::Named(name) })
-            }
+            Kind::Call(name, Edge::Enter) => then(Happened::Call { pid: int(&self.pid)?, call: Call::Named(name) }),
+            Kind::Call(name, Edge::Exit) => then(Happened::Return { pid: int(&self.pid)?, call: Call::Named(name) }),
             Kind::RawCall(Edge::Enter) => {
                 let call = Call::Number(u16::try_from(int(&self.raw)?).ok()?);
                 then(Happened::Call { pid: int(&self.pid)?, call })
