@@ -270,6 +270,25 @@ mod tests {
         assert!(!said("zzz").contains("did you mean"), "{}", said("zzz"));
     }
 
+    /// Where a kernel has no events of single system calls, those of all stand in; where it has some, a name that is none of
+    /// them is refused.
+    #[test]
+    fn what_stands_in_for_a_system_is_taken_where_the_kernel_has_nothing_of_it() {
+        let raw = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit"];
+        let mut wanted = Wanted::events(&["sched:sched_switch", "syscalls:sys_enter_read", "syscalls:sys_exit_read"]);
+        let Available(mut all) = available();
+        all.extend(raw.map(String::from));
+        let chosen = |wanted: &Wanted, all: &[String]| Chosen::of(None, false, wanted, &Available(all.to_vec()));
+        assert!(chosen(&wanted, &all).is_err());
+        wanted = wanted.or("syscalls", &raw);
+        assert_eq!(chosen(&wanted, &all).unwrap().events, [raw[0], raw[1], "sched:sched_switch"]);
+        all.push("syscalls:sys_enter_write".into());
+        assert!(chosen(&wanted, &all).unwrap_err().to_string().contains("sys_enter_read"));
+        all.extend(["syscalls:sys_enter_read".into(), "syscalls:sys_exit_read".into()]);
+        let named = ["sched:sched_switch", "syscalls:sys_enter_read", "syscalls:sys_exit_read"];
+        assert_eq!(chosen(&wanted, &all).unwrap().events, named);
+    }
+
     #[test]
     fn the_usual_ones_are_those_that_there_are() {
         let chosen = Chosen::of(Some(&[]), false, &Wanted::default(), &available()).unwrap();

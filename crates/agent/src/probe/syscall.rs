@@ -271,3 +271,23 @@ impl Sink for Calls<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a trace that has numbers alone the named calls are picked by their numbers, and a name of no call is refused.
+    #[test]
+    fn calls_are_picked_by_number_where_there_are_no_names() {
+        let names = Names { events: Events::of(&[], latido_trace::bytes::Endian::Little), machine: Machine::X86_64 };
+        let of = |calls: &str| {
+            let probe = SyscallProbe { calls: calls.into(), pid: None, task: None, together: false, tasks: 8 };
+            probe.numbers(&names)
+        };
+        // arch/x86/entry/syscalls/syscall_64.tbl
+        assert_eq!(of("read, clock_nanosleep").unwrap(), Some(BTreeSet::from([0, 230])));
+        assert_eq!(of(ALL).unwrap(), None);
+        assert!(of("raed").unwrap_err().to_string().contains("`raed`"));
+        assert_eq!(names.call(Call::Number(230)), "clock_nanosleep");
+    }
+}
