@@ -3,7 +3,7 @@
 //! A wake-up begins on one CPU and ends on another: whoever pairs events needs them in one order.
 
 use crate::{
-    bytes::Bad,
+    bytes::Losses,
     file::{Buffer, Options, Pages, Trace},
     page::{Event, Missed, Walk},
 };
@@ -102,7 +102,7 @@ impl Lane<'_> {
                     return;
                 }
                 let unread = walk.unread(data);
-                self.pages.lose(unread);
+                self.pages.unread(unread);
                 self.walk = None;
                 if !self.found.is_empty() {
                     return;
@@ -222,7 +222,9 @@ impl<'a> Merge<'a> {
     }
 
     /// What could not be read, CPU by CPU.
-    pub fn lost(&self) -> impl Iterator<Item = (u32, &Bad)> {
-        self.lanes.iter().flat_map(|lane| lane.pages.lost().iter().map(|bad| (lane.cpu, bad)))
+    pub fn unread(&self) -> Losses {
+        let mut all = Losses::default();
+        self.lanes.iter().for_each(|lane| all.join(lane.pages.lost(), &format!("CPU {}: ", lane.cpu)));
+        all
     }
 }

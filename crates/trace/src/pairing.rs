@@ -10,6 +10,7 @@ mod expiry;
 mod waits;
 
 use crate::{
+    bytes::Losses,
     events::{Above, Call, Class, Comm, Events, Happened, Off, Priority},
     file::{Buffer, Trace},
     merge::{Lost, Merge, Take},
@@ -129,6 +130,8 @@ pub struct Met {
     pub uncounted: u64,
     /// How often time went back.
     pub backwards: u64,
+    /// What of the pages could not be read.
+    pub unread: Losses,
     /// What did not become a pair.
     pub unpaired: Unpaired,
     /// Tasks that could not be followed, as there were too many.
@@ -261,6 +264,7 @@ pub fn pair(trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing, sink:
     let Paired { pairing, sink, mut met, .. } = walk;
     met.first = met.first.min(met.last);
     met.backwards = merge.backwards();
+    met.unread = merge.unread();
     met.unpaired = pairing.end(met.last, sink);
     met.refused = pairing.tasks.refused();
     met.devices = pairing.devices.clone();

@@ -117,7 +117,7 @@ pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>) -> Analysis
         cpus: summary.owners().into_iter().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect(),
         tasks: tasks(&summary),
         worst: worst(&summary, met.first, |windows| explain(trace, buffer, windows).0),
-        unread: trace.lost.iter().map(ToString::to_string).collect(),
+        unread: trace.lost.told().chain(met.unread.told()).collect(),
         timeline,
     }
 }
