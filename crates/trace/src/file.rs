@@ -17,6 +17,7 @@ use crate::{
     page::Layout,
 };
 pub use cpu::{Chunks, Pages};
+use std::borrow::Cow;
 pub use times::{Shift, Shifts, Ticks};
 pub use unpack::Packing;
 use unpack::Unpacker;
@@ -53,7 +54,7 @@ pub struct Trace<'a> {
     /// The rings that were read: one by `trace-cmd record`, one more for each instance.
     pub buffers: Vec<Buffer<'a>>,
     /// The text of a latency tracer, where that is what was recorded.
-    pub text: Option<&'a [u8]>,
+    pub text: Option<Cow<'a, [u8]>>,
     /// What could not be read, and was passed over.
     pub lost: Losses,
 }

@@ -4,13 +4,17 @@
 mod common;
 
 use common::{
-    BIG, File, LITTLE, Machine, Ring,
+    BIG, Bytes, File, LITTLE, Machine, Ring,
     events::{Event, Story, story},
     oracle::agrees,
     pages::Page,
     read::{Told, read},
 };
-use latido_trace::{bytes::Endian, file::Packing, page::Missed};
+use latido_trace::{
+    bytes::Endian,
+    file::{Packing, Trace},
+    page::Missed,
+};
 
 /// The one ring of a file of which nothing is lost.
 fn one(bytes: &[u8]) -> Told {
@@ -93,7 +97,7 @@ fn every_ring_is_told_by_its_own_rules() {
             for (told, story) in told.iter().zip(&stories) {
                 tells(story, told, "a ring");
             }
-            let trace = latido_trace::file::Trace::open(&built.bytes).unwrap();
+            let trace = Trace::open(&built.bytes).unwrap();
             let named: Vec<_> =
                 trace.buffers.iter().map(|ring| (ring.name.as_str(), ring.clock.as_deref(), ring.page)).collect();
             let expected = [("", Some("mono")), ("second", Some("boot")), ("third one", Some("global"))];
@@ -186,6 +190,42 @@ fn missed_events_are_counted() {
                 assert_eq!(met.unpaired.voided > 0, missed != Missed::Nothing);
                 agrees(&built.bytes, &format!("missed {missed:?} {machine:?}"));
             }
+        }
+    }
+}
+
+/// What a latency tracer left is its text: plain behind the head of version 6, in a section of version 7, there packed or not.
+#[test]
+fn the_text_of_a_tracer_is_found() {
+    let text = "# tracer: irqsoff\n#\n# irqsoff latency trace v1.1.5 on 6.1.0\n".repeat(900);
+    for machine in [LITTLE, BIG] {
+        let file = File::of(machine, Vec::new());
+        let six = File { version: 6, ..file.clone() }.build();
+        let table = six.bytes.windows(10).position(|ten| ten == b"flyrecord\0").unwrap();
+        let bytes = [&six.bytes[..table], b"latency  \0", text.as_bytes()].concat();
+        let trace = Trace::open(&bytes).unwrap();
+        assert_eq!((trace.text.as_deref(), trace.lost.count()), (Some(text.as_bytes()), 0));
+        for (packing, packed_data) in [(Packing::None, false), (Packing::Zlib, true), (Packing::Zstd, true)] {
+            let mut file = File { packing, packed_data, ..file.clone() };
+            let place = file.build().bytes.len() as u64;
+            // The option has always the same length: so has the file up to the section.
+            let mut option = Bytes::of(machine);
+            option.number(place + 6 + 8 + 2, 8).text("").text("");
+            file.options = vec![(22, option.bytes.clone())];
+            let mut bytes = Bytes { bytes: file.build().bytes, endian: machine.endian };
+            assert_eq!(bytes.bytes.len() as u64, place + 6 + 8 + 2);
+            let mut body = Bytes::of(machine);
+            if packed_data {
+                let chunks: Vec<&[u8]> = text.as_bytes().chunks(10_000).collect();
+                body.number(chunks.len() as u64, 4);
+                chunks.iter().for_each(|chunk| body.bytes.extend(file.packed(chunk)));
+            } else {
+                body.bytes.extend(text.bytes());
+            }
+            bytes.number(22, 2).number(u64::from(packed_data), 2).number(0, 4).number(body.bytes.len() as u64, 8);
+            bytes.bytes.extend(&body.bytes);
+            let trace = Trace::open(&bytes.bytes).unwrap();
+            assert_eq!((trace.text.as_deref(), trace.lost.count()), (Some(text.as_bytes()), 0), "{packing:?}");
         }
     }
 }

@@ -70,7 +70,7 @@ fn ticks_become_ns() {
         {
             let mut option = Bytes::of(machine);
             option.number(factor, 4).number(shift, 4).number(offset, 8);
-            let expected = changed(|_, at| (u128::from(at) * u128::from(factor) >> shift) as u64);
+            let expected = changed(|_, at| ((u128::from(at) * u128::from(factor)) >> shift) as u64);
             let what = format!("ticks {factor} {shift} {offset}");
             assert_eq!(times(machine, version, vec![(14, option.bytes)], &what), expected, "{what}");
         }

@@ -88,9 +88,15 @@ fn analyses(source: &Source) -> Result<Vec<Analysis>> {
         return Ok(vec![one]);
     }
     let trace = Trace::open(source.bytes()).map_err(|bad| source.wrong(&bad))?;
-    let analyses: Vec<Analysis> = trace.buffers.iter().map(|buffer| analyse(&name, &trace, buffer)).collect();
+    let mut analyses: Vec<Analysis> = trace.buffers.iter().map(|buffer| analyse(&name, &trace, buffer)).collect();
+    // Who records with a latency tracer gets its text.
+    if let Some(text) = &trace.text {
+        analyses.push(analyse_text(&name, text).map_err(|why| anyhow::anyhow!("{name}: {why}"))?);
+    }
     if analyses.is_empty() {
-        anyhow::bail!("{name} is a trace and holds no events: what was read stands in no buffer");
+        let lost =
+            trace.lost.told().next().map_or_else(|| "it names no ring".into(), |first| format!("lost is, {first}"));
+        anyhow::bail!("{name} is a trace and holds no events: {lost}");
     }
     Ok(analyses)
 }

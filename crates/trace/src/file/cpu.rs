@@ -41,6 +41,14 @@ pub struct Chunks<'a> {
     endian: Endian,
 }
 
+impl<'a> Chunks<'a> {
+    /// Of packed data that lies there in its file: their number comes first.
+    pub(super) fn of(data: &'a [u8], at: u64, endian: Endian) -> Self {
+        let (left, rest) = (endian.u32(data, 0).unwrap_or(0), data.get(4..).unwrap_or_default());
+        Self { rest, at: at.saturating_add(4), left, endian }
+    }
+}
+
 impl<'a> Iterator for Chunks<'a> {
     type Item = Result<(u64, &'a [u8], u64), Bad>;
 
@@ -99,10 +107,7 @@ pub(crate) struct Place {
 impl<'a> Pages<'a> {
     pub(super) fn of(data: CpuData<'a>, page: usize, unpacker: Unpacker, layout: Layout) -> Self {
         let from = if data.packed {
-            let left = layout.endian.u32(data.bytes, 0).unwrap_or(0);
-            let rest = data.bytes.get(4..).unwrap_or_default();
-            let chunks = Chunks { rest, at: data.at + 4, left, endian: layout.endian };
-            From::Packed { chunks, unpacker, unpacked: Vec::new() }
+            From::Packed { chunks: Chunks::of(data.bytes, data.at, layout.endian), unpacker, unpacked: Vec::new() }
         } else {
             From::Plain(data.bytes)
         };

@@ -6,6 +6,7 @@ use super::{
     meta,
 };
 use crate::bytes::{Bad, Cursor, Losses};
+use std::borrow::Cow;
 
 pub fn open<'a>(bytes: &'a [u8], head: Head<'a>) -> Result<Trace<'a>, Bad> {
     let Head { mut cursor, version, endian, page } = head;
@@ -43,7 +44,7 @@ fn rest<'a>(bytes: &'a [u8], cursor: &mut Cursor<'a>, page: usize, trace: &mut T
         match cursor.take(10, "what follows the names of tasks")? {
             b"options  \0" => options(cursor, trace, &mut cpus, &mut instances)?,
             b"latency  \0" => {
-                trace.text = bytes.get(cursor.at()..);
+                trace.text = bytes.get(cursor.at()..).map(Cow::Borrowed);
                 break;
             }
             b"flyrecord\0" => {

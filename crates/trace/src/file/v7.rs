@@ -1,10 +1,10 @@
 //! Version 7: sections, found through chains of options.
 
 use super::{
-    Buffer, CpuData, Head, MOST_CPUS, Options, Packing, Trace,
+    Buffer, Chunks, CpuData, Head, MOST_CPUS, Options, Packing, Trace,
     kind::{BUFFER, BUFFER_TEXT, CMDLINES, DONE, EVENT_FORMATS, FTRACE_EVENTS, HEAD, HEADER_INFO, OPTIONS},
     meta, page_size,
-    unpack::Unpacker,
+    unpack::{MOST, Unpacker},
 };
 use crate::bytes::{Bad, Cursor, Endian, Losses};
 use std::{borrow::Cow, collections::BTreeSet};
@@ -68,7 +68,7 @@ pub fn open<'a>(bytes: &'a [u8], head: Head<'a>) -> Result<Trace<'a>, Bad> {
     for option in &raw {
         let read = match option.id {
             BUFFER => sections.buffer(option, &mut trace.lost).map(|buffer| trace.buffers.push(buffer)),
-            BUFFER_TEXT => sections.text(option).map(|text| trace.text = Some(text)),
+            BUFFER_TEXT => sections.text(option, &mut trace.lost).map(|text| trace.text = Some(text)),
             id => meta::option(id, &option.data, endian, &mut trace.options),
         };
         if let Err(bad) = read {
@@ -215,13 +215,34 @@ impl<'a> Sections<'a> {
         Ok(Buffer { name, clock, page, cpus })
     }
 
-    /// The text of a tracer.
-    fn text(&self, option: &Raw) -> Result<&'a [u8], Bad> {
+    /// The text of a tracer; as pages are, it is packed in chunks.
+    fn text(&self, option: &Raw, lost: &mut Losses) -> Result<Cow<'a, [u8]>, Bad> {
         let place = Cursor::new(&option.data, 0, self.endian).number(8, "the place of a tracer's text")?;
         let (mut cursor, flags, size) = self.section(place, u64::from(BUFFER_TEXT))?;
-        if flags & 1 != 0 {
-            return Err(Bad { at: place, what: "the text of a tracer is compressed, which is not read".into() });
+        let at = cursor.at() as u64;
+        let there = size.min(cursor.left() as u64);
+        if there < size {
+            lost.push(Bad { at, what: format!("of {size} bytes of a tracer's text the file has {there}") });
         }
-        cursor.take(size, "the text of a tracer")
+        let text = cursor.take(there, "the text of a tracer")?;
+        if flags & 1 == 0 {
+            return Ok(Cow::Borrowed(text));
+        }
+        let (unpacker, mut whole, mut chunk) = (Unpacker::of(self.packing()?, 1), Vec::new(), Vec::new());
+        for packed in Chunks::of(text, at, self.endian) {
+            let read = packed.and_then(|(at, packed, length)| {
+                let left = MOST.saturating_sub(whole.len()) as u64;
+                if length > left {
+                    return Err(Bad { at, what: format!("of a tracer's text no more than {MOST} bytes are read") });
+                }
+                unpacker.unpack(packed, length, &mut chunk).map_err(|bad| bad.further(at))
+            });
+            if let Err(bad) = read {
+                lost.push(bad);
+                break;
+            }
+            whole.append(&mut chunk);
+        }
+        Ok(Cow::Owned(whole))
     }
 }

@@ -153,7 +153,7 @@ pub fn story(count: u64, begin: u64) -> Story {
         let time = begin + at * 10_000;
         let (wait, length) = (500 + at * 37 % 1_000, 100 + at * 13 % 700);
         let pid = 100 + (at % 5) as i32;
-        let (waker, own) = ((at % 2) as usize, (at % 2 ^ 1) as usize);
+        let (waker, own) = ((at % 2) as usize, (1 - at % 2) as usize);
         story.events[waker].push((time, Event::Waking { pid }));
         story.events[waker].push((time + 3_000, Event::Entry { irq: 7 }));
         story.events[waker].push((time + 3_000 + length, Event::Exit { irq: 7 }));

@@ -86,6 +86,8 @@ pub struct File {
     pub chunk: usize,
     pub page: usize,
     pub systems: Vec<(&'static str, Vec<String>)>,
+    /// The names of tasks.
+    pub names: String,
     pub options: Vec<(u16, Vec<u8>)>,
     pub rings: Vec<Ring>,
 }
@@ -119,6 +121,7 @@ impl File {
             chunk: 2,
             page: 4096,
             systems: events::systems(machine),
+            names: events::COMMS.into(),
             options: Vec::new(),
             rings: vec![Ring { name: "", clock: "mono", page: 4096, cpus }],
         }
@@ -163,7 +166,7 @@ impl File {
         out.end(bytes, "formats of events");
         bytes.counted("ffffffff81000000 T _stext\n", 4).counted("", 4);
         out.end(bytes, "symbols");
-        bytes.counted(events::COMMS, 8);
+        bytes.counted(&self.names, 8);
         out.end(bytes, "names of tasks");
         bytes.number(self.rings[0].cpus.len() as u64, 4);
         bytes.bytes.extend(b"options  \0");
@@ -221,7 +224,7 @@ impl File {
                 16 => self.header_info(&mut body),
                 17 => body.formats(&[]),
                 18 => self.event_formats(&mut body),
-                _ => _ = body.counted(events::COMMS, 8),
+                _ => _ = body.counted(&self.names, 8),
             }
             let mut place = Bytes::of(self.machine);
             place.number(bytes.bytes.len() as u64, 8);
