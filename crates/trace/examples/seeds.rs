@@ -33,7 +33,8 @@ fn main() {
         write("trace_page", &format!("{name}-header"), &[&[choice], header_page(machine, 4096).as_bytes()].concat());
         for (number, (system, formats)) in systems(machine).into_iter().enumerate() {
             for (at, text) in formats.iter().enumerate() {
-                let record = [Event::Switch { from: 1, state: 1, to: 101 }, Event::Entry { irq: 7 }][number].record(machine);
+                let record =
+                    [Event::Switch { from: 1, state: 1, to: 101 }, Event::Entry { irq: 7 }][number].record(machine);
                 // The record's own number is put before it.
                 let choice = u8::from(machine.endian == Endian::Big) | (number as u8) << 1;
                 let bytes = [&[choice], text.as_bytes(), &[0], &record[2..]].concat();
@@ -44,8 +45,22 @@ fn main() {
     // Events in the fuzzer's own short form: a task is woken, comes, is preempted, interrupted, and sleeps.
     for endian in 0..2u8 {
         let item = |cpu: u8, kind: u8, who: u8, amount: u8| [kind * 2 | cpu, who, amount, 9];
-        let life = [item(0, 1, 1, 0), item(1, 0, 1, 0), item(1, 4, 1, 5), item(1, 7, 1, 3), item(1, 8, 1, 3), item(1, 5, 1, 5)];
-        let rest = [item(1, 0, 2, 0), item(0, 25, 0, 0), item(1, 0, 1, 0), item(1, 14, 1, 9), item(1, 15, 1, 9), item(1, 0, 0, 1)];
+        let life = [
+            item(0, 1, 1, 0),
+            item(1, 0, 1, 0),
+            item(1, 4, 1, 5),
+            item(1, 7, 1, 3),
+            item(1, 8, 1, 3),
+            item(1, 5, 1, 5),
+        ];
+        let rest = [
+            item(1, 0, 2, 0),
+            item(0, 25, 0, 0),
+            item(1, 0, 1, 0),
+            item(1, 14, 1, 9),
+            item(1, 15, 1, 9),
+            item(1, 0, 0, 1),
+        ];
         let events: Vec<u8> = [endian].into_iter().chain(life.concat()).chain(rest.concat()).collect();
         write("trace_file", &format!("events-{endian}"), &events);
     }

@@ -11,11 +11,11 @@ mod waits;
 
 use crate::{
     bytes::Losses,
-    events::{Above, Call, Class, Comm, Events, Happened, Off, Priority},
+    events::{Above, Call, Comm, Events, Happened, Off, Priority},
     file::{Buffer, Trace},
     merge::{Lost, Merge, Take},
     page::{Event, Missed},
-    tasks::Tasks,
+    tasks::{Known, Tasks},
 };
 pub use above::{Handled, Owner, Segment};
 pub use activations::{Activation, Activations, Ended, Forks};
@@ -241,10 +241,15 @@ impl Pairing {
         (task.comm != Comm::default()).then_some((task.comm, task.priority))
     }
 
-    /// The names of all tasks that were seen.
-    pub fn names(&self) -> impl Iterator<Item = (i32, Comm, Class)> {
-        let seen = self.tasks.iter().filter(|(_, task)| task.comm != Comm::default());
-        seen.map(|(pid, task)| (pid, task.comm, task.priority.class()))
+    /// The name of a task when it was last seen, where it is still known.
+    pub fn name(&self, pid: i32) -> Option<Comm> {
+        self.tasks.get(pid).map(|task| task.comm).filter(|comm| *comm != Comm::default())
+    }
+}
+
+impl Known for Task {
+    fn needed(&self) -> bool {
+        self.wait != waits::State::Idle || self.call.is_some()
     }
 }
 

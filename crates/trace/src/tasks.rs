@@ -6,8 +6,17 @@ use crate::events::{Comm, Priority};
 const PAGE: usize = 64;
 /// The largest number that a kernel gives (PID_MAX_LIMIT).
 const MOST: usize = 1 << 22;
-/// So many pages are kept: half a million tasks at once, and no trace takes more memory.
-const MOST_PAGES: usize = 1 << 13;
+/// So many pages are kept: a hundred thousand tasks at once, and no trace takes more memory.
+const MOST_PAGES: usize = 1 << 11;
+/// So many of them are looked at for one that nobody needs.
+const LOOKS: usize = 64;
+
+/// What is known of a task.
+pub trait Known: Default + Copy {
+    /// Whether something would be wrong without it. What is not needed gives way to other tasks: a machine may start
+    /// thousands a second, of which few live.
+    fn needed(&self) -> bool;
+}
 
 /// A table of tasks. Numbers lie dense, so that pages of them are small beside a hash of each.
 #[derive(Debug)]
@@ -15,16 +24,20 @@ pub struct Tasks<T> {
     /// The page of each group of numbers; 0 of those that have none.
     pages: Vec<u16>,
     all: Vec<[T; PAGE]>,
+    /// The group of each page.
+    groups: Vec<usize>,
+    /// Which page is looked at next for one that nobody needs.
+    hand: usize,
     refused: u64,
 }
 
-impl<T: Default + Copy> Default for Tasks<T> {
+impl<T> Default for Tasks<T> {
     fn default() -> Self {
-        Self { pages: Vec::new(), all: Vec::new(), refused: 0 }
+        Self { pages: Vec::new(), all: Vec::new(), groups: Vec::new(), hand: 0, refused: 0 }
     }
 }
 
-impl<T: Default + Copy> Tasks<T> {
+impl<T: Known> Tasks<T> {
     /// What is known of a task; none of one that no kernel can have, or where there are too many.
     #[inline]
     pub fn of(&mut self, pid: i32) -> Option<&mut T> {
@@ -35,19 +48,50 @@ impl<T: Default + Copy> Tasks<T> {
         self.all.get_mut(usize::from(known) - 1)?.get_mut(slot)
     }
 
+    /// What is known of a task; none of one that was never looked at.
+    pub fn get(&self, pid: i32) -> Option<&T> {
+        let at = usize::try_from(pid).ok()?;
+        let known = usize::from(*self.pages.get(at / PAGE)?).checked_sub(1)?;
+        self.all.get(known)?.get(at % PAGE)
+    }
+
     #[cold]
-    fn make(&mut self, page: usize) -> Option<u16> {
-        if page >= MOST / PAGE || self.all.len() >= MOST_PAGES {
+    fn make(&mut self, group: usize) -> Option<u16> {
+        let at = if group >= MOST / PAGE {
+            None
+        } else if self.all.len() < MOST_PAGES {
+            self.all.push([T::default(); PAGE]);
+            self.groups.push(group);
+            Some(self.all.len() - 1)
+        } else {
+            self.given_up(group)
+        };
+        let Some(at) = at else {
             self.refused += 1;
             return None;
+        };
+        if self.pages.len() <= group {
+            self.pages.resize(group + 1, 0);
         }
-        if self.pages.len() <= page {
-            self.pages.resize(page + 1, 0);
-        }
-        self.all.push([T::default(); PAGE]);
-        let number = u16::try_from(self.all.len()).ok()?;
-        *self.pages.get_mut(page)? = number;
+        let number = u16::try_from(at + 1).ok()?;
+        *self.pages.get_mut(group)? = number;
         Some(number)
+    }
+
+    /// A page of which no task is needed, cleared for another group.
+    fn given_up(&mut self, group: usize) -> Option<usize> {
+        for _ in 0..LOOKS {
+            let at = self.hand;
+            self.hand = (at + 1) % MOST_PAGES;
+            let (page, of) = (self.all.get_mut(at)?, self.groups.get_mut(at)?);
+            if !page.iter().any(T::needed) {
+                *page = [T::default(); PAGE];
+                let before = std::mem::replace(of, group);
+                self.pages.get_mut(before).into_iter().for_each(|number| *number = 0);
+                return Some(at);
+            }
+        }
+        None
     }
 
     /// How often a task could not be followed, since there were too many.
@@ -78,20 +122,49 @@ pub struct Named {
 mod tests {
     use super::*;
 
+    /// Needed where it is not 0.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    struct Word(u64);
+
+    impl Known for Word {
+        fn needed(&self) -> bool {
+            self.0 != 0
+        }
+    }
+
+    /// Tasks come and go, many more than there is room for: those that are needed keep what is known of them.
+    #[test]
+    fn who_is_not_needed_gives_way() {
+        let mut tasks = Tasks::<Word>::default();
+        let kept = |group: usize| i32::try_from(group * PAGE + 5).unwrap();
+        let groups = 4 * MOST_PAGES;
+        for group in 0..groups {
+            let pid = kept(group);
+            *tasks.of(pid).unwrap() = Word(1);
+            if group % 10 != 3 {
+                *tasks.of(pid).unwrap() = Word(0);
+            }
+        }
+        let found = tasks.iter().filter(|(_, word)| word.needed()).map(|(pid, _)| pid);
+        assert_eq!(found.collect::<Vec<_>>(), (3..groups).step_by(10).map(kept).collect::<Vec<_>>());
+        assert_eq!((tasks.refused(), tasks.all.len()), (0, MOST_PAGES));
+        assert_eq!((tasks.get(kept(3)), tasks.get(kept(4)), tasks.get(-1)), (Some(&Word(1)), None, None));
+    }
+
     /// However wild the numbers, the table stays within its pages and says what it left out.
     #[test]
     fn wild_numbers_take_bounded_memory() {
-        let mut tasks = Tasks::<[u64; 8]>::default();
+        let mut tasks = Tasks::<Word>::default();
         for at in 0..4 * MOST_PAGES {
             let pid = i32::try_from(at * PAGE).unwrap();
-            let there = tasks.of(pid).is_some();
+            let there = tasks.of(pid).map(|word| *word = Word(1)).is_some();
             assert_eq!(there, at < MOST_PAGES);
         }
         assert_eq!(tasks.of(-1), None);
         assert_eq!(tasks.of(i32::MAX), None);
         assert_eq!(tasks.refused(), 3 * MOST_PAGES as u64 + 1);
         assert_eq!(tasks.iter().count(), MOST_PAGES * PAGE);
-        *tasks.of(64).unwrap() = [7; 8];
-        assert_eq!(tasks.iter().filter(|(_, known)| **known == [7; 8]).map(|(pid, _)| pid).collect::<Vec<_>>(), [64]);
+        *tasks.of(64).unwrap() = Word(7);
+        assert_eq!(tasks.iter().filter(|(_, known)| **known == Word(7)).map(|(pid, _)| pid).collect::<Vec<_>>(), [64]);
     }
 }

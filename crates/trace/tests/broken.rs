@@ -259,6 +259,8 @@ fn formats_may_say_anything() {
     assert_eq!(loses(&built.bytes, "is no field that lies in a record"), story.count());
     assert_eq!(loses(&built.bytes, "a format of 300013 bytes"), story.count());
     assert_eq!(loses(&built.bytes, "without a name and a number"), story.count());
+    file.systems.push(("more", vec!["name:a\nID:1\n".into(); 20_000]));
+    assert_eq!(loses(&file.build().bytes, "16384 formats, and more: so many no kernel has"), story.count());
 }
 
 /// Times that go back are counted; what they would make of a latency is none.
@@ -344,6 +346,9 @@ fn spoilt_bytes_are_survived() {
     (0..4).for_each(|_| _ = shift.number(u64::MAX, 8));
     let wild = File { options: vec![(12, shift.bytes)], ..File::of(LITTLE, story.pages(LITTLE, 4096)) };
     assert_eq!(told(&wild.build().bytes).0[0].met.events, story.count());
+    // Products of such times and shifts pass every number that a machine has.
+    let later = File { rings: File::of(LITTLE, self::story(20, 3 << 62).pages(LITTLE, 4096)).rings, ..wild.clone() };
+    assert_eq!(told(&later.build().bytes).0[0].met.events, story.count());
     let plain = File::of(LITTLE, story.pages(LITTLE, 4096));
     let packed = File { packing: Packing::Zstd, packed_sections: true, packed_data: true, ..plain.clone() };
     let mut state = 1u64;
