@@ -196,8 +196,7 @@ impl Number {
             Endian::Little => behind,
             Endian::Big => before,
         };
-        // Eight bytes without a sign wrap.
-        Self { from, left: 8 * left as u32, right, signed: signed || size == 8, endian, at, size }
+        Self { from, left: 8 * left as u32, right, signed, endian, at, size }
     }
 
     /// Its value; a field of eight bytes without sign wraps above half of its range. None where the record is too short.

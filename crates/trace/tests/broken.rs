@@ -322,6 +322,15 @@ fn chunks_that_lie_are_passed_over() {
         assert!(loses(&patched(&built, data + 4, 0xffff_fff0, 4), "chunks are to follow in") < story.count());
         assert!(loses(&patched(&built, data, 0xffff_ffff, 4), "chunks are to follow in") > 0);
         assert!(loses(&patched(&built, data + 12 + 40, 0x55aa_55aa_55aa_55aa, 8), &place) < story.count());
+        // A spoilt page in the second chunk: its place is the chunk's, which is where the file can be looked at.
+        let mut spoilt = file.clone();
+        spoilt.rings[0].cpus[0].1[3 * 4096 + 8] = 0xff;
+        spoilt.rings[0].cpus[0].1[3 * 4096 + 9] = 0xff;
+        let built = File { packing, packed_data: true, ..spoilt }.build();
+        let second = built.ends.iter().find(|(_, what)| what == "a chunk").unwrap().0;
+        let what =
+            format!("at byte {second}: CPU 0: a page says that it holds 65535 bytes, and has 4080, 4096 bytes into");
+        assert!(loses(&built.bytes, &what) > 0);
         let built = File { packing, packed_sections: true, ..file.clone() }.build();
         let formats = begin(&built, "formats of events");
         assert_eq!(loses(&patched(&built, formats + 20, 0xffff_ffff, 4), "is to unpack to 4294967295"), story.count());
