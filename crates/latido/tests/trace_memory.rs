@@ -69,7 +69,7 @@ fn contents() -> Contents<'static> {
 
 /// An event of words behind its header.
 fn event(page: &mut Vec<u8>, delta: u32, id: u16, words: &[u32]) {
-    page.extend((2 + words.len() as u32 | delta << 5).to_le_bytes());
+    page.extend(((2 + words.len() as u32) | (delta << 5)).to_le_bytes());
     page.extend(u32::from(id).to_le_bytes());
     page.extend([0; 4]);
     page.extend(words.iter().flat_map(|word| word.to_le_bytes()));
