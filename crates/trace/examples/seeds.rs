@@ -44,7 +44,7 @@ fn main() {
     }
     // Events in the fuzzer's own short form: a task is woken, comes, is preempted, interrupted, and sleeps.
     for endian in 0..2u8 {
-        let item = |cpu: u8, kind: u8, who: u8, amount: u8| [kind * 2 | cpu, who, amount, 9];
+        let item = |cpu: u8, kind: u8, who: u8, amount: u8| [(kind * 2) | cpu, who, amount, 9];
         let life = [
             item(0, 1, 1, 0),
             item(1, 0, 1, 0),
