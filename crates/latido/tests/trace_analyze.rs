@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
+#[path = "../../trace/tests/common/mod.rs"]
+mod made;
 
 use common::{World, installed, json, root, skip, stderr, text};
 use latido_trace::{
@@ -146,6 +148,49 @@ fn what_is_broken_is_said() {
             assert!(code == Some(0) || stderr(&output).contains(name), "{}", stderr(&output));
         }
     }
+}
+
+/// What could not be read is told with its place in every form: of a page in the middle, of CPUs that the file ends before, and
+/// where nothing is left at all.
+#[test]
+fn what_was_lost_is_told_with_its_place() {
+    let world = World::new();
+    let story = made::events::story(300, 1_000_000);
+    let built = made::File::of(made::BIG, story.pages(made::BIG, 4096)).build();
+    let trace = Trace::open(&built.bytes).unwrap();
+    let page = trace.buffers[0].cpus[1].at as usize + 4096;
+    let mut spoilt = built.bytes.clone();
+    spoilt[page + 8..page + 20].fill(0x77);
+    fs::write(world.path("spoilt.dat"), spoilt).unwrap();
+    let place = format!("at byte {page}: CPU 1: a page says that it holds");
+    let one = json(&world.run(["trace", "analyze", "spoilt.dat", "--json"]), 0)["buffers"][0].clone();
+    assert_eq!(one["unread"].as_array().unwrap().len(), 1, "{}", one["unread"]);
+    assert!(one["unread"][0].as_str().unwrap().starts_with(&place), "{}", one["unread"]);
+    let waits = one["rows"].as_array().unwrap().iter().filter(|row| row["kind"] == "scheduling");
+    let waits: u64 = waits.map(|row| row["count"].as_u64().unwrap()).sum();
+    assert!(waits > 150 && waits < 300, "{waits} of 300");
+    let output = world.run(["trace", "analyze", "spoilt.dat", "--html", "spoilt.html"]);
+    assert!(text(&output).contains(&format!("at byte {page}")), "{}", text(&output));
+    assert!(fs::read_to_string(world.path("spoilt.html")).unwrap().contains(&place));
+    // What tells of the rings is the last part of this file.
+    fs::write(world.path("cut.dat"), &built.bytes[..built.bytes.len() - 30]).unwrap();
+    let output = world.run(["trace", "analyze", "cut.dat"]);
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(1) && said.contains("holds no events") && said.contains("at byte "), "{said}");
+}
+
+/// A file of a latency tracer holds its text, which is told as text is.
+#[test]
+fn the_text_in_a_file_is_told() {
+    let world = World::new();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/data/form/irqsoff.txt");
+    let file = made::File { version: 6, ..made::File::of(made::LITTLE, Vec::new()) }.build().bytes;
+    let head = file.windows(10).position(|ten| ten == b"flyrecord\0").unwrap();
+    let bytes = [&file[..head], b"latency  \0", &fs::read(data).unwrap()].concat();
+    fs::write(world.path("irqsoff.dat"), bytes).unwrap();
+    let plain = text(&world.run(["trace", "analyze", data, "--csv"]));
+    assert!(plain.contains(",longest,irqsoff,"), "{plain}");
+    assert_eq!(text(&world.run(["trace", "analyze", "irqsoff.dat", "--csv"])), plain);
 }
 
 /// The texts of every tracer are told in every form; what each must tell was read from the texts by hand.

@@ -55,7 +55,7 @@ fn events(file: &Path) -> BTreeMap<u32, u64> {
     let mut merge = Merge::of(&trace, buffer);
     let mut counts = BTreeMap::new();
     merge.each(&mut |cpu: u32, _: Event<'_>| *counts.entry(cpu).or_default() += 1);
-    assert_eq!((merge.backwards(), merge.lost().count()), (0, 0));
+    assert_eq!((merge.backwards(), merge.unread().count()), (0, 0));
     counts
 }
 

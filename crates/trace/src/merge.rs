@@ -6,7 +6,7 @@ mod lane;
 mod turns;
 
 use crate::{
-    bytes::{Bad, Endian},
+    bytes::{Endian, Losses},
     file::{Buffer, Options, Pages, Trace},
     page::{Event, Missed},
 };
@@ -136,7 +136,9 @@ impl<'a> Merge<'a> {
     }
 
     /// What could not be read, CPU by CPU.
-    pub fn lost(&self) -> impl Iterator<Item = (u32, &Bad)> {
-        self.lanes.iter().flat_map(|lane| lane.pages.lost().iter().map(|bad| (lane.cpu, bad)))
+    pub fn unread(&self) -> Losses {
+        let mut all = Losses::default();
+        self.lanes.iter().for_each(|lane| all.join(lane.pages.lost(), &format!("CPU {}: ", lane.cpu)));
+        all
     }
 }

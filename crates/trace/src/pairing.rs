@@ -10,12 +10,12 @@ mod expiry;
 mod waits;
 
 use crate::{
-    bytes::Endian,
-    events::{Above, Call, Class, Comm, Events, Happened, Off, Priority},
+    bytes::{Endian, Losses},
+    events::{Above, Call, Comm, Events, Happened, Off, Priority},
     file::{Buffer, Trace},
     merge::{Lost, Merge, Take},
     page::{Event, Missed},
-    tasks::Tasks,
+    tasks::{Known, Tasks},
 };
 pub use above::{Handled, Owner, Segment};
 pub use activations::{Activation, Activations, Ended, Forks};
@@ -130,6 +130,8 @@ pub struct Met {
     pub uncounted: u64,
     /// How often time went back.
     pub backwards: u64,
+    /// What of the pages could not be read.
+    pub unread: Losses,
     /// What did not become a pair.
     pub unpaired: Unpaired,
     /// Tasks that could not be followed, as there were too many.
@@ -239,10 +241,15 @@ impl Pairing {
         (task.comm != Comm::default()).then_some((task.comm, task.priority))
     }
 
-    /// The names of all tasks that were seen.
-    pub fn names(&self) -> impl Iterator<Item = (i32, Comm, Class)> {
-        let seen = self.tasks.iter().filter(|(_, task)| task.comm != Comm::default());
-        seen.map(|(pid, task)| (pid, task.comm, task.priority.class()))
+    /// The name of a task when it was last seen, where it is still known.
+    pub fn name(&self, pid: i32) -> Option<Comm> {
+        self.tasks.get(pid).map(|task| task.comm).filter(|comm| *comm != Comm::default())
+    }
+}
+
+impl Known for Task {
+    fn needed(&self) -> bool {
+        self.wait != waits::State::Idle || self.call.is_some()
     }
 }
 
@@ -275,6 +282,7 @@ fn walk<S: Sink, const LITTLE: bool>(
     let Paired { pairing, sink, mut met, .. } = walk;
     (met.first, met.last) = merge.span();
     met.backwards = merge.backwards();
+    met.unread = merge.unread();
     met.unpaired = pairing.end(met.last, sink);
     met.refused = pairing.tasks.refused();
     met.devices = pairing.devices.clone();

@@ -4,7 +4,7 @@ use crate::{
     distribution::Distribution,
     events::{Above, Call, Class, Comm, Off},
     pairing::{Called, Handled, Owner, Segment, Sink, Span, Wait, Why},
-    tasks::Tasks,
+    tasks::{Known, Tasks},
 };
 use std::collections::BTreeMap;
 
@@ -85,6 +85,13 @@ pub struct OfTask {
     pub held_up: u64,
     /// How long it had a CPU itself, ns.
     pub ran: u64,
+}
+
+/// What is counted of a task stays; of those for which there is no room nothing is.
+impl Known for OfTask {
+    fn needed(&self) -> bool {
+        true
+    }
 }
 
 /// A system call, whole and in parts. What is neither slept nor waited it had a CPU.
@@ -184,7 +191,8 @@ impl Had {
         self.longest = self.longest.max(ns);
     }
 
-    fn join(&mut self, other: &Self) {
+    /// Adds what another had.
+    pub fn join(&mut self, other: &Self) {
         self.ns = self.ns.saturating_add(other.ns);
         self.pieces += other.pieces;
         self.longest = self.longest.max(other.longest);
@@ -293,8 +301,8 @@ impl Summary {
     }
 
     /// Who had each CPU.
-    pub fn owners(&self) -> BTreeMap<u32, BTreeMap<Owner, Had>> {
-        self.cpus.iter().map(|(cpu, of)| (cpu, of.owners())).collect()
+    pub fn owners(&self) -> impl Iterator<Item = (u32, BTreeMap<Owner, Had>)> {
+        self.cpus.iter().map(|(cpu, of)| (cpu, of.owners()))
     }
 }
 

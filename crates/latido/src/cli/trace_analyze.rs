@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use latido_report::{
     html::traced as page,
     numbers::document,
-    traced::{Analyses, Analysis, analyse, analyse_text, csv, is_file},
+    traced::{Analyses, Analysis, Timeline, analyse, analyse_text, csv, is_file},
 };
 use latido_trace::file::Trace;
 use std::path::{Path, PathBuf};
@@ -88,9 +88,26 @@ fn analyses(source: &Source) -> Result<Vec<Analysis>> {
         return Ok(vec![one]);
     }
     let trace = Trace::open(source.bytes()).map_err(|bad| source.wrong(&bad))?;
-    let analyses: Vec<Analysis> = trace.buffers.iter().map(|buffer| analyse(&name, &trace, buffer)).collect();
+    let mut analyses: Vec<Analysis> = Vec::new();
+    for buffer in &trace.buffers {
+        let mut one = analyse(&name, &trace, buffer);
+        // Only the fullest is drawn, and a timeline is larger than all else.
+        let drawn = analyses.iter_mut().max_by_key(|other| other.events);
+        match drawn {
+            Some(other) if other.events > one.events => one.timeline = Timeline::default(),
+            Some(other) => other.timeline = Timeline::default(),
+            None => {}
+        }
+        analyses.push(one);
+    }
+    // Who records with a latency tracer gets its text.
+    if let Some(text) = &trace.text {
+        analyses.push(analyse_text(&name, text).map_err(|why| anyhow::anyhow!("{name}: {why}"))?);
+    }
     if analyses.is_empty() {
-        anyhow::bail!("{name} is a trace and holds no events: what was read stands in no buffer");
+        let lost =
+            trace.lost.told().next().map_or_else(|| "it names no ring".into(), |first| format!("lost is, {first}"));
+        anyhow::bail!("{name} is a trace and holds no events: {lost}");
     }
     Ok(analyses)
 }

@@ -35,7 +35,7 @@ pub struct Analysis {
     pub rows: Vec<Row>,
     /// Who had each CPU, the longest first.
     pub cpus: Vec<OfCpu>,
-    /// Tasks, by their longest wait after a wake-up.
+    /// Tasks, by their longest wait after a wake-up: a thousand at most.
     pub tasks: Vec<TaskRow>,
     /// The longest waits of each class with what they were lost to.
     pub worst: Vec<Worst>,
@@ -132,7 +132,7 @@ pub struct Row {
 pub struct OfCpu {
     /// Its number.
     pub cpu: u32,
-    /// Everybody who had it, the longest first.
+    /// Who had it, the longest first; behind a thousand all others as one.
     pub owners: Vec<(String, Share)>,
 }
 

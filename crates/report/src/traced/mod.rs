@@ -15,7 +15,7 @@ pub use analysis::{Analyses, Analysis, Kind, Lost, OfCpu, Row, Share, TaskRow};
 use latido_trace::{
     bytes::Endian,
     calls::{self, Machine},
-    events::{Above, Call, Class, Comm, Events, Happened, Off},
+    events::{Above, Call, Class, Events, Happened, Off},
     explain::{Explained, Window, explain, interrupt, named},
     file::{Buffer, Described, Trace},
     pairing::{Definition, Met, Owner, Pairing, Sink, Why, pair},
@@ -25,6 +25,9 @@ use std::collections::BTreeMap;
 pub use text_file::{analyse_text, is_file};
 pub use timeline::{Drawn, Timeline};
 pub use tracers::Told;
+
+/// So many tasks are told one by one, and so many owners of each CPU: a machine may start millions.
+const NAMED: usize = 1_000;
 
 /// So many of the longest waits of a class are explained.
 const EXPLAINED: usize = 5;
@@ -47,15 +50,15 @@ impl Sink for Kinds {
 }
 
 /// What numbers are called in a trace.
-struct Names {
+struct Names<'a> {
     machine: Machine,
     calls: Vec<String>,
     vectors: Vec<String>,
     devices: BTreeMap<u32, String>,
-    tasks: BTreeMap<i32, Comm>,
+    tasks: &'a Pairing,
 }
 
-impl Names {
+impl Names<'_> {
     fn call(&self, call: Call) -> String {
         match call {
             Call::Named(at) => self.calls.get(usize::from(at)).cloned().unwrap_or_default(),
@@ -68,7 +71,7 @@ impl Names {
     }
 
     fn task(&self, pid: i32) -> String {
-        self.tasks.get(&pid).map_or_else(|| pid.to_string(), |comm| named(comm, pid))
+        self.tasks.name(pid).map_or_else(|| pid.to_string(), |comm| named(&comm, pid))
     }
 
     fn owner(&self, owner: Owner) -> String {
@@ -97,9 +100,13 @@ pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>) -> Analysis
         calls: events.calls().to_vec(),
         vectors: events.vectors().to_vec(),
         devices: met.devices.clone(),
-        tasks: pairing.names().map(|(pid, comm, _)| (pid, comm)).collect(),
+        tasks: &pairing,
     };
     timeline.name(|owner| names.owner(owner));
+    let cpus = summary.owners().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect();
+    let (rows, tasks, longest) = (rows(&summary, &names), tasks(&summary), longest(&summary));
+    // Another walk follows, with as much state.
+    drop((summary, pairing));
     Analysis {
         source: source.to_owned(),
         buffer: buffer.name.clone(),
@@ -112,11 +119,11 @@ pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>) -> Analysis
         first_ns: met.first,
         kinds: kinds.named(trace),
         lost: Lost::of(&met),
-        rows: rows(&summary, &names),
-        cpus: summary.owners().into_iter().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect(),
-        tasks: tasks(&summary),
-        worst: worst(&summary, met.first, |windows| explain(trace, buffer, windows).0),
-        unread: trace.lost.iter().map(ToString::to_string).collect(),
+        rows,
+        cpus,
+        tasks,
+        worst: worst(longest, met.first, |windows| explain(trace, buffer, windows).0),
+        unread: trace.lost.told().chain(met.unread.told()).collect(),
         timeline,
     }
 }
@@ -213,8 +220,17 @@ impl OfCpu {
             pieces: had.pieces,
             longest_ns: had.longest,
         };
+        let mut owners: Vec<(Owner, Had)> = owners.into_iter().collect();
+        owners.sort_by_key(|(_, had)| std::cmp::Reverse(had.ns));
+        let others = owners.split_off(owners.len().min(NAMED));
         let mut owners: Vec<_> = owners.iter().map(|(owner, had)| (names.owner(*owner), share(had))).collect();
-        owners.sort_by_key(|(_, share)| std::cmp::Reverse(share.ns));
+        if !others.is_empty() {
+            let had = others.iter().fold(Had::default(), |mut sum, (_, had)| {
+                sum.join(had);
+                sum
+            });
+            owners.push((format!("{} others", others.len()), share(&had)));
+        }
         Self { cpu, owners }
     }
 }
@@ -229,18 +245,26 @@ fn tasks(summary: &Summary) -> Vec<TaskRow> {
         held_up_ns: task.held_up,
         ran_ns: task.ran,
     };
-    let mut all: Vec<TaskRow> = summary.tasks().filter(|(pid, task)| *pid != 0 && task.woken > 0).map(row).collect();
-    all.sort_by_key(|task| std::cmp::Reverse(task.longest_wait_ns));
-    all
+    let mut all: Vec<_> = summary.tasks().filter(|(pid, task)| *pid != 0 && task.woken > 0).collect();
+    all.sort_by_key(|(_, task)| std::cmp::Reverse(task.longest));
+    all.into_iter().take(NAMED).map(row).collect()
 }
 
-/// Explains the longest waits of each class, in a second walk; the longest of all come first.
-fn worst(summary: &Summary, first: u64, explain: impl FnOnce(&[Window]) -> Vec<Explained>) -> Vec<Worst> {
-    let mut all = Vec::new();
-    for class in Class::ALL {
+/// The longest waits of each class.
+fn longest(summary: &Summary) -> Vec<(Class, latido_trace::summary::Worst)> {
+    let of = |class: Class| {
         let longest = summary.waits(Why::Woken, class).map(Series::longest).unwrap_or_default();
-        all.extend(longest.into_iter().take(EXPLAINED).map(|worst| (class, worst)));
-    }
+        longest.into_iter().take(EXPLAINED).map(move |worst| (class, worst))
+    };
+    Class::ALL.into_iter().flat_map(of).collect()
+}
+
+/// Explains waits, in a second walk; the longest of all come first.
+fn worst(
+    all: Vec<(Class, latido_trace::summary::Worst)>,
+    first: u64,
+    explain: impl FnOnce(&[Window]) -> Vec<Explained>,
+) -> Vec<Worst> {
     let window = |worst: &latido_trace::summary::Worst| Window {
         begin: worst.begin,
         end: worst.end,

@@ -1,6 +1,6 @@
 //! The text of a tracer, analysed as a file is.
 
-use super::{Analysis, Lost, Names, OfCpu, Timeline, Told, rows, tasks, worst};
+use super::{Analysis, Lost, Names, OfCpu, Timeline, Told, longest, rows, tasks, worst};
 use latido_trace::{
     calls::Machine,
     explain::explain_text,
@@ -60,7 +60,7 @@ pub fn analyse_text(source: &str, text: &[u8]) -> Result<Analysis, String> {
         calls: Vec::new(),
         vectors: called.vectors,
         devices: called.devices,
-        tasks: pairing.names().map(|(pid, comm, _)| (pid, comm)).collect(),
+        tasks: &pairing,
     };
     timeline.name(|owner| names.owner(owner));
     Ok(Analysis {
@@ -75,9 +75,9 @@ pub fn analyse_text(source: &str, text: &[u8]) -> Result<Analysis, String> {
         kinds,
         lost: Lost::of(&met),
         rows: rows(&summary, &names),
-        cpus: summary.owners().into_iter().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect(),
+        cpus: summary.owners().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect(),
         tasks: tasks(&summary),
-        worst: worst(&summary, met.first, |windows| explain_text(text, windows)),
+        worst: worst(longest(&summary), met.first, |windows| explain_text(text, windows)),
         unread: Vec::new(),
         told: Some(told),
         timeline,

@@ -151,7 +151,8 @@ impl<'t> Collect<'t> {
         if !self.before.contains_key(&pid) {
             return;
         }
-        for scene in self.at(time, time).filter(|scene| scene.window.pid == pid) {
+        let room = |scene: &&mut Scene| scene.window.pid == pid && scene.turns.len() < MOST_SEGMENTS;
+        for scene in self.at(time, time).filter(room) {
             scene.turns.push((time, turn));
         }
         // All that is needed of the time before a window: how it left, and what came since.

@@ -13,6 +13,9 @@ pub(super) const MOST_SEGMENTS: usize = 65_536;
 /// So many events at its begin are kept, and so many at its end.
 const LINES: usize = 100;
 
+/// So much of an event is kept: a page of the ring may be one event of some MiB.
+const LONGEST: usize = 4096;
+
 /// What became of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -50,7 +53,8 @@ pub(super) struct Excerpt {
 
 impl Excerpt {
     pub fn push(&mut self, time: u64, cpu: u32, bytes: &[u8]) {
-        let record = Record { time, cpu, bytes: bytes.to_vec() };
+        let shown = bytes.get(..LONGEST.min(bytes.len())).unwrap_or_default();
+        let record = Record { time, cpu, bytes: shown.to_vec() };
         if self.first.len() < LINES {
             self.first.push(record);
             return;

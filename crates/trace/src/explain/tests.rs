@@ -26,7 +26,7 @@ fn empty() -> Trace<'static> {
         options: Options::default(),
         buffers: Vec::new(),
         text: None,
-        lost: Vec::new(),
+        lost: Default::default(),
     }
 }
 

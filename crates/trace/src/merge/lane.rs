@@ -101,7 +101,7 @@ impl<'a> Lane<'a> {
                 return;
             }
             let unread = events.unread();
-            self.pages.lose(unread);
+            self.pages.unread(unread);
             let Some(place) = self.pages.advance() else {
                 self.ended = true;
                 return;

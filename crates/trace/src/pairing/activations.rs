@@ -6,7 +6,7 @@ use crate::{
     events::{Comm, Happened, Priority, State, Woken},
     file::Trace,
     format::Number,
-    tasks::Tasks,
+    tasks::{Known, Tasks},
 };
 
 /// A task was woken, ran, and waits again.
@@ -27,6 +27,12 @@ pub struct Activation {
     pub preempted: u64,
     /// When it left to wait for something, ns.
     pub end: u64,
+}
+
+impl Known for Activation {
+    fn needed(&self) -> bool {
+        self.woken > 0
+    }
 }
 
 impl Activation {

@@ -65,7 +65,7 @@ fn what_is_written_is_read_again_in_both_orders() {
         let length = contents.write(&mut file, rings.collect()).unwrap();
         assert_eq!(length, file.len() as u64);
         let trace = Trace::open(&file).unwrap();
-        assert_eq!((trace.version, trace.endian, trace.lost.len()), (7, endian, 0), "{:?}", trace.lost);
+        assert_eq!((trace.version, trace.endian, trace.lost.count()), (7, endian, 0), "{:?}", trace.lost);
         let formats: Vec<_> = trace.formats.iter().map(|one| (one.system.as_str(), one.format.name.as_str())).collect();
         assert_eq!(formats, [("ftrace", "print"), ("sched", "sched_tick")]);
         assert_eq!(trace.comms, [(12, "a task: with a colon".to_owned())]);
