@@ -30,7 +30,8 @@ fn count(record: &Value, quantity: &str, cpu: u64) -> u64 {
 /// Starts a run that changes settings of the whole machine, and waits until it has.
 fn changing(far: &Far, before: &str) -> Child {
     let words = ["run", "timerlat", "period=90ms", "-c", "1", "-d", "10m", "--no-report"];
-    let child = far.latido(&words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child =
+        far.latido(&words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     // Looked at, not waited for: however slow the machine, the run lasts longer.
     for _ in 0..240 {
         let now = far.there(SETTINGS);
@@ -39,6 +40,8 @@ fn changing(far: &Far, before: &str) -> Child {
         }
         thread::sleep(Duration::from_millis(500));
     }
+    child.kill().unwrap();
+    child.wait().unwrap();
     panic!("the tracer's period was never set: {}", far.there(SETTINGS));
 }
 
@@ -62,7 +65,9 @@ fn settings_return_however_it_ends(far: &Far, before: &str) {
         put_back(far, before, &format!("{signal:?} of the host"));
     }
     let mut child = changing(far, before);
-    far.there("for one in /proc/[0-9]*; do case $(cat $one/comm 2>/dev/null) in latido*) kill -9 ${one#/proc/};; esac; done");
+    far.there(
+        "for one in /proc/[0-9]*; do case $(cat $one/comm 2>/dev/null) in latido*) kill -9 ${one#/proc/};; esac; done",
+    );
     child.wait().unwrap();
     let output = far.ran(&["tune", "undo"]);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -114,6 +119,10 @@ fn each_tracer_gives_samples_and_all_is_as_it_was() {
     let longest = &seen["wakeup-tracer"]["series"][0];
     assert!((1..=3).contains(&longest["count"].as_u64().unwrap()), "one a second: {longest}");
     assert!(seen["wakeup-tracer"]["attachments"].to_string().contains("maxima.csv"));
+    // People read whom it befell at the end of the run.
+    let told = far.ran(&["run", "wakeup-tracer", "of=all", "-d", "2s", "--no-report"]);
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains("wakeup-tracer: the longest of each second") && told.contains("begun in"), "{told}");
 
     settings_return_however_it_ends(&far, &before);
 

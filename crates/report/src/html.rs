@@ -19,7 +19,7 @@ use crate::{
     input::RunPart,
     span::unbroken,
     study::{NotMeasured, StudyPart},
-    tables::{limit, quantiles, samples, slots, summary, tail},
+    tables::{self, limit, quantiles, samples, slots, summary, tail},
     tree::{Chapter, Report, SHOWN, Section},
     words,
 };
@@ -59,6 +59,8 @@ struct Page<'a> {
     scaled: String,
     not_measured: &'a [NotMeasured],
     spikes: Vec<SpikesView>,
+    /// The longest of each second of a cell, or why there is none.
+    maxima: Vec<Result<SheetView, &'a str>>,
     printed_effects: Vec<Picture>,
     environment: Environment,
     settings: Vec<SettingView>,
@@ -131,6 +133,7 @@ pub fn render(report: &Report) -> Result<String> {
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
         not_measured: &input.not_measured,
         spikes: spikes::all(&input.explained),
+        maxima: input.maxima.iter().map(|one| tables::maxima::sheet(one).map(|sheet| SheetView::of(&sheet))).collect(),
         printed_effects: printed_effects::of(&input.published).iter().map(Picture::printed).collect(),
         environment: Environment::of(input.configurations),
         settings: settings::settings(input.configurations),

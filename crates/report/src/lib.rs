@@ -16,6 +16,7 @@ pub mod judge;
 pub mod judged;
 pub mod late;
 pub mod live;
+pub mod maxima;
 pub mod numbers;
 pub mod observed;
 pub mod planning;

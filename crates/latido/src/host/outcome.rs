@@ -19,7 +19,7 @@ use latido_report::{
     judge::{configuration::Configurations, judgement::Judgement, outcome::Outcome},
     judged::{self, JudgedRun},
     planning::power,
-    terminal::{self, Style},
+    terminal::{self, Beside, Style},
 };
 use std::{
     io::{ErrorKind, IsTerminal, stderr, stdout},
@@ -39,7 +39,7 @@ pub fn judged(dir: &Path) -> Result<JudgedRun> {
 
 /// Explains late samples where that was asked for, by the traces beside the records.
 pub fn explain(one: &mut JudgedRun) {
-    one.explain(&store::series_data, &traced);
+    one.explain(&store::series_data, &traced, &store::text_beside);
 }
 
 /// Shows the trace of a cell.
@@ -86,7 +86,10 @@ pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Res
     let [one] = &all;
     let text = match how.json {
         true => json::document(&one.run, &one.judgement, None)?,
-        false => terminal::summary(&one.run, &one.judgement, &found, &one.explained, style()),
+        false => {
+            let beside = Beside { explained: &one.explained, maxima: &one.maxima };
+            terminal::summary(&one.run, &one.judgement, &found, beside, style())
+        }
     };
     let pilot = how.plan_power.map(|ratio| {
         let Judgement { cells, .. } = &one.judgement;

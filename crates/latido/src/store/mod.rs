@@ -12,7 +12,7 @@ mod tests;
 mod traces;
 mod write;
 
-pub use files::{bytes, plan_text};
+pub use files::{bytes, plan_text, text_beside};
 pub use incoming::Incoming;
 pub use read::{Listing, list_runs, list_runs_in, read};
 pub use root::{find, root};

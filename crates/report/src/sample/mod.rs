@@ -336,6 +336,7 @@ impl SampleRun {
             not_measured: Vec::new(),
             published: Vec::new(),
             explained: Vec::new(),
+            maxima: Vec::new(),
             declared: None,
         }
     }

@@ -4,6 +4,7 @@ pub mod causes;
 pub mod characterisation;
 pub mod declared;
 pub mod limit;
+pub mod maxima;
 pub mod quantiles;
 pub mod samples;
 pub mod slots;

@@ -20,9 +20,10 @@ use crate::{
         verdict_wording,
     },
     late::OfCell,
+    maxima::Maxima,
     span,
     statistics::confidence::exceedance,
-    tables::{declared, spread, summary::of_quantity},
+    tables::{declared, maxima, spread, summary::of_quantity},
     tree::{Datum, Report, Section, Sheet, declared::Lookup, sections},
     words,
 };
@@ -35,8 +36,17 @@ use latido_model::{
 use notes::{alarms, notes};
 
 /// The result of a run as it is printed at its end.
-pub fn summary(run: &Run, judgement: &Judgement, found: &Configurations, explained: &[OfCell], style: Style) -> String {
-    result(run, judgement, found, (notes(run, judgement, style), explained), style)
+pub fn summary(run: &Run, judgement: &Judgement, found: &Configurations, beside: Beside<'_>, style: Style) -> String {
+    result(run, judgement, found, (notes(run, judgement, style), beside), style)
+}
+
+/// What was read besides records: late samples with their causes, and the longest of each second.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// Of the cells that asked.
+    pub explained: &'a [OfCell],
+    /// Of the cells whose tracer keeps nothing else.
+    pub maxima: &'a [Maxima],
 }
 
 /// The same with notes of the caller's choice.
@@ -44,7 +54,7 @@ fn result(
     run: &Run,
     judgement: &Judgement,
     found: &Configurations,
-    (notes, explained): (Vec<String>, &[OfCell]),
+    (notes, beside): (Vec<String>, Beside<'_>),
     style: Style,
 ) -> String {
     let mut lines = alarms(judgement, style);
@@ -63,7 +73,14 @@ fn result(
         lines.extend(tables);
         lines.push(String::new());
     }
-    for one in explained {
+    for one in beside.maxima {
+        match maxima::sheet(one) {
+            Ok(sheet) => lines.extend(table::titled(&sheet, style)),
+            Err(why) => lines.extend(hang("warning:", Paint::Warn, why, style)),
+        }
+        lines.push(String::new());
+    }
+    for one in beside.explained {
         match &one.found {
             Ok(spikes) => lines.extend(spikes.brief(style)),
             Err(why) => lines.extend(hang("not explained:", Paint::Warn, &format!("cell {} {why}", one.number), style)),
