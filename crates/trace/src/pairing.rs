@@ -42,6 +42,44 @@ pub trait Sink {
     fn event(&mut self, _cpu: u32, _time: u64, _record: &[u8], _happened: Option<&Happened>) {}
 }
 
+/// One that somebody else keeps.
+impl<A: Sink> Sink for &mut A {
+    #[inline]
+    fn waited(&mut self, wait: &Wait) {
+        (**self).waited(wait);
+    }
+
+    #[inline]
+    fn called(&mut self, called: &Called) {
+        (**self).called(called);
+    }
+
+    #[inline]
+    fn handled(&mut self, handled: &Handled) {
+        (**self).handled(handled);
+    }
+
+    #[inline]
+    fn raised(&mut self, raised: &Span<u8>) {
+        (**self).raised(raised);
+    }
+
+    #[inline]
+    fn off(&mut self, off: &Span<Off>) {
+        (**self).off(off);
+    }
+
+    #[inline]
+    fn segment(&mut self, segment: &Segment) {
+        (**self).segment(segment);
+    }
+
+    #[inline]
+    fn event(&mut self, cpu: u32, time: u64, record: &[u8], happened: Option<&Happened>) {
+        (**self).event(cpu, time, record, happened);
+    }
+}
+
 /// Two that take the same.
 impl<A: Sink, B: Sink> Sink for (A, B) {
     #[inline]

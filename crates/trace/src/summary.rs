@@ -3,7 +3,8 @@
 use crate::{
     distribution::Distribution,
     events::{Above, Call, Class, Comm, Off},
-    pairing::{Called, Handled, Owner, Segment, Sink, Span, Wait, Why},
+    file::{Buffer, Trace},
+    pairing::{Called, Handled, Met, Owner, Pairing, Segment, Sink, Span, Wait, Why, pair},
     tasks::{Known, Tasks},
 };
 use std::collections::BTreeMap;
@@ -264,6 +265,12 @@ impl OfCpu {
 }
 
 impl Summary {
+    /// Takes all that a buffer of a trace permits, and nothing else is done: the fastest way from a file to its latencies. It
+    /// is compiled here, with all that it calls.
+    pub fn take(&mut self, trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing) -> Met {
+        pair(trace, buffer, pairing, self)
+    }
+
     /// Waits by why and class.
     pub fn waits(&self, why: Why, class: Class) -> Option<&Series> {
         self.waits.get(why as usize)?.get(class as usize)

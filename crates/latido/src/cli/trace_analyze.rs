@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use latido_report::{
     html::traced as page,
     numbers::document,
-    traced::{Analyses, Analysis, Timeline, analyse, analyse_text, csv, is_file},
+    traced::{Analyses, Analysis, Depth, Timeline, analyse, analyse_text, csv, is_file},
 };
 use latido_trace::file::Trace;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub struct Args {
     /// Print one JSON document and nothing else
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
-    /// Print the latencies as CSV, in ns, and nothing else
+    /// Print the latencies as CSV, in ns, and nothing else: the fastest, one walk through the file
     #[arg(long)]
     pub csv: bool,
     /// Write a page with a timeline that can be moved and zoomed
@@ -58,7 +58,12 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<u8> {
     apart(args)?;
     let source = Source::open(&args.file)?;
-    let analyses = analyses(&source)?;
+    let depth = match (args.html.is_some() || args.perfetto.is_some(), args.csv) {
+        (true, _) => Depth::Timeline,
+        (false, true) => Depth::Latencies,
+        (false, false) => Depth::Worst,
+    };
+    let analyses = analyses(&source, depth)?;
     // A page and a document are of one buffer: the one that has most in it, which is said where there are others.
     let fullest = analyses.iter().max_by_key(|one| one.events);
     if let (Some(path), Some(one)) = (&args.html, fullest) {
@@ -81,7 +86,7 @@ pub fn run(args: &Args) -> Result<u8> {
 }
 
 /// The rings of a file, or what a text holds.
-fn analyses(source: &Source) -> Result<Vec<Analysis>> {
+fn analyses(source: &Source, depth: Depth) -> Result<Vec<Analysis>> {
     let name = source.name();
     if !is_file(source.bytes()) {
         let one = analyse_text(&name, source.bytes()).map_err(|why| anyhow::anyhow!("{name}: {why}"))?;
@@ -90,7 +95,7 @@ fn analyses(source: &Source) -> Result<Vec<Analysis>> {
     let trace = Trace::open(source.bytes()).map_err(|bad| source.wrong(&bad))?;
     let mut analyses: Vec<Analysis> = Vec::new();
     for buffer in &trace.buffers {
-        let mut one = analyse(&name, &trace, buffer);
+        let mut one = analyse(&name, &trace, buffer, depth);
         // Only the fullest is drawn, and a timeline is larger than all else.
         let drawn = analyses.iter_mut().max_by_key(|other| other.events);
         match drawn {

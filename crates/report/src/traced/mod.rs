@@ -87,13 +87,27 @@ impl Names<'_> {
     }
 }
 
+/// How much is asked of a trace: each walk and each thing that is kept of every event costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// The latencies, and who had the CPUs: one walk that keeps nothing else.
+    Latencies,
+    /// How many events of each kind there are, and what the longest waits were lost to.
+    Worst,
+    /// A timeline too.
+    Timeline,
+}
+
 /// Analyses a buffer of a trace.
-pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>) -> Analysis {
-    let kinds = Kinds { endian: trace.endian, counts: Vec::new() };
-    let mut first = (Summary::default(), (Timeline::default(), kinds));
+pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Depth) -> Analysis {
+    let mut kinds = Kinds { endian: trace.endian, counts: Vec::new() };
+    let (mut summary, mut timeline) = (Summary::default(), Timeline::default());
     let mut pairing = Pairing::of(Definition::Waking);
-    let met = pair(trace, buffer, &mut pairing, &mut first);
-    let (summary, (mut timeline, kinds)) = first;
+    let met = match depth {
+        Depth::Latencies => summary.take(trace, buffer, &mut pairing),
+        Depth::Worst => pair(trace, buffer, &mut pairing, &mut (&mut summary, &mut kinds)),
+        Depth::Timeline => pair(trace, buffer, &mut pairing, &mut (&mut summary, (&mut timeline, &mut kinds))),
+    };
     let events = Events::of(&trace.formats, trace.endian);
     let names = Names {
         machine: Machine::of(trace.options.uname.as_deref().unwrap_or_default()),
@@ -122,7 +136,10 @@ pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>) -> Analysis
         rows,
         cpus,
         tasks,
-        worst: worst(longest, met.first, |windows| explain(trace, buffer, windows).0),
+        worst: match depth {
+            Depth::Latencies => Vec::new(),
+            Depth::Worst | Depth::Timeline => worst(longest, met.first, |windows| explain(trace, buffer, windows).0),
+        },
         unread: trace.lost.told().chain(met.unread.told()).collect(),
         timeline,
     }
