@@ -106,18 +106,23 @@ impl Endian {
         })
     }
 
+    /// Of four bytes.
+    #[inline(always)]
+    pub fn word(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Little => u32::from_le_bytes(bytes),
+            Self::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
     /// Four bytes at an offset.
-    #[inline]
+    #[inline(always)]
     pub fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
-        let word = *bytes.get(at..)?.first_chunk()?;
-        Some(match self {
-            Self::Little => u32::from_le_bytes(word),
-            Self::Big => u32::from_be_bytes(word),
-        })
+        Some(self.word(*bytes.get(at..)?.first_chunk()?))
     }
 
     /// Eight bytes at an offset.
-    #[inline]
+    #[inline(always)]
     pub fn u64(self, bytes: &[u8], at: usize) -> Option<u64> {
         let word = *bytes.get(at..)?.first_chunk()?;
         Some(match self {
@@ -127,7 +132,7 @@ impl Endian {
     }
 
     /// Two bytes at an offset.
-    #[inline]
+    #[inline(always)]
     pub fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
         let word = *bytes.get(at..)?.first_chunk()?;
         Some(match self {

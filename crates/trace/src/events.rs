@@ -6,7 +6,7 @@
 mod resolve;
 mod task;
 
-use crate::format::Number;
+use crate::format::Int;
 pub use resolve::Events;
 pub use task::{Class, Comm, Priority};
 
@@ -152,9 +152,9 @@ pub const SOFT: [&str; 10] =
 /// The fields of a side of a switch, or of a wake-up.
 #[derive(Clone, Copy, Debug)]
 struct TaskFields {
-    pid: Number,
-    prio: Number,
-    comm: usize,
+    pid: Int,
+    prio: Int,
+    comm: u16,
 }
 
 /// What a record's first two bytes lead to.

@@ -10,7 +10,7 @@ mod expiry;
 mod waits;
 
 use crate::{
-    bytes::Losses,
+    bytes::{Endian, Losses},
     events::{Above, Call, Comm, Events, Happened, Off, Priority},
     file::{Buffer, Trace},
     merge::{Lost, Merge, Take},
@@ -261,13 +261,26 @@ impl Task {
 }
 
 /// Walks through a buffer of a trace and pairs its events.
-pub fn pair(trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing, sink: &mut impl Sink) -> Met {
+pub fn pair<S: Sink>(trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing, sink: &mut S) -> Met {
     let events = Events::of(&trace.formats, trace.endian);
-    let mut merge = Merge::of(trace, buffer);
-    let mut walk = Paired { events, pairing, sink, met: Met { first: u64::MAX, ..Met::default() } };
-    merge.each(&mut walk);
+    let merge = Merge::of(trace, buffer);
+    match events.endian() {
+        Endian::Little => walk::<S, true>(&events, merge, pairing, sink),
+        Endian::Big => walk::<S, false>(&events, merge, pairing, sink),
+    }
+}
+
+/// With the order of bytes told to the compiler: a choice for each number of each record costs as much as all the rest.
+fn walk<S: Sink, const LITTLE: bool>(
+    events: &Events,
+    mut merge: Merge<'_>,
+    pairing: &mut Pairing,
+    sink: &mut S,
+) -> Met {
+    let mut walk = Paired::<'_, S, LITTLE> { events, pairing, sink, met: Met::default() };
+    merge.each_in::<LITTLE>(&mut walk);
     let Paired { pairing, sink, mut met, .. } = walk;
-    met.first = met.first.min(met.last);
+    (met.first, met.last) = merge.span();
     met.backwards = merge.backwards();
     met.unread = merge.unread();
     met.unpaired = pairing.end(met.last, sink);
@@ -277,27 +290,34 @@ pub fn pair(trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing, sink:
 }
 
 /// A walk that pairs what it meets.
-struct Paired<'p, S> {
-    events: Events,
+struct Paired<'p, S, const LITTLE: bool> {
+    events: &'p Events,
     pairing: &'p mut Pairing,
     sink: &'p mut S,
     met: Met,
 }
 
-impl<S: Sink> Take for Paired<'_, S> {
-    #[inline]
+impl<S: Sink, const LITTLE: bool> Take for Paired<'_, S, LITTLE> {
+    #[inline(always)]
     fn event(&mut self, cpu: u32, event: Event<'_>) {
         let Self { events, pairing, sink, met } = self;
         met.events += 1;
-        met.first = met.first.min(event.time);
-        met.last = met.last.max(event.time);
-        let happened = events.happened(event.data);
-        sink.event(cpu, event.time, event.data, happened.as_ref());
-        if let Some(happened) = happened {
-            if let Happened::Enter(Above::Line(line)) = happened {
-                pairing.device(line, || events.device(event.data));
-            }
-            pairing.take(cpu, event.time, &happened, *sink);
+        let Event { time, data } = event;
+        let endian = if LITTLE { Endian::Little } else { Endian::Big };
+        let told = events.tell(
+            data,
+            endian,
+            #[inline(always)]
+            |happened| {
+                sink.event(cpu, time, data, Some(&happened));
+                if let Happened::Enter(Above::Line(line)) = happened {
+                    pairing.device(line, || events.device(data));
+                }
+                pairing.take(cpu, time, &happened, *sink);
+            },
+        );
+        if told.is_none() {
+            sink.event(cpu, time, data, None);
         }
     }
 

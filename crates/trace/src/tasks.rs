@@ -2,12 +2,10 @@
 
 use crate::events::{Comm, Priority};
 
-/// Tasks a page of the table has.
-const PAGE: usize = 64;
 /// The largest number that a kernel gives (PID_MAX_LIMIT).
 const MOST: usize = 1 << 22;
-/// So many pages are kept: a hundred thousand tasks at once, and no trace takes more memory.
-const MOST_PAGES: usize = 1 << 11;
+/// So many tasks are kept, and no trace takes more memory.
+const MOST_KEPT: usize = 1 << 17;
 /// So many of them are looked at for one that nobody needs.
 const LOOKS: usize = 64;
 
@@ -18,80 +16,71 @@ pub trait Known: Default + Copy {
     fn needed(&self) -> bool;
 }
 
-/// A table of tasks. Numbers lie dense, so that pages of them are small beside a hash of each.
+/// A table of tasks.
 #[derive(Debug)]
 pub struct Tasks<T> {
-    /// The page of each group of numbers; 0 of those that have none.
-    pages: Vec<u16>,
-    all: Vec<[T; PAGE]>,
-    /// The group of each page.
-    groups: Vec<usize>,
-    /// Which page is looked at next for one that nobody needs.
+    /// By number, the place among all behind which its own lies; 0 of those that were never looked at. As long as the
+    /// greatest number asks for.
+    places: Vec<u32>,
+    all: Vec<(i32, T)>,
+    /// Which is looked at next for one that nobody needs.
     hand: usize,
     refused: u64,
 }
 
 impl<T> Default for Tasks<T> {
     fn default() -> Self {
-        Self { pages: Vec::new(), all: Vec::new(), groups: Vec::new(), hand: 0, refused: 0 }
+        Self { places: Vec::new(), all: Vec::new(), hand: 0, refused: 0 }
     }
 }
 
 impl<T: Known> Tasks<T> {
     /// What is known of a task; none of one that no kernel can have, or where there are too many.
-    #[inline]
+    #[inline(always)]
     pub fn of(&mut self, pid: i32) -> Option<&mut T> {
-        let at = usize::try_from(pid).ok()?;
-        let (page, slot) = (at / PAGE, at % PAGE);
-        let known = self.pages.get(page).copied().unwrap_or(0);
-        let known = if known == 0 { self.make(page)? } else { known };
-        self.all.get_mut(usize::from(known) - 1)?.get_mut(slot)
+        let place = self.places.get(pid as usize).copied().unwrap_or(0);
+        let place = if place == 0 { self.make(pid)? } else { place };
+        self.all.get_mut(place as usize - 1).map(|(_, known)| known)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&mut self, pid: i32) -> Option<u32> {
+        let at = usize::try_from(pid).ok().filter(|at| *at < MOST)?;
+        let place = if self.all.len() < MOST_KEPT {
+            self.all.push((pid, T::default()));
+            self.all.len()
+        } else {
+            self.given_up(pid)?
+        } as u32;
+        if at >= self.places.len() {
+            self.places.resize((at + 1).next_power_of_two(), 0);
+        }
+        *self.places.get_mut(at)? = place;
+        Some(place)
+    }
+
+    /// The place of one that is not needed, for another.
+    fn given_up(&mut self, pid: i32) -> Option<usize> {
+        for _ in 0..LOOKS {
+            let at = self.hand;
+            self.hand = (at + 1) % MOST_KEPT;
+            let (of, known) = self.all.get_mut(at)?;
+            if !known.needed() {
+                *known = T::default();
+                let before = std::mem::replace(of, pid);
+                self.places.get_mut(before as usize).into_iter().for_each(|place| *place = 0);
+                return Some(at + 1);
+            }
+        }
+        self.refused += 1;
+        None
     }
 
     /// What is known of a task; none of one that was never looked at.
     pub fn get(&self, pid: i32) -> Option<&T> {
-        let at = usize::try_from(pid).ok()?;
-        let known = usize::from(*self.pages.get(at / PAGE)?).checked_sub(1)?;
-        self.all.get(known)?.get(at % PAGE)
-    }
-
-    #[cold]
-    fn make(&mut self, group: usize) -> Option<u16> {
-        let at = if group >= MOST / PAGE {
-            None
-        } else if self.all.len() < MOST_PAGES {
-            self.all.push([T::default(); PAGE]);
-            self.groups.push(group);
-            Some(self.all.len() - 1)
-        } else {
-            self.given_up(group)
-        };
-        let Some(at) = at else {
-            self.refused += 1;
-            return None;
-        };
-        if self.pages.len() <= group {
-            self.pages.resize(group + 1, 0);
-        }
-        let number = u16::try_from(at + 1).ok()?;
-        *self.pages.get_mut(group)? = number;
-        Some(number)
-    }
-
-    /// A page of which no task is needed, cleared for another group.
-    fn given_up(&mut self, group: usize) -> Option<usize> {
-        for _ in 0..LOOKS {
-            let at = self.hand;
-            self.hand = (at + 1) % MOST_PAGES;
-            let (page, of) = (self.all.get_mut(at)?, self.groups.get_mut(at)?);
-            if !page.iter().any(T::needed) {
-                *page = [T::default(); PAGE];
-                let before = std::mem::replace(of, group);
-                self.pages.get_mut(before).into_iter().for_each(|number| *number = 0);
-                return Some(at);
-            }
-        }
-        None
+        let place = self.places.get(pid as usize).copied()?;
+        self.all.get((place as usize).checked_sub(1)?).map(|(_, known)| known)
     }
 
     /// How often a task could not be followed, since there were too many.
@@ -99,13 +88,9 @@ impl<T: Known> Tasks<T> {
         self.refused
     }
 
-    /// All that were ever looked at, and their neighbours.
+    /// All that were ever looked at.
     pub fn iter(&self) -> impl Iterator<Item = (i32, &T)> {
-        let pages = self.pages.iter().enumerate().filter(|(_, number)| **number > 0);
-        pages.flat_map(|(page, number)| {
-            let tasks = self.all.get(usize::from(*number) - 1).into_iter().flatten().enumerate();
-            tasks.filter_map(move |(slot, task)| Some((i32::try_from(page * PAGE + slot).ok()?, task)))
-        })
+        self.all.iter().map(|(pid, known)| (*pid, known))
     }
 }
 
@@ -136,33 +121,31 @@ mod tests {
     #[test]
     fn who_is_not_needed_gives_way() {
         let mut tasks = Tasks::<Word>::default();
-        let kept = |group: usize| i32::try_from(group * PAGE + 5).unwrap();
-        let groups = 4 * MOST_PAGES;
-        for group in 0..groups {
-            let pid = kept(group);
+        let most = i32::try_from(4 * MOST_KEPT).unwrap();
+        for pid in 0..most {
             assert_eq!(tasks.of(pid), Some(&mut Word(0)), "nothing is known of another task that was here");
-            *tasks.of(pid).unwrap() = Word(if group % 10 == 3 { 1 } else { 2 });
+            *tasks.of(pid).unwrap() = Word(if pid % 10 == 3 { 1 } else { 2 });
         }
-        let found = tasks.iter().filter(|(_, word)| word.needed()).map(|(pid, _)| pid);
-        assert_eq!(found.collect::<Vec<_>>(), (3..groups).step_by(10).map(kept).collect::<Vec<_>>());
-        assert_eq!((tasks.refused(), tasks.all.len()), (0, MOST_PAGES));
-        assert_eq!((tasks.get(kept(3)), tasks.get(kept(4)), tasks.get(-1)), (Some(&Word(1)), None, None));
+        let mut found: Vec<i32> = tasks.iter().filter(|(_, word)| word.needed()).map(|(pid, _)| pid).collect();
+        found.sort_unstable();
+        assert_eq!(found, (3..most).step_by(10).collect::<Vec<_>>());
+        assert_eq!((tasks.refused(), tasks.all.len()), (0, MOST_KEPT));
+        assert_eq!((tasks.get(3), tasks.get(4), tasks.get(-1)), (Some(&Word(1)), None, None));
     }
 
-    /// However wild the numbers, the table stays within its pages and says what it left out.
+    /// However wild the numbers, the table stays within its bounds and says what it left out.
     #[test]
     fn wild_numbers_take_bounded_memory() {
         let mut tasks = Tasks::<Word>::default();
-        for at in 0..4 * MOST_PAGES {
-            let pid = i32::try_from(at * PAGE).unwrap();
-            let there = tasks.of(pid).map(|word| *word = Word(1)).is_some();
-            assert_eq!(there, at < MOST_PAGES);
+        for at in 0..2 * MOST_KEPT {
+            let pid = i32::try_from(2 * at).unwrap();
+            assert_eq!(tasks.of(pid).map(|word| *word = Word(1)).is_some(), at < MOST_KEPT);
         }
         assert_eq!(tasks.of(-1), None);
         assert_eq!(tasks.of(i32::MAX), None);
-        assert_eq!(tasks.refused(), 3 * MOST_PAGES as u64 + 1);
-        assert_eq!(tasks.iter().count(), MOST_PAGES * PAGE);
+        assert_eq!(tasks.refused(), MOST_KEPT as u64);
         *tasks.of(64).unwrap() = Word(7);
         assert_eq!(tasks.iter().filter(|(_, known)| **known == Word(7)).map(|(pid, _)| pid).collect::<Vec<_>>(), [64]);
+        assert_eq!(tasks.iter().count(), MOST_KEPT);
     }
 }

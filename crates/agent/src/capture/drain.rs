@@ -102,8 +102,8 @@ impl Drains {
             let (shared, readers) = (Arc::clone(&drains.shared), readers.clone());
             let keeper = Keeper { into: into.into(), switch: instance.join("tracing_on"), reserve };
             let drain = thread::Builder::new().name("latido-trace".into()).spawn(move || {
-                // Below every real-time task, and not before others.
-                let _ = sched::set_policy(0, Policy::Other { nice: 0 }, false);
+                // Below every real-time task, and behind what the machine is there for; not so far behind that rings fill.
+                let _ = sched::set_policy(0, Policy::Other { nice: 10 }, false);
                 // Refused where a cpuset was narrowed meanwhile: then it stays where it is.
                 let _ = sched::set_affinity(0, readers.iter());
                 shared.tids.lock().unwrap_or_else(PoisonError::into_inner).push(sched::gettid());

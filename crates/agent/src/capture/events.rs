@@ -74,6 +74,11 @@ impl Available {
         self.0.iter().any(|one| one == event)
     }
 
+    /// Whether there is any event of a system.
+    fn knows(&self, system: &str) -> bool {
+        self.0.iter().any(|one| one.split(':').next() == Some(system))
+    }
+
     /// What a word names: an event, an event of a system, or all of a system.
     fn named(&self, word: &str) -> Vec<String> {
         let word = word.replace('/', ":");
@@ -94,9 +99,8 @@ impl Available {
     fn refusal(&self, word: &str) -> String {
         let plain = word.replace('/', ":");
         let (system, name) = plain.split_once(':').unwrap_or(("", &plain));
-        let known = |of: &str| self.0.iter().any(|one| one.split(':').next() == Some(of));
         let parts = self.0.iter().filter_map(|one| one.split_once(':'));
-        let of_system = parts.filter(|(of, _)| system.is_empty() || *of == system || !known(system));
+        let of_system = parts.filter(|(of, _)| system.is_empty() || *of == system || !self.knows(system));
         let mut names: Vec<&str> = of_system.map(|(_, name)| name).collect();
         let mut near = Vec::new();
         while let Some(one) = closest(name, names.iter().copied()).filter(|_| near.len() < 3) {
@@ -104,7 +108,7 @@ impl Available {
             near.push(one);
         }
         let family = if system.is_empty() { of_name(name) } else { system };
-        let needs = NEEDS.iter().find(|(of, _)| *of == family).filter(|(of, _)| !known(of));
+        let needs = NEEDS.iter().find(|(of, _)| *of == family).filter(|(of, _)| !self.knows(of));
         let needs = needs.map(|(of, needs)| format!("; this kernel has no events `{of}`, which need {needs}"));
         let near = match &near[..] {
             [] => String::new(),
@@ -143,8 +147,16 @@ impl Chosen {
     pub fn of(asked: Option<&[String]>, explaining: bool, wanted: &Wanted, available: &Available) -> Result<Self> {
         let named = |words| if explaining { Self::explaining(words, available) } else { Self::named(words, available) };
         let mut chosen = asked.map(named).transpose()?.unwrap_or_default();
-        if !wanted.events.is_empty() {
-            chosen.events.extend(Self::named(&wanted.events, available)?.events);
+        let mut needed = wanted.events.clone();
+        if let Some((system, others)) = &wanted.instead
+            && !available.knows(system)
+            && others.iter().all(|event| available.has(event))
+        {
+            needed.retain(|event| event.split(':').next() != Some(system));
+            needed.extend_from_slice(others);
+        }
+        if !needed.is_empty() {
+            chosen.events.extend(Self::named(&needed, available)?.events);
         }
         for event in &wanted.also {
             if available.has(event) {
@@ -256,6 +268,25 @@ mod tests {
         assert!(said("irq_disable").contains("CONFIG_PREEMPTIRQ_TRACEPOINTS"), "{}", said("irq_disable"));
         assert!(said("sys_enter_read").contains("CONFIG_FTRACE_SYSCALLS"), "{}", said("sys_enter_read"));
         assert!(!said("zzz").contains("did you mean"), "{}", said("zzz"));
+    }
+
+    /// Where a kernel has no events of single system calls, those of all stand in; where it has some, a name that is none of
+    /// them is refused.
+    #[test]
+    fn what_stands_in_for_a_system_is_taken_where_the_kernel_has_nothing_of_it() {
+        let raw = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit"];
+        let mut wanted = Wanted::events(&["sched:sched_switch", "syscalls:sys_enter_read", "syscalls:sys_exit_read"]);
+        let Available(mut all) = available();
+        all.extend(raw.map(String::from));
+        let chosen = |wanted: &Wanted, all: &[String]| Chosen::of(None, false, wanted, &Available(all.to_vec()));
+        assert!(chosen(&wanted, &all).is_err());
+        wanted = wanted.or("syscalls", &raw);
+        assert_eq!(chosen(&wanted, &all).unwrap().events, [raw[0], raw[1], "sched:sched_switch"]);
+        all.push("syscalls:sys_enter_write".into());
+        assert!(chosen(&wanted, &all).unwrap_err().to_string().contains("sys_enter_read"));
+        all.extend(["syscalls:sys_enter_read".into(), "syscalls:sys_exit_read".into()]);
+        let named = ["sched:sched_switch", "syscalls:sys_enter_read", "syscalls:sys_exit_read"];
+        assert_eq!(chosen(&wanted, &all).unwrap().events, named);
     }
 
     #[test]

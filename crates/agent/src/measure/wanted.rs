@@ -7,6 +7,8 @@ pub struct Wanted {
     pub events: Vec<String>,
     /// Those that tell more, where the kernel has them.
     pub also: Vec<String>,
+    /// Where the kernel has no event at all of a system, these stand in for those of `events` that are of it.
+    pub instead: Option<(&'static str, Vec<String>)>,
     /// What is to run in the trace besides.
     pub tracer: Option<Tracer>,
 }
@@ -44,6 +46,12 @@ impl Wanted {
     /// A tracer, and no event.
     pub fn tracer(tracer: Tracer) -> Self {
         Self { tracer: Some(tracer), ..Self::default() }
+    }
+
+    /// With these in place of all those of a system that the kernel does not have.
+    pub fn or(mut self, system: &'static str, names: &[&str]) -> Self {
+        self.instead = Some((system, names.iter().map(|name| (*name).to_owned()).collect()));
+        self
     }
 
     /// And these, where the kernel has them.

@@ -41,6 +41,7 @@ and with `task`, by the label task:
   waking    from there to sched_waking of the thread
   switch    from there to the switch to the thread
   latency   all of it: expiry + handler + waking + switch
+Of more than 24 threads those that were woken most have series of their own, and the others one together.
 --limit judges duration, and with `task` latency alone. Timers of other clocks than CLOCK_MONOTONIC, and those set before the
 recording, have no chain and are counted (`unknown`); lost and voided are events lost, and what they may have broken.
 
@@ -74,6 +75,9 @@ const CHAIN: [(&str, &str); 5] = [
     ("switch", "Timer to task: waking to running"),
     ("latency", "Timer to task: all of it"),
 ];
+
+/// So many threads have series of their own.
+const MOST: usize = 24;
 
 /// The vectors that have handlers, of x86 (arch/x86/include/asm/trace/irq_vectors.h); others of the system are management.
 const VECTORS: [&str; 10] = [
@@ -139,10 +143,11 @@ impl Probe for InterruptProbe {
         let mapped = stage.recorded()?;
         let trace = Trace::open(&mapped)?;
         let meant = |comm: &Comm| self.task.as_ref().is_some_and(|pattern| fits(pattern, &comm.text()));
-        let mut tasks = BTreeMap::new();
+        let mut tasks = BTreeMap::<i32, (u64, Comm)>::new();
         let chains = Expiries::to(&trace, |chain: &Chain| {
             if meant(&chain.comm) {
-                tasks.insert(chain.pid, chain.comm);
+                let (count, comm) = tasks.entry(chain.pid).or_default();
+                (*count, *comm) = (*count + 1, chain.comm);
             }
         });
         let mut first = (Seen::default(), chains);
@@ -157,10 +162,22 @@ impl Probe for InterruptProbe {
         let mut gathered = Gathered::over(interval);
         let places = seen.open(stage, &mut gathered, &met, &Events::of(&trace.formats, trace.endian))?;
         let mut threads = BTreeMap::new();
-        for (pid, name) in told_apart(tasks) {
-            let mut open = |quantity| gathered.open(stage.series(quantity)?, &[("task", &name)]);
-            let [expiry, handler, waking, switch, latency] = CHAIN.map(|(quantity, _)| open(quantity));
-            threads.insert(pid, [expiry?, handler?, waking?, switch?, latency?]);
+        let mut open = |name: &str| -> Result<[Place; CHAIN.len()]> {
+            let [expiry, handler, waking, switch, latency] =
+                CHAIN.map(|(quantity, _)| gathered.open(stage.series(quantity)?, &[("task", name)]));
+            Ok([expiry?, handler?, waking?, switch?, latency?])
+        };
+        let mut often: Vec<(u64, i32, Comm)> =
+            tasks.into_iter().map(|(pid, (count, comm))| (count, pid, comm)).collect();
+        often.sort_unstable_by_key(|(count, pid, _)| (std::cmp::Reverse(*count), *pid));
+        // A crowd is not told apart: those that were woken most are, and the rest is one.
+        let rest = often.split_off(often.len().min(MOST));
+        for (pid, name) in told_apart(often.into_iter().map(|(_, pid, comm)| (pid, comm))) {
+            threads.insert(pid, open(&name)?);
+        }
+        if !rest.is_empty() {
+            let others = open(&format!("{} others", rest.len()))?;
+            threads.extend(rest.into_iter().map(|(_, pid, _)| (pid, others)));
         }
         // Both sinks of one walk fill it.
         let gathered = RefCell::new(gathered);
@@ -211,14 +228,14 @@ struct Places {
 }
 
 /// So many interrupts are told apart, those with the most time.
-const MOST: usize = 64;
+const MOST_INTERRUPTS: usize = 64;
 
 impl Seen {
     fn open(self, stage: &Stage<'_>, gathered: &mut Gathered, met: &Met, events: &Events) -> Result<Places> {
         let mut places = Places::default();
         let mut most: Vec<(Above, u64)> = self.handled.into_iter().collect();
         most.sort_by_key(|(above, ns)| (std::cmp::Reverse(*ns), *above));
-        most.truncate(MOST);
+        most.truncate(MOST_INTERRUPTS);
         most.sort_unstable();
         for (above, _) in most {
             let (kind, line) = named(above, met, events);

@@ -2,9 +2,10 @@
 
 use super::looking_on::{check, fits, paired, told_apart};
 use crate::measure::{Def, Gathered, Measurand, Place, Probe, Quantity, Stage, Wanted, with_defaults};
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use latido_model::cell::Cell;
 use latido_trace::{
+    calls::{self, Machine},
     events::{Call, Comm, Events},
     file::Trace,
     pairing::{Called, Sink},
@@ -37,7 +38,8 @@ Quantities (ns): call (enter to exit), running (on a CPU in it, interrupts inclu
 run, without a CPU); call = running + blocked + waiting. --limit judges running and waiting: how long a thread asked to sleep
 is nobody's failure. Labels: name, task. Facts: lost and voided (events lost, and what they may have broken).
 
-Needs tracefs (root), the events sched_switch and sched_waking, and those of the calls (CONFIG_FTRACE_SYSCALLS). Recording
+Needs tracefs (root), the events sched_switch and sched_waking, and those of the calls (CONFIG_FTRACE_SYSCALLS) or, on a kernel
+without these, raw_syscalls: then all calls are recorded, and those that were asked for are picked by their numbers. Recording
 every call costs each some hundred nanoseconds: name those that matter. The trace is kept with --trace. Paper: none.",
     main_option: Some("calls"),
     new: |table| {
@@ -100,6 +102,7 @@ impl Probe for SyscallProbe {
         let calls = self.names().filter(|name| *name != ALL);
         let events = calls.flat_map(|name| ["enter", "exit"].map(|edge| format!("syscalls:sys_{edge}_{name}")));
         wanted.events.extend(events);
+        let wanted = wanted.or("syscalls", &["raw_syscalls:sys_enter", "raw_syscalls:sys_exit"]);
         Some(wanted.also(&["sched:sched_wakeup", "task:task_rename", "sched:sched_process_free"]))
     }
 
@@ -108,7 +111,8 @@ impl Probe for SyscallProbe {
         let interval = stage.watch(|| Ok(true))?;
         let mapped = stage.recorded()?;
         let trace = Trace::open(&mapped)?;
-        let whose = Whose { threads, task: self.task.as_deref() };
+        let names = Names::of(&trace);
+        let whose = Whose { threads, task: self.task.as_deref(), numbers: self.numbers(&names)? };
         let mut totals = Totals { whose: &whose, all: BTreeMap::new() };
         paired(&trace, &mut totals);
         if totals.all.is_empty() {
@@ -121,11 +125,49 @@ impl Probe for SyscallProbe {
             let places = calls.places(stage, &[("name", &self.calls)])?;
             calls.all.extend(totals.all.keys().map(|(call, _)| (*call, places)));
         } else {
-            calls.open(stage, &Events::of(&trace.formats, trace.endian), totals.all, self.tasks as usize)?;
+            calls.open(stage, &names, totals.all, self.tasks as usize)?;
         }
         let met = paired(&trace, &mut calls);
         calls.gathered.met(&met);
         stage.deliver(calls.gathered)
+    }
+}
+
+impl SyscallProbe {
+    /// The numbers of the calls that are meant, where the trace has numbers alone; none where all are meant.
+    fn numbers(&self, names: &Names) -> Result<Option<BTreeSet<u16>>> {
+        if self.calls == ALL || !names.events.calls().is_empty() {
+            return Ok(None);
+        }
+        let number = |name: &str| {
+            let found = (0..MOST_NUMBER).find(|number| calls::call(names.machine, *number) == name);
+            found
+                .ok_or_else(|| anyhow!("no system call of this machine is named `{name}`; `man 2 syscalls` lists them"))
+        };
+        Ok(Some(self.names().map(number).collect::<Result<_>>()?))
+    }
+}
+
+/// Calls have numbers below this on every architecture; those above are of other systems' tables.
+const MOST_NUMBER: u16 = 1024;
+
+/// What calls are called.
+struct Names {
+    events: Events,
+    machine: Machine,
+}
+
+impl Names {
+    fn of(trace: &Trace<'_>) -> Self {
+        let machine = Machine::of(trace.options.uname.as_deref().unwrap_or_default());
+        Self { events: Events::of(&trace.formats, trace.endian), machine }
+    }
+
+    fn call(&self, call: Call) -> String {
+        match call {
+            Call::Named(at) => self.events.calls().get(usize::from(at)).cloned().unwrap_or_default(),
+            Call::Number(number) => calls::call(self.machine, number),
+        }
     }
 }
 
@@ -140,11 +182,14 @@ fn threads_of(pid: i32) -> Result<BTreeSet<i32>> {
 struct Whose<'a> {
     threads: Option<BTreeSet<i32>>,
     task: Option<&'a str>,
+    numbers: Option<BTreeSet<u16>>,
 }
 
 impl Whose<'_> {
     fn made(&self, called: &Called) -> bool {
-        self.threads.as_ref().is_none_or(|threads| threads.contains(&called.pid))
+        let meant = |numbers: &BTreeSet<u16>| matches!(called.call, Call::Number(number) if numbers.contains(&number));
+        self.numbers.as_ref().is_none_or(meant)
+            && self.threads.as_ref().is_none_or(|threads| threads.contains(&called.pid))
             && self.task.is_none_or(|pattern| fits(pattern, &called.comm.text()))
     }
 }
@@ -176,7 +221,7 @@ impl Calls<'_> {
     fn open(
         &mut self,
         stage: &mut Stage<'_>,
-        events: &Events,
+        names_of: &Names,
         totals: BTreeMap<(Call, i32), (u64, Comm)>,
         most: usize,
     ) -> Result<()> {
@@ -189,7 +234,7 @@ impl Calls<'_> {
         largest.sort_by_key(|(call, ns)| (std::cmp::Reverse(*ns), *call));
         largest.truncate(MOST);
         for (call, _) in &largest {
-            let places = self.places(stage, &[("name", &name_of(*call, events))])?;
+            let places = self.places(stage, &[("name", &names_of.call(*call))])?;
             self.all.insert(*call, places);
         }
         let mut longest: Vec<_> = totals.into_iter().filter(|((call, _), _)| self.all.contains_key(call)).collect();
@@ -198,7 +243,7 @@ impl Calls<'_> {
         let names = told_apart(longest.iter().map(|((_, pid), (_, comm))| (*pid, *comm)));
         for ((call, pid), _) in longest {
             let Some(task) = names.get(&pid) else { continue };
-            let places = self.places(stage, &[("name", &name_of(call, events)), ("task", task)])?;
+            let places = self.places(stage, &[("name", &names_of.call(call)), ("task", task)])?;
             self.own.insert((call, pid), places);
         }
         Ok(())
@@ -208,13 +253,6 @@ impl Calls<'_> {
         let [call, running, blocked, waiting] =
             QUANTITIES.map(|(quantity, _)| self.gathered.open(stage.series(quantity)?, labels));
         Ok([call?, running?, blocked?, waiting?])
-    }
-}
-
-fn name_of(call: Call, events: &Events) -> String {
-    match call {
-        Call::Named(at) => events.calls().get(usize::from(at)).cloned().unwrap_or_default(),
-        Call::Number(number) => number.to_string(),
     }
 }
 
@@ -231,5 +269,25 @@ impl Sink for Calls<'_> {
                 self.gathered.sample(*place, value, called.begin, called.end);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a trace that has numbers alone the named calls are picked by their numbers, and a name of no call is refused.
+    #[test]
+    fn calls_are_picked_by_number_where_there_are_no_names() {
+        let names = Names { events: Events::of(&[], latido_trace::bytes::Endian::Little), machine: Machine::X86_64 };
+        let of = |calls: &str| {
+            let probe = SyscallProbe { calls: calls.into(), pid: None, task: None, together: false, tasks: 8 };
+            probe.numbers(&names)
+        };
+        // arch/x86/entry/syscalls/syscall_64.tbl
+        assert_eq!(of("read, clock_nanosleep").unwrap(), Some(BTreeSet::from([0, 230])));
+        assert_eq!(of(ALL).unwrap(), None);
+        assert!(of("raed").unwrap_err().to_string().contains("`raed`"));
+        assert_eq!(names.call(Call::Number(230)), "clock_nanosleep");
     }
 }

@@ -2,7 +2,6 @@
 //! were lost to.
 
 mod analysis;
-mod calls;
 pub mod csv;
 mod perfetto;
 mod sheets;
@@ -13,9 +12,9 @@ mod tracers;
 
 use crate::late::Worst;
 pub use analysis::{Analyses, Analysis, Kind, Lost, OfCpu, Row, Share, TaskRow};
-use calls::Machine;
 use latido_trace::{
     bytes::Endian,
+    calls::{self, Machine},
     events::{Above, Call, Class, Events, Happened, Off},
     explain::{Explained, Window, explain, interrupt, named},
     file::{Buffer, Described, Trace},

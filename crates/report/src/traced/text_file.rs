@@ -1,7 +1,8 @@
 //! The text of a tracer, analysed as a file is.
 
-use super::{Analysis, Lost, Names, OfCpu, Timeline, Told, calls::Machine, longest, rows, tasks, worst};
+use super::{Analysis, Lost, Names, OfCpu, Timeline, Told, longest, rows, tasks, worst};
 use latido_trace::{
+    calls::Machine,
     explain::explain_text,
     pairing::{Definition, Pairing},
     summary::Summary,

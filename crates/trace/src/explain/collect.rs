@@ -29,6 +29,8 @@ pub(super) struct Collect<'t> {
     scenes: Vec<Scene>,
     /// How many have begun.
     begun: usize,
+    /// When the last of these ends.
+    over: u64,
     /// The longest window: one that begins so long before an event may touch it.
     longest: u64,
     /// What became of each thread last, before its window.
@@ -68,6 +70,7 @@ impl<'t> Collect<'t> {
             endian,
             scenes: windows.into_iter().map(|window| Scene::of(window, preemptirq)).collect(),
             begun: 0,
+            over: 0,
             longest,
             before,
             wakers: Vec::new(),
@@ -84,10 +87,15 @@ impl<'t> Collect<'t> {
             self.scenes.get_mut(self.begun).filter(|next| next.window.begin <= end.saturating_add(MARGIN))
         {
             next.turns = self.before.get(&next.window.pid).cloned().unwrap_or_default();
+            self.over = self.over.max(next.window.end);
             self.begun += 1;
         }
+        // Most of a trace lies in no window at all.
         let from = begin.saturating_sub(self.longest).saturating_sub(MARGIN);
-        let first = self.scenes.partition_point(|scene| scene.window.begin < from);
+        let first = match begin > self.over.saturating_add(MARGIN) {
+            true => self.begun,
+            false => self.scenes.partition_point(|scene| scene.window.begin < from),
+        };
         let scenes = self.scenes.get_mut(first..self.begun).unwrap_or_default().iter_mut();
         scenes.filter(move |scene| {
             scene.window.begin <= end.saturating_add(MARGIN) && scene.window.end.saturating_add(MARGIN) >= begin
