@@ -5,7 +5,7 @@ use crate::events::{Comm, Priority};
 /// The largest number that a kernel gives (PID_MAX_LIMIT).
 const MOST: usize = 1 << 22;
 /// So many tasks are kept, and no trace takes more memory.
-const MOST_KEPT: usize = 1 << 17;
+const MOST_KEPT: usize = 1 << 16;
 /// So many of them are looked at for one that nobody needs.
 const LOOKS: usize = 64;
 
