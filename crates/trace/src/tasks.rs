@@ -4,10 +4,10 @@ use crate::events::{Comm, Priority};
 
 /// The largest number that a kernel gives (PID_MAX_LIMIT).
 const MOST: usize = 1 << 22;
-/// So many tasks are kept, and no trace takes more memory.
+/// So many tasks are kept at once, and no trace takes more memory.
 const MOST_KEPT: usize = 1 << 16;
 /// So many of them are looked at for one that nobody needs.
-const LOOKS: usize = 64;
+const LOOKS: usize = 4096;
 
 /// What is known of a task.
 pub trait Known: Default + Copy {
@@ -19,11 +19,11 @@ pub trait Known: Default + Copy {
 /// A table of tasks.
 #[derive(Debug)]
 pub struct Tasks<T> {
-    /// By number, the place among all behind which its own lies; 0 of those that were never looked at. As long as the
+    /// By number, the place among all behind which its own lies; 0 of those of which nothing is known. As long as the
     /// greatest number asks for.
     places: Vec<u32>,
     all: Vec<(i32, T)>,
-    /// Which is looked at next for one that nobody needs.
+    /// Which one is looked at next for one that nobody needs.
     hand: usize,
     refused: u64,
 }
@@ -43,44 +43,45 @@ impl<T: Known> Tasks<T> {
         self.all.get_mut(place as usize - 1).map(|(_, known)| known)
     }
 
+    /// What is known of a task; none of one that was never looked at.
+    pub fn get(&self, pid: i32) -> Option<&T> {
+        let place = usize::try_from(*self.places.get(pid as usize)?).ok()?.checked_sub(1)?;
+        self.all.get(place).map(|(_, known)| known)
+    }
+
     #[cold]
     #[inline(never)]
     fn make(&mut self, pid: i32) -> Option<u32> {
-        let at = usize::try_from(pid).ok().filter(|at| *at < MOST)?;
-        let place = if self.all.len() < MOST_KEPT {
-            self.all.push((pid, T::default()));
-            self.all.len()
-        } else {
-            self.given_up(pid)?
-        } as u32;
-        if at >= self.places.len() {
-            self.places.resize((at + 1).next_power_of_two(), 0);
+        let number = usize::try_from(pid).ok().filter(|number| *number < MOST);
+        let Some((number, at)) = number.and_then(|number| Some((number, self.room(pid)?))) else {
+            self.refused += 1;
+            return None;
+        };
+        if number >= self.places.len() {
+            self.places.resize((number + 1).next_power_of_two(), 0);
         }
-        *self.places.get_mut(at)? = place;
+        let place = at as u32 + 1;
+        *self.places.get_mut(number)? = place;
         Some(place)
     }
 
-    /// The place of one that is not needed, for another.
-    fn given_up(&mut self, pid: i32) -> Option<usize> {
+    /// Room for another one: a new place, or that of one that nobody needs.
+    fn room(&mut self, pid: i32) -> Option<usize> {
+        if self.all.len() < MOST_KEPT {
+            self.all.push((pid, T::default()));
+            return Some(self.all.len() - 1);
+        }
         for _ in 0..LOOKS {
             let at = self.hand;
             self.hand = (at + 1) % MOST_KEPT;
-            let (of, known) = self.all.get_mut(at)?;
-            if !known.needed() {
-                *known = T::default();
-                let before = std::mem::replace(of, pid);
+            let one = self.all.get_mut(at)?;
+            if !one.1.needed() {
+                let (before, _) = std::mem::replace(one, (pid, T::default()));
                 self.places.get_mut(before as usize).into_iter().for_each(|place| *place = 0);
-                return Some(at + 1);
+                return Some(at);
             }
         }
-        self.refused += 1;
         None
-    }
-
-    /// What is known of a task; none of one that was never looked at.
-    pub fn get(&self, pid: i32) -> Option<&T> {
-        let place = self.places.get(pid as usize).copied()?;
-        self.all.get((place as usize).checked_sub(1)?).map(|(_, known)| known)
     }
 
     /// How often a task could not be followed, since there were too many.
@@ -88,9 +89,10 @@ impl<T: Known> Tasks<T> {
         self.refused
     }
 
-    /// All that were ever looked at.
+    /// All of which something is known, by their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (i32, &T)> {
-        self.all.iter().map(|(pid, known)| (*pid, known))
+        let places = self.places.iter().filter_map(|place| (*place as usize).checked_sub(1));
+        places.filter_map(|place| self.all.get(place).map(|(pid, known)| (*pid, known)))
     }
 }
 
@@ -121,14 +123,13 @@ mod tests {
     #[test]
     fn who_is_not_needed_gives_way() {
         let mut tasks = Tasks::<Word>::default();
-        let most = i32::try_from(4 * MOST_KEPT).unwrap();
-        for pid in 0..most {
+        let all = 0..i32::try_from(4 * MOST_KEPT).unwrap();
+        for pid in all.clone() {
             assert_eq!(tasks.of(pid), Some(&mut Word(0)), "nothing is known of another task that was here");
             *tasks.of(pid).unwrap() = Word(if pid % 10 == 3 { 1 } else { 2 });
         }
-        let mut found: Vec<i32> = tasks.iter().filter(|(_, word)| word.needed()).map(|(pid, _)| pid).collect();
-        found.sort_unstable();
-        assert_eq!(found, (3..most).step_by(10).collect::<Vec<_>>());
+        let found: Vec<i32> = tasks.iter().filter(|(_, word)| word.needed()).map(|(pid, _)| pid).collect();
+        assert_eq!(found, all.filter(|pid| pid % 10 == 3).collect::<Vec<_>>());
         assert_eq!((tasks.refused(), tasks.all.len()), (0, MOST_KEPT));
         assert_eq!((tasks.get(3), tasks.get(4), tasks.get(-1)), (Some(&Word(1)), None, None));
     }
@@ -137,15 +138,16 @@ mod tests {
     #[test]
     fn wild_numbers_take_bounded_memory() {
         let mut tasks = Tasks::<Word>::default();
-        for at in 0..2 * MOST_KEPT {
+        for at in 0..MOST_KEPT + 99 {
             let pid = i32::try_from(2 * at).unwrap();
-            assert_eq!(tasks.of(pid).map(|word| *word = Word(1)).is_some(), at < MOST_KEPT);
+            let there = tasks.of(pid).map(|word| *word = Word(1)).is_some();
+            assert_eq!(there, at < MOST_KEPT);
         }
         assert_eq!(tasks.of(-1), None);
         assert_eq!(tasks.of(i32::MAX), None);
-        assert_eq!(tasks.refused(), MOST_KEPT as u64);
+        assert_eq!(tasks.refused(), 101);
+        assert_eq!(tasks.iter().count(), MOST_KEPT);
         *tasks.of(64).unwrap() = Word(7);
         assert_eq!(tasks.iter().filter(|(_, known)| **known == Word(7)).map(|(pid, _)| pid).collect::<Vec<_>>(), [64]);
-        assert_eq!(tasks.iter().count(), MOST_KEPT);
     }
 }
