@@ -91,7 +91,8 @@ impl Pages {
         let (name, idle) = ([u32::from_le_bytes(*b"task"), 0, 0, 0], [0u32; 4]);
         let mut data = Vec::new();
         for at in 0..WOKEN {
-            let pid = 1_000 + ((self.number * WOKEN + at) % self.tasks * 2 + self.cpu) as u32;
+            // Far apart, as on a machine that has been up for long.
+            let pid = 1_000 + 13 * ((self.number * WOKEN + at) % self.tasks * 2 + self.cpu) as u32;
             event(&mut data, 10_000, 318, &[&name[..], &[pid, 120]].concat());
             event(
                 &mut data,

@@ -1,4 +1,4 @@
-//! What a timeline keeps.
+//! What a timeline keeps, and who is told one by one.
 
 use super::{timeline::MOST, *};
 use latido_trace::pairing::Segment;
@@ -26,4 +26,48 @@ fn a_timeline_is_thinned_by_what_can_be_seen() {
     assert_eq!((lane[0].begin, lane[lane.len() - 1].end), (0, many * 1_000 + 500_000_000));
     let last = lane[lane.len() - 1];
     assert_eq!((timeline.names[last.owner].as_str(), last.end - last.begin >= 499_000_000), ("Nmi", true));
+}
+
+/// Of a million tasks those keep a name that have a slice, and each slice keeps its own.
+#[test]
+fn a_timeline_names_whom_it_draws() {
+    let mut timeline = Timeline::default();
+    let tasks = 5 * MOST as u64;
+    for at in 0..tasks {
+        // Every hundredth task has the CPU a hundred times as long as the others.
+        let length = if at % 100 == 0 { 99_000 } else { 10 };
+        let pid = i32::try_from(at).unwrap();
+        timeline.segment(&segment(at * 100_000, at * 100_000 + length, Owner::Task(pid)));
+        timeline.segment(&segment(at * 100_000 + length, at * 100_000 + 100_000, Owner::Idle));
+    }
+    timeline.name(|owner| format!("{owner:?}"));
+    let lane = &timeline.lanes()[&0];
+    let drawn: std::collections::BTreeSet<usize> = lane.iter().map(|piece| piece.owner).collect();
+    assert_eq!(drawn, (0..timeline.names.len()).collect(), "no name without a slice, no slice without a name");
+    assert_eq!(timeline.kinds().len(), timeline.names.len());
+    let long = lane.iter().filter(|piece| timeline.names[piece.owner].starts_with("Task"));
+    for piece in long {
+        let at = (piece.begin / 100_000).to_string();
+        assert!(timeline.names[piece.owner] == format!("Task({at})"), "{piece:?} is {}", timeline.names[piece.owner]);
+    }
+}
+
+/// Of thousands of owners the greatest are told one by one and the others together: the shares are still the whole.
+#[test]
+fn the_shares_of_a_cpu_are_all_of_it() {
+    let had = |ns: u64| Had { ns, pieces: 1, longest: ns };
+    let owners = (1..=3_000).map(|pid| (Owner::Task(pid), had(10 * u64::try_from(pid).unwrap()))).collect();
+    let pairing = Pairing::of(Definition::Waking);
+    let names = Names {
+        machine: Machine::Unknown,
+        calls: Vec::new(),
+        vectors: Vec::new(),
+        devices: BTreeMap::new(),
+        tasks: &pairing,
+    };
+    let cpu = OfCpu::of(3, owners, &names);
+    assert_eq!((cpu.cpu, cpu.owners.len(), cpu.owners[0].0.as_str()), (3, NAMED + 1, "3000"));
+    let (name, others) = &cpu.owners[NAMED];
+    assert_eq!((name.as_str(), others.pieces, others.longest_ns), ("2000 others", 2_000, 20_000));
+    assert!((cpu.owners.iter().map(|(_, share)| share.share).sum::<f64>() - 1.0).abs() < 1e-9);
 }
