@@ -7,7 +7,7 @@ const MOST: usize = 1 << 22;
 /// So many tasks are kept at once, and no trace takes more memory.
 const MOST_KEPT: usize = 1 << 16;
 /// So many of them are looked at for one that nobody needs.
-const LOOKS: usize = 4096;
+const LOOKS: usize = 64;
 
 /// What is known of a task.
 pub trait Known: Default + Copy {
