@@ -248,10 +248,15 @@ impl OfCpu {
         }
     }
 
+    /// How each task had it, some in two parts.
+    fn tasks(&self) -> impl Iterator<Item = (i32, Had)> {
+        self.tasks.iter().map(|(pid, had)| (*pid, *had)).chain(self.recent)
+    }
+
     fn owners(&self) -> BTreeMap<Owner, Had> {
         let mut all = BTreeMap::<Owner, Had>::new();
         let others = [Owner::Nmi, Owner::Idle, Owner::Lost, Owner::Unknown].into_iter().zip(self.others);
-        let tasks = self.tasks.iter().map(|(pid, had)| (*pid, *had)).chain(self.recent);
+        let tasks = self.tasks();
         let above = self.above.iter().enumerate().flat_map(|(list, all)| {
             all.iter().filter_map(move |(number, had)| Some((Owner::Above(interrupt(list, number)?), *had)))
         });
@@ -302,9 +307,16 @@ impl Summary {
         self.off.get(off as usize)
     }
 
-    /// Tasks by their number.
-    pub fn tasks(&self) -> impl Iterator<Item = (i32, &OfTask)> {
-        self.tasks.iter().filter(|(_, task)| task.woken > 0 || task.preempted > 0 || task.ran > 0)
+    /// Tasks that waited, by their number.
+    pub fn tasks(&self) -> impl Iterator<Item = (i32, OfTask)> {
+        // How long each ran is the sum over the CPUs: added up once, not at every event.
+        let mut ran = BTreeMap::<i32, u64>::new();
+        for (pid, had) in self.cpus.iter().flat_map(|(_, cpu)| cpu.tasks()) {
+            let all = ran.entry(pid).or_default();
+            *all = all.saturating_add(had.ns);
+        }
+        let waited = self.tasks.iter().filter(|(_, task)| task.woken > 0 || task.preempted > 0);
+        waited.map(move |(pid, task)| (pid, OfTask { ran: ran.get(&pid).copied().unwrap_or(0), ..*task }))
     }
 
     /// Who had each CPU.
@@ -385,14 +397,8 @@ impl Sink for Summary {
 
     #[inline]
     fn segment(&mut self, segment: &Segment) {
-        let ns = segment.end - segment.begin;
-        if let Owner::Task(pid) = segment.owner
-            && let Some(task) = self.tasks.of(pid)
-        {
-            task.ran = task.ran.saturating_add(ns);
-        }
         if let Some(cpu) = self.cpus.of(segment.cpu) {
-            cpu.had(segment.owner, ns);
+            cpu.had(segment.owner, segment.end - segment.begin);
         }
     }
 }
