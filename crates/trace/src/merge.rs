@@ -109,19 +109,20 @@ impl<'a> Merge<'a> {
     #[inline]
     pub(crate) fn each_in<const LITTLE: bool>(&mut self, take: &mut impl Take) {
         let endian = if LITTLE { Endian::Little } else { Endian::Big };
+        self.clock.first = self.lanes.iter().filter_map(Lane::first).min();
         while let Some((at, until)) = self.turns.next() {
             let Some(lane) = self.lanes.get_mut(at) else { break };
             if let Some(lost) = lane.lost() {
                 take.lost(&lost);
-            } else {
-                let clock = &mut self.clock;
-                clock.first.get_or_insert(lane.coming.time);
-                lane.go(endian, until, |cpu, event| {
-                    clock.tick(event.time);
-                    take.event(cpu, event);
-                });
+                self.turns.set(at, lane.due());
+                continue;
             }
-            self.turns.set(at, lane.due());
+            let clock = &mut self.clock;
+            let due = lane.go(endian, until, |cpu, event| {
+                clock.tick(event.time);
+                take.event(cpu, event);
+            });
+            self.turns.set(at, due);
         }
     }
 

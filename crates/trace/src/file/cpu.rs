@@ -170,6 +170,14 @@ impl<'a> Pages<'a> {
         bytes.get(at..at.saturating_add(self.page).min(bytes.len())).unwrap_or_default()
     }
 
+    /// Its data, where it is not packed.
+    pub(crate) fn plain(&self) -> Option<&'a [u8]> {
+        match &self.from {
+            From::Plain(bytes) => Some(bytes),
+            From::Packed { .. } => None,
+        }
+    }
+
     /// What is unpacked of its data.
     #[inline]
     pub(crate) fn unpacked(&self) -> &[u8] {

@@ -30,6 +30,23 @@ impl Placed {
     }
 }
 
+/// The data of a page: in the file itself, which is at hand at once, or by its place in what is unpacked.
+#[derive(Debug)]
+enum Data<'a> {
+    Plain(&'a [u8]),
+    Packed(Range<usize>),
+}
+
+impl Data<'_> {
+    #[inline(always)]
+    fn of<'d>(&'d self, pages: &'d Pages<'_>) -> &'d [u8] {
+        match self {
+            Self::Plain(data) => data,
+            Self::Packed(place) => pages.unpacked().get(place.clone()).unwrap_or_default(),
+        }
+    }
+}
+
 /// A CPU's pages with a place among them.
 #[derive(Debug)]
 pub(super) struct Lane<'a> {
@@ -37,11 +54,11 @@ pub(super) struct Lane<'a> {
     pub pages: Pages<'a>,
     /// What the file says of its times; nothing where they stand as they are.
     timed: Option<&'a Options>,
-    /// The page it is in: where its data lies, and where behind the coming event.
-    data: Range<usize>,
+    /// The page it is in, and where behind the coming event.
+    data: Data<'a>,
     walk: Walk,
     /// The coming event; none is where the lane has ended.
-    pub coming: Placed,
+    coming: Placed,
     ended: bool,
     /// What was lost before it.
     missed: Missed,
@@ -53,15 +70,15 @@ impl<'a> Lane<'a> {
     /// Before the first event of these pages.
     pub fn of(cpu: u32, pages: Pages<'a>, timed: Option<&'a Options>) -> Self {
         let (coming, walk, missed) = (Placed::default(), Walk::default(), Missed::Nothing);
-        let mut lane = Self { cpu, pages, timed, data: 0..0, walk, coming, ended: false, missed, last: 0 };
+        let mut lane = Self { cpu, pages, timed, data: Data::Plain(&[]), walk, coming, ended: false, missed, last: 0 };
         lane.turn_pages();
         lane
     }
 
-    /// Gives its events up to that time, at least one.
+    /// Gives its events up to that time, at least one; when it is due again.
     #[inline(always)]
-    pub fn go(&mut self, endian: Endian, until: u64, mut take: impl FnMut(u32, Event<'_>)) {
-        let data = self.pages.unpacked().get(self.data.clone()).unwrap_or_default();
+    pub fn go(&mut self, endian: Endian, until: u64, mut take: impl FnMut(u32, Event<'_>)) -> Option<u64> {
+        let data = self.data.of(&self.pages);
         let (cpu, timed) = (self.cpu, self.timed);
         let mut events = Events::from(data, self.walk, endian);
         let mut event = self.coming.event(data);
@@ -73,7 +90,7 @@ impl<'a> Lane<'a> {
             let Some(next) = next else {
                 (self.walk, self.last) = (events.walk(), time);
                 self.turn_pages();
-                return;
+                return self.due();
             };
             event = next;
             if let Some(options) = timed {
@@ -81,7 +98,7 @@ impl<'a> Lane<'a> {
             }
             if event.time > until {
                 (self.walk, self.coming, self.last) = (events.walk(), Placed::of(&event, data), time);
-                return;
+                return Some(event.time);
             }
         }
     }
@@ -91,7 +108,7 @@ impl<'a> Lane<'a> {
     fn turn_pages(&mut self) {
         let endian = self.pages.endian();
         loop {
-            let data = self.pages.unpacked().get(self.data.clone()).unwrap_or_default();
+            let data = self.data.of(&self.pages);
             let mut events = Events::from(data, self.walk, endian);
             if let Some(mut event) = events.next() {
                 if let Some(options) = self.timed {
@@ -106,7 +123,8 @@ impl<'a> Lane<'a> {
                 self.ended = true;
                 return;
             };
-            (self.data, self.walk) = (place.data, place.walk);
+            let plain = self.pages.plain().map(|bytes| Data::Plain(bytes.get(place.data.clone()).unwrap_or_default()));
+            (self.data, self.walk) = (plain.unwrap_or(Data::Packed(place.data)), place.walk);
             if place.missed != Missed::Nothing {
                 self.missed = place.missed;
             }
@@ -122,6 +140,11 @@ impl<'a> Lane<'a> {
         let missed = std::mem::replace(&mut self.missed, Missed::Nothing);
         let until = if self.ended { self.last } else { self.coming.time };
         Some(Lost { cpu: self.cpu, since: self.last.min(until), until, missed })
+    }
+
+    /// When its coming event was.
+    pub fn first(&self) -> Option<u64> {
+        (!self.ended).then_some(self.coming.time)
     }
 
     /// When it is its turn: at its next event, or where what was lost before it begins. None at its end.

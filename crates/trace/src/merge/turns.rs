@@ -3,50 +3,63 @@
 /// No event is due at the end of time: a lane that has this is at its end.
 const NEVER: u64 = u64::MAX;
 
+/// When a lane is due, and which one it is.
+type Due = (u64, u32);
+
 /// The lanes by when they are due.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// A heap's shape: the winner of all at 1, the two that met for place `n` at `2n` and `2n + 1`, the lanes at the end.
-    matches: Vec<(u64, u32)>,
-    lanes: usize,
+    /// A heap's shape: those that meet in match `n` are the winners of matches `2n` and `2n + 1`, in the last ones lanes.
+    matches: Vec<[Due; 2]>,
+    /// Who won match 1.
+    first: Due,
 }
 
 impl Turns {
     /// Of so many lanes, none of which is due.
     pub fn of(lanes: usize) -> Self {
-        let lanes = lanes.next_power_of_two();
-        let lane = |at: usize| (NEVER, at.saturating_sub(lanes) as u32);
-        Self { matches: (0..2 * lanes).map(lane).collect(), lanes }
+        let half = lanes.next_power_of_two().max(2) / 2;
+        let lane = |at: usize| (NEVER, (2 * at.saturating_sub(half)) as u32);
+        Self { matches: (0..2 * half).map(|at| [lane(at), (NEVER, lane(at).1 + 1)]).collect(), first: (NEVER, 0) }
     }
 
     /// A lane is due then, or at its end.
     #[inline(always)]
     pub fn set(&mut self, lane: usize, due: Option<u64>) {
-        let mut at = self.lanes + lane;
-        if let Some(own) = self.matches.get_mut(at) {
-            own.0 = due.map_or(NEVER, |due| due.min(NEVER - 1));
-        }
-        while at > 1 {
-            let (Some(left), Some(right)) = (self.matches.get(at & !1), self.matches.get(at | 1)) else { return };
-            let winner = if right.0 < left.0 { *right } else { *left };
-            at /= 2;
-            if let Some(place) = self.matches.get_mut(at) {
-                *place = winner;
+        let mut winner = (due.map_or(NEVER, |due| due.min(NEVER - 1)), lane as u32);
+        let mut at = self.matches.len() / 2 + lane / 2;
+        let mut side = lane;
+        while let Some([left, right]) = self.matches.get_mut(at) {
+            *if side & 1 == 0 { &mut *left } else { &mut *right } = winner;
+            winner = if right.0 < left.0 { *right } else { *left };
+            if at == 1 {
+                break;
             }
+            side = at;
+            at /= 2;
         }
+        self.first = winner;
     }
 
     /// The lane at turn, and when another one is; none once all are at their end.
     #[inline(always)]
     pub fn next(&self) -> Option<(usize, u64)> {
-        let (due, lane) = *self.matches.get(1)?;
-        let mut at = self.lanes + lane as usize;
+        let (due, lane) = self.first;
+        if due == NEVER {
+            return None;
+        }
+        let mut side = lane as usize;
+        let mut at = self.matches.len() / 2 + side / 2;
         let mut until = NEVER;
-        while at > 1 {
-            until = until.min(self.matches.get(at ^ 1)?.0);
+        while let Some([left, right]) = self.matches.get(at) {
+            until = until.min(if side & 1 == 0 { right.0 } else { left.0 });
+            if at <= 1 {
+                break;
+            }
+            side = at;
             at /= 2;
         }
-        (due != NEVER).then_some((lane as usize, until))
+        Some((lane as usize, until))
     }
 }
 
