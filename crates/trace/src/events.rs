@@ -47,8 +47,8 @@ pub enum Happened {
     Return {
         /// The thread.
         pid: i32,
-        /// Which call.
-        call: Call,
+        /// Which call; none where the kernel no longer knows it (the way back from a signal has the number -1).
+        call: Option<Call>,
     },
     /// Interrupts or preemption were turned off here, or on again (`preemptirq`).
     Off(Off),

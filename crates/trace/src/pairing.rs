@@ -147,6 +147,8 @@ pub struct Unpaired {
     pub unbegun: u64,
     /// Beginnings without an end: it lies behind the trace, or there is none (a task that ends in a system call).
     pub unended: u64,
+    /// Waits whose end is not in the trace, though the task left a CPU later: the kernel recorded no switch to it.
+    pub unseen: u64,
     /// Wake-ups of a task that was running: there was nothing to wait for.
     pub running: u64,
 }

@@ -70,6 +70,8 @@ pub struct Lost {
     pub unbegun: u64,
     /// Beginnings without an end.
     pub unended: u64,
+    /// Waits of tasks that left a CPU later, without a switch to it in between: the kernel left that out.
+    pub unseen: u64,
     /// Tasks that could not be followed.
     pub refused: u64,
 }

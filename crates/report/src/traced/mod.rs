@@ -169,6 +169,7 @@ impl Lost {
             voided: met.unpaired.voided,
             unbegun: met.unpaired.unbegun,
             unended: met.unpaired.unended,
+            unseen: met.unpaired.unseen,
             refused: met.refused,
         }
     }
@@ -253,7 +254,7 @@ impl OfCpu {
 }
 
 fn tasks(summary: &Summary) -> Vec<TaskRow> {
-    let row = |(pid, task): (i32, &latido_trace::summary::OfTask)| TaskRow {
+    let row = |(pid, task): (i32, latido_trace::summary::OfTask)| TaskRow {
         name: named(&task.comm, pid),
         woken: task.woken,
         mean_wait_ns: (task.woken > 0).then(|| task.waited as f64 / task.woken as f64),

@@ -110,8 +110,14 @@ impl Lost {
         if parts.is_empty() {
             parts.push("no event".into());
         }
+        if self.unseen > 0 {
+            let many = words::many(self.unseen, "wait");
+            parts.push(format!(
+                "{many} without an end: the kernel recorded no switch to a task that left its CPU later"
+            ));
+        }
         if self.unbegun + self.unended > 0 {
-            let edges = format!("{} begun before the trace, {} not ended in it", self.unbegun, self.unended);
+            let edges = format!("{} begun before the trace, {} with no end in it", self.unbegun, self.unended);
             parts.push(edges);
         }
         parts.join("; ")

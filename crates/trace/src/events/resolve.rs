@@ -216,13 +216,19 @@ impl Events {
             Kind::Line(Edge::Exit) => then(Happened::Exit(Above::Line(int(&self.line)? as u32))),
             Kind::Nmi => then(Happened::Nmi(u64::try_from(self.nmi?.of(record)?).ok()?)),
             Kind::Call(name, Edge::Enter) => then(Happened::Call { pid: int(&self.pid)?, call: Call::Named(name) }),
-            Kind::Call(name, Edge::Exit) => then(Happened::Return { pid: int(&self.pid)?, call: Call::Named(name) }),
+            Kind::Call(name, Edge::Exit) => {
+                then(Happened::Return { pid: int(&self.pid)?, call: Some(Call::Named(name)) })
+            }
             Kind::RawCall(Edge::Enter) => {
                 let call = Call::Number(u16::try_from(int(&self.raw)?).ok()?);
                 then(Happened::Call { pid: int(&self.pid)?, call })
             }
             Kind::RawCall(Edge::Exit) => {
-                let call = Call::Number(u16::try_from(int(&self.raw)?).ok()?);
+                let number = int(&self.raw)?;
+                let call = u16::try_from(number).ok().map(Call::Number);
+                if call.is_none() && number != -1 {
+                    return None;
+                }
                 then(Happened::Return { pid: int(&self.pid)?, call })
             }
             Kind::Off(what, Edge::Enter) => then(Happened::Off(what)),
