@@ -123,6 +123,9 @@ impl Gathered {
             for (name, value) in [("lost", met.lost + met.uncounted), ("voided", met.unpaired.voided)] {
                 filled.facts.insert(name.into(), i64::try_from(value).unwrap_or(i64::MAX));
             }
+            // Who follows single tasks knows of each.
+            let unseen = i64::try_from(met.unpaired.unseen).unwrap_or(i64::MAX);
+            filled.facts.entry("unseen".into()).or_insert(unseen);
         }
     }
 

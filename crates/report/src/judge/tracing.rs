@@ -32,6 +32,31 @@ fn what(trace: &Tracer) -> String {
     }
 }
 
+/// The facts of samples that were taken from events: what was lost, what may be broken by that, and what the kernel did not
+/// record.
+const EVENTS: [(&str, &str); 3] = [
+    ("lost", "events lost"),
+    ("voided", "samples void, as events were lost"),
+    ("unseen", "without a switch, which the kernel left out"),
+];
+
+/// Whether samples come from events.
+pub(super) fn from_events(record: &Record) -> bool {
+    EVENTS.iter().any(|(name, _)| record.series.iter().any(|series| series.facts.contains_key(*name)))
+}
+
+/// What is missing among samples that come from events: it may be the worst.
+pub(super) fn events(record: &Record, _: &Deciding) -> Graded {
+    let most =
+        |name: &str| record.series.iter().filter_map(|series| series.facts.get(name)).max().copied().unwrap_or(0);
+    let missing = EVENTS.iter().map(|(name, what)| (most(name), what)).filter(|(count, _)| *count > 0);
+    let missing: Vec<String> = missing.map(|(count, what)| format!("{count} {what}")).collect();
+    match missing.is_empty() {
+        true => (Ok, spans!["none is missing"]),
+        false => (Note, spans![format!("{}: what is missing may be the worst", missing.join(", "))]),
+    }
+}
+
 /// What became of the trace that `stop_on` freezes.
 pub(super) fn frozen_trace(record: &Record, _: &Deciding) -> Graded {
     match &record.quality.freeze {

@@ -12,7 +12,7 @@ use super::{
 };
 use super::{
     load_course::load_course,
-    tracing::{frozen_trace, tracing},
+    tracing::{events, from_events, frozen_trace, tracing},
 };
 use latido_model::{record::Record, verdict::Verdict};
 
@@ -163,6 +163,10 @@ pub const CHECKS: &[Check] = &[
     Check {
         applies: |record| record.quality.freeze.is_some(),
         ..check("frozen trace", "what stop_on switched off", "frozen, or not possible", Note, frozen_trace)
+    },
+    Check {
+        applies: from_events,
+        ..check("events", "the trace that samples come from", "any lost, void or unseen", Note, events)
     },
 ];
 
