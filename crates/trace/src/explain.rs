@@ -72,6 +72,8 @@ pub enum Cause {
     Lost,
     /// Nothing of its CPU was recorded yet, or any more.
     Untraced,
+    /// More happened than is followed: what comes after so many changes of its CPUs is not told apart.
+    TooMany,
     /// No event explains it.
     Unexplained,
 }

@@ -23,6 +23,7 @@ pub fn said(cause: &Cause) -> String {
         Cause::Itself => "its own way back".into(),
         Cause::Lost => "events lost".into(),
         Cause::Untraced => "not recorded".into(),
+        Cause::TooMany => "more changes than are followed".into(),
         Cause::Unexplained => "unexplained".into(),
     }
 }
@@ -43,6 +44,6 @@ pub fn kind(cause: &Cause) -> &'static str {
         | Cause::Stopped
         | Cause::Throttled => "off",
         Cause::IdleExit | Cause::InterProcessor => "idle",
-        Cause::Lost | Cause::Untraced | Cause::Unexplained => "lost",
+        Cause::Lost | Cause::Untraced | Cause::TooMany | Cause::Unexplained => "lost",
     }
 }

@@ -43,7 +43,7 @@ struct Stretch {
 pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
     let mine = names.task(scene.window.pid).1;
     // The segments of a CPU have no gap: what lies outside of them was not recorded, unless there are too many to be kept.
-    let uncovered = if scene.segments.len() < MOST_SEGMENTS { Cause::Untraced } else { Cause::Unexplained };
+    let uncovered = if scene.segments.len() < MOST_SEGMENTS { Cause::Untraced } else { Cause::TooMany };
     let mut slices = Slices(Vec::new());
     for stretch in stretches(scene) {
         let mut at = stretch.begin;

@@ -230,6 +230,23 @@ fn the_other_causes_are_named() {
     assert_eq!(moved.causes()[0], (&Cause::Task("urgent-200".into(), Class::RealTime), 880));
 }
 
+/// Of a wait with more changes of its CPU than are followed the rest is called so, and not unexplained: the events are there.
+#[test]
+fn what_is_too_much_is_called_so() {
+    let window = Window { begin: 1_000, end: 80_000, ..SLEPT };
+    let mut events = vec![(1_001, 0, Happened::Waking(woken(ME)))];
+    for at in 0..70_000 {
+        let (from, to) = if at % 2 == 0 { (FAIR, FIFO_HIGH) } else { (FIFO_HIGH, FAIR) };
+        events.push((1_002 + at, 0, switch(from, State::Runnable, to)));
+    }
+    events.push((80_000, 0, switch(FAIR, State::Runnable, ME)));
+    let found = explained(window, &events);
+    assert_eq!(found.slices.iter().map(Slice::ns).sum::<u64>(), 79_000);
+    let of = |cause: &Cause| found.slices.iter().filter(|slice| slice.cause == *cause).map(Slice::ns).sum::<u64>();
+    assert!((10_000..20_000).contains(&of(&Cause::TooMany)), "{}", of(&Cause::TooMany));
+    assert_eq!(of(&Cause::Unexplained), 0);
+}
+
 /// Where nothing was traced, nothing is explained; where events were lost, that is said.
 #[test]
 fn nothing_is_guessed() {
