@@ -76,7 +76,12 @@ pub fn run(order: &Order) -> Result<u8> {
     unless_foreign(&path, order.output.is_none())?;
     let stops = StopRequests::watch()?;
     let Some((stopped, exit)) = recorded(order, &stops)? else { return Ok(INTERRUPTED) };
-    let record = durable::replace_by(&path, |file| stopped.write(file)).with_context(cannot)?;
+    let record = durable::replace_by(&path, |file| {
+        // The file is the person's, and open; what was recorded lies where root alone reads it.
+        let _own = identity::own()?;
+        stopped.write(file)
+    });
+    let record = record.with_context(cannot)?;
     tell(&told(&record, &path));
     Ok(exit)
 }
@@ -137,7 +142,8 @@ impl Guard {
         guard.args(["agent", "--guard"]).env_remove(latido_agent::journal::MARK);
         // Of a group of its own: Ctrl-C and a terminal that closes are this process's to answer.
         guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        latido_agent::fault::only_once(&mut guard);
+        // Crash points of tests are for the one that it guards.
+        guard.env_remove("LATIDO_FAULT");
         identity::give_back(&mut guard);
         Ok(Self(guard.spawn().context("cannot start what guards the recording")?))
     }
