@@ -139,16 +139,8 @@ fn events_and_cpus_are_those_that_were_named() {
         return;
     }
     let world = World::new();
-    let output = world.run([
-        "trace",
-        "record",
-        "-e",
-        "sched_switch,irq:softirq_entry",
-        "--for=2s",
-        "--cpus=0",
-        "-o",
-        "b.dat",
-    ]);
+    let output =
+        world.run(["trace", "record", "-e", "sched_switch,irq:softirq_entry", "--for=2s", "--cpus=0", "-o", "b.dat"]);
     let told = stderr(&output);
     assert_eq!(status(&output), 0, "{told}");
     let bytes = fs::read(world.path("b.dat")).unwrap();
@@ -158,10 +150,10 @@ fn events_and_cpus_are_those_that_were_named() {
     assert_eq!(events(&world.path("b.dat")).keys().copied().collect::<Vec<_>>(), [0]);
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     if cpus > 1 {
-        assert!(
-            told.contains("of latido itself on CPU 0: 0 events") && told.contains("while they were written"),
-            "{told}"
-        );
+        // On its way off the CPU, at the begin, it may be seen there.
+        let own = told.split("of latido itself on CPU 0: ").nth(1).and_then(|rest| rest.split(' ').next());
+        let own: u32 = own.and_then(|own| own.parse().ok()).unwrap_or_else(|| panic!("{told}"));
+        assert!(own <= 4 && told.contains("while they were written"), "{told}");
     } else {
         assert!(told.contains("read afterwards"), "{told}");
     }

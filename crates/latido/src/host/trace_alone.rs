@@ -15,7 +15,7 @@ use latido_agent::{
 };
 use latido_model::{record::TraceRecord, units::Ns};
 use latido_report::words::{count, many};
-use latido_sys::identity;
+use latido_sys::{identity, sched};
 use std::{
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
@@ -171,6 +171,11 @@ fn captured(order: &Order, stops: &StopRequests, journal: &mut Journal) -> Resul
         command.spawn().with_context(|| format!("cannot start `{program}`"))
     });
     let mut program = program.transpose()?.map(Program::of);
+    // The program goes where it likes; who waits for it stays off the CPUs that are to be left alone.
+    if let Some(cpus) = capture.read_on().filter(|_| !order.spec.quiet.is_empty()) {
+        // Refused, it is counted as what latido caused there.
+        let _ = sched::set_affinity(0, cpus.iter());
+    }
     let until = order.span.map(|span| Instant::now() + span.as_duration());
     let over = loop {
         if program.as_mut().is_some_and(|program| program.ended().is_some()) {
