@@ -4,7 +4,7 @@
 //! measuring one; the measuring process holds everything real-time and forks nothing, but for the one partner of a
 //! handoff between processes, before anything is prepared.
 
-use crate::{measuring, probe, program::hash_of, supervise};
+use crate::{guest, measuring, probe, program::hash_of, supervise};
 use anyhow::Result;
 use std::{
     io::{Write, stdout},
@@ -18,6 +18,8 @@ pub enum Role {
     Supervisor,
     /// The real-time process: `latido agent --measure`.
     Measuring,
+    /// The first process of a laboratory's guest.
+    Guest,
     /// Says what file it is: `latido agent --hash`.
     Hash,
     /// The other process of a handoff, started by the measuring one: `latido agent --partner`.
@@ -33,6 +35,7 @@ impl Role {
         match self {
             Self::Supervisor => supervise::run(),
             Self::Measuring => measuring::run(),
+            Self::Guest => guest::run(),
             Self::Hash => say_hash(),
             Self::Partner => probe::partner(),
         }
@@ -43,6 +46,7 @@ impl Role {
 pub fn role() -> Option<Role> {
     let words: Vec<_> = std::env::args_os().skip(1).take(3).collect();
     match words.as_slice() {
+        _ if guest::is_here() => Some(Role::Guest),
         [agent] if agent == "agent" => Some(Role::Supervisor),
         [agent, measure] if agent == "agent" && measure == "--measure" => Some(Role::Measuring),
         [agent, partner] if agent == "agent" && partner == "--partner" => Some(Role::Partner),

@@ -4,6 +4,7 @@
 pub mod cli;
 mod durable;
 pub mod host;
+pub mod lab;
 pub mod output;
 mod person;
 pub mod stop;

@@ -96,6 +96,9 @@ pub struct Args {
     pub seed: Option<u64>,
     #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target)]
     pub on: Option<String>,
+    /// The kernels to boot in the laboratory (--on lab); `latido lab kernels` lists them
+    #[arg(long, value_name = "KERNEL[,KERNEL...]", value_delimiter = ',', value_parser = words::text)]
+    pub kernel: Vec<String>,
     /// Wait for another latido that is at work there, as long as it takes or this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",
         value_parser = known::span)]
@@ -115,7 +118,7 @@ pub struct Args {
     /// Finish an interrupted run; finished cells are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "cpus", "duration", "period", "policy", "prio",
         "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "trace", "warmup", "repeat", "size", "scale", "seed",
-        "budget", "plan_power", "on", "print_plan"])]
+        "budget", "plan_power", "on", "kernel", "print_plan"])]
     pub resume: Option<String>,
     /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured
     #[arg(long)]

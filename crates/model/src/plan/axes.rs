@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     catalogue::{Catalogue, Kind, is_unknown},
-    cell::{Conditions, Item, LOCAL, Level, RUNNING, Scheduling},
+    cell::{Conditions, Item, LAB, LOCAL, Level, RUNNING, Scheduling},
     cpus::CpuSet,
     suggest::{closest, nearest},
     units::Ns,
@@ -235,10 +235,10 @@ fn targets(node: Node) -> Result<Vec<String>, Problem> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@[]%/+".contains(c);
         // Nor does a place begin like an option of the program that it is given to.
         let placed = |(kind, place): (&str, &str)| !kind.is_empty() && !place.is_empty() && !place.starts_with('-');
-        let known = name == LOCAL || name.split_once(':').is_some_and(placed);
+        let known = name == LOCAL || name == LAB || name.split_once(':').is_some_and(placed);
         if !known || name.len() > 256 || !name.chars().all(plain) {
             return Err(element.problem(
-                "a target is `local`, or KIND:PLACE such as `ssh:root@board`, of letters, digits and -_.:@[]%/+",
+                "a target is `local`, `lab`, or KIND:PLACE such as `ssh:root@board`, of letters, digits and -_.:@[]%/+",
             ));
         }
         if targets.iter().any(|known| known == name) {

@@ -1,0 +1,203 @@
+//! A guest's initial file system: latido as its first program, what it is asked for, and the programs of loads. The same
+//! contents give the same bytes.
+
+use anyhow::{Context, Result, bail, ensure};
+use latido_agent::guest;
+use latido_model::protocol::Request;
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// What a guest is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Image {
+    /// By path, without the leading slash: parents come before what lies in them.
+    entries: BTreeMap<String, Entry>,
+}
+
+#[derive(Clone, Debug)]
+enum Entry {
+    Directory,
+    Link(String),
+    Bytes {
+        mode: u32,
+        bytes: Vec<u8>,
+    },
+    File(PathBuf),
+    /// A character device by its numbers.
+    Device(u32, u32),
+}
+
+/// What makes one member of a sweep another draw than the next: all of it by its number alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// How long the guest waits before it begins, ns.
+    pub offset_ns: u64,
+    /// How many bytes of nothing its image has.
+    pub padding: u64,
+}
+
+impl Member {
+    /// Of a cell's seed: within a period of 1 ms in steps of 1 us, and up to 64 pages.
+    pub fn of(seed: u64) -> Self {
+        // The low bits of a seed decide other things: splitmix64's finaliser (Steele et al., OOPSLA 2014).
+        let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        Self { offset_ns: mixed % 1000 * 1000, padding: (mixed >> 32) % 64 * 4096 }
+    }
+}
+
+impl Image {
+    /// The part that all guests of one latido share: directories, the console, latido itself with its libraries, programs.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn shared(programs: &[PathBuf]) -> Result<Self> {
+        let mut image = Self::default();
+        for path in ["dev", "proc", "sys", "tmp", "run", "bin", "lib", "lab", "etc", "var", "var/tmp"] {
+            image.entries.insert(path.into(), Entry::Directory);
+        }
+        image.entries.insert("dev/console".into(), Entry::Device(5, 1));
+        image.entries.insert("lib64".into(), Entry::Link("lib".into()));
+        image.bytes("etc/passwd", b"root:x:0:0:root:/:/bin/sh\n".to_vec());
+        let own = std::env::current_exe().context("cannot find latido's own file")?;
+        image.entries.insert("init".into(), Entry::File(own));
+        // Where this process is linked dynamically, what it has mapped is what it needs.
+        let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let mapped = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
+        mapped.filter(|path| path.starts_with('/') && path.contains(".so")).for_each(|path| image.library(path));
+        for program in programs {
+            let name = program.file_name().context("a program has a name")?.to_string_lossy().into_owned();
+            image.entries.insert(format!("bin/{name}"), Entry::File(program.clone()));
+            for library in libraries(program)? {
+                image.library(&library);
+            }
+        }
+        Ok(image)
+    }
+
+    fn library(&mut self, path: &str) {
+        if let Some(name) = Path::new(path).file_name() {
+            self.entries.insert(format!("lib/{}", name.to_string_lossy()), Entry::File(path.into()));
+        }
+    }
+
+    fn bytes(&mut self, path: &str, bytes: Vec<u8>) {
+        self.entries.insert(path.into(), Entry::Bytes { mode: 0o644, bytes });
+    }
+
+    /// With what one guest is asked for.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn asking(mut self, requests: &[Request], member: Member) -> Result<Self> {
+        self.bytes(guest::REQUESTS, serde_json::to_vec(requests)?);
+        self.bytes(guest::OFFSET, member.offset_ns.to_string().into_bytes());
+        self.bytes("lab/padding", vec![0; usize::try_from(member.padding)?]);
+        Ok(self)
+    }
+
+    /// Writes it in the `newc` format (kernel Documentation/driver-api/early-userspace/buffer-format.rst), uncompressed: to
+    /// unpack it would cost the guest more than it saves.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the image not written.
+    pub fn write(&self, out: &mut impl Write) -> Result<()> {
+        let mut number = 0;
+        for (path, entry) in &self.entries {
+            number += 1;
+            let content;
+            let (mode, data, device): (u32, &[u8], _) = match entry {
+                Entry::Directory => (0o040_755, &[], (0, 0)),
+                Entry::Link(to) => (0o120_777, to.as_bytes(), (0, 0)),
+                Entry::Bytes { mode, bytes } => (0o100_000 | mode, bytes, (0, 0)),
+                Entry::File(from) => {
+                    content = fs::read(from).with_context(|| format!("{}", from.display()))?;
+                    (0o100_755, &content, (0, 0))
+                }
+                Entry::Device(major, minor) => (0o020_600, &[], (*major, *minor)),
+            };
+            member(out, number, path, mode, data, device).context("the image cannot be written")?;
+        }
+        member(out, 0, "TRAILER!!!", 0, &[], (0, 0)).context("the image cannot be written")
+    }
+}
+
+/// One member of the archive: no owner but root, no time but 0.
+fn member(out: &mut impl Write, number: u32, path: &str, mode: u32, data: &[u8], device: (u32, u32)) -> io::Result<()> {
+    let length = u32::try_from(data.len()).map_err(|_| io::Error::other("a file of 4 GiB fits no image"))?;
+    let name = u32::try_from(path.len() + 1).map_err(io::Error::other)?;
+    write!(out, "070701")?;
+    for field in [number, mode, 0, 0, 1, 0, length, 0, 0, device.0, device.1, name, 0] {
+        write!(out, "{field:08x}")?;
+    }
+    let padding = |length: usize| &[0_u8; 3][..(4 - length % 4) % 4];
+    out.write_all(path.as_bytes())?;
+    out.write_all(&[0])?;
+    out.write_all(padding(110 + path.len() + 1))?;
+    out.write_all(data)?;
+    out.write_all(padding(data.len()))
+}
+
+/// The libraries of a program, and their loader (ldd(1)).
+fn libraries(program: &Path) -> Result<Vec<String>> {
+    let output = Command::new("ldd").arg(program).env("LC_ALL", "C").output().context("ldd, which finds libraries")?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        // A static program has none.
+        ensure!(text.contains("not a dynamic") || output.stderr.is_empty(), "ldd {}: {text}", program.display());
+        return Ok(Vec::new());
+    }
+    let mut all = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let path = line.split_once(" => ").map_or(line, |(_, path)| path).split(" (").next().unwrap_or_default();
+        if path == "not found" {
+            bail!("{} needs a library that is not here: {line}", program.display());
+        }
+        if path.starts_with('/') {
+            all.push(path.to_owned());
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same contents give the same bytes, and another member's differ.
+    #[test]
+    fn an_image_is_its_contents() {
+        let bytes = |seed: u64| {
+            let mut image = Image::default();
+            image.entries.insert("a".into(), Entry::Directory);
+            let mut bytes = Vec::new();
+            image.asking(&[Request::Recover], Member::of(seed)).unwrap().write(&mut bytes).unwrap();
+            bytes
+        };
+        assert_eq!(bytes(7), bytes(7));
+        assert_ne!(bytes(7), bytes(8));
+        assert_eq!(bytes(7).len() % 4, 0);
+    }
+
+    /// `cpio` reads what is written.
+    #[test]
+    fn the_archive_is_one() {
+        let mut bytes = Vec::new();
+        Image::default().asking(&[], Member { offset_ns: 5, padding: 4096 }).unwrap().write(&mut bytes).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("image");
+        fs::write(&path, bytes).unwrap();
+        let Ok(output) = Command::new("cpio").args(["-t", "--quiet"]).stdin(fs::File::open(path).unwrap()).output()
+        else {
+            return;
+        };
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "lab/offset\nlab/padding\nlab/requests\n");
+    }
+}

@@ -1,0 +1,155 @@
+//! Kernels as data: `kernels/*.toml`, one file each and one line in [`SHIPPED`].
+
+use anyhow::{Context, Result, bail, ensure};
+use latido_model::{machine::Model, suggest::nearest};
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// A kernel that the laboratory can boot.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// Its name in plans; that of its file.
+    #[serde(skip)]
+    pub name: String,
+    /// One line.
+    pub about: String,
+    /// Names of the studies' systems that it stands in for.
+    #[serde(default)]
+    pub stands_for: Vec<String>,
+    /// What it is built for.
+    pub arch: Arch,
+    /// The Debian package that has it; `*` stands for a version.
+    #[serde(default)]
+    pub debian: Option<String>,
+    /// A kernel's file instead.
+    #[serde(default)]
+    pub image: Option<PathBuf>,
+    /// Boot parameters besides those of every guest.
+    #[serde(default)]
+    pub append: String,
+    /// The preemption model that it must have; absent, any.
+    #[serde(default)]
+    pub preemption: Option<Model>,
+    /// QEMU's machine; absent, that of the architecture.
+    #[serde(default)]
+    pub machine: Option<String>,
+    /// QEMU's devices besides the ports.
+    #[serde(default)]
+    pub devices: Vec<String>,
+}
+
+/// What a kernel is built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Arch {
+    /// 64-bit PCs.
+    #[serde(rename = "x86_64")]
+    X86_64,
+}
+
+/// Where a kernel comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// The newest Debian package of this pattern.
+    Debian(&'a str),
+    /// A file.
+    Image(&'a std::path::Path),
+}
+
+/// The kernels that come with latido.
+const SHIPPED: &[(&str, &str)] = &[
+    ("6.12-none", include_str!("../../../../kernels/6.12-none.toml")),
+    ("6.12-voluntary", include_str!("../../../../kernels/6.12-voluntary.toml")),
+    ("6.12-lazy", include_str!("../../../../kernels/6.12-lazy.toml")),
+    ("6.12-full", include_str!("../../../../kernels/6.12-full.toml")),
+    ("6.12-full-threadirqs", include_str!("../../../../kernels/6.12-full-threadirqs.toml")),
+    ("6.12-rt", include_str!("../../../../kernels/6.12-rt.toml")),
+    ("6.1-rt", include_str!("../../../../kernels/6.1-rt.toml")),
+];
+
+/// All of them.
+///
+/// # Errors
+/// None in practice: a test reads them.
+pub fn shipped() -> Result<Vec<Kernel>> {
+    SHIPPED.iter().map(|(name, text)| read(name, text)).collect()
+}
+
+fn read(name: &str, text: &str) -> Result<Kernel> {
+    let mut kernel: Kernel = toml::from_str(text).with_context(|| format!("the kernel `{name}`"))?;
+    kernel.name = name.into();
+    kernel.source()?;
+    Ok(kernel)
+}
+
+/// The kernel of this name, or one that stands in for it.
+///
+/// # Errors
+/// There is none, with the nearest.
+pub fn named(name: &str) -> Result<Kernel> {
+    let all = shipped()?;
+    let found = all.iter().find(|one| one.name == name || one.stands_for.iter().any(|other| other == name));
+    match found {
+        Some(kernel) => Ok(kernel.clone()),
+        None => {
+            let names = all.iter().flat_map(|one| [&one.name].into_iter().chain(&one.stands_for)).map(String::as_str);
+            bail!("the laboratory has no kernel `{name}`{}; `latido lab kernels` lists them", nearest(name, names))
+        }
+    }
+}
+
+impl Kernel {
+    /// Where it comes from.
+    ///
+    /// # Errors
+    /// None or two places are named.
+    pub fn source(&self) -> Result<Source<'_>> {
+        match (&self.debian, &self.image) {
+            (Some(pattern), None) => Ok(Source::Debian(pattern)),
+            (None, Some(path)) => Ok(Source::Image(path)),
+            _ => bail!("the kernel `{}` must name one of `debian` and `image`", self.name),
+        }
+    }
+
+    /// Refuses a guest in which another preemption model is in force than was asked for: a kernel that lacks a mode boots with
+    /// another one and says nothing.
+    ///
+    /// # Errors
+    /// Both.
+    pub fn granted(&self, found: Option<Model>) -> Result<()> {
+        if let (Some(wanted), Some(found)) = (self.preemption, found) {
+            ensure!(
+                wanted == found,
+                "the kernel `{}` was asked for preemption `{wanted}` and has `{found}`",
+                self.name
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every shipped kernel is read, and no two answer to one name.
+    #[test]
+    fn shipped_kernels_are_read_and_told_apart() {
+        let all = shipped().unwrap();
+        let mut names: Vec<&String> =
+            all.iter().flat_map(|one| [&one.name].into_iter().chain(&one.stands_for)).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert_eq!(named("preempt-rt").unwrap().name, "6.12-rt");
+        assert!(named("6.12-nine").unwrap_err().to_string().contains("did you mean `6.12-none`"));
+    }
+
+    #[test]
+    fn a_mode_that_was_not_granted_is_refused() {
+        let lazy = named("6.12-lazy").unwrap();
+        assert!(lazy.granted(Some(Model::Lazy)).is_ok() && lazy.granted(None).is_ok());
+        assert!(lazy.granted(Some(Model::Voluntary)).unwrap_err().to_string().contains("has `voluntary`"));
+    }
+}

@@ -1,0 +1,9 @@
+//! The virtual laboratory: kernels booted in plain emulation, with time counted in instructions, each guest's answers a pure
+//! function of its image.
+
+pub mod cache;
+pub mod fetch;
+pub mod front;
+pub mod image;
+pub mod kernel;
+pub mod qemu;

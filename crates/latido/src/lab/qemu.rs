@@ -1,0 +1,191 @@
+//! One boot of a guest: QEMU in plain emulation, its clock counted in instructions.
+
+use super::{
+    fetch::Fetched,
+    image::Image,
+    kernel::{Arch, Kernel},
+};
+use anyhow::{Context, Result, bail, ensure};
+use flate2::read::GzDecoder;
+use latido_agent::guest::MARK;
+use latido_model::protocol::hex;
+use latido_sys::process;
+use sha2::{Digest, Sha256};
+use signal_hook::consts::SIGKILL;
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Read, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What every guest's kernel is told. Addresses and random numbers that differ would be another guest; a panic ends it.
+const APPEND: &str = "console=ttyS0 quiet nokaslr norandmaps random.trust_cpu=off panic=-1";
+
+/// The guest's memory in MiB.
+const MEMORY: u32 = 512;
+
+/// How often is looked whether it has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How many lines of a guest's log an error shows.
+const LINES: usize = 12;
+
+/// The largest answers that are taken in, in bytes.
+const MOST: u64 = 1 << 30;
+
+/// The program.
+///
+/// # Errors
+/// It cannot be told.
+pub fn program(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86_64 => "qemu-system-x86_64",
+    }
+}
+
+/// Its version, as it says it.
+///
+/// # Errors
+/// It is not installed, with the remedy.
+pub fn version(arch: Arch) -> Result<String> {
+    let output = Command::new(program(arch)).arg("--version").output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            anyhow::anyhow!("there is no {}: install QEMU (Debian: apt-get install qemu-system-x86)", program(arch))
+        }
+        _ => error.into(),
+    })?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().next().map(str::to_owned).context("QEMU does not tell its version")
+}
+
+/// The arguments; files by the names that they have in the guest's directory.
+pub fn arguments(kernel: &Kernel) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut add = |words: &[&str]| all.extend(words.iter().map(|word| (*word).to_owned()));
+    match kernel.arch {
+        Arch::X86_64 => {
+            add(&["-machine", kernel.machine.as_deref().unwrap_or("pc,hpet=off"), "-cpu", "qemu64"]);
+        }
+    }
+    // One CPU: several take turns under instruction counting, and show waits of milliseconds that no kernel has.
+    add(&["-accel", "tcg", "-icount", "shift=0,sleep=off", "-smp", "1", "-m", &MEMORY.to_string(), "-seed", "1"]);
+    add(&["-rtc", "clock=vm,base=2020-01-01", "-nodefaults", "-display", "none", "-monitor", "none", "-nic", "none"]);
+    add(&["-no-reboot", "-serial", "file:console.log", "-serial", "file:answers"]);
+    for device in &kernel.devices {
+        add(&["-device", device]);
+    }
+    add(&["-kernel", "vmlinuz", "-initrd", "image", "-append"]);
+    all.push([APPEND, kernel.append.trim()].join(" ").trim().to_owned());
+    all
+}
+
+/// A running guest: it ends with this, and with the thread that started it.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Boots a guest in a directory of its own, and waits for its end; what it answered.
+///
+/// # Errors
+/// It panicked, hung, or ended early, with the end of its log; `stopped` says that nobody wants it any more.
+pub fn boot(
+    dir: &Path,
+    kernel: &Kernel,
+    fetched: &Fetched,
+    image: &Image,
+    within: Duration,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Vec<u8>> {
+    let path = dir.join("image");
+    let mut out = BufWriter::new(File::create(&path).with_context(|| format!("{}", path.display()))?);
+    image.write(&mut out)?;
+    out.flush().with_context(|| format!("{}", path.display()))?;
+    std::os::unix::fs::symlink(fs::canonicalize(&fetched.vmlinuz)?, dir.join("vmlinuz"))?;
+    let mut command = Command::new(program(kernel.arch));
+    let complaints = File::create(dir.join("complaints"))?;
+    command.args(arguments(kernel)).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
+    // A session's Ctrl-C is the host's to decide on.
+    let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: true, nice: None };
+    process::prepare(&mut command, manners);
+    let child = command.spawn().with_context(|| format!("cannot start {}", program(kernel.arch)))?;
+    let mut running = Running(child);
+    let until = Instant::now() + within;
+    let status = loop {
+        if let Some(status) = running.0.try_wait()? {
+            break status;
+        }
+        if stopped() {
+            bail!("stopped while its guest was running; nothing of it was kept");
+        }
+        if Instant::now() >= until {
+            bail!("the guest did not end within {} s{}", within.as_secs(), log(dir));
+        }
+        thread::sleep(LOOK);
+    };
+    ensure!(status.success(), "QEMU ended with {status}: {}", last(&dir.join("complaints"), 3));
+    let answers = fs::read(dir.join("answers")).unwrap_or_default();
+    unpack(&answers).with_context(|| format!("the guest gave no answer{}", log(dir)))
+}
+
+/// The answers out of what came through the port.
+fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
+    let end = bytes.iter().position(|byte| *byte == b'\n').context("nothing came out of it")?;
+    let (head, packed) = bytes.split_at(end + 1);
+    let head = String::from_utf8_lossy(head);
+    let mut words = head.split_whitespace();
+    ensure!(words.next() == Some(MARK), "what came out of it is none");
+    let length: usize = words.next().and_then(|word| word.parse().ok()).context("its length is missing")?;
+    ensure!(packed.len() == length, "{} of {length} bytes came out of it", packed.len());
+    ensure!(words.next() == Some(hex(&Sha256::digest(packed)).as_str()), "its checksum is wrong");
+    let mut answers = Vec::new();
+    GzDecoder::new(packed).take(MOST).read_to_end(&mut answers).context("it cannot be unpacked")?;
+    Ok(answers)
+}
+
+/// The end of a guest's log, as part of an error.
+fn log(dir: &Path) -> String {
+    let text = last(&dir.join("console.log"), LINES);
+    if text.is_empty() {
+        "; it wrote nothing on its console".into()
+    } else {
+        format!("; its console ends with:\n{text}")
+    }
+}
+
+fn last(path: &Path, lines: usize) -> String {
+    let text = String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).replace('\r', "");
+    let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines = all.iter().rev().take(lines).rev().map(|line| format!("  | {}", latido_model::clean::line(line)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cut, forged or empty, answers are refused; whole ones come back.
+    #[test]
+    fn answers_are_whole_or_none() {
+        use flate2::{Compression, write::GzEncoder};
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(b"words").unwrap();
+        let packed = packed.finish().unwrap();
+        let mut bytes = format!("{MARK} {} {}\n", packed.len(), hex(&Sha256::digest(&packed))).into_bytes();
+        bytes.extend(&packed);
+        assert_eq!(unpack(&bytes).unwrap(), b"words");
+        for cut in 0..bytes.len() {
+            assert!(unpack(&bytes[..cut]).is_err(), "{cut}");
+        }
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        assert!(unpack(&bytes).unwrap_err().to_string().contains("checksum"));
+    }
+}
