@@ -27,6 +27,9 @@ pub const REQUESTS: &str = "lab/requests";
 /// How long the guest waits before it begins, in ns: the phase of the sweep's member.
 pub const OFFSET: &str = "lab/offset";
 
+/// What the laboratory says of itself: a [`latido_model::machine::Emulated`].
+pub const ABOUT: &str = "lab/about";
+
 /// Where the answers leave: a port that nothing else writes.
 const OUT: &str = "/dev/ttyS1";
 
@@ -82,6 +85,8 @@ fn set_up() -> Result<()> {
     let _ = mount("tmpfs", "/dev/shm", "tmpfs", MountFlags::empty(), c"mode=1777");
     let _ = symlink("/proc/self/fd", "/dev/fd");
     sethostname(b"lab").context("naming the guest")?;
+    // For the loads that talk to themselves.
+    let _ = latido_sys::net::up("lo");
     Ok(())
 }
 

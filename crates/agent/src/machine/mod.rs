@@ -53,6 +53,7 @@ pub fn read(root: &Root) -> Machine {
         clock: clock(root),
         realtime: realtime(root, release, line, config.as_ref()),
         hypervisor: surroundings::hypervisor(root, cpuinfo.as_deref(), board.as_deref()),
+        emulated: root.read(crate::guest::ABOUT).and_then(|text| serde_json::from_str(&text).ok()),
         container: surroundings::container(root),
         limits: limits::limits(root),
         libc: libc(),

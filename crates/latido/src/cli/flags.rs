@@ -75,8 +75,8 @@ pub struct Args {
     /// How long to run before samples count [default: 1s, or a tenth of a short duration]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub warmup: Option<String>,
-    /// How often to repeat everything [default: 1]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
+    /// How often to repeat everything; in the laboratory each is a member of a sweep, a boot of its own [default: 1]
+    #[arg(long, visible_alias = "sweep", value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
     pub repeat: Option<String>,
     /// A size that the plan has beside its own ([[size]]), for example laboratory
     #[arg(long, value_name = "NAME", value_parser = words::text)]
@@ -96,8 +96,9 @@ pub struct Args {
     pub seed: Option<u64>,
     #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target)]
     pub on: Option<String>,
-    /// The kernels to boot in the laboratory (--on lab); `latido lab kernels` lists them
-    #[arg(long, value_name = "KERNEL[,KERNEL...]", value_delimiter = ',', value_parser = words::text)]
+    /// A kernel to boot in the laboratory (--on lab), of `latido lab kernels` or path/to/vmlinuz[:BOOT PARAMETERS]; several are
+    /// compared
+    #[arg(long, value_name = "KERNEL", value_parser = words::text)]
     pub kernel: Vec<String>,
     /// Wait for another latido that is at work there, as long as it takes or this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",

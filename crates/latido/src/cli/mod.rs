@@ -13,6 +13,7 @@ mod flags;
 mod help;
 mod history;
 pub mod known;
+mod lab;
 mod list;
 mod load;
 mod man;
@@ -70,6 +71,7 @@ enum Command {
     Load(load::Args),
     Tune(tune::Args),
     Trace(trace::Args),
+    Lab(lab::Args),
     Help(help::Args),
     #[command(hide = true)]
     Agent(agent::Args),
@@ -90,6 +92,7 @@ impl Cli {
             Command::Load(_) => Some("load"),
             Command::Tune(_) => Some("tune"),
             Command::Trace(_) => Some("trace"),
+            Command::Lab(_) => Some("lab"),
             Command::Report(_) => Some("report"),
             Command::Stats(_) => Some("stats"),
             Command::Compare(_) => Some("compare"),
@@ -122,6 +125,7 @@ impl Cli {
             Command::Load(args) => load::run(args),
             Command::Tune(args) => tune::run(args),
             Command::Trace(args) => trace::run(args),
+            Command::Lab(args) => lab::run(args),
             Command::Help(args) => help::run(args),
             Command::Agent(args) => agent::run(args),
             Command::Completions(args) => completions::run(args),

@@ -4,7 +4,7 @@
 //! one boot: what a cell leaves behind reaches no other. While one is awaited the next ones run on the other CPUs.
 
 use super::{
-    fetch::Fetched,
+    fetch::{self, Fetched},
     image::{Image, Member},
     kernel::Kernel,
     qemu,
@@ -15,6 +15,7 @@ use latido_agent::{load, load::LOADS, loading::Surroundings, program, scratch::S
 use latido_model::{
     cell::Cell,
     cpus::CpuSet,
+    machine::Emulated,
     protocol::{Chunks, EndStatus, Hello, Message, Phase, Progress, Reader, Reply, Request, Writer},
     registry,
 };
@@ -46,13 +47,18 @@ const PATIENCE: (u64, u64) = (900, 300);
 pub fn open(kernel: Kernel, fetched: Fetched, stopped: Stopped<'_>) -> Result<Session> {
     let (ours, theirs) = UnixStream::pair().context("a stream to the laboratory")?;
     let input = theirs.try_clone().context("a stream to the laboratory")?;
-    let lab = Arc::new(Lab {
-        kernel,
-        fetched,
-        stop: AtomicBool::new(false),
-        jobs: Mutex::default(),
-        changed: Condvar::new(),
-    });
+    let about = Emulated {
+        emulator: qemu::version(kernel.arch)?,
+        arguments: qemu::arguments(&kernel),
+        instruction_ns: qemu::INSTRUCTION_NS,
+        kernel: fetched.package.clone(),
+        version: fetched.version.clone(),
+        kernel_sha256: fetched.sha256.clone(),
+        latido_sha256: fetch::hash(&std::env::current_exe().context("cannot find latido's own file")?)?,
+        ..Emulated::default()
+    };
+    let (stop, jobs, changed) = (AtomicBool::new(false), Mutex::default(), Condvar::new());
+    let lab = Arc::new(Lab { kernel, fetched, about, stop, jobs, changed });
     let (asked, requests) = channel();
     let hearing = Arc::clone(&lab);
     let from = ours.try_clone().context("a stream to the laboratory")?;
@@ -70,6 +76,7 @@ pub fn open(kernel: Kernel, fetched: Fetched, stopped: Stopped<'_>) -> Result<Se
 struct Lab {
     kernel: Kernel,
     fetched: Fetched,
+    about: Emulated,
     /// Nobody wants what is going on any more.
     stop: AtomicBool,
     jobs: Mutex<Jobs>,
@@ -142,7 +149,7 @@ impl Lab {
     }
 
     fn boot(&self, job: &Job) -> Result<Vec<u8>> {
-        let image = Image::shared(&job.programs)?.asking(&job.requests, job.member)?;
+        let image = Image::shared(&job.programs)?.asking(&job.requests, job.member, &self.about)?;
         let scratch = Scratch::new(0).context("there is no place for a guest")?;
         let stopped = || self.stop.load(Ordering::Relaxed);
         qemu::boot(scratch.path(), &self.kernel, &self.fetched, &image, job.within, &stopped)

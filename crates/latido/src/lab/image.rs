@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::guest;
-use latido_model::protocol::Request;
+use latido_model::{machine::Emulated, protocol::Request};
 use std::{
     collections::BTreeMap,
     fs,
@@ -96,7 +96,9 @@ impl Image {
     ///
     /// # Errors
     /// None in practice.
-    pub fn asking(mut self, requests: &[Request], member: Member) -> Result<Self> {
+    pub fn asking(mut self, requests: &[Request], member: Member, about: &Emulated) -> Result<Self> {
+        let about = Emulated { offset_ns: member.offset_ns, padding: member.padding, ..about.clone() };
+        self.bytes(guest::ABOUT, serde_json::to_vec(&about)?);
         self.bytes(guest::REQUESTS, serde_json::to_vec(requests)?);
         self.bytes(guest::OFFSET, member.offset_ns.to_string().into_bytes());
         self.bytes("lab/padding", vec![0; usize::try_from(member.padding)?]);
@@ -178,7 +180,11 @@ mod tests {
             let mut image = Image::default();
             image.entries.insert("a".into(), Entry::Directory);
             let mut bytes = Vec::new();
-            image.asking(&[Request::Recover], Member::of(seed)).unwrap().write(&mut bytes).unwrap();
+            image
+                .asking(&[Request::Recover], Member::of(seed), &Emulated::default())
+                .unwrap()
+                .write(&mut bytes)
+                .unwrap();
             bytes
         };
         assert_eq!(bytes(7), bytes(7));
@@ -190,7 +196,11 @@ mod tests {
     #[test]
     fn the_archive_is_one() {
         let mut bytes = Vec::new();
-        Image::default().asking(&[], Member { offset_ns: 5, padding: 4096 }).unwrap().write(&mut bytes).unwrap();
+        Image::default()
+            .asking(&[], Member { offset_ns: 5, padding: 4096 }, &Emulated::default())
+            .unwrap()
+            .write(&mut bytes)
+            .unwrap();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("image");
         fs::write(&path, bytes).unwrap();
@@ -198,6 +208,6 @@ mod tests {
         else {
             return;
         };
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "lab/offset\nlab/padding\nlab/requests\n");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "lab/about\nlab/offset\nlab/padding\nlab/requests\n");
     }
 }

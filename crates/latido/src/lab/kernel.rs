@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{machine::Model, suggest::nearest};
 use serde::Deserialize;
-use std::path::PathBuf;
+use std::{fs, io::Read, path::PathBuf};
 
 /// A kernel that the laboratory can boot.
 #[derive(Clone, Debug, Deserialize)]
@@ -87,6 +87,9 @@ fn read(name: &str, text: &str) -> Result<Kernel> {
 /// # Errors
 /// There is none, with the nearest.
 pub fn named(name: &str) -> Result<Kernel> {
+    if name.contains('/') {
+        return own(name);
+    }
     let all = shipped()?;
     let found = all.iter().find(|one| one.name == name || one.stands_for.iter().any(|other| other == name));
     match found {
@@ -96,6 +99,28 @@ pub fn named(name: &str) -> Result<Kernel> {
             bail!("the laboratory has no kernel `{name}`{}; `latido lab kernels` lists them", nearest(name, names))
         }
     }
+}
+
+/// A kernel of the user's: a file, behind a colon what it is told at boot.
+fn own(name: &str) -> Result<Kernel> {
+    let (path, append) = name.split_once(':').unwrap_or((name, ""));
+    let mut head = Vec::new();
+    let file = fs::File::open(path).with_context(|| format!("the kernel {path}"))?;
+    file.take(4096).read_to_end(&mut head).with_context(|| format!("the kernel {path}"))?;
+    // The header of Documentation/arch/x86/boot.rst.
+    ensure!(head.get(0x202..0x206) == Some(b"HdrS"), "{path} is no kernel for a PC (bzImage)");
+    Ok(Kernel {
+        name: name.into(),
+        about: "a kernel of your own".into(),
+        stands_for: Vec::new(),
+        arch: Arch::X86_64,
+        debian: None,
+        image: Some(path.into()),
+        append: append.into(),
+        preemption: None,
+        machine: None,
+        devices: Vec::new(),
+    })
 }
 
 impl Kernel {

@@ -27,6 +27,9 @@ const APPEND: &str = "console=ttyS0 quiet nokaslr norandmaps random.trust_cpu=of
 /// The guest's memory in MiB.
 const MEMORY: u32 = 512;
 
+/// How long an instruction takes in the guest, ns: two to the power of `shift`.
+pub const INSTRUCTION_NS: u32 = 1;
+
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 

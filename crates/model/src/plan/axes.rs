@@ -254,8 +254,12 @@ fn kernels(node: Node) -> Result<Vec<String>, Problem> {
     for element in node.levels("kernel")? {
         let name = element.text("kernel")?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
-        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
-            return Err(element.problem("a kernel's name is 1 to 64 letters, digits, `-`, `_`, `.` or `+`"));
+        // A file, and what it is told at boot: nothing that a line of the emulator's could mistake.
+        let file = name.contains('/') && name.len() <= 512 && name.chars().all(|c| c.is_ascii_graphic() || c == ' ');
+        if !file && (name.is_empty() || name.len() > 64 || !name.chars().all(plain)) {
+            return Err(element.problem(
+                "a kernel's name is 1 to 64 letters, digits, `-`, `_`, `.` or `+`, or path/to/vmlinuz[:BOOT PARAMETERS]",
+            ));
         }
         // Any other name is a kernel to come, so that a misspelling would go unmeasured.
         if name != RUNNING && closest(name, [RUNNING]).is_some() {

@@ -5,6 +5,7 @@ use crate::{
     extremes::{Extremes, seen},
     judge::repeat::{Repeat, Track},
 };
+use latido_model::machine::Emulated;
 use std::cmp::Reverse;
 
 /// So many series of a section are looked at where not all are asked for: a fit of 4,096 samples takes some 30 ms.
@@ -43,10 +44,16 @@ impl Section<'_> {
         self.series.iter().flat_map(Curve::sampled).count()
     }
 
-    /// What stands beside the maxima of its configurations.
-    pub fn seen(&self) -> Option<String> {
-        seen::note(self.series.iter().map(Curve::measured_ns))
+    /// What stands beside the maxima of its configurations, and what these are worth.
+    pub fn worth(&self) -> Vec<String> {
+        worth(self.series.iter())
     }
+}
+
+/// What stands beside the maxima of these: what their time may have missed, and what emulated ones are worth.
+pub fn worth<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>> + Clone) -> Vec<String> {
+    let emulated = series.clone().find_map(|one| one.configuration.machine.emulated.as_ref());
+    seen::note(series.map(Curve::measured_ns)).into_iter().chain(emulated.map(Emulated::worth)).collect()
 }
 
 impl Curve<'_> {
