@@ -23,6 +23,16 @@ pub fn silence() -> Duration {
     Duration::from_secs(120)
 }
 
+/// How much of the host's processor time a guest of the laboratory may take, where a test shortens it with
+/// `LATIDO_GUEST_MS`.
+pub fn guest_patience() -> Option<Duration> {
+    #[cfg(debug_assertions)]
+    if let Some(ms) = std::env::var("LATIDO_GUEST_MS").ok().and_then(|ms| ms.parse().ok()) {
+        return Some(Duration::from_millis(ms));
+    }
+    None
+}
+
 /// Where temperatures are read: this machine, or in debug builds the tree that a test names with `LATIDO_THERMAL`.
 pub fn thermal_root() -> Root {
     #[cfg(debug_assertions)]

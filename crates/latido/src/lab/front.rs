@@ -4,49 +4,44 @@
 //! one boot: what a cell leaves behind reaches no other. While one is awaited the next ones run on the other CPUs.
 
 use super::{
+    answer::Answer,
     fetch::{self, Fetched},
-    image::{Image, Member},
+    image::Image,
+    jobs::{Job, Jobs, is_measuring, job, measuring, one_cpu},
     kernel::Kernel,
     qemu,
 };
-use crate::{stop::Stopped, target::session::Session};
 use anyhow::{Context, Result, bail};
-use latido_agent::{load, load::LOADS, loading::Surroundings, program, scratch::Scratch};
+use latido_agent::scratch::Scratch;
 use latido_model::{
     cell::Cell,
-    cpus::CpuSet,
     machine::Emulated,
     protocol::{Chunks, EndStatus, Hello, Message, Phase, Progress, Reader, Reply, Request, Writer},
-    registry,
 };
 use std::{
-    collections::{BTreeSet, VecDeque},
     io::{BufRead, BufReader},
     os::unix::net::UnixStream,
-    path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, Sender, channel},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// How often a session hears that a guest is still at work.
 const SIGN: Duration = Duration::from_secs(1);
 
-/// How long a guest may take besides its cell, in host seconds, and how many for each second of the cell: emulation takes
-/// five to fifty, and a crowd on the host more.
-const PATIENCE: (u64, u64) = (900, 300);
+/// How many guests are booted before they are asked for, for each CPU of the host: what waits for no answer keeps none idle.
+const AHEAD: usize = 2;
 
-/// A kernel's laboratory, as a session with an agent.
+/// A kernel's laboratory, as the stream to an agent: it ends with that.
 ///
 /// # Errors
 /// There is no thread or stream to be had.
-pub fn open(kernel: Kernel, fetched: Fetched, stopped: Stopped<'_>) -> Result<Session> {
+pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair().context("a stream to the laboratory")?;
-    let input = theirs.try_clone().context("a stream to the laboratory")?;
     let about = Emulated {
         emulator: qemu::version(kernel.arch)?,
         arguments: qemu::arguments(&kernel),
@@ -70,7 +65,7 @@ pub fn open(kernel: Kernel, fetched: Fetched, stopped: Stopped<'_>) -> Result<Se
     }
     let serving = Arc::clone(&lab);
     thread::Builder::new().spawn(move || serving.serve(ours, &requests)).context("a thread that serves")?;
-    Session::on(Box::new(input), Box::new(theirs), None, Arc::default(), "the laboratory", stopped)
+    Ok(theirs)
 }
 
 struct Lab {
@@ -81,22 +76,6 @@ struct Lab {
     stop: AtomicBool,
     jobs: Mutex<Jobs>,
     changed: Condvar,
-}
-
-/// Guests to be booted, in the order in which they will be asked for.
-#[derive(Default)]
-struct Jobs {
-    waiting: VecDeque<Job>,
-    running: Vec<Vec<Request>>,
-    done: Vec<(Vec<Request>, Result<Vec<u8>, String>)>,
-    over: bool,
-}
-
-struct Job {
-    requests: Vec<Request>,
-    member: Member,
-    programs: Vec<PathBuf>,
-    within: Duration,
 }
 
 impl Lab {
@@ -112,6 +91,8 @@ impl Lab {
                 Ok(Some(Request::Ping)) => {}
                 Ok(Some(Request::Stop { .. })) => self.stop.store(true, Ordering::Relaxed),
                 Ok(Some(request)) => {
+                    // Here, where requests come in their order: a stop may follow before anybody has begun with this one.
+                    self.stop.store(false, Ordering::Relaxed);
                     if asked.send(request).is_err() {
                         break;
                     }
@@ -138,11 +119,18 @@ impl Lab {
                 jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
             };
             jobs.running.push(job.requests.clone());
+            if is_measuring(&job.requests) {
+                jobs.begun.get_or_insert_with(Instant::now);
+            }
             drop(jobs);
             let answered = self.boot(&job).map_err(|error| format!("{error:#}"));
             let mut jobs = self.jobs();
             jobs.running.retain(|requests| *requests != job.requests);
-            jobs.done.push((job.requests, answered));
+            jobs.ended += u32::from(is_measuring(&job.requests));
+            // What a stop ended was nobody's answer: it is booted again if it is asked for again.
+            if answered.is_ok() || !self.stop.load(Ordering::Relaxed) {
+                jobs.done.push((job.requests, answered));
+            }
             drop(jobs);
             self.changed.notify_all();
         }
@@ -150,9 +138,17 @@ impl Lab {
 
     fn boot(&self, job: &Job) -> Result<Vec<u8>> {
         let image = Image::shared(&job.programs)?.asking(&job.requests, job.member, &self.about)?;
+        let kept = if is_measuring(&job.requests) { None } else { Some(Answer::of(&image, &self.about)?) };
+        if let Some(answers) = kept.as_ref().and_then(Answer::read) {
+            return Ok(answers);
+        }
         let scratch = Scratch::new(0).context("there is no place for a guest")?;
         let stopped = || self.stop.load(Ordering::Relaxed);
-        qemu::boot(scratch.path(), &self.kernel, &self.fetched, &image, job.within, &stopped)
+        let answers = qemu::boot(scratch.path(), &self.kernel, &self.fetched, &image, job.within, &stopped)?;
+        if let Some(kept) = kept {
+            kept.write(&answers)?;
+        }
+        Ok(answers)
     }
 
     fn serve(&self, to: UnixStream, requests: &Receiver<Request>) {
@@ -164,7 +160,6 @@ impl Lab {
             return;
         }
         while let Ok(request) = requests.recv() {
-            self.stop.store(false, Ordering::Relaxed);
             let status = match self.answer(request, &mut voice) {
                 Ok(status) => status,
                 Err(error) => {
@@ -181,20 +176,24 @@ impl Lab {
     fn answer(&self, request: Request, voice: &mut Writer<UnixStream>) -> Result<EndStatus> {
         match request {
             Request::Prepare { cells, .. } => {
+                cells.iter().try_for_each(one_cpu)?;
                 let ready = Request::Prepare { cells: cells.clone(), wait: None };
-                self.ask(job(vec![ready.clone()], &[])?, true);
-                for cell in &cells {
-                    // What cannot be had is told where it is asked for.
-                    if let Ok(job) = measuring(cell) {
-                        self.ask(job, false);
-                    }
-                }
+                // With the programs that their loads need: what cannot be had at all is told where it is asked for.
+                let had: Vec<&Cell> = cells.iter().filter(|cell| measuring(cell).is_ok()).collect();
+                self.ask(job(vec![ready.clone()], &had)?, true);
+                self.jobs().cells = cells;
                 self.pass_on(&[ready], 0, voice)
             }
             Request::Measure { cell } => {
                 let job = measuring(&cell)?;
                 let requests = job.requests.clone();
                 self.ask(job, true);
+                for next in self.after(&cell) {
+                    // What cannot be had is told where it is asked for.
+                    if let Ok(job) = measuring(&next) {
+                        self.ask(job, false);
+                    }
+                }
                 self.pass_on(&requests, 1, voice)
             }
             Request::Inspect(_) => {
@@ -208,6 +207,21 @@ impl Lab {
             }
             Request::Ping | Request::Stop { .. } => Ok(EndStatus::Done),
         }
+    }
+
+    /// The cells that will be asked for next.
+    fn after(&self, cell: &Cell) -> Vec<Cell> {
+        let ahead = thread::available_parallelism().map_or(1, usize::from) * AHEAD;
+        self.jobs().cells.iter().skip_while(|known| *known != cell).skip(1).take(ahead).cloned().collect()
+    }
+
+    /// What a person sees while a guest runs: how long it has, and how long guests take.
+    fn progress(&self, since: Instant) -> Progress {
+        let jobs = self.jobs();
+        let each = jobs.begun.map(|begun| begun.elapsed()).filter(|_| jobs.ended > 0).map(|all| all / jobs.ended);
+        let ns = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let (elapsed_ns, total_ns) = (ns(since.elapsed()), each.map_or(0, ns));
+        Progress { elapsed_ns, total_ns, ..Progress::of(Phase::Emulating) }
     }
 
     /// Queues a job unless it is known; what is wanted now comes first.
@@ -233,6 +247,7 @@ impl Lab {
 
     /// Waits for a guest's answers and passes on those to its request of this number.
     fn pass_on(&self, requests: &[Request], number: usize, voice: &mut Writer<UnixStream>) -> Result<EndStatus> {
+        let since = Instant::now();
         let bytes = loop {
             let mut jobs = self.jobs();
             if let Some(place) = jobs.done.iter().position(|(done, _)| done == requests) {
@@ -242,7 +257,7 @@ impl Lab {
                 bail!("stopped before its guest was booted");
             }
             drop(self.changed.wait_timeout(jobs, SIGN).unwrap_or_else(PoisonError::into_inner));
-            voice.send(&Reply::Progress(Progress::of(Phase::Settling)))?;
+            voice.send(&Reply::Progress(self.progress(since)))?;
         };
         let bytes = bytes.map_err(anyhow::Error::msg)?;
         let mut stream = BufReader::new(&bytes[..]);
@@ -279,29 +294,4 @@ impl Lab {
         }
         bail!("the guest answered {answered} of {} requests", requests.len())
     }
-}
-
-/// The guest of a cell.
-fn measuring(cell: &Cell) -> Result<Job> {
-    let alone = Request::Prepare { cells: vec![cell.clone()], wait: None };
-    job(vec![alone, Request::Measure { cell: Box::new(cell.clone()) }], &[cell])
-}
-
-fn job(requests: Vec<Request>, cells: &[&Cell]) -> Result<Job> {
-    let mut programs = BTreeSet::new();
-    let cpus: CpuSet = [0].into_iter().collect();
-    for cell in cells {
-        let around = Surroundings { allowed: cpus.clone(), counted: cpus.clone(), seed: cell.seed };
-        for item in load::parts(&cell.load.items, &around)?.items {
-            let launch = registry::build("load", LOADS, &item)?.launch(&around)?;
-            let Some(word) = launch.as_ref().and_then(|launch| launch.argv.first()) else { continue };
-            if let Some(found) = program::find(word)?.filter(|_| !latido_agent::loading::running::is_own(word)) {
-                programs.insert(PathBuf::from(found.record().path));
-            }
-        }
-    }
-    let seconds = cells.iter().map(|cell| cell.conditions.duration.0 / 1_000_000_000 + 1).sum::<u64>();
-    let member = cells.first().map_or(Member { offset_ns: 0, padding: 0 }, |cell| Member::of(cell.seed));
-    let within = Duration::from_secs(PATIENCE.0 + PATIENCE.1 * seconds);
-    Ok(Job { requests, member, programs: programs.into_iter().collect(), within })
 }

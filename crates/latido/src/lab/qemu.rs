@@ -5,7 +5,7 @@ use super::{
     image::Image,
     kernel::{Arch, Kernel},
 };
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use flate2::read::GzDecoder;
 use latido_agent::guest::MARK;
 use latido_model::protocol::hex;
@@ -33,11 +33,14 @@ pub const INSTRUCTION_NS: u32 = 1;
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// A guest that took no processor time for so long will take none any more.
+const STILL: Duration = Duration::from_secs(120);
+
 /// How many lines of a guest's log an error shows.
 const LINES: usize = 12;
 
 /// The largest answers that are taken in, in bytes.
-const MOST: u64 = 1 << 30;
+const MOST: u64 = 256 << 20;
 
 /// The program.
 ///
@@ -95,10 +98,47 @@ impl Drop for Running {
     }
 }
 
+/// How much a guest has worked: a crowd on the host makes it slow, and only a hang makes it idle.
+struct Life {
+    pid: u32,
+    worked: Duration,
+    changed: Instant,
+}
+
+impl Life {
+    fn new(child: &Child) -> Self {
+        Self { pid: child.id(), worked: Duration::ZERO, changed: Instant::now() }
+    }
+
+    /// Why it is given up, if it is: it has worked for longer than this, or stands still.
+    fn over(&mut self, within: Duration) -> Option<String> {
+        let worked = worked(self.pid)?;
+        if worked != self.worked {
+            (self.worked, self.changed) = (worked, Instant::now());
+        }
+        if worked > within {
+            let seconds = within.as_secs_f64();
+            return Some(format!("the guest hangs: it did not end within {seconds:.0} s of processor time"));
+        }
+        let still = self.changed.elapsed() > STILL;
+        still.then(|| format!("the guest hangs: it did nothing for {} s", STILL.as_secs()))
+    }
+}
+
+/// The processor time of a process and its threads (proc(5)).
+fn worked(pid: u32) -> Option<Duration> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    let mut times = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
+    let ticks = times.next()?.ok()?.saturating_add(times.next()?.ok()?);
+    Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
+}
+
 /// Boots a guest in a directory of its own, and waits for its end; what it answered.
 ///
 /// # Errors
-/// It panicked, hung, or ended early, with the end of its log; `stopped` says that nobody wants it any more.
+/// It panicked, hung (`within` is the processor time that it may take), or ended early, with the end of its log; `stopped`
+/// says that nobody wants it any more.
 pub fn boot(
     dir: &Path,
     kernel: &Kernel,
@@ -120,7 +160,7 @@ pub fn boot(
     process::prepare(&mut command, manners);
     let child = command.spawn().with_context(|| format!("cannot start {}", program(kernel.arch)))?;
     let mut running = Running(child);
-    let until = Instant::now() + within;
+    let mut life = Life::new(&running.0);
     let status = loop {
         if let Some(status) = running.0.try_wait()? {
             break status;
@@ -128,18 +168,21 @@ pub fn boot(
         if stopped() {
             bail!("stopped while its guest was running; nothing of it was kept");
         }
-        if Instant::now() >= until {
-            bail!("the guest did not end within {} s{}", within.as_secs(), log(dir));
+        if let Some(over) = life.over(within) {
+            bail!("{over}{}", log(dir));
         }
         thread::sleep(LOOK);
     };
-    ensure!(status.success(), "QEMU ended with {status}: {}", last(&dir.join("complaints"), 3));
+    ensure!(status.success(), "QEMU ended with {status}: {}{}", last(&dir.join("complaints"), 3), log(dir));
     let answers = fs::read(dir.join("answers")).unwrap_or_default();
-    unpack(&answers).with_context(|| format!("the guest gave no answer{}", log(dir)))
+    unpack(&answers).map_err(|error| anyhow!("the guest gave no answer: {error:#}{}", log(dir)))
 }
 
 /// The answers out of what came through the port.
-fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// They are cut, changed, or none.
+pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
     let end = bytes.iter().position(|byte| *byte == b'\n').context("nothing came out of it")?;
     let (head, packed) = bytes.split_at(end + 1);
     let head = String::from_utf8_lossy(head);
@@ -149,13 +192,19 @@ fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
     ensure!(packed.len() == length, "{} of {length} bytes came out of it", packed.len());
     ensure!(words.next() == Some(hex(&Sha256::digest(packed)).as_str()), "its checksum is wrong");
     let mut answers = Vec::new();
-    GzDecoder::new(packed).take(MOST).read_to_end(&mut answers).context("it cannot be unpacked")?;
+    GzDecoder::new(packed).take(MOST + 1).read_to_end(&mut answers).context("it cannot be unpacked")?;
+    ensure!(answers.len() as u64 <= MOST, "it holds more than {} MiB", MOST >> 20);
     Ok(answers)
 }
 
-/// The end of a guest's log, as part of an error.
+/// The end of a guest's log, as part of an error, and before it why the kernel gave up: a backtrace follows that.
 fn log(dir: &Path) -> String {
-    let text = last(&dir.join("console.log"), LINES);
+    let path = dir.join("console.log");
+    let text = last(&path, LINES);
+    let all = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
+    let cause = all.lines().rfind(|line| line.contains("Kernel panic")).map(latido_model::clean::line);
+    let cause = cause.filter(|line| !text.contains(line.trim())).map(|line| format!("  | {}\n", line.trim()));
+    let text = if text.is_empty() { text } else { cause.unwrap_or_default() + &text };
     if text.is_empty() {
         "; it wrote nothing on its console".into()
     } else {
@@ -174,15 +223,50 @@ fn last(path: &Path, lines: usize) -> String {
 mod tests {
     use super::*;
 
+    /// As a guest hands them out.
+    fn handed_out(packed: &[u8]) -> Vec<u8> {
+        let head = format!("{MARK} {} {}\n", packed.len(), hex(&Sha256::digest(packed)));
+        [head.as_bytes(), packed].concat()
+    }
+
+    fn packed(bytes: &[u8]) -> Vec<u8> {
+        use flate2::{Compression, write::GzEncoder};
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(bytes).unwrap();
+        packed.finish().unwrap()
+    }
+
+    /// A guest with a kernel of one's own may write anything to its port, with a checksum that fits.
+    #[test]
+    fn hostile_answers_are_an_error() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()
+        };
+        let sound = packed(b"words that are packed");
+        for round in 0..2_000 {
+            let noise: Vec<u8> = (0..round % 9).flat_map(|_| next()).collect();
+            assert!(unpack(&noise).is_err());
+            assert!(unpack(&handed_out(&noise)).is_err(), "{noise:?}");
+            let mut changed = sound.clone();
+            let [at, bit, ..] = next();
+            let at = usize::from(at) % changed.len();
+            changed[at] ^= 1 << (bit % 8);
+            // Some bytes of the format mean nothing: then it is what it was.
+            let _ = unpack(&handed_out(&changed)).map(|words| assert_eq!(words, b"words that are packed"));
+        }
+        for head in ["latido-lab 5", "latido-lab 99999999999999999999999 00", "latido-lab -1 00", "latido-lab"] {
+            assert!(unpack(format!("{head}\nwords").as_bytes()).is_err(), "{head}");
+        }
+    }
+
     /// Cut, forged or empty, answers are refused; whole ones come back.
     #[test]
     fn answers_are_whole_or_none() {
-        use flate2::{Compression, write::GzEncoder};
-        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-        packed.write_all(b"words").unwrap();
-        let packed = packed.finish().unwrap();
-        let mut bytes = format!("{MARK} {} {}\n", packed.len(), hex(&Sha256::digest(&packed))).into_bytes();
-        bytes.extend(&packed);
+        let mut bytes = handed_out(&packed(b"words"));
         assert_eq!(unpack(&bytes).unwrap(), b"words");
         for cut in 0..bytes.len() {
             assert!(unpack(&bytes[..cut]).is_err(), "{cut}");

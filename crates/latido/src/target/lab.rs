@@ -5,8 +5,9 @@ use crate::{
     lab::{fetch, front, kernel, qemu},
     stop::Stopped,
 };
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use latido_model::cell::{LAB, RUNNING};
+use std::sync::Arc;
 
 /// The list entry.
 pub const DEF: Def = Def {
@@ -35,6 +36,8 @@ impl Target for Lab {
         let kernel = kernel::named(kernel).map_err(|error| Unavailable::NotHad(format!("{error:#}")))?;
         qemu::version(kernel.arch)?;
         let fetched = fetch::kernel(&kernel, false, |said| crate::output::tell(said))?;
-        Ok(front::open(kernel, fetched, stopped)?)
+        let output = front::open(kernel, fetched)?;
+        let input = output.try_clone().context("a stream to the laboratory")?;
+        Ok(Session::on(Box::new(input), Box::new(output), None, Arc::default(), "the laboratory", stopped)?)
     }
 }

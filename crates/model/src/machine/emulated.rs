@@ -26,7 +26,12 @@ pub struct Emulated {
 }
 
 impl Emulated {
-    /// What its latencies are worth, for every table of them.
+    /// What its clock counts.
+    pub fn time(&self) -> String {
+        format!("emulated at {} ns an instruction", self.instruction_ns)
+    }
+
+    /// What its latencies are worth, for every table and figure of them: ranks.
     pub fn worth(&self) -> String {
         let cost = self.instruction_ns;
         format!("emulated: instructions along kernel paths at {cost} ns each, one CPU: it ranks kernels, not hardware")

@@ -50,10 +50,25 @@ impl Section<'_> {
     }
 }
 
-/// What stands beside the maxima of these: what their time may have missed, and what emulated ones are worth.
+/// What stands beside the maxima of these: what their time may have missed, and what emulated ones are worth. A guest of the
+/// laboratory has no days: what it may miss, other members of its sweep show.
 pub fn worth<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>> + Clone) -> Vec<String> {
-    let emulated = series.clone().find_map(|one| one.configuration.machine.emulated.as_ref());
-    seen::note(series.map(Curve::measured_ns)).into_iter().chain(emulated.map(Emulated::worth)).collect()
+    let real = series.clone().filter(|one| one.configuration.machine.emulated.is_none());
+    seen::note(real.map(Curve::measured_ns)).into_iter().chain(emulated(series)).collect()
+}
+
+/// What the emulated ones of these are worth, and what a reading of their clock costs; `None` where none is.
+pub fn emulated<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>>) -> Option<String> {
+    let guests: Vec<_> = series.map(|one| one.configuration).filter(|one| one.machine.emulated.is_some()).collect();
+    let worth = guests.iter().find_map(|one| one.machine.emulated.as_ref()).map(Emulated::worth)?;
+    let costs = guests.iter().flat_map(|one| &one.repeats).map(|repeat| repeat.evidence.clock.cost_ns.round() as u64);
+    let costs: Vec<u64> = costs.filter(|cost| *cost > 0).collect();
+    let cost = match (costs.iter().min(), costs.iter().max()) {
+        (Some(least), Some(most)) if least == most => format!("; a reading of the clock takes {least} ns"),
+        (Some(least), Some(most)) => format!("; a reading of the clock takes {least} to {most} ns"),
+        _ => String::new(),
+    };
+    Some(worth + &cost)
 }
 
 impl Curve<'_> {
