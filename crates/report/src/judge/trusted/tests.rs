@@ -129,7 +129,7 @@ fn the_laboratory_is_advised_by_its_own_means() {
             let machine = &mut fixture.record(number).machine;
             machine.emulated = Some(latido_model::machine::Emulated::default());
             machine.hypervisor = Some(Layer::Present("QEMU".into()));
-            machine.preemption = Some(Preemption { model: Model::None, ..machine.preemption.clone().unwrap() });
+            machine.preemption = Some(Preemption { model: Model::None, dynamic: true, source: "test".into() });
         }
     };
     let judgement = judged(vec![(lab(cell()), vec![quiet(0), quiet(1)])], emulate);
