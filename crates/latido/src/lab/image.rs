@@ -67,11 +67,11 @@ impl Image {
         image.entries.insert("lib64".into(), Entry::Link("lib".into()));
         image.bytes("etc/passwd", b"root:x:0:0:root:/:/bin/sh\n".to_vec());
         let own = std::env::current_exe().context("cannot find latido's own file")?;
+        // Asked of the file: what a process has mapped depends on what it did before.
+        for library in libraries(&own)? {
+            image.library(&library);
+        }
         image.entries.insert("init".into(), Entry::File(own));
-        // Where this process is linked dynamically, what it has mapped is what it needs.
-        let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        let mapped = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
-        mapped.filter(|path| path.starts_with('/') && path.contains(".so")).for_each(|path| image.library(path));
         for program in programs {
             let name = program.file_name().context("a program has a name")?.to_string_lossy().into_owned();
             image.entries.insert(format!("bin/{name}"), Entry::File(program.clone()));
