@@ -10,6 +10,7 @@ mod compare;
 mod completions;
 mod effects;
 mod flags;
+mod gauge;
 mod help;
 mod history;
 pub mod known;

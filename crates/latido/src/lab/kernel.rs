@@ -1,5 +1,6 @@
 //! Kernels as data: `kernels/*.toml`, one file each and one line in [`SHIPPED`].
 
+use super::recipe::Recipe;
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{machine::Model, suggest::nearest};
 use serde::Deserialize;
@@ -25,6 +26,9 @@ pub struct Kernel {
     /// A kernel's file instead.
     #[serde(default)]
     pub image: Option<PathBuf>,
+    /// What it is built of instead.
+    #[serde(default)]
+    pub build: Option<Recipe>,
     /// Boot parameters besides those of every guest.
     #[serde(default)]
     pub append: String,
@@ -47,6 +51,22 @@ pub enum Arch {
     X86_64,
 }
 
+impl Arch {
+    /// Debian's word for it.
+    pub fn debian(self) -> &'static str {
+        match self {
+            Self::X86_64 => "amd64",
+        }
+    }
+
+    /// Whether it is this machine's.
+    pub fn is_own(self) -> bool {
+        match self {
+            Self::X86_64 => cfg!(target_arch = "x86_64"),
+        }
+    }
+}
+
 /// Where a kernel comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<'a> {
@@ -54,6 +74,8 @@ pub enum Source<'a> {
     Debian(&'a str),
     /// A file.
     Image(&'a std::path::Path),
+    /// Built from a source.
+    Build(&'a Recipe),
 }
 
 /// The kernels that come with latido.
@@ -65,6 +87,16 @@ const SHIPPED: &[(&str, &str)] = &[
     ("6.12-full-threadirqs", include_str!("../../../../kernels/6.12-full-threadirqs.toml")),
     ("6.12-rt", include_str!("../../../../kernels/6.12-rt.toml")),
     ("6.1-rt", include_str!("../../../../kernels/6.1-rt.toml")),
+    ("built-none", include_str!("../../../../kernels/built-none.toml")),
+    ("built-none-trace", include_str!("../../../../kernels/built-none-trace.toml")),
+    ("built-full", include_str!("../../../../kernels/built-full.toml")),
+    ("built-full-trace", include_str!("../../../../kernels/built-full-trace.toml")),
+    ("built-full-boost", include_str!("../../../../kernels/built-full-boost.toml")),
+    ("built-full-boost-trace", include_str!("../../../../kernels/built-full-boost-trace.toml")),
+    ("built-rt", include_str!("../../../../kernels/built-rt.toml")),
+    ("built-rt-trace", include_str!("../../../../kernels/built-rt-trace.toml")),
+    ("built-rt-noboost", include_str!("../../../../kernels/built-rt-noboost.toml")),
+    ("built-rt-noboost-trace", include_str!("../../../../kernels/built-rt-noboost-trace.toml")),
 ];
 
 /// All of them.
@@ -116,6 +148,7 @@ fn own(name: &str) -> Result<Kernel> {
         arch: Arch::X86_64,
         debian: None,
         image: Some(path.into()),
+        build: None,
         append: append.into(),
         preemption: None,
         machine: None,
@@ -129,10 +162,11 @@ impl Kernel {
     /// # Errors
     /// None or two places are named.
     pub fn source(&self) -> Result<Source<'_>> {
-        match (&self.debian, &self.image) {
-            (Some(pattern), None) => Ok(Source::Debian(pattern)),
-            (None, Some(path)) => Ok(Source::Image(path)),
-            _ => bail!("the kernel `{}` must name one of `debian` and `image`", self.name),
+        match (&self.debian, &self.image, &self.build) {
+            (Some(pattern), None, None) => Ok(Source::Debian(pattern)),
+            (None, Some(path), None) => Ok(Source::Image(path)),
+            (None, None, Some(recipe)) => Ok(Source::Build(recipe)),
+            _ => bail!("the kernel `{}` must name one of `debian`, `image` and `build`", self.name),
         }
     }
 

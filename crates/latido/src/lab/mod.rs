@@ -1,9 +1,12 @@
 //! The virtual laboratory: kernels booted in plain emulation, with time counted in instructions, each guest's answers a pure
 //! function of its image.
 
+mod apt;
+pub mod build;
 pub mod cache;
 pub mod fetch;
 pub mod front;
 pub mod image;
 pub mod kernel;
 pub mod qemu;
+pub mod recipe;
