@@ -1,9 +1,9 @@
 //! `latido lab`: the virtual laboratory's kernels, and whether it keeps its word.
 
-use super::{Usage, assemble, flags, gauge};
+use super::{Usage, assemble, flags, gauge, lab_bisect};
 use crate::{
     host::{self, options::How},
-    lab::{build, fetch, kernel},
+    lab::{board, build, fetch, kernel},
     output::{tell, write_out},
 };
 use anyhow::{Context, Result, ensure};
@@ -39,6 +39,7 @@ enum What {
     },
     /// Run a plan twice and compare every byte of what the guests measured
     Verify(Box<flags::Args>),
+    Bisect(Box<lab_bisect::Args>),
 }
 
 /// Carries out `latido lab`.
@@ -51,6 +52,7 @@ pub fn run(args: Args) -> Result<u8> {
         What::Fetch { kernels } => fetched(&kernels),
         What::Build { kernels } => built(&kernels),
         What::Verify(args) => verify(*args),
+        What::Bisect(args) => lab_bisect::run(*args),
     }
 }
 
@@ -60,6 +62,10 @@ fn kernels() -> Result<u8> {
         let also =
             if kernel.stands_for.is_empty() { String::new() } else { format!(" [{}]", kernel.stands_for.join(", ")) };
         writeln!(text, "{:<22} {}{also}", kernel.name, kernel.about)?;
+    }
+    text.push_str("\nBoards, behind a kernel's name with a `+` (6.12-rt+net):\n");
+    for (name, board) in board::shipped()? {
+        writeln!(text, "{name:<22} {}", board.about)?;
     }
     text.push_str("\nIn brackets: names of the studies' systems that a kernel stands in for. In a plan: target = [\"lab\"], kernel = [...]\n");
     write_out(&text)

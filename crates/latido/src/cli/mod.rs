@@ -15,6 +15,7 @@ mod help;
 mod history;
 pub mod known;
 mod lab;
+mod lab_bisect;
 mod list;
 mod load;
 mod man;
@@ -185,7 +186,7 @@ pub fn explain(error: clap::Error) -> u8 {
 }
 
 /// Commands that are to come: named as such, not as misspellings.
-const TO_COME: &[&str] = &["lab", "export", "import"];
+const TO_COME: &[&str] = &["export", "import"];
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
     let word = |kind| match error.get(kind) {

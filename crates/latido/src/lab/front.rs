@@ -5,8 +5,9 @@
 
 use super::{
     fetch::{self, Fetched},
-    image::{Image, Member},
+    image::{Image, Member, guests_own},
     kernel::Kernel,
+    modules::{self, Module},
     qemu,
 };
 use crate::{stop::Stopped, target::session::Session};
@@ -54,11 +55,12 @@ pub fn open(kernel: Kernel, fetched: Fetched, stopped: Stopped<'_>) -> Result<Se
         kernel: fetched.package.clone(),
         version: fetched.version.clone(),
         kernel_sha256: fetched.sha256.clone(),
-        latido_sha256: fetch::hash(&std::env::current_exe().context("cannot find latido's own file")?)?,
+        latido_sha256: fetch::hash(&guests_own(kernel.arch)?)?,
         ..Emulated::default()
     };
+    let modules = modules::of(fetched.tree.as_deref(), &kernel.board.modules)?;
     let (stop, jobs, changed) = (AtomicBool::new(false), Mutex::default(), Condvar::new());
-    let lab = Arc::new(Lab { kernel, fetched, about, stop, jobs, changed });
+    let lab = Arc::new(Lab { kernel, fetched, modules, about, stop, jobs, changed });
     let (asked, requests) = channel();
     let hearing = Arc::clone(&lab);
     let from = ours.try_clone().context("a stream to the laboratory")?;
@@ -76,6 +78,7 @@ pub fn open(kernel: Kernel, fetched: Fetched, stopped: Stopped<'_>) -> Result<Se
 struct Lab {
     kernel: Kernel,
     fetched: Fetched,
+    modules: Vec<Module>,
     about: Emulated,
     /// Nobody wants what is going on any more.
     stop: AtomicBool,
@@ -149,7 +152,11 @@ impl Lab {
     }
 
     fn boot(&self, job: &Job) -> Result<Vec<u8>> {
-        let image = Image::shared(&job.programs)?.asking(&job.requests, job.member, &self.about)?;
+        let image = Image::shared(self.kernel.arch, &job.programs)?.with_modules(&self.modules).asking(
+            &job.requests,
+            job.member,
+            &self.about,
+        )?;
         let scratch = Scratch::new(0).context("there is no place for a guest")?;
         let stopped = || self.stop.load(Ordering::Relaxed);
         qemu::boot(scratch.path(), &self.kernel, &self.fetched, &image, job.within, &stopped)

@@ -1,6 +1,8 @@
 //! A guest's initial file system: latido as its first program, what it is asked for, and the programs of loads. The same
 //! contents give the same bytes.
 
+use super::{kernel::Arch, modules::Module};
+use crate::agents;
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::guest;
 use latido_model::{machine::Emulated, protocol::Request};
@@ -53,12 +55,23 @@ impl Member {
     }
 }
 
+/// Latido's file for guests of an architecture.
+///
+/// # Errors
+/// There is none, with what builds it.
+pub fn guests_own(arch: Arch) -> Result<PathBuf> {
+    match arch.is_own() {
+        true => std::env::current_exe().context("cannot find latido's own file"),
+        false => agents::file(arch.word(), "the guest"),
+    }
+}
+
 impl Image {
     /// The part that all guests of one latido share: directories, the console, latido itself with its libraries, programs.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn shared(programs: &[PathBuf]) -> Result<Self> {
+    pub fn shared(arch: Arch, programs: &[PathBuf]) -> Result<Self> {
         let mut image = Self::default();
         for path in ["dev", "proc", "sys", "tmp", "run", "bin", "lib", "lab", "etc", "var", "var/tmp"] {
             image.entries.insert(path.into(), Entry::Directory);
@@ -66,12 +79,20 @@ impl Image {
         image.entries.insert("dev/console".into(), Entry::Device(5, 1));
         image.entries.insert("lib64".into(), Entry::Link("lib".into()));
         image.bytes("etc/passwd", b"root:x:0:0:root:/:/bin/sh\n".to_vec());
-        let own = std::env::current_exe().context("cannot find latido's own file")?;
-        image.entries.insert("init".into(), Entry::File(own));
-        // Where this process is linked dynamically, what it has mapped is what it needs.
-        let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        let mapped = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
-        mapped.filter(|path| path.starts_with('/') && path.contains(".so")).for_each(|path| image.library(path));
+        image.entries.insert("init".into(), Entry::File(guests_own(arch)?));
+        if arch.is_own() {
+            // Where this process is linked dynamically, what it has mapped is what it needs.
+            let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+            let mapped = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
+            mapped.filter(|path| path.starts_with('/') && path.contains(".so")).for_each(|path| image.library(path));
+        } else {
+            ensure!(
+                programs.is_empty(),
+                "{} is a program of this machine, and the guest is another architecture's: it can bear the loads that latido bears \
+                 itself",
+                programs.first().map_or(String::new(), |path| path.display().to_string())
+            );
+        }
         for program in programs {
             let name = program.file_name().context("a program has a name")?.to_string_lossy().into_owned();
             image.entries.insert(format!("bin/{name}"), Entry::File(program.clone()));
@@ -80,6 +101,17 @@ impl Image {
             }
         }
         Ok(image)
+    }
+
+    /// With modules, which the guest loads in this order.
+    pub fn with_modules(mut self, modules: &[Module]) -> Self {
+        let mut list = String::new();
+        for module in modules {
+            self.bytes(&format!("lab/{}.ko", module.name), module.bytes.clone());
+            list.push_str(&format!("{}.ko {}\n", module.name, module.parameters));
+        }
+        self.bytes(guest::MODULES, list.into_bytes());
+        self
     }
 
     fn library(&mut self, path: &str) {

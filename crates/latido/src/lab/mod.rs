@@ -2,11 +2,13 @@
 //! function of its image.
 
 mod apt;
+pub mod board;
 pub mod build;
 pub mod cache;
 pub mod fetch;
 pub mod front;
 pub mod image;
 pub mod kernel;
+pub mod modules;
 pub mod qemu;
 pub mod recipe;
