@@ -4,9 +4,8 @@ use crate::Errno;
 use std::{
     fs::File,
     io, mem,
-    net::Ipv4Addr,
+    net::{Ipv4Addr, UdpSocket},
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
-    os::unix::net::UnixDatagram,
 };
 
 /// Brings a device up, as `ip link set NAME up` does.
@@ -51,8 +50,8 @@ fn request(name: &str) -> Result<libc::ifreq, Errno> {
 }
 
 fn asked(call: libc::Ioctl, request: &mut libc::ifreq) -> Result<(), Errno> {
-    // Any socket will do: the device is named in the request.
-    let socket = UnixDatagram::unbound().map_err(|error| errno(&error))?;
+    // The device is named in the request; addresses are a matter of sockets of their family alone.
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(|error| errno(&error))?;
     // SAFETY: the request is whole, and lives through the call.
     Errno::check(unsafe { libc::ioctl(socket.as_raw_fd(), call, request) }).map(drop)
 }
@@ -149,16 +148,18 @@ mod tests {
     #[test]
     fn a_thread_leaves_for_a_network_of_its_own() {
         let told = std::thread::spawn(|| {
-            let Ok(namespace) = leave() else { return None };
+            let Ok(other) = leave() else { return None };
+            leave().unwrap();
             let reached = || std::net::UdpSocket::bind("127.0.0.1:0").and_then(|s| s.connect(s.local_addr()?));
             let before = reached().is_err();
             address("lo", Ipv4Addr::LOCALHOST).unwrap();
             up("lo").unwrap();
-            Some((before, reached().is_ok(), give("lo", &namespace)))
+            Some((before, reached().is_ok(), give("lo", &other), give("no-such-device0", &other)))
         });
         // Without the right to it there is nothing to see.
-        let Some((before, after, given)) = told.join().unwrap() else { return };
+        let Some((before, after, given, nothing)) = told.join().unwrap() else { return };
         assert!(before && after);
         assert_eq!(given, Err(Errno::EINVAL));
+        assert_eq!(nothing, Err(Errno::from_raw(libc::ENODEV)));
     }
 }

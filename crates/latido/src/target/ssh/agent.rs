@@ -7,7 +7,7 @@ use latido_agent::program;
 use latido_sys::clock::Clock;
 use std::{
     fs::File,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Output, Stdio},
     time::Duration,
 };
