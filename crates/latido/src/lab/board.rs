@@ -1,7 +1,6 @@
 //! What a guest has besides its kernel: `kernels/boards/*.toml`, one file each and one line in [`SHIPPED`]. A kernel's name takes
 //! them behind a `+`: `6.12-rt+net`.
 
-use super::kernel::Kernel;
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::suggest::nearest;
 use serde::Deserialize;
@@ -47,23 +46,34 @@ pub fn shipped() -> Result<Vec<(&'static str, Board)>> {
     SHIPPED.iter().map(read).collect()
 }
 
-/// Puts boards of these names into a kernel's guest.
+/// The board of this name.
 ///
 /// # Errors
-/// There is no such board, or two that are a machine each.
-pub fn put_in<'a>(kernel: &mut Kernel, names: impl Iterator<Item = &'a str>) -> Result<()> {
-    for name in names {
-        let Some((_, board)) = shipped()?.into_iter().find(|(known, _)| *known == name) else {
-            bail!("the laboratory has no board `{name}`{}", nearest(name, SHIPPED.iter().map(|(known, _)| *known)));
-        };
-        if let Some(machine) = board.machine {
-            ensure!(kernel.board.machine.is_none(), "the board `{name}` is a machine, and the guest has one already");
-            kernel.board.machine = Some(machine);
+/// There is none, with the nearest.
+pub fn named(name: &str) -> Result<Board> {
+    match shipped()?.into_iter().find(|(known, _)| *known == name) {
+        Some((_, board)) => Ok(board),
+        None => {
+            bail!("the laboratory has no board `{name}`{}", nearest(name, SHIPPED.iter().map(|(known, _)| *known)))
         }
-        kernel.board.netdevs.extend(board.netdevs);
-        kernel.board.chardevs.extend(board.chardevs);
-        kernel.board.devices.extend(board.devices);
-        kernel.board.modules.extend(board.modules);
     }
-    Ok(())
+}
+
+impl Board {
+    /// With another one beside it.
+    ///
+    /// # Errors
+    /// Each is a machine.
+    pub fn and(mut self, other: Self) -> Result<Self> {
+        ensure!(
+            self.machine.is_none() || other.machine.is_none(),
+            "two boards are a machine each, and a guest has one"
+        );
+        self.machine = self.machine.or(other.machine);
+        self.netdevs.extend(other.netdevs);
+        self.chardevs.extend(other.chardevs);
+        self.devices.extend(other.devices);
+        self.modules.extend(other.modules);
+        Ok(self)
+    }
 }

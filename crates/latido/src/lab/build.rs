@@ -3,9 +3,9 @@
 use super::{
     apt::{Apt, output},
     cache::Cache,
-    fetch::{self, Fetched, hash},
     kernel::{Arch, Kernel},
     recipe::{Recipe, refused},
+    tree::{self, Fetched, hash},
 };
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::program;
@@ -47,11 +47,11 @@ pub enum Said<'a> {
 pub fn found(recipe: &Recipe, name: &str) -> Result<Fetched> {
     let link = Cache::open()?.newest(&link(recipe)?);
     ensure!(link.is_dir(), "the kernel `{name}` has to be built first: latido lab build {name} (some 11 CPU minutes)");
-    fetch::unpacked(&link)
+    tree::unpacked(&link)
 }
 
 fn link(recipe: &Recipe) -> Result<String> {
-    Ok(format!("built-{}", recipe.key(Arch::X86_64)?))
+    Ok(format!("built-{}", recipe.key(Arch::X86_64.debian())?))
 }
 
 /// Builds a kernel from the newest version of its source, unless that was done.
@@ -61,7 +61,7 @@ fn link(recipe: &Recipe) -> Result<String> {
 pub fn build(kernel: &Kernel, recipe: &Recipe, mut say: impl FnMut(Said<'_>)) -> Result<Fetched> {
     ensure!(kernel.arch == Arch::X86_64 && Arch::X86_64.is_own(), "kernels are built for PCs, on PCs");
     let asked = recipe.asked()?;
-    let key = recipe.key(kernel.arch)?;
+    let key = recipe.key(kernel.arch.debian())?;
     let cache = Cache::open()?;
     let apt = Apt::of(kernel.arch, cache.dir(), false)?;
     let package = apt.newest(&recipe.source)?;
@@ -86,11 +86,11 @@ pub fn build(kernel: &Kernel, recipe: &Recipe, mut say: impl FnMut(Said<'_>)) ->
             made.keep(&format!("{}, {}", package.version, compiler()?), recipe, &tree)?;
         }
         drop(place);
-        fetch::renew(&Cache::open()?.newest(&link(recipe)?), &tree)?;
+        tree::renew(&Cache::open()?.newest(&link(recipe)?), &tree)?;
     } else {
-        fetch::renew(&cache.newest(&link(recipe)?), &tree)?;
+        tree::renew(&cache.newest(&link(recipe)?), &tree)?;
     }
-    fetch::unpacked(&tree)
+    tree::unpacked(&tree)
 }
 
 /// Refuses where something is missing that a build takes; all of it at once.
@@ -219,7 +219,7 @@ impl Making<'_> {
         fs::copy(self.out.join("arch/x86/boot/bzImage"), &vmlinuz).context("the build left no kernel")?;
         fs::copy(self.out.join(".config"), new.join("boot").join(format!("config-{}", release.trim())))?;
         let (package, version, sha256) = (recipe.told(), version.to_owned(), hash(&vmlinuz)?);
-        fetch::keep(&new, &Fetched { package, version, sha256, ..Fetched::default() }, tree)?;
+        tree::keep(&new, &Fetched { package, version, sha256, ..Fetched::default() }, tree)?;
         fs::remove_dir_all(&self.out).with_context(|| format!("{}", self.out.display()))
     }
 }

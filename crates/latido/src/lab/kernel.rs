@@ -150,7 +150,7 @@ pub fn named(name: &str) -> Result<Kernel> {
     }
     let mut words = name.split('+');
     let mut kernel = plain(words.next().unwrap_or_default())?;
-    board::put_in(&mut kernel, words)?;
+    kernel.board = words.try_fold(kernel.board, |all, word| all.and(board::named(word)?))?;
     kernel.name = name.into();
     Ok(kernel)
 }
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(kernel.name, "preempt-rt+net+hpet");
         assert_eq!((kernel.board.devices.len(), kernel.board.machine.as_deref()), (2, Some("q35,hpet=on")));
         assert!(named("6.12-rt+nut").unwrap_err().to_string().contains("did you mean `net`"));
-        assert!(named("6.12-rt+hpet+hpet").unwrap_err().to_string().contains("one already"));
+        assert!(named("6.12-rt+hpet+hpet").unwrap_err().to_string().contains("a machine each"));
     }
 
     /// What a kernel is built of is there, each kernel is another, and none asks for what another word of it takes back.
@@ -259,7 +259,7 @@ mod tests {
     fn recipes_are_whole_and_told_apart() {
         let all = shipped().unwrap();
         let recipes: Vec<_> = all.iter().filter_map(|one| Some((one.arch, one.build.as_ref()?))).collect();
-        let mut keys: Vec<_> = recipes.iter().map(|(arch, recipe)| recipe.key(*arch).unwrap()).collect();
+        let mut keys: Vec<_> = recipes.iter().map(|(arch, recipe)| recipe.key(arch.debian()).unwrap()).collect();
         keys.sort();
         keys.dedup();
         assert_eq!((recipes.len(), keys.len()), (10, 10));

@@ -12,3 +12,4 @@ pub mod kernel;
 pub mod modules;
 pub mod qemu;
 pub mod recipe;
+mod tree;
