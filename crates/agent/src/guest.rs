@@ -6,11 +6,12 @@ use flate2::{Compression, write::GzEncoder};
 use latido_model::protocol::{Chunks, Message, PING_EVERY, Reply, Request, Writer, hex};
 use rustix::{
     mount::{MountFlags, mount},
-    system::{RebootCommand, reboot, sethostname},
+    system::{RebootCommand, finit_module, reboot, sethostname},
     termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr},
 };
 use sha2::{Digest, Sha256};
 use std::{
+    ffi::CString,
     fs::{self, OpenOptions},
     io::{BufRead, BufReader, Read, Write},
     os::unix::fs::symlink,
@@ -27,11 +28,14 @@ pub const REQUESTS: &str = "lab/requests";
 /// How long the guest waits before it begins, in ns: the phase of the sweep's member.
 pub const OFFSET: &str = "lab/offset";
 
+/// The modules that the guest loads: a line each with its file beside this one, and its parameters.
+pub const MODULES: &str = "lab/modules";
+
 /// What the laboratory says of itself: a [`latido_model::machine::Emulated`].
 pub const ABOUT: &str = "lab/about";
 
-/// Where the answers leave: a port that nothing else writes.
-const OUT: &str = "/dev/ttyS1";
+/// Where the answers leave: a port that nothing else writes. A PC's console is its first one, an ARM's is no such port.
+const OUT: &str = if cfg!(target_arch = "x86_64") { "/dev/ttyS1" } else { "/dev/ttyS0" };
 
 /// The word before the answers: it, their length and their SHA-256, then they.
 pub const MARK: &str = "latido-lab";
@@ -74,7 +78,7 @@ fn set_up() -> Result<()> {
         ("debugfs", "/sys/kernel/debug", ""),
         ("tracefs", "/sys/kernel/tracing", ""),
     ] {
-        let options = std::ffi::CString::new(options)?;
+        let options = CString::new(options)?;
         let mounted = mount(kind, place, kind, MountFlags::empty(), options.as_c_str());
         // What a small kernel lacks, nobody can use; without the first four nothing goes.
         if matches!(kind, "proc" | "sysfs" | "devtmpfs" | "tmpfs") {
@@ -85,8 +89,20 @@ fn set_up() -> Result<()> {
     let _ = mount("tmpfs", "/dev/shm", "tmpfs", MountFlags::empty(), c"mode=1777");
     let _ = symlink("/proc/self/fd", "/dev/fd");
     sethostname(b"lab").context("naming the guest")?;
+    load_modules()?;
     // For the loads that talk to themselves.
     let _ = latido_sys::net::up("lo");
+    Ok(())
+}
+
+/// Loads the modules of the image.
+fn load_modules() -> Result<()> {
+    let list = Path::new("/").join(MODULES);
+    for line in fs::read_to_string(&list).unwrap_or_default().lines() {
+        let (file, parameters) = line.split_once(' ').unwrap_or((line, ""));
+        let module = fs::File::open(list.with_file_name(file)).with_context(|| format!("the module {file}"))?;
+        finit_module(&module, CString::new(parameters)?.as_c_str(), 0).with_context(|| format!("the module {file}"))?;
+    }
     Ok(())
 }
 

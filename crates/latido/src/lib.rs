@@ -1,6 +1,7 @@
 //! latido: a laboratory for real-time Linux. The command line, the host that runs plans on targets, and the store.
 #![forbid(unsafe_code)]
 
+mod agents;
 pub mod cli;
 mod durable;
 pub mod host;

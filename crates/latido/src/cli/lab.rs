@@ -1,9 +1,9 @@
 //! `latido lab`: the virtual laboratory's kernels, and whether it keeps its word.
 
-use super::{Usage, assemble, flags};
+use super::{Usage, assemble, flags, gauge, lab_bisect};
 use crate::{
     host::{self, options::How},
-    lab::{fetch, kernel},
+    lab::{board, build, fetch, kernel},
     output::{tell, write_out},
 };
 use anyhow::{Context, Result, ensure};
@@ -31,8 +31,15 @@ enum What {
         /// Their names; all where none is named
         kernels: Vec<String>,
     },
+    /// Build kernels from Debian's source in the cache, once each; nothing is installed
+    Build {
+        /// Their names; `latido lab kernels` lists them
+        #[arg(required = true)]
+        kernels: Vec<String>,
+    },
     /// Run a plan twice and compare every byte of what the guests measured
     Verify(Box<flags::Args>),
+    Bisect(Box<lab_bisect::Args>),
 }
 
 /// Carries out `latido lab`.
@@ -43,7 +50,9 @@ pub fn run(args: Args) -> Result<u8> {
     match args.what {
         What::Kernels => kernels(),
         What::Fetch { kernels } => fetched(&kernels),
+        What::Build { kernels } => built(&kernels),
         What::Verify(args) => verify(*args),
+        What::Bisect(args) => lab_bisect::run(*args),
     }
 }
 
@@ -54,23 +63,48 @@ fn kernels() -> Result<u8> {
             if kernel.stands_for.is_empty() { String::new() } else { format!(" [{}]", kernel.stands_for.join(", ")) };
         writeln!(text, "{:<22} {}{also}", kernel.name, kernel.about)?;
     }
+    text.push_str("\nBoards, behind a kernel's name with a `+` (6.12-rt+net):\n");
+    for (name, board) in board::shipped()? {
+        writeln!(text, "{name:<22} {}", board.about)?;
+    }
     text.push_str("\nIn brackets: names of the studies' systems that a kernel stands in for. In a plan: target = [\"lab\"], kernel = [...]\n");
     write_out(&text)
 }
 
 fn fetched(names: &[String]) -> Result<u8> {
-    let all = match names {
-        [] => kernel::shipped()?,
+    let all: Vec<kernel::Kernel> = match names {
+        [] => kernel::shipped()?.into_iter().filter(|one| one.build.is_none()).collect(),
         names => names.iter().map(|name| kernel::named(name)).collect::<Result<_>>()?,
     };
     let mut text = String::new();
     let mut known = BTreeMap::new();
     for kernel in all {
-        let source = kernel.debian.clone();
+        // Several kernels are one package, told different things at boot.
+        let source = kernel.debian.clone().unwrap_or_else(|| kernel.name.clone());
         let there = match known.get(&source) {
             Some(there) => there,
             None => known.entry(source).or_insert(fetch::kernel(&kernel, true, tell)?),
         };
+        writeln!(text, "{:<22} {} {} sha256 {}", kernel.name, there.package, there.version, there.sha256)?;
+    }
+    write_out(&text)
+}
+
+fn built(names: &[String]) -> Result<u8> {
+    let mut text = String::new();
+    for name in names {
+        let kernel = kernel::named(name)?;
+        let kernel::Source::Build(recipe) = kernel.source()? else {
+            return Err(
+                Usage::new(format!("the kernel `{name}` is not built but fetched: latido lab fetch {name}")).into()
+            );
+        };
+        let mut line = gauge::Gauge::new();
+        let there = build::build(&kernel, recipe, |said| match said {
+            build::Said::Step(step) => line.step(step),
+            build::Said::Files(files) => line.now(|passed| format!("{files} files, {passed} s")),
+        })?;
+        line.clear();
         writeln!(text, "{:<22} {} {} sha256 {}", kernel.name, there.package, there.version, there.sha256)?;
     }
     write_out(&text)

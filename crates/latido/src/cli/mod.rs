@@ -10,10 +10,12 @@ mod compare;
 mod completions;
 mod effects;
 mod flags;
+mod gauge;
 mod help;
 mod history;
 pub mod known;
 mod lab;
+mod lab_bisect;
 mod list;
 mod load;
 mod man;
@@ -184,7 +186,7 @@ pub fn explain(error: clap::Error) -> u8 {
 }
 
 /// Commands that are to come: named as such, not as misspellings.
-const TO_COME: &[&str] = &["lab", "export", "import"];
+const TO_COME: &[&str] = &["export", "import"];
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
     let word = |kind| match error.get(kind) {

@@ -1,4 +1,4 @@
-//! Where fetched kernels are kept: a directory that may be removed at any time.
+//! Where fetched and built kernels are kept: a directory that may be removed at any time.
 
 use anyhow::{Context, Result};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The cache, held by this process: what one makes another uses.
+/// The cache, or a part of it, held by this process: what one makes another uses.
 #[derive(Debug)]
 pub struct Cache {
     dir: PathBuf,
@@ -20,9 +20,20 @@ impl Cache {
     /// # Errors
     /// It cannot be made.
     pub fn open() -> Result<Self> {
-        let dir = place()?;
+        Self::held(place()?, "lock")
+    }
+
+    /// The place where the kernel of this key is built: others go on fetching and building meanwhile.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn building(key: &str) -> Result<Self> {
+        Self::held(place()?.join("builds"), &format!("{key}.lock"))
+    }
+
+    fn held(dir: PathBuf, lock: &str) -> Result<Self> {
         fs::create_dir_all(&dir).with_context(|| format!("making the laboratory's cache {}", dir.display()))?;
-        let path = dir.join("lock");
+        let path = dir.join(lock);
         let lock = File::create(&path).with_context(|| format!("{}", path.display()))?;
         lock.lock().with_context(|| format!("waiting for {}", path.display()))?;
         Ok(Self { dir, _lock: lock })
@@ -31,6 +42,24 @@ impl Cache {
     /// The directory.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Where the newest of a name is linked.
+    pub fn newest(&self, name: &str) -> PathBuf {
+        self.dir.join("newest").join(name)
+    }
+
+    /// A directory with nothing in it.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn empty(&self, name: &str) -> Result<PathBuf> {
+        let new = self.dir.join(name);
+        if new.exists() {
+            fs::remove_dir_all(&new).with_context(|| format!("{}", new.display()))?;
+        }
+        fs::create_dir_all(&new).with_context(|| format!("{}", new.display()))?;
+        Ok(new)
     }
 }
 

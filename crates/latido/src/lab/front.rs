@@ -9,6 +9,7 @@ use super::{
     image::Image,
     jobs::{Job, Jobs, is_measuring, job, measuring, one_cpu},
     kernel::Kernel,
+    modules::{self, Module},
     qemu,
 };
 use anyhow::{Context, Result, bail};
@@ -49,11 +50,12 @@ pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
         kernel: fetched.package.clone(),
         version: fetched.version.clone(),
         kernel_sha256: fetched.sha256.clone(),
-        latido_sha256: fetch::hash(&std::env::current_exe().context("cannot find latido's own file")?)?,
+        latido_sha256: fetch::hash(&guests_own(kernel.arch)?)?,
         ..Emulated::default()
     };
+    let modules = modules::of(fetched.tree.as_deref(), &kernel.board.modules)?;
     let (stop, jobs, changed) = (AtomicBool::new(false), Mutex::default(), Condvar::new());
-    let lab = Arc::new(Lab { kernel, fetched, about, stop, jobs, changed });
+    let lab = Arc::new(Lab { kernel, fetched, modules, about, stop, jobs, changed });
     let (asked, requests) = channel();
     let hearing = Arc::clone(&lab);
     let from = ours.try_clone().context("a stream to the laboratory")?;
@@ -71,6 +73,7 @@ pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
 struct Lab {
     kernel: Kernel,
     fetched: Fetched,
+    modules: Vec<Module>,
     about: Emulated,
     /// Nobody wants what is going on any more.
     stop: AtomicBool,
@@ -137,7 +140,11 @@ impl Lab {
     }
 
     fn boot(&self, job: &Job) -> Result<Vec<u8>> {
-        let image = Image::shared(&job.programs)?.asking(&job.requests, job.member, &self.about)?;
+        let image = Image::shared(self.kernel.arch, &job.programs)?.with_modules(&self.modules).asking(
+            &job.requests,
+            job.member,
+            &self.about,
+        )?;
         let kept = if is_measuring(&job.requests) { None } else { Some(Answer::of(&image, &self.about)?) };
         if let Some(answers) = kept.as_ref().and_then(Answer::read) {
             return Ok(answers);

@@ -1,6 +1,8 @@
 //! A guest's initial file system: latido as its first program, what it is asked for, and the programs of loads. The same
 //! contents give the same bytes.
 
+use super::{kernel::Arch, modules::Module};
+use crate::agents;
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::guest;
 use latido_model::{machine::Emulated, protocol::Request};
@@ -53,12 +55,23 @@ impl Member {
     }
 }
 
+/// Latido's file for guests of an architecture.
+///
+/// # Errors
+/// There is none, with what builds it.
+pub fn guests_own(arch: Arch) -> Result<PathBuf> {
+    match arch.is_own() {
+        true => std::env::current_exe().context("cannot find latido's own file"),
+        false => agents::file(arch.word(), "the guest"),
+    }
+}
+
 impl Image {
     /// The part that all guests of one latido share: directories, the console, latido itself with its libraries, programs.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn shared(programs: &[PathBuf]) -> Result<Self> {
+    pub fn shared(arch: Arch, programs: &[PathBuf]) -> Result<Self> {
         let mut image = Self::default();
         for path in ["dev", "proc", "sys", "tmp", "run", "bin", "lib", "lab", "etc", "var", "var/tmp"] {
             image.entries.insert(path.into(), Entry::Directory);
@@ -66,10 +79,19 @@ impl Image {
         image.entries.insert("dev/console".into(), Entry::Device(5, 1));
         image.entries.insert("lib64".into(), Entry::Link("lib".into()));
         image.bytes("etc/passwd", b"root:x:0:0:root:/:/bin/sh\n".to_vec());
-        let own = std::env::current_exe().context("cannot find latido's own file")?;
-        // Asked of the file: what a process has mapped depends on what it did before.
-        for library in libraries(&own)? {
-            image.library(&library);
+        let own = guests_own(arch)?;
+        if arch.is_own() {
+            // Asked of the file: what a process has mapped depends on what it did before.
+            for library in libraries(&own)? {
+                image.library(&library);
+            }
+        } else {
+            ensure!(
+                programs.is_empty(),
+                "{} is a program of this machine, and the guest is another architecture's: it can bear the loads that latido bears \
+                 itself",
+                programs.first().map_or(String::new(), |path| path.display().to_string())
+            );
         }
         image.entries.insert("init".into(), Entry::File(own));
         for program in programs {
@@ -80,6 +102,17 @@ impl Image {
             }
         }
         Ok(image)
+    }
+
+    /// With modules, which the guest loads in this order.
+    pub fn with_modules(mut self, modules: &[Module]) -> Self {
+        let mut list = String::new();
+        for module in modules {
+            self.bytes(&format!("lab/{}.ko", module.name), module.bytes.clone());
+            list.push_str(&format!("{}.ko {}\n", module.name, module.parameters));
+        }
+        self.bytes(guest::MODULES, list.into_bytes());
+        self
     }
 
     fn library(&mut self, path: &str) {

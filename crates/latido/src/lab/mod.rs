@@ -2,10 +2,16 @@
 //! function of its image.
 
 pub mod answer;
+mod apt;
+pub mod board;
+pub mod build;
 pub mod cache;
 pub mod fetch;
 pub mod front;
 pub mod image;
 mod jobs;
 pub mod kernel;
+pub mod modules;
 pub mod qemu;
+pub mod recipe;
+mod tree;

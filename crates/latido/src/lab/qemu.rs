@@ -22,7 +22,7 @@ use std::{
 };
 
 /// What every guest's kernel is told. Addresses and random numbers that differ would be another guest; a panic ends it.
-const APPEND: &str = "console=ttyS0 quiet nokaslr norandmaps random.trust_cpu=off panic=-1";
+const APPEND: &str = "quiet nokaslr norandmaps random.trust_cpu=off panic=-1";
 
 /// The guest's memory in MiB.
 const MEMORY: u32 = 512;
@@ -49,6 +49,8 @@ const MOST: u64 = 256 << 20;
 pub fn program(arch: Arch) -> &'static str {
     match arch {
         Arch::X86_64 => "qemu-system-x86_64",
+        Arch::Aarch64 => "qemu-system-aarch64",
+        Arch::Armv7 => "qemu-system-arm",
     }
 }
 
@@ -59,7 +61,8 @@ pub fn program(arch: Arch) -> &'static str {
 pub fn version(arch: Arch) -> Result<String> {
     let output = Command::new(program(arch)).arg("--version").output().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            anyhow::anyhow!("there is no {}: install QEMU (Debian: apt-get install qemu-system-x86)", program(arch))
+            let package = if arch == Arch::X86_64 { "qemu-system-x86" } else { "qemu-system-arm" };
+            anyhow::anyhow!("there is no {}: install QEMU (Debian: apt-get install {package})", program(arch))
         }
         _ => error.into(),
     })?;
@@ -71,20 +74,29 @@ pub fn version(arch: Arch) -> Result<String> {
 pub fn arguments(kernel: &Kernel) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut add = |words: &[&str]| all.extend(words.iter().map(|word| (*word).to_owned()));
-    match kernel.arch {
-        Arch::X86_64 => {
-            add(&["-machine", kernel.machine.as_deref().unwrap_or("pc,hpet=off"), "-cpu", "qemu64"]);
-        }
-    }
+    let (machine, cpu, console) = match kernel.arch {
+        Arch::X86_64 => ("pc,hpet=off", "qemu64", "ttyS0"),
+        Arch::Aarch64 => ("virt,gic-version=3", "cortex-a53", "ttyAMA0"),
+        Arch::Armv7 => ("virt,highmem=off", "cortex-a15", "ttyAMA0"),
+    };
+    add(&["-machine", kernel.board.machine.as_deref().unwrap_or(machine), "-cpu", cpu]);
     // One CPU: several take turns under instruction counting, and show waits of milliseconds that no kernel has.
     add(&["-accel", "tcg", "-icount", "shift=0,sleep=off", "-smp", "1", "-m", &MEMORY.to_string(), "-seed", "1"]);
     add(&["-rtc", "clock=vm,base=2020-01-01", "-nodefaults", "-display", "none", "-monitor", "none", "-nic", "none"]);
-    add(&["-no-reboot", "-serial", "file:console.log", "-serial", "file:answers"]);
-    for device in &kernel.devices {
-        add(&["-device", device]);
+    add(&["-no-reboot", "-serial", "file:console.log"]);
+    match kernel.arch {
+        Arch::X86_64 => add(&["-serial", "file:answers"]),
+        // The machine has one port; this one is a card.
+        Arch::Aarch64 | Arch::Armv7 => {
+            add(&["-chardev", "file,id=answers,path=answers", "-device", "pci-serial,chardev=answers"]);
+        }
+    }
+    let board = &kernel.board;
+    for (option, values) in [("-netdev", &board.netdevs), ("-chardev", &board.chardevs), ("-device", &board.devices)] {
+        values.iter().for_each(|value| add(&[option, value]));
     }
     add(&["-kernel", "vmlinuz", "-initrd", "image", "-append"]);
-    all.push([APPEND, kernel.append.trim()].join(" ").trim().to_owned());
+    all.push(format!("console={console} {APPEND} {}", kernel.append.trim()).trim().to_owned());
     all
 }
 
