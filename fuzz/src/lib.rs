@@ -1,5 +1,7 @@
 //! What the targets share: a scratch directory in memory, and edits of a sound JSON document.
 
+pub mod story;
+
 use serde_json::Value;
 use std::{fs, path::PathBuf};
 

@@ -16,6 +16,7 @@ pub mod loading;
 pub mod machine;
 pub mod measure;
 pub mod measuring;
+pub mod person;
 pub mod probe;
 pub mod program;
 mod rights;

@@ -4,11 +4,18 @@
 //! measuring one; the measuring process holds everything real-time and forks nothing, but for the one partner of a
 //! handoff between processes, before anything is prepared.
 
-use crate::{guest, measuring, probe, program::hash_of, supervise};
+use crate::{
+    guest,
+    journal::{lock, pulse::Pulse, recover_now},
+    measuring, probe,
+    program::hash_of,
+    supervise,
+};
 use anyhow::Result;
 use std::{
-    io::{Write, stdout},
+    io::{Write, stdin, stdout},
     path::Path,
+    time::Duration,
 };
 
 /// What this process is within a cell.
@@ -24,6 +31,8 @@ pub enum Role {
     Hash,
     /// The other process of a handoff, started by the measuring one: `latido agent --partner`.
     Partner,
+    /// Puts back what another process leaves behind: `latido agent --guard`.
+    Guard,
 }
 
 impl Role {
@@ -38,6 +47,7 @@ impl Role {
             Self::Guest => guest::run(),
             Self::Hash => say_hash(),
             Self::Partner => probe::partner(),
+            Self::Guard => guard(),
         }
     }
 }
@@ -53,6 +63,19 @@ pub fn role() -> Option<Role> {
         _ => None,
     }
 }
+
+/// Waits for the end of stdin, that is of the process that holds it open, and undoes what stands in the journal then.
+fn guard() -> Result<u8> {
+    // An error is an end too.
+    let _ = std::io::copy(&mut stdin(), &mut std::io::sink());
+    // Others who begin now undo the same: whoever is first.
+    let mut patience = lock::Patience::of(LONGEST, &|| false, None);
+    recover_now(&mut Pulse::none(), &mut patience)?;
+    Ok(0)
+}
+
+/// So long a guard waits for another latido that is at work.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// Prints the hash of the running file: who copied it knows whether it arrived whole.
 fn say_hash() -> Result<u8> {

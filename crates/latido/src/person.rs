@@ -1,26 +1,8 @@
-//! The person behind sudo: in whose name files are read and written while root measures.
+//! Work as the person behind sudo: their files are read and written in their name while root measures.
 
 use anyhow::{Context, Result};
-use latido_sys::identity::{self, Identity};
-
-/// The person who called latido through sudo.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Person {
-    /// User id.
-    pub uid: u32,
-    /// Group id.
-    pub gid: u32,
-}
-
-impl Person {
-    /// From `$SUDO_UID` and `$SUDO_GID`, which count only for root.
-    pub fn behind_sudo() -> Option<Self> {
-        let number = |name: &str| std::env::var(name).ok()?.parse().ok();
-        let root = rustix::process::geteuid().is_root();
-        let person = Self { uid: number("SUDO_UID")?, gid: number("SUDO_GID")? };
-        (root && person.uid != 0).then_some(person)
-    }
-}
+pub use latido_agent::person::Person;
+use latido_sys::identity;
 
 /// Reaches files from here on as the person behind sudo, if there is one: the kernel then follows no path further than
 /// they could, and what is made is theirs. To be called before there is a second thread.
@@ -28,37 +10,9 @@ impl Person {
 /// # Errors
 /// The kernel refuses, with the remedy.
 pub fn take_on() -> Result<()> {
-    let Some(Person { uid, gid }) = Person::behind_sudo() else { return Ok(()) };
-    let groups = match std::env::var("SUDO_USER") {
-        Ok(name) => groups(&name, gid, &std::fs::read_to_string("/etc/group").unwrap_or_default()),
-        Err(_) => vec![gid],
-    };
-    identity::take_on(Identity { uid, gid, groups }).with_context(|| {
+    let Some(person) = Person::behind_sudo() else { return Ok(()) };
+    identity::take_on(person.identity()).with_context(|| {
+        let uid = person.uid;
         format!("cannot work with the files of user {uid}, who called sudo; as root alone: env -u SUDO_UID latido ...")
     })
-}
-
-/// The groups of a user, see group(5): those of a directory service are not known here, and so not used.
-fn groups(user: &str, own: u32, file: &str) -> Vec<u32> {
-    let named = file.lines().filter_map(|line| {
-        let mut fields = line.split(':').skip(2);
-        let group = fields.next()?.parse().ok()?;
-        fields.next()?.split(',').any(|member| member == user).then_some(group)
-    });
-    let mut all: Vec<u32> = [own].into_iter().chain(named).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_are_those_that_name_the_user() {
-        let file = "root:x:0:\naudio:x:29:ana,bo\nanas:x:1000:\nvideo:x:44:bo\nlab:x:2000:bo,ana\nbroken\n";
-        assert_eq!(groups("ana", 1000, file), [29, 1000, 2000]);
-        assert_eq!(groups("nobody", 7, file), [7]);
-    }
 }

@@ -240,6 +240,7 @@ fn every_key_of_a_stored_run_is_documented() {
         ("quality.tracing", serde_json::to_value(Tracing::Unseen { why: String::new() })),
         ("quality.trace", serde_json::to_value(sample::trace())),
         ("cell.conditions", serde_json::to_value(BTreeMap::from([("trace", Vec::<String>::new())]))),
+        ("cell.conditions", serde_json::to_value(BTreeMap::from([("explain", 20)]))),
         ("quality.freeze", serde_json::to_value(frozen)),
         ("quality.freeze", serde_json::to_value(Freeze::Impossible { why: String::new() })),
         ("quality", serde_json::to_value(BTreeMap::from([("moved_pages", 1)]))),

@@ -57,8 +57,11 @@ const COMMANDS: &[(&str, How)] = &[
     // The second machine is this one.
     ("latido load udp-flood --to HOST --size 64 --rate max", How::Short("HOST", "127.0.0.1", "-d 500ms")),
     ("latido run wakeup --on ssh:board -d 10m", How::Planned("it needs a board; tests/links.rs has one over ssh")),
-    ("latido run wakeup -c 1 --trace", How::Short("", "", "-d 300ms")),
-    ("latido trace explain last", How::Real),
+    ("latido run wakeup -c 1 --explain", How::Short("", "", "-d 300ms")),
+    (
+        "latido run task period=1ms -- ./my-program",
+        How::Short("-- ./my-program", "-d 1s -- sh -c 'while :; do sleep 0.01; done'", ""),
+    ),
     ("latido trace record -- ./my-program", How::Short("./my-program", "true", "")),
     ("latido trace analyze trace.dat --html trace.html", How::Real),
     ("latido run quick --wait", How::Short("", "", "-d 300ms")),

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
+#[path = "../../trace/tests/common/mod.rs"]
+mod made;
 
 use common::{World, installed, json, root, skip, stderr, text};
 use latido_trace::{
@@ -112,7 +114,12 @@ fn wake_up_latencies_are_those_of_trace_cmd() {
 #[test]
 fn what_is_broken_is_said() {
     let world = World::new();
-    for (name, content) in [("empty", &b""[..]), ("text", b"# tracer: nop\n"), ("magic", b"\x17\x08\x44tracing7\0")] {
+    for (name, content) in [
+        ("empty", &b""[..]),
+        ("text", b"# tracer: nop\n"),
+        ("other", b"root:x:0:0:root:/root:/bin/bash\n"),
+        ("magic", b"\x17\x08\x44tracing7\0"),
+    ] {
         fs::write(world.path(name), content).unwrap();
         let output = world.run(["trace", "analyze", name]);
         assert_eq!(output.status.code(), Some(1), "{name}");
@@ -141,4 +148,89 @@ fn what_is_broken_is_said() {
             assert!(code == Some(0) || stderr(&output).contains(name), "{}", stderr(&output));
         }
     }
+}
+
+/// What could not be read is told with its place in every form: of a page in the middle, of CPUs that the file ends before, and
+/// where nothing is left at all.
+#[test]
+fn what_was_lost_is_told_with_its_place() {
+    let world = World::new();
+    let story = made::events::story(300, 1_000_000);
+    let built = made::File::of(made::BIG, story.pages(made::BIG, 4096)).build();
+    let trace = Trace::open(&built.bytes).unwrap();
+    let page = trace.buffers[0].cpus[1].at as usize + 4096;
+    let mut spoilt = built.bytes.clone();
+    spoilt[page + 8..page + 20].fill(0x77);
+    fs::write(world.path("spoilt.dat"), spoilt).unwrap();
+    let place = format!("at byte {page}: CPU 1: a page says that it holds");
+    let one = json(&world.run(["trace", "analyze", "spoilt.dat", "--json"]), 0)["buffers"][0].clone();
+    assert_eq!(one["unread"].as_array().unwrap().len(), 1, "{}", one["unread"]);
+    assert!(one["unread"][0].as_str().unwrap().starts_with(&place), "{}", one["unread"]);
+    let waits = one["rows"].as_array().unwrap().iter().filter(|row| row["kind"] == "scheduling");
+    let waits: u64 = waits.map(|row| row["count"].as_u64().unwrap()).sum();
+    assert!(waits > 150 && waits < 300, "{waits} of 300");
+    let output = world.run(["trace", "analyze", "spoilt.dat", "--html", "spoilt.html"]);
+    assert!(text(&output).contains(&format!("at byte {page}")), "{}", text(&output));
+    assert!(fs::read_to_string(world.path("spoilt.html")).unwrap().contains(&place));
+    // What tells of the rings is the last part of this file.
+    fs::write(world.path("cut.dat"), &built.bytes[..built.bytes.len() - 30]).unwrap();
+    let output = world.run(["trace", "analyze", "cut.dat"]);
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(1) && said.contains("holds no events") && said.contains("at byte "), "{said}");
+}
+
+/// A file of a latency tracer holds its text, which is told as text is.
+#[test]
+fn the_text_in_a_file_is_told() {
+    let world = World::new();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/data/form/irqsoff.txt");
+    let file = made::File { version: 6, ..made::File::of(made::LITTLE, Vec::new()) }.build().bytes;
+    let head = file.windows(10).position(|ten| ten == b"flyrecord\0").unwrap();
+    let bytes = [&file[..head], b"latency  \0", &fs::read(data).unwrap()].concat();
+    fs::write(world.path("irqsoff.dat"), bytes).unwrap();
+    let plain = text(&world.run(["trace", "analyze", data, "--csv"]));
+    assert!(plain.contains(",longest,irqsoff,"), "{plain}");
+    assert_eq!(text(&world.run(["trace", "analyze", "irqsoff.dat", "--csv"])), plain);
+}
+
+/// The texts of every tracer are told in every form; what each must tell was read from the texts by hand.
+#[test]
+fn texts_of_tracers_are_told_in_every_form() {
+    let world = World::new();
+    let data = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/data"));
+    let cases = [
+        ("form/irqsoff.txt", "longest", "irqsoff"),
+        ("form/preemptoff.txt", "longest", "preemptoff"),
+        ("form/preemptirqsoff.txt", "longest", "preemptirqsoff"),
+        ("6.12-rt/wakeup.txt", "longest", "wakeup"),
+        ("6.12-rt/wakeup_rt-function.txt", "longest", "wakeup_rt"),
+        ("6.12-rt/timerlat.txt", "timerlat", "thread, CPU 1"),
+        ("6.1-rt/osnoise.txt", "osnoise", "CPU 0"),
+        ("form/hwlat-nmi.txt", "hwlat", "in a loop"),
+        ("6.12-rt/graph.txt", "function", "update_wall_time"),
+        ("6.12-rt/hist-log2.txt", "histogram", "bytes_req to 2^4"),
+        ("6.12-rt/events.txt", "scheduling", "real-time"),
+    ];
+    for (name, kind, row) in cases {
+        let path = data.join(name).into_os_string().into_string().unwrap();
+        let csv = text(&world.run(["trace", "analyze", &path, "--csv"]));
+        let quoted = if row.contains(',') { format!("\"{row}\"") } else { row.to_owned() };
+        let line = format!(",{kind},{quoted},");
+        assert!(csv.lines().any(|one| one.starts_with(&line)), "{name}: no {line} in {csv}");
+        let said = json(&world.run(["trace", "analyze", &path, "--json"]), 0)["buffers"][0].clone();
+        assert!(said["told"]["lines"].as_u64().unwrap() > 0 && said["version"].is_null(), "{name}: {said}");
+        let shown = text(&world.run(["trace", "analyze", &path, "--html", "t.html"]));
+        assert!(shown.contains(row), "{name}: {shown}");
+        let page = fs::read_to_string(world.path("t.html")).unwrap();
+        assert!(page.contains(row), "{name}");
+        assert_eq!(page.contains("id=\"lanes\""), page.contains("</script>"), "{name}: a script only where it draws");
+    }
+    let path = data.join("6.12-rt/events-tsc.txt").into_os_string().into_string().unwrap();
+    assert!(text(&world.run(["trace", "analyze", &path])).contains("count something else than ns"));
+    let timerlat = data.join("6.12-rt/timerlat.txt").into_os_string().into_string().unwrap();
+    let rows = json(&world.run(["trace", "analyze", &timerlat, "--json"]), 0)["buffers"][0]["told"]["rows"].clone();
+    assert_eq!(rows[0]["count"], 12, "{rows}");
+    fs::write(world.path("other"), "root:x:0:0:root:/root:/bin/bash\n").unwrap();
+    let said = stderr(&world.run(["trace", "analyze", "other"]));
+    assert!(said.contains("neither a trace of trace-cmd") && said.contains("nor the text of a tracer"), "{said}");
 }

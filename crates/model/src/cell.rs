@@ -64,6 +64,18 @@ pub struct Conditions {
     /// Record a trace of these events meanwhile; none names the usual ones, absent records nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<String>>,
+    /// Explain so many of the largest samples, and all above the limit, by a trace that is recorded for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explain: Option<u32>,
+}
+
+impl Conditions {
+    /// What is recorded meanwhile, where anything is: the events that were named, none for the usual ones, and whether
+    /// those that explain samples are among them. It costs each sample.
+    pub fn recorded(&self) -> Option<(&[String], bool)> {
+        let explained = self.explain.is_some();
+        (explained || self.trace.is_some()).then(|| (self.trace.as_deref().unwrap_or_default(), explained))
+    }
 }
 
 /// What the cells of a plan differ in.

@@ -9,7 +9,7 @@ mod tracing;
 pub use conditions::{Change, LoadRecord, ProgramRecord, Rate, Skip, TuningRecord};
 pub use evidence::*;
 pub use load::{LoadLife, LoadStep};
-pub use trace::{Caused, MissingEvent, TraceRecord, TracedCpu};
+pub use trace::{Caused, Kept, MissingEvent, TraceRecord, TracedCpu};
 pub use tracing::{Freeze, Tracer, Tracing};
 
 use crate::{
@@ -74,6 +74,11 @@ impl Record {
             [&files.histogram, &files.missed, &files.blocks, &files.largest, &files.samples].into_iter().flatten()
         });
         of_series.chain(&self.attachments)
+    }
+
+    /// Whether no thread measured: the probe only looked on, and took its samples from a trace.
+    pub fn only_looked_on(&self) -> bool {
+        self.quality.threads.is_empty() && self.quality.trace.is_some()
     }
 
     /// In what it contradicts the cell that was asked for. Options after defaults and the CPUs chosen are no

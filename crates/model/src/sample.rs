@@ -35,6 +35,7 @@ pub fn cell() -> Cell {
             stop_on: None,
             max_temp: None,
             trace: None,
+            explain: None,
         },
         repeat: 1,
         seed: 42,
@@ -313,6 +314,7 @@ pub fn trace() -> TraceRecord {
         read_on: Some([0].into_iter().collect()),
         cut: Some("the disk is full".into()),
         caused: Some(Caused { cpus: [1].into_iter().collect(), own_events: 0, irq_work: Some(1) }),
+        kept: Some(Kept { samples: 20, pages: 300, dropped: 4_000 }),
         bytes: 3 << 20,
     }
 }

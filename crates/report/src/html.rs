@@ -7,6 +7,7 @@ mod declared;
 mod environment;
 mod parts;
 mod settings;
+mod spikes;
 mod stand_ins;
 mod statements;
 mod top;
@@ -18,7 +19,7 @@ use crate::{
     input::RunPart,
     span::unbroken,
     study::{NotMeasured, StudyPart},
-    tables::{limit, quantiles, samples, slots, summary, tail},
+    tables::{self, limit, quantiles, samples, slots, summary, tail},
     tree::{Chapter, Report, SHOWN, Section},
     words,
 };
@@ -30,6 +31,7 @@ use declared::DeclaredView;
 use environment::Environment;
 use parts::{Picture, SectionView, SheetView};
 use settings::{Beside, SettingView};
+use spikes::SpikesView;
 use statements::Statement;
 use top::Top;
 use trust::FindingGroup;
@@ -56,6 +58,9 @@ struct Page<'a> {
     sized: Option<&'a str>,
     scaled: String,
     not_measured: &'a [NotMeasured],
+    spikes: Vec<SpikesView>,
+    /// The longest of each second of a cell, or why there is none.
+    maxima: Vec<Result<SheetView, &'a str>>,
     printed_effects: Vec<Picture>,
     environment: Environment,
     settings: Vec<SettingView>,
@@ -103,7 +108,13 @@ pub fn render(report: &Report) -> Result<String> {
     let declared = DeclaredView::of(report);
     let page = Page {
         title: &input.title,
-        css: format!("{}{STYLE}{}{}", style::page_variables(), style::page_rules(), style_of(&declared)),
+        css: format!(
+            "{}{STYLE}{}{}{}",
+            style::page_variables(),
+            style::page_rules(),
+            style_of(&declared),
+            if input.explained.is_empty() { "" } else { spikes::STYLE }
+        ),
         symbols: style::symbols(),
         script: SCRIPT,
         headlines: input.runs.iter().map(headline).collect(),
@@ -121,6 +132,8 @@ pub fn render(report: &Report) -> Result<String> {
         sized: input.study.as_ref().and_then(|study| study.sized.as_deref()),
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
         not_measured: &input.not_measured,
+        spikes: spikes::all(&input.explained),
+        maxima: input.maxima.iter().map(|one| tables::maxima::sheet(one).map(|sheet| SheetView::of(&sheet))).collect(),
         printed_effects: printed_effects::of(&input.published).iter().map(Picture::printed).collect(),
         environment: Environment::of(input.configurations),
         settings: settings::settings(input.configurations),

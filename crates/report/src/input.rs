@@ -1,6 +1,8 @@
 //! What a report is made from.
 
 use crate::judge::{configuration::Configuration, headline::Ground, judgement::Judgement};
+use crate::late::OfCell;
+use crate::maxima::Maxima;
 use crate::study::{NotMeasured, PublishedColumn, StudyPart};
 use crate::words::{self, Said};
 use latido_model::{
@@ -26,6 +28,10 @@ pub struct ReportInput<'a> {
     pub not_measured: Vec<NotMeasured>,
     /// Printed numbers of the study, to be set beside the measured ones.
     pub published: Vec<PublishedColumn>,
+    /// Why samples were late, of the cells that asked.
+    pub explained: Vec<&'a OfCell>,
+    /// The longest of each second, of the cells whose tracer keeps nothing else.
+    pub maxima: Vec<&'a Maxima>,
     /// The tables and figures that the plan declares.
     pub declared: Option<Declared<'a>>,
 }

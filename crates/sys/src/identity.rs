@@ -70,9 +70,20 @@ pub fn hand_over(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(|| Ok(become_them()?)) }
 }
 
+/// Makes a command start as somebody, wholly and for good, whatever this process is. To be said before
+/// [`crate::process::prepare`]: to change who it is makes a child forget its death signal.
+pub fn start_as(command: &mut Command, whose: Identity) -> &mut Command {
+    // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
+    unsafe { command.pre_exec(move || Ok(become_one(&whose)?)) }
+}
+
 /// In a child between fork and exec; async-signal-safe. The raw calls change this thread, which is all that there is.
 fn become_them() -> Result<(), Errno> {
-    let Some((_, whose)) = CHANGED.get() else { return Ok(()) };
+    CHANGED.get().map_or(Ok(()), |(_, whose)| become_one(whose))
+}
+
+/// As [`become_them`].
+fn become_one(whose: &Identity) -> Result<(), Errno> {
     assume(whose)?;
     let (uid, gid) = (whose.uid, whose.gid);
     // SAFETY: takes numbers only. The group first: without root's user id it could not be changed.

@@ -1,10 +1,7 @@
 //! Counts the events of a trace file: `cargo run --release --example walk FILE`.
 #![allow(clippy::unwrap_used)]
 
-use latido_trace::{
-    file::Trace,
-    merge::{Merge, Step},
-};
+use latido_trace::{file::Trace, merge::Merge, page::Event};
 use std::{collections::BTreeMap, env, fs, time::Instant};
 
 fn main() {
@@ -37,19 +34,14 @@ fn main() {
     for buffer in &trace.buffers {
         let begun = Instant::now();
         let mut merge = Merge::of(&trace, buffer);
-        let (mut count, mut sum, mut lost) = (0u64, 0u64, 0);
-        while let Some(step) = merge.step() {
-            match step {
-                Step::Event { event, .. } => {
-                    count += 1;
-                    sum = sum.wrapping_add(event.time);
-                }
-                Step::Lost { .. } => lost += 1,
-            }
-        }
+        let (mut count, mut sum) = (0u64, 0u64);
+        merge.each(&mut |_: u32, event: Event<'_>| {
+            count += 1;
+            sum = sum.wrapping_add(event.time);
+        });
         let took = begun.elapsed();
         let speed = count as f64 / took.as_secs_f64() / 1e6;
-        println!("merged: {count} events ({sum:x}), {lost} gaps, {} backwards: {speed:.1} M/s", merge.backwards());
+        println!("merged: {count} events ({sum:x}), {} backwards: {speed:.1} M/s", merge.backwards());
     }
     for (id, count) in kinds {
         let name = trace.formats.iter().find(|described| described.format.id == id);

@@ -33,6 +33,56 @@ impl fmt::Display for Bad {
 
 impl std::error::Error for Bad {}
 
+/// What could not be read: the first places, and how many there are. However broken a file is, it stays small.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    places: Vec<Bad>,
+    count: u64,
+}
+
+impl Losses {
+    /// So many places are named.
+    pub const MOST: usize = 100;
+
+    /// One more.
+    pub fn push(&mut self, bad: Bad) {
+        self.count += 1;
+        if self.places.len() < Self::MOST {
+            self.places.push(bad);
+        }
+    }
+
+    /// Those of another, each with what it is a part of before it.
+    pub fn join(&mut self, other: &Self, part: &str) {
+        for bad in &other.places {
+            self.push(Bad { at: bad.at, what: format!("{part}{}", bad.what) });
+        }
+        self.count += other.count - other.places.len() as u64;
+    }
+
+    /// Whether all was read.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many places there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The first of them.
+    pub fn places(&self) -> &[Bad] {
+        &self.places
+    }
+
+    /// Each as a sentence, and at the end how many are not named.
+    pub fn told(&self) -> impl Iterator<Item = String> {
+        let further = self.count - self.places.len() as u64;
+        let further = (further > 0).then(|| format!("and {further} more places"));
+        self.places.iter().map(ToString::to_string).chain(further)
+    }
+}
+
 /// The order of a machine's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endian {
@@ -56,18 +106,23 @@ impl Endian {
         })
     }
 
+    /// Of four bytes.
+    #[inline(always)]
+    pub fn word(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Little => u32::from_le_bytes(bytes),
+            Self::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
     /// Four bytes at an offset.
-    #[inline]
+    #[inline(always)]
     pub fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
-        let word = *bytes.get(at..)?.first_chunk()?;
-        Some(match self {
-            Self::Little => u32::from_le_bytes(word),
-            Self::Big => u32::from_be_bytes(word),
-        })
+        Some(self.word(*bytes.get(at..)?.first_chunk()?))
     }
 
     /// Eight bytes at an offset.
-    #[inline]
+    #[inline(always)]
     pub fn u64(self, bytes: &[u8], at: usize) -> Option<u64> {
         let word = *bytes.get(at..)?.first_chunk()?;
         Some(match self {
@@ -77,7 +132,7 @@ impl Endian {
     }
 
     /// Two bytes at an offset.
-    #[inline]
+    #[inline(always)]
     pub fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
         let word = *bytes.get(at..)?.first_chunk()?;
         Some(match self {

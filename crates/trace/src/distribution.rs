@@ -6,7 +6,7 @@ const FINE: usize = 1 << DIGITS;
 
 /// A distribution of times in ns. Count, sum, least and greatest are exact; a quantile is exact below 256 ns and at most
 /// 1/128 too high above.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     count: u64,
     sum: u128,
@@ -14,6 +14,12 @@ pub struct Distribution {
     min: u64,
     max: u64,
     buckets: Vec<u64>,
+}
+
+impl Default for Distribution {
+    fn default() -> Self {
+        Self { count: 0, sum: 0, squares: 0, min: u64::MAX, max: 0, buckets: Vec::new() }
+    }
 }
 
 /// The bucket of a value.
@@ -45,7 +51,7 @@ impl Distribution {
         if let Some(count) = self.buckets.get_mut(at) {
             *count += 1;
         }
-        self.min = if self.count == 0 { value } else { self.min.min(value) };
+        self.min = self.min.min(value);
         self.max = self.max.max(value);
         self.count += 1;
         self.sum += u128::from(value);

@@ -6,7 +6,7 @@
 mod resolve;
 mod task;
 
-use crate::format::Number;
+use crate::format::Int;
 pub use resolve::Events;
 pub use task::{Class, Comm, Priority};
 
@@ -47,8 +47,8 @@ pub enum Happened {
     Return {
         /// The thread.
         pid: i32,
-        /// Which call.
-        call: Call,
+        /// Which call; none where the kernel no longer knows it (the way back from a signal has the number -1).
+        call: Option<Call>,
     },
     /// Interrupts or preemption were turned off here, or on again (`preemptirq`).
     Off(Off),
@@ -152,9 +152,9 @@ pub const SOFT: [&str; 10] =
 /// The fields of a side of a switch, or of a wake-up.
 #[derive(Clone, Copy, Debug)]
 struct TaskFields {
-    pid: Number,
-    prio: Number,
-    comm: usize,
+    pid: Int,
+    prio: Int,
+    comm: u16,
 }
 
 /// What a record's first two bytes lead to.

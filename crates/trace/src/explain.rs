@@ -42,7 +42,12 @@ pub enum Cause {
     Soft(String),
     /// The timer was due and no interrupt came while this task ran: interrupts were off, or the machine was elsewhere
     /// (system management, a hypervisor). Generic events cannot tell these apart.
+    NoInterrupt(String),
+    /// The timer was due and this task had turned interrupts off: events of `preemptirq` tell.
     InterruptsOff(String),
+    /// The timer was due and no interrupt came although these events tell that interrupts were on: the machine was
+    /// elsewhere (system management, a hypervisor), or its timer was late.
+    Elsewhere,
     /// Another task of higher or equal priority had the CPU.
     Task(String, Class),
     /// A task of lower priority had the CPU and kept it, although it was to give way: it could not be preempted.
@@ -53,6 +58,8 @@ pub enum Cause {
     InterProcessor,
     /// It was moved to another CPU.
     Migration,
+    /// It was awake and waited for a lock of the kernel, spinning or asleep: events of `lock` tell.
+    Lock,
     /// It was awake, ran, and then waited for something in the kernel.
     Blocked,
     /// It was stopped by a signal or a tracer.
@@ -63,6 +70,10 @@ pub enum Cause {
     Itself,
     /// Events of that time were lost.
     Lost,
+    /// Nothing of its CPU was recorded yet, or any more.
+    Untraced,
+    /// More happened than is followed: what comes after so many changes of its CPUs is not told apart.
+    TooMany,
     /// No event explains it.
     Unexplained,
 }
@@ -96,8 +107,23 @@ pub struct Explained {
     pub segments: Vec<Segment>,
     /// The events around it, as text, with their CPU and time.
     pub excerpt: Vec<Line>,
-    /// How many events there were besides.
+    /// How many events there were besides, in its middle.
     pub omitted: u64,
+    /// How it was woken, where it slept.
+    pub chain: Chain,
+}
+
+/// How a thread came back from a sleep: each step where an event tells it, ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chain {
+    /// The interrupt in which it was woken began, with its name.
+    pub interrupt: Option<(u64, String)>,
+    /// A timer's function began in that interrupt.
+    pub timer: Option<u64>,
+    /// Somebody was about to wake it.
+    pub waking: Option<u64>,
+    /// It got a CPU.
+    pub on_cpu: Option<u64>,
 }
 
 /// An event as text.
@@ -133,6 +159,14 @@ pub fn explain(trace: &Trace<'_>, buffer: &Buffer<'_>, windows: &[Window]) -> (V
     (collect.explained(names), met)
 }
 
+/// The same of the text of a tracer.
+pub fn explain_text(text: &[u8], windows: &[Window]) -> Vec<Explained> {
+    let mut collect = Collect::of_text(windows);
+    let mut pairing = Pairing::of(Definition::Waking);
+    let (met, names) = crate::text::pair(text, &mut pairing, &mut collect);
+    collect.explained(Names { devices: &met.devices, vectors: names.vectors, pairing: &mut pairing })
+}
+
 /// What numbers are called.
 struct Names<'a> {
     devices: &'a BTreeMap<u32, String>,
@@ -141,9 +175,13 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
+    fn interrupt(&self, above: Above) -> String {
+        interrupt(above, &self.vectors, self.devices)
+    }
+
     /// An interrupt's cause.
     fn above(&self, above: Above) -> Cause {
-        let name = interrupt(above, &self.vectors, self.devices);
+        let name = self.interrupt(above);
         match above {
             Above::Soft(_) => Cause::Soft(name),
             Above::Vector(_) | Above::Line(_) => Cause::Interrupt(name),

@@ -6,17 +6,21 @@
 mod cpu;
 pub(crate) mod kind;
 mod meta;
+mod times;
 mod unpack;
 mod v6;
 mod v7;
 
 use crate::{
-    bytes::{Bad, Cursor, Endian},
+    bytes::{Bad, Cursor, Endian, Losses},
     format::Format,
     page::Layout,
 };
 pub use cpu::{Chunks, Pages};
+use std::borrow::Cow;
+pub use times::{Shift, Shifts, Ticks};
 pub use unpack::Packing;
+use unpack::Unpacker;
 
 /// How every file begins.
 pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
@@ -24,8 +28,11 @@ pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 /// The largest page that a kernel's ring buffer can have (sub-buffers of 2^9 pages of 64 KiB).
 const LARGEST_PAGE: u64 = 32 << 20;
 
-/// More CPUs than any kernel has: a number above it is none.
-const MOST_CPUS: u64 = 1 << 16;
+/// As many CPUs as a kernel can be built for (CONFIG_NR_CPUS of x86 and arm64): a number above it is none.
+const MOST_CPUS: u64 = 1 << 13;
+
+/// So many rings are walked through.
+const MOST_RINGS: usize = 1 << 10;
 
 /// An opened trace.
 #[derive(Clone, Debug)]
@@ -47,9 +54,9 @@ pub struct Trace<'a> {
     /// The rings that were read: one by `trace-cmd record`, one more for each instance.
     pub buffers: Vec<Buffer<'a>>,
     /// The text of a latency tracer, where that is what was recorded.
-    pub text: Option<&'a [u8]>,
+    pub text: Option<Cow<'a, [u8]>>,
     /// What could not be read, and was passed over.
-    pub lost: Vec<Bad>,
+    pub lost: Losses,
 }
 
 /// An event's format with the system that it belongs to.
@@ -66,42 +73,19 @@ pub struct Described {
 pub struct Options {
     /// The clock, where the file names one: `local`, `mono`, `x86-tsc`.
     pub clock: Option<String>,
-    /// To be added to every time, in the clock's unit.
+    /// To be added to every time, in the clock's unit: what the file was given, and the time of day at which the clock was
+    /// nothing.
     pub offset: i64,
     /// How ticks of a processor's counter become ns.
     pub ticks: Option<Ticks>,
-    /// How a guest's times become its host's, CPU by CPU.
-    pub shifts: Vec<Vec<Shift>>,
+    /// How a guest's times become its host's.
+    pub shifts: Shifts,
     /// The system: `Linux board 6.12.0 …`.
     pub uname: Option<String>,
     /// What recorded it.
     pub recorder: Option<String>,
     /// `per_cpu/cpuN/stats` of each CPU.
     pub statistics: Vec<String>,
-    /// The day and the time at which the clock was nothing, as text.
-    pub date: Option<String>,
-}
-
-/// A conversion of ticks: ns = (ticks · `factor` >> `shift`) + `offset`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticks {
-    /// The factor.
-    pub factor: u32,
-    /// By how many bits the product is shifted down.
-    pub shift: u32,
-    /// What is taken away from the ticks before.
-    pub offset: u64,
-}
-
-/// A correction that holds from a time on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shift {
-    /// The time by the file's own clock.
-    pub at: u64,
-    /// What is added.
-    pub by: i64,
-    /// By what the time is multiplied before, with [`Shift::FRACTION`] binary digits behind the point; 0 and 1 mean nothing.
-    pub ratio: u64,
 }
 
 /// The ring of one instance.
@@ -146,10 +130,36 @@ impl<'a> Trace<'a> {
     /// It is no trace, or breaks off before it says what its pages look like.
     pub fn open(bytes: &'a [u8]) -> Result<Self, Bad> {
         let head = Head::read(bytes)?;
-        match head.version {
+        let mut trace = match head.version {
             6 => v6::open(bytes, head),
             7 => v7::open(bytes, head),
             other => Err(Bad::new(MAGIC.len(), format!("version {other} of trace files; 6 and 7 are known"))),
+        }?;
+        trace.bound(bytes.len());
+        Ok(trace)
+    }
+
+    /// Gives up what a file tells again and again: data of all CPUs together that is longer than the file, and rings without
+    /// end. So a walk through all rings takes no longer than the file is.
+    fn bound(&mut self, length: usize) {
+        let mut left = length;
+        for ring in &mut self.buffers {
+            ring.cpus.retain(|data| match left.checked_sub(data.bytes.len()) {
+                Some(rest) => {
+                    left = rest;
+                    true
+                }
+                None => {
+                    let what = format!("{} bytes of CPU {} lie over what others wrote", data.bytes.len(), data.cpu);
+                    self.lost.push(Bad { at: data.at, what });
+                    false
+                }
+            });
+        }
+        if let Some(first) = self.buffers.get(MOST_RINGS) {
+            let what = format!("more than {MOST_RINGS} rings; from `{}` on they are not read", first.name);
+            self.lost.push(Bad { at: 0, what });
+            self.buffers.truncate(MOST_RINGS);
         }
     }
 
@@ -160,7 +170,7 @@ impl<'a> Trace<'a> {
 
     /// The pages of a CPU's data, unpacked where they are packed.
     pub fn pages(&self, buffer: &Buffer<'a>, data: CpuData<'a>) -> Pages<'a> {
-        Pages::of(data, buffer.page, self.packing, self.layout)
+        Pages::of(data, buffer.page, Unpacker::of(self.packing, buffer.cpus.len()), self.layout)
     }
 
     /// A time of the file on its clock in ns, with everything applied that the file says of it.
@@ -196,55 +206,4 @@ impl<'a> Head<'a> {
 fn page_size(bytes: u64, at: usize) -> Result<usize, Bad> {
     let usable = (64..=LARGEST_PAGE).contains(&bytes);
     usize::try_from(bytes).ok().filter(|_| usable).ok_or_else(|| Bad::new(at, format!("pages of {bytes} bytes")))
-}
-
-impl Shift {
-    /// Binary digits behind the point of a ratio (tracecmd's `fract_bits`, where a guest's file states none).
-    pub const FRACTION: u32 = 32;
-}
-
-impl Ticks {
-    /// Ticks in ns.
-    pub fn ns(self, ticks: u64) -> u64 {
-        let product = u128::from(ticks.wrapping_sub(self.offset)) * u128::from(self.factor);
-        u64::try_from(product.checked_shr(self.shift).unwrap_or(0)).unwrap_or(u64::MAX)
-    }
-}
-
-impl Options {
-    /// Whether times change by what the file says.
-    pub fn change_times(&self) -> bool {
-        self.offset != 0 || self.ticks.is_some() || self.shifts.iter().any(|shifts| !shifts.is_empty())
-    }
-
-    /// A stored time with everything applied, in ns where the clock counts in it.
-    pub fn time_ns(&self, cpu: u32, stored: u64) -> u64 {
-        let shifted = match self.shifts.get(cpu as usize).or(self.shifts.first()) {
-            Some(shifts) => shifted(shifts, stored),
-            None => stored,
-        };
-        let ns = self.ticks.map_or(shifted, |ticks| ticks.ns(shifted));
-        ns.wrapping_add_signed(self.offset)
-    }
-}
-
-/// The time by the correction that holds then; between two of them, by what lies between.
-fn shifted(shifts: &[Shift], time: u64) -> u64 {
-    let after = shifts.partition_point(|shift| shift.at <= time);
-    let (before, next) = (shifts.get(after.wrapping_sub(1)), shifts.get(after));
-    let by = match (before, next) {
-        (None, None) => return time,
-        (Some(one), None) | (None, Some(one)) => one.by,
-        (Some(a), Some(b)) => {
-            let span = i128::from(b.at.saturating_sub(a.at)).max(1);
-            let part = (i128::from(b.by) - i128::from(a.by)) * i128::from(time.saturating_sub(a.at)) / span;
-            i64::try_from(i128::from(a.by) + part).unwrap_or(a.by)
-        }
-    };
-    let ratio = before.or(next).map_or(0, |one| one.ratio);
-    let scaled = match ratio {
-        0 | 1 => time,
-        ratio => u64::try_from((u128::from(time) * u128::from(ratio)) >> Shift::FRACTION).unwrap_or(u64::MAX),
-    };
-    scaled.wrapping_add_signed(by)
 }

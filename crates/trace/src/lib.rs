@@ -4,6 +4,7 @@
 //! panics, hangs, or allocates more than they could hold.
 
 pub mod bytes;
+pub mod calls;
 pub mod distribution;
 pub mod events;
 pub mod explain;

@@ -2,188 +2,144 @@
 //!
 //! A wake-up begins on one CPU and ends on another: whoever pairs events needs them in one order.
 
+mod lane;
+mod turns;
+
 use crate::{
-    bytes::Bad,
+    bytes::{Endian, Losses},
     file::{Buffer, Options, Pages, Trace},
-    page::{Event, Missed, Walk},
+    page::{Event, Missed},
 };
-use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
+use lane::Lane;
+use turns::Turns;
 
-/// What comes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
-    /// An event.
-    Event {
-        /// The CPU that wrote it.
-        cpu: u32,
-        /// The event.
-        event: Event<'a>,
-    },
-    /// The CPU's ring was full: from its last event up to that time others were lost. It comes in the order of its begin,
-    /// before any event of another CPU that what is missing may have led to.
-    Lost {
-        /// The CPU.
-        cpu: u32,
-        /// When its last event was; the beginning of time where there was none.
-        since: u64,
-        /// When it goes on.
-        until: u64,
-        /// How much.
-        missed: Missed,
-    },
+/// Takes what a walk meets, in the order of time.
+pub trait Take {
+    /// An event that a CPU wrote.
+    fn event(&mut self, cpu: u32, event: Event<'_>);
+    /// A CPU's ring was full. It comes in the order of its begin, before any event of another CPU that what is missing may
+    /// have led to.
+    fn lost(&mut self, lost: &Lost);
 }
 
-/// A CPU's pages with a place among them.
-#[derive(Debug)]
-struct Lane<'a> {
-    cpu: u32,
-    pages: Pages<'a>,
-    /// What the file says of its times; nothing where they stand as they are.
-    timed: Option<&'a Options>,
-    /// The page it is in: where its data lies.
-    data: Range<usize>,
-    walk: Option<Walk>,
-    /// The next event: its time, and where its record lies in the page's data.
-    next: Option<(u64, Range<usize>)>,
-    /// What was lost before it.
-    missed: Missed,
-    /// The time of the event before it.
-    last: u64,
-}
-
-impl Lane<'_> {
-    /// Finds the next event, over the ends of pages.
+/// Who only wants the events.
+impl<F: FnMut(u32, Event<'_>)> Take for F {
     #[inline]
-    fn find(&mut self) {
-        let endian = self.pages.endian();
-        if let Some((time, _)) = &self.next {
-            self.last = *time;
-        }
-        loop {
-            if let Some(walk) = &mut self.walk {
-                let data = self.pages.unpacked().get(self.data.clone()).unwrap_or_default();
-                if let Some(event) = walk.next(data, endian) {
-                    // The record ends where the walk stands, or up to three bytes before, where words end.
-                    let begin = event.data.as_ptr().addr() - data.as_ptr().addr();
-                    let time = match self.timed {
-                        None => event.time,
-                        Some(options) => options.time_ns(self.cpu, event.time),
-                    };
-                    self.next = Some((time, begin..begin + event.data.len()));
-                    return;
-                }
-                let unread = walk.unread(data);
-                self.pages.lose(unread);
-            }
-            (self.walk, self.next) = (None, None);
-            let Some(place) = self.pages.advance() else { return };
-            (self.data, self.walk) = (place.data, Some(place.walk));
-            if place.missed != Missed::Nothing {
-                self.missed = place.missed;
-            }
-        }
+    fn event(&mut self, cpu: u32, event: Event<'_>) {
+        self(cpu, event);
     }
 
-    /// When it is its turn: at its next event, or where what was lost before it begins. None at its end.
-    fn due(&self) -> Option<u64> {
-        let (time, _) = self.next.as_ref()?;
-        Some(if self.missed == Missed::Nothing { *time } else { self.last.min(*time) })
-    }
+    fn lost(&mut self, _lost: &Lost) {}
+}
+
+/// From a CPU's last event up to its next others were lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The CPU.
+    pub cpu: u32,
+    /// When its last event was; the beginning of time where there was none.
+    pub since: u64,
+    /// When it goes on.
+    pub until: u64,
+    /// How much.
+    pub missed: Missed,
 }
 
 /// Walks through all CPUs at once.
 #[derive(Debug)]
 pub struct Merge<'a> {
     lanes: Vec<Lane<'a>>,
-    /// The lane that is at turn; up to when, since then another one is.
-    lane: usize,
-    until: u64,
-    /// The others by when they are due.
-    waiting: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Whether the event of the one at turn was given already.
-    given: bool,
-    backwards: u64,
+    turns: Turns,
+    endian: Endian,
+    clock: Clock,
+}
+
+/// The times of all events that were given.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock {
+    first: Option<u64>,
     last: u64,
+    /// The latest there was before time went back.
+    most: u64,
+    backwards: u64,
+}
+
+impl Clock {
+    #[inline(always)]
+    fn tick(&mut self, time: u64) {
+        if time < self.last {
+            self.back(time);
+        }
+        self.last = time;
+    }
+
+    #[cold]
+    fn back(&mut self, time: u64) {
+        self.backwards += 1;
+        self.most = self.most.max(self.last);
+        self.first = self.first.map(|first| first.min(time));
+    }
 }
 
 impl<'a> Merge<'a> {
     /// Of a buffer of a trace, with times in ns where the file tells how.
     pub fn of(trace: &'a Trace<'a>, buffer: &Buffer<'a>) -> Self {
         let pages = buffer.cpus.iter().map(|data| (data.cpu, trace.pages(buffer, *data)));
-        Self::over(pages, Some(&trace.options).filter(|options| options.change_times()))
+        Self::over(trace.endian, pages, Some(&trace.options).filter(|options| options.change_times()))
     }
 
-    /// Of the pages of each CPU; with what is to be done to their times.
-    pub fn over(all: impl IntoIterator<Item = (u32, Pages<'a>)>, timed: Option<&'a Options>) -> Self {
-        let lane = |(cpu, pages)| {
-            let (data, missed) = (0..0, Missed::Nothing);
-            Lane { cpu, pages, timed, data, walk: None, next: None, missed, last: 0 }
-        };
-        let mut lanes: Vec<Lane<'a>> = all.into_iter().map(lane).collect();
-        lanes.iter_mut().for_each(Lane::find);
-        let due = lanes.iter().enumerate().filter_map(|(at, lane)| Some(Reverse((lane.due()?, at))));
-        let waiting = due.collect();
-        let mut merge = Self { lanes, lane: usize::MAX, until: 0, waiting, given: false, backwards: 0, last: 0 };
-        merge.choose();
-        merge
+    /// Of the pages of each CPU, all with this order of bytes; with what is to be done to their times.
+    pub fn over(endian: Endian, all: impl IntoIterator<Item = (u32, Pages<'a>)>, timed: Option<&'a Options>) -> Self {
+        let lanes: Vec<Lane<'a>> = all.into_iter().map(|(cpu, pages)| Lane::of(cpu, pages, timed)).collect();
+        let mut turns = Turns::of(lanes.len());
+        lanes.iter().enumerate().for_each(|(at, lane)| turns.set(at, lane.due()));
+        Self { lanes, turns, endian, clock: Clock::default() }
     }
 
-    /// Chooses the lane that goes next.
-    fn choose(&mut self) {
-        if let Some(due) = self.lanes.get(self.lane).and_then(Lane::due) {
-            self.waiting.push(Reverse((due, self.lane)));
-        }
-        self.lane = self.waiting.pop().map_or(usize::MAX, |Reverse((_, lane))| lane);
-        self.until = self.waiting.peek().map_or(u64::MAX, |Reverse((due, _))| *due);
-    }
-
-    /// What comes next in time.
+    /// Gives everything to `take`, in the order of time.
     #[inline]
-    pub fn step(&mut self) -> Option<Step<'_>> {
-        if std::mem::take(&mut self.given) {
-            let lane = self.lanes.get_mut(self.lane)?;
-            lane.find();
-            if lane.due().is_none_or(|due| due > self.until) {
-                self.choose();
+    pub fn each(&mut self, take: &mut impl Take) {
+        match self.endian {
+            Endian::Little => self.each_in::<true>(take),
+            Endian::Big => self.each_in::<false>(take),
+        }
+    }
+
+    /// The same with the order of bytes told to the compiler.
+    #[inline]
+    pub(crate) fn each_in<const LITTLE: bool>(&mut self, take: &mut impl Take) {
+        let endian = if LITTLE { Endian::Little } else { Endian::Big };
+        self.clock.first = self.lanes.iter().filter_map(Lane::first).min();
+        while let Some((at, until)) = self.turns.next() {
+            let Some(lane) = self.lanes.get_mut(at) else { break };
+            if let Some(lost) = lane.lost() {
+                take.lost(&lost);
+                self.turns.set(at, lane.due());
+                continue;
             }
+            let clock = &mut self.clock;
+            let due = lane.go(endian, until, |cpu, event| {
+                clock.tick(event.time);
+                take.event(cpu, event);
+            });
+            self.turns.set(at, due);
         }
-        if let Some((cpu, since, until, missed)) = self.lost_before()? {
-            return Some(Step::Lost { cpu, since, until, missed });
-        }
-        let lane = self.lanes.get_mut(self.lane)?;
-        let (time, record) = lane.next.clone()?;
-        self.given = true;
-        self.backwards += u64::from(time < self.last);
-        self.last = time;
-        let data = lane.pages.unpacked().get(lane.data.clone())?.get(record)?;
-        Some(Step::Event { cpu: lane.cpu, event: Event { time, data } })
     }
 
-    /// What was lost before the next event of the lane at turn, told once. None at the end of all.
-    #[inline]
-    #[allow(clippy::type_complexity)]
-    fn lost_before(&mut self) -> Option<Option<(u32, u64, u64, Missed)>> {
-        let lane = self.lanes.get_mut(self.lane)?;
-        if lane.missed == Missed::Nothing {
-            return Some(None);
-        }
-        let missed = std::mem::replace(&mut lane.missed, Missed::Nothing);
-        let until = lane.next.as_ref().map_or(lane.last, |(time, _)| *time);
-        let lost = (lane.cpu, lane.last.min(until), until, missed);
-        // What it goes on with may be later than others.
-        if until > self.until {
-            self.choose();
-        }
-        Some(Some(lost))
+    /// When the first and the last of them were; 0 of none.
+    pub fn span(&self) -> (u64, u64) {
+        (self.clock.first.unwrap_or(0), self.clock.last.max(self.clock.most))
     }
 
     /// How often time went back.
     pub fn backwards(&self) -> u64 {
-        self.backwards
+        self.clock.backwards
     }
 
     /// What could not be read, CPU by CPU.
-    pub fn lost(&self) -> impl Iterator<Item = (u32, &Bad)> {
-        self.lanes.iter().flat_map(|lane| lane.pages.lost().iter().map(|bad| (lane.cpu, bad)))
+    pub fn unread(&self) -> Losses {
+        let mut all = Losses::default();
+        self.lanes.iter().for_each(|lane| all.join(lane.pages.lost(), &format!("CPU {}: ", lane.cpu)));
+        all
     }
 }

@@ -127,7 +127,7 @@ impl<'a> Page<'a> {
 
     /// Its events, in their order.
     pub fn events(&self) -> Events<'a> {
-        Events { page: *self, walk: Walk::of(self) }
+        Events::from(self.data, Walk::of(self), self.endian)
     }
 
     /// The bytes of its events.
@@ -137,9 +137,10 @@ impl<'a> Page<'a> {
 }
 
 /// A place among the events of a page, without the page: whoever holds the bytes may hold it beside them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Walk {
-    at: usize,
+    /// How much of the data lies behind it.
+    left: usize,
     time: u64,
     broken: bool,
 }
@@ -147,90 +148,106 @@ pub struct Walk {
 impl Walk {
     /// Before the first event of a page.
     pub fn of(page: &Page<'_>) -> Self {
-        Self { at: 0, time: page.time, broken: false }
-    }
-
-    /// How much of the page's data could not be read, in bytes: nothing of a good one.
-    pub fn unread(&self, data: &[u8]) -> usize {
-        if self.broken { data.len().saturating_sub(self.at) } else { 0 }
-    }
-
-    fn broken<T>(&mut self) -> Option<T> {
-        self.broken = true;
-        None
-    }
-
-    /// The next event of that page's data.
-    #[inline]
-    pub fn next<'a>(&mut self, all: &'a [u8], endian: Endian) -> Option<Event<'a>> {
-        loop {
-            if self.broken || self.at >= all.len() {
-                return None;
-            }
-            let Some(head) = endian.u32(all, self.at) else { return self.broken() };
-            // The bit fields of C lie at the other end of the word where bytes do.
-            let (kind, delta) = match endian {
-                Endian::Little => (head & 31, head >> 5),
-                Endian::Big => (head >> 27, head & ((1 << 27) - 1)),
-            };
-            let delta = u64::from(delta);
-            let body = self.at + 4;
-            match kind {
-                1..=WORDS_MOST => {
-                    let end = body + kind as usize * 4;
-                    let Some(data) = all.get(body..end) else { return self.broken() };
-                    self.at = end;
-                    self.time = self.time.wrapping_add(delta);
-                    return Some(Event { time: self.time, data });
-                }
-                // A length follows, which counts itself.
-                0 => {
-                    let length = endian.u32(all, body).filter(|length| *length >= 4);
-                    let end = length.and_then(|length| body.checked_add(length as usize));
-                    let Some(data) = end.and_then(|end| all.get(body + 4..end)) else { return self.broken() };
-                    // Words are whole in a page.
-                    self.at = (body + 4 + data.len()).next_multiple_of(4);
-                    self.time = self.time.wrapping_add(delta);
-                    return Some(Event { time: self.time, data });
-                }
-                // The rest of the page, or an event that was taken back, which keeps its time.
-                PADDING => {
-                    if delta == 0 {
-                        self.at = all.len();
-                        return None;
-                    }
-                    let length = endian.u32(all, body).filter(|length| *length >= 4);
-                    let end = length.and_then(|length| body.checked_add(length as usize));
-                    let Some(end) = end.filter(|end| *end <= all.len()) else { return self.broken() };
-                    self.at = end.next_multiple_of(4);
-                    self.time = self.time.wrapping_add(delta);
-                }
-                EXTEND | STAMP => {
-                    let Some(high) = endian.u32(all, body) else { return self.broken() };
-                    let value = delta | u64::from(high) << 27;
-                    self.time = match kind {
-                        EXTEND => self.time.wrapping_add(value),
-                        _ => value | self.time & TOP,
-                    };
-                    self.at = body + 4;
-                }
-                _ => return self.broken(),
-            }
-        }
+        Self { left: page.data.len(), time: page.time, broken: false }
     }
 }
 
 /// Goes through the events of a page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Events<'a> {
-    page: Page<'a>,
-    walk: Walk,
+    rest: &'a [u8],
+    time: u64,
+    broken: bool,
+    endian: Endian,
 }
 
-impl Events<'_> {
-    /// As [`Walk::unread`].
+impl<'a> Events<'a> {
+    /// From a place in that page's data on.
+    #[inline(always)]
+    pub fn from(data: &'a [u8], walk: Walk, endian: Endian) -> Self {
+        let Walk { left, time, broken } = walk;
+        let rest = data.get(data.len().saturating_sub(left)..).unwrap_or_default();
+        Self { rest, time, broken, endian }
+    }
+
+    /// Where it is.
+    #[inline(always)]
+    pub fn walk(&self) -> Walk {
+        Walk { left: self.rest.len(), time: self.time, broken: self.broken }
+    }
+
+    /// How much of the page's data could not be read, in bytes: nothing of a good one.
     pub fn unread(&self) -> usize {
-        self.walk.unread(self.page.data)
+        if self.broken { self.rest.len() } else { 0 }
+    }
+
+    /// The next event, with the order of bytes told again where it is known before a loop begins.
+    ///
+    /// Nearly all events are short and carry the time since the one before; all else is looked at apart, so that the walk
+    /// over these stays in registers.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, endian: Endian) -> Option<Event<'a>> {
+        if let Some((head, body)) = self.rest.split_first_chunk() {
+            let (kind, delta) = parts(endian.word(*head), endian);
+            if kind.wrapping_sub(1) < WORDS_MOST
+                && let Some((data, rest)) = body.split_at_checked(kind as usize * 4)
+            {
+                self.rest = rest;
+                self.time = self.time.wrapping_add(delta);
+                return Some(Event { time: self.time, data });
+            }
+        }
+        let (event, events) = self.rare();
+        *self = events;
+        event
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn rare(mut self) -> (Option<Event<'a>>, Self) {
+        while !self.broken && !self.rest.is_empty() {
+            match self.any() {
+                Some(Some(data)) => return (Some(Event { time: self.time, data }), self),
+                Some(None) => {}
+                None => self.broken = true,
+            }
+        }
+        (None, self)
+    }
+
+    /// The data of the next entry, if it is an event's; none at all where it cannot be read.
+    fn any(&mut self) -> Option<Option<&'a [u8]>> {
+        let (head, body) = self.rest.split_first_chunk()?;
+        let (kind, delta) = parts(self.endian.word(*head), self.endian);
+        // A length counts itself, and words are whole in a page.
+        let long = || {
+            let (length, rest) = body.split_first_chunk()?;
+            let length = (self.endian.word(*length) as usize).checked_sub(4)?;
+            let data = rest.get(..length)?;
+            Some((data, rest.get(length.next_multiple_of(4)..).unwrap_or_default()))
+        };
+        let (data, rest, time) = match kind {
+            1..=WORDS_MOST => {
+                let (data, rest) = body.split_at_checked(kind as usize * 4)?;
+                (Some(data), rest, self.time.wrapping_add(delta))
+            }
+            0 => {
+                let (data, rest) = long()?;
+                (Some(data), rest, self.time.wrapping_add(delta))
+            }
+            // The rest of the page, or an event that was taken back, which keeps its time.
+            PADDING if delta == 0 => (None, Default::default(), self.time),
+            PADDING => (None, long()?.1, self.time.wrapping_add(delta)),
+            EXTEND | STAMP => {
+                let (high, rest) = body.split_first_chunk()?;
+                let value = delta | u64::from(self.endian.word(*high)) << 27;
+                let time = if kind == EXTEND { self.time.wrapping_add(value) } else { value | self.time & TOP };
+                (None, rest, time)
+            }
+            _ => return None,
+        };
+        (self.rest, self.time) = (rest, time);
+        Some(data)
     }
 }
 
@@ -239,7 +256,17 @@ impl<'a> Iterator for Events<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Event<'a>> {
-        self.walk.next(self.page.data, self.page.endian)
+        self.step(self.endian)
+    }
+}
+
+/// The kind of an event and the time since the one before. The bit fields of C lie at the other end of the word where bytes
+/// do.
+#[inline(always)]
+fn parts(head: u32, endian: Endian) -> (u32, u64) {
+    match endian {
+        Endian::Little => (head & 31, u64::from(head >> 5)),
+        Endian::Big => (head >> 27, u64::from(head & ((1 << 27) - 1))),
     }
 }
 

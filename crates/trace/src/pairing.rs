@@ -4,18 +4,23 @@
 //! counted, never guessed. What is still open at the end is censored, and counted too.
 
 mod above;
+mod activations;
 mod calls;
+mod expiry;
 mod waits;
 
 use crate::{
-    events::{Above, Call, Class, Comm, Events, Happened, Off, Priority},
+    bytes::{Endian, Losses},
+    events::{Above, Call, Comm, Events, Happened, Off, Priority},
     file::{Buffer, Trace},
-    merge::{Merge, Step},
-    page::Missed,
-    tasks::Tasks,
+    merge::{Lost, Merge, Take},
+    page::{Event, Missed},
+    tasks::{Known, Tasks},
 };
 pub use above::{Handled, Owner, Segment};
+pub use activations::{Activation, Activations, Ended, Forks};
 pub use calls::Called;
+pub use expiry::{Chain, Expiries};
 use std::collections::BTreeMap;
 pub use waits::{Definition, Wait, Why};
 
@@ -35,6 +40,44 @@ pub trait Sink {
     fn segment(&mut self, _segment: &Segment) {}
     /// An event as it stands in the trace, before it is paired.
     fn event(&mut self, _cpu: u32, _time: u64, _record: &[u8], _happened: Option<&Happened>) {}
+}
+
+/// One that somebody else keeps.
+impl<A: Sink> Sink for &mut A {
+    #[inline]
+    fn waited(&mut self, wait: &Wait) {
+        (**self).waited(wait);
+    }
+
+    #[inline]
+    fn called(&mut self, called: &Called) {
+        (**self).called(called);
+    }
+
+    #[inline]
+    fn handled(&mut self, handled: &Handled) {
+        (**self).handled(handled);
+    }
+
+    #[inline]
+    fn raised(&mut self, raised: &Span<u8>) {
+        (**self).raised(raised);
+    }
+
+    #[inline]
+    fn off(&mut self, off: &Span<Off>) {
+        (**self).off(off);
+    }
+
+    #[inline]
+    fn segment(&mut self, segment: &Segment) {
+        (**self).segment(segment);
+    }
+
+    #[inline]
+    fn event(&mut self, cpu: u32, time: u64, record: &[u8], happened: Option<&Happened>) {
+        (**self).event(cpu, time, record, happened);
+    }
 }
 
 /// Two that take the same.
@@ -104,6 +147,8 @@ pub struct Unpaired {
     pub unbegun: u64,
     /// Beginnings without an end: it lies behind the trace, or there is none (a task that ends in a system call).
     pub unended: u64,
+    /// Waits whose end is not in the trace, though the task left a CPU later: the kernel recorded no switch to it.
+    pub unseen: u64,
     /// Wake-ups of a task that was running: there was nothing to wait for.
     pub running: u64,
 }
@@ -125,6 +170,8 @@ pub struct Met {
     pub uncounted: u64,
     /// How often time went back.
     pub backwards: u64,
+    /// What of the pages could not be read.
+    pub unread: Losses,
     /// What did not become a pair.
     pub unpaired: Unpaired,
     /// Tasks that could not be followed, as there were too many.
@@ -173,7 +220,7 @@ impl Pairing {
     }
 
     /// Takes an event in.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, cpu: u32, time: u64, happened: &Happened, sink: &mut impl Sink) {
         match *happened {
             Happened::Switch { from, state, to } => {
@@ -234,10 +281,15 @@ impl Pairing {
         (task.comm != Comm::default()).then_some((task.comm, task.priority))
     }
 
-    /// The names of all tasks that were seen.
-    pub fn names(&self) -> impl Iterator<Item = (i32, Comm, Class)> {
-        let seen = self.tasks.iter().filter(|(_, task)| task.comm != Comm::default());
-        seen.map(|(pid, task)| (pid, task.comm, task.priority.class()))
+    /// The name of a task when it was last seen, where it is still known.
+    pub fn name(&self, pid: i32) -> Option<Comm> {
+        self.tasks.get(pid).map(|task| task.comm).filter(|comm| *comm != Comm::default())
+    }
+}
+
+impl Known for Task {
+    fn needed(&self) -> bool {
+        self.wait != waits::State::Idle || self.call.is_some()
     }
 }
 
@@ -249,41 +301,74 @@ impl Task {
 }
 
 /// Walks through a buffer of a trace and pairs its events.
-pub fn pair(trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing, sink: &mut impl Sink) -> Met {
+pub fn pair<S: Sink>(trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing, sink: &mut S) -> Met {
     let events = Events::of(&trace.formats, trace.endian);
-    let mut merge = Merge::of(trace, buffer);
-    let mut met = Met { first: u64::MAX, ..Met::default() };
-    while let Some(step) = merge.step() {
-        match step {
-            Step::Event { cpu, event } => {
-                met.events += 1;
-                met.first = met.first.min(event.time);
-                met.last = met.last.max(event.time);
-                let happened = events.happened(event.data);
-                sink.event(cpu, event.time, event.data, happened.as_ref());
-                if let Some(happened) = happened {
-                    if let Happened::Enter(Above::Line(line)) = happened {
-                        pairing.device(line, || events.device(event.data));
-                    }
-                    pairing.take(cpu, event.time, &happened, sink);
-                }
-            }
-            Step::Lost { cpu, since, until, missed } => {
-                met.gaps += 1;
-                match missed {
-                    Missed::Events(count) => met.lost = met.lost.saturating_add(count),
-                    Missed::Some | Missed::Nothing => met.uncounted += 1,
-                }
-                pairing.lost(cpu, since, until, sink);
-            }
-        }
+    let merge = Merge::of(trace, buffer);
+    match events.endian() {
+        Endian::Little => walk::<S, true>(&events, merge, pairing, sink),
+        Endian::Big => walk::<S, false>(&events, merge, pairing, sink),
     }
-    met.first = met.first.min(met.last);
+}
+
+/// With the order of bytes told to the compiler: a choice for each number of each record costs as much as all the rest.
+fn walk<S: Sink, const LITTLE: bool>(
+    events: &Events,
+    mut merge: Merge<'_>,
+    pairing: &mut Pairing,
+    sink: &mut S,
+) -> Met {
+    let mut walk = Paired::<'_, S, LITTLE> { events, pairing, sink, met: Met::default() };
+    merge.each_in::<LITTLE>(&mut walk);
+    let Paired { pairing, sink, mut met, .. } = walk;
+    (met.first, met.last) = merge.span();
     met.backwards = merge.backwards();
+    met.unread = merge.unread();
     met.unpaired = pairing.end(met.last, sink);
     met.refused = pairing.tasks.refused();
     met.devices = pairing.devices.clone();
     met
+}
+
+/// A walk that pairs what it meets.
+struct Paired<'p, S, const LITTLE: bool> {
+    events: &'p Events,
+    pairing: &'p mut Pairing,
+    sink: &'p mut S,
+    met: Met,
+}
+
+impl<S: Sink, const LITTLE: bool> Take for Paired<'_, S, LITTLE> {
+    #[inline(always)]
+    fn event(&mut self, cpu: u32, event: Event<'_>) {
+        let Self { events, pairing, sink, met } = self;
+        met.events += 1;
+        let Event { time, data } = event;
+        let endian = if LITTLE { Endian::Little } else { Endian::Big };
+        let told = events.tell(
+            data,
+            endian,
+            #[inline(always)]
+            |happened| {
+                sink.event(cpu, time, data, Some(&happened));
+                if let Happened::Enter(Above::Line(line)) = happened {
+                    pairing.device(line, || events.device(data));
+                }
+                pairing.take(cpu, time, &happened, *sink);
+            },
+        );
+        if told.is_none() {
+            sink.event(cpu, time, data, None);
+        }
+    }
+
+    fn lost(&mut self, lost: &Lost) {
+        self.met.gaps += 1;
+        match lost.missed {
+            Missed::Events(count) => self.met.lost = self.met.lost.saturating_add(count),
+            Missed::Some | Missed::Nothing => self.met.uncounted += 1,
+        }
+        self.pairing.lost(lost.cpu, lost.since, lost.until, self.sink);
+    }
 }
 
 /// So many devices are named.

@@ -3,8 +3,9 @@
 use crate::{
     distribution::Distribution,
     events::{Above, Call, Class, Comm, Off},
-    pairing::{Called, Handled, Owner, Segment, Sink, Span, Wait, Why},
-    tasks::Tasks,
+    file::{Buffer, Trace},
+    pairing::{Called, Handled, Met, Owner, Pairing, Segment, Sink, Span, Wait, Why, pair},
+    tasks::{Known, Tasks},
 };
 use std::collections::BTreeMap;
 
@@ -87,6 +88,13 @@ pub struct OfTask {
     pub ran: u64,
 }
 
+/// What is counted of a task stays; of those for which there is no room nothing is.
+impl Known for OfTask {
+    fn needed(&self) -> bool {
+        true
+    }
+}
+
 /// A system call, whole and in parts. What is neither slept nor waited it had a CPU.
 #[derive(Clone, Debug, Default)]
 pub struct OfCall {
@@ -151,6 +159,9 @@ pub struct Summary {
     cpus: Numbered<OfCpu>,
 }
 
+/// So many tasks that had a CPU lately are found without a search.
+const RECENT: usize = 32;
+
 /// Who had a CPU.
 #[derive(Debug, Default)]
 struct OfCpu {
@@ -158,8 +169,8 @@ struct OfCpu {
     /// Non-maskable interrupts, nothing, nobody knows, not known yet.
     others: [Had; 4],
     tasks: BTreeMap<i32, Had>,
-    /// The task that had it last: it often has it again, after an interrupt.
-    recent: (i32, Had),
+    /// Tasks that had it lately, each in the place that its number leads to: they will have it again.
+    recent: [(i32, Had); RECENT],
 }
 
 /// How a CPU was had by one owner.
@@ -181,7 +192,8 @@ impl Had {
         self.longest = self.longest.max(ns);
     }
 
-    fn join(&mut self, other: &Self) {
+    /// Adds what another had.
+    pub fn join(&mut self, other: &Self) {
         self.ns = self.ns.saturating_add(other.ns);
         self.pieces += other.pieces;
         self.longest = self.longest.max(other.longest);
@@ -217,13 +229,17 @@ impl OfCpu {
                     had.add(ns);
                 }
             }
-            Owner::Task(pid) if pid == self.recent.0 => self.recent.1.add(ns),
             Owner::Task(pid) => {
-                let (before, had) = std::mem::replace(&mut self.recent, (pid, Had::default()));
-                self.recent.1.add(ns);
-                if let Some(all) = entry(&mut self.tasks, before) {
-                    all.join(&had);
+                let Some(recent) = self.recent.get_mut(pid as usize % RECENT) else { return };
+                if recent.0 != pid {
+                    let (before, had) = std::mem::replace(recent, (pid, Had::default()));
+                    if had.pieces > 0
+                        && let Some(all) = entry(&mut self.tasks, before)
+                    {
+                        all.join(&had);
+                    }
                 }
+                recent.1.add(ns);
             }
             Owner::Nmi => nmi.add(ns),
             Owner::Idle => idle.add(ns),
@@ -232,10 +248,15 @@ impl OfCpu {
         }
     }
 
+    /// How each task had it, some in two parts.
+    fn tasks(&self) -> impl Iterator<Item = (i32, Had)> {
+        self.tasks.iter().map(|(pid, had)| (*pid, *had)).chain(self.recent)
+    }
+
     fn owners(&self) -> BTreeMap<Owner, Had> {
         let mut all = BTreeMap::<Owner, Had>::new();
         let others = [Owner::Nmi, Owner::Idle, Owner::Lost, Owner::Unknown].into_iter().zip(self.others);
-        let tasks = self.tasks.iter().map(|(pid, had)| (*pid, *had)).chain([self.recent]);
+        let tasks = self.tasks();
         let above = self.above.iter().enumerate().flat_map(|(list, all)| {
             all.iter().filter_map(move |(number, had)| Some((Owner::Above(interrupt(list, number)?), *had)))
         });
@@ -249,6 +270,12 @@ impl OfCpu {
 }
 
 impl Summary {
+    /// Takes all that a buffer of a trace permits, and nothing else is done: the fastest way from a file to its latencies. It
+    /// is compiled here, with all that it calls.
+    pub fn take(&mut self, trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing) -> Met {
+        pair(trace, buffer, pairing, self)
+    }
+
     /// Waits by why and class.
     pub fn waits(&self, why: Why, class: Class) -> Option<&Series> {
         self.waits.get(why as usize)?.get(class as usize)
@@ -280,14 +307,21 @@ impl Summary {
         self.off.get(off as usize)
     }
 
-    /// Tasks by their number.
-    pub fn tasks(&self) -> impl Iterator<Item = (i32, &OfTask)> {
-        self.tasks.iter().filter(|(_, task)| task.woken > 0 || task.preempted > 0 || task.ran > 0)
+    /// Tasks that waited, by their number.
+    pub fn tasks(&self) -> impl Iterator<Item = (i32, OfTask)> {
+        // How long each ran is the sum over the CPUs: added up once, not at every event.
+        let mut ran = BTreeMap::<i32, u64>::new();
+        for (pid, had) in self.cpus.iter().flat_map(|(_, cpu)| cpu.tasks()) {
+            let all = ran.entry(pid).or_default();
+            *all = all.saturating_add(had.ns);
+        }
+        let waited = self.tasks.iter().filter(|(_, task)| task.woken > 0 || task.preempted > 0);
+        waited.map(move |(pid, task)| (pid, OfTask { ran: ran.get(&pid).copied().unwrap_or(0), ..*task }))
     }
 
     /// Who had each CPU.
-    pub fn owners(&self) -> BTreeMap<u32, BTreeMap<Owner, Had>> {
-        self.cpus.iter().map(|(cpu, of)| (cpu, of.owners())).collect()
+    pub fn owners(&self) -> impl Iterator<Item = (u32, BTreeMap<Owner, Had>)> {
+        self.cpus.iter().map(|(cpu, of)| (cpu, of.owners()))
     }
 }
 
@@ -363,14 +397,8 @@ impl Sink for Summary {
 
     #[inline]
     fn segment(&mut self, segment: &Segment) {
-        let ns = segment.end - segment.begin;
-        if let Owner::Task(pid) = segment.owner
-            && let Some(task) = self.tasks.of(pid)
-        {
-            task.ran = task.ran.saturating_add(ns);
-        }
         if let Some(cpu) = self.cpus.of(segment.cpu) {
-            cpu.had(segment.owner, ns);
+            cpu.had(segment.owner, segment.end - segment.begin);
         }
     }
 }

@@ -8,6 +8,7 @@
 mod durations;
 mod event;
 mod graph;
+mod happened;
 mod header;
 mod histogram;
 mod lines;
@@ -19,6 +20,7 @@ mod tracers;
 pub use durations::{Durations, Tally};
 pub use event::{Body, Event, Mark, Time};
 pub use graph::{Call, Graph};
+pub use happened::{Names, pair};
 pub use header::{Columns, Flag, Form, GraphColumn, Header, Latency, Trigger};
 pub use histogram::{Bin, Key, Total, Value};
 pub use reader::{Line, Reader, Seen};

@@ -42,6 +42,7 @@ pub struct Drains {
     later: Vec<Reading>,
     on: Option<CpuSet>,
     page: u32,
+    places: Vec<(u32, PathBuf)>,
 }
 
 /// What was read.
@@ -88,8 +89,9 @@ impl Drains {
     ) -> Result<Self> {
         let open = |cpu| Reading::open(instance, cpu, into, page as usize);
         let mut readings = cpus.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let places = readings.iter().map(|reading| (reading.cpu, reading.path.clone())).collect();
         let mut drains =
-            Self { shared: Arc::default(), threads: Vec::new(), later: Vec::new(), on: readers.cloned(), page };
+            Self { shared: Arc::default(), threads: Vec::new(), later: Vec::new(), on: readers.cloned(), page, places };
         let Some(readers) = readers else {
             drains.later = readings;
             return Ok(drains);
@@ -100,8 +102,8 @@ impl Drains {
             let (shared, readers) = (Arc::clone(&drains.shared), readers.clone());
             let keeper = Keeper { into: into.into(), switch: instance.join("tracing_on"), reserve };
             let drain = thread::Builder::new().name("latido-trace".into()).spawn(move || {
-                // Below every real-time task, and not before others.
-                let _ = sched::set_policy(0, Policy::Other { nice: 0 }, false);
+                // Below every real-time task, and behind what the machine is there for; not so far behind that rings fill.
+                let _ = sched::set_policy(0, Policy::Other { nice: 10 }, false);
                 // Refused where a cpuset was narrowed meanwhile: then it stays where it is.
                 let _ = sched::set_affinity(0, readers.iter());
                 shared.tids.lock().unwrap_or_else(PoisonError::into_inner).push(sched::gettid());
@@ -110,6 +112,16 @@ impl Drains {
             drains.threads.push(drain.context("cannot start a thread that reads the trace")?);
         }
         Ok(drains)
+    }
+
+    /// How long a page is in bytes.
+    pub fn page(&self) -> u32 {
+        self.page
+    }
+
+    /// The file that each CPU's pages go to.
+    pub fn places(&self) -> &[(u32, PathBuf)] {
+        &self.places
     }
 
     /// Where the threads are that read.

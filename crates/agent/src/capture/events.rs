@@ -3,7 +3,7 @@
 use crate::measure::Wanted;
 use anyhow::{Context, Result, bail};
 use latido_model::{record::MissingEvent, suggest::closest};
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 /// What tells who runs when and why: switches and wake-ups, interrupts, soft interrupts, timers.
 const USUAL: [&str; 11] = [
@@ -20,11 +20,21 @@ const USUAL: [&str; 11] = [
     "timer:hrtimer_expire_exit",
 ];
 
+/// What explains a late sample besides: moves between CPUs, waits for locks of the kernel, signals that stop, non-maskable
+/// interrupts. All of them are rare.
+const EXPLAINING: [&str; 5] = [
+    "sched:sched_migrate_task",
+    "lock:contention_begin",
+    "lock:contention_end",
+    "signal:signal_generate",
+    "nmi:nmi_handler",
+];
+
 /// Interrupts that are no devices': of x86, and of others.
 const VECTORS: [&str; 2] = ["irq_vectors", "ipi"];
 
 /// What a kernel needs for the events of a system (Kconfig of kernel/trace and of the architectures).
-const NEEDS: [(&str, &str); 12] = [
+const NEEDS: [(&str, &str); 14] = [
     ("sched", "CONFIG_EVENT_TRACING"),
     ("irq", "CONFIG_EVENT_TRACING"),
     ("timer", "CONFIG_EVENT_TRACING"),
@@ -33,7 +43,9 @@ const NEEDS: [(&str, &str); 12] = [
     ("preemptirq", "CONFIG_PREEMPTIRQ_TRACEPOINTS (by CONFIG_IRQSOFF_TRACER or CONFIG_PREEMPT_TRACER)"),
     ("syscalls", "CONFIG_FTRACE_SYSCALLS"),
     ("osnoise", "CONFIG_OSNOISE_TRACER"),
-    ("lock", "CONFIG_LOCKDEP or CONFIG_LOCK_STAT for all but contention_begin and contention_end"),
+    ("lock", "Linux 5.19; CONFIG_LOCKDEP or CONFIG_LOCK_STAT for all but contention_begin and contention_end"),
+    ("signal", "CONFIG_EVENT_TRACING"),
+    ("nmi", "CONFIG_EVENT_TRACING"),
     ("kvm", "the module kvm (modprobe kvm)"),
     ("hwlat", "CONFIG_HWLAT_TRACER"),
     ("rcu", "CONFIG_RCU_TRACE"),
@@ -62,6 +74,11 @@ impl Available {
         self.0.iter().any(|one| one == event)
     }
 
+    /// Whether there is any event of a system.
+    fn knows(&self, system: &str) -> bool {
+        self.0.iter().any(|one| one.split(':').next() == Some(system))
+    }
+
     /// What a word names: an event, an event of a system, or all of a system.
     fn named(&self, word: &str) -> Vec<String> {
         let word = word.replace('/', ":");
@@ -82,9 +99,8 @@ impl Available {
     fn refusal(&self, word: &str) -> String {
         let plain = word.replace('/', ":");
         let (system, name) = plain.split_once(':').unwrap_or(("", &plain));
-        let known = |of: &str| self.0.iter().any(|one| one.split(':').next() == Some(of));
         let parts = self.0.iter().filter_map(|one| one.split_once(':'));
-        let of_system = parts.filter(|(of, _)| system.is_empty() || *of == system || !known(system));
+        let of_system = parts.filter(|(of, _)| system.is_empty() || *of == system || !self.knows(system));
         let mut names: Vec<&str> = of_system.map(|(_, name)| name).collect();
         let mut near = Vec::new();
         while let Some(one) = closest(name, names.iter().copied()).filter(|_| near.len() < 3) {
@@ -92,7 +108,7 @@ impl Available {
             near.push(one);
         }
         let family = if system.is_empty() { of_name(name) } else { system };
-        let needs = NEEDS.iter().find(|(of, _)| *of == family).filter(|(of, _)| !known(of));
+        let needs = NEEDS.iter().find(|(of, _)| *of == family).filter(|(of, _)| !self.knows(of));
         let needs = needs.map(|(of, needs)| format!("; this kernel has no events `{of}`, which need {needs}"));
         let near = match &near[..] {
             [] => String::new(),
@@ -128,10 +144,19 @@ impl Chosen {
     ///
     /// # Errors
     /// As [`Chosen::named`].
-    pub fn of(asked: Option<&[String]>, wanted: &Wanted, available: &Available) -> Result<Self> {
-        let mut chosen = asked.map(|words| Self::named(words, available)).transpose()?.unwrap_or_default();
-        if !wanted.events.is_empty() {
-            chosen.events.extend(Self::named(&wanted.events, available)?.events);
+    pub fn of(asked: Option<&[String]>, explaining: bool, wanted: &Wanted, available: &Available) -> Result<Self> {
+        let named = |words| if explaining { Self::explaining(words, available) } else { Self::named(words, available) };
+        let mut chosen = asked.map(named).transpose()?.unwrap_or_default();
+        let mut needed = wanted.events.clone();
+        if let Some((system, others)) = &wanted.instead
+            && !available.knows(system)
+            && others.iter().all(|event| available.has(event))
+        {
+            needed.retain(|event| event.split(':').next() != Some(system));
+            needed.extend_from_slice(others);
+        }
+        if !needed.is_empty() {
+            chosen.events.extend(Self::named(&needed, available)?.events);
         }
         for event in &wanted.also {
             if available.has(event) {
@@ -151,7 +176,7 @@ impl Chosen {
     /// A name that is no event here, with those that may be meant and what a kernel needs for it.
     fn named(words: &[String], available: &Available) -> Result<Self> {
         if words.is_empty() {
-            return Self::usual(available);
+            return Self::usual(&[], available);
         }
         let mut events = Vec::new();
         for word in words {
@@ -166,8 +191,23 @@ impl Chosen {
         Ok(Self { events, missing: Vec::new() })
     }
 
-    fn usual(available: &Available) -> Result<Self> {
-        let (there, missing): (Vec<&str>, Vec<&str>) = USUAL.into_iter().partition(|event| available.has(event));
+    /// Those that explain late samples, and those that are named.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    fn explaining(words: &[String], available: &Available) -> Result<Self> {
+        let mut all = Self::usual(&EXPLAINING, available)?;
+        if !words.is_empty() {
+            all.events.extend(Self::named(words, available)?.events);
+            let mut seen = BTreeSet::new();
+            all.events.retain(|event| seen.insert(event.clone()));
+        }
+        Ok(all)
+    }
+
+    fn usual(more: &[&'static str], available: &Available) -> Result<Self> {
+        let all = USUAL.iter().chain(more).copied();
+        let (there, missing): (Vec<&str>, Vec<&str>) = all.partition(|event| available.has(event));
         let mut events: Vec<String> = there.into_iter().map(str::to_owned).collect();
         for system in VECTORS {
             let of_system = available.0.iter().filter(|one| one.split(':').next() == Some(system));
@@ -207,7 +247,7 @@ mod tests {
 
     fn chosen(words: &[&str]) -> Result<Vec<String>> {
         let words: Vec<String> = words.iter().map(|word| (*word).into()).collect();
-        Chosen::of(Some(&words), &Wanted::default(), &available()).map(|chosen| chosen.events)
+        Chosen::of(Some(&words), false, &Wanted::default(), &available()).map(|chosen| chosen.events)
     }
 
     #[test]
@@ -230,9 +270,28 @@ mod tests {
         assert!(!said("zzz").contains("did you mean"), "{}", said("zzz"));
     }
 
+    /// Where a kernel has no events of single system calls, those of all stand in; where it has some, a name that is none of
+    /// them is refused.
+    #[test]
+    fn what_stands_in_for_a_system_is_taken_where_the_kernel_has_nothing_of_it() {
+        let raw = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit"];
+        let mut wanted = Wanted::events(&["sched:sched_switch", "syscalls:sys_enter_read", "syscalls:sys_exit_read"]);
+        let Available(mut all) = available();
+        all.extend(raw.map(String::from));
+        let chosen = |wanted: &Wanted, all: &[String]| Chosen::of(None, false, wanted, &Available(all.to_vec()));
+        assert!(chosen(&wanted, &all).is_err());
+        wanted = wanted.or("syscalls", &raw);
+        assert_eq!(chosen(&wanted, &all).unwrap().events, [raw[0], raw[1], "sched:sched_switch"]);
+        all.push("syscalls:sys_enter_write".into());
+        assert!(chosen(&wanted, &all).unwrap_err().to_string().contains("sys_enter_read"));
+        all.extend(["syscalls:sys_enter_read".into(), "syscalls:sys_exit_read".into()]);
+        let named = ["sched:sched_switch", "syscalls:sys_enter_read", "syscalls:sys_exit_read"];
+        assert_eq!(chosen(&wanted, &all).unwrap().events, named);
+    }
+
     #[test]
     fn the_usual_ones_are_those_that_there_are() {
-        let chosen = Chosen::of(Some(&[]), &Wanted::default(), &available()).unwrap();
+        let chosen = Chosen::of(Some(&[]), false, &Wanted::default(), &available()).unwrap();
         assert!(chosen.events.contains(&"irq_vectors:local_timer_exit".into()));
         assert!(!chosen.events.iter().any(|event| event.contains("vector_alloc") || event.contains("ext4")));
         let missing: Vec<&str> = chosen.missing.iter().map(|one| one.event.as_str()).collect();
@@ -240,7 +299,15 @@ mod tests {
             missing.contains(&"irq:softirq_exit") && !missing.iter().any(|one| one.contains("vectors")),
             "{missing:?}"
         );
+        let explaining = Chosen::explaining(&["ext4_sync".into(), "sched_switch".into()], &available()).unwrap();
+        assert!(chosen.events.iter().all(|event| explaining.events.contains(event)), "{explaining:?}");
+        assert_eq!(
+            explaining.events.len(),
+            chosen.events.len() + 1,
+            "ext4_sync, and sched_switch once: {explaining:?}"
+        );
+        assert!(explaining.missing.iter().any(|one| one.event == "lock:contention_begin"), "{explaining:?}");
         let none = Available(vec!["ext4:ext4_sync".into()]);
-        assert!(Chosen::of(Some(&[]), &Wanted::default(), &none).unwrap_err().to_string().contains("-e EVENT"));
+        assert!(Chosen::of(Some(&[]), false, &Wanted::default(), &none).unwrap_err().to_string().contains("-e EVENT"));
     }
 }

@@ -7,19 +7,22 @@
 mod contents;
 mod drain;
 mod events;
+mod keep;
 mod ring;
+mod tracer;
 mod walk;
 
 use crate::{
     journal::{Borrowed, Instance, Journal},
     machine::{self, Reach, Root, own_cpus, tracefs::Tracefs},
-    measure::Wanted,
+    measure::{On, Tracer, Wanted},
     scratch::Scratch,
 };
 use anyhow::{Context, Result, ensure};
 use contents::Description;
 use drain::{Drained, Drains};
 pub use events::Chosen;
+use keep::Keeping;
 use latido_model::{
     cpus::CpuSet,
     record::{Caused, TraceRecord, TracedCpu},
@@ -36,6 +39,9 @@ use walk::Walked;
 /// The clock of our traces: the same on all CPUs, and that of the samples (CLOCK_MONOTONIC).
 const CLOCK: &str = "mono";
 
+/// The ring of a tracer that keeps one value: it is there twice, in bytes of a CPU.
+const LITTLE: u64 = 1 << 18;
+
 /// What is to be recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Spec {
@@ -44,6 +50,8 @@ pub struct Spec {
     pub events: Option<Vec<String>>,
     /// What a probe wants besides.
     pub wanted: Wanted,
+    /// Whether those that explain late samples are recorded besides.
+    pub explaining: bool,
     /// The CPUs that are recorded; absent, all that are online.
     pub cpus: Option<CpuSet>,
     /// The CPUs that the recorder stays off.
@@ -56,9 +64,20 @@ pub struct Spec {
 ///
 /// # Errors
 /// What is missing and how to get it.
-pub fn possible(events: Option<&[String]>, wanted: &Wanted) -> Result<()> {
+pub fn possible(events: Option<&[String]>, explaining: bool, wanted: &Wanted) -> Result<()> {
     let tracefs = Tracefs::find(&Root::default())?;
-    Chosen::of(events, wanted, &events::Available::read(tracefs.dir())?).map(drop)
+    if let Some(tracer) = &wanted.tracer {
+        tracer::possible(tracer, &tracefs)?;
+    }
+    Chosen::of(events, explaining, wanted, &events::Available::read(tracefs.dir())?).map(drop)
+}
+
+/// Whether a tracer makes settings of the machine change; named CPUs may be one.
+pub fn changes(tracer: &Tracer, named: bool) -> bool {
+    let cpus = named && matches!(tracer.on, On::Named(_));
+    let steps = Tracefs::find(&Root::default()).and_then(|tracefs| tracer::steps(tracer, &tracefs));
+    // What cannot be had is skipped.
+    cpus || steps.is_ok_and(|steps| !steps.is_empty())
 }
 
 /// A trace that is being recorded. Dropping it removes the instance; what was recorded is lost then.
@@ -76,7 +95,11 @@ pub struct Capture {
     ring: u64,
     irq_work: Option<u64>,
     began: u64,
+    keeping: Option<Keeping>,
 }
+
+/// A time of a sample, from its begin to its end, ns on CLOCK_MONOTONIC.
+pub type Time = (u64, u64);
 
 impl Capture {
     /// Begins to record. The instance stands in the journal before it is made.
@@ -85,14 +108,27 @@ impl Capture {
     /// What is missing and how to get it; nothing is recorded then, and nothing stays.
     pub fn start(spec: &Spec, journal: &mut Journal) -> Result<Self> {
         let tracefs = Tracefs::find(&Root::default())?;
-        let chosen = Chosen::of(spec.events.as_deref(), &spec.wanted, &events::Available::read(tracefs.dir())?)?;
+        let chosen = Chosen::of(
+            spec.events.as_deref(),
+            spec.explaining,
+            &spec.wanted,
+            &events::Available::read(tracefs.dir())?,
+        )?;
         let online = machine::online_cpus();
         let cpus = spec.cpus.clone().unwrap_or_else(|| online.clone());
         let absent = cpus.without(&online);
         ensure!(absent.is_empty() && !cpus.is_empty(), "CPU {absent} is not there to be traced; online are {online}");
-        // Where the rings are read: nowhere, as long as every CPU is to be left alone.
-        let readers = machine::housekeeping(&spec.quiet, &own_cpus(), &Reach::ask().usable, &machine::kept_free());
+        let tracer = spec.wanted.tracer.as_ref();
+        let maxima = tracer.is_some_and(|tracer| tracer.maxima);
+        // Where the rings are read: nowhere, as long as every CPU is to be left alone. A tracer of maxima swaps them.
+        let readers = machine::housekeeping(&spec.quiet, &own_cpus(), &Reach::ask().usable, &machine::kept_free())
+            .filter(|_| !maxima);
         let ring = spec.ring.unwrap_or_else(|| ring::room(ring::available(), cpus.len(), readers.is_some()));
+        let ring = if maxima { ring.min(LITTLE) } else { ring };
+        if let Some(tracer) = tracer {
+            tracer::possible(tracer, &tracefs)?;
+            tracer::prepare(tracer, &tracefs, journal)?;
+        }
         let scratch = Scratch::new(0).context("there is no place for what is recorded")?;
         let instance = Instance::planned();
         journal.write(Borrowed::Trace { instance: instance.clone() })?;
@@ -113,6 +149,9 @@ impl Capture {
             let path = dir.join(format!("events/{}/enable", event.replace(':', "/")));
             put(&path, "1").with_context(|| format!("the event {event} cannot be enabled"))?;
         }
+        if let Some(tracer) = tracer {
+            tracer::begin(tracer, &dir)?;
+        }
         crate::fault::point("agent");
         let page = ring::sub_buffer(&dir);
         let irq_work = ring::irq_work(&spec.quiet);
@@ -120,12 +159,19 @@ impl Capture {
         let began = Monotonic.now();
         put(&dir.join("tracing_on"), "1")?;
         let quiet = spec.quiet.clone();
-        Ok(Self { drains, made, tracefs, scratch, dir, chosen, cpus, quiet, ring, irq_work, began })
+        Ok(Self { drains, made, tracefs, scratch, dir, chosen, cpus, quiet, ring, irq_work, began, keeping: None })
     }
 
-    /// The name of the instance.
-    pub fn instance(&self) -> &str {
-        self.made.0.name()
+    /// Gives up what lies around none of these samples. To be asked again and again while it is recorded, with all that
+    /// may still be among the largest: all samples that ended before `told` are known. What cannot be given up stays.
+    pub fn keep(&mut self, samples: &[Time], told: u64) {
+        let keeping = self.keeping.get_or_insert_with(|| Keeping::of(self.drains.page(), self.drains.places()));
+        keeping.sift(samples, told);
+    }
+
+    /// The instance.
+    pub fn instance(&self) -> &Instance {
+        &self.made.0
     }
 
     /// The events that are recorded, and the usual ones that this kernel does not have.
@@ -153,13 +199,32 @@ impl Capture {
     ///
     /// # Errors
     /// What was recorded cannot be read. The instance is gone all the same.
-    pub fn stop(mut self) -> Result<Stopped> {
+    pub fn stop(self) -> Result<Stopped> {
+        self.stop_with(None)
+    }
+
+    /// The same; of what was recorded only the surroundings of these samples are kept.
+    ///
+    /// # Errors
+    /// As [`Self::stop`].
+    pub fn stop_around(self, samples: &[Time]) -> Result<Stopped> {
+        self.stop_with(Some(samples))
+    }
+
+    fn stop_with(mut self, samples: Option<&[Time]>) -> Result<Stopped> {
         let recorded_ns = Monotonic.now().saturating_sub(self.began);
         // Where the ring was switched off because the disk was full, it is off.
         put(&self.dir.join("tracing_on"), "0")?;
         let irq_work = ring::irq_work(&self.quiet).zip(self.irq_work).map(|(now, then)| now.saturating_sub(then));
         let own = self.drains.threads();
-        let drained = self.drains.finish()?;
+        let mut drained = self.drains.finish()?;
+        let mut kept = None;
+        if let Some(samples) = samples {
+            self.keep(samples, u64::MAX);
+            if let Some(keeping) = self.keeping.take() {
+                kept = Some(keeping.close(&mut drained.files, samples.len() as u64)?);
+            }
+        }
         crate::fault::point("agent");
         let description = Description::read(&self.tracefs, &self.dir, &self.chosen, &self.cpus, self.ring)?;
         let walked = Walked::all(&description, &drained, &self.quiet, &own)?;
@@ -181,6 +246,7 @@ impl Capture {
             read_on: self.drains.on().cloned(),
             cut: drained.cut.clone(),
             caused,
+            kept,
             bytes: 0,
         };
         self.made.0.remove()?;

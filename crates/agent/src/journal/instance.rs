@@ -65,6 +65,16 @@ impl Instance {
         remove(&self.place(tracefs.dir()))
     }
 
+    /// Where it is.
+    ///
+    /// # Errors
+    /// Tracefs cannot be had.
+    pub fn dir(&self) -> Result<(Tracefs, PathBuf)> {
+        let tracefs = Tracefs::find(&Root::default())?;
+        let dir = self.place(tracefs.dir());
+        Ok((tracefs, dir))
+    }
+
     fn place(&self, tracefs: &Path) -> PathBuf {
         tracefs.join("instances").join(&self.name)
     }

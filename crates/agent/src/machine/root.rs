@@ -51,7 +51,8 @@ impl Root {
     /// # Errors
     /// As `open(2)` and `read(2)`: the kind tells a missing file from a refused one.
     pub fn try_read(&self, path: &str) -> io::Result<String> {
-        let mut bytes = Vec::new();
+        // Some files of the kernel refuse a read into less room than what they have to say takes (osnoise/cpus).
+        let mut bytes = Vec::with_capacity(4096);
         self.open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
         Ok(text(&bytes))
     }

@@ -6,7 +6,7 @@ use latido_model::record::{Tracer, Tracing};
 use std::io::ErrorKind;
 
 /// Where tracefs is mounted: its own place, or that of kernels before 4.1.
-pub(super) const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+pub const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// The most instances looked at.
 const MOST: usize = 64;

@@ -1,6 +1,6 @@
 //! What the supervisor hands to the measuring process: the cell with nothing left to choose.
 
-use crate::machine::isolated::Entry;
+use crate::{journal::Instance, machine::isolated::Entry};
 use latido_model::{cell::Cell, cpus::CpuSet, protocol::LeftOut};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -26,6 +26,9 @@ pub struct Assignment {
     pub counted: CpuSet,
     /// Where the measuring process puts what it writes.
     pub spool: PathBuf,
+    /// The instance of tracefs in which is recorded, where a tracer runs there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<Instance>,
     /// The doors to isolated CPUs, known once the tunings are in force.
     pub entries: Vec<Entry>,
 }

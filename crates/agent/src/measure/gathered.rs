@@ -46,10 +46,23 @@ impl Gathered {
     /// # Errors
     /// There are too many.
     pub fn open(&mut self, ends: (Recorder, OpenSeries), labels: &[(&str, &str)]) -> Result<Place> {
+        self.open_on(ends, None, labels)
+    }
+
+    /// As [`Gathered::open`], of a CPU.
+    ///
+    /// # Errors
+    /// As [`Gathered::open`].
+    pub fn open_on(
+        &mut self,
+        ends: (Recorder, OpenSeries),
+        cpu: Option<u32>,
+        labels: &[(&str, &str)],
+    ) -> Result<Place> {
         ensure!(self.series.len() < MOST, "there are more than {MOST} series to tell apart; name fewer");
         let (mut recorder, open) = ends;
         recorder.reset();
-        let open = labels.iter().fold(open, |open, (key, value)| open.label(key, value));
+        let open = labels.iter().fold(open.on(0, cpu), |open, (key, value)| open.label(key, value));
         self.series.push(Filled { recorder, open, drained: 0, facts: BTreeMap::new() });
         Ok(Place(self.series.len() - 1))
     }
@@ -61,16 +74,40 @@ impl Gathered {
 
     /// A sample of a value of its own, taken from something that lasted from then to then.
     pub fn sample(&mut self, place: Place, value: i64, begin: u64, end: u64) {
-        let Interval { first_slot_ns, ended_ns } = self.interval;
-        let Some(filled) = self.series.get_mut(place.0).filter(|_| begin >= first_slot_ns && end <= ended_ns) else {
-            return;
-        };
-        let at = end.saturating_sub(first_slot_ns);
+        let counts = self.covers(begin, end);
+        let Some(filled) = self.series.get_mut(place.0).filter(|_| counts) else { return };
+        let at = end.saturating_sub(self.interval.first_slot_ns);
         filled.recorder.sample(value, at);
         if at.saturating_sub(filled.drained) > DRAIN {
             filled.drained = at;
             filled.open.reader.drain();
         }
+    }
+
+    /// A slot of a periodic series: a sample that lasted from then to then, later than its deadline or not.
+    pub fn slot(&mut self, place: Place, value: u64, late: bool, begin: u64, end: u64) {
+        self.sample(place, i64::try_from(value).unwrap_or(i64::MAX), begin, end);
+        let counts = late && self.covers(begin, end);
+        if let Some(filled) = self.series.get_mut(place.0).filter(|_| counts) {
+            filled.recorder.sample_was_late();
+        }
+    }
+
+    /// A slot of a periodic series that passed with nothing in it; what came at last was so late for it.
+    pub fn missed(&mut self, place: Place, delay: u64) {
+        if let Some(filled) = self.series.get_mut(place.0) {
+            filled.recorder.missed(delay);
+        }
+    }
+
+    /// Whether what lasted from then to then is counted.
+    pub fn covers(&self, begin: u64, end: u64) -> bool {
+        begin >= self.interval.first_slot_ns && end <= self.interval.ended_ns
+    }
+
+    /// How many more series there may be.
+    pub fn room(&self) -> usize {
+        MOST - self.series.len().min(MOST)
     }
 
     /// A whole-numbered fact of a series.
@@ -86,6 +123,9 @@ impl Gathered {
             for (name, value) in [("lost", met.lost + met.uncounted), ("voided", met.unpaired.voided)] {
                 filled.facts.insert(name.into(), i64::try_from(value).unwrap_or(i64::MAX));
             }
+            // Who follows single tasks knows of each.
+            let unseen = i64::try_from(met.unpaired.unseen).unwrap_or(i64::MAX);
+            filled.facts.entry("unseen".into()).or_insert(unseen);
         }
     }
 

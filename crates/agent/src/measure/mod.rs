@@ -22,7 +22,7 @@ pub use latido_model::{
 pub use looped::Interval;
 pub use series::Fact;
 pub use stage::Stage;
-pub use wanted::Wanted;
+pub use wanted::{On, Tracer, Wanted};
 
 use anyhow::Result;
 use latido_model::{cell::Cell, cpus::CpuSet, registry::Options};

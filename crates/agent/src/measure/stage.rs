@@ -13,7 +13,7 @@ use super::{
     series::OpenSeries,
     threads,
 };
-use crate::machine::isolated::Entry;
+use crate::{journal::Instance, machine::isolated::Entry};
 use anyhow::{Context, Result, bail};
 use latido_model::{
     cell::{Cell, Scheduling},
@@ -78,6 +78,8 @@ pub struct Stage<'a> {
     usable: CpuSet,
     /// What freezes the kernel's trace at a sample above `stop_on`.
     freezer: Option<Arc<Freezer>>,
+    /// The instance in which a tracer runs.
+    instance: Option<Instance>,
     reporter: &'a mut Reporter,
     clocks: Clocks,
 }
@@ -103,6 +105,7 @@ impl<'a> Stage<'a> {
             stand_ins: Arc::default(),
             usable: assignment.usable,
             freezer: None,
+            instance: assignment.instance,
             reporter,
             clocks: Clocks::now(),
         }

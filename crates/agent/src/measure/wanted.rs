@@ -1,18 +1,57 @@
 //! What a probe wants the kernel to record, where its samples are taken from a trace instead of a loop of its own.
 
-/// Events, by system and name: `sched:sched_switch`.
+/// Events, by system and name: `sched:sched_switch`; and perhaps a tracer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Those without which there is nothing to measure.
     pub events: Vec<String>,
     /// Those that tell more, where the kernel has them.
     pub also: Vec<String>,
+    /// Where the kernel has no event at all of a system, these stand in for those of `events` that are of it.
+    pub instead: Option<(&'static str, Vec<String>)>,
+    /// What is to run in the trace besides.
+    pub tracer: Option<Tracer>,
+}
+
+/// A tracer of the kernel (`current_tracer`), and what it is told before it begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tracer {
+    /// As `available_tracers` has it.
+    pub name: &'static str,
+    /// Whether it keeps the longest value alone, and empties the ring for it: there is nothing to be read of that.
+    pub maxima: bool,
+    /// How it learns the CPUs of the cell.
+    pub on: On,
+    /// Settings of the whole machine, in this order: files of tracefs, which are put back afterwards.
+    pub settings: Vec<(&'static str, String)>,
+}
+
+/// How a tracer learns on which CPUs it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// It works on all.
+    All,
+    /// On those that are recorded.
+    Recorded,
+    /// By a setting of the whole machine, and those are recorded.
+    Named(&'static str),
 }
 
 impl Wanted {
     /// These events, all of them needed.
     pub fn events(names: &[&str]) -> Self {
-        Self { events: names.iter().map(|name| (*name).into()).collect(), also: Vec::new() }
+        Self { events: names.iter().map(|name| (*name).into()).collect(), ..Self::default() }
+    }
+
+    /// A tracer, and no event.
+    pub fn tracer(tracer: Tracer) -> Self {
+        Self { tracer: Some(tracer), ..Self::default() }
+    }
+
+    /// With these in place of all those of a system that the kernel does not have.
+    pub fn or(mut self, system: &'static str, names: &[&str]) -> Self {
+        self.instead = Some((system, names.iter().map(|name| (*name).to_owned()).collect()));
+        self
     }
 
     /// And these, where the kernel has them.

@@ -1,16 +1,26 @@
 //! Measuring procedures: one file each and one line in [`PROBES`].
 
 mod compute;
+mod entries;
 mod gap;
+mod hwlat;
+mod interrupt;
+mod irqsoff;
 mod looking_on;
+mod maxima;
 mod mutex;
 mod null;
+mod osnoise;
 mod pendulum;
 mod priority;
 mod scheduling;
 mod sleep;
 mod switch;
+mod syscall;
+mod task;
+mod timerlat;
 mod wakeup;
+mod wakeup_tracer;
 
 pub use switch::partner::run as partner;
 
@@ -30,7 +40,15 @@ pub const PROBES: &[Def<dyn Probe>] = &[
     switch::DEF,
     compute::DEF,
     pendulum::DEF,
+    task::DEF,
     scheduling::DEF,
+    syscall::DEF,
+    interrupt::DEF,
+    irqsoff::DEF,
+    wakeup_tracer::DEF,
+    timerlat::DEF,
+    osnoise::DEF,
+    hwlat::DEF,
     null::DEF,
 ];
 
@@ -47,6 +65,10 @@ mod tests {
     fn what_is_made_up_asks_for_no_policy() {
         let asking = |def: &&Def<dyn Probe>| asks(&Item { name: def.name.into(), options: toml::Table::new() });
         let silent: Vec<&str> = PROBES.iter().filter(|def| !asking(def)).map(|def| def.name).collect();
-        assert_eq!(silent, ["scheduling", "null"]);
+        // `task` is none without something to watch.
+        assert_eq!(
+            silent,
+            ["scheduling", "syscall", "interrupt", "irqsoff", "wakeup-tracer", "timerlat", "osnoise", "hwlat", "null"]
+        );
     }
 }

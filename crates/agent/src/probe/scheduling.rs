@@ -1,6 +1,6 @@
 //! `scheduling`: how long tasks wait for a CPU, from the kernel's events.
 
-use super::looking_on::{check, paired};
+use super::looking_on::{check, fits, paired, told_apart};
 use crate::measure::{Def, Gathered, Measurand, Place, Probe, Quantity, Stage, Wanted, with_defaults};
 use anyhow::{Result, ensure};
 use latido_model::cell::Cell;
@@ -23,14 +23,15 @@ preempted to the switch back, which is no wake-up. Adds no task of its own; the 
 
 Options:
   tasks   so many tasks, those that waited longest, have series of their own besides those of their class; default 8
+  task    of them only those with this name; * stands for anything, ? for one character
 
 Quantities: wakeup, preempted (ns). Labels: class (deadline, real-time, fair: the effective priority when the task came), task
-(its name). Waits that lost events may have broken are void and counted (`voided`); the trace is kept with --trace.
+(its name; of the same ones the second, third, ... by their numbers). Waits that lost events may have broken are void and counted (`voided`); the trace is kept with --trace.
 
 Needs tracefs (root) and the events sched_switch and sched_waking. Paper: none; the definition is that of docs/trace.md.",
     main_option: None,
     new: |table| {
-        let probe = with_defaults(table, SchedulingProbe { tasks: 8 })?;
+        let probe = with_defaults(table, SchedulingProbe { tasks: 8, task: None })?;
         ensure!(probe.tasks <= 100, "`tasks` must be 0 to 100");
         Ok(Box::new(probe))
     },
@@ -40,6 +41,8 @@ Needs tracefs (root) and the events sched_switch and sched_waking. Paper: none; 
 #[serde(deny_unknown_fields)]
 struct SchedulingProbe {
     tasks: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
 }
 
 /// The quantities, in the order of [`latido_trace::pairing::Why`].
@@ -88,19 +91,15 @@ impl SchedulingProbe {
     fn longest(&self, trace: &Trace<'_>) -> Vec<(i32, Class, String)> {
         let mut longest = Longest::default();
         paired(trace, &mut longest);
-        let mut all: Vec<_> = longest.0.into_iter().filter(|(pid, _)| *pid != 0).collect();
+        let meant = |comm: &Comm| self.task.as_ref().is_none_or(|pattern| fits(pattern, &comm.text()));
+        let mut all: Vec<_> = longest.0.into_iter().filter(|(pid, (.., comm))| *pid != 0 && meant(comm)).collect();
         all.sort_by_key(|(pid, (ns, ..))| (std::cmp::Reverse(*ns), *pid));
         all.truncate(self.tasks as usize);
-        // Their numbers differ from run to run, their names do not.
-        all.sort_by_key(|(pid, (.., comm))| (*comm, *pid));
-        let mut same = BTreeMap::<Comm, u32>::new();
-        let name = |(pid, (_, class, comm)): (i32, (u64, Class, Comm))| {
-            let count = same.entry(comm).or_default();
-            *count += 1;
-            let name = if *count == 1 { comm.text().into_owned() } else { format!("{} ({count})", comm.text()) };
-            (pid, class, name)
-        };
-        all.into_iter().map(name).collect()
+        let names = told_apart(all.iter().map(|(pid, (.., comm))| (*pid, *comm)));
+        let mut named: Vec<_> =
+            all.into_iter().filter_map(|(pid, (_, class, _))| Some((pid, class, names.get(&pid)?.clone()))).collect();
+        named.sort_by(|a, b| a.2.cmp(&b.2));
+        named
     }
 }
 

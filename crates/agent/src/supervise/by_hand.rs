@@ -148,15 +148,18 @@ fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Sett
             Some(Setting { tuning: Some(tuning.clone()), knob, original, new, current, in_force, superseded: false })
         }
         Borrowed::Setting { .. } => None,
-        Borrowed::Trace { instance } => Some(Setting {
-            tuning: None,
-            knob: format!("trace {}", instance.name()),
-            original: "not there".into(),
-            new: "recording".into(),
-            current: None,
-            in_force: None,
-            superseded: false,
-        }),
+        Borrowed::Trace { instance } => {
+            let there = instance.dir().is_ok_and(|(_, dir)| dir.is_dir());
+            Some(Setting {
+                tuning: None,
+                knob: format!("trace {}", instance.name()),
+                original: "not there".into(),
+                new: "recording".into(),
+                current: Some(if there { "recording" } else { "gone" }.into()),
+                in_force: Some(there),
+                superseded: false,
+            })
+        }
         Borrowed::Load { mark, argv, .. } => {
             let alive = !journal::marked(mark).is_empty();
             Some(Setting {

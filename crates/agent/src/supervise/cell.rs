@@ -150,7 +150,8 @@ impl Serving {
         let mut recording = Recording::begin(assignment, wanted, journal)?;
         let tracing = tracing::seen(&crate::fault::tracing_root());
         let (events, inbox) = channel();
-        let orders = Assignment { entries, spool: spool.path().into(), ..assignment.clone() };
+        let instance = recording.as_ref().map(|recording| recording.instance().clone());
+        let orders = Assignment { entries, instance, spool: spool.path().into(), ..assignment.clone() };
         let mut hardware = Some(hardware(assignment));
         let mut measuring = Measuring::spawn(&orders, move |told| events.send(told).is_ok())?;
         crate::fault::point("agent");
@@ -226,6 +227,9 @@ impl Serving {
                         });
                         let parcel = Parcel { record: inner, files, dir: spool.path().join(place) };
                         if parcel.record.outcome == Outcome::Checkpoint {
+                            if let Some(recording) = &mut recording {
+                                recording.checkpoint(&parcel)?;
+                            }
                             self.voice.send(parcel);
                         } else {
                             record = Some(parcel);

@@ -1,12 +1,13 @@
 //! What can be known before the first cell: the machine is taken, put right, and asked what it can have.
 
-use super::{Serving, admission, assign::assign};
+use super::{Serving, admission, assign::assign, traced};
 use crate::{
     capture, check, journal,
     journal::lock,
     load::{self, LOADS},
     loading::{Surroundings, running::is_own},
     machine::{self, Root},
+    measure::Wanted,
     probe::{self, PROBES},
     program,
     setting::{Tuning, apply::possible},
@@ -81,14 +82,16 @@ pub(super) struct Turn {
 
 /// Whether a cell changes settings of this machine: then nobody else may measure meanwhile.
 fn changes(cell: &Cell) -> bool {
-    cell.tuning.items.iter().any(|item| {
+    let tracer = registry::build("probe", PROBES, &cell.probe).ok().and_then(|probe| probe.wants()?.tracer);
+    let told = tracer.is_some_and(|tracer| capture::changes(&tracer, cell.conditions.cpus.is_some()));
+    told || cell.tuning.items.iter().any(|item| {
         let wanted = registry::build("tuning", TUNINGS, item).and_then(|tuning| tuning.wanted(&Root::default()));
         // What cannot be had is skipped.
         wanted.is_ok_and(|wanted| !wanted.steps.is_empty() || wanted.pursuit.is_some())
     })
 }
 
-/// Why each cell cannot be measured with its tunings on this machine, if it cannot.
+/// Why each cell cannot be measured with its tunings, or with what its probe wants recorded, on this machine, if it cannot.
 fn skips(cells: &[Cell]) -> Vec<Option<String>> {
     let mut asked: Vec<(&Item, Option<String>)> = Vec::new();
     let mut refused = |item| match asked.iter().find(|(known, _)| *known == item) {
@@ -99,7 +102,22 @@ fn skips(cells: &[Cell]) -> Vec<Option<String>> {
             refused
         }
     };
-    cells.iter().map(|cell| cell.tuning.items.iter().find_map(&mut refused)).collect()
+    let mut probes: Vec<(&Item, Option<String>)> = Vec::new();
+    let mut lacking = |item| match probes.iter().find(|(known, _)| *known == item) {
+        Some((_, lack)) => lack.clone(),
+        None => {
+            let lack = lack(item);
+            probes.push((item, lack.clone()));
+            lack
+        }
+    };
+    cells.iter().map(|cell| cell.tuning.items.iter().find_map(&mut refused).or_else(|| lacking(&cell.probe))).collect()
+}
+
+/// What a probe that looks on would have recorded, and this kernel lacks.
+fn lack(item: &Item) -> Option<String> {
+    let wanted = registry::build("probe", PROBES, item).ok()?.wants()?;
+    capture::possible(None, false, &wanted).err().map(|error| format!("probe `{}`: {error:#}", item.name))
 }
 
 /// What a tuning lacks here, found by reading alone.
@@ -175,18 +193,12 @@ fn programs(cells: &[&Cell]) -> Result<()> {
 /// Refuses traces that cannot be recorded here.
 fn traces(cells: &[&Cell]) -> Result<()> {
     let mut known = Vec::new();
-    for cell in cells {
-        let (events, wanted) =
-            (cell.conditions.trace.as_deref(), registry::build("probe", PROBES, &cell.probe)?.wants());
-        if (events.is_none() && wanted.is_none()) || known.contains(&(events, wanted.clone())) {
-            continue;
+    for conditions in cells.iter().map(|cell| &cell.conditions) {
+        if let Some(what) = conditions.recorded().filter(|what| !known.contains(what)) {
+            known.push(what);
+            let (events, explaining) = what;
+            capture::possible(Some(events), explaining, &Wanted::default()).context(traced::asked(conditions))?;
         }
-        let what = match wanted {
-            Some(_) => format!("the probe `{}` takes its samples from a trace", cell.probe.name),
-            None => "a trace is to be recorded (--trace)".into(),
-        };
-        capture::possible(events, &wanted.clone().unwrap_or_default()).context(what)?;
-        known.push((events, wanted));
     }
     Ok(())
 }

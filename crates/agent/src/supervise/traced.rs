@@ -2,12 +2,16 @@
 
 use super::outgoing::Parcel;
 use crate::{
-    capture::{Capture, Spec},
-    journal::Journal,
-    measure::{Wanted, assignment::Assignment, stage::TRACE},
+    capture::{Capture, Spec, Time},
+    journal::{Instance, Journal},
+    measure::{On, Wanted, assignment::Assignment, stage::TRACE},
 };
 use anyhow::{Context, Result};
-use latido_model::record::{Freeze, TraceRecord};
+use latido_model::{
+    cell::{Cell, Conditions},
+    record::{Freeze, Sample, Series, TraceRecord},
+    run::{codec, late},
+};
 use std::{
     fs::{self, File},
     path::{Path, PathBuf},
@@ -15,7 +19,9 @@ use std::{
 
 /// What is recorded while a cell is measured.
 pub(super) struct Recording {
-    instance: String,
+    instance: Instance,
+    /// Whether there is nothing to be read of it: its tracer keeps a value.
+    maxima: bool,
     /// Whether the cell asked for the trace itself.
     kept: bool,
     state: State,
@@ -38,20 +44,35 @@ impl Recording {
         journal: &mut Journal,
     ) -> Result<Option<Self>> {
         let cell = &assignment.cell;
-        let events = cell.conditions.trace.clone();
-        if events.is_none() && wanted.is_none() {
+        let recorded = cell.conditions.recorded();
+        if recorded.is_none() && wanted.is_none() {
             return Ok(None);
         }
-        let kept = events.is_some();
+        let kept = recorded.is_some();
         // Who only looks on has no CPU to be kept off: what wakes the reader would be all that is there to be seen.
         let quiet = if wanted.is_some() { None } else { cell.conditions.cpus.clone() };
-        let wanted = wanted.unwrap_or_default();
-        let spec = Spec { events, wanted, quiet: quiet.unwrap_or_default(), ..Spec::default() };
+        let mut wanted = wanted.unwrap_or_default();
+        let (mut maxima, mut cpus) = (false, None);
+        if let Some(tracer) = &mut wanted.tracer {
+            maxima = tracer.maxima;
+            cpus = cell.conditions.cpus.clone().filter(|_| tracer.on != On::All);
+            if let (On::Named(file), Some(cpus)) = (tracer.on, &cpus) {
+                tracer.settings.push((file, cpus.to_string()));
+            }
+        }
+        let (events, explaining) =
+            recorded.map_or((None, false), |(events, explaining)| (Some(events.to_vec()), explaining));
+        let spec = Spec { events, explaining, wanted, cpus, quiet: quiet.unwrap_or_default(), ..Spec::default() };
         let capture = Capture::start(&spec, journal).with_context(|| match kept {
-            true => "a trace is to be recorded (--trace)".into(),
+            true => asked(&cell.conditions).into(),
             false => format!("the probe `{}` takes its samples from a trace", cell.probe.name),
         })?;
-        Ok(Some(Self { instance: capture.instance().to_owned(), kept, state: State::Runs(capture) }))
+        Ok(Some(Self { instance: capture.instance().clone(), maxima, kept, state: State::Runs(capture) }))
+    }
+
+    /// Where it is recorded.
+    pub(super) fn instance(&self) -> &Instance {
+        &self.instance
     }
 
     /// Ends it and puts it into the spool: whole, as soon as it has its name.
@@ -59,12 +80,35 @@ impl Recording {
     /// # Errors
     /// It cannot be read or written.
     pub(super) fn hand_over(self, spool: &Path) -> Result<Self> {
+        self.written(spool, None)
+    }
+
+    /// The same; of a trace that is there to explain samples, what lies around these.
+    fn written(self, spool: &Path, around: Option<Vec<Time>>) -> Result<Self> {
         let State::Runs(capture) = self.state else { return Ok(self) };
         let (unfinished, path) = (spool.join("trace.part"), spool.join(TRACE));
         let file = File::create_new(&unfinished).with_context(|| format!("{}", unfinished.display()))?;
-        let record = capture.stop()?.write(file)?;
+        let stopped = match around {
+            Some(samples) => capture.stop_around(&samples)?,
+            None => capture.stop()?,
+        };
+        let record = stopped.write(file)?;
         fs::rename(&unfinished, &path).with_context(|| format!("{}", path.display()))?;
         Ok(Self { state: State::Lies(record, path), ..self })
+    }
+
+    /// Gives up what no sample of a checkpoint needs, so that a trace that is there to explain a few samples stays small
+    /// however long is measured.
+    ///
+    /// # Errors
+    /// What the checkpoint tells of its largest samples cannot be read.
+    pub(super) fn checkpoint(&mut self, parcel: &Parcel) -> Result<()> {
+        let (State::Runs(capture), Some(worst)) = (&mut self.state, explained(&parcel.record.cell)) else {
+            return Ok(());
+        };
+        let told = parcel.record.anchors.monotonic_ns.saturating_add(parcel.record.elapsed_ns);
+        capture.keep(&times(parcel, worst)?, told);
+        Ok(())
     }
 
     /// Ends it and tells of it in the record; beside the record's other files it lies where that was asked for.
@@ -72,11 +116,17 @@ impl Recording {
     /// # Errors
     /// It cannot be read or written.
     pub(super) fn enclose(self, spool: &Path, parcel: &mut Parcel) -> Result<()> {
-        let Self { instance, kept, state: State::Lies(trace, path) } = self.hand_over(spool)? else { return Ok(()) };
+        if self.maxima {
+            return Ok(());
+        }
+        let around = explained(&parcel.record.cell).map(|worst| times(parcel, worst)).transpose()?;
+        let Self { instance, kept, state: State::Lies(trace, path), .. } = self.written(spool, around)? else {
+            return Ok(());
+        };
         let record = &mut parcel.record;
         // It is gone: nobody need switch it on again.
         if let Some(Freeze::Frozen { switches, .. }) = &mut record.quality.freeze {
-            switches.retain(|switch| !switch.contains(&instance));
+            switches.retain(|switch| !switch.contains(instance.name()));
         }
         if kept {
             fs::rename(&path, parcel.dir.join(TRACE)).with_context(|| format!("{}", path.display()))?;
@@ -86,4 +136,28 @@ impl Recording {
         record.quality.trace = Some(trace);
         Ok(())
     }
+}
+
+/// Who wants a trace.
+pub(super) fn asked(conditions: &Conditions) -> &'static str {
+    if conditions.trace.is_some() {
+        "a trace is to be recorded (--trace)"
+    } else {
+        "samples are to be explained (--explain)"
+    }
+}
+
+/// How many of the largest samples a trace is for; none where all of it is wanted.
+fn explained(cell: &Cell) -> Option<u32> {
+    cell.conditions.explain.filter(|_| cell.conditions.trace.is_none())
+}
+
+/// The times of the samples that are explained.
+fn times(parcel: &Parcel, worst: u32) -> Result<Vec<Time>> {
+    let largest = |series: &Series| -> Result<Vec<Sample>> {
+        let Some(name) = &series.files.largest else { return Ok(Vec::new()) };
+        codec::decode_largest(&fs::read(parcel.dir.join(name)).with_context(|| name.clone())?)
+    };
+    let chosen = late::late(&parcel.record, worst, largest)?;
+    Ok(chosen.samples.iter().map(|one| (one.end_ns.saturating_sub(one.ns), one.end_ns)).collect())
 }

@@ -73,7 +73,16 @@ fn groups() -> impl Strategy<Value = Group> {
                 load,
                 scheduling,
                 probe,
-                conditions: Conditions { cpus, duration, warmup: Ns(warmup), limit, stop_on, max_temp, trace },
+                conditions: Conditions {
+                    cpus,
+                    duration,
+                    warmup: Ns(warmup),
+                    limit,
+                    stop_on,
+                    max_temp,
+                    trace,
+                    explain: None,
+                },
                 repeat,
             }
         },

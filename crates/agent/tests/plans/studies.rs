@@ -201,7 +201,7 @@ fn shipped_studies_have_cells_for_the_running_kernel() {
         ("embedded-properties", "120 cells, 1 h 20 min with warm-up; 180 more are skipped"),
         ("execution-times", "50 cells, about 91 s with warm-up; 150 more are skipped"),
         ("interrupt-determinism", "4 cells, about 4 min with warm-up; 12 more are skipped"),
-        ("ftrace-latencies", "110 cells, about 10 min with warm-up; 220 more are skipped"),
+        ("ftrace-latencies", "550 cells, about 50 min with warm-up; 1100 more are skipped"),
     ] {
         let mut plan = parse(name, shipped::text(name).unwrap()).unwrap();
         assert!(Extent::of_plan(&plan).sentence().starts_with(first), "{}", Extent::of_plan(&plan).sentence());

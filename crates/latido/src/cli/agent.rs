@@ -15,6 +15,9 @@ pub struct Args {
     /// Be the other process of a handoff, started by the measuring one
     #[arg(long, conflicts_with = "measure")]
     pub partner: bool,
+    /// Wait for the end of stdin, then put back what the process that held it open left behind
+    #[arg(long, conflicts_with_all = ["measure", "partner", "hash"])]
+    pub guard: bool,
 }
 
 /// Carries out `latido agent`.
@@ -25,6 +28,7 @@ pub fn run(args: Args) -> Result<u8> {
     match args {
         Args { hash: true, .. } => Role::Hash.run(),
         Args { partner: true, .. } => Role::Partner.run(),
+        Args { guard: true, .. } => Role::Guard.run(),
         Args { measure: true, .. } => Role::Measuring.run(),
         Args { .. } => Role::Supervisor.run(),
     }

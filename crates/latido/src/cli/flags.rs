@@ -14,6 +14,7 @@ Examples:
   latido run execution-times --budget 2h       with as many repeats as fit into two hours
   latido run execution-times --plan-power=1.2  how many repeats does a ratio of 1.2 take?
   latido run gap -c 2-3 -d 10m --print-plan    show the plan, measure nothing
+  latido run task period=1ms -- ./my-program   what becomes of a program of yours, from the kernel's events
 
 NAME is a probe, a shipped plan, or a path with `/` or `.toml` (`latido list`, `latido help NAME`).
 Loads and tunings are NAME[:key=value,...]; a piece without `=` extends the value before it.
@@ -22,7 +23,7 @@ Exit status: 0 within limits, 1 error, 2 a limit failed, 3 inconclusive, 64 usag
 
 /// Measure, store, print the table and the verdict.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(after_help = EXAMPLES, override_usage = "latido run [NAME] [KEY=VALUE]... [OPTIONS]")]
+#[command(after_help = EXAMPLES, override_usage = "latido run [NAME] [KEY=VALUE]... [OPTIONS]\n       latido run task [KEY=VALUE]... [OPTIONS] -- CMD...")]
 pub struct Args {
     /// Probe or plan, then options of the probe (key=value)
     #[arg(value_name = "NAME] [KEY=VALUE")]
@@ -72,6 +73,10 @@ pub struct Args {
     /// Record a kernel trace meanwhile: the usual events, or these, EVENT[,EVENT...]; it lies beside the record
     #[arg(long, value_name = "EVENTS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub trace: Option<String>,
+    /// Say why the N largest samples were late, and all above the limit: by a trace of which their surroundings are kept
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20",
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub explain: Option<u32>,
     /// How long to run before samples count [default: 1s, or a tenth of a short duration]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub warmup: Option<String>,
@@ -117,8 +122,8 @@ pub struct Args {
     #[arg(long)]
     pub print_plan: bool,
     /// Finish an interrupted run; finished cells are kept
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "cpus", "duration", "period", "policy", "prio",
-        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "trace", "warmup", "repeat", "size", "scale", "seed",
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "command", "cpus", "duration", "period", "policy", "prio",
+        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "trace", "explain", "warmup", "repeat", "size", "scale", "seed",
         "budget", "plan_power", "on", "kernel", "print_plan"])]
     pub resume: Option<String>,
     /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured
@@ -130,4 +135,7 @@ pub struct Args {
     /// Write no report
     #[arg(long)]
     pub no_report: bool,
+    /// A program of yours with its arguments, started when the recording is on: with `task`
+    #[arg(value_name = "CMD", last = true)]
+    pub command: Vec<String>,
 }

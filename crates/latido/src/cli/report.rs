@@ -60,6 +60,7 @@ pub fn run(args: Args) -> Result<u8> {
             continue;
         }
         let mut judged = outcome::judged(&dir)?;
+        outcome::explain(&mut judged);
         judged.published = args.published && judged.run.plan.published.is_some();
         all.push(judged);
         taken.push(canonical);

@@ -1,23 +1,25 @@
 //! `latido trace analyze`: what a trace holds, of any origin.
 
-use super::{Usage, trace_source::Source};
+use super::Usage;
 use crate::{
     durable,
     host::outcome,
     output::{tell, write_out},
+    store::Source,
 };
 use anyhow::{Context, Result};
 use latido_report::{
     html::traced as page,
     numbers::document,
-    traced::{Analyses, Analysis, analyse, csv},
+    traced::{Analyses, Analysis, Depth, Timeline, analyse, analyse_text, csv, is_file},
 };
 use latido_trace::file::Trace;
 use std::path::{Path, PathBuf};
 
 const NOTES: &str = "\
-FILE is a trace of trace-cmd (version 6 or 7, compressed or not, of a machine of either order of bytes), or one that `latido
-trace record` made. Told are all latencies that its events permit: scheduling (sched_waking to sched_switch), waiting after
+FILE is a trace of trace-cmd (version 6 or 7, compressed or not, of a machine of either order of bytes), one that `latido
+trace record` made, or text of tracefs (`trace`, `trace_pipe`, `hist`): events, irqsoff, preemptoff, wakeup, hwlat, osnoise,
+timerlat, function_graph, histogram triggers. Told are all latencies that its events permit: scheduling (sched_waking to sched_switch), waiting after
 preemption, system calls, hard and soft interrupts, interrupts and preemption off, who had each CPU, and the longest waits
 with what they were lost to. docs/trace.md says how each is defined.
 
@@ -38,7 +40,7 @@ pub struct Args {
     /// Print one JSON document and nothing else
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
-    /// Print the latencies as CSV, in ns, and nothing else
+    /// Print the latencies as CSV, in ns, and nothing else: the fastest, one walk through the file
     #[arg(long)]
     pub csv: bool,
     /// Write a page with a timeline that can be moved and zoomed
@@ -56,12 +58,12 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<u8> {
     apart(args)?;
     let source = Source::open(&args.file)?;
-    let trace = Trace::open(source.bytes()).map_err(|bad| source.wrong(&bad))?;
-    let name = source.name();
-    let analyses: Vec<Analysis> = trace.buffers.iter().map(|buffer| analyse(&name, &trace, buffer)).collect();
-    if analyses.is_empty() {
-        anyhow::bail!("{name} is a trace and holds no events: what was read stands in no buffer");
-    }
+    let depth = match (args.html.is_some() || args.perfetto.is_some(), args.csv) {
+        (true, _) => Depth::Timeline,
+        (false, true) => Depth::Latencies,
+        (false, false) => Depth::Worst,
+    };
+    let analyses = analyses(&source, depth)?;
     // A page and a document are of one buffer: the one that has most in it, which is said where there are others.
     let fullest = analyses.iter().max_by_key(|one| one.events);
     if let (Some(path), Some(one)) = (&args.html, fullest) {
@@ -81,6 +83,38 @@ pub fn run(args: &Args) -> Result<u8> {
     }
     let style = outcome::style();
     write_out(&analyses.iter().map(|one| one.text(style)).collect::<Vec<_>>().join("\n"))
+}
+
+/// The rings of a file, or what a text holds.
+fn analyses(source: &Source, depth: Depth) -> Result<Vec<Analysis>> {
+    let name = source.name();
+    if !is_file(source.bytes()) {
+        let one = analyse_text(&name, source.bytes()).map_err(|why| anyhow::anyhow!("{name}: {why}"))?;
+        return Ok(vec![one]);
+    }
+    let trace = Trace::open(source.bytes()).map_err(|bad| source.wrong(&bad))?;
+    let mut analyses: Vec<Analysis> = Vec::new();
+    for buffer in &trace.buffers {
+        let mut one = analyse(&name, &trace, buffer, depth);
+        // Only the fullest is drawn, and a timeline is larger than all else.
+        let drawn = analyses.iter_mut().max_by_key(|other| other.events);
+        match drawn {
+            Some(other) if other.events > one.events => one.timeline = Timeline::default(),
+            Some(other) => other.timeline = Timeline::default(),
+            None => {}
+        }
+        analyses.push(one);
+    }
+    // Who records with a latency tracer gets its text.
+    if let Some(text) = &trace.text {
+        analyses.push(analyse_text(&name, text).map_err(|why| anyhow::anyhow!("{name}: {why}"))?);
+    }
+    if analyses.is_empty() {
+        let lost =
+            trace.lost.told().next().map_or_else(|| "it names no ring".into(), |first| format!("lost is, {first}"));
+        anyhow::bail!("{name} is a trace and holds no events: {lost}");
+    }
+    Ok(analyses)
 }
 
 /// Refuses to write over the trace, or one document over the other.

@@ -179,7 +179,7 @@ pub fn asked_with(list: List<'_>, word: &str, more: Vec<(String, String)>) -> Re
 }
 
 /// Whether an option is a program with its arguments: a list, never a single string.
-fn takes_argv(list: List<'_>, name: &str, key: &str) -> bool {
+pub fn takes_argv(list: List<'_>, name: &str, key: &str) -> bool {
     let one = Value::from("x");
     list.objection(name, key, &one).is_some() && list.objection(name, key, &Value::Array(vec![one])).is_none()
 }

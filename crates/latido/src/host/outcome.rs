@@ -9,13 +9,17 @@ use crate::{
     store::Draft,
 };
 use anyhow::{Context, Result, bail};
-use latido_model::{record::Record, run::codec, verdict::Verdict};
+use latido_model::{
+    record::Record,
+    run::{StoredCell, codec},
+    verdict::Verdict,
+};
 use latido_report::{
     formats::{self, files, json},
     judge::{configuration::Configurations, judgement::Judgement, outcome::Outcome},
     judged::{self, JudgedRun},
     planning::power,
-    terminal::{self, Style},
+    terminal::{self, Beside, Style},
 };
 use std::{
     io::{ErrorKind, IsTerminal, stderr, stdout},
@@ -31,6 +35,20 @@ pub fn judged(dir: &Path) -> Result<JudgedRun> {
     // A plan that cannot be read is among the run's problems.
     let plan_toml = store::plan_text(dir).unwrap_or_default();
     Ok(JudgedRun::new(run, plan_toml, &store::series_data))
+}
+
+/// Explains late samples where that was asked for, by the traces beside the records.
+pub fn explain(one: &mut JudgedRun) {
+    one.explain(&store::series_data, &traced, &store::text_beside);
+}
+
+/// Shows the trace of a cell.
+///
+/// # Errors
+/// It is missing or cannot be read.
+pub fn traced(cell: &StoredCell, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+    see(store::trace(cell)?.bytes());
+    Ok(())
 }
 
 /// Pools the cells of runs.
@@ -61,13 +79,17 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
 }
 
 /// Prints a judged run and writes its report; the exit status.
-pub(super) fn present(one: JudgedRun, how: &How, screen: &mut Screen) -> Result<u8> {
+pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Result<u8> {
+    explain(&mut one);
     let all = [one];
     let found = pooled(&all)?;
     let [one] = &all;
     let text = match how.json {
         true => json::document(&one.run, &one.judgement, None)?,
-        false => terminal::summary(&one.run, &one.judgement, &found, style()),
+        false => {
+            let beside = Beside { explained: &one.explained, maxima: &one.maxima };
+            terminal::summary(&one.run, &one.judgement, &found, beside, style())
+        }
     };
     let pilot = how.plan_power.map(|ratio| {
         let Judgement { cells, .. } = &one.judgement;

@@ -17,9 +17,9 @@ use latido_model::{record::TraceRecord, units::Ns};
 use latido_report::words::{count, many};
 use latido_sys::identity;
 use std::{
-    os::unix::process::ExitStatusExt,
+    os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -104,6 +104,7 @@ fn recorded(order: &Order, stops: &StopRequests) -> Result<Option<(Stopped, u8)>
         let journal = Journal::open(&turns.1, None, Pulse::none())?;
         (turns, journal)
     };
+    let guard = Guard::stand()?;
     let result = captured(order, stops, &mut journal);
     let settled = {
         let _own = identity::own()?;
@@ -112,6 +113,7 @@ fn recorded(order: &Order, stops: &StopRequests) -> Result<Option<(Stopped, u8)>
         settled
     };
     drop(turns);
+    drop(guard);
     let (stopped, exit) = match (result, settled) {
         (Ok(done), Ok(left)) => {
             left.iter().for_each(|told| tell(told));
@@ -122,6 +124,31 @@ fn recorded(order: &Order, stops: &StopRequests) -> Result<Option<(Stopped, u8)>
         (Err(error), Err(left)) => bail!("{error:#}; {left:#}"),
     };
     Ok(Some((stopped, exit)))
+}
+
+/// A process that puts back what stands in the journal should this one be killed: it waits for the end of a pipe that only
+/// this one holds open. Without it a recording would go on in the kernel until somebody starts latido again.
+struct Guard(Child);
+
+impl Guard {
+    fn stand() -> Result<Self> {
+        let own = std::env::current_exe().context("cannot find latido's own file to guard the recording")?;
+        let mut guard = Command::new(own);
+        guard.args(["agent", "--guard"]).env_remove(latido_agent::journal::MARK);
+        // Of a group of its own: Ctrl-C and a terminal that closes are this process's to answer.
+        guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        latido_agent::fault::only_once(&mut guard);
+        identity::give_back(&mut guard);
+        Ok(Self(guard.spawn().context("cannot start what guards the recording")?))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // Nothing is left that it could put back.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 fn captured(order: &Order, stops: &StopRequests, journal: &mut Journal) -> Result<(Stopped, u8)> {
@@ -232,7 +259,10 @@ fn unless_foreign(path: &Path, usual: bool) -> Result<()> {
 
 /// What a person should know of a trace.
 fn told(record: &TraceRecord, path: &Path) -> String {
-    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let mib = |bytes: u64| match bytes {
+        ..1_048_576 => format!("{} KiB", bytes.div_ceil(1024)),
+        _ => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
+    };
     let seconds = record.recorded_ns as f64 / 1e9;
     let file = path.display();
     let mut lines = vec![format!("{file}: {} in {seconds:.1} s, {}", many(record.count(), "event"), mib(record.bytes))];
@@ -251,7 +281,7 @@ fn told(record: &TraceRecord, path: &Path) -> String {
         lines.push(format!("  of latido itself on CPU {}: {own}{irq_work}", caused.cpus));
     }
     if record.lost() > 0 {
-        let more = record.ring_bytes.saturating_mul(4) >> 20;
+        let more = (record.ring_bytes.saturating_mul(4) >> 20).max(1);
         lines.push(format!(
             "warning: {} were lost, since the rings were full: take larger ones (--size {more}M), fewer events (-e) or a \
              shorter time (--for)",

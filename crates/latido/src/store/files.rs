@@ -1,7 +1,7 @@
 //! Single files of a run, each bounded: opening one never hangs, and none fills the memory.
 
 use anyhow::{Context, Result, ensure};
-use latido_model::run::{Header, Meta, SCHEMA, bounds, tolerant};
+use latido_model::run::{Header, Meta, SCHEMA, StoredCell, bounds, tolerant};
 use rustix::fs::OFlags;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
@@ -14,7 +14,7 @@ use std::{
 /// The largest `record.json` read: 8192 threads stay below.
 const MAX_JSON: u64 = 32 << 20;
 
-/// The largest `plan.toml` read.
+/// The largest `plan.toml` or other text read.
 const MAX_PLAN: u64 = 1 << 20;
 
 /// The largest file of a series read.
@@ -39,6 +39,14 @@ pub(super) fn meta(dir: &Path) -> Result<Meta> {
 /// There is none that can be read.
 pub fn plan_text(dir: &Path) -> Result<String> {
     Ok(String::from_utf8(bytes(&dir.join("plan.toml"), MAX_PLAN)?)?)
+}
+
+/// The text of a small file beside a cell's record.
+///
+/// # Errors
+/// There is none that can be read.
+pub fn text_beside(cell: &StoredCell, name: &str) -> Result<String> {
+    Ok(String::from_utf8(bytes(&cell.dir.join(name), MAX_PLAN)?)?)
 }
 
 /// Reads a regular file of at most `limit` bytes. Opening must not hang on a pipe that someone left there.

@@ -9,11 +9,13 @@ mod runs;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod write;
 
-pub use files::{bytes, plan_text};
+pub use files::{bytes, plan_text, text_beside};
 pub use incoming::Incoming;
 pub use read::{Listing, list_runs, list_runs_in, read};
 pub use root::{find, root};
 pub use stored::{distribution, distribution_and_largest, series_data};
+pub use traces::{Source, trace};
 pub use write::{Contents, Draft, New, Todo, check_name, is_done, is_kept};

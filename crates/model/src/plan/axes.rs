@@ -10,6 +10,7 @@ use crate::{
     catalogue::{Catalogue, Kind, is_unknown},
     cell::{Conditions, Item, LAB, LOCAL, Level, RUNNING, Scheduling},
     cpus::CpuSet,
+    explain::{self, explainable},
     suggest::{closest, nearest},
     units::Ns,
     written,
@@ -32,6 +33,7 @@ const KEYS: &[&str] = &[
     "stop_on",
     "max_temp",
     "trace",
+    "explain",
     "repeat",
 ];
 
@@ -57,6 +59,7 @@ pub struct Axes {
     stop_on: Option<Ns>,
     max_temp: Option<i32>,
     trace: Option<Vec<String>>,
+    explain: Option<At<u32>>,
     repeat: Option<u32>,
 }
 
@@ -93,6 +96,7 @@ impl Axes {
                 None => None,
             },
             trace: keys.get("trace").map(traced).transpose()?.flatten(),
+            explain: keys.get("explain").map(explained).transpose()?.flatten(),
             repeat: match keys.get("repeat") {
                 Some(node) => Some(node.number("repeat", 1..=CELLS_MAX as i64)? as u32),
                 None => None,
@@ -130,6 +134,7 @@ impl Axes {
             stop_on: pick(&over.stop_on, &self.stop_on),
             max_temp: pick(&over.max_temp, &self.max_temp),
             trace: pick(&over.trace, &self.trace),
+            explain: pick(&over.explain, &self.explain),
             repeat: pick(&over.repeat, &self.repeat),
         }
     }
@@ -175,6 +180,13 @@ impl Axes {
         let Some(probes) = self.probe else {
             return Err(place.problem("a group needs the key `probe`, for example probe = [\"wakeup\"]"));
         };
+        let unexplained = probes.iter().find(|probe| explainable(&probe.it.name).is_none());
+        if let (Some(explain), Some(probe)) = (&self.explain, unexplained) {
+            return Err(explain.place.problem(format!(
+                "explain: samples of `{}` are no times of one thread; those of wakeup and gap can be explained",
+                probe.it.name
+            )));
+        }
         let levels = |levels: Option<Vec<At<Level>>>, kind| match levels {
             Some(levels) => levels.into_iter().map(|level| level.it).collect(),
             None => vec![Level { id: items::nothing(kind).into(), items: Vec::new() }],
@@ -204,6 +216,7 @@ impl Axes {
                 stop_on: self.stop_on,
                 max_temp: self.max_temp,
                 trace: self.trace,
+                explain: self.explain.as_ref().map(|explain| explain.it),
             },
             repeat: self.repeat.unwrap_or(1),
         };
@@ -290,6 +303,19 @@ fn traced(node: Node) -> Result<Option<Vec<String>>, Problem> {
         [] => Err(node.problem("trace names no event; `true` is for the usual ones")),
         events if events.len() > EVENTS_MAX => Err(node.problem(format!("trace names more than {EVENTS_MAX} events"))),
         events => Ok(Some(events.iter().map(|node| event(*node)).collect::<Result<_, _>>()?)),
+    }
+}
+
+/// How many of the largest samples are explained.
+fn explained(node: Node) -> Result<Option<At<u32>>, Problem> {
+    match node.plain()? {
+        Value::Boolean(true) => Ok(Some(node.at(explain::USUAL))),
+        Value::Boolean(false) => Ok(None),
+        Value::Integer(_) => Ok(Some(node.at(node.number("explain", 1..=i64::from(explain::MOST))? as u32))),
+        _ => Err(node.problem(format!(
+            "explain is true, false, or how many of the largest samples are explained, 1 to {}",
+            explain::MOST
+        ))),
     }
 }
 

@@ -83,6 +83,9 @@ fn group(out: &mut String, group: &Group) {
             line(out, format_args!("trace = [{}]", events.join(", ")));
         }
     }
+    if let Some(worst) = group.conditions.explain {
+        line(out, format_args!("explain = {worst}"));
+    }
     line(out, format_args!("repeat = {}", group.repeat));
 }
 

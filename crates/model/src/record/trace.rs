@@ -30,8 +30,22 @@ pub struct TraceRecord {
     /// What the recording did to the CPUs that it was to stay off; absent where there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caused: Option<Caused>,
+    /// What of it was kept, where only the surroundings of samples were; absent where all was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
     /// How long the file is, in bytes.
     pub bytes: u64,
+}
+
+/// What was kept of a trace that explains samples: the pages in which these were late, and one before them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// For so many samples.
+    pub samples: u64,
+    /// Pages in the file.
+    pub pages: u64,
+    /// Pages that were recorded and not kept.
+    pub dropped: u64,
 }
 
 /// A usual event that a kernel does not have.

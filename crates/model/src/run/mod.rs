@@ -4,6 +4,7 @@
 pub mod bounds;
 pub mod codec;
 mod keys;
+pub mod late;
 pub mod parts;
 pub mod pool;
 pub mod tolerant;

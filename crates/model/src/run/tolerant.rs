@@ -21,7 +21,7 @@ const CELL: &[&str] = &[
     "repeat",
     "seed",
 ];
-const CONDITIONS: &[&str] = &["cpus", "duration", "warmup", "limit", "stop_on", "max_temp", "trace"];
+const CONDITIONS: &[&str] = &["cpus", "duration", "warmup", "limit", "stop_on", "max_temp", "trace", "explain"];
 const LEVEL: &[&str] = &["id", "use"];
 const ITEM: &[&str] = &["name", "options"];
 
@@ -133,6 +133,7 @@ mod tests {
         let mut cell = sample::cell();
         // Absent where nothing is traced.
         cell.conditions.trace = Some(Vec::new());
+        cell.conditions.explain = Some(1);
         let cell = serde_json::to_value(cell).unwrap();
         assert_eq!(keys(&cell), list(CELL));
         assert_eq!(keys(&cell["conditions"]), list(CONDITIONS));

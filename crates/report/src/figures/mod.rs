@@ -7,6 +7,7 @@ mod effects;
 pub mod frame;
 mod histogram;
 mod instances;
+pub mod lanes;
 mod load_over_time;
 mod maxima;
 mod moments;

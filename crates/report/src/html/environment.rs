@@ -113,7 +113,7 @@ fn rows(configuration: &Configuration, all: &[Configuration]) -> Vec<(String, St
         ("kernel axis".into(), cell.kernel.clone()),
         ("repeats pooled".into(), configuration.repeats.len().to_string()),
     ];
-    rows.extend(cell.conditions.trace.as_ref().map(|events| ("traced".into(), words::traced(events))));
+    rows.extend(cell.conditions.recorded().map(|what| ("traced".into(), words::traced(what))));
     if all.iter().any(|one| !one.in_parts().is_empty()) {
         rows.push((
             "measured in parts".into(),

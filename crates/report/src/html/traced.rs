@@ -1,9 +1,13 @@
 //! A trace as a page: the timeline of its CPUs, its longest waits, its tables. One file that needs nothing else.
 
-use super::{STYLE, parts::SheetView};
+use super::{
+    STYLE,
+    parts::SheetView,
+    spikes::{self, WorstView},
+};
 use crate::{
     figures::style,
-    traced::{Analysis, Drawn, Piece, Timeline, Worst},
+    traced::{Analysis, Drawn, Timeline, Told},
     words,
 };
 use anyhow::{Context, Result};
@@ -22,7 +26,7 @@ struct Page<'a> {
     clock: &'a str,
     system: &'a str,
     lost: String,
-    unread: &'a [String],
+    unread: Vec<String>,
     grain: String,
     lanes: String,
     height: usize,
@@ -31,20 +35,6 @@ struct Page<'a> {
     css: String,
     script: &'static str,
     data: String,
-}
-
-/// One of the longest waits.
-struct WorstView {
-    took: String,
-    task: String,
-    class: &'static str,
-    cpu: u32,
-    /// Its slices in order: class, percentage, title.
-    bars: Vec<(&'static str, String, String)>,
-    told: String,
-    excerpt: Vec<String>,
-    omitted: u64,
-    all: String,
 }
 
 /// The page of an analysed trace.
@@ -60,46 +50,20 @@ pub fn render(analysis: &Analysis) -> Result<String> {
         clock: analysis.clock.as_deref().unwrap_or_default(),
         system: analysis.system.as_deref().unwrap_or_default(),
         lost: analysis.lost.sentence(),
-        unread: &analysis.unread,
+        unread: analysis.told.iter().flat_map(Told::notes).chain(analysis.unread.iter().cloned()).collect(),
         grain: match analysis.timeline.grain {
             0 => String::new(),
             grain => words::value(grain as f64, "ns"),
         },
         lanes: words::many(lanes as u64, "CPU"),
-        height: 22 + 44 * lanes,
+        height: if lanes == 0 { 0 } else { 22 + 44 * lanes },
         worst: analysis.worst.iter().map(WorstView::of).collect(),
         tables: analysis.sheets(false).iter().map(SheetView::of).collect(),
-        css: format!("{}{STYLE}{TRACE}", style::page_variables()),
+        css: format!("{}{STYLE}{}{TRACE}", style::page_variables(), spikes::STYLE),
         script: SCRIPT,
         data: data(analysis).to_string().replace('<', "\\u003c"),
     };
     page.render().context("writing the page of a trace")
-}
-
-impl WorstView {
-    fn of(worst: &Worst) -> Self {
-        let value = |ns: u64| words::value(ns as f64, "ns");
-        let share = |ns: u64| 100.0 * ns as f64 / worst.ns.max(1) as f64;
-        let bar = |piece: &Piece| {
-            (piece.kind, format!("{:.2}", share(piece.ns)), format!("{}: {}", piece.cause, value(piece.ns)))
-        };
-        // Where they are too many to be followed, they are drawn by cause.
-        let drawn = if worst.slices.is_empty() { &worst.causes } else { &worst.slices };
-        let told = worst.causes.iter().map(|piece| piece.text(worst.ns));
-        let line =
-            |(since, cpu, text): &(i64, u32, String)| format!("{:>+12.3} µs  CPU {cpu:<3} {text}", *since as f64 / 1e3);
-        Self {
-            took: value(worst.ns),
-            task: worst.task.clone(),
-            class: worst.class,
-            cpu: worst.cpu,
-            bars: drawn.iter().map(bar).collect(),
-            told: told.collect::<Vec<_>>().join(", "),
-            excerpt: worst.excerpt.iter().map(line).collect(),
-            omitted: worst.omitted,
-            all: words::count(worst.excerpt.len() as u64 + worst.omitted),
-        }
-    }
 }
 
 /// What the script draws.

@@ -189,7 +189,7 @@ fn same(known: &Configuration, record: &Record) -> bool {
         && Axis::ALL.into_iter().filter(|axis| *axis != Axis::Boot).all(|axis| a.agrees(b, axis))
         && (&a.conditions.cpus, a.conditions.limit) == (&b.conditions.cpus, b.conditions.limit)
         // What is recorded costs each sample.
-        && a.conditions.trace == b.conditions.trace
+        && a.conditions.recorded() == b.conditions.recorded()
 }
 
 #[cfg(test)]

@@ -188,7 +188,7 @@ fn alike<T: Labelled>(a: &T, b: &T, fine: bool) -> bool {
     machine(a) == machine(b)
         && Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe)).all(|axis| x.agrees(y, axis))
         && (!fine || (&x.conditions.cpus, x.conditions.limit) == (&y.conditions.cpus, y.conditions.limit))
-        && (!fine || x.conditions.trace == y.conditions.trace)
+        && (!fine || x.conditions.recorded() == y.conditions.recorded())
 }
 
 /// Host, target, kernel, tuning, load and scheduling: all but the probe, and the boot, in which repeats differ.

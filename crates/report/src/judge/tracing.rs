@@ -17,7 +17,7 @@ pub(super) fn tracing(record: &Record, _: &Deciding) -> Graded {
         Some(Tracing::Seen { active }) => active.iter().map(what).collect::<Vec<_>>().join(", "),
     };
     let conditions = &record.cell.conditions;
-    let asked = conditions.stop_on.is_some() || conditions.trace.is_some();
+    let asked = conditions.stop_on.is_some() || conditions.recorded().is_some();
     let grade = if asked { Ok } else { Note };
     (grade, spans![format!("the kernel traces: {active}; each sample has its cost in it")])
 }
@@ -29,6 +29,31 @@ fn what(trace: &Tracer) -> String {
     match trace.instance.as_str() {
         "" => parts.join(" and "),
         instance => format!("in the instance {instance} {}", parts.join(" and ")),
+    }
+}
+
+/// The facts of samples that were taken from events: what was lost, what may be broken by that, and what the kernel did not
+/// record.
+const EVENTS: [(&str, &str); 3] = [
+    ("lost", "events lost"),
+    ("voided", "samples void, as events were lost"),
+    ("unseen", "without a switch, which the kernel left out"),
+];
+
+/// Whether samples come from events.
+pub(super) fn from_events(record: &Record) -> bool {
+    EVENTS.iter().any(|(name, _)| record.series.iter().any(|series| series.facts.contains_key(*name)))
+}
+
+/// What is missing among samples that come from events: it may be the worst.
+pub(super) fn events(record: &Record, _: &Deciding) -> Graded {
+    let most =
+        |name: &str| record.series.iter().filter_map(|series| series.facts.get(name)).max().copied().unwrap_or(0);
+    let missing = EVENTS.iter().map(|(name, what)| (most(name), what)).filter(|(count, _)| *count > 0);
+    let missing: Vec<String> = missing.map(|(count, what)| format!("{count} {what}")).collect();
+    match missing.is_empty() {
+        true => (Ok, spans!["none is missing"]),
+        false => (Note, spans![format!("{}: what is missing may be the worst", missing.join(", "))]),
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use super::{
     load_course::load_course,
-    tracing::{frozen_trace, tracing},
+    tracing::{events, from_events, frozen_trace, tracing},
 };
 use latido_model::{record::Record, verdict::Verdict};
 
@@ -59,9 +59,21 @@ const fn check(
     Check { name, source, threshold, grade, invalid: Verdict::Inconclusive, applies: |_| true, judge }
 }
 
+/// As [`check`], of the threads that measured and of who disturbed them: where a probe only looked on there are none, and
+/// whoever ran was what it looked at.
+const fn of_threads(
+    name: &'static str,
+    source: &'static str,
+    threshold: &'static str,
+    grade: Grade,
+    judge: fn(&Record, &Deciding) -> Graded,
+) -> Check {
+    Check { applies: |record| !record.only_looked_on(), ..check(name, source, threshold, grade, judge) }
+}
+
 /// The trust checks.
 pub const CHECKS: &[Check] = &[
-    check("policy", "sched_setattr(2), read back", "refused", Invalid, policy),
+    of_threads("policy", "sched_setattr(2), read back", "refused", Invalid, policy),
     Check {
         invalid: Verdict::Contaminated,
         ..check(
@@ -77,7 +89,7 @@ pub const CHECKS: &[Check] = &[
         applies: |record| !record.quality.by_hand.is_empty(),
         ..check("applied by hand", "the journal of latido tune", "any applied", Note, by_hand)
     },
-    check("pinning", "/proc/thread-self/sched, nr_migrations", "a pinned thread that moved", Invalid, pinning),
+    of_threads("pinning", "/proc/thread-self/sched, nr_migrations", "a pinned thread that moved", Invalid, pinning),
     check(
         "clock",
         "the samples' clock against itself and CLOCK_MONOTONIC",
@@ -85,7 +97,7 @@ pub const CHECKS: &[Check] = &[
         Invalid,
         clock,
     ),
-    check(
+    of_threads(
         "foreign tasks",
         "/proc/*/task/*/schedstat, of what is neither load nor kernel",
         "in a second that decides a failure, as long as its excess",
@@ -93,7 +105,7 @@ pub const CHECKS: &[Check] = &[
         foreign,
     ),
     check("steal", "/proc/stat", "in a second that decides a failure, as long as its excess", Contaminated, steal),
-    check(
+    of_threads(
         "kernel threads",
         "/proc/*/task/*/schedstat",
         "in a second that decides a failure, as long as its excess; or 1 % of the time",
@@ -101,8 +113,8 @@ pub const CHECKS: &[Check] = &[
         kernel_threads,
     ),
     check("smi", "MSR 0x34", "any", Note, smi),
-    check("throttle", "gaps with run delay, against the kernel's limits", "any", Note, throttle),
-    check(
+    of_threads("throttle", "gaps with run delay, against the kernel's limits", "any", Note, throttle),
+    of_threads(
         "run delay",
         "/proc/thread-self/schedstat",
         "of a real-time thread, 1 % of the time or more that nobody listed explains",
@@ -110,24 +122,30 @@ pub const CHECKS: &[Check] = &[
         run_delay,
     ),
     check("outcome", "the agent", "not the whole duration", Note, outcome),
-    check("memory", "mlockall(2)", "not locked", Note, memory),
-    check("page faults", "getrusage(2) of the measuring threads", "any while measuring", Note, faults),
-    check("preemptions", "getrusage(2) of the measuring threads", "any of a real-time thread", Note, preemptions),
+    of_threads("memory", "mlockall(2)", "not locked", Note, memory),
+    of_threads("page faults", "getrusage(2) of the measuring threads", "any while measuring", Note, faults),
+    of_threads("preemptions", "getrusage(2) of the measuring threads", "any of a real-time thread", Note, preemptions),
     check("wall clock", "CLOCK_REALTIME against CLOCK_MONOTONIC", "a change above 1 ms", Note, wall_clock),
-    check(
+    of_threads(
         "throttle settings",
         "sched_rt_runtime_us, fair_server",
         "a limit, or a fair server for a measured real-time thread",
         Note,
         throttle_settings,
     ),
-    check("idle states", "/dev/cpu_dma_latency", "not held at 0", Note, idle_states),
+    of_threads("idle states", "/dev/cpu_dma_latency", "not held at 0", Note, idle_states),
     check("frequency", "cpufreq", "more than 5 % apart", Note, frequency),
     check("temperature", "thermal zones", "within 10 degrees of the critical point", Note, temperature),
-    check("timer slack", "/proc/thread-self/timerslack_ns", "above 1 ns without real-time policy", Note, timer_slack),
-    check("autogroup", "sched_autogroup_enabled", "on without real-time policy", Note, autogroup),
+    of_threads(
+        "timer slack",
+        "/proc/thread-self/timerslack_ns",
+        "above 1 ns without real-time policy",
+        Note,
+        timer_slack,
+    ),
+    of_threads("autogroup", "sched_autogroup_enabled", "on without real-time policy", Note, autogroup),
     check("hypervisor", "the processor's identification", "there is one", Note, hypervisor),
-    check("housekeeping", "the CPUs measured", "no CPU left for the rest", Note, housekeeping),
+    of_threads("housekeeping", "the CPUs measured", "no CPU left for the rest", Note, housekeeping),
     Check {
         applies: |record| record.load.iter().any(|load| load.life.is_some()),
         ..check("load in time", "the load's own reports", "it starts, ends or ramps while measured", Note, load_course)
@@ -145,6 +163,10 @@ pub const CHECKS: &[Check] = &[
     Check {
         applies: |record| record.quality.freeze.is_some(),
         ..check("frozen trace", "what stop_on switched off", "frozen, or not possible", Note, frozen_trace)
+    },
+    Check {
+        applies: from_events,
+        ..check("events", "the trace that samples come from", "any lost, void or unseen", Note, events)
     },
 ];
 

@@ -132,8 +132,9 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
     let timed = |(cell, record): &(&StoredCell, &Record)| !judged(record, &cell.measurand).is_empty();
     let periodic = trusted.periodic.as_ref();
     let subject = |(cell, record): &&(&StoredCell, &Record)| periodic.is_none() || Slotted::of(cell, record).is_some();
-    let (cell, _) = *measured.iter().filter(|one| timed(one)).find(subject)?;
-    if cell.measurand.made_up {
+    let (cell, record) = *measured.iter().filter(|one| timed(one)).find(subject)?;
+    // What was looked on at is somebody's own: nothing is to be tried with it but what they know.
+    if cell.measurand.made_up || record.only_looked_on() {
         return None;
     }
     let mut in_the_way: Vec<String> = Vec::new();

@@ -10,9 +10,11 @@ use crate::{
         judgement::Judgement,
         judging,
     },
+    late::{self, OfCell, TraceSource},
+    maxima::{self, Maxima},
 };
 use anyhow::Result;
-use latido_model::run::{Run, SeriesSource};
+use latido_model::run::{Run, SeriesSource, StoredCell};
 
 /// A run read and judged: all that any output needs.
 #[derive(Debug)]
@@ -25,6 +27,10 @@ pub struct JudgedRun {
     pub judgement: Judgement,
     /// The verdict's word for people.
     pub word: String,
+    /// Why samples were late, of the cells that asked; empty until [`Self::explain`].
+    pub explained: Vec<OfCell>,
+    /// The longest of each second, of the cells whose tracer keeps nothing else; empty until [`Self::explain`].
+    pub maxima: Vec<Maxima>,
     /// Whether a report sets the numbers that the study printed beside its own.
     pub published: bool,
 }
@@ -34,7 +40,18 @@ impl JudgedRun {
     pub fn new(run: Run, plan_toml: String, source: &dyn SeriesSource) -> Self {
         let judgement = judging::of_run(&run, source);
         let word = decide::word(&run, &judgement);
-        Self { run, plan_toml, judgement, word, published: false }
+        Self { run, plan_toml, judgement, word, explained: Vec::new(), maxima: Vec::new(), published: false }
+    }
+
+    /// Explains late samples where that was asked for, and tells what was longest: traces and other files are read.
+    pub fn explain(
+        &mut self,
+        series: &dyn SeriesSource,
+        traces: &dyn TraceSource,
+        read: &dyn Fn(&StoredCell, &str) -> Result<String>,
+    ) {
+        self.explained = late::of_run(&self.run, series, traces);
+        self.maxima = maxima::of_run(&self.run, read);
     }
 }
 
@@ -64,6 +81,8 @@ pub fn input<'a>(all: &'a [JudgedRun], found: &'a Configurations) -> ReportInput
         study: study::study(all),
         not_measured: study::not_measured(all),
         published: study::printed(all),
+        explained: all.iter().flat_map(|one| &one.explained).collect(),
+        maxima: all.iter().flat_map(|one| &one.maxima).collect(),
         declared: Declared::of(all.iter().map(|one| &one.run)),
     }
 }

@@ -46,7 +46,7 @@ fn values(arm: &[Vec<(String, String)>], what: &str) -> String {
 fn described(one: &Observed) -> Vec<(String, String)> {
     let tuning = ("settings".to_owned(), items(&one.cell.tuning));
     let clock = ("clock".to_owned(), one.clock.clone());
-    let trace = one.cell.conditions.trace.as_deref().map_or_else(|| "not recorded".to_owned(), words::traced);
+    let trace = one.cell.conditions.recorded().map_or_else(|| "not recorded".to_owned(), words::traced);
     let named = one.columns().into_iter().chain([tuning, clock, ("trace".to_owned(), trace)]);
     // The kernel of a plan may be a name: then the machine says which it was.
     let same = one.column("kernel") == one.kernel;

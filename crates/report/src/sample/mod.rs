@@ -53,6 +53,7 @@ pub(super) fn cell(label: &str, limit: Option<u64>) -> Cell {
             stop_on: None,
             max_temp: None,
             trace: None,
+            explain: None,
         },
         repeat: 1,
         seed: 7,
@@ -334,6 +335,8 @@ impl SampleRun {
             study: None,
             not_measured: Vec::new(),
             published: Vec::new(),
+            explained: Vec::new(),
+            maxima: Vec::new(),
             declared: None,
         }
     }

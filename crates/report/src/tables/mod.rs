@@ -1,8 +1,10 @@
 //! The tables of a report beside those behind its figures.
 
+pub mod causes;
 pub mod characterisation;
 pub mod declared;
 pub mod limit;
+pub mod maxima;
 pub mod quantiles;
 pub mod samples;
 pub mod slots;

@@ -2,6 +2,7 @@
 
 mod notes;
 mod show;
+mod spikes;
 mod style;
 pub mod table;
 mod tail;
@@ -18,9 +19,11 @@ use crate::{
         repeat::Pooled,
         verdict_wording,
     },
+    late::OfCell,
+    maxima::Maxima,
     span,
     statistics::confidence::exceedance,
-    tables::{declared, spread, summary::of_quantity},
+    tables::{declared, maxima, spread, summary::of_quantity},
     tree::{Datum, Report, Section, Sheet, declared::Lookup, sections},
     words,
 };
@@ -33,12 +36,27 @@ use latido_model::{
 use notes::{alarms, notes};
 
 /// The result of a run as it is printed at its end.
-pub fn summary(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> String {
-    result(run, judgement, found, notes(run, judgement, style), style)
+pub fn summary(run: &Run, judgement: &Judgement, found: &Configurations, beside: Beside<'_>, style: Style) -> String {
+    result(run, judgement, found, (notes(run, judgement, style), beside), style)
+}
+
+/// What was read besides records: late samples with their causes, and the longest of each second.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// Of the cells that asked.
+    pub explained: &'a [OfCell],
+    /// Of the cells whose tracer keeps nothing else.
+    pub maxima: &'a [Maxima],
 }
 
 /// The same with notes of the caller's choice.
-fn result(run: &Run, judgement: &Judgement, found: &Configurations, notes: Vec<String>, style: Style) -> String {
+fn result(
+    run: &Run,
+    judgement: &Judgement,
+    found: &Configurations,
+    (notes, beside): (Vec<String>, Beside<'_>),
+    style: Style,
+) -> String {
     let mut lines = alarms(judgement, style);
     lines.push(paint(&title(run), Paint::Bold, style));
     for problem in run.problems.iter().chain(&found.problems) {
@@ -53,6 +71,20 @@ fn result(run: &Run, judgement: &Judgement, found: &Configurations, notes: Vec<S
     let tables = quantities(&sections(&found.all), style);
     if !tables.is_empty() {
         lines.extend(tables);
+        lines.push(String::new());
+    }
+    for one in beside.maxima {
+        match maxima::sheet(one) {
+            Ok(sheet) => lines.extend(table::titled(&sheet, style)),
+            Err(why) => lines.extend(hang("warning:", Paint::Warn, why, style)),
+        }
+        lines.push(String::new());
+    }
+    for one in beside.explained {
+        match &one.found {
+            Ok(spikes) => lines.extend(spikes.brief(style)),
+            Err(why) => lines.extend(hang("not explained:", Paint::Warn, &format!("cell {} {why}", one.number), style)),
+        }
         lines.push(String::new());
     }
     if !judgement.expectations.is_empty() {

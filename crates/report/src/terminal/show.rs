@@ -1,7 +1,7 @@
 //! `latido show`: everything about a stored run, as text.
 
 use super::{
-    declared_tables, result,
+    Beside, declared_tables, result,
     style::{Paint, Style, hang, paint},
     table, tail,
 };
@@ -64,7 +64,7 @@ pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, tails: boo
     lines.push(paint("run", Paint::Bold, style));
     lines.extend(pairs(&facts, style));
     // No notes above: each cell tells all of its own.
-    result(run, judgement, found, Vec::new(), style) + &lines.join("\n") + "\n"
+    result(run, judgement, found, (Vec::new(), Beside::default()), style) + &lines.join("\n") + "\n"
 }
 
 fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<String> {

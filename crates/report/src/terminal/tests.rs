@@ -31,7 +31,7 @@ fn printed(fixture: &Fixture) -> String {
         let one = ExpectJudgement { text, condition, claim, of_study, verdict, outcome, decision, each };
         judgement.expectations.push(one);
     }
-    summary(&fixture.run, &judgement, &found, PLAIN)
+    summary(&fixture.run, &judgement, &found, Beside::default(), PLAIN)
 }
 
 fn busy() -> Fixture {

@@ -47,6 +47,23 @@ pub fn rows(analyses: &[Analysis]) -> Result<String> {
             word(row.max_of.as_deref().unwrap_or_default()),
         ])?;
     }
+    for (analysis, row) in analyses
+        .iter()
+        .flat_map(|one| one.told.iter().flat_map(move |told| told.rows.iter().map(move |row| (one, row))))
+    {
+        let (min, mean) = (row.min_ns.to_string(), row.mean_ns.to_string());
+        let (max, sum) = (row.max_ns.to_string(), row.sum_ns.to_string());
+        let (buffer, name, of) = (word(&analysis.buffer), word(&row.name), word(&row.of));
+        let count = row.count.to_string();
+        writer
+            .write_record([&buffer, row.kind, &name, &count, &min, "", &mean, "", "", "", &max, &sum, "", "", &of])?;
+    }
+    let histograms = analyses.iter().flat_map(|one| &one.told).flat_map(|told| &told.histograms);
+    for (key, values) in histograms.flat_map(|one| &one.rows) {
+        let hits = values.iter().find(|(name, _)| name == "hitcount").map(|(_, count)| count.to_string());
+        let (key, hits) = (word(key), hits.unwrap_or_default());
+        writer.write_record(["", "histogram", &key, &hits, "", "", "", "", "", "", "", "", "", "", ""])?;
+    }
     String::from_utf8(writer.into_inner().context("writing CSV")?).context("writing CSV")
 }
 

@@ -1,224 +1,33 @@
 //! A trace as people read it: what it holds, every latency that it permits, who had the CPUs, the worst cases with what they
 //! were lost to.
 
-mod causes;
+mod analysis;
 pub mod csv;
 mod perfetto;
 mod sheets;
-pub mod spikes;
 mod text;
+mod text_file;
 mod timeline;
+mod tracers;
 
+use crate::late::Worst;
+pub use analysis::{Analyses, Analysis, Kind, Lost, OfCpu, Row, Share, TaskRow};
 use latido_trace::{
     bytes::Endian,
-    events::{Above, Call, Class, Comm, Events, Happened, Off},
-    explain::{Cause, Explained, Window, explain, interrupt, named},
+    calls::{self, Machine},
+    events::{Above, Call, Class, Events, Happened, Off},
+    explain::{Explained, Window, explain, interrupt, named},
     file::{Buffer, Described, Trace},
     pairing::{Definition, Met, Owner, Pairing, Sink, Why, pair},
     summary::{Had, Series, Summary},
 };
-use serde::Serialize;
 use std::collections::BTreeMap;
+pub use text_file::{analyse_text, is_file};
 pub use timeline::{Drawn, Timeline};
+pub use tracers::Told;
 
-/// A buffer of a trace, analysed.
-#[derive(Debug, Serialize)]
-pub struct Analysis {
-    /// Where the trace is from.
-    pub source: String,
-    /// The ring's name; empty of the main one.
-    pub buffer: String,
-    /// Version of the file.
-    pub version: u32,
-    /// The clock of its times, where the file names it.
-    pub clock: Option<String>,
-    /// The system that was traced, where the file names it.
-    pub system: Option<String>,
-    /// How many events there were.
-    pub events: u64,
-    /// From the first to the last, ns.
-    pub length_ns: u64,
-    /// The time of the first, ns on the trace's clock.
-    pub first_ns: u64,
-    /// How many of each kind, the most frequent first.
-    pub kinds: Vec<(String, u64)>,
-    /// What was lost, and what could not be paired.
-    pub lost: Lost,
-    /// Latencies, one row each.
-    pub rows: Vec<Row>,
-    /// Who had each CPU, the longest first.
-    pub cpus: Vec<OfCpu>,
-    /// Tasks, by their longest wait after a wake-up.
-    pub tasks: Vec<TaskRow>,
-    /// The longest waits of each class with what they were lost to.
-    pub worst: Vec<Worst>,
-    /// What of the file could not be read.
-    pub unread: Vec<String>,
-    /// What each CPU did over the time.
-    #[serde(skip)]
-    pub timeline: Timeline,
-}
-
-/// The rings of a trace: what a program reads.
-#[derive(Debug, Serialize)]
-pub struct Analyses<'a> {
-    /// Each, analysed.
-    pub buffers: &'a [Analysis],
-}
-
-/// What was lost, and what could not be paired.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Lost {
-    /// How often a ring was full.
-    pub gaps: u64,
-    /// Events lost then, as far as the kernel counted.
-    pub events: u64,
-    /// Gaps of which nobody counted what was lost.
-    pub uncounted: u64,
-    /// How often time went back.
-    pub backwards: u64,
-    /// Pairs that lost events may have broken: left out.
-    pub voided: u64,
-    /// Ends without a beginning.
-    pub unbegun: u64,
-    /// Beginnings without an end.
-    pub unended: u64,
-    /// Tasks that could not be followed.
-    pub refused: u64,
-}
-
-/// What a latency is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// From the wake-up to the CPU.
-    Scheduling,
-    /// From being preempted to the CPU.
-    Preempted,
-    /// A system call, from enter to exit.
-    SystemCall,
-    /// A hard interrupt's handler, without what came above it.
-    Interrupt,
-    /// A soft interrupt's handler, without what came above it.
-    SoftInterrupt,
-    /// A soft interrupt, from being asked for to its begin.
-    SoftDelay,
-    /// Interrupts or preemption off.
-    Off,
-}
-
-/// A latency.
-#[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// What it is of.
-    pub kind: Kind,
-    /// Of which: `real-time`, `read`, `local_timer`.
-    pub name: String,
-    /// How many.
-    pub count: u64,
-    /// The mean, ns.
-    pub mean_ns: f64,
-    /// The standard deviation (n - 1), ns.
-    pub sd_ns: Option<f64>,
-    /// The least, ns.
-    pub min_ns: u64,
-    /// The median, ns, at most 1/128 too high.
-    pub p50_ns: u64,
-    /// The 99th percentile, ns, likewise; none of fewer than 100.
-    pub p99_ns: Option<u64>,
-    /// The 99.9th percentile, ns, likewise; none of fewer than 1,000.
-    pub p999_ns: Option<u64>,
-    /// The greatest, ns.
-    pub max_ns: u64,
-    /// All together, ns.
-    pub sum_ns: u64,
-    /// Of a system call: asleep in all of them, ns.
-    pub blocked_ns: Option<u64>,
-    /// When the greatest began, ns on the trace's clock.
-    pub max_at_ns: Option<u64>,
-    /// Whose it was.
-    pub max_of: Option<String>,
-}
-
-/// Who had a CPU.
-#[derive(Clone, Debug, Serialize)]
-pub struct OfCpu {
-    /// Its number.
-    pub cpu: u32,
-    /// Everybody who had it, the longest first.
-    pub owners: Vec<(String, Share)>,
-}
-
-/// How much of a CPU somebody had.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Share {
-    /// How long, ns.
-    pub ns: u64,
-    /// Of the time that is known of this CPU.
-    pub share: f64,
-    /// In how many pieces.
-    pub pieces: u64,
-    /// The longest piece, ns.
-    pub longest_ns: u64,
-}
-
-/// A task.
-#[derive(Clone, Debug, Serialize)]
-pub struct TaskRow {
-    /// `name-number`.
-    pub name: String,
-    /// How often it was woken and came.
-    pub woken: u64,
-    /// The mean wait then, ns.
-    pub mean_wait_ns: Option<f64>,
-    /// The longest, ns.
-    pub longest_wait_ns: u64,
-    /// How often it came back after it was preempted.
-    pub preempted: u64,
-    /// How long it waited then in all, ns.
-    pub held_up_ns: u64,
-    /// How long it ran itself, ns.
-    pub ran_ns: u64,
-}
-
-/// One of the longest waits.
-#[derive(Clone, Debug, Serialize)]
-pub struct Worst {
-    /// `name-number` of the task.
-    pub task: String,
-    /// Its class.
-    pub class: &'static str,
-    /// How long it waited, ns.
-    pub ns: u64,
-    /// From when, ns on the trace's clock.
-    pub at_ns: u64,
-    /// Where it came.
-    pub cpu: u32,
-    /// What it was lost to, in order of time; the pieces add up to it. Empty where there are more than can be followed.
-    pub slices: Vec<Piece>,
-    /// The same by cause, the longest first; those beyond the longest ones are one.
-    pub causes: Vec<Piece>,
-    /// The events around it: ns since its begin, CPU, text.
-    pub excerpt: Vec<(i64, u32, String)>,
-    /// How many events there were besides.
-    pub omitted: u64,
-}
-
-/// A piece of a wait.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Piece {
-    /// What it was lost to.
-    pub cause: String,
-    /// How long, ns.
-    pub ns: u64,
-    /// How it is drawn: `task`, `soft`, `hard`, `idle`, `off`, `lost`.
-    #[serde(skip)]
-    pub kind: &'static str,
-}
-
-/// So many pieces of a wait are told one after the other, and so many causes by name.
-const FOLLOWED: usize = 256;
-const NAMED: usize = 12;
+/// So many tasks are told one by one, and so many owners of each CPU: a machine may start millions.
+const NAMED: usize = 1_000;
 
 /// So many of the longest waits of a class are explained.
 const EXPLAINED: usize = 5;
@@ -241,18 +50,19 @@ impl Sink for Kinds {
 }
 
 /// What numbers are called in a trace.
-struct Names {
+struct Names<'a> {
+    machine: Machine,
     calls: Vec<String>,
     vectors: Vec<String>,
     devices: BTreeMap<u32, String>,
-    tasks: BTreeMap<i32, Comm>,
+    tasks: &'a Pairing,
 }
 
-impl Names {
+impl Names<'_> {
     fn call(&self, call: Call) -> String {
         match call {
             Call::Named(at) => self.calls.get(usize::from(at)).cloned().unwrap_or_default(),
-            Call::Number(number) => format!("call {number}"),
+            Call::Number(number) => calls::call(self.machine, number),
         }
     }
 
@@ -261,7 +71,7 @@ impl Names {
     }
 
     fn task(&self, pid: i32) -> String {
-        self.tasks.get(&pid).map_or_else(|| pid.to_string(), |comm| named(comm, pid))
+        self.tasks.name(pid).map_or_else(|| pid.to_string(), |comm| named(&comm, pid))
     }
 
     fn owner(&self, owner: Owner) -> String {
@@ -277,25 +87,45 @@ impl Names {
     }
 }
 
+/// How much is asked of a trace: each walk and each thing that is kept of every event costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// The latencies, and who had the CPUs: one walk that keeps nothing else.
+    Latencies,
+    /// How many events of each kind there are, and what the longest waits were lost to.
+    Worst,
+    /// A timeline too.
+    Timeline,
+}
+
 /// Analyses a buffer of a trace.
-pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>) -> Analysis {
-    let kinds = Kinds { endian: trace.endian, counts: Vec::new() };
-    let mut first = (Summary::default(), (Timeline::default(), kinds));
+pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Depth) -> Analysis {
+    let mut kinds = Kinds { endian: trace.endian, counts: Vec::new() };
+    let (mut summary, mut timeline) = (Summary::default(), Timeline::default());
     let mut pairing = Pairing::of(Definition::Waking);
-    let met = pair(trace, buffer, &mut pairing, &mut first);
-    let (summary, (mut timeline, kinds)) = first;
+    let met = match depth {
+        Depth::Latencies => summary.take(trace, buffer, &mut pairing),
+        Depth::Worst => pair(trace, buffer, &mut pairing, &mut (&mut summary, &mut kinds)),
+        Depth::Timeline => pair(trace, buffer, &mut pairing, &mut (&mut summary, (&mut timeline, &mut kinds))),
+    };
     let events = Events::of(&trace.formats, trace.endian);
     let names = Names {
+        machine: Machine::of(trace.options.uname.as_deref().unwrap_or_default()),
         calls: events.calls().to_vec(),
         vectors: events.vectors().to_vec(),
         devices: met.devices.clone(),
-        tasks: pairing.names().map(|(pid, comm, _)| (pid, comm)).collect(),
+        tasks: &pairing,
     };
     timeline.name(|owner| names.owner(owner));
+    let cpus = summary.owners().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect();
+    let (rows, tasks, longest) = (rows(&summary, &names), tasks(&summary), longest(&summary));
+    // Another walk follows, with as much state.
+    drop((summary, pairing));
     Analysis {
         source: source.to_owned(),
         buffer: buffer.name.clone(),
-        version: trace.version,
+        version: Some(trace.version),
+        told: None,
         clock: buffer.clock.clone().or_else(|| trace.options.clock.clone()),
         system: trace.options.uname.clone(),
         events: met.events,
@@ -303,11 +133,14 @@ pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>) -> Analysis
         first_ns: met.first,
         kinds: kinds.named(trace),
         lost: Lost::of(&met),
-        rows: rows(&summary, &names),
-        cpus: summary.owners().into_iter().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect(),
-        tasks: tasks(&summary),
-        worst: worst(trace, buffer, &summary),
-        unread: trace.lost.iter().map(ToString::to_string).collect(),
+        rows,
+        cpus,
+        tasks,
+        worst: match depth {
+            Depth::Latencies => Vec::new(),
+            Depth::Worst | Depth::Timeline => worst(longest, met.first, |windows| explain(trace, buffer, windows).0),
+        },
+        unread: trace.lost.told().chain(met.unread.told()).collect(),
         timeline,
     }
 }
@@ -336,6 +169,7 @@ impl Lost {
             voided: met.unpaired.voided,
             unbegun: met.unpaired.unbegun,
             unended: met.unpaired.unended,
+            unseen: met.unpaired.unseen,
             refused: met.refused,
         }
     }
@@ -404,14 +238,23 @@ impl OfCpu {
             pieces: had.pieces,
             longest_ns: had.longest,
         };
+        let mut owners: Vec<(Owner, Had)> = owners.into_iter().collect();
+        owners.sort_by_key(|(_, had)| std::cmp::Reverse(had.ns));
+        let others = owners.split_off(owners.len().min(NAMED));
         let mut owners: Vec<_> = owners.iter().map(|(owner, had)| (names.owner(*owner), share(had))).collect();
-        owners.sort_by_key(|(_, share)| std::cmp::Reverse(share.ns));
+        if !others.is_empty() {
+            let had = others.iter().fold(Had::default(), |mut sum, (_, had)| {
+                sum.join(had);
+                sum
+            });
+            owners.push((format!("{} others", others.len()), share(&had)));
+        }
         Self { cpu, owners }
     }
 }
 
 fn tasks(summary: &Summary) -> Vec<TaskRow> {
-    let row = |(pid, task): (i32, &latido_trace::summary::OfTask)| TaskRow {
+    let row = |(pid, task): (i32, latido_trace::summary::OfTask)| TaskRow {
         name: named(&task.comm, pid),
         woken: task.woken,
         mean_wait_ns: (task.woken > 0).then(|| task.waited as f64 / task.woken as f64),
@@ -420,18 +263,26 @@ fn tasks(summary: &Summary) -> Vec<TaskRow> {
         held_up_ns: task.held_up,
         ran_ns: task.ran,
     };
-    let mut all: Vec<TaskRow> = summary.tasks().filter(|(pid, task)| *pid != 0 && task.woken > 0).map(row).collect();
-    all.sort_by_key(|task| std::cmp::Reverse(task.longest_wait_ns));
-    all
+    let mut all: Vec<_> = summary.tasks().filter(|(pid, task)| *pid != 0 && task.woken > 0).collect();
+    all.sort_by_key(|(_, task)| std::cmp::Reverse(task.longest));
+    all.into_iter().take(NAMED).map(row).collect()
 }
 
-/// Explains the longest waits of each class, in a second walk.
-fn worst(trace: &Trace<'_>, buffer: &Buffer<'_>, summary: &Summary) -> Vec<Worst> {
-    let mut all = Vec::new();
-    for class in Class::ALL {
+/// The longest waits of each class.
+fn longest(summary: &Summary) -> Vec<(Class, latido_trace::summary::Worst)> {
+    let of = |class: Class| {
         let longest = summary.waits(Why::Woken, class).map(Series::longest).unwrap_or_default();
-        all.extend(longest.into_iter().take(EXPLAINED).map(|worst| (class, worst)));
-    }
+        longest.into_iter().take(EXPLAINED).map(move |worst| (class, worst))
+    };
+    Class::ALL.into_iter().flat_map(of).collect()
+}
+
+/// Explains waits, in a second walk; the longest of all come first.
+fn worst(
+    all: Vec<(Class, latido_trace::summary::Worst)>,
+    first: u64,
+    explain: impl FnOnce(&[Window]) -> Vec<Explained>,
+) -> Vec<Worst> {
     let window = |worst: &latido_trace::summary::Worst| Window {
         begin: worst.begin,
         end: worst.end,
@@ -443,84 +294,15 @@ fn worst(trace: &Trace<'_>, buffer: &Buffer<'_>, summary: &Summary) -> Vec<Worst
     if windows.is_empty() {
         return Vec::new();
     }
-    let (explained, _) = explain(trace, buffer, &windows);
+    let explained = explain(&windows);
     let told = |(class, worst): (Class, latido_trace::summary::Worst)| {
         let found = explained.iter().find(|found| found.window == window(&worst))?;
-        Some(Worst::of(class, named(&worst.comm, worst.pid), found))
+        let since_start = worst.end.saturating_sub(first);
+        Some(Worst::of(class, named(&worst.comm, worst.pid), since_start, found))
     };
-    all.into_iter().filter_map(told).collect()
-}
-
-impl Worst {
-    fn of(class: Class, task: String, found: &Explained) -> Self {
-        let window = found.window;
-        let slices = found.slices.iter().map(|slice| Piece::of(&slice.cause, slice.ns()));
-        let since = |time: u64| time.cast_signed().wrapping_sub(window.begin.cast_signed());
-        Self {
-            task,
-            class: class.name(),
-            ns: window.end.saturating_sub(window.begin),
-            at_ns: window.begin,
-            cpu: window.cpu,
-            slices: if found.slices.len() <= FOLLOWED { slices.collect() } else { Vec::new() },
-            causes: causes(found),
-            excerpt: found.excerpt.iter().map(|line| (since(line.time), line.cpu, line.text.clone())).collect(),
-            omitted: found.omitted,
-        }
-    }
-}
-
-impl Piece {
-    fn of(cause: &Cause, ns: u64) -> Self {
-        Self { cause: said(cause), ns, kind: kind(cause) }
-    }
-}
-
-/// The causes by name, the rest of them as one.
-fn causes(found: &Explained) -> Vec<Piece> {
-    let all = found.causes();
-    let (first, rest) = all.split_at(all.len().min(NAMED));
-    let mut named: Vec<Piece> = first.iter().map(|(cause, ns)| Piece::of(cause, *ns)).collect();
-    if !rest.is_empty() {
-        let ns = rest.iter().map(|(_, ns)| ns).sum();
-        named.push(Piece { cause: format!("{} others", rest.len()), ns, kind: "task" });
-    }
-    named
-}
-
-/// A cause in words.
-pub fn said(cause: &Cause) -> String {
-    match cause {
-        Cause::Nmi => "non-maskable interrupt".into(),
-        Cause::Interrupt(name) => format!("interrupt {name}"),
-        Cause::Soft(name) => format!("soft interrupt {name}"),
-        Cause::InterruptsOff(name) => format!("no interrupt came while {name} ran"),
-        Cause::Task(name, class) => format!("{name} ({})", class.name()),
-        Cause::NotPreemptible(name) => format!("{name} could not be preempted"),
-        Cause::IdleExit => "leaving idle".into(),
-        Cause::InterProcessor => "message between CPUs".into(),
-        Cause::Migration => "migration".into(),
-        Cause::Blocked => "blocked in the kernel".into(),
-        Cause::Stopped => "stopped".into(),
-        Cause::Throttled => "throttled".into(),
-        Cause::Itself => "its own way back".into(),
-        Cause::Lost => "events lost".into(),
-        Cause::Unexplained => "unexplained".into(),
-    }
-}
-
-/// How a cause is drawn.
-fn kind(cause: &Cause) -> &'static str {
-    match cause {
-        Cause::Nmi | Cause::Interrupt(_) => "hard",
-        Cause::Soft(_) => "soft",
-        Cause::Task(..) | Cause::Itself | Cause::Migration => "task",
-        Cause::InterruptsOff(_) | Cause::NotPreemptible(_) | Cause::Blocked | Cause::Stopped | Cause::Throttled => {
-            "off"
-        }
-        Cause::IdleExit | Cause::InterProcessor => "idle",
-        Cause::Lost | Cause::Unexplained => "lost",
-    }
+    let mut told: Vec<Worst> = all.into_iter().filter_map(told).collect();
+    told.sort_by_key(|worst| std::cmp::Reverse(worst.ns));
+    told
 }
 
 #[cfg(test)]

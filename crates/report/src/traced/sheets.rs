@@ -20,7 +20,8 @@ impl Analysis {
             (Kind::SystemCall, "System calls: from enter to exit", "call"),
         ];
         let latencies = kinds.into_iter().filter_map(|(kind, title, first)| self.latencies(kind, title, first, most));
-        latencies.chain(self.tasks_sheet(most)).chain(self.cpus_sheet(most)).collect()
+        let told = self.told.iter().flat_map(|told| told.sheets(most));
+        told.chain(latencies).chain(self.tasks_sheet(most)).chain(self.cpus_sheet(most)).collect()
     }
 
     fn latencies(&self, kind: Kind, title: &str, first: &str, most: usize) -> Option<Sheet> {
@@ -42,7 +43,11 @@ impl Analysis {
         if blocked {
             head.push(Head::from("asleep, mean").spare(1));
         }
-        head.push(Head::from("whose").spare(4));
+        // Interrupts are nobody's.
+        let whose = of.iter().any(|row| row.max_of.is_some());
+        if whose {
+            head.push(Head::from("whose").spare(4));
+        }
         let quantile = |value: Option<u64>| value.map_or(Datum::TooFew, |ns| Datum::Value(ns as f64));
         let row = |row: &&Row| {
             let mut cells = vec![Datum::Text(row.name.clone()), Datum::Count(row.count)];
@@ -52,7 +57,9 @@ impl Analysis {
             if blocked {
                 cells.push(Datum::value(row.blocked_ns.map(|ns| ns as f64 / row.count as f64)));
             }
-            cells.push(Datum::Text(row.max_of.clone().unwrap_or_default()));
+            if whose {
+                cells.push(Datum::Text(row.max_of.clone().unwrap_or_default()));
+            }
             cells
         };
         let typical: Vec<f64> = of.iter().flat_map(|row| [row.mean_ns, row.max_ns as f64]).collect();
@@ -122,7 +129,7 @@ impl Analysis {
     }
 }
 
-fn left_out(all: usize, most: usize, what: &str) -> String {
+pub(super) fn left_out(all: usize, most: usize, what: &str) -> String {
     match all.checked_sub(most) {
         Some(more) if more > 0 => format!("; {more} more {what} in --json and --csv"),
         _ => String::new(),

@@ -1,10 +1,7 @@
-//! What a timeline keeps, and what many samples were lost to together.
+//! What a timeline keeps, and who is told one by one.
 
-use super::{causes::Causes, timeline::MOST, *};
-use latido_trace::{
-    explain::{Cause, Slice},
-    pairing::Segment,
-};
+use super::{timeline::MOST, *};
+use latido_trace::pairing::Segment;
 
 fn segment(begin: u64, end: u64, owner: Owner) -> Segment {
     Segment { cpu: 0, begin, end, owner, task: None, came: 0 }
@@ -31,25 +28,46 @@ fn a_timeline_is_thinned_by_what_can_be_seen() {
     assert_eq!((timeline.names[last.owner].as_str(), last.end - last.begin >= 499_000_000), ("Nmi", true));
 }
 
-/// Shares are of all time that was lost; the first cause of each sample is counted once.
+/// Of a million tasks those keep a name that have a slice, and each slice keeps its own.
 #[test]
-fn causes_add_up_over_samples() {
-    let slice = |begin, end, cause| Slice { begin, end, cause };
-    let explained = |slices: Vec<Slice>| Explained {
-        window: Window { begin: 0, end: 100, pid: 1, cpu: 0, slept: true },
-        slices,
-        segments: Vec::new(),
-        excerpt: Vec::new(),
-        omitted: 0,
+fn a_timeline_names_whom_it_draws() {
+    let mut timeline = Timeline::default();
+    let tasks = 5 * MOST as u64;
+    for at in 0..tasks {
+        // Every hundredth task has the CPU a hundred times as long as the others.
+        let length = if at % 100 == 0 { 99_000 } else { 10 };
+        let pid = i32::try_from(at).unwrap();
+        timeline.segment(&segment(at * 100_000, at * 100_000 + length, Owner::Task(pid)));
+        timeline.segment(&segment(at * 100_000 + length, at * 100_000 + 100_000, Owner::Idle));
+    }
+    timeline.name(|owner| format!("{owner:?}"));
+    let lane = &timeline.lanes()[&0];
+    let drawn: std::collections::BTreeSet<usize> = lane.iter().map(|piece| piece.owner).collect();
+    assert_eq!(drawn, (0..timeline.names.len()).collect(), "no name without a slice, no slice without a name");
+    assert_eq!(timeline.kinds().len(), timeline.names.len());
+    let long = lane.iter().filter(|piece| timeline.names[piece.owner].starts_with("Task"));
+    for piece in long {
+        let at = (piece.begin / 100_000).to_string();
+        assert!(timeline.names[piece.owner] == format!("Task({at})"), "{piece:?} is {}", timeline.names[piece.owner]);
+    }
+}
+
+/// Of thousands of owners the greatest are told one by one and the others together: the shares are still the whole.
+#[test]
+fn the_shares_of_a_cpu_are_all_of_it() {
+    let had = |ns: u64| Had { ns, pieces: 1, longest: ns };
+    let owners = (1..=3_000).map(|pid| (Owner::Task(pid), had(10 * u64::try_from(pid).unwrap()))).collect();
+    let pairing = Pairing::of(Definition::Waking);
+    let names = Names {
+        machine: Machine::Unknown,
+        calls: Vec::new(),
+        vectors: Vec::new(),
+        devices: BTreeMap::new(),
+        tasks: &pairing,
     };
-    let all = [
-        explained(vec![slice(0, 70, Cause::IdleExit), slice(70, 100, Cause::Itself)]),
-        explained(vec![slice(0, 40, Cause::Itself), slice(40, 100, Cause::Throttled)]),
-    ];
-    let Causes(rows) = Causes::of(all.iter());
-    let told: Vec<_> =
-        rows.iter().map(|row| (row.cause.as_str(), row.ns, row.samples, row.first, row.longest_ns)).collect();
-    let expected = [("its own way back", 70, 2, 0, 40), ("leaving idle", 70, 1, 1, 70), ("throttled", 60, 1, 1, 60)];
-    assert_eq!(told, expected);
-    assert!((rows.iter().map(|row| row.share).sum::<f64>() - 1.0).abs() < 1e-12);
+    let cpu = OfCpu::of(3, owners, &names);
+    assert_eq!((cpu.cpu, cpu.owners.len(), cpu.owners[0].0.as_str()), (3, NAMED + 1, "3000"));
+    let (name, others) = &cpu.owners[NAMED];
+    assert_eq!((name.as_str(), others.pieces, others.longest_ns), ("2000 others", 2_000, 20_000));
+    assert!((cpu.owners.iter().map(|(_, share)| share.share).sum::<f64>() - 1.0).abs() < 1e-9);
 }

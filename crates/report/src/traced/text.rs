@@ -1,6 +1,6 @@
 //! A trace as a terminal shows it.
 
-use super::{Analysis, Lost, Piece};
+use super::{Analysis, Lost, Told};
 use crate::{
     terminal::{Paint, Style, hang, paint, table},
     words,
@@ -21,7 +21,11 @@ impl Analysis {
         }
         if !self.worst.is_empty() {
             lines.push(String::new());
-            lines.push(paint("The longest waits after a wake-up, and what they were lost to", Paint::Bold, style));
+            lines.push(paint(
+                "The longest waits after a wake-up of each class, and what they were lost to",
+                Paint::Bold,
+                style,
+            ));
             lines.extend(self.worst.iter().flat_map(|worst| worst.line(style)));
             lines.extend(self.excerpt(style));
         }
@@ -30,6 +34,9 @@ impl Analysis {
 
     fn title(&self) -> String {
         let buffer = if self.buffer.is_empty() { String::new() } else { format!(", buffer {}", self.buffer) };
+        if self.events == 0 {
+            return self.source.clone();
+        }
         format!(
             "{}{buffer}: {} in {}",
             self.source,
@@ -41,14 +48,23 @@ impl Analysis {
     fn head(&self, style: Style) -> Vec<String> {
         let mut lines = Vec::new();
         let clock = self.clock.as_deref().unwrap_or("not named");
-        lines.extend(hang("  file:  ", Paint::Dim, &format!("version {}, clock {clock}", self.version), style));
+        let form = match (self.version, &self.told) {
+            (Some(version), _) => format!("version {version}, clock {clock}"),
+            (None, Some(told)) if !told.tracers.is_empty() => format!("text of {}", told.tracers.join(", ")),
+            (None, _) => "text of a tracer".into(),
+        };
+        lines.extend(hang("  file:  ", Paint::Dim, &form, style));
         lines.extend(self.system.iter().flat_map(|system| hang("  system:", Paint::Dim, &format!(" {system}"), style)));
         let shown = self.kinds.iter().take(KINDS).map(|(name, count)| format!("{name} {}", words::count(*count)));
         let more = self.kinds.len().saturating_sub(KINDS);
         let more = (more > 0).then(|| format!("{more} more kinds"));
         let kinds = shown.chain(more).collect::<Vec<_>>().join(", ");
-        lines.extend(hang("  events:", Paint::Dim, &format!(" {kinds}"), style));
+        if !kinds.is_empty() {
+            lines.extend(hang("  events:", Paint::Dim, &format!(" {kinds}"), style));
+        }
         lines.extend(hang("  lost:  ", Paint::Dim, &format!(" {}", self.lost.sentence()), style));
+        let notes = self.told.iter().flat_map(Told::notes);
+        lines.extend(notes.flat_map(|note| hang("  note:  ", Paint::Warn, &format!(" {note}"), style)));
         lines.extend(self.unread.iter().flat_map(|bad| hang("  unread:", Paint::Bad, &format!(" {bad}"), style)));
         lines
     }
@@ -94,18 +110,16 @@ impl Lost {
         if parts.is_empty() {
             parts.push("no event".into());
         }
+        if self.unseen > 0 {
+            let many = words::many(self.unseen, "wait");
+            parts.push(format!(
+                "{many} without an end: the kernel recorded no switch to a task that left its CPU later"
+            ));
+        }
         if self.unbegun + self.unended > 0 {
-            let edges = format!("{} begun before the trace, {} not ended in it", self.unbegun, self.unended);
+            let edges = format!("{} begun before the trace, {} with no end in it", self.unbegun, self.unended);
             parts.push(edges);
         }
         parts.join("; ")
-    }
-}
-
-impl Piece {
-    /// It with its share of the whole: `leaving idle 7.2 µs (61 %)`.
-    pub fn text(&self, of: u64) -> String {
-        let share = 100.0 * self.ns as f64 / of.max(1) as f64;
-        format!("{} {} ({share:.0} %)", self.cause, words::value(self.ns as f64, "ns"))
     }
 }

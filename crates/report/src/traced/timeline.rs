@@ -44,6 +44,21 @@ impl Timeline {
             }
             self.count = count;
         }
+        self.forget();
+    }
+
+    /// Gives up the owners of which no slice is left.
+    fn forget(&mut self) {
+        let mut used = vec![None; self.owners.len()];
+        let mut next = 0;
+        for piece in self.lanes.values_mut().flatten() {
+            let Some(slot) = used.get_mut(piece.owner) else { continue };
+            piece.owner = *slot.get_or_insert_with(|| {
+                next += 1;
+                next - 1
+            });
+        }
+        self.owners.retain(|_, at| used.get(*at).copied().flatten().map(|new| *at = new).is_some());
     }
 
     /// Ends the taking in: names the owners, and joins what is too much.

@@ -4,7 +4,7 @@ use super::{Above, Call, Comm, Edge, Happened, Kind, Off, Priority, State, Switc
 use crate::{
     bytes::Endian,
     file::Described,
-    format::{Field, Format, Number},
+    format::{Field, Format, Int, Number},
 };
 
 /// The events of a trace, resolved.
@@ -13,21 +13,23 @@ pub struct Events {
     endian: Endian,
     kinds: Vec<Kind>,
     /// Who wrote a record: the same place in all of them.
-    pid: Option<Number>,
+    pid: Option<Int>,
     /// The flags that hold everywhere: interrupts off, a switch pending, in which context.
     flags: Option<Number>,
     depth: Option<Number>,
-    switch: Option<(TaskFields, Number, TaskFields)>,
-    woken: [Option<TaskFields>; 3],
-    line: Option<Number>,
+    switch: Option<(TaskFields, Int, TaskFields)>,
+    waking: Option<TaskFields>,
+    wakeup: Option<TaskFields>,
+    new: Option<TaskFields>,
+    line: Option<Int>,
     line_name: Option<Field>,
-    soft: Option<Number>,
+    soft: Option<Int>,
     nmi: Option<Number>,
-    raw: Option<Number>,
+    raw: Option<Int>,
     expired: Option<(Number, Number)>,
-    renamed: Option<(Number, usize)>,
-    freed: Option<Number>,
-    migrated: Option<(Number, Number, Number)>,
+    renamed: Option<(Int, u16)>,
+    freed: Option<Int>,
+    migrated: Option<(Int, Int, Int)>,
     /// The names of system calls that have events of their own.
     calls: Vec<String>,
     /// The names of the processor's vectors: `local_timer`.
@@ -45,11 +47,13 @@ impl Events {
         let mut events = Self {
             endian,
             kinds: Vec::new(),
-            pid: common("common_pid"),
+            pid: first.and_then(|format| format.int("common_pid", endian)),
             flags: common("common_flags"),
             depth: common("common_preempt_count"),
             switch: None,
-            woken: [None; 3],
+            waking: None,
+            wakeup: None,
+            new: None,
             line: None,
             line_name: None,
             soft: None,
@@ -83,9 +87,10 @@ impl Events {
     fn known(&mut self, system: &str, format: &Format) -> Option<Kind> {
         let endian = self.endian;
         let number = |name: &str| format.number(name, endian);
-        let task = |pid: &str, prio: &str, comm: &str| {
-            let comm = format.field(comm).filter(|field| field.size == COMM)?.at;
-            Some(TaskFields { pid: number(pid)?, prio: number(prio)?, comm })
+        let int = |name: &str| format.int(name, endian);
+        let comm = |name: &str| u16::try_from(format.field(name).filter(|field| field.size == COMM)?.at).ok();
+        let task = |pid: &str, prio: &str, name: &str| {
+            Some(TaskFields { pid: int(pid)?, prio: int(prio)?, comm: comm(name)? })
         };
         let edge = |name: &str| {
             let enter = name.strip_suffix("_entry").map(|stem| (stem.to_owned(), Edge::Enter));
@@ -95,29 +100,30 @@ impl Events {
             ("sched", "sched_switch") => {
                 let (from, to) =
                     (task("prev_pid", "prev_prio", "prev_comm"), task("next_pid", "next_prio", "next_comm"));
-                self.switch = Some((from?, number("prev_state")?, to?));
+                self.switch = Some((from?, int("prev_state")?, to?));
                 Kind::Switch
             }
             ("sched", name @ ("sched_waking" | "sched_wakeup" | "sched_wakeup_new")) => {
-                let (at, kind) = match name {
-                    "sched_waking" => (0, Kind::Waking),
-                    "sched_wakeup" => (1, Kind::Wakeup),
-                    _ => (2, Kind::New),
+                let fields = Some(task("pid", "prio", "comm")?);
+                let (own, kind) = match name {
+                    "sched_waking" => (&mut self.waking, Kind::Waking),
+                    "sched_wakeup" => (&mut self.wakeup, Kind::Wakeup),
+                    _ => (&mut self.new, Kind::New),
                 };
-                *self.woken.get_mut(at)? = Some(task("pid", "prio", "comm")?);
+                *own = fields;
                 kind
             }
             ("irq", "irq_handler_entry") => {
-                self.line = Some(number("irq")?);
+                self.line = Some(int("irq")?);
                 self.line_name = format.field("name").cloned();
                 Kind::Line(Edge::Enter)
             }
             ("irq", "irq_handler_exit") => {
-                self.line = Some(number("irq")?);
+                self.line = Some(int("irq")?);
                 Kind::Line(Edge::Exit)
             }
             ("irq", name @ ("softirq_entry" | "softirq_exit" | "softirq_raise")) => {
-                self.soft = Some(number("vec")?);
+                self.soft = Some(int("vec")?);
                 match name {
                     "softirq_entry" => Kind::Soft(Edge::Enter),
                     "softirq_exit" => Kind::Soft(Edge::Exit),
@@ -134,7 +140,7 @@ impl Events {
                 Kind::Nmi
             }
             ("raw_syscalls", name @ ("sys_enter" | "sys_exit")) => {
-                self.raw = Some(number("id")?);
+                self.raw = Some(int("id")?);
                 Kind::RawCall(if name == "sys_enter" { Edge::Enter } else { Edge::Exit })
             }
             ("syscalls", name) => {
@@ -156,16 +162,15 @@ impl Events {
                 Kind::Expired
             }
             ("task", "task_rename") => {
-                let comm = format.field("newcomm").filter(|field| field.size == COMM)?.at;
-                self.renamed = Some((number("pid")?, comm));
+                self.renamed = Some((int("pid")?, comm("newcomm")?));
                 Kind::Renamed
             }
             ("sched", "sched_process_free") => {
-                self.freed = Some(number("pid")?);
+                self.freed = Some(int("pid")?);
                 Kind::Freed
             }
             ("sched", "sched_migrate_task") => {
-                self.migrated = Some((number("pid")?, number("orig_cpu")?, number("dest_cpu")?));
+                self.migrated = Some((int("pid")?, int("orig_cpu")?, int("dest_cpu")?));
                 Kind::Migrated
             }
             _ => return None,
@@ -173,68 +178,81 @@ impl Events {
     }
 
     /// What a record tells; nothing where it is of another kind, or too short for what its format says.
-    #[inline]
     pub fn happened(&self, record: &[u8]) -> Option<Happened> {
-        let id = self.endian.u16(record, 0)?;
+        self.tell(record, self.endian, |happened| happened)
+    }
+
+    /// Tells it to `then`, which is made into each case: what happened never becomes a value that is taken apart again.
+    /// The order of bytes is told by whoever knows it before a loop begins.
+    #[inline(always)]
+    pub(crate) fn tell<R>(&self, record: &[u8], endian: Endian, then: impl FnOnce(Happened) -> R) -> Option<R> {
+        let id = endian.u16(record, 0)?;
         let kind = *self.kinds.get(usize::from(id))?;
+        let int = |field: &Option<Int>| field.as_ref()?.of(record, endian);
+        let soft = || u8::try_from(int(&self.soft)?).ok();
+        let woken = |fields: &Option<TaskFields>| {
+            let Switched { pid, priority, comm } = fields.as_ref()?.switched(record, endian)?;
+            Some(Woken { pid, priority, comm })
+        };
         Some(match kind {
             Kind::Other => return None,
             Kind::Switch => {
                 let (from, state, to) = self.switch.as_ref()?;
-                Happened::Switch {
-                    from: from.switched(record)?,
-                    state: state_of(state.of(record)?),
-                    to: to.switched(record)?,
+                then(Happened::Switch {
+                    from: from.switched(record, endian)?,
+                    state: state_of(state.of(record, endian)?),
+                    to: to.switched(record, endian)?,
+                })
+            }
+            Kind::Waking => then(Happened::Waking(woken(&self.waking)?)),
+            Kind::Wakeup => then(Happened::Wakeup(woken(&self.wakeup)?)),
+            Kind::New => then(Happened::New(woken(&self.new)?)),
+            Kind::Soft(Edge::Enter) => then(Happened::Enter(Above::Soft(soft()?))),
+            Kind::Soft(Edge::Exit) => then(Happened::Exit(Above::Soft(soft()?))),
+            Kind::Raise => then(Happened::Raise(soft()?)),
+            Kind::Vector(at, Edge::Enter) => then(Happened::Enter(Above::Vector(at))),
+            Kind::Vector(at, Edge::Exit) => then(Happened::Exit(Above::Vector(at))),
+            Kind::Line(Edge::Enter) => then(Happened::Enter(Above::Line(int(&self.line)? as u32))),
+            Kind::Line(Edge::Exit) => then(Happened::Exit(Above::Line(int(&self.line)? as u32))),
+            Kind::Nmi => then(Happened::Nmi(u64::try_from(self.nmi?.of(record)?).ok()?)),
+            Kind::Call(name, Edge::Enter) => then(Happened::Call { pid: int(&self.pid)?, call: Call::Named(name) }),
+            Kind::Call(name, Edge::Exit) => {
+                then(Happened::Return { pid: int(&self.pid)?, call: Some(Call::Named(name)) })
+            }
+            Kind::RawCall(Edge::Enter) => {
+                let call = Call::Number(u16::try_from(int(&self.raw)?).ok()?);
+                then(Happened::Call { pid: int(&self.pid)?, call })
+            }
+            Kind::RawCall(Edge::Exit) => {
+                let number = int(&self.raw)?;
+                let call = u16::try_from(number).ok().map(Call::Number);
+                if call.is_none() && number != -1 {
+                    return None;
                 }
+                then(Happened::Return { pid: int(&self.pid)?, call })
             }
-            Kind::Waking => Happened::Waking(self.woken(0, record)?),
-            Kind::Wakeup => Happened::Wakeup(self.woken(1, record)?),
-            Kind::New => Happened::New(self.woken(2, record)?),
-            Kind::Soft(edge) => edge.of(Above::Soft(self.vec(record)?)),
-            Kind::Raise => Happened::Raise(self.vec(record)?),
-            Kind::Vector(at, edge) => edge.of(Above::Vector(at)),
-            Kind::Line(edge) => edge.of(Above::Line(self.line?.of(record)? as u32)),
-            Kind::Nmi => Happened::Nmi(u64::try_from(self.nmi?.of(record)?).ok()?),
-            Kind::Call(name, edge) => self.call(Call::Named(name), edge, record)?,
-            Kind::RawCall(edge) => {
-                let number = u16::try_from(self.raw?.of(record)?).ok()?;
-                self.call(Call::Number(number), edge, record)?
-            }
-            Kind::Off(what, Edge::Enter) => Happened::Off(what),
-            Kind::Off(what, Edge::Exit) => Happened::On(what),
+            Kind::Off(what, Edge::Enter) => then(Happened::Off(what)),
+            Kind::Off(what, Edge::Exit) => then(Happened::On(what)),
             Kind::Expired => {
                 let (timer, now) = self.expired.as_ref()?;
-                Happened::Expired { timer: timer.of(record)?.cast_unsigned(), now: now.of(record)? }
+                then(Happened::Expired { timer: timer.of(record)?.cast_unsigned(), now: now.of(record)? })
             }
             Kind::Renamed => {
                 let (pid, comm) = self.renamed.as_ref()?;
-                Happened::Renamed { pid: pid.of(record)? as i32, comm: comm_at(record, *comm)? }
+                then(Happened::Renamed { pid: pid.of(record, endian)?, comm: comm_at(record, *comm)? })
             }
-            Kind::Freed => Happened::Freed(self.freed?.of(record)? as i32),
+            Kind::Freed => then(Happened::Freed(int(&self.freed)?)),
             Kind::Migrated => {
                 let (pid, from, to) = self.migrated.as_ref()?;
-                let cpu = |number: &Number| Some(number.of(record)? as u32);
-                Happened::Migrated { pid: pid.of(record)? as i32, from: cpu(from)?, to: cpu(to)? }
+                let int = |field: &Int| field.of(record, endian);
+                then(Happened::Migrated { pid: int(pid)?, from: int(from)? as u32, to: int(to)? as u32 })
             }
         })
     }
 
-    fn woken(&self, at: usize, record: &[u8]) -> Option<Woken> {
-        let fields = self.woken.get(at)?.as_ref()?;
-        let Switched { pid, priority, comm } = fields.switched(record)?;
-        Some(Woken { pid, priority, comm })
-    }
-
-    fn vec(&self, record: &[u8]) -> Option<u8> {
-        u8::try_from(self.soft?.of(record)?).ok()
-    }
-
-    fn call(&self, call: Call, edge: Edge, record: &[u8]) -> Option<Happened> {
-        let pid = self.writer(record)?;
-        Some(match edge {
-            Edge::Enter => Happened::Call { pid, call },
-            Edge::Exit => Happened::Return { pid, call },
-        })
+    /// The order of bytes of all records.
+    pub(crate) fn endian(&self) -> Endian {
+        self.endian
     }
 
     /// The number of a record's format.
@@ -244,9 +262,9 @@ impl Events {
     }
 
     /// The task that wrote a record.
-    #[inline]
+    #[inline(always)]
     pub fn writer(&self, record: &[u8]) -> Option<i32> {
-        Some(self.pid?.of(record)? as i32)
+        self.pid?.of(record, self.endian)
     }
 
     /// The flags of a record (`enum trace_flag_type`) and how deep preemption is off.
@@ -271,33 +289,24 @@ impl Events {
     }
 }
 
-impl Edge {
-    #[inline]
-    fn of(self, above: Above) -> Happened {
-        match self {
-            Self::Enter => Happened::Enter(above),
-            Self::Exit => Happened::Exit(above),
-        }
-    }
-}
-
 impl TaskFields {
-    #[inline]
-    fn switched(&self, record: &[u8]) -> Option<Switched> {
-        let priority = Priority(self.prio.of(record)? as i16);
-        Some(Switched { pid: self.pid.of(record)? as i32, priority, comm: comm_at(record, self.comm)? })
+    #[inline(always)]
+    fn switched(&self, record: &[u8], endian: Endian) -> Option<Switched> {
+        let priority = Priority(self.prio.of(record, endian)? as i16);
+        Some(Switched { pid: self.pid.of(record, endian)?, priority, comm: comm_at(record, self.comm)? })
     }
 }
 
-#[inline]
-fn comm_at(record: &[u8], at: usize) -> Option<Comm> {
-    record.get(at..)?.first_chunk().map(|bytes| Comm(*bytes))
+#[inline(always)]
+fn comm_at(record: &[u8], at: u16) -> Option<Comm> {
+    let at = usize::from(at);
+    record.get(at..at + COMM)?.first_chunk().map(|bytes| Comm(*bytes))
 }
 
 /// The state of a task that leaves (TASK_REPORT and TASK_STATE_MAX of include/linux/sched.h): nothing set, or only the bit
 /// above all reported ones, of one that would go on.
 #[inline]
-fn state_of(bits: i64) -> State {
+fn state_of(bits: i32) -> State {
     match bits & 0xff {
         0 => State::Runnable,
         state if state & 0x0c != 0 => State::Stopped,

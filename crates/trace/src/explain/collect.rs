@@ -1,21 +1,18 @@
 //! What happened in windows, kept as the trace goes by.
 
 use super::{
-    Explained, Line, Names, Window, cut,
-    scene::{Scene, Turn},
+    Chain, Explained, Line, Names, Window, cut,
+    scene::{Excerpt, MOST_SEGMENTS, Record, Scene, Turn, Waker},
 };
 use crate::{
     bytes::Endian,
-    events::{Events, Happened},
-    file::Trace,
-    format::Format,
-    pairing::{Segment, Sink},
+    events::{Above, Events, Happened, Off},
+    file::{Described, Trace},
+    format::{Format, Number},
+    pairing::{Segment, Sink, Span},
 };
 use std::collections::BTreeMap;
 
-/// Segments and events of a window; longer windows are told in parts.
-const MOST_SEGMENTS: usize = 65_536;
-const MOST_LINES: usize = 200;
 /// How much before and after a window is shown, ns.
 const MARGIN: u64 = 20_000;
 
@@ -23,33 +20,60 @@ const MARGIN: u64 = 20_000;
 #[derive(Debug)]
 pub(super) struct Collect<'t> {
     formats: BTreeMap<u16, &'t Format>,
+    /// The numbers of `contention_begin` and `contention_end`, and where a record tells who wrote it.
+    contention: [Option<u16>; 2],
+    pid: Option<Number>,
     events: Events,
     endian: Endian,
     /// In the order of their begin.
     scenes: Vec<Scene>,
     /// How many have begun.
     begun: usize,
+    /// When the last of these ends.
+    over: u64,
     /// The longest window: one that begins so long before an event may touch it.
     longest: u64,
     /// What became of each thread last, before its window.
     before: BTreeMap<i32, Vec<(u64, Turn)>>,
+    /// What each CPU is at.
+    wakers: Vec<Waker>,
 }
+
+/// CPUs above this number wake nobody.
+const MOST_CPUS: usize = 1 << 16;
 
 impl<'t> Collect<'t> {
     pub fn of(trace: &'t Trace<'_>, windows: &[Window]) -> Self {
+        Self::over(&trace.formats, trace.endian, windows)
+    }
+
+    /// Of lines in place of records.
+    pub fn of_text(windows: &[Window]) -> Self {
+        Self::over(&[], Endian::Little, windows)
+    }
+
+    fn over(all: &'t [Described], endian: Endian, windows: &[Window]) -> Self {
         let mut windows = windows.to_vec();
         windows.sort_unstable();
         let longest = windows.iter().map(|window| window.end.saturating_sub(window.begin)).max().unwrap_or(0);
         let before = windows.iter().map(|window| (window.pid, Vec::new())).collect();
-        let scene = |window| Scene { window, segments: Vec::new(), turns: Vec::new(), excerpt: Vec::new(), omitted: 0 };
+        let has = |system: &str, name: &str| {
+            let found = all.iter().find(|one| one.system == system && one.format.name == name);
+            found.map(|one| one.format.id)
+        };
+        let preemptirq = has("preemptirq", "irq_disable").is_some();
         Self {
-            formats: trace.formats.iter().map(|one| (one.format.id, &one.format)).collect(),
-            events: Events::of(&trace.formats, trace.endian),
-            endian: trace.endian,
-            scenes: windows.into_iter().map(scene).collect(),
+            formats: all.iter().map(|one| (one.format.id, &one.format)).collect(),
+            contention: [has("lock", "contention_begin"), has("lock", "contention_end")],
+            pid: all.first().and_then(|one| one.format.number("common_pid", endian)),
+            events: Events::of(all, endian),
+            endian,
+            scenes: windows.into_iter().map(|window| Scene::of(window, preemptirq)).collect(),
             begun: 0,
+            over: 0,
             longest,
             before,
+            wakers: Vec::new(),
         }
     }
 
@@ -63,10 +87,15 @@ impl<'t> Collect<'t> {
             self.scenes.get_mut(self.begun).filter(|next| next.window.begin <= end.saturating_add(MARGIN))
         {
             next.turns = self.before.get(&next.window.pid).cloned().unwrap_or_default();
+            self.over = self.over.max(next.window.end);
             self.begun += 1;
         }
+        // Most of a trace lies in no window at all.
         let from = begin.saturating_sub(self.longest).saturating_sub(MARGIN);
-        let first = self.scenes.partition_point(|scene| scene.window.begin < from);
+        let first = match begin > self.over.saturating_add(MARGIN) {
+            true => self.begun,
+            false => self.scenes.partition_point(|scene| scene.window.begin < from),
+        };
         let scenes = self.scenes.get_mut(first..self.begun).unwrap_or_default().iter_mut();
         scenes.filter(move |scene| {
             scene.window.begin <= end.saturating_add(MARGIN) && scene.window.end.saturating_add(MARGIN) >= begin
@@ -74,19 +103,56 @@ impl<'t> Collect<'t> {
     }
 
     pub fn explained(self, mut names: Names<'_>) -> Vec<Explained> {
+        let (formats, events, endian) = (&self.formats, &self.events, self.endian);
+        let line = |record: &Record| {
+            let Record { time, cpu, bytes } = record;
+            let text = match formats.is_empty() {
+                true => String::from_utf8_lossy(bytes).into_owned(),
+                false => formats.get(&events.id(bytes)?)?.describe(bytes, endian),
+            };
+            Some(Line { time: *time, cpu: *cpu, text })
+        };
         let explained = |scene: Scene| {
-            let slices = cut::slices(&scene, &mut names);
-            let Scene { window, segments, excerpt, omitted, .. } = scene;
-            Explained { window, slices, segments, excerpt, omitted }
+            let (slices, chain) = (cut::slices(&scene, &mut names), chain(&scene, &names));
+            let excerpt = scene.excerpt.iter().filter_map(line).collect();
+            let Scene { window, segments, excerpt: Excerpt { omitted, .. }, .. } = scene;
+            Explained { window, slices, segments, excerpt, omitted, chain }
         };
         self.scenes.into_iter().map(explained).collect()
+    }
+
+    /// The waker of a CPU, of those that there can be.
+    fn waker(&mut self, cpu: u32) -> Option<&mut Waker> {
+        let at = cpu as usize;
+        if at >= self.wakers.len() && at < MOST_CPUS {
+            self.wakers.resize(at + 1, Waker::default());
+        }
+        self.wakers.get_mut(at)
+    }
+
+    /// A thread is about to be woken.
+    fn waking(&mut self, time: u64, cpu: u32, pid: i32) {
+        let waker = self.waker(cpu).map_or_else(Waker::default, |waker| *waker);
+        for scene in self.at(time, time) {
+            let Window { pid: me, begin, end, slept, .. } = scene.window;
+            if slept && me == pid && (begin..=end).contains(&time) {
+                scene.woken.get_or_insert((time, waker));
+            }
+        }
+        self.turn(time, pid, Turn::Waking(cpu));
+    }
+
+    /// A task begins to wait for a lock of the kernel, or has it.
+    pub(super) fn contention(&mut self, time: u64, pid: i32, begins: bool) {
+        self.turn(time, pid, if begins { Turn::Contends } else { Turn::Acquired });
     }
 
     fn turn(&mut self, time: u64, pid: i32, turn: Turn) {
         if !self.before.contains_key(&pid) {
             return;
         }
-        for scene in self.at(time, time).filter(|scene| scene.window.pid == pid) {
+        let room = |scene: &&mut Scene| scene.window.pid == pid && scene.turns.len() < MOST_SEGMENTS;
+        for scene in self.at(time, time).filter(room) {
             scene.turns.push((time, turn));
         }
         // All that is needed of the time before a window: how it left, and what came since.
@@ -108,19 +174,31 @@ impl Sink for Collect<'_> {
                     self.turn(time, from.pid, Turn::Out(*state));
                     self.turn(time, to.pid, Turn::In(cpu));
                 }
-                Happened::Waking(task) => self.turn(time, task.pid, Turn::Waking(cpu)),
+                Happened::Waking(task) => self.waking(time, cpu, task.pid),
+                Happened::Enter(above @ (Above::Vector(_) | Above::Line(_))) => {
+                    self.waker(cpu).into_iter().for_each(|waker| waker.entered = Some((time, *above)));
+                }
+                Happened::Exit(Above::Vector(_) | Above::Line(_)) => {
+                    self.waker(cpu).into_iter().for_each(|waker| *waker = Waker::default());
+                }
+                Happened::Expired { .. } => self.waker(cpu).into_iter().for_each(|waker| waker.expired = Some(time)),
                 Happened::Wakeup(task) | Happened::New(task) => self.turn(time, task.pid, Turn::Woken),
                 Happened::Migrated { pid, to, .. } => self.turn(time, *pid, Turn::Moved(*to)),
                 _ => {}
             }
         }
-        let (endian, format) = (self.endian, self.events.id(record).and_then(|id| self.formats.get(&id).copied()));
-        for scene in self.at(time, time) {
-            if scene.excerpt.len() >= MOST_LINES {
-                scene.omitted += 1;
-            } else if let Some(format) = format {
-                scene.excerpt.push(Line { time, cpu, text: format.describe(record, endian) });
-            }
+        if let Some(id) = self.events.id(record)
+            && let Some(at) = self.contention.iter().position(|one| *one == Some(id))
+            && let Some(pid) = self.pid.and_then(|pid| i32::try_from(pid.of(record)?).ok())
+        {
+            self.contention(time, pid, at == 0);
+        }
+        self.at(time, time).for_each(|scene| scene.excerpt.push(time, cpu, record));
+    }
+
+    fn off(&mut self, off: &Span<Off>) {
+        for scene in self.at(off.begin, off.end).filter(|scene| scene.off.len() < MOST_SEGMENTS) {
+            scene.off.push(*off);
         }
     }
 
@@ -128,5 +206,17 @@ impl Sink for Collect<'_> {
         for scene in self.at(segment.begin, segment.end).filter(|scene| scene.segments.len() < MOST_SEGMENTS) {
             scene.segments.push(*segment);
         }
+    }
+}
+
+/// How a thread came back, as far as events tell.
+fn chain(scene: &Scene, names: &Names<'_>) -> Chain {
+    let Some((waking, waker)) = scene.woken else { return Chain::default() };
+    let came = |(time, turn): &&(u64, Turn)| *time >= waking && matches!(turn, Turn::In(_));
+    Chain {
+        interrupt: waker.entered.map(|(time, above)| (time, names.interrupt(above))),
+        timer: waker.expired,
+        waking: Some(waking),
+        on_cpu: scene.turns.iter().find(came).map(|(time, _)| *time).filter(|time| *time <= scene.window.end),
     }
 }

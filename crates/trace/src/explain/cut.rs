@@ -2,11 +2,11 @@
 
 use super::{
     Cause, Names, Slice,
-    scene::{Scene, Turn},
+    scene::{MOST_SEGMENTS, Scene, Turn},
 };
 use crate::{
-    events::{Class, Priority, State},
-    pairing::{Owner, Segment},
+    events::{Class, Off, Priority, State},
+    pairing::{Owner, Segment, Span},
 };
 
 /// What a thread is at.
@@ -35,14 +35,17 @@ struct Stretch {
     cpu: u32,
     /// Whether what it runs itself is its way back from a sleep.
     back: bool,
+    /// Whether it waits for a lock of the kernel.
+    lock: bool,
 }
 
 /// The slices of a window, in order, without a gap.
 pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
     let mine = names.task(scene.window.pid).1;
+    // The segments of a CPU have no gap: what lies outside of them was not recorded, unless there are too many to be kept.
+    let uncovered = if scene.segments.len() < MOST_SEGMENTS { Cause::Untraced } else { Cause::TooMany };
     let mut slices = Slices(Vec::new());
     for stretch in stretches(scene) {
-        // The segments of a CPU follow each other: what none of them covers is unexplained.
         let mut at = stretch.begin;
         let touching = |segment: &&Segment| segment.cpu == stretch.cpu && segment.end > stretch.begin;
         for segment in scene.segments.iter().filter(touching) {
@@ -50,13 +53,31 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
             if end <= begin {
                 continue;
             }
-            slices.push(at, begin, Cause::Unexplained);
-            slices.push(begin, end, cause(&stretch, segment, scene.window.pid, mine, names));
+            slices.push(at, begin, uncovered.clone());
+            match cause(&stretch, segment, scene.window.pid, mine, names) {
+                Cause::NoInterrupt(name) if scene.preemptirq => {
+                    disabled(scene, stretch.cpu, (begin, end), &name, &mut slices)
+                }
+                cause => slices.push(begin, end, cause),
+            }
             at = end;
         }
-        slices.push(at, stretch.end, Cause::Unexplained);
+        slices.push(at, stretch.end, uncovered.clone());
     }
     slices.0
+}
+
+/// No interrupt came: as long as the task had turned them off that is why.
+fn disabled(scene: &Scene, cpu: u32, (begin, end): (u64, u64), name: &str, slices: &mut Slices) {
+    let mut at = begin;
+    let off = |span: &&Span<Off>| span.what == Off::Interrupts && span.cpu == cpu && span.end > begin;
+    for span in scene.off.iter().filter(off) {
+        let (from, to) = (span.begin.clamp(at, end), span.end.clamp(at, end));
+        slices.push(at, from, Cause::Elsewhere);
+        slices.push(from, to, Cause::InterruptsOff(name.to_owned()));
+        at = to;
+    }
+    slices.push(at, end, Cause::Elsewhere);
 }
 
 /// Slices that follow each other; neighbours of one cause are one.
@@ -82,6 +103,7 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
     let mut all = Vec::new();
     // The first time that it comes tells where it waited, unless it is moved before.
     let mut ran = !window.slept;
+    let mut lock = false;
     for (time, turn) in &scene.turns {
         let next = match (*turn, at) {
             (Turn::Waking(by), At::Sleeps | At::Blocked | At::Stopped) => At::Woken { by, queued: None },
@@ -101,14 +123,19 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
         };
         let cut = (*time).clamp(window.begin, window.end);
         if cut > since {
-            all.push(Stretch { begin: since, end: cut, at, cpu, back: window.slept });
+            all.push(Stretch { begin: since, end: cut, at, cpu, back: window.slept, lock });
             since = cut;
+        }
+        match *turn {
+            Turn::Contends => lock = true,
+            Turn::Acquired => lock = false,
+            _ => {}
         }
         ran |= matches!(turn, Turn::In(_)) && *time >= window.begin;
         (at, cpu) = (next, there);
     }
     if window.end > since {
-        all.push(Stretch { begin: since, end: window.end, at, cpu, back: window.slept });
+        all.push(Stretch { begin: since, end: window.end, at, cpu, back: window.slept, lock });
     }
     all
 }
@@ -122,6 +149,7 @@ fn cause(stretch: &Stretch, segment: &Segment, me: i32, mine: Priority, names: &
         Owner::Unknown => Cause::Unexplained,
         Owner::Idle => idle(stretch),
         Owner::Task(pid) if pid == me => match stretch.at {
+            At::Runs if stretch.lock => Cause::Lock,
             At::Runs if stretch.back => Cause::Itself,
             // Between two readings of a busy loop lies no work of its own: the machine was elsewhere.
             At::Runs => Cause::Unexplained,
@@ -146,10 +174,15 @@ fn idle(stretch: &Stretch) -> Cause {
         At::Woken { by, .. } if by != stretch.cpu => Cause::InterProcessor,
         At::Woken { .. } => Cause::IdleExit,
         At::Preempted(_) => Cause::Throttled,
-        At::Blocked => Cause::Blocked,
+        At::Blocked => blocked(stretch),
         At::Stopped => Cause::Stopped,
         At::Runs => Cause::Unexplained,
     }
+}
+
+/// It waits, awake, for something.
+fn blocked(stretch: &Stretch) -> Cause {
+    if stretch.lock { Cause::Lock } else { Cause::Blocked }
 }
 
 /// Another task had the CPU. Lower numbers are more urgent.
@@ -157,8 +190,8 @@ fn other(stretch: &Stretch, segment: &Segment, name: String, priority: Priority,
     // Among fair tasks a number is a share, not a rank.
     let above = priority <= mine || priority.class() == Class::Fair && mine.class() == Class::Fair;
     match stretch.at {
-        At::Sleeps => Cause::InterruptsOff(name),
-        At::Blocked => Cause::Blocked,
+        At::Sleeps => Cause::NoInterrupt(name),
+        At::Blocked => blocked(stretch),
         At::Stopped => Cause::Stopped,
         At::Runs => Cause::Unexplained,
         At::Woken { .. } | At::Preempted(_) if above => Cause::Task(name, priority.class()),

@@ -1,7 +1,20 @@
 //! What is kept of a window.
 
-use super::{Line, Window};
-use crate::{events::State, pairing::Segment};
+use super::Window;
+use crate::{
+    events::{Above, Off, State},
+    pairing::{Segment, Span},
+};
+use std::collections::VecDeque;
+
+/// Segments of a window, and of its interrupts-off times; longer windows are told in parts.
+pub(super) const MOST_SEGMENTS: usize = 65_536;
+
+/// So many events at its begin are kept, and so many at its end.
+const LINES: usize = 100;
+
+/// So much of an event is kept: a page of the ring may be one event of some MiB.
+const LONGEST: usize = 4096;
 
 /// What became of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +29,55 @@ pub(super) enum Turn {
     Out(State),
     /// It goes to another CPU.
     Moved(u32),
+    /// It begins to wait for a lock of the kernel.
+    Contends,
+    /// It has that.
+    Acquired,
+}
+
+/// An event as it stands in the trace.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub time: u64,
+    pub cpu: u32,
+    pub bytes: Vec<u8>,
+}
+
+/// The events around a window: the first and the last ones.
+#[derive(Debug, Default)]
+pub(super) struct Excerpt {
+    first: Vec<Record>,
+    last: VecDeque<Record>,
+    pub omitted: u64,
+}
+
+impl Excerpt {
+    pub fn push(&mut self, time: u64, cpu: u32, bytes: &[u8]) {
+        let shown = bytes.get(..LONGEST.min(bytes.len())).unwrap_or_default();
+        let record = Record { time, cpu, bytes: shown.to_vec() };
+        if self.first.len() < LINES {
+            self.first.push(record);
+            return;
+        }
+        if self.last.len() >= LINES {
+            self.last.pop_front();
+            self.omitted += 1;
+        }
+        self.last.push_back(record);
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Record> {
+        self.first.iter().chain(&self.last)
+    }
+}
+
+/// What a CPU was at when a thread was woken there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Waker {
+    /// The hard interrupt that began last, and when.
+    pub entered: Option<(u64, Above)>,
+    /// When a timer's function began last.
+    pub expired: Option<u64>,
 }
 
 /// A window with what happened in it.
@@ -26,6 +88,25 @@ pub(super) struct Scene {
     pub segments: Vec<Segment>,
     /// What became of its thread, before it (the last time) and in it.
     pub turns: Vec<(u64, Turn)>,
-    pub excerpt: Vec<Line>,
-    pub omitted: u64,
+    /// When interrupts and preemption were off, where events tell.
+    pub off: Vec<Span<Off>>,
+    /// Whether they would.
+    pub preemptirq: bool,
+    /// Who woke it first in its window, and when.
+    pub woken: Option<(u64, Waker)>,
+    pub excerpt: Excerpt,
+}
+
+impl Scene {
+    pub fn of(window: Window, preemptirq: bool) -> Self {
+        Self {
+            window,
+            segments: Vec::new(),
+            turns: Vec::new(),
+            off: Vec::new(),
+            preemptirq,
+            woken: None,
+            excerpt: Excerpt::default(),
+        }
+    }
 }

@@ -3,8 +3,9 @@
 use super::{collect::*, *};
 use crate::{
     bytes::Endian,
-    events::{Happened, State, Switched, Woken},
-    file::{Options, Packing},
+    events::{Happened, Off, State, Switched, Woken},
+    file::{Described, Options, Packing},
+    format::Format,
     page::Layout,
     pairing::Sink,
 };
@@ -25,7 +26,7 @@ fn empty() -> Trace<'static> {
         options: Options::default(),
         buffers: Vec::new(),
         text: None,
-        lost: Vec::new(),
+        lost: Default::default(),
     }
 }
 
@@ -58,8 +59,11 @@ fn woken(pid: i32) -> Woken {
 
 /// Explains one window over events `(time, cpu, what)`.
 fn explained(window: Window, events: &[(u64, u32, Happened)]) -> Explained {
-    let trace = empty();
-    let mut collect = Collect::of(&trace, &[window]);
+    explained_of(&empty(), window, events)
+}
+
+fn explained_of(trace: &Trace<'_>, window: Window, events: &[(u64, u32, Happened)]) -> Explained {
+    let mut collect = Collect::of(trace, &[window]);
     let mut pairing = Pairing::of(Definition::Waking);
     for (time, cpu, happened) in events {
         collect.event(*cpu, *time, &[0; 8], Some(happened));
@@ -110,7 +114,7 @@ fn other_tasks_are_told_apart() {
         (1_160, 0, Happened::Wakeup(woken(ME))),
         (1_200, 0, Happened::Exit(Above::Vector(0))),
     ];
-    let off = Cause::InterruptsOff("busy-300".into());
+    let off = Cause::NoInterrupt("busy-300".into());
     let interrupt = Cause::Interrupt("local_timer".into());
     let before = |then: &[(u64, u32, Happened)]| told(&explained(SLEPT, &[&begin[..], then].concat()));
     let kept = before(&[(1_900, 0, switch(FAIR, State::Runnable, ME)), (2_100, 0, switch(ME, State::Sleeping, FAIR))]);
@@ -226,10 +230,27 @@ fn the_other_causes_are_named() {
     assert_eq!(moved.causes()[0], (&Cause::Task("urgent-200".into(), Class::RealTime), 880));
 }
 
+/// Of a wait with more changes of its CPU than are followed the rest is called so, and not unexplained: the events are there.
+#[test]
+fn what_is_too_much_is_called_so() {
+    let window = Window { begin: 1_000, end: 80_000, ..SLEPT };
+    let mut events = vec![(1_001, 0, Happened::Waking(woken(ME)))];
+    for at in 0..70_000 {
+        let (from, to) = if at % 2 == 0 { (FAIR, FIFO_HIGH) } else { (FIFO_HIGH, FAIR) };
+        events.push((1_002 + at, 0, switch(from, State::Runnable, to)));
+    }
+    events.push((80_000, 0, switch(FAIR, State::Runnable, ME)));
+    let found = explained(window, &events);
+    assert_eq!(found.slices.iter().map(Slice::ns).sum::<u64>(), 79_000);
+    let of = |cause: &Cause| found.slices.iter().filter(|slice| slice.cause == *cause).map(Slice::ns).sum::<u64>();
+    assert!((10_000..20_000).contains(&of(&Cause::TooMany)), "{}", of(&Cause::TooMany));
+    assert_eq!(of(&Cause::Unexplained), 0);
+}
+
 /// Where nothing was traced, nothing is explained; where events were lost, that is said.
 #[test]
 fn nothing_is_guessed() {
-    assert_eq!(told(&explained(SLEPT, &[])), [(1_000, Cause::Unexplained)]);
+    assert_eq!(told(&explained(SLEPT, &[])), [(1_000, Cause::Untraced)]);
     let trace = empty();
     let mut collect = Collect::of(&trace, &[SLEPT]);
     let mut pairing = Pairing::of(Definition::Waking);
@@ -244,6 +265,105 @@ fn nothing_is_guessed() {
     assert_eq!(told(&explained), [(200, Cause::IdleExit), (700, Cause::Lost), (100, Cause::Unexplained)]);
 }
 
+/// How it came back is told step by step: the interrupt, its timer, the waking, the switch.
+#[test]
+fn the_chain_of_a_wake_up_is_told() {
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, 0)),
+        (1_100, 0, Happened::Enter(Above::Vector(0))),
+        (1_120, 0, Happened::Expired { timer: 1, now: 1_000 }),
+        (1_150, 0, Happened::Waking(woken(ME))),
+        (1_160, 0, Happened::Wakeup(woken(ME))),
+        (1_200, 0, Happened::Exit(Above::Vector(0))),
+        (1_700, 0, switch(0, State::Runnable, ME)),
+        (2_500, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    let chain = Chain {
+        interrupt: Some((1_100, "local_timer".into())),
+        timer: Some(1_120),
+        waking: Some(1_150),
+        on_cpu: Some(1_700),
+    };
+    assert_eq!(explained(SLEPT, &events).chain, chain);
+    assert_eq!(explained(Window { slept: false, ..SLEPT }, &events).chain, Chain::default(), "it did not sleep");
+    // By another task of another CPU, outside of any interrupt.
+    let by_task = [(100, 0, switch(ME, State::Sleeping, 0)), (1_050, 1, Happened::Waking(woken(ME)))];
+    assert_eq!(explained(SLEPT, &by_task).chain, Chain { waking: Some(1_050), ..Chain::default() });
+}
+
+/// Where the kernel tells when interrupts are off, a timer that was late for that is told from one that was late although
+/// they were on; without these events nobody can.
+#[test]
+fn interrupts_that_were_off_are_told_from_a_machine_that_was_elsewhere() {
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, FAIR)),
+        (900, 0, Happened::Off(Off::Interrupts)),
+        (1_400, 0, Happened::On(Off::Interrupts)),
+        (1_600, 0, Happened::Enter(Above::Vector(0))),
+        (1_650, 0, Happened::Waking(woken(ME))),
+        (1_700, 0, Happened::Exit(Above::Vector(0))),
+        (1_710, 0, switch(FAIR, State::Runnable, ME)),
+        (2_100, 0, switch(ME, State::Sleeping, FAIR)),
+    ];
+    let busy = || "busy-300".to_owned();
+    assert_eq!(told(&explained(SLEPT, &events))[0], (600, Cause::NoInterrupt(busy())));
+    let mut trace = empty();
+    let format = Format::parse(
+        "name: irq_disable\nID: 9\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n",
+    )
+    .unwrap();
+    trace.formats.push(Described { system: "preemptirq".into(), format });
+    let found = told(&explained_of(&trace, SLEPT, &events));
+    assert_eq!(found[..2], [(400, Cause::InterruptsOff(busy())), (200, Cause::Elsewhere)]);
+}
+
+/// What it waits for a lock of the kernel, spinning or asleep, is a slice of its own.
+#[test]
+fn waiting_for_a_lock_is_told() {
+    let trace = empty();
+    let mut collect = Collect::of(&trace, &[SLEPT]);
+    let mut pairing = Pairing::of(Definition::Waking);
+    let steps = [
+        (100, switch(ME, State::Sleeping, 0), None),
+        (1_050, Happened::Waking(woken(ME)), None),
+        (1_060, switch(0, State::Runnable, ME), Some(true)),
+        (1_400, switch(ME, State::Sleeping, 0), None),
+        (1_600, Happened::Waking(woken(ME)), None),
+        (1_610, switch(0, State::Runnable, ME), Some(false)),
+        (2_100, switch(ME, State::Sleeping, 0), None),
+    ];
+    for (time, happened, contends) in steps {
+        collect.event(0, time, &[0; 8], Some(&happened));
+        pairing.take(0, time, &happened, &mut collect);
+        if let Some(begins) = contends {
+            collect.contention(time + 40, ME, begins);
+        }
+    }
+    pairing.end(2_100, &mut collect);
+    let devices = BTreeMap::new();
+    let names = Names { devices: &devices, vectors: Vec::new(), pairing: &mut pairing };
+    let found = told(&collect.explained(names).remove(0));
+    let expected = [
+        (60, Cause::IdleExit),
+        (40, Cause::Itself),
+        // It spun until 1,400, and slept until 1,600.
+        (500, Cause::Lock),
+        (10, Cause::IdleExit),
+        (40, Cause::Lock),
+        (350, Cause::Itself),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// Of a window with many events the first and the last are shown.
+#[test]
+fn excerpts_show_both_ends() {
+    let mut excerpt = scene::Excerpt::default();
+    (0..1_000).for_each(|time| excerpt.push(time, 0, &[]));
+    let times: Vec<u64> = excerpt.iter().map(|record| record.time).collect();
+    assert_eq!((times.len() as u64 + excerpt.omitted, times[99], times[100], times[199]), (1_000, 99, 900, 999));
+}
+
 fn any_event() -> impl Strategy<Value = Happened> {
     let pid = prop_oneof![Just(0), Just(ME), Just(FIFO_HIGH), Just(FAIR)];
     let state = prop_oneof![Just(State::Runnable), Just(State::Sleeping), Just(State::Stopped)];
@@ -256,6 +376,9 @@ fn any_event() -> impl Strategy<Value = Happened> {
         (0..300u64).prop_map(Happened::Nmi),
         Just(Happened::Waking(woken(ME))),
         Just(Happened::Wakeup(woken(ME))),
+        Just(Happened::Off(Off::Interrupts)),
+        Just(Happened::On(Off::Interrupts)),
+        Just(Happened::Expired { timer: 1, now: 1 }),
         (0..2u32).prop_map(|to| Happened::Migrated { pid: ME, from: 0, to }),
     ]
 }

@@ -1,8 +1,8 @@
 //! A CPU's pages, one behind the other, unpacked chunk by chunk.
 
-use super::{CpuData, Packing, unpack::Unpacker};
+use super::{CpuData, unpack::Unpacker};
 use crate::{
-    bytes::{Bad, Endian},
+    bytes::{Bad, Endian, Losses},
     page::{Layout, Missed, Page, Walk},
 };
 use std::ops::Range;
@@ -15,7 +15,7 @@ impl<'a> CpuData<'a> {
         offset: u64,
         size: u64,
         packed: bool,
-        lost: &mut Vec<Bad>,
+        lost: &mut Losses,
     ) -> Option<Self> {
         if size == 0 {
             return None;
@@ -31,16 +31,26 @@ impl<'a> CpuData<'a> {
     }
 }
 
-/// The chunks of packed pages: each with the length that it unpacks to.
+/// The chunks of packed pages: each with its place in the file and the length that it unpacks to.
 #[derive(Clone, Debug)]
 pub struct Chunks<'a> {
     rest: &'a [u8],
+    /// Where in the file the rest lies.
+    at: u64,
     left: u32,
     endian: Endian,
 }
 
+impl<'a> Chunks<'a> {
+    /// Of packed data that lies there in its file: their number comes first.
+    pub(super) fn of(data: &'a [u8], at: u64, endian: Endian) -> Self {
+        let (left, rest) = (endian.u32(data, 0).unwrap_or(0), data.get(4..).unwrap_or_default());
+        Self { rest, at: at.saturating_add(4), left, endian }
+    }
+}
+
 impl<'a> Iterator for Chunks<'a> {
-    type Item = Result<(&'a [u8], u64), Bad>;
+    type Item = Result<(u64, &'a [u8], u64), Bad>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
@@ -51,13 +61,15 @@ impl<'a> Iterator for Chunks<'a> {
         });
         match taken {
             Some((packed, length, rest)) => {
+                let at = self.at;
                 self.rest = rest;
-                Some(Ok((packed, length)))
+                self.at += 8 + packed.len() as u64;
+                Some(Ok((at, packed, length)))
             }
             None => {
-                let what = format!("{} chunks and {} bytes are left", self.left + 1, self.rest.len());
+                let what = format!("{} chunks are to follow in {} bytes", u64::from(self.left) + 1, self.rest.len());
                 self.left = 0;
-                Some(Err(Bad::new(0, what)))
+                Some(Err(Bad { at: self.at, what }))
             }
         }
     }
@@ -73,10 +85,10 @@ pub struct Pages<'a> {
     at: usize,
     /// Where the page lies that it went to last.
     here: usize,
-    /// Where in the file the data begins.
+    /// Where in the file the data begins; of packed data, the chunk.
     begin: u64,
     /// What could not be read.
-    lost: Vec<Bad>,
+    lost: Losses,
 }
 
 #[derive(Debug)]
@@ -92,24 +104,19 @@ pub(crate) struct Place {
     pub missed: Missed,
 }
 
-/// A page that is broken is named, up to so many of them.
-const MOST_LOST: usize = 100;
-
 impl<'a> Pages<'a> {
-    pub(super) fn of(data: CpuData<'a>, page: usize, packing: Packing, layout: Layout) -> Self {
+    pub(super) fn of(data: CpuData<'a>, page: usize, unpacker: Unpacker, layout: Layout) -> Self {
         let from = if data.packed {
-            let left = layout.endian.u32(data.bytes, 0).unwrap_or(0);
-            let chunks = Chunks { rest: data.bytes.get(4..).unwrap_or_default(), left, endian: layout.endian };
-            From::Packed { chunks, unpacker: Unpacker::of(packing), unpacked: Vec::new() }
+            From::Packed { chunks: Chunks::of(data.bytes, data.at, layout.endian), unpacker, unpacked: Vec::new() }
         } else {
             From::Plain(data.bytes)
         };
-        Self { from, layout, page, at: 0, here: 0, begin: data.at, lost: Vec::new() }
+        Self { from, layout, page, at: 0, here: 0, begin: data.at, lost: Losses::default() }
     }
 
     /// Raw pages as the kernel gives them (`per_cpu/cpuN/trace_pipe_raw`).
     pub fn raw(bytes: &'a [u8], page: usize, layout: Layout) -> Self {
-        Self { from: From::Plain(bytes), layout, page: page.max(64), at: 0, here: 0, begin: 0, lost: Vec::new() }
+        Self { from: From::Plain(bytes), layout, page: page.max(64), at: 0, here: 0, begin: 0, lost: Losses::default() }
     }
 
     /// The next page that can be read. It borrows from the walk, as the chunk that it lies in is given up behind it.
@@ -128,7 +135,7 @@ impl<'a> Pages<'a> {
                     let data = begin..begin + page.data().len();
                     return Some(Place { data, walk: Walk::of(&page), missed: page.missed });
                 }
-                Err(bad) => note(&mut self.lost, bad.further(self.begin + at as u64)),
+                Err(bad) => self.lose(&bad.what),
             }
         }
         None
@@ -139,18 +146,36 @@ impl<'a> Pages<'a> {
         self.layout.endian
     }
 
-    /// Notes what of a page could not be read.
-    pub(crate) fn lose(&mut self, unread: usize) {
-        if unread > 0 {
-            let at = self.begin + self.here as u64;
-            note(&mut self.lost, Bad { at, what: format!("{unread} bytes of a page are no events") });
+    /// Notes how many bytes of a page could not be read.
+    pub(crate) fn unread(&mut self, bytes: usize) {
+        if bytes > 0 {
+            self.lose(&format!("{bytes} bytes of a page are no events"));
         }
+    }
+
+    /// Notes what is wrong with the page that it is at.
+    fn lose(&mut self, what: &str) {
+        let bad = match self.from {
+            From::Plain(_) => Bad { at: self.begin + self.here as u64, what: what.to_owned() },
+            From::Packed { .. } => {
+                Bad { at: self.begin, what: format!("{what}, {} bytes into what this chunk unpacks to", self.here) }
+            }
+        };
+        self.lost.push(bad);
     }
 
     /// The bytes of the page there; the last one may be short.
     fn at_place(&self, at: usize) -> &[u8] {
         let bytes = self.unpacked();
         bytes.get(at..at.saturating_add(self.page).min(bytes.len())).unwrap_or_default()
+    }
+
+    /// Its data, where it is not packed.
+    pub(crate) fn plain(&self) -> Option<&'a [u8]> {
+        match &self.from {
+            From::Plain(bytes) => Some(bytes),
+            From::Packed { .. } => None,
+        }
     }
 
     /// What is unpacked of its data.
@@ -168,9 +193,13 @@ impl<'a> Pages<'a> {
             let From::Packed { chunks, unpacker, unpacked } = &mut self.from else { return None };
             let chunk = chunks.next()?;
             self.at = 0;
-            if let Err(bad) = chunk.and_then(|(packed, length)| unpacker.unpack(packed, length, unpacked)) {
+            let read = chunk.and_then(|(at, packed, length)| {
+                self.begin = at;
+                unpacker.unpack(packed, length, unpacked).map_err(|bad| bad.further(at))
+            });
+            if let Err(bad) = read {
                 unpacked.clear();
-                note(&mut self.lost, bad.further(self.begin));
+                self.lost.push(bad);
             }
         }
         let at = self.at;
@@ -178,14 +207,8 @@ impl<'a> Pages<'a> {
         Some(at)
     }
 
-    /// What could not be read so far, with its place.
-    pub fn lost(&self) -> &[Bad] {
+    /// What could not be read so far, with its place in the file.
+    pub fn lost(&self) -> &Losses {
         &self.lost
-    }
-}
-
-fn note(lost: &mut Vec<Bad>, bad: Bad) {
-    if lost.len() < MOST_LOST {
-        lost.push(bad);
     }
 }

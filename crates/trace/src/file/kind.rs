@@ -4,6 +4,8 @@
 pub const OPTIONS: u16 = 0;
 /// The last option of a section.
 pub const DONE: u16 = 0;
+/// The time of day at which the clock was nothing, in microseconds.
+pub const DATE: u16 = 1;
 /// What a CPU's ring counted.
 pub const CPUSTAT: u16 = 2;
 /// A ring: its section, and the option that tells of it.
@@ -12,10 +14,16 @@ pub const BUFFER: u16 = 3;
 pub const TRACECLOCK: u16 = 4;
 /// The system.
 pub const UNAME: u16 = 5;
+/// What is added to every time.
+pub const OFFSET: u16 = 7;
 /// How many CPUs the machine has.
 pub const CPUCOUNT: u16 = 8;
 /// What recorded it.
 pub const VERSION: u16 = 9;
+/// How a guest's times become its host's.
+pub const TIME_SHIFT: u16 = 12;
+/// How ticks become ns.
+pub const TSC2NSEC: u16 = 14;
 /// What pages and events look like.
 pub const HEADER_INFO: u16 = 16;
 /// What the tracers themselves write.

@@ -1,8 +1,11 @@
 //! The parts that say what the pages mean; both versions have them, at other places.
 
-use super::{Described, Options, Shift, Ticks};
+use super::{
+    Described, Options, Shift, Shifts, Ticks,
+    kind::{CPUSTAT, DATE, OFFSET, TIME_SHIFT, TRACECLOCK, TSC2NSEC, UNAME, VERSION},
+};
 use crate::{
-    bytes::{Bad, Cursor, Endian},
+    bytes::{Bad, Cursor, Endian, Losses},
     format::Format,
     page::Layout,
 };
@@ -16,6 +19,9 @@ pub fn header_info(cursor: &mut Cursor<'_>, endian: Endian) -> Result<Layout, Ba
     let size = cursor.number(8, "the size of the page header")?;
     let at = cursor.at();
     let text = cursor.take(size, "the page header")?;
+    if text.len() > LONGEST_FORMAT {
+        return Err(Bad::new(at, format!("a header of pages of {size} bytes")));
+    }
     let layout = Layout::parse(&String::from_utf8_lossy(text), endian).map_err(|bad| bad.further(at as u64))?;
     let at = cursor.at();
     if cursor.text("the name of the event header")? != "header_event" {
@@ -26,40 +32,73 @@ pub fn header_info(cursor: &mut Cursor<'_>, endian: Endian) -> Result<Layout, Ba
     Ok(layout)
 }
 
+/// No kernel has as many events, and none of them as long a description: what tells of more is no machine's.
+const MOST_FORMATS: usize = 1 << 14;
+const MOST_FIELDS: usize = 1 << 17;
+const LONGEST_FORMAT: usize = 1 << 18;
+/// All of them together, and the names of tasks.
+const LONGEST_FORMATS: usize = 16 << 20;
+const LONGEST_COMMS: u64 = 2 << 20;
+
 /// The formats of one system. What is no format is passed over and named.
-fn formats(cursor: &mut Cursor<'_>, system: &str, into: &mut Vec<Described>, lost: &mut Vec<Bad>) -> Result<(), Bad> {
+/// They began at that offset.
+fn formats(
+    cursor: &mut Cursor<'_>,
+    begin: usize,
+    system: &str,
+    into: &mut Vec<Described>,
+    lost: &mut Losses,
+) -> Result<(), Bad> {
     let count = cursor.number(4, "the number of formats")?;
+    let mut fields: usize = into.iter().map(|described| described.format.fields.len()).sum();
     for _ in 0..count {
         let size = cursor.number(8, "the size of a format")?;
-        let at = cursor.at() as u64;
+        let at = cursor.at();
         let text = cursor.take(size, "a format")?;
+        if text.len() > LONGEST_FORMAT {
+            lost.push(Bad::new(at, format!("a format of {size} bytes")));
+            continue;
+        }
         match Format::parse(&String::from_utf8_lossy(text)) {
-            Ok(format) => into.push(Described { system: system.to_owned(), format }),
-            Err(bad) => lost.push(bad.further(at)),
+            Ok(format) => {
+                fields += format.fields.len();
+                if into.len() >= MOST_FORMATS || fields > MOST_FIELDS || at - begin > LONGEST_FORMATS {
+                    return Err(Bad::new(at, format!("{} formats, and more: so many no kernel has", into.len())));
+                }
+                into.push(Described { system: system.to_owned(), format });
+            }
+            Err(bad) => lost.push(bad.further(at as u64)),
         }
     }
     Ok(())
 }
 
 /// What the tracers themselves write.
-pub fn ftrace_formats(cursor: &mut Cursor<'_>, into: &mut Vec<Described>, lost: &mut Vec<Bad>) -> Result<(), Bad> {
-    formats(cursor, "ftrace", into, lost)
+pub fn ftrace_formats(cursor: &mut Cursor<'_>, into: &mut Vec<Described>, lost: &mut Losses) -> Result<(), Bad> {
+    formats(cursor, cursor.at(), "ftrace", into, lost)
 }
 
 /// The events of all systems.
-pub fn event_formats(cursor: &mut Cursor<'_>, into: &mut Vec<Described>, lost: &mut Vec<Bad>) -> Result<(), Bad> {
+pub fn event_formats(cursor: &mut Cursor<'_>, into: &mut Vec<Described>, lost: &mut Losses) -> Result<(), Bad> {
+    let begin = cursor.at();
     let systems = cursor.number(4, "the number of event systems")?;
     for _ in 0..systems {
         let system = cursor.text("the name of an event system")?;
-        formats(cursor, &system, into, lost)?;
+        formats(cursor, begin, &system, into, lost)?;
     }
     Ok(())
 }
 
 /// `saved_cmdlines`: a number and a name a line.
-pub fn comms(cursor: &mut Cursor<'_>) -> Result<Vec<(i32, String)>, Bad> {
+pub fn comms(cursor: &mut Cursor<'_>, lost: &mut Losses) -> Result<Vec<(i32, String)>, Bad> {
     let size = cursor.number(8, "the size of the names of tasks")?;
-    let text = String::from_utf8_lossy(cursor.take(size, "the names of tasks")?);
+    let at = cursor.at();
+    let text = cursor.take(size, "the names of tasks")?;
+    if size > LONGEST_COMMS {
+        lost.push(Bad::new(at, format!("{size} bytes of names of tasks")));
+        return Ok(Vec::new());
+    }
+    let text = String::from_utf8_lossy(text);
     let line = |line: &str| {
         let (pid, name) = line.trim_start().split_once(' ')?;
         Some((pid.parse().ok()?, name.trim_end_matches('\0').to_owned()))
@@ -70,51 +109,80 @@ pub fn comms(cursor: &mut Cursor<'_>) -> Result<Vec<(i32, String)>, Bad> {
 /// Takes an option in; those that say nothing of time and place are passed over.
 pub fn option(id: u16, data: &[u8], endian: Endian, options: &mut Options) -> Result<(), Bad> {
     let text = || String::from_utf8_lossy(data).trim_end_matches(['\0', '\n']).to_owned();
+    let mut later = |by: Option<i64>| -> Result<(), Bad> {
+        let by = by.ok_or_else(|| Bad::new(0, format!("`{}` is no offset of time", text())))?;
+        options.offset = options.offset.wrapping_add(by);
+        Ok(())
+    };
     match id {
-        1 => options.date = Some(text()),
-        2 => options.statistics.push(text()),
-        4 => options.clock = chosen(&text()),
-        5 => options.uname = Some(text()),
-        7 => {
-            options.offset =
-                text().trim().parse().map_err(|_| Bad::new(0, format!("`{}` is no offset of time", text())))?;
-        }
-        9 => options.recorder = Some(text()),
-        12 => options.shifts = shifts(&mut Cursor::new(data, 0, endian))?,
-        14 => {
+        // In microseconds.
+        DATE => later(integer(&text()).map(|by| by.wrapping_mul(1_000)))?,
+        OFFSET => later(integer(&text()))?,
+        CPUSTAT => options.statistics.push(text()),
+        // Version 6 has the clock elsewhere, and an option without a name.
+        TRACECLOCK => options.clock = chosen(&text()).or(options.clock.take()),
+        UNAME => options.uname = Some(text()),
+        VERSION => options.recorder = Some(text()),
+        TIME_SHIFT => options.shifts = shifts(&mut Cursor::new(data, 0, endian))?,
+        TSC2NSEC => {
             let mut cursor = Cursor::new(data, 0, endian);
-            let factor = cursor.number(4, "the factor of ticks")?;
-            let shift = cursor.number(4, "the shift of ticks")?;
-            let offset = cursor.number(8, "the offset of ticks")?;
-            let (factor, shift) = (factor as u32, shift as u32);
+            let factor = cursor.number(4, "the factor of ticks")? as u32;
+            let shift = cursor.number(4, "the shift of ticks")? as u32;
             // A factor of nothing would make every time the same.
-            options.ticks = (factor > 0 && shift < 64).then_some(Ticks { factor, shift, offset });
+            options.ticks = (factor > 0).then_some(Ticks { factor, shift });
         }
         _ => {}
     }
     Ok(())
 }
 
+/// A whole number as C's strtoll reads it: decimal, `0x…` or `0…`; what follows it is passed over.
+fn integer(text: &str) -> Option<i64> {
+    let text = text.trim_start();
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (radix, digits) = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(digits) => (16, digits),
+        None if digits.starts_with('0') => (8, digits),
+        None => (10, digits),
+    };
+    let length = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+    let value = i128::from_str_radix(digits.get(..length)?, radix).ok()?;
+    i64::try_from(if negative { -value } else { value }).ok()
+}
+
 /// Of `[local] global mono` the one in brackets; a bare name is itself.
-fn chosen(text: &str) -> Option<String> {
+pub fn chosen(text: &str) -> Option<String> {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(name, _)| name);
     bracketed.or_else(|| text.split_whitespace().next()).map(str::to_owned)
 }
 
-fn shifts(cursor: &mut Cursor<'_>) -> Result<Vec<Vec<Shift>>, Bad> {
+fn shifts(cursor: &mut Cursor<'_>) -> Result<Shifts, Bad> {
     let _peer = cursor.number(8, "the peer of a shift in time")?;
-    let _flags = cursor.number(4, "the flags of a shift in time")?;
-    let cpus = cursor.number(4, "the number of CPUs with a shift in time")?;
-    let mut all = Vec::new();
-    for _ in 0..cpus {
+    let interpolated = cursor.number(4, "the flags of a shift in time")? & 1 != 0;
+    let count = cursor.number(4, "the number of CPUs with a shift in time")?;
+    // What the bytes can hold bounds it: a count alone allocates nothing.
+    let column = |cursor: &mut Cursor<'_>, count: u64, what: &str| -> Result<Vec<u64>, Bad> {
+        (0..count).map(|_| cursor.number(8, what)).collect()
+    };
+    let mut cpus = Vec::new();
+    for _ in 0..count {
         let count = cursor.number(4, "the number of shifts in time")?;
-        let mut column = |what: &str| -> Result<Vec<u64>, Bad> {
-            // What the bytes can hold bounds it: a count alone allocates nothing.
-            (0..count).map(|_| cursor.number(8, what)).collect()
-        };
-        let (at, by, ratio) = (column("the time of a shift")?, column("a shift")?, column("the ratio of a shift")?);
-        let shift = |((at, by), ratio): ((u64, u64), u64)| Shift { at, by: by.cast_signed(), ratio };
-        all.push(at.into_iter().zip(by).zip(ratio).map(shift).collect());
+        let mut next = |what: &str| column(cursor, count, what);
+        let (at, by, ratio) = (next("the time of a shift")?, next("a shift")?, next("the ratio of a shift")?);
+        let shift = |((at, by), ratio): ((u64, u64), u64)| Shift { at, by: by.cast_signed(), ratio, fraction: 0 };
+        cpus.push(at.into_iter().zip(by).zip(ratio).map(shift).collect::<Vec<_>>());
     }
-    Ok(all)
+    // Added later to the format: of all CPUs together at the end, or not there.
+    if cursor.left() > 0 {
+        for samples in &mut cpus {
+            let digits = column(cursor, samples.len() as u64, "the digits of a ratio")?;
+            for (sample, digits) in samples.iter_mut().zip(digits) {
+                sample.fraction = u32::try_from(digits).unwrap_or(u32::MAX);
+            }
+        }
+    }
+    Ok(Shifts::of(interpolated, cpus))
 }

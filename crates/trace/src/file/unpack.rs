@@ -1,7 +1,10 @@
 //! Unpacking what a file compressed.
 
 use crate::bytes::Bad;
-use std::{fmt, io::Read};
+use std::{
+    cell::RefCell,
+    io::{self, Read},
+};
 
 /// How a file is compressed, as its head names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +17,11 @@ pub enum Packing {
     Zstd,
 }
 
-/// No chunk is unpacked to more: a few bytes of zeros could claim terabytes.
-pub const MOST: usize = 64 << 20;
+/// No section and no chunk is unpacked to more: a few bytes of zeros could claim terabytes.
+pub const MOST: usize = 32 << 20;
+
+/// What all CPUs of a ring hold unpacked at once, together. trace-cmd's chunks are of 10 pages: 160 MiB of 4,096 CPUs.
+const MOST_TOGETHER: usize = 256 << 20;
 
 impl Packing {
     /// By its name in a file; unknown names are refused where they are needed.
@@ -29,50 +35,60 @@ impl Packing {
     }
 }
 
-/// Unpacks one chunk after the other, with the same tables.
+/// Unpacks one chunk after the other.
+#[derive(Clone, Copy, Debug)]
 pub struct Unpacker {
     packing: Packing,
-    zstd: Option<zstd::bulk::Decompressor<'static>>,
+    /// The longest that one may be, unpacked.
+    most: usize,
 }
 
-impl fmt::Debug for Unpacker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.packing.fmt(f)
-    }
+thread_local! {
+    /// The tables of zstd are larger than a chunk: one for all CPUs of a trace.
+    static ZSTD: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
 impl Unpacker {
-    /// For what is packed like this.
-    pub fn of(packing: Packing) -> Self {
-        Self { packing, zstd: None }
+    /// For what is packed like this, of which so many are held at once.
+    pub fn of(packing: Packing, held: usize) -> Self {
+        Self { packing, most: (MOST_TOGETHER / held.max(1)).min(MOST) }
     }
 
     /// Unpacks into a vector, which keeps its memory for the next time.
     ///
     /// # Errors
     /// It is not what it is said to be, or not as long; then the vector may hold a part.
-    pub fn unpack(&mut self, packed: &[u8], length: u64, into: &mut Vec<u8>) -> Result<(), Bad> {
+    pub fn unpack(self, packed: &[u8], length: u64, into: &mut Vec<u8>) -> Result<(), Bad> {
         into.clear();
-        let length = usize::try_from(length).ok().filter(|length| *length <= MOST);
-        let Some(length) = length else { return Err(Bad::new(0, format!("a chunk of more than {MOST} bytes"))) };
+        let fits = usize::try_from(length).ok().filter(|length| *length <= self.most);
+        let Some(length) = fits else {
+            return Err(Bad::new(0, format!("a chunk that is to unpack to {length} bytes, more than {}", self.most)));
+        };
+        // One more, since what is longer than it says lies too.
+        let most = length as u64 + 1;
         let read = match self.packing {
-            Packing::None => packed.take(length as u64).read_to_end(into).map(drop),
-            Packing::Zlib => flate2::read::ZlibDecoder::new(packed).take(length as u64).read_to_end(into).map(drop),
-            Packing::Zstd => self.zstd(packed, length, into),
+            Packing::None => packed.take(most).read_to_end(into).map(drop),
+            Packing::Zlib => flate2::read::ZlibDecoder::new(packed).take(most).read_to_end(into).map(drop),
+            Packing::Zstd => zstd(packed, length, into),
         };
         match read {
             Ok(()) if into.len() == length => Ok(()),
+            Ok(()) if into.len() > length => {
+                Err(Bad::new(0, format!("a chunk of {length} bytes unpacks to more than these")))
+            }
             Ok(()) => Err(Bad::new(0, format!("a chunk of {length} bytes unpacks to {}", into.len()))),
             Err(error) => Err(Bad::new(0, format!("a chunk that cannot be unpacked: {error}"))),
         }
     }
+}
 
-    fn zstd(&mut self, packed: &[u8], length: usize, into: &mut Vec<u8>) -> std::io::Result<()> {
-        let decompressor = match &mut self.zstd {
+fn zstd(packed: &[u8], length: usize, into: &mut Vec<u8>) -> io::Result<()> {
+    ZSTD.with_borrow_mut(|known| {
+        let decompressor = match known {
             Some(known) => known,
             none => none.insert(zstd::bulk::Decompressor::new()?),
         };
         into.reserve(length);
         decompressor.decompress_to_buffer(packed, into).map(drop)
-    }
+    })
 }

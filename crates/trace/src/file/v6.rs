@@ -1,10 +1,12 @@
 //! Version 6: one part behind the other.
 
-use super::{Buffer, CpuData, Head, MOST_CPUS, Options, Packing, Trace, meta};
-use crate::bytes::{Bad, Cursor, Endian};
-
-/// The option that names the ring of an instance.
-const BUFFER: u16 = 3;
+use super::{
+    Buffer, CpuData, Head, MOST_CPUS, Options, Packing, Trace,
+    kind::{BUFFER, CPUCOUNT, DONE},
+    meta,
+};
+use crate::bytes::{Bad, Cursor, Losses};
+use std::borrow::Cow;
 
 pub fn open<'a>(bytes: &'a [u8], head: Head<'a>) -> Result<Trace<'a>, Bad> {
     let Head { mut cursor, version, endian, page } = head;
@@ -19,7 +21,7 @@ pub fn open<'a>(bytes: &'a [u8], head: Head<'a>) -> Result<Trace<'a>, Bad> {
         options: Options::default(),
         buffers: Vec::new(),
         text: None,
-        lost: Vec::new(),
+        lost: Losses::default(),
     };
     if let Err(bad) = rest(bytes, &mut cursor, page, &mut trace) {
         trace.lost.push(bad);
@@ -28,42 +30,38 @@ pub fn open<'a>(bytes: &'a [u8], head: Head<'a>) -> Result<Trace<'a>, Bad> {
 }
 
 fn rest<'a>(bytes: &'a [u8], cursor: &mut Cursor<'a>, page: usize, trace: &mut Trace<'a>) -> Result<(), Bad> {
-    let endian = trace.endian;
     meta::ftrace_formats(cursor, &mut trace.formats, &mut trace.lost)?;
     meta::event_formats(cursor, &mut trace.formats, &mut trace.lost)?;
     let size = cursor.number(4, "the size of the symbols")?;
     cursor.take(size, "the symbols")?;
     let size = cursor.number(4, "the size of the formats of trace_printk")?;
     cursor.take(size, "the formats of trace_printk")?;
-    trace.comms = meta::comms(cursor)?;
-    let at = cursor.at();
-    let cpus = cursor.number(4, "the number of CPUs")?;
-    if cpus > MOST_CPUS {
-        return Err(Bad::new(at, format!("{cpus} CPUs")));
-    }
+    trace.comms = meta::comms(cursor, &mut trace.lost)?;
+    let mut cpus = cpu_count(cursor)?;
     let mut instances = Vec::new();
     loop {
         let at = cursor.at();
         match cursor.take(10, "what follows the names of tasks")? {
-            b"options  \0" => options(cursor, trace, &mut instances)?,
+            b"options  \0" => options(cursor, trace, &mut cpus, &mut instances)?,
             b"latency  \0" => {
-                trace.text = bytes.get(cursor.at()..);
+                trace.text = bytes.get(cursor.at()..).map(Cow::Borrowed);
                 break;
             }
             b"flyrecord\0" => {
                 let main = buffer(bytes, cursor, cpus, page, &mut trace.lost)?;
+                trace.options.clock.clone_from(&main.clock);
                 trace.buffers.push(main);
                 break;
             }
             other => return Err(Bad::new(at, format!("`{}` is no part of a trace", other.escape_ascii()))),
         }
     }
-    for (offset, name, cpus_of) in instances {
+    for Instance { offset, name, cpus: own } in instances {
         let Some(at) = usize::try_from(offset).ok().filter(|at| *at <= bytes.len()) else {
             trace.lost.push(Bad::new(bytes.len(), format!("the ring of `{name}` is to begin at byte {offset}")));
             continue;
         };
-        match instance(bytes, Cursor::new(bytes, at, endian), cpus_of.unwrap_or(cpus), page, &mut trace.lost) {
+        match instance(bytes, Cursor::new(bytes, at, trace.endian), own.unwrap_or(cpus), page, &mut trace.lost) {
             Ok(found) => trace.buffers.push(Buffer { name, ..found }),
             Err(bad) => trace.lost.push(bad),
         }
@@ -71,29 +69,53 @@ fn rest<'a>(bytes: &'a [u8], cursor: &mut Cursor<'a>, page: usize, trace: &mut T
     Ok(())
 }
 
-/// Where a ring of an instance begins, its name, and of how many CPUs it is, where that is told.
-type Instance = (u64, String, Option<u64>);
+fn cpu_count(cursor: &mut Cursor<'_>) -> Result<u64, Bad> {
+    let at = cursor.at();
+    let cpus = cursor.number(4, "the number of CPUs")?;
+    if cpus > MOST_CPUS { Err(Bad::new(at, format!("{cpus} CPUs"))) } else { Ok(cpus) }
+}
 
-fn options(cursor: &mut Cursor<'_>, trace: &mut Trace<'_>, instances: &mut Vec<Instance>) -> Result<(), Bad> {
+/// The ring of an instance as options tell of it.
+struct Instance {
+    offset: u64,
+    name: String,
+    /// Where it is of other CPUs than the main one.
+    cpus: Option<u64>,
+}
+
+fn options(
+    cursor: &mut Cursor<'_>,
+    trace: &mut Trace<'_>,
+    cpus: &mut u64,
+    instances: &mut Vec<Instance>,
+) -> Result<(), Bad> {
     loop {
-        let at = cursor.at() as u64;
         let id = cursor.number(2, "the kind of an option")? as u16;
-        if id == 0 {
+        if id == DONE {
             return Ok(());
         }
         let size = cursor.number(4, "the size of an option")?;
+        let at = cursor.at() as u64;
         let data = cursor.take(size, "an option")?;
-        let endian: Endian = trace.endian;
-        if id == BUFFER {
-            let mut inside = Cursor::new(data, 0, endian);
-            let offset = inside.number(8, "the place of a ring")?;
-            let name = inside.text("the name of a ring")?;
-            let cpus = inside.number(4, "the number of CPUs of a ring").ok().filter(|cpus| *cpus <= MOST_CPUS);
-            instances.push((offset, name, cpus));
-        } else if let Err(bad) = meta::option(id, data, endian, &mut trace.options) {
+        let mut inside = Cursor::new(data, 0, trace.endian);
+        let read = match id {
+            BUFFER => ring(&mut inside).map(|ring| instances.push(ring)),
+            // Of the instance before it, else of the file.
+            CPUCOUNT => cpu_count(&mut inside).map(|count| match instances.last_mut() {
+                Some(instance) => instance.cpus = Some(count),
+                None => *cpus = count,
+            }),
+            id => meta::option(id, data, trace.endian, &mut trace.options),
+        };
+        if let Err(bad) = read {
             trace.lost.push(bad.further(at));
         }
     }
+}
+
+fn ring(option: &mut Cursor<'_>) -> Result<Instance, Bad> {
+    let offset = option.number(8, "the place of a ring")?;
+    Ok(Instance { offset, name: option.text("the name of a ring")?, cpus: None })
 }
 
 fn instance<'a>(
@@ -101,7 +123,7 @@ fn instance<'a>(
     mut cursor: Cursor<'a>,
     cpus: u64,
     page: usize,
-    lost: &mut Vec<Bad>,
+    lost: &mut Losses,
 ) -> Result<Buffer<'a>, Bad> {
     let at = cursor.at();
     if cursor.take(10, "the head of a ring")? != b"flyrecord\0" {
@@ -110,13 +132,13 @@ fn instance<'a>(
     buffer(bytes, &mut cursor, cpus, page, lost)
 }
 
-/// The table of the CPUs' data.
+/// The table of the CPUs' data, and the clock behind it.
 fn buffer<'a>(
     bytes: &'a [u8],
     cursor: &mut Cursor<'a>,
     cpus: u64,
     page: usize,
-    lost: &mut Vec<Bad>,
+    lost: &mut Losses,
 ) -> Result<Buffer<'a>, Bad> {
     let mut all = Vec::new();
     for cpu in 0..cpus as u32 {
@@ -124,5 +146,15 @@ fn buffer<'a>(
             (cursor.number(8, "the place of a CPU's data")?, cursor.number(8, "the size of a CPU's data")?);
         all.extend(CpuData::found(bytes, cpu, offset, size, false, lost));
     }
-    Ok(Buffer { name: String::new(), clock: None, page, cpus: all })
+    Ok(Buffer { name: String::new(), clock: clock(cursor), page, cpus: all })
+}
+
+/// The longest list of clocks that is believed.
+const MOST_CLOCKS: u64 = 1024;
+
+/// The clocks of the kernel with the chosen one in brackets. Old files have none: then there is something else, or nothing.
+fn clock(cursor: &mut Cursor<'_>) -> Option<String> {
+    let size = cursor.number(8, "the size of the clocks").ok().filter(|size| *size <= MOST_CLOCKS)?;
+    let text = cursor.take(size, "the clocks").ok()?;
+    meta::chosen(std::str::from_utf8(text).ok().filter(|text| text.contains('['))?)
 }

@@ -1,16 +1,19 @@
 //! Version 7: sections, found through chains of options.
 
 use super::{
-    Buffer, CpuData, Head, MOST_CPUS, Options, Packing, Trace,
-    kind::{BUFFER, BUFFER_TEXT, CMDLINES, EVENT_FORMATS, FTRACE_EVENTS, HEADER_INFO, OPTIONS},
+    Buffer, Chunks, CpuData, Head, MOST_CPUS, Options, Packing, Trace,
+    kind::{BUFFER, BUFFER_TEXT, CMDLINES, DONE, EVENT_FORMATS, FTRACE_EVENTS, HEAD, HEADER_INFO, OPTIONS},
     meta, page_size,
-    unpack::Unpacker,
+    unpack::{MOST, Unpacker},
 };
-use crate::bytes::{Bad, Cursor, Endian};
+use crate::bytes::{Bad, Cursor, Endian, Losses};
 use std::{borrow::Cow, collections::BTreeSet};
 
-/// So many options no file has: what chains more of them is no file.
-const MOST_OPTIONS: usize = 100_000;
+/// So many bytes of options no file has: what chains more of them is no file.
+const MOST_OPTIONS: usize = 16 << 20;
+
+/// So many sections of options no file has.
+const MOST_LINKS: usize = 1 << 10;
 
 /// An option as it stands in the file.
 struct Raw {
@@ -35,7 +38,7 @@ pub fn open<'a>(bytes: &'a [u8], head: Head<'a>) -> Result<Trace<'a>, Bad> {
     let first = cursor.number(8, "the place of the options")?;
     let packing = Packing::named(&packer);
     let sections = Sections { bytes, endian, packing, packer };
-    let mut lost = Vec::new();
+    let mut lost = Losses::default();
     let raw = sections.options(first, &mut lost)?;
     let place = |id: u16| raw.iter().find(|option| option.id == id).and_then(|option| endian.u64(&option.data, 0));
     let layout = match place(HEADER_INFO) {
@@ -65,7 +68,7 @@ pub fn open<'a>(bytes: &'a [u8], head: Head<'a>) -> Result<Trace<'a>, Bad> {
     for option in &raw {
         let read = match option.id {
             BUFFER => sections.buffer(option, &mut trace.lost).map(|buffer| trace.buffers.push(buffer)),
-            BUFFER_TEXT => sections.text(option).map(|text| trace.text = Some(text)),
+            BUFFER_TEXT => sections.text(option, &mut trace.lost).map(|text| trace.text = Some(text)),
             id => meta::option(id, &option.data, endian, &mut trace.options),
         };
         if let Err(bad) = read {
@@ -102,7 +105,7 @@ impl<'a> Sections<'a> {
         let place = cursor.at() as u64;
         let data = cursor.take(packed, "a packed section")?;
         let mut unpacked = Vec::new();
-        Unpacker::of(self.packing()?).unpack(data, length, &mut unpacked).map_err(|bad| bad.further(place))?;
+        Unpacker::of(self.packing()?, 1).unpack(data, length, &mut unpacked).map_err(|bad| bad.further(place))?;
         Ok(Cow::Owned(unpacked))
     }
 
@@ -112,44 +115,54 @@ impl<'a> Sections<'a> {
     }
 
     /// All options, along the chain. What a broken link leaves is lost; the first must be there.
-    fn options(&self, first: u64, lost: &mut Vec<Bad>) -> Result<Vec<Raw>, Bad> {
-        let (mut all, mut seen, mut next) = (Vec::new(), BTreeSet::new(), first);
+    fn options(&self, first: u64, lost: &mut Losses) -> Result<Vec<Raw>, Bad> {
+        let (mut all, mut seen, mut next, mut length) = (Vec::new(), BTreeSet::new(), first, 0);
         while next != 0 {
-            if !seen.insert(next) {
-                lost.push(Bad { at: next, what: "the options lead back to themselves".into() });
-                break;
-            }
-            match self.options_of(next, &mut all) {
-                Ok(follows) => next = follows,
-                Err(bad) if next == first && all.is_empty() => return Err(bad),
-                Err(bad) => {
-                    lost.push(bad);
-                    break;
+            let at = next;
+            let wrong = if !seen.insert(at) {
+                "the options lead back to themselves".into()
+            } else if seen.len() > MOST_LINKS {
+                format!("more than {MOST_LINKS} sections of options")
+            } else if length > MOST_OPTIONS {
+                format!("more than {MOST_OPTIONS} bytes of options")
+            } else {
+                match self.options_of(at, &mut all, &mut length) {
+                    Ok(follows) => {
+                        next = follows;
+                        continue;
+                    }
+                    Err(bad) if at == first && all.is_empty() => return Err(bad),
+                    Err(bad) => {
+                        lost.push(bad);
+                        break;
+                    }
                 }
-            }
+            };
+            lost.push(Bad { at, what: wrong });
+            break;
         }
         Ok(all)
     }
 
-    /// Those of one section; where the next section lies.
-    fn options_of(&self, at: u64, all: &mut Vec<Raw>) -> Result<u64, Bad> {
+    /// Those of one section; where the next section lies. What they have in length is added up.
+    fn options_of(&self, at: u64, all: &mut Vec<Raw>, length: &mut usize) -> Result<u64, Bad> {
         let body = self.body(at, u64::from(OPTIONS))?;
-        let mut cursor = Cursor::new(&body, 0, self.endian);
+        *length += body.len();
+        let body = body.get(..body.len().min(MOST_OPTIONS)).unwrap_or_default();
+        let mut cursor = Cursor::new(body, 0, self.endian);
         let mut read = || -> Result<Option<u64>, Bad> {
             let id = cursor.number(2, "the kind of an option")? as u16;
             let size = cursor.number(4, "the size of an option")?;
             let data = cursor.take(size, "an option")?;
-            if id == 0 {
+            if id == DONE {
                 return Ok(Some(self.endian.u64(data, 0).unwrap_or(0)));
-            }
-            if all.len() >= MOST_OPTIONS {
-                return Err(Bad::new(0, format!("more than {MOST_OPTIONS} options")));
             }
             all.push(Raw { id, data: data.to_vec(), at });
             Ok(None)
         };
         loop {
-            if let Some(next) = read().map_err(|bad| bad.further(at))? {
+            // Behind the head of the section; of a packed one, as far as it is unpacked.
+            if let Some(next) = read().map_err(|bad| bad.further(at + HEAD))? {
                 return Ok(next);
             }
         }
@@ -162,13 +175,13 @@ impl<'a> Sections<'a> {
         let read = match id {
             FTRACE_EVENTS => meta::ftrace_formats(&mut cursor, &mut trace.formats, &mut trace.lost),
             EVENT_FORMATS => meta::event_formats(&mut cursor, &mut trace.formats, &mut trace.lost),
-            _ => meta::comms(&mut cursor).map(|comms| trace.comms = comms),
+            _ => meta::comms(&mut cursor, &mut trace.lost).map(|comms| trace.comms = comms),
         };
         read.map_err(|bad| bad.further(at))
     }
 
     /// A ring.
-    fn buffer(&self, option: &Raw, lost: &mut Vec<Bad>) -> Result<Buffer<'a>, Bad> {
+    fn buffer(&self, option: &Raw, lost: &mut Losses) -> Result<Buffer<'a>, Bad> {
         let mut cursor = Cursor::new(&option.data, 0, self.endian);
         let place = cursor.number(8, "the place of a ring")?;
         let name = cursor.text("the name of a ring")?;
@@ -186,7 +199,12 @@ impl<'a> Sections<'a> {
         }
         let mut cpus = Vec::new();
         for _ in 0..count {
-            let cpu = cursor.number(4, "the number of a CPU")? as u32;
+            let at = cursor.at();
+            let cpu = cursor.number(4, "the number of a CPU")?;
+            if cpu >= MOST_CPUS {
+                return Err(Bad::new(at, format!("CPU {cpu}")));
+            }
+            let cpu = cpu as u32;
             let (offset, size) =
                 (cursor.number(8, "the place of a CPU's data")?, cursor.number(8, "the size of a CPU's data")?);
             // The size of packed data leaves out the number of its chunks.
@@ -197,13 +215,34 @@ impl<'a> Sections<'a> {
         Ok(Buffer { name, clock, page, cpus })
     }
 
-    /// The text of a tracer.
-    fn text(&self, option: &Raw) -> Result<&'a [u8], Bad> {
+    /// The text of a tracer; as pages are, it is packed in chunks.
+    fn text(&self, option: &Raw, lost: &mut Losses) -> Result<Cow<'a, [u8]>, Bad> {
         let place = Cursor::new(&option.data, 0, self.endian).number(8, "the place of a tracer's text")?;
         let (mut cursor, flags, size) = self.section(place, u64::from(BUFFER_TEXT))?;
-        if flags & 1 != 0 {
-            return Err(Bad { at: place, what: "the text of a tracer is compressed, which is not read".into() });
+        let at = cursor.at() as u64;
+        let there = size.min(cursor.left() as u64);
+        if there < size {
+            lost.push(Bad { at, what: format!("of {size} bytes of a tracer's text the file has {there}") });
         }
-        cursor.take(size, "the text of a tracer")
+        let text = cursor.take(there, "the text of a tracer")?;
+        if flags & 1 == 0 {
+            return Ok(Cow::Borrowed(text));
+        }
+        let (unpacker, mut whole, mut chunk) = (Unpacker::of(self.packing()?, 1), Vec::new(), Vec::new());
+        for packed in Chunks::of(text, at, self.endian) {
+            let read = packed.and_then(|(at, packed, length)| {
+                let left = MOST.saturating_sub(whole.len()) as u64;
+                if length > left {
+                    return Err(Bad { at, what: format!("of a tracer's text no more than {MOST} bytes are read") });
+                }
+                unpacker.unpack(packed, length, &mut chunk).map_err(|bad| bad.further(at))
+            });
+            if let Err(bad) = read {
+                lost.push(bad);
+                break;
+            }
+            whole.append(&mut chunk);
+        }
+        Ok(Cow::Owned(whole))
     }
 }

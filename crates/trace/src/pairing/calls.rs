@@ -67,9 +67,9 @@ impl Pairing {
     }
 
     #[inline]
-    pub(super) fn returned(&mut self, cpu: u32, time: u64, pid: i32, call: Call, sink: &mut impl Sink) {
+    pub(super) fn returned(&mut self, cpu: u32, time: u64, pid: i32, call: Option<Call>, sink: &mut impl Sink) {
         let Some(task) = self.tasks.of(pid) else { return };
-        let Some(open) = task.call.take().filter(|open| *open == call) else {
+        let Some(open) = task.call.take().filter(|open| call.is_none_or(|call| *open == call)) else {
             self.unpaired.unbegun += 1;
             return;
         };

@@ -121,6 +121,7 @@ impl Pairing {
             task.comm = from.comm;
             task.left = time;
             if definition == Definition::Waking {
+                self.unpaired.unseen += u64::from(task.wait.waits());
                 (task.wait, task.since) = match (state, task.wait) {
                     (events::State::Runnable, _) => (State::Preempted, time),
                     (_, State::RunsWoken) => (State::Woken, time),

@@ -1,8 +1,5 @@
 use super::*;
-use crate::{
-    file::Trace,
-    merge::{Merge, Step},
-};
+use crate::{file::Trace, merge::Merge, page::Event};
 use proptest::prelude::*;
 
 const HEADER_PAGE: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
@@ -68,7 +65,7 @@ fn what_is_written_is_read_again_in_both_orders() {
         let length = contents.write(&mut file, rings.collect()).unwrap();
         assert_eq!(length, file.len() as u64);
         let trace = Trace::open(&file).unwrap();
-        assert_eq!((trace.version, trace.endian, trace.lost.len()), (7, endian, 0), "{:?}", trace.lost);
+        assert_eq!((trace.version, trace.endian, trace.lost.count()), (7, endian, 0), "{:?}", trace.lost);
         let formats: Vec<_> = trace.formats.iter().map(|one| (one.system.as_str(), one.format.name.as_str())).collect();
         assert_eq!(formats, [("ftrace", "print"), ("sched", "sched_tick")]);
         assert_eq!(trace.comms, [(12, "a task: with a colon".to_owned())]);
@@ -82,9 +79,7 @@ fn what_is_written_is_read_again_in_both_orders() {
         let pid = trace.format("sched_tick").unwrap().number("pid", endian).unwrap();
         let mut merge = Merge::of(&trace, buffer);
         let mut seen = Vec::new();
-        while let Some(Step::Event { cpu, event }) = merge.step() {
-            seen.push((cpu, event.time, pid.of(event.data)));
-        }
+        merge.each(&mut |cpu: u32, event: Event<'_>| seen.push((cpu, event.time, pid.of(event.data))));
         let expected =
             [(0, 10), (2, 20), (2, 30), (0, 40), (0, 1_000)].map(|(cpu, time)| (cpu, time, Some(time as i64)));
         assert_eq!(seen, expected);

@@ -1,14 +1,17 @@
 //! A probe that looks on: the machine does what it does, the kernel records it, and the samples are taken from that.
 
 use super::{LOOK, Stage};
-use crate::measure::{gathered::Gathered, looped::Interval};
+use crate::{
+    machine::tracefs::Tracefs,
+    measure::{gathered::Gathered, looped::Interval},
+};
 use anyhow::{Context, Result};
 use latido_model::{
     protocol::{Phase, Progress},
     record::Outcome,
 };
 use latido_sys::{clock::Clock, mapped::Mapped};
-use std::{fs::File, sync::atomic::Ordering, thread, time::Duration};
+use std::{fs::File, path::PathBuf, sync::atomic::Ordering, thread, time::Duration};
 
 /// The trace in the spool, from when it is whole.
 pub const TRACE: &str = "trace.dat";
@@ -42,6 +45,14 @@ impl Stage<'_> {
         let ended_ns = Clock::Monotonic.now().clamp(first_slot_ns, until);
         crate::fault::point("measure");
         Ok(Interval { first_slot_ns, ended_ns })
+    }
+
+    /// The directory of the trace that is being recorded, as long as what comes with it is held.
+    ///
+    /// # Errors
+    /// Nothing is recorded, or tracefs cannot be had.
+    pub fn instance(&self) -> Result<(Tracefs, PathBuf)> {
+        self.instance.as_ref().context("no tracer runs")?.dir()
     }
 
     /// What was recorded, from before the interval to behind it.

@@ -57,6 +57,26 @@ fn a_clean_record_raises_nothing() {
     }
 }
 
+/// Of a probe that only looked on, nothing is said of measuring threads, nor of tasks that would have disturbed them: they
+/// are what was looked at.
+#[test]
+fn who_only_looked_on_had_no_threads() {
+    let mut record = sample::record();
+    record.quality.threads.clear();
+    let names = |record: &Record| -> Vec<String> {
+        findings(record, &Deciding::default()).into_iter().map(|finding| finding.check).collect()
+    };
+    let of_threads = ["policy", "pinning", "page faults", "run delay", "memory", "foreign tasks", "housekeeping"];
+    assert!(of_threads.iter().all(|check| names(&record).iter().any(|name| name == check)));
+    record.quality.trace = Some(sample::trace());
+    let left = names(&record);
+    assert!(!of_threads.iter().any(|check| left.iter().any(|name| name == check)), "{left:?}");
+    assert!(
+        ["steal", "outcome", "load", "clock"].iter().all(|check| left.iter().any(|name| name == check)),
+        "{left:?}"
+    );
+}
+
 /// Each check of the table weighs as much as the table says when its evidence is there.
 #[test]
 fn every_check_reaches_the_grade_that_the_table_states() {

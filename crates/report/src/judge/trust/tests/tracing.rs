@@ -52,3 +52,18 @@ fn a_frozen_trace_says_how_to_go_on() {
     assert_eq!(state(Freeze::Off), (Grade::Ok, "tracing was off: nothing to freeze".into()));
     assert_eq!(state(Freeze::Impossible { why: "x".into() }), (Note, "the kernel's trace goes on: x".into()));
 }
+
+/// What is missing among samples from events may be the worst: it is said, with its count; who loops himself has no such check.
+#[test]
+fn what_the_kernel_left_out_is_a_note() {
+    let of = |facts: &[(&str, i64)]| {
+        finding("events", |r| {
+            r.series[0].facts.extend(facts.iter().map(|(name, count)| ((*name).to_owned(), *count)));
+        })
+    };
+    let found = of(&[("lost", 0), ("voided", 2), ("unseen", 3)]);
+    insta::assert_snapshot!(found.sentence(), @"events: 2 samples void, as events were lost, 3 without a switch, which the kernel left out: what is missing may be the worst");
+    assert_eq!(found.grade, Note);
+    assert_eq!(of(&[("lost", 0), ("voided", 0)]).grade, Grade::Ok);
+    assert!(findings(&sample::record(), &Deciding::default()).iter().all(|f| f.check != "events"));
+}

@@ -1,0 +1,181 @@
+//! A tracer in our instance, and the settings outside of it that the kernel has once for all tracers of a kind
+//! (Documentation/trace/{ftrace,osnoise-tracer,timerlat-tracer,hwlat_detector}.rst).
+
+use super::put;
+use crate::{
+    journal::{Borrowed, Journal},
+    machine::{Root, tracefs::Tracefs, tracing::PLACES},
+    measure::Tracer,
+    step::{Form, Step, refusal},
+};
+use anyhow::{Context, Result, bail, ensure};
+use std::{fs, path::Path};
+
+/// What a kernel needs for a tracer (kernel/trace/Kconfig), and which Debian kernel has it.
+const NEEDS: [(&str, &str, Option<&str>); 9] = [
+    ("irqsoff", "CONFIG_IRQSOFF_TRACER", None),
+    ("preemptoff", "CONFIG_PREEMPT_TRACER", None),
+    ("preemptirqsoff", "CONFIG_IRQSOFF_TRACER and CONFIG_PREEMPT_TRACER", None),
+    ("wakeup", "CONFIG_SCHED_TRACER", RT),
+    ("wakeup_rt", "CONFIG_SCHED_TRACER", RT),
+    ("wakeup_dl", "CONFIG_SCHED_TRACER", RT),
+    ("timerlat", "CONFIG_TIMERLAT_TRACER", RT),
+    ("osnoise", "CONFIG_OSNOISE_TRACER", RT),
+    ("hwlat", "CONFIG_HWLAT_TRACER", RT),
+];
+
+const RT: Option<&str> = Some("linux-image-rt-amd64");
+
+/// Why a kernel that has these tracers has not that one, and how to get it; none where it has.
+fn lacks(name: &str, available: &str) -> Option<String> {
+    if available.split_whitespace().any(|one| one == name) {
+        return None;
+    }
+    let needs = NEEDS.iter().find(|(of, ..)| *of == name);
+    let (option, package) = needs.map_or(("it", None), |(_, option, package)| (*option, *package));
+    let remedy = match package {
+        Some(package) => format!("Debian's {package} has it (apt install {package}, and boot that)"),
+        None => "no kernel of Debian's has it: build one with it".into(),
+    };
+    Some(format!("not available on this kernel: the tracer `{name}` needs {option}; {remedy}"))
+}
+
+/// Refuses a tracer that cannot be had, or told what it is to be told.
+///
+/// # Errors
+/// What is missing and how to get it.
+pub fn possible(tracer: &Tracer, tracefs: &Tracefs) -> Result<()> {
+    let path = tracefs.dir().join("available_tracers");
+    let available = fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?;
+    if let Some(why) = lacks(tracer.name, &available) {
+        bail!(why);
+    }
+    match steps(tracer, tracefs)?
+        .iter()
+        .filter_map(Step::file)
+        .find_map(|path| refusal::beforehand(&Root::default(), path))
+    {
+        Some(refused) => Err(refused),
+        None => Ok(()),
+    }
+}
+
+/// What is to change outside of the instance: nothing of what is so already.
+///
+/// # Errors
+/// A setting cannot be read, or belongs to a mount that only this process sees.
+pub fn steps(tracer: &Tracer, tracefs: &Tracefs) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    for (file, value) in &tracer.settings {
+        let path = tracefs.dir().join(file);
+        let path = path.to_str().context("tracefs lies at a path that is no text")?;
+        let form = match *file {
+            "osnoise/cpus" => Form::Cpus,
+            "hwlat_detector/mode" => Form::Choice,
+            _ => Form::Plain,
+        };
+        steps.extend(Step::value(&Root::default(), path, value, form)?);
+    }
+    // Who puts it back after a crash of ours must find the same path.
+    let seen = PLACES.iter().any(|place| Root::default().path(place) == tracefs.dir());
+    ensure!(
+        seen || steps.is_empty(),
+        "the tracer `{}` needs settings of the machine changed and put back, and tracefs is not mounted for that: mount -t \
+         tracefs tracefs /sys/kernel/tracing",
+        tracer.name
+    );
+    Ok(in_order(steps))
+}
+
+/// A kernel refuses a part longer than its whole, also for a moment: where the whole would become too short, the part comes
+/// first. Put back is in the opposite order.
+fn in_order(mut steps: Vec<Step>) -> Vec<Step> {
+    for (whole, part) in
+        [("osnoise/period_us", "osnoise/runtime_us"), ("hwlat_detector/window", "hwlat_detector/width")]
+    {
+        let at = |name: &str| steps.iter().position(|step| step.file().is_some_and(|path| path.ends_with(name)));
+        let (Some(whole), Some(part)) = (at(whole), at(part)) else { continue };
+        let number = |text: &str| text.parse::<u64>().unwrap_or(0);
+        let values = (steps.get(whole), steps.get(part));
+        let (Some(Step::Value { new, .. }), Some(Step::Value { original, .. })) = values else { continue };
+        if (number(new) < number(original)) == (whole < part) {
+            steps.swap(whole, part);
+        }
+    }
+    steps
+}
+
+/// Changes what is outside of the instance: each change journalled first.
+///
+/// # Errors
+/// The kernel refuses one; those before it stand in the journal.
+pub fn prepare(tracer: &Tracer, tracefs: &Tracefs, journal: &mut Journal) -> Result<()> {
+    for step in steps(tracer, tracefs)? {
+        let tuning = format!("tracer {}", tracer.name);
+        journal.write(Borrowed::Setting { tuning, root: None, change: step.clone() })?;
+        step.apply(&Root::default()).and_then(|()| step.verify(&Root::default()))?;
+        crate::fault::point("agent");
+    }
+    Ok(())
+}
+
+/// Puts it into an instance whose ring is off.
+///
+/// # Errors
+/// The kernel refuses it.
+pub fn begin(tracer: &Tracer, dir: &Path) -> Result<()> {
+    let functions = dir.join("options/function-trace");
+    // A tracer of latencies would trace every function meanwhile, which costs more than what it measures.
+    if tracer.maxima && functions.exists() {
+        put(&functions, "0")?;
+    }
+    put(&dir.join("current_tracer"), tracer.name).with_context(|| {
+        format!(
+            "the tracer `{}`, which runs in one trace at a time (cat /sys/kernel/tracing/instances/*/current_tracer)",
+            tracer.name
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_the_option_and_the_remedy() {
+        let available = "timerlat osnoise hwlat blk function_graph wakeup_dl wakeup_rt wakeup function nop\n";
+        assert_eq!(lacks("wakeup_rt", available), None);
+        let irqsoff = lacks("irqsoff", available).unwrap();
+        assert!(irqsoff.contains("CONFIG_IRQSOFF_TRACER") && irqsoff.contains("no kernel of Debian's"), "{irqsoff}");
+        let timerlat = lacks("timerlat", "function nop").unwrap();
+        assert!(timerlat.contains("CONFIG_TIMERLAT_TRACER") && timerlat.contains("linux-image-rt-amd64"), "{timerlat}");
+    }
+
+    /// At each moment of both ways the part fits into the whole, as the kernel wants it.
+    #[test]
+    fn a_part_is_never_longer_than_its_whole() {
+        let value = |name: &str, from: u64, to: u64| Step::Value {
+            path: name.into(),
+            original: from.to_string(),
+            new: to.to_string(),
+            form: Form::Plain,
+        };
+        for (whole, part) in [((1000, 500), (1000, 400)), ((1000, 5000), (1000, 4000)), ((1000, 600), (500, 550))] {
+            let steps = vec![value("osnoise/period_us", whole.0, whole.1), value("osnoise/runtime_us", part.0, part.1)];
+            for steps in [steps.clone(), steps.into_iter().rev().collect()] {
+                let (mut now, mut seen) = ((whole.0, part.0), Vec::new());
+                for step in in_order(steps) {
+                    let Step::Value { path, new, .. } = step else { panic!() };
+                    let new: u64 = new.parse().unwrap();
+                    if path.contains("period") {
+                        now.0 = new
+                    } else {
+                        now.1 = new
+                    }
+                    seen.push(now);
+                }
+                assert!(seen.iter().all(|(whole, part)| part <= whole), "{seen:?}");
+            }
+        }
+    }
+}

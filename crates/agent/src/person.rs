@@ -1,0 +1,57 @@
+//! The person behind sudo: in whose name files are read and written, and programs of theirs run, while root measures.
+
+use latido_sys::identity::Identity;
+
+/// The person who called latido through sudo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+}
+
+impl Person {
+    /// From `$SUDO_UID` and `$SUDO_GID`, which count only for root.
+    pub fn behind_sudo() -> Option<Self> {
+        let number = |name: &str| std::env::var(name).ok()?.parse().ok();
+        let root = rustix::process::geteuid().is_root();
+        let person = Self { uid: number("SUDO_UID")?, gid: number("SUDO_GID")? };
+        (root && person.uid != 0).then_some(person)
+    }
+
+    /// With the groups that they have.
+    pub fn identity(self) -> Identity {
+        let Self { uid, gid } = self;
+        let groups = match std::env::var("SUDO_USER") {
+            Ok(name) => groups(&name, gid, &std::fs::read_to_string("/etc/group").unwrap_or_default()),
+            Err(_) => vec![gid],
+        };
+        Identity { uid, gid, groups }
+    }
+}
+
+/// The groups of a user, see group(5): those of a directory service are not known here, and so not used.
+fn groups(user: &str, own: u32, file: &str) -> Vec<u32> {
+    let named = file.lines().filter_map(|line| {
+        let mut fields = line.split(':').skip(2);
+        let group = fields.next()?.parse().ok()?;
+        fields.next()?.split(',').any(|member| member == user).then_some(group)
+    });
+    let mut all: Vec<u32> = [own].into_iter().chain(named).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_those_that_name_the_user() {
+        let file = "root:x:0:\naudio:x:29:ana,bo\nanas:x:1000:\nvideo:x:44:bo\nlab:x:2000:bo,ana\nbroken\n";
+        assert_eq!(groups("ana", 1000, file), [29, 1000, 2000]);
+        assert_eq!(groups("nobody", 7, file), [7]);
+    }
+}

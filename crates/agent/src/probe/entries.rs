@@ -1,0 +1,104 @@
+//! Entries that a tracer writes into the ring, by the kernel's own description of them (`events/ftrace/*/format`).
+
+use super::looking_on::paired;
+use crate::measure::{Gathered, Interval, Stage};
+use anyhow::{Context, Result, ensure};
+use latido_model::{cell::Cell, units::Ns};
+use latido_trace::{
+    bytes::Endian,
+    file::Trace,
+    format::Number,
+    pairing::{Met, Sink},
+};
+
+/// An entry: its CPU, when it was written, and the fields that were asked for.
+pub struct Entry<const N: usize> {
+    /// The CPU.
+    pub cpu: u32,
+    /// When, on CLOCK_MONOTONIC, ns.
+    pub time: u64,
+    /// The fields, in the order in which they were asked for; one that a kernel does not have is 0.
+    pub fields: [u64; N],
+}
+
+impl<const N: usize> Entry<N> {
+    /// The value in ns of a field in microseconds.
+    pub fn us(&self, field: usize) -> u64 {
+        self.fields.get(field).map_or(0, |us| us.saturating_mul(1000))
+    }
+
+    /// A field as it stands.
+    pub fn field(&self, field: usize) -> u64 {
+        self.fields.get(field).copied().unwrap_or(0)
+    }
+}
+
+struct Entries<F, const N: usize> {
+    id: u16,
+    endian: Endian,
+    fields: [Option<Number>; N],
+    take: F,
+}
+
+impl<F: FnMut(Entry<N>), const N: usize> Sink for Entries<F, N> {
+    fn event(&mut self, cpu: u32, time: u64, record: &[u8], _: Option<&latido_trace::events::Happened>) {
+        if self.endian.u16(record, 0) == Some(self.id) {
+            let value = |field: Option<Number>| field.and_then(|field| field.of(record)).map_or(0, i64::cast_unsigned);
+            (self.take)(Entry { cpu, time, fields: self.fields.map(value) });
+        }
+    }
+}
+
+/// Gives each entry of a tracer.
+///
+/// # Errors
+/// The trace does not describe them, or not the first of the fields.
+pub fn each<const N: usize>(
+    trace: &Trace<'_>,
+    name: &str,
+    fields: [&str; N],
+    take: impl FnMut(Entry<N>),
+) -> Result<Met> {
+    let format = trace.formats.iter().map(|one| &one.format).find(|format| format.name == name);
+    let format = format.with_context(|| format!("this kernel does not describe the entries of its tracer `{name}`"))?;
+    let fields = fields.map(|field| format.number(field, trace.endian));
+    ensure!(
+        fields.first().is_some_and(Option::is_some),
+        "this kernel's entries of its tracer `{name}` are of a form that this version does not know"
+    );
+    Ok(paired(trace, &mut Entries { id: format.id, endian: trace.endian, fields, take }))
+}
+
+/// A value in microseconds as a file takes it.
+///
+/// # Errors
+/// It is none of at least one.
+pub fn us(name: &str, time: Ns) -> Result<String> {
+    ensure!(time.0 >= 1000 && time.0.is_multiple_of(1000), "`{name}` must be whole microseconds");
+    Ok((time.0 / 1000).to_string())
+}
+
+/// Looks on, and gives what was recorded to a function that fills series.
+///
+/// # Errors
+/// As the stage's, and the function's.
+pub fn gather(
+    stage: &mut Stage<'_>,
+    fill: impl FnOnce(&Stage<'_>, &Trace<'_>, &mut Gathered) -> Result<Met>,
+) -> Result<()> {
+    let interval: Interval = stage.watch(|| Ok(true))?;
+    let mapped = stage.recorded()?;
+    let trace = Trace::open(&mapped)?;
+    let mut gathered = Gathered::over(interval);
+    let met = fill(stage, &trace, &mut gathered)?;
+    gathered.met(&met);
+    stage.deliver(gathered)
+}
+
+/// Refuses what a tracer with a workload of its own cannot do.
+///
+/// # Errors
+/// The reason.
+pub fn check(probe: &str, cell: &Cell) -> Result<()> {
+    super::looking_on::check(probe, cell)
+}

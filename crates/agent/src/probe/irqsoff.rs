@@ -1,0 +1,149 @@
+//! `irqsoff`: how long interrupts or preemption were off; by the kernel's tracer, or by events.
+
+use super::{
+    looking_on::{check, paired},
+    maxima,
+};
+use crate::measure::{Def, Gathered, Measurand, Place, Probe, Quantity, Stage, Wanted, with_defaults};
+use anyhow::{Result, ensure};
+use latido_model::cell::Cell;
+use latido_trace::{
+    events::Off,
+    file::Trace,
+    pairing::{Sink, Span},
+};
+use serde::{Deserialize, Serialize};
+
+/// The list entry.
+pub const DEF: Def<dyn Probe> = Def {
+    name: "irqsoff",
+    about: "how long interrupts or preemption were off, by the kernel's tracer or by events",
+    help: "\
+Looks on while the machine does what it does. The tracer keeps its longest value alone: latido reads and resets it once a
+second, one sample each, and keeps the functions between which it was, its CPU and its task in maxima.csv beside the record.
+A second in which nothing was off for a microsecond has no sample (fact `empty_seconds`). By events every time is a sample.
+All CPUs are looked at.
+
+Options:
+  of   interrupts (default), preemption, or both: the time in which either is off
+  by   tracer (default): irqsoff, preemptoff or preemptirqsoff; the kernel needs CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER,
+       or both. No kernel of Debian's has them. It does not trace functions meanwhile: that costs more than it tells
+       events: irq_disable and irq_enable or their like (CONFIG_PREEMPTIRQ_TRACEPOINTS); not for both
+
+Quantities (ns): longest (of a second, in whole microseconds), or off (each time, per CPU) by events. Facts: empty_seconds;
+by events lost and voided (events lost, and what they may have broken).
+
+Needs tracefs (root). tracing_thresh is set to 0 meanwhile and put back. Paper: ftrace-latencies.",
+    main_option: Some("of"),
+    new: |table| {
+        let probe = with_defaults(table, IrqsOff { of: Of::Interrupts, by: By::Tracer })?;
+        let told = "the events tell interrupts and preemption apart: `of` must be interrupts or preemption, or `by` tracer";
+        ensure!(probe.by == By::Tracer || probe.of != Of::Both, "{told}");
+        Ok(Box::new(probe))
+    },
+};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IrqsOff {
+    of: Of,
+    by: By,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Of {
+    Interrupts,
+    Preemption,
+    Both,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum By {
+    Tracer,
+    Events,
+}
+
+impl Of {
+    fn tracer(self) -> &'static str {
+        match self {
+            Self::Interrupts => "irqsoff",
+            Self::Preemption => "preemptoff",
+            Self::Both => "preemptirqsoff",
+        }
+    }
+
+    /// Headings by tracer and by events.
+    fn titles(self) -> [&'static str; 2] {
+        match self {
+            Self::Interrupts => ["Interrupts off: longest of a second", "Interrupts off: each time"],
+            Self::Preemption => ["Preemption off: longest of a second", "Preemption off: each time"],
+            Self::Both => {
+                ["Interrupts or preemption off: longest of a second", "Interrupts or preemption off: each time"]
+            }
+        }
+    }
+}
+
+impl Probe for IrqsOff {
+    fn measurand(&self) -> Measurand {
+        let [longest, each] = self.of.titles();
+        let quantity = match self.by {
+            By::Tracer => Quantity::time("longest", longest).each("second"),
+            By::Events => Quantity::time("off", each).each("time"),
+        };
+        Measurand::new("Interrupts and preemption off", [quantity])
+    }
+
+    fn check(&self, cell: &Cell) -> Result<()> {
+        match self.by {
+            By::Tracer => maxima::check("irqsoff", cell),
+            By::Events => check("irqsoff", cell),
+        }
+    }
+
+    fn wants(&self) -> Option<Wanted> {
+        Some(match (self.by, self.of) {
+            (By::Tracer, of) => maxima::wanted(of.tracer()),
+            (By::Events, Of::Preemption) => {
+                Wanted::events(&["preemptirq:preempt_disable", "preemptirq:preempt_enable"])
+            }
+            (By::Events, _) => Wanted::events(&["preemptirq:irq_disable", "preemptirq:irq_enable"]),
+        })
+    }
+
+    fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
+        if self.by == By::Tracer {
+            return maxima::measure(stage, "longest");
+        }
+        let interval = stage.watch(|| Ok(true))?;
+        let mapped = stage.recorded()?;
+        let trace = Trace::open(&mapped)?;
+        let what = if self.of == Of::Preemption { Off::Preemption } else { Off::Interrupts };
+        let mut times = Times { what, gathered: Gathered::over(interval), cpus: Vec::new() };
+        for cpu in stage.cpus() {
+            let place = times.gathered.open_on(stage.series("off")?, Some(cpu), &[])?;
+            times.cpus.push((cpu, place));
+        }
+        let met = paired(&trace, &mut times);
+        times.gathered.met(&met);
+        stage.deliver(times.gathered)
+    }
+}
+
+/// Where times go.
+struct Times {
+    what: Off,
+    gathered: Gathered,
+    cpus: Vec<(u32, Place)>,
+}
+
+impl Sink for Times {
+    fn off(&mut self, off: &Span<Off>) {
+        let place = self.cpus.iter().find(|(cpu, _)| *cpu == off.cpu && off.what == self.what);
+        if let Some((_, place)) = place {
+            self.gathered.lasted(*place, off.begin, off.end);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! `syscall`: how long system calls last, and how much of that their threads slept, waited and ran; from events.
+
+use super::looking_on::{check, fits, paired, told_apart};
+use crate::measure::{Def, Gathered, Measurand, Place, Probe, Quantity, Stage, Wanted, with_defaults};
+use anyhow::{Result, anyhow, bail, ensure};
+use latido_model::cell::Cell;
+use latido_trace::{
+    calls::{self, Machine},
+    events::{Call, Comm, Events},
+    file::Trace,
+    pairing::{Called, Sink},
+};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The list entry.
+pub const DEF: Def<dyn Probe> = Def {
+    name: "syscall",
+    about: "how long system calls last, on the CPU, waiting for it and asleep told apart; from events",
+    help: "\
+Looks on while the machine does what it does, and takes from the kernel's events how long each system call lasted, from its
+enter to its exit by one thread, and what of that its thread was asleep or waited for a CPU. A call that never returns (exec,
+exit) has no sample. Adds no task of its own; the load, or whatever runs, is what is measured.
+
+  latido run syscall name=read,write,clock_nanosleep -d 10s
+  latido run syscall task=my-program                 all calls of its threads
+
+Options:
+  calls  their names, with commas between them, or all; default all; on the command line also name=, which in plans is the
+         probe's own
+  pid    of this process alone, all of its threads at the begin
+  task   of threads with this name alone; * stands for anything, ? for one character
+  together  whether the calls that are named are one series: what lasts long is told, and not in which of them; default false
+  tasks  so many pairs of thread and call, those with the most time, have series of their own besides those of all
+         threads; default 8
+
+Quantities (ns): call (enter to exit), running (on a CPU in it, interrupts included), blocked (asleep in it), waiting (able to
+run, without a CPU); call = running + blocked + waiting. --limit judges running and waiting: how long a thread asked to sleep
+is nobody's failure. Labels: name, task. Facts: lost and voided (events lost, and what they may have broken).
+
+Needs tracefs (root), the events sched_switch and sched_waking, and those of the calls (CONFIG_FTRACE_SYSCALLS) or, on a kernel
+without these, raw_syscalls: then all calls are recorded, and those that were asked for are picked by their numbers. Recording
+every call costs each some hundred nanoseconds: name those that matter. The trace is kept with --trace. Paper: none.",
+    main_option: Some("calls"),
+    new: |table| {
+        let probe = with_defaults(table, SyscallProbe { calls: ALL.into(), pid: None, task: None, together: false, tasks: 8 })?;
+        ensure!(probe.tasks <= 40, "`tasks` must be 0 to 40");
+        ensure!(probe.pid.is_none_or(|pid| pid > 0), "`pid` must be 1 or more");
+        ensure!(probe.names().all(|name| !name.is_empty()), "`calls` must be names of calls with commas between them");
+        Ok(Box::new(probe))
+    },
+};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SyscallProbe {
+    calls: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pid: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
+    together: bool,
+    tasks: u32,
+}
+
+const ALL: &str = "all";
+
+const QUANTITIES: [(&str, &str); 4] = [
+    ("call", "System call: from enter to exit"),
+    ("running", "System call: time on CPU"),
+    ("blocked", "System call: time asleep"),
+    ("waiting", "System call: time without a CPU"),
+];
+
+/// So many calls are told apart, those with the most time.
+const MOST: usize = 24;
+
+impl SyscallProbe {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.calls.split(',').map(str::trim)
+    }
+}
+
+impl Probe for SyscallProbe {
+    fn measurand(&self) -> Measurand {
+        let quantities = QUANTITIES.map(|(name, title)| {
+            let quantity = Quantity::time(name, title).each("call");
+            if matches!(name, "running" | "waiting") { quantity } else { quantity.beside() }
+        });
+        Measurand::new("System calls", quantities)
+    }
+
+    fn check(&self, cell: &Cell) -> Result<()> {
+        check("syscall", cell)
+    }
+
+    fn wants(&self) -> Option<Wanted> {
+        let mut wanted = Wanted::events(&["sched:sched_switch", "sched:sched_waking"]);
+        if self.calls == ALL {
+            wanted.events.push("syscalls:*".into());
+        }
+        let calls = self.names().filter(|name| *name != ALL);
+        let events = calls.flat_map(|name| ["enter", "exit"].map(|edge| format!("syscalls:sys_{edge}_{name}")));
+        wanted.events.extend(events);
+        let wanted = wanted.or("syscalls", &["raw_syscalls:sys_enter", "raw_syscalls:sys_exit"]);
+        Some(wanted.also(&["sched:sched_wakeup", "task:task_rename", "sched:sched_process_free"]))
+    }
+
+    fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
+        let threads = self.pid.map(threads_of).transpose()?;
+        let interval = stage.watch(|| Ok(true))?;
+        let mapped = stage.recorded()?;
+        let trace = Trace::open(&mapped)?;
+        let names = Names::of(&trace);
+        let whose = Whose { threads, task: self.task.as_deref(), numbers: self.numbers(&names)? };
+        let mut totals = Totals { whose: &whose, all: BTreeMap::new() };
+        paired(&trace, &mut totals);
+        if totals.all.is_empty() {
+            let of = self.task.as_ref().map_or_else(String::new, |task| format!(" by a thread named `{task}`"));
+            bail!("none of the calls ({}) was made and returned{of} meanwhile", self.calls);
+        }
+        let mut calls =
+            Calls { whose: &whose, gathered: Gathered::over(interval), all: BTreeMap::new(), own: BTreeMap::new() };
+        if self.together {
+            let places = calls.places(stage, &[("name", &self.calls)])?;
+            calls.all.extend(totals.all.keys().map(|(call, _)| (*call, places)));
+        } else {
+            calls.open(stage, &names, totals.all, self.tasks as usize)?;
+        }
+        let met = paired(&trace, &mut calls);
+        calls.gathered.met(&met);
+        stage.deliver(calls.gathered)
+    }
+}
+
+impl SyscallProbe {
+    /// The numbers of the calls that are meant, where the trace has numbers alone; none where all are meant.
+    fn numbers(&self, names: &Names) -> Result<Option<BTreeSet<u16>>> {
+        if self.calls == ALL || !names.events.calls().is_empty() {
+            return Ok(None);
+        }
+        let number = |name: &str| {
+            let found = (0..MOST_NUMBER).find(|number| calls::call(names.machine, *number) == name);
+            found
+                .ok_or_else(|| anyhow!("no system call of this machine is named `{name}`; `man 2 syscalls` lists them"))
+        };
+        Ok(Some(self.names().map(number).collect::<Result<_>>()?))
+    }
+}
+
+/// Calls have numbers below this on every architecture; those above are of other systems' tables.
+const MOST_NUMBER: u16 = 1024;
+
+/// What calls are called.
+struct Names {
+    events: Events,
+    machine: Machine,
+}
+
+impl Names {
+    fn of(trace: &Trace<'_>) -> Self {
+        let machine = Machine::of(trace.options.uname.as_deref().unwrap_or_default());
+        Self { events: Events::of(&trace.formats, trace.endian), machine }
+    }
+
+    fn call(&self, call: Call) -> String {
+        match call {
+            Call::Named(at) => self.events.calls().get(usize::from(at)).cloned().unwrap_or_default(),
+            Call::Number(number) => calls::call(self.machine, number),
+        }
+    }
+}
+
+/// The threads of a process.
+fn threads_of(pid: i32) -> Result<BTreeSet<i32>> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let Ok(entries) = entries else { bail!("there is no process {pid}: `pgrep -a NAME` finds the number of another") };
+    Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
+/// Whose calls are looked at.
+struct Whose<'a> {
+    threads: Option<BTreeSet<i32>>,
+    task: Option<&'a str>,
+    numbers: Option<BTreeSet<u16>>,
+}
+
+impl Whose<'_> {
+    fn made(&self, called: &Called) -> bool {
+        let meant = |numbers: &BTreeSet<u16>| matches!(called.call, Call::Number(number) if numbers.contains(&number));
+        self.numbers.as_ref().is_none_or(meant)
+            && self.threads.as_ref().is_none_or(|threads| threads.contains(&called.pid))
+            && self.task.is_none_or(|pattern| fits(pattern, &called.comm.text()))
+    }
+}
+
+/// How long each thread was in each call, and its name.
+struct Totals<'a> {
+    whose: &'a Whose<'a>,
+    all: BTreeMap<(Call, i32), (u64, Comm)>,
+}
+
+impl Sink for Totals<'_> {
+    fn called(&mut self, called: &Called) {
+        if self.whose.made(called) {
+            let (total, comm) = self.all.entry((called.call, called.pid)).or_default();
+            (*total, *comm) = (total.saturating_add(called.ns()), called.comm);
+        }
+    }
+}
+
+/// Where calls go.
+struct Calls<'a> {
+    whose: &'a Whose<'a>,
+    gathered: Gathered,
+    all: BTreeMap<Call, [Place; QUANTITIES.len()]>,
+    own: BTreeMap<(Call, i32), [Place; QUANTITIES.len()]>,
+}
+
+impl Calls<'_> {
+    fn open(
+        &mut self,
+        stage: &mut Stage<'_>,
+        names_of: &Names,
+        totals: BTreeMap<(Call, i32), (u64, Comm)>,
+        most: usize,
+    ) -> Result<()> {
+        let mut by_call = BTreeMap::<Call, u64>::new();
+        for ((call, _), (ns, _)) in &totals {
+            let total = by_call.entry(*call).or_default();
+            *total = total.saturating_add(*ns);
+        }
+        let mut largest: Vec<(Call, u64)> = by_call.into_iter().collect();
+        largest.sort_by_key(|(call, ns)| (std::cmp::Reverse(*ns), *call));
+        largest.truncate(MOST);
+        for (call, _) in &largest {
+            let places = self.places(stage, &[("name", &names_of.call(*call))])?;
+            self.all.insert(*call, places);
+        }
+        let mut longest: Vec<_> = totals.into_iter().filter(|((call, _), _)| self.all.contains_key(call)).collect();
+        longest.sort_by_key(|(key, (ns, _))| (std::cmp::Reverse(*ns), *key));
+        longest.truncate(most);
+        let names = told_apart(longest.iter().map(|((_, pid), (_, comm))| (*pid, *comm)));
+        for ((call, pid), _) in longest {
+            let Some(task) = names.get(&pid) else { continue };
+            let places = self.places(stage, &[("name", &names_of.call(call)), ("task", task)])?;
+            self.own.insert((call, pid), places);
+        }
+        Ok(())
+    }
+
+    fn places(&mut self, stage: &Stage<'_>, labels: &[(&str, &str)]) -> Result<[Place; QUANTITIES.len()]> {
+        let [call, running, blocked, waiting] =
+            QUANTITIES.map(|(quantity, _)| self.gathered.open(stage.series(quantity)?, labels));
+        Ok([call?, running?, blocked?, waiting?])
+    }
+}
+
+impl Sink for Calls<'_> {
+    fn called(&mut self, called: &Called) {
+        if !self.whose.made(called) {
+            return;
+        }
+        let values = [called.ns(), called.on_cpu(), called.blocked, called.waited];
+        let own = self.own.get(&(called.call, called.pid));
+        for places in self.all.get(&called.call).into_iter().chain(own) {
+            for (place, value) in places.iter().zip(values) {
+                let value = i64::try_from(value).unwrap_or(i64::MAX);
+                self.gathered.sample(*place, value, called.begin, called.end);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a trace that has numbers alone the named calls are picked by their numbers, and a name of no call is refused.
+    #[test]
+    fn calls_are_picked_by_number_where_there_are_no_names() {
+        let names = Names { events: Events::of(&[], latido_trace::bytes::Endian::Little), machine: Machine::X86_64 };
+        let of = |calls: &str| {
+            let probe = SyscallProbe { calls: calls.into(), pid: None, task: None, together: false, tasks: 8 };
+            probe.numbers(&names)
+        };
+        // arch/x86/entry/syscalls/syscall_64.tbl
+        assert_eq!(of("read, clock_nanosleep").unwrap(), Some(BTreeSet::from([0, 230])));
+        assert_eq!(of(ALL).unwrap(), None);
+        assert!(of("raed").unwrap_err().to_string().contains("`raed`"));
+        assert_eq!(names.call(Call::Number(230)), "clock_nanosleep");
+    }
+}

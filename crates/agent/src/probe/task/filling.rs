@@ -1,0 +1,239 @@
+//! From a program's activations to its series.
+
+use super::{
+    COMPLETION, QUANTITIES, TaskProbe,
+    program::Ended as Program,
+    slots::{Grid, Slot, distance},
+    threads::{Following, Members, Seen, look},
+};
+use crate::{
+    measure::{Gathered, Interval, Place, Stage},
+    probe::looking_on::{fits, paired, told_apart},
+};
+use anyhow::{Result, bail};
+use latido_model::record::Skip;
+use latido_trace::{
+    file::Trace,
+    pairing::{Activation, Activations, Ended, Forks, Met, Unpaired},
+};
+use std::collections::BTreeMap;
+
+/// The series of a thread.
+struct Thread {
+    /// As in [`QUANTITIES`].
+    places: [Place; QUANTITIES.len()],
+    slots: Option<Slots>,
+    unfinished: u64,
+    /// Activations without the switch to the thread.
+    unseen: u64,
+    /// Until when it could be activated.
+    until: u64,
+}
+
+/// The slots of a periodic thread.
+struct Slots {
+    place: Place,
+    grid: Grid,
+    deadline: u64,
+    /// The slot that there is: its time, when its first activation began, when its last one ended.
+    current: Option<(u64, u64, u64)>,
+    seen: u64,
+    missed: u64,
+    extra: u64,
+}
+
+/// The series of a program, filled from a trace.
+///
+/// # Errors
+/// Nothing of it was seen, with the reason as far as it is known.
+pub(super) fn filled(
+    probe: &TaskProbe,
+    stage: &mut Stage<'_>,
+    interval: Interval,
+    trace: &Trace<'_>,
+    program: &Program,
+) -> Result<Gathered> {
+    let mut seen = BTreeMap::new();
+    walk(trace, program, |one, how| look(&mut seen, interval, one, how));
+    if let Some(pattern) = &probe.thread {
+        let names: Vec<String> = seen.values().map(|thread| thread.comm.text().into_owned()).collect();
+        seen.retain(|_, thread| fits(pattern, &thread.comm.text()));
+        if seen.is_empty() && !names.is_empty() {
+            bail!("no thread named `{pattern}` was activated; those that were are {}", names.join(", "));
+        }
+    }
+    if seen.is_empty() {
+        bail!(nothing(program));
+    }
+    let mut gathered = Gathered::over(interval);
+    let mut threads = open(probe, stage, &mut gathered, &seen)?;
+    let (met, voided) = walk(trace, program, |one, how| {
+        if let Some(thread) = threads.get_mut(&one.pid) {
+            thread.take(one, how, &mut gathered);
+        }
+    });
+    for (pid, mut thread) in threads {
+        let mut facts = thread.finish(&mut gathered);
+        facts.extend(seen.get(&pid).and_then(|seen| distance(&seen.wakings)).map(|ns| ("period_seen", ns)));
+        facts.extend(program.exit.map(|status| ("exit_status", u64::from(status))));
+        for place in thread.all() {
+            facts.iter().for_each(|(name, value)| gathered.fact(place, name, *value));
+        }
+    }
+    gathered.met(&Met { unpaired: Unpaired { voided, ..met.unpaired }, ..met });
+    Ok(gathered)
+}
+
+/// Why nothing was seen.
+fn nothing(program: &Program) -> String {
+    let what = &program.words;
+    let said = String::from_utf8_lossy(&program.output);
+    let said = said.lines().next().map(|line| format!("; it said: {line}")).unwrap_or_default();
+    match program.exit {
+        Some(status) => format!("{what} ended with status {status} before anything was counted{said}; see --warmup"),
+        None => format!(
+            "no activation of {what} was seen: none of its threads was woken and waited again meanwhile (a loop that never \
+             waits has none; a longer -d may see rare ones)"
+        ),
+    }
+}
+
+/// Walks through the activations of a program; what the trace lost, and how many activations that broke.
+fn walk(trace: &Trace<'_>, program: &Program, mut take: impl FnMut(&Activation, Ended)) -> (Met, u64) {
+    let members = Members::of(&program.threads);
+    let following = Following { members: &members, first: &program.threads, forks: Forks::of(trace) };
+    let activations = Activations::to(|one: &Activation, how| {
+        if members.has(one.pid) {
+            take(one, how);
+        }
+    });
+    let mut both = (following, activations);
+    let met = paired(trace, &mut both);
+    let voided = both.1.finish(met.last);
+    (met, voided)
+}
+
+/// Opens the series of the threads that were activated most.
+fn open(
+    probe: &TaskProbe,
+    stage: &mut Stage<'_>,
+    gathered: &mut Gathered,
+    seen: &BTreeMap<i32, Seen>,
+) -> Result<BTreeMap<i32, Thread>> {
+    let most = gathered.room() / (QUANTITIES.len() + 1);
+    let mut busiest: Vec<(&i32, &Seen)> = seen.iter().collect();
+    busiest.sort_by_key(|(pid, thread)| (std::cmp::Reverse(thread.count), **pid));
+    if busiest.len() > most {
+        let why = format!("it has {} threads that were activated; the {most} busiest are told apart", busiest.len());
+        stage.skipped.push(Skip { what: "threads of the program".into(), why: format!("{why}: see `thread`") });
+        busiest.truncate(most);
+    }
+    let names = told_apart(busiest.iter().map(|(pid, thread)| (**pid, thread.comm)));
+    let urgent = busiest.iter().any(|(_, thread)| thread.urgent);
+    let mut threads = BTreeMap::new();
+    for (pid, thread) in busiest {
+        let Some(name) = names.get(pid) else { continue };
+        let labels = [("task", name.as_str())];
+        let mut place = |quantity| gathered.open(stage.series(quantity)?, &labels);
+        let [wakeup, running, preempted, response] = QUANTITIES.map(|(quantity, _)| place(quantity));
+        let places = [wakeup?, running?, preempted?, response?];
+        let slots = match probe.period.filter(|_| thread.urgent == urgent) {
+            Some(period) => Some(Slots {
+                place: place(COMPLETION)?,
+                grid: Grid::of(period.0, &thread.wakings),
+                deadline: probe.deadline.unwrap_or(period).0,
+                current: None,
+                seen: 0,
+                missed: 0,
+                extra: 0,
+            }),
+            None => None,
+        };
+        threads.insert(*pid, Thread { places, slots, unfinished: 0, unseen: 0, until: gathered.interval().ended_ns });
+    }
+    Ok(threads)
+}
+
+impl Thread {
+    /// Takes an activation of its own.
+    fn take(&mut self, one: &Activation, how: Ended, gathered: &mut Gathered) {
+        let interval = gathered.interval();
+        if one.woken < interval.first_slot_ns || one.woken > interval.ended_ns {
+            return;
+        }
+        if how == Ended::Dead {
+            self.until = one.end.min(interval.ended_ns);
+        }
+        let whole = how == Ended::Blocked && one.end <= interval.ended_ns;
+        if whole {
+            let preempted = one.came.map(|_| one.preempted);
+            self.unseen += u64::from(one.came.is_none());
+            let values = [one.wakeup(), one.running(), preempted, Some(one.response())];
+            for (place, value) in self.places.iter().zip(values) {
+                let Some(value) = value else { continue };
+                gathered.sample(*place, i64::try_from(value).unwrap_or(i64::MAX), one.woken, one.end);
+            }
+        }
+        self.unfinished += u64::from(!whole);
+        if let Some(slots) = &mut self.slots {
+            slots.take(one, whole, gathered);
+        }
+    }
+
+    /// Nothing follows; what there is to be told of it.
+    fn finish(&mut self, gathered: &mut Gathered) -> Vec<(&'static str, u64)> {
+        let mut facts = vec![("unfinished", self.unfinished), ("unseen", self.unseen)];
+        if let Some(slots) = &mut self.slots {
+            slots.finish(self.until, gathered);
+            facts.extend([("expected", slots.seen + slots.missed), ("seen", slots.seen), ("extra", slots.extra)]);
+        }
+        facts
+    }
+
+    fn all(&self) -> impl Iterator<Item = Place> + use<> {
+        self.places.into_iter().chain(self.slots.as_ref().map(|slots| slots.place))
+    }
+}
+
+impl Slots {
+    /// Takes an activation; one that is not whole begins in a slot and does not complete it.
+    fn take(&mut self, one: &Activation, whole: bool, gathered: &mut Gathered) {
+        match self.grid.take(one.woken) {
+            Slot::First { due, missed } => {
+                self.flush(gathered);
+                let period = self.grid.period();
+                for back in (1..=missed).rev() {
+                    self.miss(due.saturating_sub(back.saturating_mul(period)), one.end, gathered);
+                }
+                self.current = whole.then_some((due, one.woken, one.end));
+            }
+            Slot::Further => {
+                self.extra += 1;
+                if let Some((_, _, end)) = self.current.as_mut().filter(|_| whole) {
+                    *end = one.end;
+                }
+            }
+        }
+    }
+
+    fn miss(&mut self, due: u64, came: u64, gathered: &mut Gathered) {
+        self.missed += 1;
+        gathered.missed(self.place, came.saturating_sub(due));
+    }
+
+    /// The slot that there is has had its last activation.
+    fn flush(&mut self, gathered: &mut Gathered) {
+        if let Some((due, began, end)) = self.current.take() {
+            let value = end.saturating_sub(due.min(began));
+            self.seen += 1;
+            gathered.slot(self.place, value, value > self.deadline, began, end);
+        }
+    }
+
+    fn finish(&mut self, until: u64, gathered: &mut Gathered) {
+        self.flush(gathered);
+        for due in self.grid.rest(until) {
+            self.miss(due, until, gathered);
+        }
+    }
+}

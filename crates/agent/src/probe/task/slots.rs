@@ -1,0 +1,150 @@
+//! The slots of a periodic thread, found in its wakings.
+
+/// How far before its time a waking may come and still be of a slot: a part of the period.
+const EARLY: u64 = 4;
+/// So many wakings tell where the slots are.
+const FIRST: usize = 1000;
+/// What a slot's time follows of a waking's distance from it, and the most of the period that it follows.
+const FOLLOW: i64 = 16;
+const MOST: i64 = 1000;
+
+/// Where the slots of a thread are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    period: u64,
+    phase: u64,
+    /// The next slot's time.
+    next: Option<u64>,
+}
+
+/// Which slot an activation is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// The first of this slot, at this time; so many passed before without any.
+    First {
+        /// The slot's time.
+        due: u64,
+        /// Slots that passed.
+        missed: u64,
+    },
+    /// A further one of the slot that there is.
+    Further,
+}
+
+impl Grid {
+    /// Of wakings a period apart, by the first of them: later ones may have drifted.
+    pub fn of(period: u64, wakings: &[u64]) -> Self {
+        let period = period.max(1);
+        let mut at: Vec<u64> = wakings.iter().take(FIRST).map(|time| time % period).collect();
+        at.sort_unstable();
+        // Where the largest gap is, the circle is cut: the median of what follows it.
+        let around = at.first().zip(at.last()).map(|(first, last)| (first + period - last, 0));
+        let gaps = at.windows(2).zip(1..).filter_map(|(pair, index)| Some((pair.last()? - pair.first()?, index)));
+        let cut = gaps.chain(around).max().map_or(0, |(_, index)| index);
+        let middle = (cut + at.len() / 2).checked_rem(at.len()).unwrap_or(0);
+        Self { period, phase: at.get(middle).copied().unwrap_or(0), next: None }
+    }
+
+    /// How far apart they are.
+    pub fn period(&self) -> u64 {
+        self.period
+    }
+
+    /// Takes a waking.
+    pub fn take(&mut self, woken: u64) -> Slot {
+        let reach = woken.saturating_add(self.period / EARLY);
+        let (due, missed) = match self.next {
+            None => (reach - (reach + self.period - self.phase) % self.period, 0),
+            Some(next) => {
+                let Some(beyond) = reach.checked_sub(next) else { return Slot::Further };
+                let missed = beyond / self.period;
+                (next + missed * self.period, missed)
+            }
+        };
+        let most = (self.period.cast_signed() / MOST).max(1);
+        let off = woken.wrapping_sub(due).cast_signed();
+        let step = (off / FOLLOW).clamp(-most, most);
+        self.next = Some(due.saturating_add(self.period).saturating_add_signed(step));
+        Slot::First { due, missed }
+    }
+
+    /// The times of slots that would be over at this time and had nothing.
+    pub fn rest(&self, until: u64) -> impl Iterator<Item = u64> + use<> {
+        let Self { period, next, .. } = *self;
+        let count = next.map_or(0, |next| until.saturating_sub(next) / period);
+        (0..count).filter_map(move |index| Some(next?.saturating_add(index * period)))
+    }
+}
+
+/// The median distance of times that ascend.
+pub(super) fn distance(times: &[u64]) -> Option<u64> {
+    let mut gaps: Vec<u64> = times.windows(2).filter_map(|pair| Some(pair.last()? - pair.first()?)).collect();
+    gaps.sort_unstable();
+    gaps.get(gaps.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What became of the slots of these wakings: with an activation, missed, further ones.
+    fn counted(period: u64, wakings: &[u64], until: u64) -> [u64; 3] {
+        let mut grid = Grid::of(period, wakings);
+        let mut counts = [0; 3];
+        for woken in wakings {
+            match grid.take(*woken) {
+                Slot::First { missed, .. } => {
+                    counts[0] += 1;
+                    counts[1] += missed;
+                }
+                Slot::Further => counts[2] += 1,
+            }
+        }
+        counts[1] += grid.rest(until).count() as u64;
+        counts
+    }
+
+    proptest! {
+        /// However late wakings are, up to three quarters of a period, and whichever slots are left out: each is found, none
+        /// is invented, at any phase.
+        #[test]
+        fn slots_left_out_are_found(
+            phase in 0u64..1_000_000,
+            slots in prop::collection::vec((0u64..20_000, prop::bool::weighted(0.9)), 50..200),
+            late in 0usize..50,
+        ) {
+            let time = |index: usize, by: u64| 7_000_000_000 + phase + index as u64 * 1_000_000 + by;
+            let mut wakings = Vec::new();
+            for (index, (by, there)) in slots.iter().enumerate() {
+                if *there || index == 0 {
+                    let by = if index == late { 700_000 } else { *by };
+                    wakings.push(time(index, by));
+                }
+            }
+            let end = time(slots.len(), 0) + 40_000;
+            let [there, missed, further] = counted(1_000_000, &wakings, end);
+            prop_assert_eq!((there, further), (wakings.len() as u64, 0));
+            prop_assert_eq!(there + missed, slots.len() as u64);
+        }
+    }
+
+    /// A clock that runs 500 ppm otherwise is followed for ten minutes of slots; a period that is 5 % longer is not.
+    #[test]
+    fn a_drift_is_followed_and_a_wrong_period_is_seen() {
+        let drifting: Vec<u64> = (0..600_000u64).map(|index| 5_000_000_000 + index * 1_000_500).collect();
+        assert_eq!(counted(1_000_000, &drifting, 0), [600_000, 0, 0]);
+        let longer: Vec<u64> = (0..2_000u64).map(|index| 5_000_000_000 + index * 1_050_000).collect();
+        let [there, missed, _] = counted(1_000_000, &longer, 0);
+        assert_eq!(there, 2_000);
+        assert!((90..=100).contains(&missed), "{missed}");
+        assert_eq!(distance(&longer), Some(1_050_000));
+    }
+
+    /// Several wakings in one slot are one job that waited in between.
+    #[test]
+    fn further_wakings_are_of_the_same_slot() {
+        let wakings = [1_000_000, 1_100_000, 1_300_000, 2_000_000, 4_000_000];
+        assert_eq!(counted(1_000_000, &wakings, 6_000_000), [3, 2, 2]);
+    }
+}

@@ -1,0 +1,199 @@
+//! Why the largest samples of a cell were late, from the trace that was recorded meanwhile.
+
+use super::{Causes, Worst};
+use crate::words;
+use anyhow::Result;
+use latido_model::{
+    cell::{Cell, Scheduling},
+    record::{Record, Series},
+    run::{
+        CellState, Run, SeriesSource, StoredCell,
+        late::{self, Chosen, Explainable, Late},
+    },
+};
+use latido_trace::{
+    events::Class,
+    explain::{Explained, Window, explain},
+    file::{Buffer, Trace},
+};
+use serde::Serialize;
+
+/// Where the trace of a cell comes from.
+pub trait TraceSource {
+    /// Shows the bytes of a cell's trace.
+    ///
+    /// # Errors
+    /// It is missing or cannot be read.
+    fn trace(&self, cell: &StoredCell, see: &mut dyn FnMut(&[u8])) -> Result<()>;
+}
+
+impl<F: Fn(&StoredCell, &mut dyn FnMut(&[u8])) -> Result<()>> TraceSource for F {
+    fn trace(&self, cell: &StoredCell, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self(cell, see)
+    }
+}
+
+/// A cell that was to be explained.
+#[derive(Debug)]
+pub struct OfCell {
+    /// The cell's number.
+    pub number: usize,
+    /// Its late samples, or why there are none.
+    pub found: Result<Spikes, String>,
+}
+
+/// The late samples of a cell, explained.
+#[derive(Debug, Serialize)]
+pub struct Spikes {
+    /// The cell, in words.
+    pub cell: String,
+    /// By what the time was attributed: events alone, or also those that tell when interrupts and preemption are off.
+    pub evidence: &'static str,
+    /// What was asked for.
+    pub asked: Asked,
+    /// The samples, the largest first.
+    pub spikes: Vec<Worst>,
+    /// What all of them were lost to, the most first.
+    pub causes: Causes,
+    /// Events that the trace lost, in all of its time.
+    pub lost_events: u64,
+    /// Why the recording ended early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
+}
+
+/// Which samples were to be explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Asked {
+    /// So many of the largest.
+    pub worst: u32,
+    /// And all above this, ns.
+    pub limit_ns: Option<u64>,
+    /// So many are.
+    pub above_limit: Option<u64>,
+    /// But never more than so many.
+    pub most: u32,
+}
+
+/// Explains each cell of a run that asked for it.
+pub fn of_run(run: &Run, series: &dyn SeriesSource, traces: &dyn TraceSource) -> Vec<OfCell> {
+    let asked = run.cells.iter().filter(|cell| matches!(cell.state, CellState::Measured(_)));
+    let asked = asked.filter_map(|cell| Some((cell, cell.cell.conditions.explain?)));
+    let of = |(cell, worst): (&StoredCell, u32)| OfCell {
+        number: cell.number,
+        found: of_cell(cell, worst, series, traces).unwrap_or_else(|error| Err(format!("{error:#}"))),
+    };
+    asked.map(of).collect()
+}
+
+/// Explains so many of the largest samples of a cell and all above its limit; or says why it cannot.
+///
+/// # Errors
+/// Its samples or its trace cannot be read.
+pub fn of_cell(
+    cell: &StoredCell,
+    worst: u32,
+    series: &dyn SeriesSource,
+    traces: &dyn TraceSource,
+) -> Result<Result<Spikes, String>> {
+    let CellState::Measured(record) = &cell.state else { return Ok(Err("was not measured".into())) };
+    let Some(Explainable { slept, .. }) = late::explainable(&cell.cell.probe.name) else {
+        let probe = &cell.cell.probe.name;
+        return Ok(Err(format!("samples of `{probe}` are no times of one thread; wakeup and gap can be explained")));
+    };
+    if record.quality.trace.is_none() {
+        return Ok(Err("has no trace: it was measured without --explain and --trace".into()));
+    }
+    let chosen = late::late(record, worst, |one: &Series| Ok(series.series(cell, one)?.largest))?;
+    let mut found = Err("its trace holds no events".into());
+    traces.trace(cell, &mut |bytes| {
+        found = match Trace::open(bytes) {
+            Ok(trace) => match trace.buffers.first() {
+                Some(buffer) => Ok(spikes(cell, record, worst, slept, &chosen, (&trace, buffer))),
+                None => Err("its trace holds no events".into()),
+            },
+            Err(bad) => Err(format!("its trace cannot be read: {bad}")),
+        };
+    })?;
+    Ok(found)
+}
+
+fn spikes(
+    cell: &StoredCell,
+    record: &Record,
+    worst: u32,
+    slept: bool,
+    chosen: &Chosen,
+    (trace, buffer): (&Trace<'_>, &Buffer<'_>),
+) -> Spikes {
+    let window = |one: &Late| {
+        let begin = one.end_ns.saturating_sub(one.ns);
+        Some(Window { begin, end: one.end_ns, pid: one.tid?, cpu: one.cpu, slept })
+    };
+    let windows: Vec<Window> = chosen.samples.iter().filter_map(window).collect();
+    let (explained, _) = explain(trace, buffer, &windows);
+    let class = class(&cell.cell);
+    let told = |one: &Late| {
+        let window = window(one)?;
+        let found: &Explained = explained.iter().find(|found| found.window == window)?;
+        Some(Worst::of(class, format!("thread {}-{}", one.thread, window.pid), one.at_ns, found))
+    };
+    let told: Vec<Worst> = chosen.samples.iter().filter_map(told).collect();
+    let recorded = record.quality.trace.as_ref();
+    Spikes {
+        cell: format!("cell {}, {}", cell.number, cell.cell.probe.name),
+        evidence: evidence(trace),
+        asked: Asked {
+            worst,
+            limit_ns: cell.cell.conditions.limit.map(|limit| limit.0),
+            above_limit: chosen.above,
+            most: late::MOST,
+        },
+        spikes: told,
+        causes: Causes::of(explained.iter()),
+        lost_events: recorded.map_or(0, |recorded| recorded.lost()),
+        cut: recorded.and_then(|recorded| recorded.cut.clone()),
+    }
+}
+
+/// By what time is attributed.
+fn evidence(trace: &Trace<'_>) -> &'static str {
+    let has = |system: &str| trace.formats.iter().any(|described| described.system == system);
+    if has("preemptirq") { "events, with those of preemptirq" } else { "events only" }
+}
+
+/// The class that a cell's threads were measured in.
+fn class(cell: &Cell) -> Class {
+    match cell.scheduling {
+        Scheduling::Deadline { .. } => Class::Deadline,
+        Scheduling::Fifo { .. } | Scheduling::Rr { .. } => Class::RealTime,
+        _ => Class::Fair,
+    }
+}
+
+impl Spikes {
+    /// What one must know of them, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let explained = self.spikes.len() as u64;
+        if let Some(above) = self.asked.above_limit.filter(|above| *above > explained) {
+            notes.push(format!(
+                "{} lie above the limit; the {} largest are explained, {} at most",
+                words::many(above, "sample"),
+                words::count(explained),
+                words::count(u64::from(self.asked.most))
+            ));
+        }
+        let lost = self.spikes.iter().filter(|spike| spike.lost).count() as u64;
+        if self.lost_events > 0 || lost > 0 {
+            let events = words::many(self.lost_events, "event");
+            notes.push(format!("the trace lost {events}, in {} of these samples", words::count(lost)));
+        }
+        let uncovered = self.spikes.iter().filter(|spike| !spike.covered).count() as u64;
+        if uncovered > 0 {
+            notes.push(format!("of {} of these samples not all was recorded", words::count(uncovered)));
+        }
+        notes.extend(self.cut.iter().map(|why| format!("the recording ended early: {why}")));
+        notes
+    }
+}

@@ -1,0 +1,63 @@
+//! What samples were lost to, each and together.
+
+use super::*;
+use latido_trace::{
+    explain::{Slice, Window},
+    pairing::Segment,
+};
+
+fn explained(slices: Vec<Slice>) -> Explained {
+    Explained {
+        window: Window { begin: 0, end: slices.last().map_or(100, |last| last.end), pid: 1, cpu: 0, slept: true },
+        slices,
+        segments: Vec::new(),
+        excerpt: Vec::new(),
+        omitted: 0,
+        chain: Chain::default(),
+    }
+}
+
+/// Shares are of all time that was lost; the first cause of each sample is counted once.
+#[test]
+fn causes_add_up_over_samples() {
+    let slice = |begin, end, cause| Slice { begin, end, cause };
+    let all = [
+        explained(vec![slice(0, 70, Cause::IdleExit), slice(70, 100, Cause::Itself)]),
+        explained(vec![slice(0, 40, Cause::Itself), slice(40, 100, Cause::Throttled)]),
+    ];
+    let Causes(rows) = Causes::of(all.iter());
+    let told: Vec<_> =
+        rows.iter().map(|row| (row.cause.as_str(), row.ns, row.samples, row.first, row.longest_ns)).collect();
+    let expected = [("its own way back", 70, 2, 0, 40), ("leaving idle", 70, 1, 1, 70), ("throttled", 60, 1, 1, 60)];
+    assert_eq!(told, expected);
+    assert!((rows.iter().map(|row| row.share).sum::<f64>() - 1.0).abs() < 1e-12);
+}
+
+/// So many causes that one would be left over are all named; more are told together.
+#[test]
+fn one_cause_is_not_others() {
+    let many = |n: u64| {
+        let slices = (0..n).map(|at| Slice { begin: at, end: at + 1, cause: Cause::Soft(at.to_string()) }).collect();
+        Worst::of(Class::Fair, "a-1".into(), 0, &explained(slices))
+    };
+    let last = |n| many(n).causes.last().map(|piece| piece.cause.clone());
+    assert_eq!((many(13).causes.len(), last(13)), (13, Some("soft interrupt 9".into())));
+    assert_eq!((many(14).causes.len(), last(14)), (13, Some("2 others".into())));
+}
+
+/// What is too short to be seen is drawn with its neighbour; the CPU of the sample comes first; nothing overlaps.
+#[test]
+fn lanes_are_drawn_as_finely_as_can_be_seen() {
+    let mut found = explained(vec![Slice { begin: 0, end: 1_000_000, cause: Cause::IdleExit }]);
+    let owner = |at: u64| if at.is_multiple_of(2) { Owner::Idle } else { Owner::Task(7) };
+    let segment =
+        |cpu, at: u64| Segment { cpu, begin: at * 100, end: at * 100 + 100, owner: owner(at), task: None, came: 0 };
+    found.window.cpu = 1;
+    found.segments = (0..10_000).flat_map(|at| [segment(0, at), segment(1, at)]).collect();
+    let lanes = Worst::of(Class::Fair, "a-1".into(), 0, &found).lanes;
+    assert_eq!(lanes.iter().map(|lane| lane.cpu).collect::<Vec<_>>(), [1, 0]);
+    for lane in &lanes {
+        assert!((100..=2 * DRAWN).contains(&lane.stretches.len()), "{}", lane.stretches.len());
+        assert!(lane.stretches.windows(2).all(|pair| pair[0].to == pair[1].from));
+    }
+}

@@ -1,0 +1,49 @@
+//! Causes in words, and how they are drawn.
+
+use latido_trace::explain::Cause;
+
+/// A cause in words.
+pub fn said(cause: &Cause) -> String {
+    match cause {
+        Cause::Nmi => "non-maskable interrupt".into(),
+        Cause::Interrupt(name) => format!("interrupt {name}"),
+        Cause::Soft(name) => format!("soft interrupt {name}"),
+        Cause::NoInterrupt(name) => format!("no interrupt came while {name} ran"),
+        Cause::InterruptsOff(name) => format!("{name} had interrupts off"),
+        Cause::Elsewhere => "no interrupt came although they were on".into(),
+        Cause::Task(name, class) => format!("{name} ({})", class.name()),
+        Cause::NotPreemptible(name) => format!("{name} could not be preempted"),
+        Cause::IdleExit => "leaving idle".into(),
+        Cause::InterProcessor => "message between CPUs".into(),
+        Cause::Migration => "migration".into(),
+        Cause::Lock => "waiting for a lock of the kernel".into(),
+        Cause::Blocked => "blocked in the kernel".into(),
+        Cause::Stopped => "stopped".into(),
+        Cause::Throttled => "throttled".into(),
+        Cause::Itself => "its own way back".into(),
+        Cause::Lost => "events lost".into(),
+        Cause::Untraced => "not recorded".into(),
+        Cause::TooMany => "more changes than are followed".into(),
+        Cause::Unexplained => "unexplained".into(),
+    }
+}
+
+/// How a cause is drawn.
+pub fn kind(cause: &Cause) -> &'static str {
+    match cause {
+        Cause::Nmi | Cause::Interrupt(_) => "hard",
+        Cause::Soft(_) => "soft",
+        Cause::Itself => "self",
+        Cause::Task(..) | Cause::Migration => "task",
+        Cause::NoInterrupt(_)
+        | Cause::InterruptsOff(_)
+        | Cause::Elsewhere
+        | Cause::NotPreemptible(_)
+        | Cause::Lock
+        | Cause::Blocked
+        | Cause::Stopped
+        | Cause::Throttled => "off",
+        Cause::IdleExit | Cause::InterProcessor => "idle",
+        Cause::Lost | Cause::Untraced | Cause::TooMany | Cause::Unexplained => "lost",
+    }
+}

@@ -1,0 +1,24 @@
+//! What late samples were lost to, as a table.
+
+use crate::{
+    late::{CauseRow, Causes},
+    tree::{Datum, Head, Sheet},
+};
+
+/// A row for each cause, the one with the most time first.
+pub fn sheet(causes: &Causes) -> Sheet {
+    let head: Vec<Head> =
+        vec!["cause".into(), "share".into(), "time".into(), "samples".into(), "first in".into(), "most of one".into()];
+    let row = |row: &CauseRow| {
+        vec![
+            Datum::Text(row.cause.clone()),
+            Datum::Share(row.share),
+            Datum::Value(row.ns as f64),
+            Datum::Count(row.samples),
+            Datum::Count(row.first),
+            Datum::Value(row.longest_ns as f64),
+        ]
+    };
+    let typical: Vec<f64> = causes.0.iter().map(|row| row.longest_ns as f64).collect();
+    Sheet::new("What the late samples were lost to".into(), head, causes.0.iter().map(row).collect(), "ns", &typical)
+}

@@ -1,0 +1,80 @@
+//! The names of system calls that a trace has by number alone (`raw_syscalls`): they differ by architecture.
+
+use syscalls::{aarch64, arm, powerpc64, riscv64, s390x, x86, x86_64};
+
+/// Whose numbers they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// 64-bit x86.
+    X86_64,
+    /// 32-bit x86.
+    X86,
+    /// 64-bit Arm.
+    Aarch64,
+    /// 32-bit Arm.
+    Arm,
+    /// 64-bit RISC-V.
+    Riscv64,
+    /// 64-bit POWER, of either order of bytes.
+    Powerpc64,
+    /// IBM Z.
+    S390x,
+    /// Another one, or the file does not tell.
+    Unknown,
+}
+
+impl Machine {
+    /// From what a file says of its system: `Linux board 6.1.0 aarch64`.
+    pub fn of(system: &str) -> Self {
+        // A host or a kernel may be named after an architecture: the machine stands last.
+        let word = system.split_whitespace().rev().find_map(|word| {
+            Some(match word {
+                "x86_64" => Self::X86_64,
+                "i386" | "i486" | "i586" | "i686" => Self::X86,
+                "aarch64" => Self::Aarch64,
+                "riscv64" => Self::Riscv64,
+                "ppc64" | "ppc64le" => Self::Powerpc64,
+                "s390x" => Self::S390x,
+                word if word.starts_with("armv") => Self::Arm,
+                _ => return None,
+            })
+        });
+        word.unwrap_or(Self::Unknown)
+    }
+}
+
+/// What a call is called; its number where that is of no call of this architecture, or nobody knows which that is.
+pub fn call(machine: Machine, number: u16) -> String {
+    let at = usize::from(number);
+    let name = match machine {
+        Machine::X86_64 => x86_64::Sysno::new(at).map(|call| call.name()),
+        Machine::X86 => x86::Sysno::new(at).map(|call| call.name()),
+        Machine::Aarch64 => aarch64::Sysno::new(at).map(|call| call.name()),
+        Machine::Arm => arm::Sysno::new(at).map(|call| call.name()),
+        Machine::Riscv64 => riscv64::Sysno::new(at).map(|call| call.name()),
+        Machine::Powerpc64 => powerpc64::Sysno::new(at).map(|call| call.name()),
+        Machine::S390x => s390x::Sysno::new(at).map(|call| call.name()),
+        Machine::Unknown => None,
+    };
+    name.map_or_else(|| format!("call {number}"), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same number is another call elsewhere; what nobody knows stays a number. Checked against the kernel's tables
+    /// (arch/x86/entry/syscalls/syscall_64.tbl and _32.tbl, scripts/syscall.tbl, arch/arm/tools/syscall.tbl).
+    #[test]
+    fn a_number_is_a_call_of_its_architecture() {
+        let of = |system: &str, number| call(Machine::of(system), number);
+        assert_eq!(of("Linux vm 6.18.44 x86_64", 0), "read");
+        assert_eq!(of("Linux vm 6.18.44 x86_64", 230), "clock_nanosleep");
+        assert_eq!(of("Linux board 6.1.0 aarch64", 63), "read");
+        assert_eq!(of("Linux board 6.1.0 aarch64", 115), "clock_nanosleep");
+        assert_eq!(of("Linux x86_64 6.1.0 armv7l", 3), "read");
+        assert_eq!(of("Linux old 5.10.0 i686", 3), "read");
+        assert_eq!(of("Linux vm 6.18.44 x86_64", 60_000), "call 60000");
+        assert_eq!(of("", 0), "call 0");
+    }
+}

@@ -1,0 +1,157 @@
+//! A CPU's pages with a place among them.
+
+use super::Lost;
+use crate::{
+    bytes::Endian,
+    file::{Options, Pages},
+    page::{Event, Events, Missed, Walk},
+};
+use std::ops::Range;
+
+/// An event by its place in the data of its page, which is held beside it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Placed {
+    pub time: u64,
+    begin: usize,
+    length: usize,
+}
+
+impl Placed {
+    #[inline(always)]
+    fn of(event: &Event<'_>, data: &[u8]) -> Self {
+        let begin = event.data.as_ptr().addr() - data.as_ptr().addr();
+        Self { time: event.time, begin, length: event.data.len() }
+    }
+
+    #[inline(always)]
+    fn event(self, data: &[u8]) -> Event<'_> {
+        let data = data.get(self.begin..).and_then(|rest| rest.get(..self.length)).unwrap_or_default();
+        Event { time: self.time, data }
+    }
+}
+
+/// The data of a page: in the file itself, which is at hand at once, or by its place in what is unpacked.
+#[derive(Debug)]
+enum Data<'a> {
+    Plain(&'a [u8]),
+    Packed(Range<usize>),
+}
+
+impl Data<'_> {
+    #[inline(always)]
+    fn of<'d>(&'d self, pages: &'d Pages<'_>) -> &'d [u8] {
+        match self {
+            Self::Plain(data) => data,
+            Self::Packed(place) => pages.unpacked().get(place.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// A CPU's pages with a place among them.
+#[derive(Debug)]
+pub(super) struct Lane<'a> {
+    pub cpu: u32,
+    pub pages: Pages<'a>,
+    /// What the file says of its times; nothing where they stand as they are.
+    timed: Option<&'a Options>,
+    /// The page it is in, and where behind the coming event.
+    data: Data<'a>,
+    walk: Walk,
+    /// The coming event; none is where the lane has ended.
+    coming: Placed,
+    ended: bool,
+    /// What was lost before it.
+    missed: Missed,
+    /// The time of the event before it.
+    last: u64,
+}
+
+impl<'a> Lane<'a> {
+    /// Before the first event of these pages.
+    pub fn of(cpu: u32, pages: Pages<'a>, timed: Option<&'a Options>) -> Self {
+        let (coming, walk, missed) = (Placed::default(), Walk::default(), Missed::Nothing);
+        let mut lane = Self { cpu, pages, timed, data: Data::Plain(&[]), walk, coming, ended: false, missed, last: 0 };
+        lane.turn_pages();
+        lane
+    }
+
+    /// Gives its events up to that time, at least one; when it is due again.
+    #[inline(always)]
+    pub fn go(&mut self, endian: Endian, until: u64, mut take: impl FnMut(u32, Event<'_>)) -> Option<u64> {
+        let data = self.data.of(&self.pages);
+        let (cpu, timed) = (self.cpu, self.timed);
+        let mut events = Events::from(data, self.walk, endian);
+        let mut event = self.coming.event(data);
+        loop {
+            // Where the next one lies does not hang on what is made of this one: the processor looks while this is made.
+            let next = events.step(endian);
+            let time = event.time;
+            take(cpu, event);
+            let Some(next) = next else {
+                (self.walk, self.last) = (events.walk(), time);
+                self.turn_pages();
+                return self.due();
+            };
+            event = next;
+            if let Some(options) = timed {
+                event.time = options.time_ns(cpu, event.time);
+            }
+            if event.time > until {
+                (self.walk, self.coming, self.last) = (events.walk(), Placed::of(&event, data), time);
+                return Some(event.time);
+            }
+        }
+    }
+
+    /// Goes to the next event over the end of a page.
+    #[inline(never)]
+    fn turn_pages(&mut self) {
+        let endian = self.pages.endian();
+        loop {
+            let data = self.data.of(&self.pages);
+            let mut events = Events::from(data, self.walk, endian);
+            if let Some(mut event) = events.next() {
+                if let Some(options) = self.timed {
+                    event.time = options.time_ns(self.cpu, event.time);
+                }
+                (self.coming, self.walk) = (Placed::of(&event, data), events.walk());
+                return;
+            }
+            let unread = events.unread();
+            self.pages.unread(unread);
+            let Some(place) = self.pages.advance() else {
+                self.ended = true;
+                return;
+            };
+            let plain = self.pages.plain().map(|bytes| Data::Plain(bytes.get(place.data.clone()).unwrap_or_default()));
+            (self.data, self.walk) = (plain.unwrap_or(Data::Packed(place.data)), place.walk);
+            if place.missed != Missed::Nothing {
+                self.missed = place.missed;
+            }
+        }
+    }
+
+    /// What was lost before its next event, told once.
+    #[inline(always)]
+    pub fn lost(&mut self) -> Option<Lost> {
+        if self.missed == Missed::Nothing {
+            return None;
+        }
+        let missed = std::mem::replace(&mut self.missed, Missed::Nothing);
+        let until = if self.ended { self.last } else { self.coming.time };
+        Some(Lost { cpu: self.cpu, since: self.last.min(until), until, missed })
+    }
+
+    /// When its coming event was.
+    pub fn first(&self) -> Option<u64> {
+        (!self.ended).then_some(self.coming.time)
+    }
+
+    /// When it is its turn: at its next event, or where what was lost before it begins. None at its end.
+    #[inline(always)]
+    pub fn due(&self) -> Option<u64> {
+        let time = self.coming.time;
+        let due = if self.missed == Missed::Nothing { time } else { self.last.min(time) };
+        (!self.ended).then_some(due)
+    }
+}

@@ -1,0 +1,210 @@
+//! From a timer's due time to the task that it wakes: the interrupt, the timer's function, the waking, the switch to it.
+
+use super::{Sink, Wait, Why};
+use crate::{
+    bytes::Endian,
+    events::{Above, Comm, Happened},
+    file::Trace,
+    format::Number,
+};
+use std::collections::BTreeMap;
+
+/// A timer that woke a task. The stages add up to the whole: `expiry`, `handler`, `waking`, `switch`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// The task.
+    pub pid: i32,
+    /// Its name.
+    pub comm: Comm,
+    /// When the timer was due (its soft expiry), ns.
+    pub due: u64,
+    /// When its interrupt began, or the timer was due, whichever is later, ns.
+    pub entered: u64,
+    /// When the timer's function began, ns.
+    pub function: u64,
+    /// When that woke the task, ns.
+    pub woken: u64,
+    /// When the task came to a CPU, ns.
+    pub came: u64,
+}
+
+impl Chain {
+    /// How late the interrupt was, its handler until the timer's turn, the function until the waking, the wait for a CPU: ns.
+    pub fn stages(&self) -> [u64; 4] {
+        let marks = [self.due, self.entered, self.function, self.woken, self.came];
+        let mut stages = [0; 4];
+        for (stage, pair) in stages.iter_mut().zip(marks.windows(2)) {
+            if let [from, to] = pair {
+                *stage = to.saturating_sub(*from);
+            }
+        }
+        stages
+    }
+}
+
+/// A timer's clock is that of the trace where what it read then is not further from the event than this, ns.
+const NEAR: u64 = 10_000_000;
+/// So many timers are kept: more are set at once by no sound trace.
+const MOST: usize = 1 << 16;
+
+/// Finds the chains in what is paired, and hands each over. The trace's clock must be CLOCK_MONOTONIC's.
+#[derive(Debug)]
+pub struct Expiries<F> {
+    fields: Option<Fields>,
+    /// When each timer is due, by its own clock.
+    due: BTreeMap<u64, u64>,
+    cpus: BTreeMap<u32, Cpu>,
+    /// Tasks that a timer woke and that did not come yet.
+    woken: BTreeMap<i32, Chain>,
+    /// Timers of other clocks, and such as were set before the trace.
+    pub unknown: u64,
+    take: F,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fields {
+    start: u16,
+    exit: u16,
+    endian: Endian,
+    timer: Number,
+    due: Number,
+}
+
+/// A CPU in an interrupt.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cpu {
+    /// Since when it handles hard interrupts, and how many above each other.
+    entered: u64,
+    depth: u32,
+    /// The timer whose function runs: due, interrupt begun, function begun.
+    function: Option<(u64, u64, u64)>,
+}
+
+impl<F: FnMut(&Chain)> Expiries<F> {
+    /// Hands them to this.
+    pub fn to(trace: &Trace<'_>, take: F) -> Self {
+        let fields = || {
+            let (start, exit) = (trace.format("hrtimer_start")?, trace.format("hrtimer_expire_exit")?);
+            let number = |name| start.number(name, trace.endian);
+            let (timer, due) = (number("hrtimer")?, number("softexpires")?);
+            Some(Fields { start: start.id, exit: exit.id, endian: trace.endian, timer, due })
+        };
+        Self::with(fields(), take)
+    }
+
+    fn with(fields: Option<Fields>, take: F) -> Self {
+        Self { fields, due: BTreeMap::new(), cpus: BTreeMap::new(), woken: BTreeMap::new(), unknown: 0, take }
+    }
+
+    fn set(&mut self, timer: u64, due: u64) {
+        if self.due.len() < MOST || self.due.contains_key(&timer) {
+            self.due.insert(timer, due);
+        }
+    }
+
+    /// What no [`Happened`] tells: timers that are set, functions that end.
+    fn raw(&mut self, cpu: u32, record: &[u8]) {
+        let Some(fields) = self.fields else { return };
+        let Some(id) = fields.endian.u16(record, 0) else { return };
+        if id == fields.start
+            && let (Some(timer), Some(due)) = (fields.timer.of(record), fields.due.of(record))
+        {
+            self.set(timer.cast_unsigned(), due.cast_unsigned());
+        }
+        if id == fields.exit {
+            self.cpus.entry(cpu).or_default().function = None;
+        }
+    }
+}
+
+impl<F: FnMut(&Chain)> Sink for Expiries<F> {
+    fn event(&mut self, cpu: u32, time: u64, record: &[u8], happened: Option<&Happened>) {
+        let Some(happened) = happened else { return self.raw(cpu, record) };
+        match *happened {
+            Happened::Enter(Above::Vector(_) | Above::Line(_)) => {
+                let lane = self.cpus.entry(cpu).or_default();
+                lane.entered = if lane.depth == 0 { time } else { lane.entered };
+                lane.depth = lane.depth.saturating_add(1).min(8);
+            }
+            Happened::Exit(Above::Vector(_) | Above::Line(_)) => {
+                let lane = self.cpus.entry(cpu).or_default();
+                lane.depth = lane.depth.saturating_sub(1);
+            }
+            Happened::Switch { .. } => {
+                // Nothing is switched in an interrupt: one whose end was lost is over.
+                let lane = self.cpus.entry(cpu).or_default();
+                (lane.depth, lane.function) = (0, None);
+            }
+            Happened::Expired { timer, now } => {
+                let due = self.due.remove(&timer);
+                let now = now.cast_unsigned();
+                let same = now.abs_diff(time) < NEAR;
+                let lane = self.cpus.entry(cpu).or_default();
+                let entered = if lane.depth > 0 { lane.entered } else { now };
+                lane.function = due.filter(|due| same && *due <= time).map(|due| (due, entered.clamp(due, time), time));
+                self.unknown += u64::from(lane.function.is_none());
+            }
+            Happened::Waking(woken) => {
+                self.woken.remove(&woken.pid);
+                if let Some((due, entered, function)) = self.cpus.get(&cpu).and_then(|lane| lane.function)
+                    && self.woken.len() < MOST
+                {
+                    let chain =
+                        Chain { pid: woken.pid, comm: woken.comm, due, entered, function, woken: time, came: 0 };
+                    self.woken.insert(woken.pid, chain);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn waited(&mut self, wait: &Wait) {
+        // What lost events may have broken is no wait, and the next waking of the task takes its place.
+        if wait.why == Why::Woken
+            && let Some(chain) = self.woken.remove(&wait.pid).filter(|chain| chain.woken == wait.begin)
+        {
+            (self.take)(&Chain { came: wait.end, ..chain });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        events::{Priority, State, Switched, Woken},
+        pairing::{Definition, Pairing},
+    };
+
+    /// A timer due at 100, its interrupt at 104, its function at 107, the waking at 109, the switch at 120.
+    #[test]
+    fn the_stages_from_the_due_time_to_the_switch_add_up() {
+        let mut chains = Vec::new();
+        let mut sink = Expiries::with(None, |chain: &Chain| chains.push(*chain));
+        sink.set(5, 100);
+        let side = |pid| Switched { pid, priority: Priority(19), comm: Comm::of("t") };
+        let woken = |pid| Woken { pid, priority: Priority(19), comm: Comm::of("t") };
+        let story = [
+            (50, Happened::Switch { from: side(7), state: State::Sleeping, to: side(0) }),
+            (104, Happened::Enter(Above::Vector(0))),
+            (107, Happened::Expired { timer: 5, now: 105 }),
+            (109, Happened::Waking(woken(7))),
+            (112, Happened::Exit(Above::Vector(0))),
+            (120, Happened::Switch { from: side(0), state: State::Runnable, to: side(7) }),
+            // Woken by no timer: no chain.
+            (130, Happened::Waking(woken(8))),
+            (131, Happened::Switch { from: side(7), state: State::Sleeping, to: side(8) }),
+            // A timer that was set before the trace.
+            (140, Happened::Expired { timer: 6, now: 139 }),
+        ];
+        let mut pairing = Pairing::of(Definition::Waking);
+        for (time, happened) in &story {
+            sink.event(0, *time, &[], Some(happened));
+            pairing.take(0, *time, happened, &mut sink);
+        }
+        assert_eq!(sink.unknown, 1);
+        let [chain] = &chains[..] else { panic!("{chains:?}") };
+        assert_eq!((chain.pid, chain.stages()), (7, [4, 3, 2, 11]));
+        assert_eq!(chain.stages().iter().sum::<u64>(), chain.came - chain.due);
+    }
+}

@@ -1,0 +1,227 @@
+//! What lines of events mean for latencies: the same as their binary records, with times in microseconds.
+
+use super::{
+    event::{Body, Event, Time},
+    reader::{Line, Reader},
+    scan::number,
+};
+use crate::{
+    events::{Above, Class, Comm, Happened, Off, Priority, SOFT, State, Switched, Woken},
+    page::Missed,
+    pairing::{Met, Pairing, Sink},
+};
+use std::collections::BTreeMap;
+
+/// So many names of vectors and devices are kept.
+const MOST: usize = 255;
+
+/// CPUs beyond these do not exist.
+const CPUS: usize = 1 << 16;
+
+/// What lines called things.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// The processor's vectors, by the index of [`Above::Vector`].
+    pub vectors: Vec<String>,
+    /// Devices, by the number of their line.
+    pub devices: BTreeMap<u32, String>,
+}
+
+/// Pairs the events of a text; only times of a clock in seconds can be paired. Sinks are given each such line as it may be
+/// shown, in place of its record.
+pub fn pair(text: &[u8], pairing: &mut Pairing, sink: &mut impl Sink) -> (Met, Names) {
+    let (mut reader, mut names) = (Reader::default(), Names::default());
+    let mut met = Met { first: u64::MAX, ..Met::default() };
+    let mut last = BTreeMap::<u32, u64>::new();
+    let mut now = 0;
+    let mut lost = Vec::new();
+    reader.push(text, |_, line| match line {
+        Line::Event(event) => {
+            let (Time::Clock(time) | Time::SinceFirst(time)) = event.time else { return };
+            if event.cpu as usize >= CPUS {
+                return;
+            }
+            met.events += 1;
+            met.backwards += u64::from(time < now);
+            (met.first, met.last, now) = (met.first.min(time), met.last.max(time), time);
+            if let Some(missed) = lost.iter().position(|(cpu, _)| *cpu == event.cpu).map(|at| lost.swap_remove(at).1) {
+                met.gaps += 1;
+                match missed {
+                    Missed::Events(count) => met.lost = met.lost.saturating_add(count),
+                    _ => met.uncounted += 1,
+                }
+                let since = last.get(&event.cpu).copied().unwrap_or(0).min(time);
+                pairing.lost(event.cpu, since, time, sink);
+            }
+            last.insert(event.cpu, time);
+            let happened = happened(&event, &mut names);
+            sink.event(event.cpu, time, shown(&event).as_bytes(), happened.as_ref());
+            if let Some(happened) = happened {
+                pairing.take(event.cpu, time, &happened, sink);
+            }
+        }
+        Line::Lost { cpu, count } if lost.len() < CPUS => lost.push((cpu, count.map_or(Missed::Some, Missed::Events))),
+        _ => {}
+    });
+    met.first = met.first.min(met.last);
+    met.unpaired = pairing.end(met.last, sink);
+    met.devices.clone_from(&names.devices);
+    (met, names)
+}
+
+/// A line's event as it is shown.
+fn shown(event: &Event<'_>) -> String {
+    match event.body {
+        Body::Named { name, fields } => format!("{name} {fields}"),
+        Body::Function { function, caller } => format!("{function} <- {caller}"),
+        Body::Other(text) => text.to_owned(),
+        Body::Stack => "<stack trace>".into(),
+        Body::Timerlat(_) => "timerlat".into(),
+        Body::Osnoise(_) => "osnoise".into(),
+        Body::Hwlat(_) => "hwlat".into(),
+        Body::Turn(turn) if turn.switches => format!("{} ==> {}", turn.from.pid, turn.to.pid),
+        Body::Turn(turn) => format!("{} wakes {}", turn.from.pid, turn.to.pid),
+    }
+}
+
+/// What an event means; nothing where it is of another kind or lacks a field.
+fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
+    let Body::Named { name, fields } = event.body else { return None };
+    Some(match name {
+        "sched_switch" => {
+            let (from, to) = fields.split_once(" ==> ")?;
+            Happened::Switch { from: switched(from, "prev")?, state: state(from)?, to: switched(to, "next")? }
+        }
+        "sched_waking" => Happened::Waking(woken(fields)?),
+        "sched_wakeup" => Happened::Wakeup(woken(fields)?),
+        "sched_wakeup_new" => Happened::New(woken(fields)?),
+        "softirq_entry" => Happened::Enter(Above::Soft(soft(fields)?)),
+        "softirq_exit" => Happened::Exit(Above::Soft(soft(fields)?)),
+        "softirq_raise" => Happened::Raise(soft(fields)?),
+        "irq_handler_entry" => {
+            let line = number(first(fields, "irq=")?)?;
+            if names.devices.len() < MOST {
+                names.devices.entry(line).or_insert_with(|| rest(fields, "name=").unwrap_or_default().to_owned());
+            }
+            Happened::Enter(Above::Line(line))
+        }
+        "irq_handler_exit" => Happened::Exit(Above::Line(number(first(fields, "irq=")?)?)),
+        "nmi_handler" => Happened::Nmi(number(first(fields, "delta_ns: ")?)?),
+        "irq_disable" => Happened::Off(Off::Interrupts),
+        "irq_enable" => Happened::On(Off::Interrupts),
+        "preempt_disable" => Happened::Off(Off::Preemption),
+        "preempt_enable" => Happened::On(Off::Preemption),
+        "hrtimer_expire_entry" => Happened::Expired { timer: 0, now: 0 },
+        "sched_migrate_task" => Happened::Migrated {
+            pid: number(last(fields, "pid=")?)?,
+            from: number(last(fields, "orig_cpu=")?)?,
+            to: number(last(fields, "dest_cpu=")?)?,
+        },
+        // Vectors of the processor, and Arm's interrupts between processors.
+        _ if fields.starts_with("vector=") || matches!(name, "ipi_entry" | "ipi_exit") => {
+            let (stem, enters) = match name.strip_suffix("_entry") {
+                Some(stem) => (stem, true),
+                None => (name.strip_suffix("_exit")?, false),
+            };
+            let at = names.vectors.iter().position(|one| one == stem).or_else(|| {
+                (names.vectors.len() < MOST).then(|| names.vectors.push(stem.to_owned()))?;
+                Some(names.vectors.len() - 1)
+            })?;
+            let above = Above::Vector(u8::try_from(at).ok()?);
+            if enters { Happened::Enter(above) } else { Happened::Exit(above) }
+        }
+        _ => return None,
+    })
+}
+
+/// `prev_comm=sh prev_pid=187 prev_prio=120 …`: a name may hold all that fields are made of, so they are sought from behind.
+fn switched(side: &str, which: &str) -> Option<Switched> {
+    let name = rest(side, &format!("{which}_comm="))?;
+    let (name, _) = name.rsplit_once(&format!(" {which}_pid="))?;
+    Some(Switched {
+        pid: number(last(side, &format!("{which}_pid="))?)?,
+        priority: priority(last(side, &format!("{which}_prio="))?)?,
+        comm: Comm::of(name),
+    })
+}
+
+fn woken(fields: &str) -> Option<Woken> {
+    let (name, _) = rest(fields, "comm=")?.rsplit_once(" pid=")?;
+    let pid = number(last(fields, " pid=")?)?;
+    Some(Woken { pid, priority: priority(last(fields, " prio=")?)?, comm: Comm::of(name) })
+}
+
+fn priority(text: &str) -> Option<Priority> {
+    text.parse().ok().map(Priority).filter(|priority| priority.class() != Class::Deadline || text.starts_with('-'))
+}
+
+/// The letters of `prev_state` (include/trace/events/sched.h): `R` and `R+` would go on.
+fn state(from: &str) -> Option<State> {
+    Some(match last(from, "prev_state=")?.chars().next()? {
+        'R' => State::Runnable,
+        'T' | 't' => State::Stopped,
+        'X' | 'Z' => State::Dead,
+        _ => State::Sleeping,
+    })
+}
+
+/// `vec=1 [action=TIMER]`
+fn soft(fields: &str) -> Option<u8> {
+    number(first(fields, "vec=")?).filter(|vec| usize::from(*vec) < SOFT.len())
+}
+
+/// What stands behind the first of these keys, up to the end.
+fn rest<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
+    fields.split_once(key).map(|(_, value)| value)
+}
+
+/// What stands behind the first of these keys, up to a space.
+fn first<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
+    rest(fields, key)?.split(' ').next()
+}
+
+/// What stands behind the last of these keys, up to a space.
+fn last<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
+    fields.rsplit_once(key)?.1.split(' ').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairing::{Definition, Wait};
+
+    #[derive(Default)]
+    struct Waits(Vec<(i32, u64)>, u64);
+
+    impl Sink for Waits {
+        fn waited(&mut self, wait: &Wait) {
+            self.0.push((wait.pid, wait.ns()));
+        }
+
+        fn event(&mut self, _: u32, _: u64, _: &[u8], _: Option<&Happened>) {
+            self.1 += 1;
+        }
+    }
+
+    /// Names that hold what fields are made of are read rightly; a wake-up is paired with its switch; lost lines void it.
+    #[test]
+    fn lines_are_paired_as_records_are() {
+        let text = "\
+            sh-1   [000] d.h2.  1.000010: sched_waking: comm=a pid=7 b pid=12 prio=98 target_cpu=001\n\
+            sh-1   [001] d.h2.  1.000030: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a pid=7 b next_pid=12 next_prio=98\n\
+            a-12   [001] d.h2.  1.000050: sched_switch: prev_comm=a pid=7 b prev_pid=12 prev_prio=98 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120\n\
+            sh-1   [000] d.h2.  1.000060: sched_waking: comm=c pid=13 prio=120 target_cpu=001\n\
+            CPU:1 [LOST 5 EVENTS]\n\
+            sh-1   [001] d.h2.  1.000080: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=c next_pid=13 next_prio=120\n\
+            sh-1   [001] d.h2.  1.000090: irq_handler_entry: irq=24 name=virtio0-input.0\n\
+            sh-1   [001] d.h2.  1.000095: local_timer_entry: vector=236\n";
+        let (mut pairing, mut waits) = (Pairing::of(Definition::Waking), Waits::default());
+        let (met, names) = pair(text.as_bytes(), &mut pairing, &mut waits);
+        assert_eq!(waits.0, [(12, 20_000)]);
+        assert_eq!((met.events, waits.1, met.gaps, met.lost), (7, 7, 1, 5));
+        assert_eq!((met.first, met.last, met.unpaired.voided), (1_000_010_000, 1_000_095_000, 1));
+        assert_eq!(names.vectors, ["local_timer"]);
+        assert_eq!(names.devices[&24], "virtio0-input.0");
+        assert_eq!(pairing.task(12).unwrap().0.text(), "a pid=7 b");
+    }
+}

@@ -1,0 +1,54 @@
+//! Pairs that the kernel tells by half.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use latido_trace::{
+    events::{Call, Comm, Happened, Priority, State, Switched, Woken},
+    pairing::{Called, Definition, Pairing, Sink, Wait},
+};
+
+#[derive(Default)]
+struct Kept {
+    calls: Vec<(Call, u64)>,
+    waits: Vec<u64>,
+}
+
+impl Sink for Kept {
+    fn called(&mut self, called: &Called) {
+        self.calls.push((called.call, called.ns()));
+    }
+
+    fn waited(&mut self, wait: &Wait) {
+        self.waits.push(wait.ns());
+    }
+}
+
+fn switched(pid: i32) -> Switched {
+    Switched { pid, priority: Priority(120), comm: Comm::of("task") }
+}
+
+/// `rt_sigreturn` ends with the number -1 in `raw_syscalls`: it ends the call that is open, and nothing is left open.
+#[test]
+fn a_return_without_a_number_ends_the_open_call() {
+    let (mut pairing, mut kept) = (Pairing::of(Definition::Waking), Kept::default());
+    let call = Call::Number(15);
+    pairing.take(0, 10, &Happened::Call { pid: 7, call }, &mut kept);
+    pairing.take(0, 30, &Happened::Return { pid: 7, call: None }, &mut kept);
+    pairing.take(0, 40, &Happened::Return { pid: 7, call: None }, &mut kept);
+    let unpaired = pairing.end(50, &mut kept);
+    assert_eq!(kept.calls, [(call, 20)]);
+    assert_eq!((unpaired.unended, unpaired.unbegun), (0, 1), "the second one ends nothing");
+}
+
+/// A task that leaves its CPU though no switch to it was recorded waited nobody knows how long: no sample, and counted.
+#[test]
+fn a_wait_whose_switch_is_missing_is_counted() {
+    let (mut pairing, mut kept) = (Pairing::of(Definition::Waking), Kept::default());
+    let woken = Happened::Waking(Woken { pid: 7, priority: Priority(120), comm: Comm::of("task") });
+    let switch = |from, to| Happened::Switch { from: switched(from), state: State::Sleeping, to: switched(to) };
+    pairing.take(0, 10, &woken, &mut kept);
+    pairing.take(0, 90, &switch(7, 0), &mut kept);
+    pairing.take(0, 100, &woken, &mut kept);
+    pairing.take(0, 105, &switch(0, 7), &mut kept);
+    let unpaired = pairing.end(200, &mut kept);
+    assert_eq!((kept.waits, unpaired.unseen, unpaired.unended), (vec![5], 1, 0));
+}
