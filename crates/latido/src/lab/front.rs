@@ -6,7 +6,7 @@
 use super::{
     answer::Answer,
     fetch::{self, Fetched},
-    image::Image,
+    image::{Image, guests_own},
     jobs::{Job, Jobs, is_measuring, job, measuring, one_cpu},
     kernel::Kernel,
     modules::{self, Module},
