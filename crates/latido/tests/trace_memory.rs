@@ -10,7 +10,7 @@ use latido_trace::{
 };
 use std::{
     fs::{self, File},
-    io::{BufWriter, Read},
+    io::Read,
     process::{Command, Stdio},
 };
 
@@ -130,7 +130,7 @@ fn analysed(world: &World, pages: u64, tasks: u64) -> (u64, u64) {
         length: pages * PAGE as u64,
         pages: Pages { cpu: u64::from(cpu), tasks, left: pages, number: 0, page: Vec::new(), at: 0 },
     });
-    contents().write(&mut BufWriter::new(File::create(&path).unwrap()), rings.into()).unwrap();
+    contents().write(&mut File::create(&path).unwrap(), rings.into()).unwrap();
     // What a process can write to at all may not be more than 64 MiB (RLIMIT_DATA): an allocation above it ends the process.
     let limited = "ulimit -d 65536 && exec \"$0\" trace analyze large.dat --json";
     let mut command = Command::new("sh");

@@ -12,21 +12,32 @@ use common::{World, installed, root, skip, stderr};
 use latido_trace::{file::Trace, merge::Merge, page::Event};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     fs,
     path::Path,
     process::{Command, Output, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
 
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
+static ONE: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    /// Held until the thread of the test ends.
+    static TURN: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+}
+
 /// Whether this machine lets root record; if not, the test is noted as skipped.
 fn tracefs(what: &str) -> bool {
     if !root(what) {
         return false;
     }
+    // One after the other: they count what latido does to a CPU, and another one's work there is latido's too.
+    TURN.with(|turn| *turn.borrow_mut() = Some(ONE.lock().unwrap_or_else(PoisonError::into_inner)));
     let probe = Path::new(INSTANCES).join(format!("latido-test-{}", std::process::id()));
     let made = fs::create_dir(&probe).and_then(|()| {
         let enabled = fs::write(probe.join("events/sched/sched_switch/enable"), "1");
@@ -128,16 +139,8 @@ fn events_and_cpus_are_those_that_were_named() {
         return;
     }
     let world = World::new();
-    let output = world.run([
-        "trace",
-        "record",
-        "-e",
-        "sched_switch,irq:softirq_entry",
-        "--for=200ms",
-        "--cpus=0",
-        "-o",
-        "b.dat",
-    ]);
+    let output =
+        world.run(["trace", "record", "-e", "sched_switch,irq:softirq_entry", "--for=2s", "--cpus=0", "-o", "b.dat"]);
     let told = stderr(&output);
     assert_eq!(status(&output), 0, "{told}");
     let bytes = fs::read(world.path("b.dat")).unwrap();
@@ -147,10 +150,10 @@ fn events_and_cpus_are_those_that_were_named() {
     assert_eq!(events(&world.path("b.dat")).keys().copied().collect::<Vec<_>>(), [0]);
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     if cpus > 1 {
-        assert!(
-            told.contains("of latido itself on CPU 0: 0 events") && told.contains("while they were written"),
-            "{told}"
-        );
+        // On its way off the CPU, at the begin, it may be seen there.
+        let own = told.split("of latido itself on CPU 0: ").nth(1).and_then(|rest| rest.split(' ').next());
+        let own: u32 = own.and_then(|own| own.parse().ok()).unwrap_or_else(|| panic!("{told}"));
+        assert!(own <= 4 && told.contains("while they were written"), "{told}");
     } else {
         assert!(told.contains("read afterwards"), "{told}");
     }
@@ -329,6 +332,7 @@ fn behind_sudo_the_program_and_the_file_are_the_persons() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(said, format!("{0}\n{0}\n", attacker::UID), "{}", stderr(&output));
     let file = behind.home().join("h.dat");
+    assert!(file.exists(), "{}", stderr(&output));
     assert_eq!(behind::owner(&file), (attacker::UID, attacker::UID));
     assert!(!events(&file).is_empty());
 }

@@ -25,8 +25,8 @@ impl Default for Distribution {
 /// The bucket of a value.
 #[inline]
 fn bucket(value: u64) -> usize {
-    let digits = 64 - value.leading_zeros();
-    let shift = digits.saturating_sub(DIGITS + 1);
+    // Below the first doubling every value has a bucket of its own.
+    let shift = (value | (FINE as u64)).ilog2() - DIGITS;
     ((shift as usize) << DIGITS) + (value >> shift) as usize
 }
 

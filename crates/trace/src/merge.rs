@@ -91,8 +91,7 @@ impl<'a> Merge<'a> {
     /// Of the pages of each CPU, all with this order of bytes; with what is to be done to their times.
     pub fn over(endian: Endian, all: impl IntoIterator<Item = (u32, Pages<'a>)>, timed: Option<&'a Options>) -> Self {
         let lanes: Vec<Lane<'a>> = all.into_iter().map(|(cpu, pages)| Lane::of(cpu, pages, timed)).collect();
-        let mut turns = Turns::of(lanes.len());
-        lanes.iter().enumerate().for_each(|(at, lane)| turns.set(at, lane.due()));
+        let turns = Turns::of(lanes.iter().map(Lane::due));
         Self { lanes, turns, endian, clock: Clock::default() }
     }
 
@@ -114,7 +113,7 @@ impl<'a> Merge<'a> {
             let Some(lane) = self.lanes.get_mut(at) else { break };
             if let Some(lost) = lane.lost() {
                 take.lost(&lost);
-                self.turns.set(at, lane.due());
+                self.turns.again(lane.due());
                 continue;
             }
             let clock = &mut self.clock;
@@ -122,7 +121,7 @@ impl<'a> Merge<'a> {
                 clock.tick(event.time);
                 take.event(cpu, event);
             });
-            self.turns.set(at, due);
+            self.turns.again(due);
         }
     }
 

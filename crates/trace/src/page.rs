@@ -127,28 +127,12 @@ impl<'a> Page<'a> {
 
     /// Its events, in their order.
     pub fn events(&self) -> Events<'a> {
-        Events::from(self.data, Walk::of(self), self.endian)
+        Events::behind(self.data, self.time, self.endian)
     }
 
     /// The bytes of its events.
     pub fn data(&self) -> &'a [u8] {
         self.data
-    }
-}
-
-/// A place among the events of a page, without the page: whoever holds the bytes may hold it beside them.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Walk {
-    /// How much of the data lies behind it.
-    left: usize,
-    time: u64,
-    broken: bool,
-}
-
-impl Walk {
-    /// Before the first event of a page.
-    pub fn of(page: &Page<'_>) -> Self {
-        Self { left: page.data.len(), time: page.time, broken: false }
     }
 }
 
@@ -162,18 +146,22 @@ pub struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    /// From a place in that page's data on.
+    /// Behind an event of that time, in the data of its page; before the first that is the page's own time.
     #[inline(always)]
-    pub fn from(data: &'a [u8], walk: Walk, endian: Endian) -> Self {
-        let Walk { left, time, broken } = walk;
-        let rest = data.get(data.len().saturating_sub(left)..).unwrap_or_default();
-        Self { rest, time, broken, endian }
+    pub(crate) fn behind(rest: &'a [u8], time: u64, endian: Endian) -> Self {
+        Self { rest, time, broken: false, endian }
     }
 
-    /// Where it is.
+    /// The time of the event that was given last, as it stands in the page.
     #[inline(always)]
-    pub fn walk(&self) -> Walk {
-        Walk { left: self.rest.len(), time: self.time, broken: self.broken }
+    pub(crate) fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// How many bytes follow.
+    #[inline(always)]
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
     }
 
     /// How much of the page's data could not be read, in bytes: nothing of a good one.

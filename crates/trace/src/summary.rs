@@ -33,7 +33,7 @@ pub struct Series {
     pub all: Distribution,
     /// The longest, in no order; [`Series::longest`] sorts them.
     worst: Vec<Worst>,
-    /// What a sample must be longer than to be among them.
+    /// What a sample must reach to be among them.
     bar: u64,
 }
 
@@ -44,7 +44,7 @@ impl Series {
     #[inline]
     fn push(&mut self, ns: u64, worst: impl FnOnce() -> Worst) {
         self.all.push(ns);
-        if ns > self.bar || self.worst.len() < WORST {
+        if ns >= self.bar {
             self.keep(worst());
         }
     }
@@ -56,7 +56,7 @@ impl Series {
         if self.worst.len() >= 2 * WORST {
             self.worst.sort_unstable_by(|a, b| b.cmp(a));
             self.worst.truncate(WORST);
-            self.bar = self.worst.last().map_or(0, |worst| worst.ns);
+            self.bar = self.worst.last().map_or(0, |worst| worst.ns.saturating_add(1));
         }
     }
 

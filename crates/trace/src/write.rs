@@ -61,53 +61,70 @@ pub struct Ring<R> {
     pub pages: R,
 }
 
-/// So many bytes are written at a time. In large pieces a file lies in the page cache in large pieces, and whoever maps it
-/// waits for fewer faults: a trace is read a third faster. The kernel's own copy from file to file goes page by page.
+/// So many bytes are written at a time, from places in the file that are multiples of it. So a file lies in the page cache
+/// in large pieces, and whoever maps it waits for fewer faults; the kernel's own copy from file to file goes page by page.
 const PIECE: usize = 1 << 20;
 
-/// Copies all, in pieces of that size.
-fn copy(from: &mut impl Read, to: &mut impl Write, piece: &mut [u8]) -> io::Result<u64> {
-    let mut copied = 0;
-    loop {
-        let mut filled = 0;
-        while let Some(room) = piece.get_mut(filled..).filter(|room| !room.is_empty()) {
+/// Gathers what is written into whole pieces.
+struct Pieces<'a, W> {
+    out: &'a mut W,
+    piece: Vec<u8>,
+    filled: usize,
+    written: u64,
+}
+
+impl<'a, W: Write> Pieces<'a, W> {
+    fn of(out: &'a mut W) -> Self {
+        Self { out, piece: vec![0; PIECE], filled: 0, written: 0 }
+    }
+
+    /// Takes all that there is; how many bytes that were.
+    fn take(&mut self, mut from: impl Read) -> io::Result<u64> {
+        let before = self.written;
+        loop {
+            let room = self.piece.get_mut(self.filled..).unwrap_or_default();
             match from.read(room) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
+                Ok(0) => return Ok(self.written - before),
+                Ok(count) => {
+                    self.filled += count;
+                    self.written += count as u64;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
+            // There is always room: a read of none would look like the end.
+            if self.filled == self.piece.len() {
+                self.put()?;
+            }
         }
-        to.write_all(piece.get(..filled).unwrap_or_default())?;
-        copied += filled as u64;
-        if filled < piece.len() {
-            return Ok(copied);
-        }
+    }
+
+    /// Writes what has been gathered.
+    fn put(&mut self) -> io::Result<()> {
+        let filled = std::mem::take(&mut self.filled);
+        self.out.write_all(self.piece.get(..filled).unwrap_or_default())
     }
 }
 
 impl Contents<'_> {
-    /// Writes a whole file; how long it is.
+    /// Writes a whole file, in large pieces; how long it is. Nothing is to be gathered once more behind it.
     ///
     /// # Errors
     /// It cannot be written, or a ring gives fewer bytes than it said.
     pub fn write<R: Read>(&self, out: &mut impl Write, rings: Vec<Ring<R>>) -> io::Result<u64> {
         let lengths: Vec<(u32, u64)> = rings.iter().map(|ring| (ring.cpu, ring.length)).collect();
-        let head = self.head(&lengths);
-        out.write_all(&head)?;
-        let mut written = head.len() as u64;
-        let mut piece = vec![0; PIECE];
+        let mut out = Pieces::of(out);
+        out.take(&*self.head(&lengths))?;
         for ring in rings {
-            let copied = copy(&mut ring.pages.take(ring.length), out, &mut piece)?;
+            let copied = out.take(ring.pages.take(ring.length))?;
             if copied < ring.length {
                 let what = format!("CPU {} gave {copied} of {} bytes", ring.cpu, ring.length);
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
             }
-            let gap = self.aligned(copied) - copied;
-            io::copy(&mut io::repeat(0).take(gap), out)?;
-            written += copied + gap;
+            out.take(io::repeat(0).take(self.aligned(copied) - copied))?;
         }
-        Ok(written)
+        out.put()?;
+        Ok(out.written)
     }
 
     /// All that comes before the pages of the first CPU.

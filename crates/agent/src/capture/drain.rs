@@ -74,6 +74,9 @@ struct Reading {
     page: usize,
 }
 
+/// So often is looked, a millisecond apart, whether the readers are where they belong.
+const MOST_LOOKS: u32 = 2_000;
+
 impl Drains {
     /// Opens the rings of an instance, and reads them from `readers`; without any, when it is told to finish.
     ///
@@ -110,6 +113,13 @@ impl Drains {
                 shared.read(part, &keeper, ring)
             });
             drains.threads.push(drain.context("cannot start a thread that reads the trace")?);
+        }
+        // Recorded is only once they have left the CPUs that are to be left alone; on a starved machine not for ever.
+        for _ in 0..MOST_LOOKS {
+            if drains.shared.tids.lock().unwrap_or_else(PoisonError::into_inner).len() >= drains.threads.len() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(1));
         }
         Ok(drains)
     }

@@ -31,7 +31,7 @@ use latido_sys::clock::Clock::Monotonic;
 use latido_trace::write::Ring;
 use std::{
     fs::{self, File},
-    io::{self, BufWriter, Write},
+    io,
     path::{Path, PathBuf},
 };
 use walk::Walked;
@@ -281,7 +281,7 @@ impl Stopped {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn write(mut self, out: File) -> Result<TraceRecord> {
+    pub fn write(mut self, mut out: File) -> Result<TraceRecord> {
         let mut rings = Vec::new();
         for (cpu, path) in &self.drained.files {
             let pages = File::open(path).with_context(|| format!("{}", path.display()))?;
@@ -289,9 +289,8 @@ impl Stopped {
             let length = pages.metadata()?.len() / u64::from(self.drained.page) * u64::from(self.drained.page);
             rings.push(Ring { cpu: *cpu, length, pages });
         }
-        let mut out = BufWriter::new(out);
         let contents = self.description.contents(self.drained.page, &self.walked.addresses);
-        let written = contents.write(&mut out, rings).and_then(|bytes| out.flush().map(|()| bytes));
+        let written = contents.write(&mut out, rings);
         self.record.bytes = written.context("the trace cannot be written")?;
         Ok(self.record)
     }

@@ -15,7 +15,7 @@ use latido_agent::{
 };
 use latido_model::{record::TraceRecord, units::Ns};
 use latido_report::words::{count, many};
-use latido_sys::identity;
+use latido_sys::{identity, sched};
 use std::{
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
@@ -76,7 +76,12 @@ pub fn run(order: &Order) -> Result<u8> {
     unless_foreign(&path, order.output.is_none())?;
     let stops = StopRequests::watch()?;
     let Some((stopped, exit)) = recorded(order, &stops)? else { return Ok(INTERRUPTED) };
-    let record = durable::replace_by(&path, |file| stopped.write(file)).with_context(cannot)?;
+    let record = durable::replace_by(&path, |file| {
+        // The file is the person's, and open; what was recorded lies where root alone reads it.
+        let _own = identity::own()?;
+        stopped.write(file)
+    });
+    let record = record.with_context(cannot)?;
     tell(&told(&record, &path));
     Ok(exit)
 }
@@ -137,7 +142,8 @@ impl Guard {
         guard.args(["agent", "--guard"]).env_remove(latido_agent::journal::MARK);
         // Of a group of its own: Ctrl-C and a terminal that closes are this process's to answer.
         guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        latido_agent::fault::only_once(&mut guard);
+        // Crash points of tests are for the one that it guards.
+        guard.env_remove("LATIDO_FAULT");
         identity::give_back(&mut guard);
         Ok(Self(guard.spawn().context("cannot start what guards the recording")?))
     }
@@ -165,6 +171,11 @@ fn captured(order: &Order, stops: &StopRequests, journal: &mut Journal) -> Resul
         command.spawn().with_context(|| format!("cannot start `{program}`"))
     });
     let mut program = program.transpose()?.map(Program::of);
+    // The program goes where it likes; who waits for it stays off the CPUs that are to be left alone.
+    if let Some(cpus) = capture.read_on().filter(|_| !order.spec.quiet.is_empty()) {
+        // Refused, it is counted as what latido caused there.
+        let _ = sched::set_affinity(0, cpus.iter());
+    }
     let until = order.span.map(|span| Instant::now() + span.as_duration());
     let over = loop {
         if program.as_mut().is_some_and(|program| program.ended().is_some()) {

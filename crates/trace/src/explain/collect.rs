@@ -54,6 +54,8 @@ impl<'t> Collect<'t> {
 
     fn over(all: &'t [Described], endian: Endian, windows: &[Window]) -> Self {
         let mut windows = windows.to_vec();
+        // Where time went back, one may end before it began: nothing lies in it.
+        windows.iter_mut().for_each(|window| window.end = window.end.max(window.begin));
         windows.sort_unstable();
         let longest = windows.iter().map(|window| window.end.saturating_sub(window.begin)).max().unwrap_or(0);
         let before = windows.iter().map(|window| (window.pid, Vec::new())).collect();

@@ -3,7 +3,7 @@
 use super::{CpuData, unpack::Unpacker};
 use crate::{
     bytes::{Bad, Endian, Losses},
-    page::{Layout, Missed, Page, Walk},
+    page::{Layout, Missed, Page},
 };
 use std::ops::Range;
 
@@ -100,7 +100,8 @@ enum From<'a> {
 /// A page by its place in what is unpacked.
 pub(crate) struct Place {
     pub data: Range<usize>,
-    pub walk: Walk,
+    /// When its first event's delta counts from.
+    pub time: u64,
     pub missed: Missed,
 }
 
@@ -133,7 +134,7 @@ impl<'a> Pages<'a> {
                 Ok(page) => {
                     let begin = at + self.layout.data_at;
                     let data = begin..begin + page.data().len();
-                    return Some(Place { data, walk: Walk::of(&page), missed: page.missed });
+                    return Some(Place { data, time: page.time, missed: page.missed });
                 }
                 Err(bad) => self.lose(&bad.what),
             }

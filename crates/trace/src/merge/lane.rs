@@ -4,29 +4,34 @@ use super::Lost;
 use crate::{
     bytes::Endian,
     file::{Options, Pages},
-    page::{Event, Events, Missed, Walk},
+    page::{Event, Events, Missed},
 };
 use std::ops::Range;
 
-/// An event by its place in the data of its page, which is held beside it.
+/// An event by its place in the data of its page, which is held beside it. The walk goes on where it ends.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Placed {
-    pub time: u64,
-    begin: usize,
+struct Placed {
+    time: u64,
+    /// The time as it stands in the page: the next event counts from it.
+    stored: u64,
+    /// Where it ends, from the begin of the data.
+    end: usize,
     length: usize,
 }
 
 impl Placed {
     #[inline(always)]
-    fn of(event: &Event<'_>, data: &[u8]) -> Self {
-        let begin = event.data.as_ptr().addr() - data.as_ptr().addr();
-        Self { time: event.time, begin, length: event.data.len() }
+    fn of(event: &Event<'_>, events: &Events<'_>, data: &[u8]) -> Self {
+        let end = data.len() - events.left();
+        Self { time: event.time, stored: events.time(), end, length: event.data.len() }
     }
 
+    /// The event, and what follows it.
     #[inline(always)]
-    fn event(self, data: &[u8]) -> Event<'_> {
-        let data = data.get(self.begin..).and_then(|rest| rest.get(..self.length)).unwrap_or_default();
-        Event { time: self.time, data }
+    fn event<'d>(&self, data: &'d [u8], endian: Endian) -> Option<(Event<'d>, Events<'d>)> {
+        let (before, rest) = data.split_at_checked(self.end)?;
+        let (_, data) = before.split_at_checked(before.len().checked_sub(self.length)?)?;
+        Some((Event { time: self.time, data }, Events::behind(rest, self.stored, endian)))
     }
 }
 
@@ -54,9 +59,8 @@ pub(super) struct Lane<'a> {
     pub pages: Pages<'a>,
     /// What the file says of its times; nothing where they stand as they are.
     timed: Option<&'a Options>,
-    /// The page it is in, and where behind the coming event.
+    /// The page it is in.
     data: Data<'a>,
-    walk: Walk,
     /// The coming event; none is where the lane has ended.
     coming: Placed,
     ended: bool,
@@ -69,9 +73,9 @@ pub(super) struct Lane<'a> {
 impl<'a> Lane<'a> {
     /// Before the first event of these pages.
     pub fn of(cpu: u32, pages: Pages<'a>, timed: Option<&'a Options>) -> Self {
-        let (coming, walk, missed) = (Placed::default(), Walk::default(), Missed::Nothing);
-        let mut lane = Self { cpu, pages, timed, data: Data::Plain(&[]), walk, coming, ended: false, missed, last: 0 };
-        lane.turn_pages();
+        let (coming, missed) = (Placed::default(), Missed::Nothing);
+        let mut lane = Self { cpu, pages, timed, data: Data::Plain(&[]), coming, ended: false, missed, last: 0 };
+        lane.turn_pages(0);
         lane
     }
 
@@ -80,16 +84,16 @@ impl<'a> Lane<'a> {
     pub fn go(&mut self, endian: Endian, until: u64, mut take: impl FnMut(u32, Event<'_>)) -> Option<u64> {
         let data = self.data.of(&self.pages);
         let (cpu, timed) = (self.cpu, self.timed);
-        let mut events = Events::from(data, self.walk, endian);
-        let mut event = self.coming.event(data);
+        let (mut event, mut events) = self.coming.event(data, endian)?;
         loop {
             // Where the next one lies does not hang on what is made of this one: the processor looks while this is made.
             let next = events.step(endian);
             let time = event.time;
             take(cpu, event);
             let Some(next) = next else {
-                (self.walk, self.last) = (events.walk(), time);
-                self.turn_pages();
+                self.last = time;
+                let unread = events.unread();
+                self.turn_pages(unread);
                 return self.due();
             };
             event = next;
@@ -97,37 +101,36 @@ impl<'a> Lane<'a> {
                 event.time = options.time_ns(cpu, event.time);
             }
             if event.time > until {
-                (self.walk, self.coming, self.last) = (events.walk(), Placed::of(&event, data), time);
+                (self.coming, self.last) = (Placed::of(&event, &events, data), time);
                 return Some(event.time);
             }
         }
     }
 
-    /// Goes to the next event over the end of a page.
+    /// Goes to the next event over the end of a page, of which so many bytes could not be read.
     #[inline(never)]
-    fn turn_pages(&mut self) {
-        let endian = self.pages.endian();
+    fn turn_pages(&mut self, mut unread: usize) {
         loop {
-            let data = self.data.of(&self.pages);
-            let mut events = Events::from(data, self.walk, endian);
-            if let Some(mut event) = events.next() {
-                if let Some(options) = self.timed {
-                    event.time = options.time_ns(self.cpu, event.time);
-                }
-                (self.coming, self.walk) = (Placed::of(&event, data), events.walk());
-                return;
-            }
-            let unread = events.unread();
             self.pages.unread(unread);
             let Some(place) = self.pages.advance() else {
                 self.ended = true;
                 return;
             };
-            let plain = self.pages.plain().map(|bytes| Data::Plain(bytes.get(place.data.clone()).unwrap_or_default()));
-            (self.data, self.walk) = (plain.unwrap_or(Data::Packed(place.data)), place.walk);
             if place.missed != Missed::Nothing {
                 self.missed = place.missed;
             }
+            let plain = self.pages.plain().map(|bytes| Data::Plain(bytes.get(place.data.clone()).unwrap_or_default()));
+            self.data = plain.unwrap_or(Data::Packed(place.data));
+            let data = self.data.of(&self.pages);
+            let mut events = Events::behind(data, place.time, self.pages.endian());
+            if let Some(mut event) = events.next() {
+                if let Some(options) = self.timed {
+                    event.time = options.time_ns(self.cpu, event.time);
+                }
+                self.coming = Placed::of(&event, &events, data);
+                return;
+            }
+            unread = events.unread();
         }
     }
 

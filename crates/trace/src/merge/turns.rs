@@ -6,61 +6,78 @@ const NEVER: u64 = u64::MAX;
 /// When a lane is due, and which one it is.
 type Due = (u64, u32);
 
-/// The lanes by when they are due.
+/// The lanes by when they are due. Only the winner's time changes: it plays again against those that lost on its way.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// A heap's shape: those that meet in match `n` are the winners of matches `2n` and `2n + 1`, in the last ones lanes.
-    matches: Vec<[Due; 2]>,
-    /// Who won match 1.
-    first: Due,
+    /// A heap's shape: the winner of match `n` goes on to match `n / 2`, and who lost it stays.
+    losers: Vec<Due>,
+    winner: Due,
 }
 
 impl Turns {
-    /// Of so many lanes, none of which is due.
-    pub fn of(lanes: usize) -> Self {
-        let half = lanes.next_power_of_two().max(2) / 2;
-        let lane = |at: usize| (NEVER, (2 * at.saturating_sub(half)) as u32);
-        Self { matches: (0..2 * half).map(|at| [lane(at), (NEVER, lane(at).1 + 1)]).collect(), first: (NEVER, 0) }
+    /// Of lanes by when each is due; none of one at its end.
+    pub fn of(lanes: impl IntoIterator<Item = Option<u64>>) -> Self {
+        let mut round: Vec<Due> = (0..).zip(lanes).map(|(lane, due)| (known(due), lane)).collect();
+        let all = round.len().next_power_of_two().max(2);
+        round.extend((round.len()..all).map(|lane| (NEVER, lane as u32)));
+        let mut losers = Vec::new();
+        while round.len() > 1 {
+            // Earlier rounds lie behind later ones.
+            let (won, lost): (Vec<Due>, Vec<Due>) = round.chunks_exact(2).filter_map(decided).unzip();
+            losers.splice(0..0, lost);
+            round = won;
+        }
+        // Match 1 is the last one; there is none before it.
+        losers.insert(0, (NEVER, 0));
+        Self { losers, winner: round.first().copied().unwrap_or((NEVER, 0)) }
     }
 
-    /// A lane is due then, or at its end.
+    /// The lane at turn is due again then, or at its end.
     #[inline(always)]
-    pub fn set(&mut self, lane: usize, due: Option<u64>) {
-        let mut winner = (due.map_or(NEVER, |due| due.min(NEVER - 1)), lane as u32);
-        let mut at = self.matches.len() / 2 + lane / 2;
-        let mut side = lane;
-        while let Some([left, right]) = self.matches.get_mut(at) {
-            *if side & 1 == 0 { &mut *left } else { &mut *right } = winner;
-            winner = if right.0 < left.0 { *right } else { *left };
-            if at == 1 {
-                break;
+    pub fn again(&mut self, due: Option<u64>) {
+        let mut winner = (known(due), self.winner.1);
+        let mut at = (self.losers.len() + winner.1 as usize) / 2;
+        while at > 0
+            && let Some(loser) = self.losers.get_mut(at)
+        {
+            // Of two at the same time the lower one goes first.
+            if *loser < winner {
+                std::mem::swap(loser, &mut winner);
             }
-            side = at;
             at /= 2;
         }
-        self.first = winner;
+        self.winner = winner;
     }
 
     /// The lane at turn, and when another one is; none once all are at their end.
     #[inline(always)]
     pub fn next(&self) -> Option<(usize, u64)> {
-        let (due, lane) = self.first;
+        let (due, lane) = self.winner;
         if due == NEVER {
             return None;
         }
-        let mut side = lane as usize;
-        let mut at = self.matches.len() / 2 + side / 2;
+        let mut at = (self.losers.len() + lane as usize) / 2;
         let mut until = NEVER;
-        while let Some([left, right]) = self.matches.get(at) {
-            until = until.min(if side & 1 == 0 { right.0 } else { left.0 });
-            if at <= 1 {
-                break;
-            }
-            side = at;
+        while at > 0
+            && let Some(loser) = self.losers.get(at)
+        {
+            until = until.min(loser.0);
             at /= 2;
         }
         Some((lane as usize, until))
     }
+}
+
+/// An event at the very end of time is due all the same.
+#[inline(always)]
+fn known(due: Option<u64>) -> u64 {
+    due.map_or(NEVER, |due| due.min(NEVER - 1))
+}
+
+/// Who wins a match, and who loses it.
+fn decided(pair: &[Due]) -> Option<(Due, Due)> {
+    let [one, other] = pair else { return None };
+    Some(if other < one { (*other, *one) } else { (*one, *other) })
 }
 
 #[cfg(test)]
@@ -71,16 +88,19 @@ mod tests {
     proptest! {
         /// The lane at turn is always one that is due first, the lowest of several, and `until` is when the next other one is.
         #[test]
-        fn the_earliest_is_at_turn(sets in proptest::collection::vec((0..9usize, proptest::option::of(0..50u64)), 0..60), lanes in 1..9usize) {
-            let mut turns = Turns::of(lanes);
-            let mut due = vec![None; lanes];
-            for (lane, when) in sets {
-                let lane = lane % lanes;
-                turns.set(lane, when);
-                due[lane] = when;
-                let first = (0..lanes).filter_map(|lane| Some((due[lane]?, lane))).min();
-                let others = |at: usize| (0..lanes).filter(|lane| *lane != at).filter_map(|lane| due[lane]).min();
+        fn the_earliest_is_at_turn(
+            first in proptest::collection::vec(proptest::option::of(0..50u64), 0..9),
+            then in proptest::collection::vec(proptest::option::of(0..50u64), 0..60),
+        ) {
+            let mut due = first.clone();
+            let mut turns = Turns::of(first);
+            for when in then {
+                let first = (0..due.len()).filter_map(|lane| Some((due[lane]?, lane))).min();
+                let others = |at: usize| (0..due.len()).filter(|lane| *lane != at).filter_map(|lane| due[lane]).min();
                 prop_assert_eq!(turns.next(), first.map(|(_, at)| (at, others(at).unwrap_or(NEVER))));
+                let Some((_, at)) = first else { break };
+                due[at] = when;
+                turns.again(when);
             }
         }
     }
@@ -88,10 +108,9 @@ mod tests {
     /// An event at the very end of time is not taken for the end of its lane.
     #[test]
     fn an_event_at_the_end_of_time_has_its_turn() {
-        let mut turns = Turns::of(2);
-        turns.set(1, Some(u64::MAX));
+        let mut turns = Turns::of([None, Some(u64::MAX)]);
         assert_eq!(turns.next(), Some((1, u64::MAX)));
-        turns.set(1, None);
+        turns.again(None);
         assert_eq!(turns.next(), None);
     }
 }
