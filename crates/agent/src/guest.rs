@@ -1,7 +1,7 @@
 //! The first process of a laboratory's guest: sets the machine up, hosts the agent with what its image asks for, and hands the
 //! answers out when all is over. Nothing comes in after the start: every answer depends on the image alone.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use flate2::{Compression, write::GzEncoder};
 use latido_model::protocol::{Chunks, Message, PING_EVERY, Reply, Request, Writer, hex};
 use rustix::{
@@ -90,8 +90,24 @@ fn set_up() -> Result<()> {
     let _ = symlink("/proc/self/fd", "/dev/fd");
     sethostname(b"lab").context("naming the guest")?;
     load_modules()?;
+    threaded()?;
     // For the loads that talk to themselves.
     let _ = latido_sys::net::up("lo");
+    Ok(())
+}
+
+/// Refuses a kernel that was to handle its interrupts in threads and does not: the console's port, which is open here, has one.
+fn threaded() -> Result<()> {
+    let line = fs::read_to_string("/proc/cmdline").context("/proc/cmdline")?;
+    if !line.split_whitespace().any(|word| word == "threadirqs") {
+        return Ok(());
+    }
+    let names = fs::read_dir("/proc").context("/proc")?.flatten();
+    let names = names.filter_map(|entry| fs::read_to_string(entry.path().join("comm")).ok());
+    ensure!(
+        names.into_iter().any(|name| name.starts_with("irq/")),
+        "the kernel was asked for threadirqs, and no interrupt has a thread"
+    );
     Ok(())
 }
 

@@ -20,7 +20,7 @@ pub mod tracing;
 pub use cpu::{field, online_cpus, own_cpus};
 pub use limits::group_limits;
 pub use policy::policy;
-pub use preemption::parameter;
+pub use preemption::{BOOT_PARAMETER, parameter};
 pub use reach::{Reach, housekeeping, kept_free};
 pub use root::Root;
 

@@ -105,6 +105,9 @@ pub struct Args {
     /// compared
     #[arg(long, value_name = "KERNEL", value_parser = words::text)]
     pub kernel: Vec<String>,
+    /// Give the guests of the laboratory two CPUs and the host's time: shows that something works; no latency of it is one
+    #[arg(long)]
+    pub multi_cpu: bool,
     /// Wait for another latido that is at work there, as long as it takes or this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",
         value_parser = known::span)]

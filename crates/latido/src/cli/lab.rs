@@ -3,13 +3,13 @@
 use super::{Usage, assemble, flags, gauge, lab_bisect};
 use crate::{
     host::{self, options::How},
-    lab::{board, build, fetch, kernel},
+    lab::{board, board::MULTI_CPU, build, fetch, kernel},
     output::{tell, write_out},
 };
 use anyhow::{Context, Result, ensure};
 use latido_model::{cell::LAB, plan::Plan};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
@@ -120,12 +120,15 @@ fn verify(args: flags::Args) -> Result<u8> {
             Usage::new(format!("only the laboratory gives the same bytes twice, not the target `{other}`")).into()
         );
     }
+    if let Some(several) = plan.groups.iter().flat_map(|group| &group.kernel).find(|name| name.contains(MULTI_CPU)) {
+        return Err(Usage::new(format!("{several} has the host's time, which is another one each time")).into());
+    }
     let scratch = latido_agent::scratch::Scratch::new(0).context("there is no place for two runs")?;
     let first = measured(&plan, &scratch.path().join("1"))?;
     let second = measured(&plan, &scratch.path().join("2"))?;
     ensure!(!first.is_empty(), "no guest measured anything");
-    let differing: Vec<&String> =
-        first.keys().chain(second.keys()).filter(|name| first.get(*name) != second.get(*name)).collect();
+    let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let differing: Vec<&String> = names.into_iter().filter(|name| first.get(*name) != second.get(*name)).collect();
     if differing.is_empty() {
         let bytes: usize = first.values().map(Vec::len).sum();
         write_out(&format!("identical: {} files, {bytes} bytes, twice\n", first.len()))?;

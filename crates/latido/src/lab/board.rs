@@ -4,13 +4,18 @@
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::suggest::nearest;
 use serde::Deserialize;
+use std::num::NonZeroU32;
 
 /// Devices, and what they need.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
-    /// One line.
+    /// One line; nothing where a kernel's own file has it.
+    #[serde(default)]
     pub about: String,
+    /// How many CPUs; absent, one. Several cannot be counted in instructions: the guest has the host's time.
+    #[serde(default)]
+    pub cpus: Option<NonZeroU32>,
     /// QEMU's machine; absent, that of the kernel.
     #[serde(default)]
     pub machine: Option<String>,
@@ -32,8 +37,12 @@ pub struct Board {
 const SHIPPED: &[(&str, &str)] = &[
     ("net", include_str!("../../../../kernels/boards/net.toml")),
     ("hpet", include_str!("../../../../kernels/boards/hpet.toml")),
+    ("multi-cpu", include_str!("../../../../kernels/boards/multi-cpu.toml")),
     ("parport", include_str!("../../../../kernels/boards/parport.toml")),
 ];
+
+/// What a kernel's name ends with whose guest has several CPUs.
+pub const MULTI_CPU: &str = "+multi-cpu";
 
 /// All of them by their names.
 ///
@@ -60,6 +69,11 @@ pub fn named(name: &str) -> Result<Board> {
 }
 
 impl Board {
+    /// How many CPUs its guest has.
+    pub fn cpus(&self) -> u32 {
+        self.cpus.map_or(1, NonZeroU32::get)
+    }
+
     /// With another one beside it.
     ///
     /// # Errors
@@ -69,7 +83,9 @@ impl Board {
             self.machine.is_none() || other.machine.is_none(),
             "two boards are a machine each, and a guest has one"
         );
+        ensure!(self.cpus.is_none() || other.cpus.is_none(), "two boards say how many CPUs there are");
         self.machine = self.machine.or(other.machine);
+        self.cpus = self.cpus.or(other.cpus);
         self.netdevs.extend(other.netdevs);
         self.chardevs.extend(other.chardevs);
         self.devices.extend(other.devices);

@@ -9,8 +9,12 @@ use super::{
     kernel::{Kernel, Source},
     tree::{keep, renew, unpacked},
 };
-use anyhow::Result;
-use std::{fs, path::PathBuf, process::Command};
+use anyhow::{Context, Result};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// The kernel as it is in the cache, fetched where it is not; `again` looks for a newer one.
 ///
@@ -18,12 +22,7 @@ use std::{fs, path::PathBuf, process::Command};
 /// It cannot be had, with the remedy.
 pub fn kernel(kernel: &Kernel, again: bool, mut say: impl FnMut(&str)) -> Result<Fetched> {
     match kernel.source()? {
-        Source::Image(path) => Ok(Fetched {
-            package: path.display().to_string(),
-            sha256: hash(path)?,
-            vmlinuz: path.into(),
-            ..Fetched::default()
-        }),
+        Source::Image(path) => own(&Cache::open()?, path),
         Source::Debian(pattern) => {
             let cache = Cache::open()?;
             let link = cache.newest(&pattern.replace('*', "N"));
@@ -37,6 +36,18 @@ pub fn kernel(kernel: &Kernel, again: bool, mut say: impl FnMut(&str)) -> Result
         // To build one takes its time: that is asked for by a command of its own.
         Source::Build(recipe) => build::found(recipe, &kernel.name),
     }
+}
+
+/// A kernel of the user's, copied: what is booted is what was hashed, whatever becomes of the file.
+fn own(cache: &Cache, path: &Path) -> Result<Fetched> {
+    let new = cache.empty("new")?.join("vmlinuz");
+    fs::copy(path, &new).with_context(|| format!("the kernel {}", path.display()))?;
+    let sha256 = hash(&new)?;
+    let vmlinuz = cache.dir().join("own").join(&sha256);
+    fs::create_dir_all(cache.dir().join("own"))?;
+    fs::rename(&new, &vmlinuz).with_context(|| format!("{}", vmlinuz.display()))?;
+    let package = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Fetched { package, sha256, vmlinuz, ..Fetched::default() })
 }
 
 /// Downloads and unpacks a package; its tree.

@@ -7,7 +7,7 @@ use super::{
     answer::Answer,
     fetch::{self, Fetched},
     image::{Image, guests_own},
-    jobs::{Job, Jobs, is_measuring, job, measuring, one_cpu},
+    jobs::{Job, Jobs, is_measuring, job, measuring, within},
     kernel::Kernel,
     modules::{self, Module},
     qemu,
@@ -20,8 +20,10 @@ use latido_model::{
     protocol::{Chunks, EndStatus, Hello, Message, Phase, Progress, Reader, Reply, Request, Writer},
 };
 use std::{
+    collections::BTreeMap,
     io::{BufRead, BufReader},
     os::unix::net::UnixStream,
+    path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -46,7 +48,7 @@ pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
     let about = Emulated {
         emulator: qemu::version(kernel.arch)?,
         arguments: qemu::arguments(&kernel),
-        instruction_ns: qemu::INSTRUCTION_NS,
+        instruction_ns: (kernel.board.cpus() == 1).then_some(qemu::INSTRUCTION_NS),
         kernel: fetched.package.clone(),
         version: fetched.version.clone(),
         kernel_sha256: fetched.sha256.clone(),
@@ -55,7 +57,7 @@ pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
     };
     let modules = modules::of(fetched.tree.as_deref(), &kernel.board.modules)?;
     let (stop, jobs, changed) = (AtomicBool::new(false), Mutex::default(), Condvar::new());
-    let lab = Arc::new(Lab { kernel, fetched, modules, about, stop, jobs, changed });
+    let lab = Arc::new(Lab { kernel, fetched, modules, about, images: Mutex::default(), stop, jobs, changed });
     let (asked, requests) = channel();
     let hearing = Arc::clone(&lab);
     let from = ours.try_clone().context("a stream to the laboratory")?;
@@ -75,6 +77,8 @@ struct Lab {
     fetched: Fetched,
     modules: Vec<Module>,
     about: Emulated,
+    /// By the programs that are in it.
+    images: Mutex<BTreeMap<Vec<PathBuf>, (Image, Emulated)>>,
     /// Nobody wants what is going on any more.
     stop: AtomicBool,
     jobs: Mutex<Jobs>,
@@ -139,13 +143,22 @@ impl Lab {
         }
     }
 
+    /// What all guests with these programs share, read once: an upgrade of the host meanwhile makes no second kind.
+    fn shared(&self, programs: &[PathBuf]) -> Result<(Image, Emulated)> {
+        let mut all = self.images.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = all.get(programs) {
+            return Ok(found.clone());
+        }
+        let image = Image::shared(self.kernel.arch, programs)?.with_modules(&self.modules);
+        let about = Emulated { image_sha256: image.sha256()?, ..self.about.clone() };
+        all.insert(programs.to_vec(), (image.clone(), about.clone()));
+        Ok((image, about))
+    }
+
     fn boot(&self, job: &Job) -> Result<Vec<u8>> {
-        let image = Image::shared(self.kernel.arch, &job.programs)?.with_modules(&self.modules).asking(
-            &job.requests,
-            job.member,
-            &self.about,
-        )?;
-        let kept = if is_measuring(&job.requests) { None } else { Some(Answer::of(&image, &self.about)?) };
+        let (shared, about) = self.shared(&job.programs)?;
+        let image = shared.asking(&job.requests, job.member, &about)?;
+        let kept = if is_measuring(&job.requests) { None } else { Some(Answer::of(&image, &about)?) };
         if let Some(answers) = kept.as_ref().and_then(Answer::read) {
             return Ok(answers);
         }
@@ -183,28 +196,30 @@ impl Lab {
     fn answer(&self, request: Request, voice: &mut Writer<UnixStream>) -> Result<EndStatus> {
         match request {
             Request::Prepare { cells, .. } => {
-                cells.iter().try_for_each(one_cpu)?;
+                let cpus = self.kernel.board.cpus();
+                cells.iter().try_for_each(|cell| within(cell, cpus))?;
                 let ready = Request::Prepare { cells: cells.clone(), wait: None };
                 // With the programs that their loads need: what cannot be had at all is told where it is asked for.
-                let had: Vec<&Cell> = cells.iter().filter(|cell| measuring(cell).is_ok()).collect();
-                self.ask(job(vec![ready.clone()], &had)?, true);
+                let had: Vec<&Cell> = cells.iter().filter(|cell| measuring(cell, cpus).is_ok()).collect();
+                self.ask(job(vec![ready.clone()], &had, cpus)?, true);
                 self.jobs().cells = cells;
                 self.pass_on(&[ready], 0, voice)
             }
             Request::Measure { cell } => {
-                let job = measuring(&cell)?;
+                let cpus = self.kernel.board.cpus();
+                let job = measuring(&cell, cpus)?;
                 let requests = job.requests.clone();
                 self.ask(job, true);
                 for next in self.after(&cell) {
                     // What cannot be had is told where it is asked for.
-                    if let Ok(job) = measuring(&next) {
+                    if let Ok(job) = measuring(&next, cpus) {
                         self.ask(job, false);
                     }
                 }
                 self.pass_on(&requests, 1, voice)
             }
             Request::Inspect(_) => {
-                self.ask(job(vec![request.clone()], &[])?, true);
+                self.ask(job(vec![request.clone()], &[], self.kernel.board.cpus())?, true);
                 self.pass_on(&[request], 0, voice)
             }
             // A guest is gone with its settings.
@@ -290,8 +305,7 @@ impl Lab {
                 }
                 Message::Reply(reply) => {
                     if let Reply::Record(record) = &reply {
-                        refused =
-                            self.kernel.granted(record.machine.preemption.as_ref().map(|found| found.model)).err();
+                        refused = self.kernel.granted(record.machine.preemption.as_ref()).err();
                     }
                     if refused.is_none() {
                         voice.send(&reply)?;

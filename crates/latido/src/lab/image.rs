@@ -5,13 +5,18 @@ use super::{kernel::Arch, modules::Module};
 use crate::agents;
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::guest;
-use latido_model::{machine::Emulated, protocol::Request};
+use latido_model::{
+    machine::Emulated,
+    protocol::{Request, hex},
+};
+use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
     process::Command,
+    sync::Arc,
 };
 
 /// What a guest is made of.
@@ -25,11 +30,11 @@ pub struct Image {
 enum Entry {
     Directory,
     Link(String),
+    /// Read when it is put in: what is booted is what was hashed.
     Bytes {
         mode: u32,
-        bytes: Vec<u8>,
+        bytes: Arc<[u8]>,
     },
-    File(PathBuf),
     /// A character device by its numbers.
     Device(u32, u32),
 }
@@ -83,7 +88,7 @@ impl Image {
         if arch.is_own() {
             // Asked of the file: what a process has mapped depends on what it did before.
             for library in libraries(&own)? {
-                image.library(&library);
+                image.library(&library)?;
             }
         } else {
             ensure!(
@@ -93,15 +98,25 @@ impl Image {
                 programs.first().map_or(String::new(), |path| path.display().to_string())
             );
         }
-        image.entries.insert("init".into(), Entry::File(own));
+        image.file("init", &own)?;
         for program in programs {
             let name = program.file_name().context("a program has a name")?.to_string_lossy().into_owned();
-            image.entries.insert(format!("bin/{name}"), Entry::File(program.clone()));
+            image.file(&format!("bin/{name}"), program)?;
             for library in libraries(program)? {
-                image.library(&library);
+                image.library(&library)?;
             }
         }
         Ok(image)
+    }
+
+    /// The SHA-256 of all its bytes.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn sha256(&self) -> Result<String> {
+        let mut hash = Sha256::new();
+        self.write(&mut hash)?;
+        Ok(hex(&hash.finalize()))
     }
 
     /// With modules, which the guest loads in this order.
@@ -115,14 +130,28 @@ impl Image {
         self
     }
 
-    fn library(&mut self, path: &str) {
-        if let Some(name) = Path::new(path).file_name() {
-            self.entries.insert(format!("lib/{}", name.to_string_lossy()), Entry::File(path.into()));
+    /// Libraries lie in one directory, whatever directory they come from.
+    fn library(&mut self, path: &str) -> Result<()> {
+        let Some(name) = Path::new(path).file_name() else { return Ok(()) };
+        self.file(&format!("lib/{}", name.to_string_lossy()), Path::new(path))
+    }
+
+    /// A file of the host that can be executed.
+    fn file(&mut self, path: &str, from: &Path) -> Result<()> {
+        let bytes: Arc<[u8]> = fs::read(from).with_context(|| format!("{}", from.display()))?.into();
+        if let Some(Entry::Bytes { bytes: before, .. }) = self.entries.get(path) {
+            ensure!(
+                *before == bytes,
+                "two files of one name, {path}, are to be in the guest, and they differ: one of them is {}",
+                from.display()
+            );
         }
+        self.entries.insert(path.into(), Entry::Bytes { mode: 0o755, bytes });
+        Ok(())
     }
 
     fn bytes(&mut self, path: &str, bytes: Vec<u8>) {
-        self.entries.insert(path.into(), Entry::Bytes { mode: 0o644, bytes });
+        self.entries.insert(path.into(), Entry::Bytes { mode: 0o644, bytes: bytes.into() });
     }
 
     /// With what one guest is asked for.
@@ -147,15 +176,10 @@ impl Image {
         let mut number = 0;
         for (path, entry) in &self.entries {
             number += 1;
-            let content;
             let (mode, data, device): (u32, &[u8], _) = match entry {
                 Entry::Directory => (0o040_755, &[], (0, 0)),
                 Entry::Link(to) => (0o120_777, to.as_bytes(), (0, 0)),
                 Entry::Bytes { mode, bytes } => (0o100_000 | mode, bytes, (0, 0)),
-                Entry::File(from) => {
-                    content = fs::read(from).with_context(|| format!("{}", from.display()))?;
-                    (0o100_755, &content, (0, 0))
-                }
                 Entry::Device(major, minor) => (0o020_600, &[], (*major, *minor)),
             };
             member(out, number, path, mode, data, device).context("the image cannot be written")?;
@@ -180,9 +204,19 @@ fn member(out: &mut impl Write, number: u32, path: &str, mode: u32, data: &[u8],
     out.write_all(padding(data.len()))
 }
 
+/// Where programs of the system lie.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// The libraries of a program, and their loader (ldd(1)).
 fn libraries(program: &Path) -> Result<Vec<String>> {
-    let output = Command::new("ldd").arg(program).env("LC_ALL", "C").output().context("ldd, which finds libraries")?;
+    // What a user's environment puts before the system's libraries is not the guest's.
+    let output = Command::new("ldd")
+        .arg(program)
+        .env_clear()
+        .env("PATH", PATH)
+        .env("LC_ALL", "C")
+        .output()
+        .context("ldd, which finds libraries")?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
         // A static program has none.
@@ -223,6 +257,23 @@ mod tests {
         assert_eq!(bytes(7), bytes(7));
         assert_ne!(bytes(7), bytes(8));
         assert_eq!(bytes(7).len() % 4, 0);
+    }
+
+    /// Libraries of one name are one file, or an error.
+    #[test]
+    fn two_libraries_of_one_name_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |place: &str| dir.path().join(place).join("libm.so").display().to_string();
+        for (place, bytes) in [("a", "one"), ("b", "one"), ("c", "other")] {
+            fs::create_dir(dir.path().join(place)).unwrap();
+            fs::write(path(place), bytes).unwrap();
+        }
+        let mut image = Image::default();
+        image.library(&path("a")).unwrap();
+        image.library(&path("b")).unwrap();
+        let before = image.sha256().unwrap();
+        assert!(image.library(&path("c")).unwrap_err().to_string().contains("lib/libm.so"));
+        assert_eq!(image.sha256().unwrap(), before);
     }
 
     /// `cpio` reads what is written.

@@ -1,7 +1,7 @@
 //! What guests are to be booted for.
 
 use super::image::Member;
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use latido_agent::{load, load::LOADS, loading::Surroundings, program};
 use latido_model::{cell::Cell, cpus::CpuSet, protocol::Request, registry};
 use std::{
@@ -35,16 +35,15 @@ pub(super) struct Job {
     pub(super) within: Duration,
 }
 
-/// Refuses a cell for other CPUs than a guest has.
-pub(super) fn one_cpu(cell: &Cell) -> Result<()> {
-    let asked = cell.conditions.cpus.iter().flat_map(|cpus| cpus.iter()).find(|cpu| *cpu != 0);
-    ensure!(
-        asked.is_none(),
-        "the laboratory's guests have one CPU, 0, and CPU {} was asked for: with instructions for a clock several CPUs take \
-         turns, and show waits of milliseconds that no kernel has",
-        asked.unwrap_or_default()
+/// Refuses a cell for other CPUs than its guest has.
+pub(super) fn within(cell: &Cell, cpus: u32) -> Result<()> {
+    let asked = cell.conditions.cpus.iter().flat_map(|cpus| cpus.iter()).find(|cpu| *cpu >= cpus);
+    let Some(asked) = asked else { return Ok(()) };
+    ensure!(cpus == 1, "the laboratory's guest has {cpus} CPUs, and CPU {asked} was asked for");
+    bail!(
+        "the laboratory's guests have one CPU, 0, and CPU {asked} was asked for: with instructions for a clock several CPUs take \
+         turns, and show waits of milliseconds that no kernel has (--multi-cpu has two, to see that something works)"
     );
-    Ok(())
 }
 
 pub(super) fn is_measuring(requests: &[Request]) -> bool {
@@ -52,15 +51,15 @@ pub(super) fn is_measuring(requests: &[Request]) -> bool {
 }
 
 /// The guest of a cell.
-pub(super) fn measuring(cell: &Cell) -> Result<Job> {
+pub(super) fn measuring(cell: &Cell, cpus: u32) -> Result<Job> {
     let alone = Request::Prepare { cells: vec![cell.clone()], wait: None };
-    job(vec![alone, Request::Measure { cell: Box::new(cell.clone()) }], &[cell])
+    job(vec![alone, Request::Measure { cell: Box::new(cell.clone()) }], &[cell], cpus)
 }
 
 /// The guest that answers these, with what the loads of the cells need.
-pub(super) fn job(requests: Vec<Request>, cells: &[&Cell]) -> Result<Job> {
+pub(super) fn job(requests: Vec<Request>, cells: &[&Cell], cpus: u32) -> Result<Job> {
     let mut programs = BTreeSet::new();
-    let cpus: CpuSet = [0].into_iter().collect();
+    let cpus: CpuSet = (0..cpus).collect();
     for cell in cells {
         let around = Surroundings { allowed: cpus.clone(), counted: cpus.clone(), seed: cell.seed };
         for item in load::parts(&cell.load.items, &around)?.items {

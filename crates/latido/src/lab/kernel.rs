@@ -5,7 +5,11 @@ use super::{
     recipe::Recipe,
 };
 use anyhow::{Context, Result, bail, ensure};
-use latido_model::{machine::Model, suggest::nearest};
+use latido_agent::machine::BOOT_PARAMETER;
+use latido_model::{
+    machine::{Model, Preemption},
+    suggest::nearest,
+};
 use serde::Deserialize;
 use std::{fs, io::Read, path::PathBuf};
 
@@ -38,8 +42,8 @@ pub struct Kernel {
     /// The preemption model that it must have; absent, any.
     #[serde(default)]
     pub preemption: Option<Model>,
-    /// What its guest has besides the ports.
-    #[serde(skip)]
+    /// What its guest has besides the ports: machine, devices, modules.
+    #[serde(default)]
     pub board: Board,
 }
 
@@ -141,6 +145,12 @@ fn read(name: &str, text: &str) -> Result<Kernel> {
 /// # Errors
 /// There is none, with the nearest.
 pub fn named(name: &str) -> Result<Kernel> {
+    // The one board that any kernel can have, a user's too.
+    if let Some(plain) = name.strip_suffix(board::MULTI_CPU) {
+        let kernel = named(plain)?;
+        let board = kernel.board.clone().and(board::named(board::MULTI_CPU.trim_start_matches('+'))?)?;
+        return Ok(Kernel { name: name.into(), board, ..kernel });
+    }
     if name.contains('/') {
         return own(name);
     }
@@ -209,18 +219,23 @@ impl Kernel {
     }
 
     /// Refuses a guest in which another preemption model is in force than was asked for: a kernel that lacks a mode boots with
-    /// another one and says nothing.
+    /// another one and says nothing. What it was told at boot is the question, and no answer.
     ///
     /// # Errors
-    /// Both.
-    pub fn granted(&self, found: Option<Model>) -> Result<()> {
-        if let (Some(wanted), Some(found)) = (self.preemption, found) {
-            ensure!(
-                wanted == found,
-                "the kernel `{}` was asked for preemption `{wanted}` and has `{found}`",
-                self.name
-            );
-        }
+    /// Both; or the kernel does not tell.
+    pub fn granted(&self, found: Option<&Preemption>) -> Result<()> {
+        let Some(wanted) = self.preemption else { return Ok(()) };
+        let found = found.filter(|found| found.source != BOOT_PARAMETER);
+        let Some(found) = found else {
+            bail!("the kernel `{}` was asked for preemption `{wanted}`, and does not tell what it has", self.name)
+        };
+        ensure!(
+            wanted == found.model,
+            "the kernel `{}` was asked for preemption `{wanted}` and has `{}` (by {})",
+            self.name,
+            found.model,
+            found.source
+        );
         Ok(())
     }
 }
@@ -250,6 +265,8 @@ mod tests {
         let kernel = named("preempt-rt+net+hpet").unwrap();
         assert_eq!(kernel.name, "preempt-rt+net+hpet");
         assert_eq!((kernel.board.devices.len(), kernel.board.machine.as_deref()), (2, Some("q35,hpet=on")));
+        assert_eq!((kernel.board.cpus(), named("preempt-rt+net+multi-cpu").unwrap().board.cpus()), (1, 2));
+        assert!(named("6.12-rt+multi-cpu+multi-cpu").unwrap_err().to_string().contains("how many CPUs"));
         assert!(named("6.12-rt+nut").unwrap_err().to_string().contains("did you mean `net`"));
         assert!(named("6.12-rt+hpet+hpet").unwrap_err().to_string().contains("a machine each"));
     }
@@ -268,7 +285,13 @@ mod tests {
     #[test]
     fn a_mode_that_was_not_granted_is_refused() {
         let lazy = named("6.12-lazy").unwrap();
-        assert!(lazy.granted(Some(Model::Lazy)).is_ok() && lazy.granted(None).is_ok());
-        assert!(lazy.granted(Some(Model::Voluntary)).unwrap_err().to_string().contains("has `voluntary`"));
+        let found = |model, source: &str| Preemption { model, dynamic: true, source: source.into() };
+        let granted =
+            |model, source: &str| lazy.granted(Some(&found(model, source))).map_err(|error| error.to_string());
+        assert_eq!(granted(Model::Lazy, "/sys/kernel/debug/sched/preempt"), Ok(()));
+        assert!(granted(Model::Voluntary, "the version string").unwrap_err().contains("has `voluntary`"));
+        assert!(granted(Model::Lazy, BOOT_PARAMETER).unwrap_err().contains("does not tell"));
+        assert!(lazy.granted(None).unwrap_err().to_string().contains("does not tell"));
+        assert!(named("6.12-rt-arm64").is_ok_and(|any| Kernel { preemption: None, ..any }.granted(None).is_ok()));
     }
 }

@@ -80,8 +80,12 @@ pub fn arguments(kernel: &Kernel) -> Vec<String> {
         Arch::Armv7 => ("virt,highmem=off", "cortex-a15", "ttyAMA0"),
     };
     add(&["-machine", kernel.board.machine.as_deref().unwrap_or(machine), "-cpu", cpu]);
-    // One CPU: several take turns under instruction counting, and show waits of milliseconds that no kernel has.
-    add(&["-accel", "tcg", "-icount", "shift=0,sleep=off", "-smp", "1", "-m", &MEMORY.to_string(), "-seed", "1"]);
+    // Several CPUs take turns under instruction counting, and show waits of milliseconds that no kernel has.
+    match kernel.board.cpus() {
+        1 => add(&["-accel", "tcg", "-icount", "shift=0,sleep=off", "-smp", "1"]),
+        cpus => add(&["-accel", "tcg,thread=multi", "-smp", &cpus.to_string()]),
+    }
+    add(&["-m", &MEMORY.to_string(), "-seed", "1"]);
     add(&["-rtc", "clock=vm,base=2020-01-01", "-nodefaults", "-display", "none", "-monitor", "none", "-nic", "none"]);
     add(&["-no-reboot", "-serial", "file:console.log"]);
     match kernel.arch {

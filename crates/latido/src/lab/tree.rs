@@ -13,7 +13,7 @@ use std::{
 /// A kernel that can be booted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fetched {
-    /// The package's name; a file's path; of a kernel that was built its source's name, and what of.
+    /// The package's name; a file's, without its directory; of a kernel that was built its source's name, and what of.
     pub package: String,
     /// Its version; empty of a file.
     pub version: String,
