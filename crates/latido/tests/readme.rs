@@ -64,6 +64,10 @@ const COMMANDS: &[(&str, How)] = &[
     ),
     ("latido trace record -- ./my-program", How::Short("./my-program", "true", "")),
     ("latido trace analyze trace.dat --html trace.html", How::Real),
+    (
+        "latido run three-kernels",
+        How::Planned("it boots 60 guests of fetched kernels; tests/lab.rs boots some of each"),
+    ),
     ("latido run quick --wait", How::Short("", "", "-d 300ms")),
     ("latido check --pid cyclictest", How::Real),
     ("latido list runs", How::Real),

@@ -145,7 +145,7 @@ fn verify(args: flags::Args) -> Result<u8> {
 /// Runs a plan into a store of its own; the guests' files by their names.
 fn measured(plan: &Plan, store: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     fs::create_dir(store)?;
-    let how = How { store: Some(store.into()), quiet: true, no_report: true, ..How::default() };
+    let how = How { store: Some(store.into()), quiet: true, untold: true, no_report: true, ..How::default() };
     host::run(plan, &how)?;
     let mut all = BTreeMap::new();
     let mut dirs: Vec<PathBuf> = vec![store.into()];

@@ -18,6 +18,7 @@ use latido_model::{
 #[command(
     override_usage = "latido lab bisect --good KERNEL --bad KERNEL --expect EXPECTATION [--kernels LIST] [RUN...]"
 )]
+#[group(id = "bisect")]
 pub struct Args {
     /// A kernel in which it holds
     #[arg(long, value_name = "KERNEL")]

@@ -255,7 +255,7 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), count);
-        assert_eq!(named("preempt-rt").unwrap().name, "6.12-rt");
+        assert_eq!(named("preempt-rt").unwrap().debian, named("6.12-rt").unwrap().debian);
         assert!(named("6.12-nine").unwrap_err().to_string().contains("did you mean `6.12-none`"));
     }
 
