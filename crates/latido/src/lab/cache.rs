@@ -1,6 +1,7 @@
 //! Where fetched and built kernels are kept: a directory that may be removed at any time.
 
 use anyhow::{Context, Result};
+use rustix::fs::{FlockOperation, flock};
 use std::{
     env,
     fs::{self, File},
@@ -35,7 +36,7 @@ impl Cache {
         fs::create_dir_all(&dir).with_context(|| format!("making the laboratory's cache {}", dir.display()))?;
         let path = dir.join(lock);
         let lock = File::create(&path).with_context(|| format!("{}", path.display()))?;
-        lock.lock().with_context(|| format!("waiting for {}", path.display()))?;
+        flock(&lock, FlockOperation::LockExclusive).with_context(|| format!("waiting for {}", path.display()))?;
         Ok(Self { dir, _lock: lock })
     }
 

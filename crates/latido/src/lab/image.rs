@@ -196,12 +196,12 @@ fn member(out: &mut impl Write, number: u32, path: &str, mode: u32, data: &[u8],
     for field in [number, mode, 0, 0, 1, 0, length, 0, 0, device.0, device.1, name, 0] {
         write!(out, "{field:08x}")?;
     }
-    let padding = |length: usize| &[0_u8; 3][..(4 - length % 4) % 4];
+    let padding = |length: usize| vec![0_u8; length.next_multiple_of(4) - length];
     out.write_all(path.as_bytes())?;
     out.write_all(&[0])?;
-    out.write_all(padding(110 + path.len() + 1))?;
+    out.write_all(&padding(110 + path.len() + 1))?;
     out.write_all(data)?;
-    out.write_all(padding(data.len()))
+    out.write_all(&padding(data.len()))
 }
 
 /// Where programs of the system lie.

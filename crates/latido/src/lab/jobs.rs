@@ -19,7 +19,7 @@ const PATIENCE: (u64, u64) = (300, 120);
 pub(super) struct Jobs {
     pub(super) waiting: VecDeque<Job>,
     pub(super) running: Vec<Vec<Request>>,
-    pub(super) done: Vec<(Vec<Request>, Result<Vec<u8>, String>)>,
+    pub(super) done: Vec<(Vec<Request>, Answered)>,
     /// The cells of the session, in the order in which they are asked for.
     pub(super) cells: Vec<Cell>,
     /// When the first guest of a cell began, and how many have ended.
@@ -27,6 +27,9 @@ pub(super) struct Jobs {
     pub(super) ended: u32,
     pub(super) over: bool,
 }
+
+/// What a guest answered, or why it did not.
+pub(super) type Answered = Result<Vec<u8>, String>;
 
 pub(super) struct Job {
     pub(super) requests: Vec<Request>,

@@ -35,7 +35,7 @@ impl Target for Lab {
         }
         let kernel = kernel::named(kernel).map_err(|error| Unavailable::NotHad(format!("{error:#}")))?;
         qemu::version(kernel.arch)?;
-        let fetched = fetch::kernel(&kernel, false, |said| crate::output::tell(said))?;
+        let fetched = fetch::kernel(&kernel, false, crate::output::tell)?;
         let output = front::open(kernel, fetched)?;
         let input = output.try_clone().context("a stream to the laboratory")?;
         Ok(Session::on(Box::new(input), Box::new(output), None, Arc::default(), "the laboratory", stopped)?)
