@@ -95,6 +95,12 @@ fn a_guest_that_fails_is_told_with_the_end_of_its_log() {
     // Its first program is not there, so that it panics; and with `panic=0` it stays as it is.
     let (panics, hangs) = (of("rdinit=/nothing"), of("rdinit=/nothing panic=0"));
     refused(&world.run(run(&panics, &[])), &["the guest gave no answer: nothing came out", "console", "Kernel panic"]);
+    // Its agent is killed, and the guest is switched off without an answer.
+    let early = of("LATIDO_FAULT=agent:1");
+    refused(
+        &world.run(run(&early, &[])),
+        &["the guest gave no answer", "latido-lab: the agent ended without an answer"],
+    );
     let hung = world.latido(run(&hangs, &[])).env("LATIDO_GUEST_MS", "12000").output().unwrap();
     refused(&hung, &["the guest hangs", "within 12 s of processor time", "its console"]);
     world.nothing_left("after guests that failed");
@@ -117,7 +123,8 @@ fn measured(run: &Path) -> BTreeMap<String, BTreeMap<String, Vec<u8>>> {
     let mut all = BTreeMap::new();
     for cell in fs::read_dir(run.join("cells")).unwrap().flatten().map(|entry| entry.path()) {
         let files = fs::read_dir(&cell).unwrap().flatten().map(|entry| entry.path());
-        let own = files.filter(|path| !path.ends_with("host.json"));
+        // A host that was killed may have left a directory in which it was storing.
+        let own = files.filter(|path| path.is_file() && !path.ends_with("host.json"));
         let own = own.map(|path| (name(&path), fs::read(&path).unwrap())).collect::<BTreeMap<_, _>>();
         if own.contains_key("record.json") {
             all.insert(name(&cell), own);
