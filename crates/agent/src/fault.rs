@@ -23,6 +23,16 @@ pub fn silence() -> Duration {
     Duration::from_secs(120)
 }
 
+/// How much of the host's processor time a guest of the laboratory may take, where a test shortens it with
+/// `LATIDO_GUEST_MS`.
+pub fn guest_patience() -> Option<Duration> {
+    #[cfg(debug_assertions)]
+    if let Some(ms) = std::env::var("LATIDO_GUEST_MS").ok().and_then(|ms| ms.parse().ok()) {
+        return Some(Duration::from_millis(ms));
+    }
+    None
+}
+
 /// Where temperatures are read: this machine, or in debug builds the tree that a test names with `LATIDO_THERMAL`.
 pub fn thermal_root() -> Root {
     #[cfg(debug_assertions)]
@@ -54,6 +64,19 @@ pub fn only_once(agent: &mut std::process::Command) {
 /// A crash point is for the first agent that a process starts: there are none in a release build.
 #[cfg(not(debug_assertions))]
 pub fn only_once(_agent: &mut std::process::Command) {}
+
+/// Hands crash points that a guest's kernel was told (`path/to/vmlinuz:LATIDO_FAULT=agent:1`) on to its agent, which gets
+/// nothing else of the environment.
+#[cfg(debug_assertions)]
+pub fn hand_on(agent: &mut std::process::Command) {
+    if let Some(points) = std::env::var_os("LATIDO_FAULT") {
+        agent.env("LATIDO_FAULT", points);
+    }
+}
+
+/// Hands nothing on: there are no crash points in a release build.
+#[cfg(not(debug_assertions))]
+pub fn hand_on(_agent: &mut std::process::Command) {}
 
 /// Marks a step after which a crash must leave nothing behind. `role` is `host`, `agent` or `measure`.
 #[cfg(debug_assertions)]

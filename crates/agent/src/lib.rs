@@ -9,6 +9,7 @@ pub mod check;
 pub mod fault;
 #[cfg(test)]
 mod fixture;
+pub mod guest;
 pub mod journal;
 pub mod load;
 pub mod loading;

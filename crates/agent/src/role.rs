@@ -5,6 +5,7 @@
 //! handoff between processes, before anything is prepared.
 
 use crate::{
+    guest,
     journal::{lock, pulse::Pulse, recover_now},
     measuring, probe,
     program::hash_of,
@@ -24,6 +25,8 @@ pub enum Role {
     Supervisor,
     /// The real-time process: `latido agent --measure`.
     Measuring,
+    /// The first process of a laboratory's guest.
+    Guest,
     /// Says what file it is: `latido agent --hash`.
     Hash,
     /// The other process of a handoff, started by the measuring one: `latido agent --partner`.
@@ -41,6 +44,7 @@ impl Role {
         match self {
             Self::Supervisor => supervise::run(),
             Self::Measuring => measuring::run(),
+            Self::Guest => guest::run(),
             Self::Hash => say_hash(),
             Self::Partner => probe::partner(),
             Self::Guard => guard(),
@@ -52,6 +56,7 @@ impl Role {
 pub fn role() -> Option<Role> {
     let words: Vec<_> = std::env::args_os().skip(1).take(3).collect();
     match words.as_slice() {
+        _ if guest::is_here() => Some(Role::Guest),
         [agent] if agent == "agent" => Some(Role::Supervisor),
         [agent, measure] if agent == "agent" && measure == "--measure" => Some(Role::Measuring),
         [agent, partner] if agent == "agent" && partner == "--partner" => Some(Role::Partner),

@@ -140,7 +140,6 @@ fn complaints_name_the_remedy() {
         (&["history"], 64, "name runs in order of time, or a directory that holds them"),
         (&["effects"], 64, "name a run, or values by --values FILE"),
         (&["tune"], 64, "Usage: latido tune [OPTIONS] <COMMAND>"),
-        (&["lab"], 64, "the command `lab` is not in this version yet"),
         (&["export"], 64, "the command `export` is not in this version yet"),
         (&["import"], 64, "the command `import` is not in this version yet"),
         (&["run", "--no-such-flag"], 64, "Usage: latido run [NAME] [KEY=VALUE]... [OPTIONS]"),

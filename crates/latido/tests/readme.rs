@@ -73,6 +73,10 @@ const COMMANDS: &[(&str, How)] = &[
     ("latido trace analyze trace.dat --html trace.html", How::Real),
     ("latido trace record --for 3s -e sched -e irq", How::Short("--for 3s", "--for 300ms", "")),
     ("latido trace analyze trace.dat --perfetto trace.json", How::Real),
+    (
+        "latido run three-kernels",
+        How::Planned("it boots 60 guests of fetched kernels; tests/lab.rs boots some of each"),
+    ),
     ("latido run quick --wait", How::Short("", "", "-d 300ms")),
     ("latido check --pid cyclictest", How::Real),
     ("latido list runs", How::Real),

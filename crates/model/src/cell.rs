@@ -9,6 +9,9 @@ pub const SCHEMA: u32 = 2;
 /// The machine that latido runs on.
 pub const LOCAL: &str = "local";
 
+/// The target that boots the kernels of a plan in emulation.
+pub const LAB: &str = "lab";
+
 /// The kernel that is there.
 pub const RUNNING: &str = "running";
 

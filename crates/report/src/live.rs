@@ -39,6 +39,11 @@ impl View<'_> {
         self.measurand.quantities.iter().any(|quantity| quantity.periodic)
     }
 
+    /// Whether a guest measures, out of sight.
+    fn is_emulated(&self) -> bool {
+        self.progress.phase == Phase::Emulating
+    }
+
     /// What the probe's quantities call their latest value, where they agree on it.
     fn latest(&self) -> &str {
         match self.measurand.quantities.as_slice() {
@@ -51,6 +56,12 @@ impl View<'_> {
     fn left(&self) -> Option<u64> {
         let (progress, cell) = (self.progress, self.cell);
         let own = match progress.phase {
+            // Emulation takes many times what it measures: what guests took so far tells, and not the plan.
+            Phase::Emulating if progress.total_ns == 0 => return None,
+            Phase::Emulating => {
+                let cells = self.cells.saturating_sub(self.number).saturating_add(1) as u64;
+                return Some(progress.total_ns.saturating_mul(cells).saturating_sub(progress.elapsed_ns));
+            }
             Phase::Measuring if progress.total_ns == 0 => return None,
             Phase::Measuring => progress.total_ns.saturating_sub(progress.elapsed_ns),
             Phase::Finishing | Phase::Undoing | Phase::Sending => 0,
@@ -114,11 +125,13 @@ pub fn line(view: View<'_>) -> String {
 /// The line of a log when a cell begins to measure.
 pub fn start(view: View<'_>) -> String {
     let span = match view.progress.total_ns {
+        _ if view.is_emulated() => String::new(),
         0 => String::new(),
         total => format!(" for {}", clock(total)),
     };
     let more = if view.number < view.cells { left(view) } else { String::new() };
-    format!("{}{}, measuring{span}{more}", place(view), clean::line(view.label))
+    let state = if view.is_emulated() { Phase::Emulating.word() } else { "measuring" };
+    format!("{}{}, {state}{span}{more}", place(view), clean::line(view.label))
 }
 
 /// Where the run is; too long a label gives way, not the time.

@@ -17,6 +17,7 @@ pub mod identity;
 pub mod mapped;
 pub mod memory;
 pub mod mutex;
+pub mod net;
 pub mod priority;
 pub mod process;
 pub mod procfs;

@@ -1,8 +1,13 @@
 //! `udp-flood`: UDP packets at a steady rate or as fast as they go, to this machine or to one that is named.
 
+mod cable;
+
 use crate::loading::{Launch, Load, Surroundings, account};
 use anyhow::{Context, Result, bail, ensure};
-use latido_model::registry::{self, Def, Objection};
+use latido_model::{
+    registry::{self, Def, Objection},
+    units::Ns,
+};
 use latido_sys::clock::Clock::Monotonic;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -25,12 +30,17 @@ that this machine's network stack does all the work and nothing leaves it. With 
 `latido load udp-sink` counts them; nothing else is ever sent to.
 
 Options:
-  to     HOST or HOST:PORT; default this machine's loopback
-  size   bytes of payload of a packet, 1 to 65507; default 1472, the most in an Ethernet frame
-  rate   bits a second of payload: 100Mbit (default), 64kbit, 2Gbit, or max
-  port   the port where `to` names none; default 5201
+  to       HOST or HOST:PORT; default this machine's loopback
+  between  ONE,OTHER instead: two network devices on one hub, in a guest of the laboratory (kernel = \"...+net\")
+  size     bytes of payload of a packet, 1 to 65507; default 1472, the most in an Ethernet frame
+  rate     bits a second of payload: 100Mbit (default), 64kbit, 2Gbit, or max
+  port     the port where `to` names none; default 5201
 
-The record's `achieved` holds sent_packets, sent_bytes, received_packets (loopback only), refused (sends that the kernel
+`between` sends from the first device to the other one, which is put into a network namespace of its own, so that packets
+really leave and arrive and both devices raise interrupts, as those on the loopback never do. It stands in for a network:
+both ends are one machine's work.
+
+The record's `achieved` holds sent_packets, sent_bytes, received_packets (unless `to` a host), refused (sends that the kernel
 had no room for) and elapsed_ns. The load of the embedded-properties study (2014) was 100 Mbit/s of UDP by iperf.",
     main_option: Some("rate"),
     new: |table| {
@@ -39,6 +49,10 @@ had no room for) and elapsed_ns. The load of the embedded-properties study (2014
             return Err(Objection::Value(text).into());
         }
         let flood: UdpFlood = registry::options(table)?;
+        if let (Some(_), Some(_)) = (&flood.to, &flood.between) {
+            bail!("`to` and `between` are two places: name one");
+        }
+        cable::ends(flood.between.as_deref())?;
         ensure!((1..=65_507).contains(&flood.size), "`size` is 1 to 65507 bytes, what a UDP packet can carry");
         bits(&flood.rate)?;
         Ok(Box::new(flood))
@@ -50,6 +64,8 @@ had no room for) and elapsed_ns. The load of the embedded-properties study (2014
 struct UdpFlood {
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    between: Option<String>,
     size: usize,
     rate: String,
     port: u16,
@@ -57,7 +73,7 @@ struct UdpFlood {
 
 impl Default for UdpFlood {
     fn default() -> Self {
-        Self { to: None, size: 1472, rate: "100Mbit".into(), port: 5201 }
+        Self { to: None, between: None, size: 1472, rate: "100Mbit".into(), port: 5201 }
     }
 }
 
@@ -97,9 +113,15 @@ impl Load for UdpFlood {
         self.target()?;
         let own = std::env::current_exe().context("cannot find latido's own file to start the load")?;
         let to = self.to.as_ref().map_or_else(String::new, |to| format!(",to={to}"));
-        let word = format!("udp-flood:rate={},size={},port={}{to}", self.rate, self.size, self.port);
+        let between = self.between.as_ref().map_or_else(String::new, |ends| format!(",between={ends}"));
+        let word = format!("udp-flood:rate={},size={},port={}{to}{between}", self.rate, self.size, self.port);
         let argv = vec![own.to_string_lossy().into_owned(), "load".into(), word];
-        Ok(Some(Launch { version: Some(env!("CARGO_PKG_VERSION").into()), ..Launch::of(argv) }))
+        let note = self.between.as_ref().map(|_| cable::STANDS_IN.to_owned());
+        Ok(Some(Launch { version: Some(env!("CARGO_PKG_VERSION").into()), note, ..Launch::of(argv) }))
+    }
+
+    fn settle(&self) -> Ns {
+        if self.between.is_some() { cable::SETTLES } else { Ns::from_millis(500) }
     }
 
     fn bear(&self) -> Option<Result<()>> {
@@ -119,9 +141,10 @@ impl UdpFlood {
     /// Bears the load in this process until it is ended from outside.
     fn flood(&self) -> Result<()> {
         let done = Arc::new(Delivered::default());
-        let target = match self.target()? {
-            Some(target) => target,
-            None => sink(&done)?,
+        let target = match (self.target()?, cable::ends(self.between.as_deref())?) {
+            (Some(target), _) => target,
+            (None, Some(ends)) => cable::laid(&ends, self.port, &done)?,
+            (None, None) => sink(&done)?,
         };
         let from: SocketAddr =
             if target.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { "[::]:0".parse().context("IPv6")? };
@@ -155,13 +178,16 @@ fn sink(done: &Arc<Delivered>) -> Result<SocketAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("udp-flood: no socket on the loopback")?;
     let address = socket.local_addr()?;
     let done = Arc::clone(done);
-    thread::Builder::new().spawn(move || {
-        let mut packet = vec![0; 65_536];
-        while socket.recv(&mut packet).is_ok() {
-            done.received.fetch_add(1, Relaxed);
-        }
-    })?;
+    thread::Builder::new().spawn(move || count(&socket, &done))?;
     Ok(address)
+}
+
+/// Counts what arrives, as long as anything can.
+fn count(socket: &UdpSocket, done: &Delivered) {
+    let mut packet = vec![0; 65_536];
+    while socket.recv(&mut packet).is_ok() {
+        done.received.fetch_add(1, Relaxed);
+    }
 }
 
 /// How often a limited sender looks how much it may send.
@@ -205,6 +231,25 @@ mod tests {
         }
         let Err(bare) = (DEF.new)(toml::toml! { rate = 1000 }) else { panic!("a number has no unit") };
         assert!(bare.to_string().contains("1000kbit"), "{bare}");
+    }
+
+    #[test]
+    fn a_cable_has_two_ends_and_goes_nowhere_else() {
+        let new = |table: toml::Table| (DEF.new)(table);
+        assert!(new(toml::toml! { between = "eth0,eth1" }).is_ok());
+        for bad in
+            [toml::toml! { between = "eth0" }, toml::toml! { between = "eth0,eth0" }, toml::toml! { between = "a,b,c" }]
+        {
+            assert!(new(bad).is_err());
+        }
+        assert!(
+            new(toml::toml! { between = "eth0,eth1"
+            to = "127.0.0.1" })
+            .is_err()
+        );
+        // On a machine of one's own it would take a device away from its user.
+        let Err(refused) = cable::laid(&("eth0".into(), "eth1".into()), 1, &Arc::default()) else { panic!("no guest") };
+        assert!(refused.to_string().contains("guest of the laboratory"), "{refused}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub mod tracing;
 pub use cpu::{field, online_cpus, own_cpus};
 pub use limits::group_limits;
 pub use policy::policy;
-pub use preemption::parameter;
+pub use preemption::{BOOT_PARAMETER, parameter};
 pub use reach::{Reach, housekeeping, kept_free};
 pub use root::Root;
 
@@ -30,6 +30,9 @@ use latido_model::machine::{ClockSource, Machine, Memory};
 use power::{frequency, idle};
 use preemption::preemption;
 pub use realtime::realtime;
+
+/// Where a guest's image says what laboratory it is in: an [`Emulated`](latido_model::machine::Emulated).
+pub const LABORATORY: &str = "lab/about";
 
 /// Reads the machine from files, about a hundred small ones. Never fails: what cannot be read is absent.
 pub fn read(root: &Root) -> Machine {
@@ -53,6 +56,7 @@ pub fn read(root: &Root) -> Machine {
         clock: clock(root),
         realtime: realtime(root, release, line, config.as_ref()),
         hypervisor: surroundings::hypervisor(root, cpuinfo.as_deref(), board.as_deref()),
+        emulated: root.read(LABORATORY).and_then(|text| serde_json::from_str(&text).ok()),
         container: surroundings::container(root),
         limits: limits::limits(root),
         libc: libc(),

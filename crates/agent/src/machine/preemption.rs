@@ -3,6 +3,9 @@
 use super::Root;
 use latido_model::machine::{KernelConfig, Model, Preemption};
 
+/// The source that only says what the kernel was asked for.
+pub const BOOT_PARAMETER: &str = "the boot parameter preempt=";
+
 /// Asks, in this order: the marks of PREEMPT_RT, the setting in force (debugfs), the boot parameter of a dynamic
 /// kernel, the kernel configuration, the version string (`#1 SMP PREEMPT_DYNAMIC ...`, see init/Makefile).
 pub fn preemption(
@@ -26,7 +29,7 @@ pub fn preemption(
         return found(model, "/sys/kernel/debug/sched/preempt");
     }
     if dynamic && let Some(model) = command_line.and_then(|line| parameter(line, "preempt")).and_then(by_name) {
-        return found(model, "the boot parameter preempt=");
+        return found(model, BOOT_PARAMETER);
     }
     if let Some(config) = config {
         let models = [

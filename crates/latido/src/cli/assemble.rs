@@ -8,9 +8,11 @@ use super::{
     script::{ARGV, Script, blame},
     words,
 };
+use crate::lab::board::MULTI_CPU;
 use anyhow::Result;
 use latido_model::{
     catalogue::{Kind, List},
+    cell::{LAB, RUNNING},
     plan::{
         Plan,
         axes::ProbeOption,
@@ -43,6 +45,9 @@ pub fn plan(args: &Args) -> Result<(Plan, Vec<String>)> {
     let (mut plan, dropped) = full(args)?;
     let left_out = |text| format!("the flags leave no cell for the expectation `{text}`; it is left out");
     let mut notes: Vec<String> = dropped.into_iter().map(left_out).collect();
+    if args.multi_cpu {
+        multi_cpu(&mut plan)?;
+    }
     if args.plan_power.is_some() && args.repeat.is_none() {
         plan.groups.iter_mut().for_each(|group| group.repeat = PILOT);
     }
@@ -55,6 +60,19 @@ pub fn plan(args: &Args) -> Result<(Plan, Vec<String>)> {
         notes.extend(fitted.map_err(|error| Usage::new(format!("--budget {span}: {error:#}")))?);
     }
     Ok((plan, notes))
+}
+
+/// Every kernel of the laboratory with the board that has several CPUs.
+fn multi_cpu(plan: &mut Plan) -> Result<(), Usage> {
+    let in_lab = plan.groups.iter_mut().filter(|group| group.target.iter().all(|target| target == LAB));
+    let mut kernels = in_lab.flat_map(|group| &mut group.kernel).filter(|kernel| *kernel != RUNNING).peekable();
+    if kernels.peek().is_none() {
+        return Err(Usage::new(
+            "--multi-cpu is for kernels of the laboratory: --on lab --kernel NAME, and nothing but them in a group",
+        ));
+    }
+    kernels.for_each(|kernel| kernel.push_str(MULTI_CPU));
+    Ok(())
 }
 
 /// The repeats of a pilot.

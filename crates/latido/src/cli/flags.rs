@@ -80,8 +80,8 @@ pub struct Args {
     /// How long to run before samples count [default: 1s, or a tenth of a short duration]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub warmup: Option<String>,
-    /// How often to repeat everything [default: 1]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
+    /// How often to repeat everything; in the laboratory each is a member of a sweep, a boot of its own [default: 1]
+    #[arg(long, visible_alias = "sweep", value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
     pub repeat: Option<String>,
     /// A size that the plan has beside its own ([[size]]), for example laboratory
     #[arg(long, value_name = "NAME", value_parser = words::text)]
@@ -101,6 +101,13 @@ pub struct Args {
     pub seed: Option<u64>,
     #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target)]
     pub on: Option<String>,
+    /// A kernel to boot in the laboratory (--on lab), of `latido lab kernels` or path/to/vmlinuz[:BOOT PARAMETERS]; several are
+    /// compared
+    #[arg(long, value_name = "KERNEL", value_parser = words::text)]
+    pub kernel: Vec<String>,
+    /// Give the guests of the laboratory two CPUs and the host's time: shows that something works; no latency of it is one
+    #[arg(long)]
+    pub multi_cpu: bool,
     /// Wait for another latido that is at work there, as long as it takes or this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",
         value_parser = known::span)]
@@ -120,7 +127,7 @@ pub struct Args {
     /// Finish an interrupted run; finished cells are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "command", "cpus", "duration", "period", "policy", "prio",
         "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "trace", "explain", "warmup", "repeat", "size", "scale", "seed",
-        "budget", "plan_power", "on", "print_plan"])]
+        "budget", "plan_power", "on", "kernel", "print_plan"])]
     pub resume: Option<String>,
     /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured
     #[arg(long)]

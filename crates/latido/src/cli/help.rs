@@ -13,6 +13,7 @@ use latido_model::{
 /// Texts that belong to no command and no item.
 const TOPICS: &[(&str, &str)] = &[
     ("exit-status", include_str!("help/exit-status.txt")),
+    ("lab", include_str!("help/lab.txt")),
     ("plans", include_str!("help/plans.txt")),
     ("words", include_str!("help/words.txt")),
 ];

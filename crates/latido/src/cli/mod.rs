@@ -10,9 +10,12 @@ mod compare;
 mod completions;
 mod effects;
 mod flags;
+mod gauge;
 mod help;
 mod history;
 pub mod known;
+mod lab;
+mod lab_bisect;
 mod list;
 mod load;
 mod man;
@@ -70,6 +73,7 @@ enum Command {
     Load(load::Args),
     Tune(tune::Args),
     Trace(trace::Args),
+    Lab(lab::Args),
     Help(help::Args),
     #[command(hide = true)]
     Agent(agent::Args),
@@ -90,6 +94,7 @@ impl Cli {
             Command::Load(_) => Some("load"),
             Command::Tune(_) => Some("tune"),
             Command::Trace(_) => Some("trace"),
+            Command::Lab(_) => Some("lab"),
             Command::Report(_) => Some("report"),
             Command::Stats(_) => Some("stats"),
             Command::Compare(_) => Some("compare"),
@@ -122,6 +127,7 @@ impl Cli {
             Command::Load(args) => load::run(args),
             Command::Tune(args) => tune::run(args),
             Command::Trace(args) => trace::run(args),
+            Command::Lab(args) => lab::run(args),
             Command::Help(args) => help::run(args),
             Command::Agent(args) => agent::run(args),
             Command::Completions(args) => completions::run(args),
@@ -180,7 +186,7 @@ pub fn explain(error: clap::Error) -> u8 {
 }
 
 /// Commands that are to come: named as such, not as misspellings.
-const TO_COME: &[&str] = &["lab", "export", "import"];
+const TO_COME: &[&str] = &["export", "import"];
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
     let word = |kind| match error.get(kind) {

@@ -19,6 +19,7 @@ pub fn run(args: Args) -> Result<u8> {
         json: args.json,
         quiet: args.quiet,
         output: args.output.clone(),
+        untold: false,
         no_report: args.no_report,
         plan_power: args.plan_power,
         wait: args.wait,

@@ -63,6 +63,10 @@ impl Script {
         if let Some(target) = &args.on {
             self.add(&format!("--on {target}"), &format!("target = [{}]\n", quote(target)));
         }
+        if !args.kernel.is_empty() {
+            let names: Vec<String> = args.kernel.iter().map(|name| quote(name)).collect();
+            self.add("--kernel", &format!("kernel = [{}]\n", names.join(", ")));
+        }
         for (flag, key, text) in [
             ("--cpus", "cpus", &args.cpus),
             ("--duration", "duration", &args.duration),

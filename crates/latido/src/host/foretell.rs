@@ -2,7 +2,7 @@
 
 use super::{prepare::Known, screen::Screen};
 use latido_model::{
-    cell::Cell,
+    cell::{Cell, LAB},
     plan::{Plan, extent::Extent},
     quantity::Measurand,
     units::Ns,
@@ -20,7 +20,9 @@ pub(super) fn foretell(plan: &Plan, cells: &[Cell], todo: &[usize], known: &Know
     let extent = each.map(|(cell, measurand)| Extent::of_cell(&cell.conditions, measurand));
     let extent = extent.fold(Extent::default(), Extent::and);
     if extent.cells > 1 && extent.time > Ns(0) {
-        screen.say(&format!("time: {}", extent.sentence()));
+        let emulated = todo.iter().filter_map(|number| told(*number)).any(|(cell, _)| cell.target == LAB);
+        let slower = if emulated { ", and the laboratory's guests take the host many times as long" } else { "" };
+        screen.say(&format!("time: {}{slower}", extent.sentence()));
     }
     let is_had = |number: &usize| known.skips.get(number - 1).is_some_and(Option::is_none);
     let had: Vec<_> = (1..=cells.len()).filter(is_had).filter_map(told).collect();

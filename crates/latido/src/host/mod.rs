@@ -87,7 +87,8 @@ impl<'a> Tools<'a> {
 /// # Errors
 /// The store cannot be written.
 pub fn run(plan: &Plan, how: &How) -> Result<u8> {
-    let cells = plan::expand(plan);
+    // Measured is what is stored: a cell that is measured again by what the run says of it is the same cell to the byte.
+    let cells: Vec<Cell> = plan::expand(plan).into_iter().map(resolved).collect();
     let root = store::root(how.store.as_deref())?;
     let mut tools = Tools::new(how)?;
     let known = tools.prepare(&cells, None);
@@ -167,7 +168,7 @@ fn places(plan: &Plan, cells: &[Cell]) -> Vec<usize> {
 fn contents(plan: &Plan, cells: &[Cell], known: &Known, places: &[usize]) -> Contents {
     let planned = cells.iter().zip(&known.measurand).zip(places).zip(&known.skips);
     let cells = planned.map(|(((cell, measurand), written), skipped)| Planned {
-        cell: resolved(cell),
+        cell: cell.clone(),
         measurand: *measurand,
         written: *written,
         skipped: skipped.clone(),
@@ -177,8 +178,7 @@ fn contents(plan: &Plan, cells: &[Cell], known: &Known, places: &[usize]) -> Con
 
 /// A cell with every option after defaults, so that a stored run is read without knowing any. Its CPUs are as asked for:
 /// only a target that measures decides them, and its record tells.
-fn resolved(cell: &Cell) -> Cell {
-    let mut cell = cell.clone();
+fn resolved(mut cell: Cell) -> Cell {
     let complete = |kind: Kind, item: &mut Item| {
         if let Ok(options) = Installed.read(kind, item) {
             item.options = options;

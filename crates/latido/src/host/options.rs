@@ -14,6 +14,8 @@ pub struct How {
     pub quiet: bool,
     /// Where the report goes; absent, `report.html` in the working directory.
     pub output: Option<PathBuf>,
+    /// Print nothing of the result: whoever asked says what came of it.
+    pub untold: bool,
     /// Write no report.
     pub no_report: bool,
     /// What the run is a pilot for: the smallest ratio of interest, of which it then says how many repeats it takes.

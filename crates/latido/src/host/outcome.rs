@@ -96,7 +96,7 @@ pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Res
         power::sentences(&one.run, cells, &store::series_data, ratio)
     });
     let text = text + &pilot.unwrap_or_default();
-    let printed = write_out(&text);
+    let printed = if how.untold { Ok(0) } else { write_out(&text) };
     if let Some(path) = report_path(how) {
         let usual = how.output.is_none();
         match unless_foreign(&path, usual).and_then(|()| write_report(&all, &found, "html", &path)) {

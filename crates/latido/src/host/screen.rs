@@ -1,6 +1,7 @@
 //! What a person sees while a run goes on: a live view on a terminal, a line now and then elsewhere, or nothing.
 
 use crate::output::{Drawn, can_move, errors_have_colours, tell};
+use latido_model::protocol::Phase;
 use latido_report::{
     live::{self, View},
     terminal::{Paint, Style, hang},
@@ -92,7 +93,7 @@ impl Screen {
         match &mut self.kind {
             Kind::Quiet => {}
             Kind::Lines { last, measuring } => {
-                let now = view.progress.phase == latido_model::protocol::Phase::Measuring;
+                let now = matches!(view.progress.phase, Phase::Measuring | Phase::Emulating);
                 let starts = now && !*measuring;
                 *measuring = now;
                 if starts || (now && last.elapsed() >= LINE_EVERY) {

@@ -1,6 +1,7 @@
 //! Machines that can be measured: one file each and one line in [`TARGETS`].
 
 mod fake;
+mod lab;
 mod local;
 pub mod session;
 mod ssh;
@@ -57,7 +58,7 @@ pub struct Def {
 }
 
 /// Every kind of target.
-pub const TARGETS: &[Def] = &[local::DEF, ssh::DEF, fake::DEF];
+pub const TARGETS: &[Def] = &[local::DEF, ssh::DEF, lab::DEF, fake::DEF];
 
 /// The target of this name: `local`, `ssh:board`.
 ///

@@ -2,6 +2,7 @@
 
 mod config;
 mod cpu;
+mod emulated;
 mod limits;
 mod power;
 mod preemption;
@@ -11,6 +12,7 @@ mod surroundings;
 
 pub use config::{Cost, DEBUGGING, KernelConfig};
 pub use cpu::{Cpu, Isolation, none_or_list};
+pub use emulated::Emulated;
 pub use limits::{GroupLimit, GroupLimits, Limits};
 pub use power::{Frequency, FrequencyPolicy, Idle, IdleState};
 pub use preemption::{Model, Preemption};
@@ -57,6 +59,9 @@ pub struct Machine {
     pub realtime: RealTime,
     /// The hypervisor below.
     pub hypervisor: Option<Layer>,
+    /// The laboratory that it is a guest of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulated: Option<Emulated>,
     /// The container about.
     pub container: Option<Layer>,
     /// What bounds latido's own processes.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     catalogue::{Catalogue, Kind, is_unknown},
-    cell::{Conditions, Item, LOCAL, Level, RUNNING, Scheduling},
+    cell::{Conditions, Item, LAB, LOCAL, Level, RUNNING, Scheduling},
     cpus::CpuSet,
     explain::{self, explainable},
     suggest::{closest, nearest},
@@ -248,10 +248,10 @@ fn targets(node: Node) -> Result<Vec<String>, Problem> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@[]%/+".contains(c);
         // Nor does a place begin like an option of the program that it is given to.
         let placed = |(kind, place): (&str, &str)| !kind.is_empty() && !place.is_empty() && !place.starts_with('-');
-        let known = name == LOCAL || name.split_once(':').is_some_and(placed);
+        let known = name == LOCAL || name == LAB || name.split_once(':').is_some_and(placed);
         if !known || name.len() > 256 || !name.chars().all(plain) {
             return Err(element.problem(
-                "a target is `local`, or KIND:PLACE such as `ssh:root@board`, of letters, digits and -_.:@[]%/+",
+                "a target is `local`, `lab`, or KIND:PLACE such as `ssh:root@board`, of letters, digits and -_.:@[]%/+",
             ));
         }
         if targets.iter().any(|known| known == name) {
@@ -267,8 +267,12 @@ fn kernels(node: Node) -> Result<Vec<String>, Problem> {
     for element in node.levels("kernel")? {
         let name = element.text("kernel")?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
-        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
-            return Err(element.problem("a kernel's name is 1 to 64 letters, digits, `-`, `_`, `.` or `+`"));
+        // A file, and what it is told at boot: nothing that a line of the emulator's could mistake.
+        let file = name.contains('/') && name.len() <= 512 && name.chars().all(|c| c.is_ascii_graphic() || c == ' ');
+        if !file && (name.is_empty() || name.len() > 64 || !name.chars().all(plain)) {
+            return Err(element.problem(
+                "a kernel's name is 1 to 64 letters, digits, `-`, `_`, `.` or `+`, or path/to/vmlinuz[:BOOT PARAMETERS]",
+            ));
         }
         // Any other name is a kernel to come, so that a misspelling would go unmeasured.
         if name != RUNNING && closest(name, [RUNNING]).is_some() {

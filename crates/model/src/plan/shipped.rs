@@ -3,6 +3,7 @@
 /// Name and text of every shipped plan.
 pub const PLANS: &[(&str, &str)] = &[
     ("quick", include_str!("../../../../plans/quick.toml")),
+    ("three-kernels", include_str!("../../../../plans/three-kernels.toml")),
     ("isolation", include_str!("../../../../plans/isolation.toml")),
     ("scheduling-latency", include_str!("../../../../plans/studies/scheduling-latency.toml")),
     ("balance", include_str!("../../../../plans/balance.toml")),

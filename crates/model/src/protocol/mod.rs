@@ -287,6 +287,8 @@ pub enum Phase {
     /// For another latido to end.
     #[default]
     Waiting,
+    /// A guest of the laboratory runs, and says nothing before its end.
+    Emulating,
     /// Settings are changed.
     Tuning,
     /// Loads are started.
@@ -310,6 +312,7 @@ impl Phase {
     pub fn word(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
+            Self::Emulating => "its guest runs",
             Self::Tuning => "tuning",
             Self::Loading => "loading",
             Self::Settling => "settling",
@@ -327,9 +330,10 @@ impl Phase {
 pub struct Progress {
     /// What the agent does.
     pub phase: Phase,
-    /// Time measured, in ns.
+    /// Time measured, in ns; of a guest, how long the host has waited for it.
     pub elapsed_ns: u64,
-    /// Time to measure, in ns; 0 where the cell counts samples instead.
+    /// Time to measure, in ns; 0 where the cell counts samples instead. Of a guest, the time between the ends of two on the
+    /// host, 0 where none has ended yet.
     pub total_ns: u64,
     /// CLOCK_MONOTONIC when the first timer was armed, in ns; 0 before.
     pub armed_at_ns: u64,

@@ -49,6 +49,20 @@ fn verdicts(found: &Compared) -> Vec<String> {
     found.rows.iter().map(|row| format!("{}: {:?}", row.place, row.verdict)).collect()
 }
 
+/// Instructions are no time: a guest of the laboratory and a machine are not compared, unless somebody insists.
+#[test]
+fn an_emulated_run_is_not_compared_with_a_real_one() {
+    let real = fixture(&[(cell(), &LOW)]);
+    let mut guest = fixture(&[(cell(), &HIGH)]);
+    for number in 1..=HIGH.len() {
+        guest.record(number).machine.emulated = Some(latido_model::machine::Emulated::default());
+    }
+    let refused = of(&arms(&real, &guest), &asked()).unwrap_err();
+    assert!(refused.contains("ns an instruction in b") && refused.contains("--despite clock"), "{refused}");
+    let both = arms(&guest, &guest);
+    assert!(of(&both, &asked()).is_ok());
+}
+
 /// Places are told apart by what an arm has several of; the order of the repeats changes nothing.
 #[test]
 fn places_are_matched_and_order_says_nothing() {

@@ -27,7 +27,7 @@ pub mod svg;
 mod thin;
 pub mod timeline;
 
-use crate::tree::{Chapter, SHOWN, Section, Sheet};
+use crate::tree::{Chapter, SHOWN, Section, Sheet, emulated};
 use svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, number, text_width};
 
 pub use over_time::points;
@@ -47,6 +47,27 @@ pub struct Chart {
     pub draw: fn(&Section) -> Vec<Drawing>,
     /// The data behind it.
     pub table: fn(&Section) -> Sheet,
+}
+
+impl Chart {
+    /// How to read it, and what emulated samples are worth.
+    pub fn caption(&self, section: &Section) -> String {
+        with_worth((self.about)(section), emulated(section.series.iter()))
+    }
+}
+
+impl Overview {
+    /// As [`Chart::caption`].
+    pub fn caption(&self, chapter: &Chapter) -> String {
+        with_worth((self.about)(chapter), emulated(chapter.sections.iter().flat_map(|section| &section.series)))
+    }
+}
+
+fn with_worth(about: String, worth: Option<String>) -> String {
+    match worth {
+        Some(worth) => format!("{about} The times are {worth}."),
+        None => about,
+    }
 }
 
 /// Every figure of a section, in the order of the report.

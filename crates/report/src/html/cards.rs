@@ -9,7 +9,7 @@ use crate::{
         judgement::{CellJudgement, SeriesJudgement},
     },
     span::unbroken,
-    tree::{Chapter, Curve, Section},
+    tree::{Chapter, Curve, Section, emulated},
     words::{self, Said, Tone, round_value},
 };
 use latido_model::verdict::Verdict;
@@ -200,7 +200,7 @@ fn card<'a>(input: &ReportInput, section: &Section, series: &Curve<'a>) -> Weigh
         said,
         why,
         expected: expected.into_iter().map(|(verdict, text)| (words::verdict(verdict), text)).collect(),
-        reasons: reasons(&cells),
+        reasons: reasons(&cells).into_iter().chain(emulated([series].into_iter())).collect(),
     };
     let weight = match said.tone {
         Tone::Bad => 3,

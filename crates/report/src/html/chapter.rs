@@ -127,7 +127,7 @@ impl TableView {
             rows: table.rows.iter().map(row).collect(),
             notes: (1..).zip(table.notes.iter().cloned()).collect(),
             missing: table.missing.join(", "),
-            seen: table.seen.clone().unwrap_or_default(),
+            seen: table.seen.join("; "),
             copies: copies(&table.sheet(), formats),
         }
     }

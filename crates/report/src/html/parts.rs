@@ -111,14 +111,14 @@ pub struct Picture {
 impl Picture {
     /// Draws a figure of a section, at most so many forms.
     pub fn of(section: &Section, figure: &Chart, forms: usize) -> Self {
-        let (about, table) = ((figure.about)(section), (figure.table)(section));
+        let (about, table) = (figure.caption(section), (figure.table)(section));
         let drawings = (figure.draw)(section);
         Self::new(figure.name, figure.title, about, drawings.get(..forms).unwrap_or(&drawings), &table)
     }
 
     /// Draws a figure of a chapter.
     pub fn over(chapter: &Chapter, figure: &Overview) -> Self {
-        let (about, table) = ((figure.about)(chapter), (figure.table)(chapter));
+        let (about, table) = (figure.caption(chapter), (figure.table)(chapter));
         Self::new(figure.name, figure.title, about, &(figure.draw)(chapter), &table)
     }
 

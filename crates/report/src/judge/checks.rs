@@ -355,6 +355,12 @@ pub(super) fn autogroup(record: &Record, _: &Deciding) -> Graded {
 }
 
 pub(super) fn hypervisor(record: &Record, _: &Deciding) -> Graded {
+    if let Some(about) = &record.machine.emulated {
+        return match about.instruction_ns {
+            Some(_) => ok(format!("{}: the host's time is not in it", about.time())),
+            None => (Invalid, spans![format!("{}: no latency of such a guest is one", about.time())]),
+        };
+    }
     match record.machine.rows().into_iter().find(|(name, _)| *name == "hypervisor") {
         None => unknown(),
         Some((_, value)) if value == "unknown" => unknown(),

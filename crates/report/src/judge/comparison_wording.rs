@@ -98,6 +98,7 @@ impl LeftOut {
         let why = match &self.why {
             Unfit::Doubt(reason) => reason.as_ref().map_or_else(|| spans!["in doubt"], |reason| reason.spans()),
             Unfit::ForeignAbove(ns) => spans!["all above ", Span::Time(*ns), " is foreign time"],
+            Unfit::Copy => spans!["identical to another, and identical members count once"],
             Unfit::Missing(missing) => missing.spans(),
         };
         [spans![many, " of ", self.side.as_str(), " left out: "], why].concat()

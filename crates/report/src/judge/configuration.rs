@@ -1,6 +1,7 @@
 //! Configurations: one per distinct tuple of axes, labelled by what differs, its repeats kept apart and pooled.
 
 use super::{
+    copies,
     label::{self, Labelled},
     repeat::{Pooled, Repeat, RepeatQuantity, Track},
 };
@@ -122,7 +123,7 @@ impl Labelled for Configuration {
 pub struct Configurations {
     /// Run by run, in the order in which the plan names their levels, whatever the order of measuring was.
     pub all: Vec<Configuration>,
-    /// Series that are left out because the data beside the record could not be read, one sentence each.
+    /// What is left out, one sentence each: series whose data beside the record could not be read, and copies.
     pub problems: Vec<String>,
 }
 
@@ -135,9 +136,15 @@ pub fn configurations<'a>(
     source: &dyn SeriesSource,
 ) -> Result<Configurations> {
     let mut found = Configurations::default();
+    let mut members: Vec<&Record> = Vec::new();
     for run in runs {
         for cell in as_written(run) {
             let Some(record) = cell.record() else { continue };
+            if let Some(first) = members.iter().find(|first| copies::are(first, record)) {
+                found.problems.push(copied(record, first));
+                continue;
+            }
+            members.extend(record.machine.emulated.is_some().then_some(record));
             let at = found.all.iter().position(|known| same(known, record)).unwrap_or_else(|| {
                 found.all.push(Configuration::new(record, &cell.measurand));
                 found.all.len() - 1
@@ -155,6 +162,16 @@ pub fn configurations<'a>(
         configuration.short = label.short;
     }
     Ok(found)
+}
+
+/// What is said of a member that is left out.
+fn copied(record: &Record, first: &Record) -> String {
+    format!(
+        "{} on {} is identical to repeat {}: identical members count once",
+        label::title(&record.cell),
+        record.cell.kernel,
+        first.cell.repeat
+    )
 }
 
 /// The cells as the plan writes them, whatever the order in which they ran.

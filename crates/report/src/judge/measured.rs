@@ -119,6 +119,8 @@ pub enum Unfit {
     Doubt(Option<Box<Reason>>),
     /// All of it above the other side's figure, ns, is foreign time.
     ForeignAbove(i64),
+    /// It is a copy of another: of emulated members that came out identical one counts.
+    Copy,
     /// It has no figure.
     Missing(Missing),
 }

@@ -6,6 +6,7 @@ pub mod cause;
 mod checks;
 mod comparison_wording;
 pub mod configuration;
+pub mod copies;
 pub mod decide;
 pub mod deciding;
 pub mod expect;

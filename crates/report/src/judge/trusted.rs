@@ -10,7 +10,7 @@ use super::{
 };
 use crate::statistics::confidence::exceedance;
 use latido_model::{
-    cell::{Cell, Item, LOCAL, Scheduling},
+    cell::{Cell, Item, LAB, LOCAL, RUNNING, Scheduling},
     machine::{Layer, Machine, Model},
     plan::scheduling::DEFAULT,
     record::{Record, Series},
@@ -143,13 +143,15 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
             in_the_way.push(what);
         }
     };
-    measured.iter().filter_map(|(_, record)| preemption(&record.machine)).for_each(&mut add);
+    // What a guest of the laboratory runs on is the plan's choice, and nothing that a person could change there.
+    let real = || measured.iter().map(|(_, record)| &record.machine).filter(|machine| machine.emulated.is_none());
+    real().filter_map(preemption).for_each(&mut add);
     for finding in cells.iter().flat_map(|judged| &judged.findings) {
         if finding.grade >= Grade::Note && WEIGHTY.contains(&finding.check.as_str()) {
             add(finding.check.clone());
         }
     }
-    measured.iter().filter_map(|(_, record)| hypervisor(&record.machine)).for_each(&mut add);
+    real().filter_map(hypervisor).for_each(&mut add);
     let loaded = measured.iter().map(|(cell, _)| &cell.cell).find(|cell| !cell.load.items.is_empty());
     let next = next(cell, loaded, periodic.and_then(|periodic| periodic.kept_ns));
     Some(Advice { in_the_way, next })
@@ -189,18 +191,30 @@ fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, 
     let mut words = vec!["latido run".to_owned(), cell.probe.name.clone()];
     words.extend(measurand.period.filter(|period| *period != USUAL).map(|period| format!("period={period}")));
     words.extend((cell.target != LOCAL).then(|| format!("--on {}", cell.target)));
+    words.extend((cell.kernel != RUNNING).then(|| format!("--kernel {}", quoted(&cell.kernel))));
     words.extend(cell.conditions.cpus.as_ref().map(|cpus| format!("-c {cpus}")));
     words.extend(policy(cell.scheduling));
     words.extend(cell.tuning.items.iter().filter_map(word).map(|tuning| format!("--tune {tuning}")));
     let Some(loaded) = loaded else {
-        words.push("--load stress-cpu".into());
+        // A guest has no programs but those that a plan names.
+        words.push(format!("--load {}", if cell.target == LAB { "messaging" } else { "stress-cpu" }));
         return words.join(" ");
     };
     let loads: Option<Vec<String>> = loaded.load.items.iter().map(word).collect();
     let loads = loads.unwrap_or_else(|| vec!["stress-cpu".into()]);
     words.extend(loads.into_iter().map(|load| format!("--load {load}")));
-    words.push(format!("-d 10m --limit {}", Ns(kept_ns.unwrap_or(10_000_000))));
+    // One guest is one draw, and a longer one is no better: members of a sweep are.
+    words.push(match cell.target.as_str() {
+        LAB => "--repeat 20".into(),
+        _ => format!("-d 10m --limit {}", Ns(kept_ns.unwrap_or(10_000_000))),
+    });
     words.join(" ")
+}
+
+/// A word of a command line: in quotes where the shell would take it apart.
+fn quoted(text: &str) -> String {
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+/:=,".contains(c));
+    if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// A scheduling as the command line writes it; the default needs no words.

@@ -16,7 +16,7 @@ pub use tail::Tail;
 pub use unlike::Unlike;
 
 use crate::judge::{
-    judging,
+    copies, judging,
     label::said,
     repeat::{Pooled, Repeat, RepeatQuantity},
 };
@@ -107,8 +107,12 @@ pub fn of_run(
     cells.sort_by_key(|cell| cell.written);
     let mut known: Vec<Rc<Vec<(String, String)>>> = Vec::new();
     let mut all = Vec::new();
+    let mut members: Vec<&Record> = Vec::new();
     for cell in cells {
         let Some(record) = cell.record() else { continue };
+        let first = members.iter().find(|first| copies::are(first, record));
+        let copied = first.map(|first| format!("identical to repeat {}: such members count once", first.cell.repeat));
+        members.extend(record.machine.emulated.is_some().then_some(record));
         let repeat = Repeat::of(&run.meta.id, cell, record, source, problems)?;
         let facts = facts(record);
         let facts = known.iter().find(|other| ***other == facts).cloned().unwrap_or_else(|| {
@@ -132,7 +136,7 @@ pub fn of_run(
             rates: record.load.iter().flat_map(rates).collect(),
             elapsed_ns: record.elapsed_ns,
             quantities: repeat.quantities.iter().map(quantity).collect(),
-            doubt: doubt(cell),
+            doubt: doubt(cell).or(copied),
             cell: record.cell.clone(),
         });
     }
@@ -155,7 +159,9 @@ fn doubt(cell: &StoredCell) -> Option<String> {
 fn clock(record: &Record) -> String {
     let clock = &record.quality.clock;
     let source = clock.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
-    format!("{}{source}", clock.name)
+    // An instruction is no time: against a real clock it says nothing.
+    let emulated = record.machine.emulated.as_ref().map(|about| format!(", {}", about.time())).unwrap_or_default();
+    format!("{}{source}{emulated}", clock.name)
 }
 
 fn rates(load: &LoadRecord) -> impl Iterator<Item = (String, f64)> + '_ {

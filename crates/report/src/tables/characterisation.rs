@@ -3,9 +3,8 @@
 mod lines;
 
 use crate::{
-    extremes::seen,
     input::ReportInput,
-    tree::{Chapter, Datum, Head, Sheet},
+    tree::{Chapter, Datum, Head, Sheet, worth},
     words::{self, NOT_MEASURED, Unit},
 };
 use lines::Line;
@@ -24,7 +23,7 @@ pub struct Characterisation {
     /// The plan's systems that were not measured and have no column of their own.
     pub missing: Vec<String>,
     /// What stands beside its maxima.
-    pub seen: Option<String>,
+    pub seen: Vec<String>,
 }
 
 /// A system.
@@ -107,7 +106,7 @@ pub fn characterisation(chapter: &Chapter, input: &ReportInput) -> Option<Charac
         rows: Vec::new(),
         notes: Vec::new(),
         missing: Vec::new(),
-        seen: None,
+        seen: Vec::new(),
     };
     add_missing(&mut table, &mut calls, input);
     for published in &input.published {
@@ -122,7 +121,7 @@ pub fn characterisation(chapter: &Chapter, input: &ReportInput) -> Option<Charac
         call.unit = line.unit().unwrap_or_else(|| unit(&call.stored, &call.entries));
     }
     table.rows = calls;
-    table.seen = seen::note(chapter.sections.iter().flat_map(|one| &one.series).map(|one| one.measured_ns()));
+    table.seen = worth(chapter.sections.iter().flat_map(|one| &one.series));
     (chapter.is_many() || table.columns.iter().any(|column| column.published)).then_some(table)
 }
 

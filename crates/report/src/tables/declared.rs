@@ -1,11 +1,10 @@
 //! The tables that a plan declares, as its study lays them out: ours above, the study's number under it, then the ratio.
 
 use crate::{
-    extremes::seen,
     tree::{
         Datum, Head, Sheet,
         declared::{Entry, Figured, Lookup, about_repeats, heading},
-        percent,
+        percent, worth,
     },
     words::{self, NOT_MEASURED, Unit},
 };
@@ -88,8 +87,7 @@ fn one(lookup: Lookup, table: &Table, stem: String) -> DeclaredTable {
     }
     if table.statistics.contains(&Statistic::Max) {
         let measured = every.iter().filter_map(|entry| entry.found.as_ref());
-        let repeats = measured.flat_map(|found| &found.curve.configuration.repeats);
-        notes.extend(seen::note(repeats.map(|repeat| repeat.elapsed_ns)).map(|text| text + "."));
+        notes.extend(worth(measured.map(|found| found.curve)).into_iter().map(|text| text + "."));
     }
     let printed = every.iter().flat_map(|entry| &entry.figures).any(|figured| figured.printed.is_some());
     let apart = table.layout == Layout::Apart;

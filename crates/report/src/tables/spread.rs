@@ -1,10 +1,9 @@
 //! How the repeats of each configuration differ: the largest sample of each. What is pooled hides it.
 
 use crate::{
-    extremes::seen,
     judge::repeat::{Pooled, Repeat},
     statistics::median,
-    tree::{Curve, Datum, Head, Section, Sheet},
+    tree::{Curve, Datum, Head, Section, Sheet, worth},
 };
 
 /// The largest sample of each repeat, in the order in which they were measured; empty where there is one repeat.
@@ -46,7 +45,7 @@ pub fn sheet(section: &Section) -> Option<Sheet> {
     let typical: Vec<f64> = repeated.iter().flat_map(|(_, maxima)| maxima).copied().collect();
     let head = ["configuration", "repeats", "least max", "median max", "largest max", "largest / least"];
     let title = format!("{}, maxima of the repeats", section.title());
-    let lengths = repeated.iter().flat_map(|(curve, _)| &curve.configuration.repeats).map(|repeat| repeat.elapsed_ns);
-    let note = seen::note(lengths);
-    (!rows.is_empty()).then(|| Sheet::new(title, head.map(Head::from).into(), rows, section.unit, &typical).notes(note))
+    let notes = worth(repeated.iter().map(|(curve, _)| *curve));
+    (!rows.is_empty())
+        .then(|| Sheet::new(title, head.map(Head::from).into(), rows, section.unit, &typical).notes(notes))
 }

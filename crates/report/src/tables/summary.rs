@@ -2,7 +2,7 @@
 
 use crate::{
     extremes::seen,
-    tree::{Curve, Datum, Head, Section, Sheet},
+    tree::{Curve, Datum, Head, Section, Sheet, worth},
     words,
 };
 use latido_model::record::{self, QUANTILES, Slots, Summary};
@@ -67,7 +67,7 @@ pub fn sheet(section: &Section) -> Sheet {
     let rows = rows(section).collect::<Vec<_>>();
     write(section.title(), "configuration", section.noun(), section.unit, &rows, false)
         .remark(in_parts(section.series.iter()))
-        .notes(section.seen())
+        .notes(section.worth())
 }
 
 /// The table of sections that differ in their labels alone: these are in the rows' names.
@@ -85,7 +85,7 @@ pub fn of_quantity(sections: &[Section]) -> Option<Sheet> {
     Some(
         write(first.name(), "configuration", first.noun(), first.unit, &rows, false)
             .remark(in_parts(series.iter().copied()))
-            .notes(seen::note(series.iter().map(|one| one.measured_ns()))),
+            .notes(worth(series.iter().copied())),
     )
 }
 

@@ -71,7 +71,7 @@ fn of(section: &Section, shown: &[Named]) -> Option<Sheet> {
     let far = (far && !periods.is_empty()).then(|| {
         "Too far: more than 100 times what was observed. Below u: so frequent that the quantiles say it.".to_owned()
     });
-    let notes = notes.chain(far).chain(section.seen());
+    let notes = notes.chain(far).chain(section.worth());
     (!shown.is_empty()).then(|| Sheet::new(title, head, rows, section.unit, &typical).leading(3).notes(notes))
 }
 

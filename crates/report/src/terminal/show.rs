@@ -10,7 +10,7 @@ use crate::{
     judge::{
         configuration::Configurations,
         judgement::{CellJudgement, Judgement},
-        label::title,
+        label::Titles,
         load_course,
         outcome::Outcome,
         reason::Reason,
@@ -43,8 +43,11 @@ pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, tails: boo
         lines.push(String::new());
         lines.extend(declared_tables(Some(Lookup { sections: &sections, declared: &declared }), style));
     }
+    let titles = Titles::among(run.cells.iter().map(|cell| &cell.cell));
     for (cell, judged) in run.cells.iter().zip(&judgement.cells) {
         lines.push(String::new());
+        let head = format!("cell {}: {}", cell.number, titles.of(&cell.cell));
+        lines.push(paint(&head, Paint::Bold, style));
         lines.extend(one_cell(cell, judged, style));
     }
     lines.push(String::new());
@@ -68,8 +71,7 @@ pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, tails: boo
 }
 
 fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<String> {
-    let head = format!("cell {}: {}", cell.number, title(&cell.cell));
-    let mut lines = vec![paint(&head, Paint::Bold, style)];
+    let mut lines = Vec::new();
     let outcome = match judged.reasons.first() {
         // Where nothing judges, nothing holds either.
         Some(Reason::Unlimited { .. } | Reason::Sampled { .. }) if judged.verdict == Verdict::Pass => "measured".into(),

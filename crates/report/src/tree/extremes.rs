@@ -5,6 +5,7 @@ use crate::{
     extremes::{Extremes, seen},
     judge::repeat::{Repeat, Track},
 };
+use latido_model::machine::Emulated;
 use std::cmp::Reverse;
 
 /// So many series of a section are looked at where not all are asked for: a fit of 4,096 samples takes some 30 ms.
@@ -43,10 +44,31 @@ impl Section<'_> {
         self.series.iter().flat_map(Curve::sampled).count()
     }
 
-    /// What stands beside the maxima of its configurations.
-    pub fn seen(&self) -> Option<String> {
-        seen::note(self.series.iter().map(Curve::measured_ns))
+    /// What stands beside the maxima of its configurations, and what these are worth.
+    pub fn worth(&self) -> Vec<String> {
+        worth(self.series.iter())
     }
+}
+
+/// What stands beside the maxima of these: what their time may have missed, and what emulated ones are worth. A guest of the
+/// laboratory has no days: what it may miss, other members of its sweep show.
+pub fn worth<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>> + Clone) -> Vec<String> {
+    let real = series.clone().filter(|one| one.configuration.machine.emulated.is_none());
+    seen::note(real.map(Curve::measured_ns)).into_iter().chain(emulated(series)).collect()
+}
+
+/// What the emulated ones of these are worth, and what a reading of their clock costs; `None` where none is.
+pub fn emulated<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>>) -> Option<String> {
+    let guests: Vec<_> = series.map(|one| one.configuration).filter(|one| one.machine.emulated.is_some()).collect();
+    let worth = guests.iter().find_map(|one| one.machine.emulated.as_ref()).map(Emulated::worth)?;
+    let costs = guests.iter().flat_map(|one| &one.repeats).map(|repeat| repeat.evidence.clock.cost_ns.round() as u64);
+    let costs: Vec<u64> = costs.filter(|cost| *cost > 0).collect();
+    let cost = match (costs.iter().min(), costs.iter().max()) {
+        (Some(least), Some(most)) if least == most => format!("; a reading of the clock takes {least} ns"),
+        (Some(least), Some(most)) => format!("; a reading of the clock takes {least} to {most} ns"),
+        _ => String::new(),
+    };
+    Some(worth + &cost)
 }
 
 impl Curve<'_> {

@@ -9,7 +9,7 @@ mod sheet;
 
 pub use chapter::{CallRow, Chapter, chapters};
 pub use estimate::Estimate;
-pub use extremes::Named;
+pub use extremes::{Named, emulated, worth};
 pub use section::{Curve, Kept, SHOWN, Section, sections};
 pub use sheet::{Datum, Head, Sheet, percent};
 

@@ -1,13 +1,13 @@
 //! The agent on a machine over ssh: found, or copied there once and verified.
 
 use super::way::Way;
-use crate::stop::Stopped;
+use crate::{agents, stop::Stopped};
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::program;
 use latido_sys::clock::Clock;
 use std::{
     fs::File,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Output, Stdio},
     time::Duration,
 };
@@ -69,7 +69,7 @@ pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<
         }
     }
     left.retain(|dir| !cleared.contains(dir));
-    let own = binary(&arch, way.host())?;
+    let own = agents::file(&arch, way.host())?;
     let hash = program::hash_of(&own).with_context(|| format!("cannot read {}", own.display()))?;
     let short = hash.get(..16).unwrap_or(&hash);
     let kept = format!("{KEPT}/latido-{short}");
@@ -112,36 +112,6 @@ fn survey(board: &Board<'_>) -> Result<(String, u32)> {
         (Some(arch), Some(uid)) if said.status.success() => Ok((arch.to_owned(), uid)),
         _ => bail!("{} does not say what it is: {}", board.way.host(), complaint(&said)),
     }
-}
-
-/// Our file for such a machine.
-fn binary(arch: &str, host: &str) -> Result<PathBuf> {
-    // uname(1) names the kernel's architecture, directories and compilers name the instruction set.
-    let arch = match arch {
-        "armv7l" | "armv8l" | "armv6l" => "armv7",
-        other => other,
-    };
-    if let Some(dir) = std::env::var_os("LATIDO_AGENTS") {
-        let file = Path::new(&dir).join(arch).join("latido");
-        if file.is_file() {
-            return Ok(file);
-        }
-    }
-    let fits = arch == std::env::consts::ARCH && cfg!(target_feature = "crt-static");
-    if fits {
-        return std::env::current_exe().context("cannot find latido's own file");
-    }
-    let abi = if arch == "armv7" { "gnueabihf" } else { "gnu" };
-    let why = match arch == std::env::consts::ARCH {
-        true => "this latido needs the libraries of this machine",
-        false => "this latido is for another architecture",
-    };
-    bail!(
-        "{host} is {arch}, and {why}. Build one file for it, and name its directory in LATIDO_AGENTS:\n  \
-         RUSTFLAGS=-Ctarget-feature=+crt-static cargo build --profile dist --target {arch}-unknown-linux-{abi}\n  \
-         mkdir -p agents/{arch} && cp target/{arch}-unknown-linux-{abi}/dist/latido agents/{arch}/\n  \
-         LATIDO_AGENTS=$PWD/agents latido ..."
-    )
 }
 
 /// Whether the agent of this hash is at a path there.

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     judge::{
+        copies,
         foreign::{Parted, Repeated, part},
         measured::{Amount, Apart, But, Compared, Dimension, LeftOut, Measured, Missing, Pair, Ruling, Unfit},
     },
@@ -48,6 +49,14 @@ impl<'s, 'a> Arm<'s, 'a> {
             let doubtful = members.iter().find_map(|member| doubt(member.judged));
             if let Some((verdict, But::Doubt(reason))) = doubtful {
                 arm.leave_out(verdict, Unfit::Doubt(reason));
+                continue;
+            }
+            let record = members.first().map(|member| member.record);
+            let known = |known: &Repeat<'_, '_>| {
+                known.members.first().zip(record).is_some_and(|(member, record)| copies::are(member.record, record))
+            };
+            if arm.repeats.iter().any(known) {
+                arm.leave_out(Verdict::Inconclusive, Unfit::Copy);
                 continue;
             }
             match of_members(&members, expect, source) {
@@ -182,6 +191,11 @@ pub(super) fn pair(
         if let Some(why) = arm.missing() {
             return found.add(Verdict::Inconclusive, 0.0, whose, sideless(&arm.side.name, why));
         }
+    }
+    let emulated = |side: &Side<Member<'_>>| side.members.iter().any(|m| m.record.machine.emulated.is_some());
+    if emulated(here) != emulated(there) {
+        let why = Missing::Unfit("an emulated time is not compared with a real one: it counts instructions".into());
+        return found.add(Verdict::Inconclusive, 0.0, whose, sideless(&here.name, why));
     }
     let left_out = [own.left_out.clone(), other.left_out.clone()].concat();
     let compared = [own.compared(expect), other.compared(expect)];

@@ -119,3 +119,29 @@ fn too_few_slots_say_nothing_and_what_is_judged_has_no_advice() {
     let fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
     assert_eq!(of_run(&fixture.run, &fixture).advice, None);
 }
+
+/// What a guest of the laboratory runs on is the plan's choice, and a longer draw is no better than several.
+#[test]
+fn the_laboratory_is_advised_by_its_own_means() {
+    let lab = |cell: Cell| Cell { target: "lab".into(), kernel: "6.12-none".into(), ..cell };
+    let emulate = |fixture: &mut Fixture| {
+        for number in 1..=fixture.run.cells.len() {
+            let machine = &mut fixture.record(number).machine;
+            machine.emulated = Some(latido_model::machine::Emulated::default());
+            machine.hypervisor = Some(Layer::Present("QEMU".into()));
+            machine.preemption = Some(Preemption { model: Model::None, dynamic: true, source: "test".into() });
+        }
+    };
+    let judgement = judged(vec![(lab(cell()), vec![quiet(0), quiet(1)])], emulate);
+    let advice = judgement.advice.unwrap();
+    assert!(!advice.in_the_way.iter().any(|what| what.contains("hypervisor") || what.contains("preemption")));
+    assert_eq!(advice.next, "latido run wakeup --on lab --kernel 6.12-none -c 0,1 --load messaging");
+    let finding = judgement.cells[0].findings.iter().find(|one| one.check == "hypervisor").unwrap();
+    assert_eq!(finding.grade, Grade::Ok);
+    assert!(crate::span::unbroken(&finding.spans()).contains("ns an instruction"), "{finding:?}");
+    let mut loaded = lab(under("busy"));
+    loaded.load.items = vec![Item { name: "messaging".into(), options: toml::Table::new() }];
+    let advice = judged(vec![(loaded, vec![quiet(0)])], emulate).advice.unwrap();
+    assert_eq!(advice.next, "latido run wakeup --on lab --kernel 6.12-none -c 0,1 --load messaging --repeat 20");
+    assert_eq!(quoted("/boot/vmlinuz:panic=0 quiet"), "'/boot/vmlinuz:panic=0 quiet'");
+}

@@ -1,0 +1,10 @@
+/* The least a first program can do: to say that user space is there is to switch the machine off. */
+#include <linux/reboot.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(void)
+{
+	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_POWER_OFF, 0);
+	return 1;
+}

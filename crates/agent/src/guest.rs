@@ -1,0 +1,208 @@
+//! The first process of a laboratory's guest: sets the machine up, hosts the agent with what its image asks for, and hands the
+//! answers out when all is over. Nothing comes in after the start: every answer depends on the image alone.
+
+use crate::{fault, machine::LABORATORY};
+use anyhow::{Context, Result, bail, ensure};
+use flate2::{Compression, write::GzEncoder};
+use latido_model::protocol::{Chunks, Message, PING_EVERY, Reply, Request, Writer, hex};
+use rustix::{
+    mount::{MountFlags, mount},
+    system::{RebootCommand, finit_module, reboot, sethostname},
+    termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr},
+};
+use sha2::{Digest, Sha256};
+use std::{
+    ffi::CString,
+    fs::{self, OpenOptions},
+    io::{BufRead, BufReader, Read, Write},
+    os::unix::fs::symlink,
+    path::Path,
+    process::{ChildStdin, Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+/// What the image asks for: a JSON array of [`Request`]s.
+pub const REQUESTS: &str = "lab/requests";
+
+/// How long the guest waits before it begins, in ns: the phase of the sweep's member.
+pub const OFFSET: &str = "lab/offset";
+
+/// The modules that the guest loads: a line each with its file beside this one, and its parameters.
+pub const MODULES: &str = "lab/modules";
+
+/// What the laboratory says of itself: a [`latido_model::machine::Emulated`].
+pub const ABOUT: &str = LABORATORY;
+
+/// Where the answers leave: a port that nothing else writes. A PC's console is its first one, an ARM's is no such port.
+const OUT: &str = if cfg!(target_arch = "x86_64") { "/dev/ttyS1" } else { "/dev/ttyS0" };
+
+/// The word before the answers: it, their length and their SHA-256, then they.
+pub const MARK: &str = "latido-lab";
+
+/// Whether this process is a guest's first.
+pub fn is_here() -> bool {
+    std::process::id() == 1 && Path::new("/").join(REQUESTS).exists()
+}
+
+/// Does all of it; never comes back.
+///
+/// # Errors
+/// The machine cannot be switched off.
+pub fn run() -> Result<u8> {
+    let told = set_up().and_then(|()| answers());
+    let (bytes, why) = match told {
+        Ok(bytes) => (bytes, None),
+        Err(error) => (Vec::new(), Some(format!("{error:#}"))),
+    };
+    if let Some(why) = why.or_else(|| hand_out(&bytes).err().map(|error| format!("{error:#}"))) {
+        // The console's log is what the laboratory shows of a guest that failed.
+        if let Ok(mut console) = OpenOptions::new().write(true).open("/dev/console") {
+            let _ = writeln!(console, "latido-lab: {why}");
+            let _ = tcdrain(&console);
+        }
+    }
+    reboot(RebootCommand::PowerOff).context("the guest cannot be switched off")?;
+    bail!("the guest was not switched off")
+}
+
+/// Mounts what programs expect.
+fn set_up() -> Result<()> {
+    for (kind, place, options) in [
+        ("proc", "/proc", ""),
+        ("sysfs", "/sys", ""),
+        ("devtmpfs", "/dev", ""),
+        ("tmpfs", "/tmp", "mode=1777"),
+        ("tmpfs", "/run", "mode=755"),
+        ("cgroup2", "/sys/fs/cgroup", ""),
+        ("debugfs", "/sys/kernel/debug", ""),
+        ("tracefs", "/sys/kernel/tracing", ""),
+    ] {
+        let options = CString::new(options)?;
+        let mounted = mount(kind, place, kind, MountFlags::empty(), options.as_c_str());
+        // What a small kernel lacks, nobody can use; without the first four nothing goes.
+        if matches!(kind, "proc" | "sysfs" | "devtmpfs" | "tmpfs") {
+            mounted.with_context(|| format!("mounting {kind} on {place}"))?;
+        }
+    }
+    fs::create_dir_all("/dev/shm")?;
+    let _ = mount("tmpfs", "/dev/shm", "tmpfs", MountFlags::empty(), c"mode=1777");
+    let _ = symlink("/proc/self/fd", "/dev/fd");
+    sethostname(b"lab").context("naming the guest")?;
+    load_modules()?;
+    threaded()?;
+    // For the loads that talk to themselves.
+    let _ = latido_sys::net::up("lo");
+    Ok(())
+}
+
+/// Refuses a kernel that was to handle its interrupts in threads and does not: the console's port, which is open here, has one.
+fn threaded() -> Result<()> {
+    let line = fs::read_to_string("/proc/cmdline").context("/proc/cmdline")?;
+    if !line.split_whitespace().any(|word| word == "threadirqs") {
+        return Ok(());
+    }
+    let names = fs::read_dir("/proc").context("/proc")?.flatten();
+    let names = names.filter_map(|entry| fs::read_to_string(entry.path().join("comm")).ok());
+    ensure!(
+        names.into_iter().any(|name| name.starts_with("irq/")),
+        "the kernel was asked for threadirqs, and no interrupt has a thread"
+    );
+    Ok(())
+}
+
+/// Loads the modules of the image.
+fn load_modules() -> Result<()> {
+    let list = Path::new("/").join(MODULES);
+    for line in fs::read_to_string(&list).unwrap_or_default().lines() {
+        let (file, parameters) = line.split_once(' ').unwrap_or((line, ""));
+        let module = fs::File::open(list.with_file_name(file)).with_context(|| format!("the module {file}"))?;
+        finit_module(&module, CString::new(parameters)?.as_c_str(), 0).with_context(|| format!("the module {file}"))?;
+    }
+    Ok(())
+}
+
+/// Has the agent answer every request; its words as they came.
+fn answers() -> Result<Vec<u8>> {
+    let text = fs::read(Path::new("/").join(REQUESTS)).context("what is asked for")?;
+    let requests: Vec<Request> = serde_json::from_slice(&text).context("what is asked for")?;
+    let offset = fs::read_to_string(Path::new("/").join(OFFSET)).unwrap_or_default();
+    thread::sleep(Duration::from_nanos(offset.trim().parse().unwrap_or(0)));
+    let mut agent = Command::new("/init");
+    agent.arg("agent").env_clear().env("PATH", "/bin").env("HOME", "/").env("LATIDO_STATE", "/run/latido");
+    agent.stdin(Stdio::piped()).stdout(Stdio::piped());
+    fault::hand_on(&mut agent);
+    let mut agent = agent.spawn().context("starting the agent")?;
+    let input = agent.stdin.take().context("the agent has no input")?;
+    let writer = Arc::new(Mutex::new(Some(Writer::new(input))));
+    pings(&writer)?;
+    let mut heard = Tee { from: agent.stdout.take().context("the agent has no output")?, kept: Vec::new() };
+    let mut output = BufReader::new(&mut heard);
+    output.read_line(&mut String::new()).context("the agent's hello")?;
+    let mut stream = Chunks::new(output);
+    for request in &requests {
+        send(&writer, request)?;
+        loop {
+            match stream.receive()? {
+                Some(Message::Reply(Reply::End { .. })) => break,
+                Some(_) => {}
+                None => bail!("the agent ended without an answer"),
+            }
+        }
+    }
+    drop(stream);
+    writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+    agent.wait().context("waiting for the agent")?;
+    Ok(heard.kept)
+}
+
+type Way = Arc<Mutex<Option<Writer<ChildStdin>>>>;
+
+fn send(way: &Way, request: &Request) -> Result<()> {
+    let mut way = way.lock().unwrap_or_else(PoisonError::into_inner);
+    way.as_mut().context("the agent's input is closed")?.send(request)
+}
+
+/// Tells the agent now and then that its host is there.
+fn pings(way: &Way) -> Result<()> {
+    let way = Arc::clone(way);
+    let ping = move || {
+        loop {
+            thread::sleep(PING_EVERY);
+            if send(&way, &Request::Ping).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().spawn(ping).context("a thread for signs of life").map(drop)
+}
+
+/// Keeps what is read.
+struct Tee<R> {
+    from: R,
+    kept: Vec<u8>,
+}
+
+impl<R: Read> Read for &mut Tee<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.from.read(buffer)?;
+        self.kept.extend_from_slice(buffer.get(..length).unwrap_or_default());
+        Ok(length)
+    }
+}
+
+/// Writes the answers to the port, and waits until they are out.
+fn hand_out(answers: &[u8]) -> Result<()> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::new(6));
+    packed.write_all(answers)?;
+    let packed = packed.finish()?;
+    let mut port = OpenOptions::new().write(true).open(OUT).with_context(|| format!("opening {OUT}"))?;
+    let mut mode = tcgetattr(&port).context("the port's mode")?;
+    mode.make_raw();
+    mode.set_speed(115_200).context("the port's speed")?;
+    tcsetattr(&port, OptionalActions::Now, &mode).context("the port's mode")?;
+    writeln!(port, "{MARK} {} {}", packed.len(), hex(&Sha256::digest(&packed)))?;
+    port.write_all(&packed)?;
+    tcdrain(&port).context("waiting for the port")
+}

@@ -1,0 +1,164 @@
+//! `latido lab`: the virtual laboratory's kernels, and whether it keeps its word.
+
+use super::{Usage, assemble, flags, gauge, lab_bisect};
+use crate::{
+    host::{self, options::How},
+    lab::{board, board::MULTI_CPU, build, fetch, kernel},
+    output::{tell, write_out},
+};
+use anyhow::{Context, Result, ensure};
+use latido_model::{cell::LAB, plan::Plan};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The virtual laboratory: its kernels, and whether the same gives the same there.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand, Clone, Debug)]
+enum What {
+    /// The kernels that it can boot
+    Kernels,
+    /// Fetch kernels into the cache, or newer versions of them; nothing is installed
+    Fetch {
+        /// Their names; all where none is named
+        kernels: Vec<String>,
+    },
+    /// Build kernels from Debian's source in the cache, once each; nothing is installed
+    Build {
+        /// Their names; `latido lab kernels` lists them
+        #[arg(required = true)]
+        kernels: Vec<String>,
+    },
+    /// Run a plan twice and compare every byte of what the guests measured
+    Verify(Box<flags::Args>),
+    Bisect(Box<lab_bisect::Args>),
+}
+
+/// Carries out `latido lab`.
+///
+/// # Errors
+/// A usage error, a kernel that cannot be had, or whatever ends a run.
+pub fn run(args: Args) -> Result<u8> {
+    match args.what {
+        What::Kernels => kernels(),
+        What::Fetch { kernels } => fetched(&kernels),
+        What::Build { kernels } => built(&kernels),
+        What::Verify(args) => verify(*args),
+        What::Bisect(args) => lab_bisect::run(*args),
+    }
+}
+
+fn kernels() -> Result<u8> {
+    let mut text = String::new();
+    for kernel in kernel::shipped()? {
+        let also =
+            if kernel.stands_for.is_empty() { String::new() } else { format!(" [{}]", kernel.stands_for.join(", ")) };
+        writeln!(text, "{:<22} {}{also}", kernel.name, kernel.about)?;
+    }
+    text.push_str("\nBoards, behind a kernel's name with a `+` (6.12-rt+net):\n");
+    for (name, board) in board::shipped()? {
+        writeln!(text, "{name:<22} {}", board.about)?;
+    }
+    text.push_str("\nIn brackets: names of the studies' systems that a kernel stands in for. In a plan: target = [\"lab\"], kernel = [...]\n");
+    write_out(&text)
+}
+
+fn fetched(names: &[String]) -> Result<u8> {
+    let all: Vec<kernel::Kernel> = match names {
+        [] => kernel::shipped()?.into_iter().filter(|one| one.build.is_none()).collect(),
+        names => names.iter().map(|name| kernel::named(name)).collect::<Result<_>>()?,
+    };
+    let mut text = String::new();
+    let mut known = BTreeMap::new();
+    for kernel in all {
+        // Several kernels are one package, told different things at boot.
+        let source = kernel.debian.clone().unwrap_or_else(|| kernel.name.clone());
+        let there = match known.get(&source) {
+            Some(there) => there,
+            None => known.entry(source).or_insert(fetch::kernel(&kernel, true, tell)?),
+        };
+        writeln!(text, "{:<22} {} {} sha256 {}", kernel.name, there.package, there.version, there.sha256)?;
+    }
+    write_out(&text)
+}
+
+fn built(names: &[String]) -> Result<u8> {
+    let mut text = String::new();
+    for name in names {
+        let kernel = kernel::named(name)?;
+        let kernel::Source::Build(recipe) = kernel.source()? else {
+            return Err(
+                Usage::new(format!("the kernel `{name}` is not built but fetched: latido lab fetch {name}")).into()
+            );
+        };
+        let mut line = gauge::Gauge::new();
+        let there = build::build(&kernel, recipe, |said| match said {
+            build::Said::Step(step) => line.step(step),
+            build::Said::Files(files) => line.now(|passed| format!("{files} files, {passed} s")),
+        })?;
+        line.clear();
+        writeln!(text, "{:<22} {} {} sha256 {}", kernel.name, there.package, there.version, there.sha256)?;
+    }
+    write_out(&text)
+}
+
+/// Two runs of one plan, and what of their guests' files differs.
+fn verify(args: flags::Args) -> Result<u8> {
+    let args = flags::Args { on: args.on.or(Some(LAB.into())), seed: args.seed.or(Some(1)), ..args };
+    let (plan, notes) = assemble::plan(&args)?;
+    notes.iter().for_each(|note| tell(&format!("note: {note}")));
+    if let Some(other) = plan.groups.iter().flat_map(|group| &group.target).find(|target| *target != LAB) {
+        return Err(
+            Usage::new(format!("only the laboratory gives the same bytes twice, not the target `{other}`")).into()
+        );
+    }
+    if let Some(several) = plan.groups.iter().flat_map(|group| &group.kernel).find(|name| name.contains(MULTI_CPU)) {
+        return Err(Usage::new(format!("{several} has the host's time, which is another one each time")).into());
+    }
+    let scratch = latido_agent::scratch::Scratch::new(0).context("there is no place for two runs")?;
+    let first = measured(&plan, &scratch.path().join("1"))?;
+    let second = measured(&plan, &scratch.path().join("2"))?;
+    ensure!(!first.is_empty(), "no guest measured anything");
+    let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let differing: Vec<&String> = names.into_iter().filter(|name| first.get(*name) != second.get(*name)).collect();
+    if differing.is_empty() {
+        let bytes: usize = first.values().map(Vec::len).sum();
+        write_out(&format!("identical: {} files, {bytes} bytes, twice\n", first.len()))?;
+        return Ok(0);
+    }
+    let mut text = String::new();
+    for name in differing {
+        writeln!(text, "differs: {name}")?;
+    }
+    write_out(&text)?;
+    Ok(2)
+}
+
+/// Runs a plan into a store of its own; the guests' files by their names.
+fn measured(plan: &Plan, store: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+    fs::create_dir(store)?;
+    let how = How { store: Some(store.into()), quiet: true, untold: true, no_report: true, ..How::default() };
+    host::run(plan, &how)?;
+    let mut all = BTreeMap::new();
+    let mut dirs: Vec<PathBuf> = vec![store.into()];
+    while let Some(dir) = dirs.pop() {
+        for path in fs::read_dir(&dir)?.flatten().map(|entry| entry.path()) {
+            // A run's own name, the host's times.
+            let cell = path.iter().skip_while(|part| *part != "cells").collect::<PathBuf>();
+            if path.is_dir() {
+                dirs.push(path);
+            } else if cell.iter().count() > 2 && !path.ends_with("host.json") {
+                all.insert(cell.display().to_string(), fs::read(&path)?);
+            }
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,259 @@
+//! `latido lab bisect`: the first kernel of an ordered list in which an expectation does not hold.
+
+use super::{Usage, assemble, flags, known::CATALOGUE};
+use crate::{
+    host::{self, options::How},
+    lab::kernel,
+    output::{tell, write_out},
+};
+use anyhow::{Context, Result, bail, ensure};
+use latido_model::{
+    cell::LAB,
+    plan::{Plan, parse, print},
+    written::quote,
+};
+
+/// Find the first kernel of an ordered list in which an expectation does not hold
+#[derive(clap::Args, Clone, Debug)]
+#[command(
+    override_usage = "latido lab bisect --good KERNEL --bad KERNEL --expect EXPECTATION [--kernels LIST] [RUN...]"
+)]
+#[group(id = "bisect")]
+pub struct Args {
+    /// A kernel in which it holds
+    #[arg(long, value_name = "KERNEL")]
+    good: String,
+    /// A kernel in which it does not
+    #[arg(long, value_name = "KERNEL")]
+    bad: String,
+    /// What is expected, for example 'wakeup.max < 100us': a metric of plans, or one without its quantity
+    #[arg(long, value_name = "EXPECTATION")]
+    expect: String,
+    /// The kernels from good to bad in their order: names of the laboratory, of Debian's packages, or files
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    kernels: Vec<String>,
+    /// What is run in each, as `latido run` takes it; the probe of the expectation where nothing is named
+    #[command(flatten)]
+    run: flags::Args,
+}
+
+/// How many members decide where nobody says.
+const MEMBERS: &str = "5";
+
+/// Exit status where a kernel's members decide nothing.
+const UNDECIDED: u8 = 3;
+
+/// Carries out `latido lab bisect`.
+///
+/// # Errors
+/// A usage error, a kernel that cannot be had or booted, an end that is not what it is said to be.
+pub fn run(args: Args) -> Result<u8> {
+    let kernels = between(&args.kernels, &args.good, &args.bad)?;
+    // All that can be wrong is found before the first boot.
+    for name in &kernels {
+        kernel::named(name)?;
+        plan(&args, name)?;
+    }
+    let found = search(kernels.len(), |at| {
+        let name = kernels.get(at).context("a place in the list")?;
+        let how = How { store: args.run.store.clone(), quiet: true, no_report: true, untold: true, ..How::default() };
+        let outcome = match host::run(&plan(&args, name)?, &how)? {
+            0 => Outcome::Holds,
+            2 => Outcome::Fails,
+            UNDECIDED => Outcome::Undecided,
+            _ => bail!("{name} could not be measured: `latido list runs` has the run"),
+        };
+        tell(&format!("{name}: {} {}", args.expect, outcome.word()));
+        Ok(outcome)
+    })?;
+    let (exit, end) = match found {
+        Found::First(at) => (0, format!("the first in which it does not hold: {}", name(&kernels, at))),
+        Found::Undecided(at) => {
+            (UNDECIDED, format!("undecided in {}: take more members (--sweep N)", name(&kernels, at)))
+        }
+        Found::GoodFails => bail!("it does not hold in {} either, which was to be good", args.good),
+        Found::BadHolds => bail!("it holds in {} too, which was to be bad", args.bad),
+    };
+    write_out(&format!("{end}\n"))?;
+    Ok(exit)
+}
+
+fn name(kernels: &[String], at: usize) -> &str {
+    kernels.get(at).map_or("", String::as_str)
+}
+
+/// The part of the list from good to bad.
+fn between(list: &[String], good: &str, bad: &str) -> Result<Vec<String>> {
+    if list.is_empty() {
+        return Ok([good, bad].map(String::from).into());
+    }
+    let place = |name: &str| {
+        let found = list.iter().position(|one| one == name);
+        found.ok_or_else(|| Usage::new(format!("--kernels does not have `{name}`: the list goes from good to bad")))
+    };
+    let (first, last) = (place(good)?, place(bad)?);
+    match list.get(first..=last) {
+        Some(part) if first < last => Ok(part.to_vec()),
+        _ => Err(Usage::new("--kernels has the bad kernel before the good one: the list goes from good to bad").into()),
+    }
+}
+
+/// The plan for one kernel, with the expectation.
+fn plan(args: &Args, kernel: &str) -> Result<Plan> {
+    let wrong =
+        || Usage::new(format!("--expect {}: write METRIC < VALUE, for example wakeup.max < 100us", args.expect));
+    let mut words = args.expect.split_whitespace();
+    let (Some(metric), Some(op), Some(value), None) = (words.next(), words.next(), words.next(), words.next()) else {
+        return Err(wrong().into());
+    };
+    let (probe, rest) = metric.split_once('.').ok_or_else(wrong)?;
+    let mut run = args.run.clone();
+    if run.words.is_empty() {
+        run.words.push(probe.into());
+    }
+    run.on = Some(LAB.into());
+    run.kernel = vec![kernel.into()];
+    run.repeat.get_or_insert_with(|| MEMBERS.into());
+    // The same members everywhere.
+    run.seed.get_or_insert(1);
+    let (plan, _) = assemble::plan(&run)?;
+    let measured = plan.groups.iter().flat_map(|group| &group.probe).find(|one| one.item.name == probe);
+    let quantities = measured.map(|one| &one.measurand.quantities[..]).unwrap_or_default();
+    let is_named = quantities.iter().any(|one| rest.strip_prefix(&*one.name).is_some_and(|end| end.starts_with('.')));
+    let metric = match quantities.first() {
+        Some(first) if !is_named => format!("{probe}.{}.{rest}", first.name),
+        _ => metric.to_owned(),
+    };
+    let value = if value.parse::<f64>().is_ok() { value.to_owned() } else { quote(value) };
+    let text = format!(
+        "{}\n[[expect]]\nmetric = {}\nop = {}\nvalue = {value}\n",
+        print::plan(&plan),
+        quote(&metric),
+        quote(op)
+    );
+    let read = parse::parse("--expect", &text, CATALOGUE);
+    Ok(read.map_err(|problem| Usage::new(format!("--expect {}: {problem}", args.expect)))?)
+}
+
+/// What the members of one kernel came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Holds,
+    Fails,
+    Undecided,
+}
+
+impl Outcome {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "does not hold",
+            Self::Undecided => "is undecided",
+        }
+    }
+}
+
+/// What a search found, by places in the list.
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    First(usize),
+    Undecided(usize),
+    GoodFails,
+    BadHolds,
+}
+
+/// Looks at both ends, then halves what is between them: no more than two looks and the logarithm of the list's length.
+fn search(count: usize, mut look: impl FnMut(usize) -> Result<Outcome>) -> Result<Found> {
+    ensure!(count >= 2, "a list from good to bad has two kernels at least");
+    let (mut good, mut bad) = (0, count - 1);
+    match look(good)? {
+        Outcome::Fails => return Ok(Found::GoodFails),
+        Outcome::Undecided => return Ok(Found::Undecided(good)),
+        Outcome::Holds => {}
+    }
+    match look(bad)? {
+        Outcome::Holds => return Ok(Found::BadHolds),
+        Outcome::Undecided => return Ok(Found::Undecided(bad)),
+        Outcome::Fails => {}
+    }
+    while bad - good > 1 {
+        let middle = good.midpoint(bad);
+        match look(middle)? {
+            Outcome::Holds => good = middle,
+            Outcome::Fails => bad = middle,
+            Outcome::Undecided => return Ok(Found::Undecided(middle)),
+        }
+    }
+    Ok(Found::First(bad))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever the first bad one is, it is found, and nothing is looked at twice nor more often than halving takes.
+    #[test]
+    fn the_first_that_fails_is_found() {
+        for count in 2..40_usize {
+            for first in 1..count {
+                let mut looked = Vec::new();
+                let found = search(count, |at| {
+                    assert!(!looked.contains(&at));
+                    looked.push(at);
+                    Ok(if at < first { Outcome::Holds } else { Outcome::Fails })
+                });
+                assert_eq!(found.unwrap(), Found::First(first));
+                assert!(looked.len() as u32 <= 2 + (count - 1).next_power_of_two().ilog2(), "{count} {first}");
+            }
+        }
+    }
+
+    /// Ends that are not what they are said to be, and members that decide nothing, end the search.
+    #[test]
+    fn a_search_that_cannot_go_on_says_where() {
+        let all = |outcome| search(5, move |_| Ok(outcome)).unwrap();
+        assert_eq!(all(Outcome::Holds), Found::BadHolds);
+        assert_eq!(all(Outcome::Fails), Found::GoodFails);
+        assert_eq!(all(Outcome::Undecided), Found::Undecided(0));
+        let middle = |at| match at {
+            0 => Outcome::Holds,
+            4 => Outcome::Fails,
+            _ => Outcome::Undecided,
+        };
+        assert_eq!(search(5, |at| Ok(middle(at))).unwrap(), Found::Undecided(2));
+    }
+
+    fn words(all: &[&str]) -> Vec<String> {
+        all.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_list_goes_from_good_to_bad() {
+        let list = words(&["a", "b", "c", "d"]);
+        assert_eq!(between(&list, "b", "d").unwrap(), ["b", "c", "d"]);
+        assert_eq!(between(&[], "b", "d").unwrap(), ["b", "d"]);
+        assert!(between(&list, "d", "b").unwrap_err().to_string().contains("before the good one"));
+        assert!(between(&list, "a", "x").unwrap_err().to_string().contains("does not have `x`"));
+    }
+
+    /// The expectation becomes one of the plan's, over members of the same seeds in every kernel; the quantity may be left out.
+    #[test]
+    fn an_expectation_becomes_the_plans() {
+        let of = |expect: &str| {
+            let (good, bad) = ("6.12-rt".into(), "6.12-none".into());
+            plan(
+                &Args { good, bad, expect: expect.into(), kernels: Vec::new(), run: flags::Args::default() },
+                "6.12-rt",
+            )
+        };
+        let long = of("wakeup.latency.max < 100us").unwrap();
+        assert_eq!(of("wakeup.max < 100us").unwrap(), long);
+        assert_eq!(long.expect.len(), 1);
+        assert_eq!((long.seed, long.groups[0].repeat), (1, 5));
+        assert_eq!((&long.groups[0].kernel[0], &*long.groups[0].target[0]), (&"6.12-rt".to_string(), LAB));
+        assert!(of("wakeup.p99.9 < 100us").is_ok());
+        for bad in ["wakeup", "wakeup.max 100us", "wakeup.most < 100us", "wakeup.max < often"] {
+            assert!(of(bad).unwrap_err().is::<Usage>(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a guest answered that measured nothing, kept in the laboratory's cache: the same image gives the same answer, so that
+//! a kernel is asked once what it can have.
+
+use super::{cache::Cache, image::Image};
+use anyhow::{Context, Result};
+use latido_model::{machine::Emulated, protocol::hex};
+use sha2::{Digest, Sha256};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// More answers than these are not kept: the oldest go.
+const MOST: usize = 64;
+
+/// The place of a guest's answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// The SHA-256 of all that it depends on.
+    key: String,
+}
+
+impl Answer {
+    /// That of an image, booted as is described.
+    ///
+    /// # Errors
+    /// A file of the image cannot be read.
+    pub fn of(image: &Image, about: &Emulated) -> Result<Self> {
+        let mut hash = Sha256::new();
+        hash.update(serde_json::to_vec(about)?);
+        image.write(&mut hash)?;
+        Ok(Self { key: hex(&hash.finalize()) })
+    }
+
+    /// What is known of it. Whatever is wrong with what is kept, the guest can be booted again.
+    pub fn read(&self) -> Option<Vec<u8>> {
+        let cache = Cache::open().ok()?;
+        whole(&fs::read(path(cache.dir(), &self.key)).ok()?)
+    }
+
+    /// Keeps it.
+    ///
+    /// # Errors
+    /// The cache cannot be written.
+    pub fn write(&self, answer: &[u8]) -> Result<()> {
+        let cache = Cache::open()?;
+        let path = path(cache.dir(), &self.key);
+        let dir = path.parent().context("a file lies somewhere")?;
+        fs::create_dir_all(dir).with_context(|| format!("{}", dir.display()))?;
+        thin(dir);
+        let new = cache.dir().join("new-answer");
+        fs::write(&new, [Sha256::digest(answer).as_slice(), answer].concat())
+            .and_then(|()| fs::rename(&new, &path))
+            .with_context(|| format!("{}", path.display()))
+    }
+}
+
+fn path(cache: &Path, key: &str) -> PathBuf {
+    cache.join("answers").join(key)
+}
+
+/// The answer behind its checksum: a power cut may have cut it.
+fn whole(bytes: &[u8]) -> Option<Vec<u8>> {
+    let (sum, answer) = bytes.split_at_checked(32)?;
+    (Sha256::digest(answer).as_slice() == sum).then(|| answer.to_vec())
+}
+
+/// Removes the oldest where there are too many.
+fn thin(dir: &Path) {
+    let files = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut all: Vec<_> =
+        files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path()))).collect();
+    all.sort();
+    for (_, path) in all.iter().take((all.len() + 1).saturating_sub(MOST)) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Neither a cut nor a changed answer is believed.
+    #[test]
+    fn an_answer_is_whole_or_none() {
+        let bytes = [Sha256::digest(b"words").as_slice(), b"words"].concat();
+        assert_eq!(whole(&bytes).unwrap(), b"words");
+        assert!((0..bytes.len()).all(|cut| whole(&bytes[..cut]).is_none()));
+        let mut other = bytes;
+        other[40 - 5] ^= 1;
+        assert_eq!(whole(&other), None);
+    }
+
+    /// Another image or another emulator is another answer.
+    #[test]
+    fn a_place_is_all_that_an_answer_depends_on() {
+        use crate::lab::image::Member;
+        use latido_model::protocol::Request;
+        let key = |seed: u64, emulator: &str| {
+            let about = Emulated { emulator: emulator.into(), ..Emulated::default() };
+            let image = Image::default().asking(&[Request::Recover], Member::of(seed), &about).unwrap();
+            Answer::of(&image, &about).unwrap().key
+        };
+        assert_eq!(key(1, "7.2"), key(1, "7.2"));
+        assert_ne!(key(1, "7.2"), key(2, "7.2"));
+        assert_ne!(key(1, "7.2"), key(1, "10.0"));
+    }
+
+    #[test]
+    fn the_oldest_go_where_there_are_too_many() {
+        let dir = tempfile::tempdir().unwrap();
+        (0..MOST + 3).for_each(|number| fs::write(dir.path().join(number.to_string()), "").unwrap());
+        thin(dir.path());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), MOST - 1);
+    }
+}

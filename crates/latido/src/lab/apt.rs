@@ -1,0 +1,158 @@
+//! Debian's packages, through apt: found and downloaded, never installed.
+
+use super::kernel::Arch;
+use anyhow::{Context, Result, bail, ensure};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// apt for one architecture.
+#[derive(Debug)]
+pub(super) struct Apt {
+    /// What it is told before anything else.
+    options: Vec<String>,
+}
+
+/// A package in the version that would be installed.
+#[derive(Debug)]
+pub(super) struct Package {
+    pub name: String,
+    pub version: String,
+}
+
+impl Package {
+    /// A name for what is made of it, that is one word of a path; make takes no colon there.
+    pub fn file_name(&self) -> String {
+        format!("{}_{}", self.name, self.version).replace(['/', ':'], "_")
+    }
+}
+
+impl Apt {
+    /// This machine's, which knows what its lists say; for another architecture one that keeps lists of its own below `dir`,
+    /// since to add an architecture to the machine would change it. `again` renews those.
+    ///
+    /// # Errors
+    /// The lists cannot be had.
+    pub fn of(arch: Arch, dir: &Path, again: bool) -> Result<Self> {
+        if arch.is_own() {
+            return Ok(Self { options: Vec::new() });
+        }
+        let dir = dir.join(format!("apt-{}", arch.debian()));
+        let known = dir.join("known");
+        let path = |name: &str| dir.join(name).display().to_string();
+        let apt = Self {
+            options: [
+                format!("APT::Architecture={}", arch.debian()),
+                format!("APT::Architectures={}", arch.debian()),
+                format!("Dir::State::lists={}", path("lists")),
+                format!("Dir::State::status={}", path("status")),
+                format!("Dir::Cache={}", path("cache")),
+            ]
+            .into(),
+        };
+        if again || !known.exists() {
+            for name in ["lists/partial", "cache/archives/partial"] {
+                fs::create_dir_all(dir.join(name)).with_context(|| format!("{}", dir.display()))?;
+            }
+            fs::write(dir.join("status"), "").with_context(|| format!("{}", dir.display()))?;
+            output(apt.command("apt-get")?.args(["-q", "update"]))?;
+            fs::write(known, "").with_context(|| format!("{}", dir.display()))?;
+        }
+        Ok(apt)
+    }
+
+    fn command(&self, program: &str) -> Result<Command> {
+        // As the user who asks: apt's own user may not write here, and apt says so at length.
+        let user = output(Command::new("id").arg("-un"))?;
+        let mut command = Command::new(program);
+        command.arg("-o").arg(format!("APT::Sandbox::User={}", user.trim()));
+        for option in &self.options {
+            command.args(["-o", option]);
+        }
+        Ok(command)
+    }
+
+    /// The newest package of a pattern; `*` stands for a version.
+    ///
+    /// # Errors
+    /// There is none, with the remedy.
+    pub fn newest(&self, pattern: &str) -> Result<Package> {
+        let all = output(self.command("apt-cache")?.args(["pkgnames", pattern.split('*').next().unwrap_or_default()]))?;
+        let newest = all.lines().filter(|package| fits(pattern, package)).max_by_key(|package| order(package));
+        let name = newest.with_context(|| {
+            format!(
+                "apt knows no package {pattern}: run `apt-get update`, or name a kernel of your own (path/to/vmlinuz)"
+            )
+        })?;
+        let policy = output(self.command("apt-cache")?.args(["policy", name]))?;
+        let version = policy.lines().find_map(|line| line.trim().strip_prefix("Candidate: "));
+        let version = version.filter(|version| *version != "(none)");
+        let version = version.with_context(|| format!("apt has no version of {name}: run `apt-get update`"))?;
+        Ok(Package { name: name.into(), version: version.into() })
+    }
+
+    /// Downloads it into an empty directory; its file.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub fn download(&self, package: &Package, dir: &Path) -> Result<PathBuf> {
+        let wanted = format!("{}={}", package.name, package.version);
+        output(self.command("apt-get")?.args(["-q", "download", &wanted]).current_dir(dir))?;
+        let mut files = fs::read_dir(dir)?.flatten().map(|file| file.path());
+        let deb = files.find(|path| path.extension().is_some_and(|ending| ending == "deb"));
+        deb.with_context(|| format!("apt downloaded nothing for {wanted}"))
+    }
+}
+
+/// Whether a package's name is of a pattern: `*` stands for what a version is made of, and for no further word such as `-rt`.
+fn fits(pattern: &str, package: &str) -> bool {
+    let Some((before, behind)) = pattern.split_once('*') else { return pattern == package };
+    let Some(middle) = package.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind)) else { return false };
+    let piece = |piece: &str| piece.is_empty() || piece.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    middle.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-')) && middle.split('-').all(piece)
+}
+
+/// What a version is ordered by: its numbers.
+fn order(package: &str) -> Vec<u64> {
+    package.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+}
+
+/// What a program prints.
+///
+/// # Errors
+/// It is not there, or fails, with the last that it said.
+pub(super) fn output(command: &mut Command) -> Result<String> {
+    let words = format!("{command:?}");
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.env("LC_ALL", "C").output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => anyhow::anyhow!(
+            "there is no program `{program}`: kernels are fetched on Debian and its like; elsewhere name one of your own \
+             (path/to/vmlinuz)"
+        ),
+        _ => anyhow::Error::from(error).context(words.clone()),
+    })?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{words}: {}", said.trim().lines().last().unwrap_or("failed"));
+    match String::from_utf8(output.stdout) {
+        Ok(text) => Ok(text),
+        Err(_) => bail!("{words}: no text"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_stands_for_versions_alone() {
+        let pattern = "linux-image-6.12*-amd64-unsigned";
+        assert!(fits(pattern, "linux-image-6.12.117+deb12-amd64-unsigned"));
+        assert!(fits("linux-image-6.1.0*-rt-amd64-unsigned", "linux-image-6.1.0-56-rt-amd64-unsigned"));
+        for other in ["rt-amd64-unsigned", "cloud-amd64-unsigned", "amd64"] {
+            assert!(!fits(pattern, &format!("linux-image-6.12.117+deb12-{other}")), "{other}");
+        }
+        assert!(order("linux-image-6.12.117+deb12") > order("linux-image-6.12.99+deb12"));
+    }
+}

@@ -1,0 +1,225 @@
+//! Kernels built from Debian's source: in the cache, once for each source and configuration; nothing is installed.
+
+use super::{
+    apt::{Apt, output},
+    cache::Cache,
+    kernel::{Arch, Kernel},
+    recipe::{Recipe, refused},
+    tree::{self, Fetched, hash},
+};
+use anyhow::{Context, Result, bail, ensure};
+use latido_agent::program;
+use latido_sys::process;
+use signal_hook::consts::SIGTERM;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+};
+
+/// What a build uses, by the Debian package that has it.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("make", "build-essential"),
+    ("gcc", "build-essential"),
+    ("ld", "build-essential"),
+    ("flex", "flex"),
+    ("bison", "bison"),
+    ("bc", "bc"),
+    ("tar", "tar"),
+    ("xz", "xz-utils"),
+    ("dpkg-deb", "dpkg"),
+];
+
+/// What goes on, for people.
+pub enum Said<'a> {
+    /// Something begins or is done.
+    Step(&'a str),
+    /// So many files are made of those that it takes.
+    Files(usize),
+}
+
+/// The kernel that was built of a recipe.
+///
+/// # Errors
+/// None was, with the command that does it.
+pub fn found(recipe: &Recipe, name: &str) -> Result<Fetched> {
+    let link = Cache::open()?.newest(&link(recipe)?);
+    ensure!(link.is_dir(), "the kernel `{name}` has to be built first: latido lab build {name} (some 11 CPU minutes)");
+    tree::unpacked(&link)
+}
+
+fn link(recipe: &Recipe) -> Result<String> {
+    Ok(format!("built-{}", recipe.key(Arch::X86_64.debian())?))
+}
+
+/// Builds a kernel from the newest version of its source, unless that was done.
+///
+/// # Errors
+/// Something that it takes is missing, with the remedy; the configuration was not granted; the compiler fails.
+pub fn build(kernel: &Kernel, recipe: &Recipe, mut say: impl FnMut(Said<'_>)) -> Result<Fetched> {
+    ensure!(kernel.arch == Arch::X86_64 && Arch::X86_64.is_own(), "kernels are built for PCs, on PCs");
+    let asked = recipe.asked()?;
+    let key = recipe.key(kernel.arch.debian())?;
+    let cache = Cache::open()?;
+    let apt = Apt::of(kernel.arch, cache.dir(), false)?;
+    let package = apt.newest(&recipe.source)?;
+    let tree = cache.dir().join("kernels").join(format!("{}_{key}", package.file_name()));
+    if !tree.is_dir() {
+        needed()?;
+        let source = source(&cache, &apt, &package, &mut say)?;
+        // Others may fetch meanwhile, and build another one.
+        drop(cache);
+        let place = Cache::building(&key)?;
+        if !tree.is_dir() {
+            let made =
+                Making { source: &source, out: place.dir().join(&key), log: place.dir().join(format!("{key}.log")) };
+            made.configure(&asked)?;
+            say(Said::Step(&format!(
+                "building {} of {}, log in {}",
+                kernel.name,
+                package.file_name(),
+                made.log.display()
+            )));
+            made.make(&mut say)?;
+            made.keep(&format!("{}, {}", package.version, compiler()?), recipe, &tree)?;
+        }
+        drop(place);
+        tree::renew(&Cache::open()?.newest(&link(recipe)?), &tree)?;
+    } else {
+        tree::renew(&cache.newest(&link(recipe)?), &tree)?;
+    }
+    tree::unpacked(&tree)
+}
+
+/// Refuses where something is missing that a build takes; all of it at once.
+fn needed() -> Result<()> {
+    let mut packages: Vec<&str> =
+        PROGRAMS.iter().filter(|(name, _)| program::is_missing(name)).map(|(_, package)| *package).collect();
+    // objtool, which the build makes for itself, reads object files.
+    let headers = Command::new("gcc").args(["-E", "-include", "libelf.h", "-x", "c", "/dev/null"]).output();
+    if headers.is_ok_and(|output| !output.status.success()) {
+        packages.push("libelf-dev");
+    }
+    packages.dedup();
+    let all = packages.join(" ");
+    ensure!(
+        packages.is_empty(),
+        "to build a kernel takes more than is here; on Debian and its like: apt-get install {all}"
+    );
+    Ok(())
+}
+
+/// Which compiler it is: another one makes another kernel.
+fn compiler() -> Result<String> {
+    let text = output(Command::new("gcc").arg("--version"))?;
+    Ok(text.lines().next().unwrap_or("gcc").to_owned())
+}
+
+/// The source's tree, fetched and unpacked where it is not.
+fn source(cache: &Cache, apt: &Apt, package: &super::apt::Package, say: &mut impl FnMut(Said<'_>)) -> Result<PathBuf> {
+    let tree = cache.dir().join("sources").join(package.file_name());
+    if tree.is_dir() {
+        return Ok(tree);
+    }
+    say(Said::Step(&format!("fetching {} {} (1.7 GB unpacked)", package.name, package.version)));
+    let new = cache.empty("new")?;
+    let deb = apt.download(package, &new)?;
+    output(Command::new("dpkg-deb").arg("-x").arg(&deb).arg(new.join("package")))?;
+    let archive = new.join("package/usr/src").join(format!("{}.tar.xz", package.name));
+    fs::create_dir(new.join("tree"))?;
+    let tar = ["-xJf".as_ref(), archive.as_os_str(), "--strip-components=1".as_ref(), "-C".as_ref()];
+    output(Command::new("tar").args(tar).arg(new.join("tree")))?;
+    fs::create_dir_all(tree.parent().context("a source lies somewhere")?)?;
+    fs::rename(new.join("tree"), &tree).with_context(|| format!("{}", tree.display()))?;
+    fs::remove_dir_all(&new)?;
+    Ok(tree)
+}
+
+/// A build. What an interrupted one has made stays, and the next goes on from there.
+struct Making<'a> {
+    source: &'a Path,
+    out: PathBuf,
+    log: PathBuf,
+}
+
+impl Making<'_> {
+    /// `make`, with nothing of this user's, this machine's or this hour's in what comes of it.
+    fn command(&self) -> Command {
+        let mut make = Command::new("make");
+        make.arg("-C").arg(self.source).arg(format!("O={}", self.out.display()));
+        for name in ["ARCH", "CROSS_COMPILE", "MAKEFLAGS", "MAKEOVERRIDES", "KCFLAGS", "KBUILD_BUILD_VERSION"] {
+            make.env_remove(name);
+        }
+        make.env("KBUILD_BUILD_TIMESTAMP", "2020-01-01").env("KBUILD_BUILD_USER", "latido");
+        make.env("KBUILD_BUILD_HOST", "lab").env("LC_ALL", "C").stdin(Stdio::null());
+        // It ends what it started.
+        let manners =
+            process::Child { own_group: false, death_signal: Some(SIGTERM), reset_scheduling: false, nice: None };
+        process::prepare(&mut make, manners);
+        make
+    }
+
+    /// The smallest configuration with what is asked for appended, and what follows from that.
+    fn configure(&self, asked: &str) -> Result<()> {
+        let config = self.out.join(".config");
+        fs::create_dir_all(&self.out)?;
+        output(self.command().args(["-s", "tinyconfig"]))?;
+        let mut file =
+            OpenOptions::new().append(true).open(&config).with_context(|| format!("{}", config.display()))?;
+        file.write_all(asked.as_bytes())?;
+        output(self.command().args(["-s", "olddefconfig"]))?;
+        let granted = fs::read_to_string(&config).with_context(|| format!("{}", config.display()))?;
+        let refused = refused(asked, &granted);
+        ensure!(
+            refused.is_empty(),
+            "the source's configuration does not grant {}: something that they depend on is missing, or there is no such option",
+            refused.join(" ")
+        );
+        Ok(())
+    }
+
+    fn make(&self, say: &mut impl FnMut(Said<'_>)) -> Result<()> {
+        let mut log = File::create(&self.log).with_context(|| format!("{}", self.log.display()))?;
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        let mut make = self.command();
+        make.arg(format!("-j{workers}")).arg("bzImage").stdout(Stdio::piped()).stderr(log.try_clone()?);
+        let mut child = make.spawn().context("starting make")?;
+        let lines = BufReader::new(child.stdout.take().context("make has no output")?);
+        let mut files = 0;
+        for line in lines.split(b'\n') {
+            let line = line?;
+            log.write_all(&line)?;
+            log.write_all(b"\n")?;
+            // "  CC      kernel/fork.o"
+            if line.starts_with(b"  ") {
+                files += 1;
+                say(Said::Files(files));
+            }
+        }
+        let status = child.wait()?;
+        if !status.success() {
+            let text = String::from_utf8_lossy(&fs::read(&self.log)?).into_owned();
+            let first = text.lines().find(|line| line.contains("rror:") || line.contains("Error ")).unwrap_or_default();
+            bail!("the build failed: {first}\nall of it is in {}", self.log.display());
+        }
+        Ok(())
+    }
+
+    /// Puts the kernel into the cache, and removes what it was made of.
+    fn keep(&self, version: &str, recipe: &Recipe, tree: &Path) -> Result<()> {
+        let new = self.out.with_extension("new");
+        if new.exists() {
+            fs::remove_dir_all(&new)?;
+        }
+        fs::create_dir_all(new.join("boot"))?;
+        let release = fs::read_to_string(self.out.join("include/config/kernel.release"))?;
+        let vmlinuz = new.join("boot").join(format!("vmlinuz-{}", release.trim()));
+        fs::copy(self.out.join("arch/x86/boot/bzImage"), &vmlinuz).context("the build left no kernel")?;
+        fs::copy(self.out.join(".config"), new.join("boot").join(format!("config-{}", release.trim())))?;
+        let (package, version, sha256) = (recipe.told(), version.to_owned(), hash(&vmlinuz)?);
+        tree::keep(&new, &Fetched { package, version, sha256, ..Fetched::default() }, tree)?;
+        fs::remove_dir_all(&self.out).with_context(|| format!("{}", self.out.display()))
+    }
+}

@@ -1,0 +1,318 @@
+//! The laboratory as an agent: takes the requests of a session, boots a guest for each cell, and passes its answers on.
+//!
+//! A guest takes nothing in after its start, so a request becomes an image, and its answers come when it has ended. One cell is
+//! one boot: what a cell leaves behind reaches no other. While one is awaited the next ones run on the other CPUs.
+
+use super::{
+    answer::Answer,
+    fetch::{self, Fetched},
+    image::{Image, guests_own},
+    jobs::{Job, Jobs, is_measuring, job, measuring, within},
+    kernel::Kernel,
+    modules::{self, Module},
+    qemu,
+};
+use anyhow::{Context, Result, bail};
+use latido_agent::scratch::Scratch;
+use latido_model::{
+    cell::Cell,
+    machine::Emulated,
+    protocol::{Chunks, EndStatus, Hello, Message, Phase, Progress, Reader, Reply, Request, Writer},
+};
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader},
+    os::unix::net::UnixStream,
+    path::PathBuf,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How often a session hears that a guest is still at work.
+const SIGN: Duration = Duration::from_secs(1);
+
+/// How many guests are booted before they are asked for, for each CPU of the host: what waits for no answer keeps none idle.
+const AHEAD: usize = 2;
+
+/// A kernel's laboratory, as the stream to an agent: it ends with that.
+///
+/// # Errors
+/// There is no thread or stream to be had.
+pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
+    let (ours, theirs) = UnixStream::pair().context("a stream to the laboratory")?;
+    let about = Emulated {
+        emulator: qemu::version(kernel.arch)?,
+        arguments: qemu::arguments(&kernel),
+        instruction_ns: (kernel.board.cpus() == 1).then_some(qemu::INSTRUCTION_NS),
+        kernel: fetched.package.clone(),
+        version: fetched.version.clone(),
+        kernel_sha256: fetched.sha256.clone(),
+        latido_sha256: fetch::hash(&guests_own(kernel.arch)?)?,
+        ..Emulated::default()
+    };
+    let modules = modules::of(fetched.tree.as_deref(), &kernel.board.modules)?;
+    let (stop, jobs, changed) = (AtomicBool::new(false), Mutex::default(), Condvar::new());
+    let lab = Arc::new(Lab { kernel, fetched, modules, about, images: Mutex::default(), stop, jobs, changed });
+    let (asked, requests) = channel();
+    let hearing = Arc::clone(&lab);
+    let from = ours.try_clone().context("a stream to the laboratory")?;
+    thread::Builder::new().spawn(move || hearing.hear(BufReader::new(from), &asked)).context("a thread that hears")?;
+    for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+        let working = Arc::clone(&lab);
+        // It lives as long as the guests that it starts.
+        thread::Builder::new().spawn(move || working.work()).context("a thread that boots guests")?;
+    }
+    let serving = Arc::clone(&lab);
+    thread::Builder::new().spawn(move || serving.serve(ours, &requests)).context("a thread that serves")?;
+    Ok(theirs)
+}
+
+struct Lab {
+    kernel: Kernel,
+    fetched: Fetched,
+    modules: Vec<Module>,
+    about: Emulated,
+    /// By the programs that are in it.
+    images: Mutex<BTreeMap<Vec<PathBuf>, (Image, Emulated)>>,
+    /// Nobody wants what is going on any more.
+    stop: AtomicBool,
+    jobs: Mutex<Jobs>,
+    changed: Condvar,
+}
+
+impl Lab {
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hears requests: an end that is wanted is heeded at once.
+    fn hear(&self, from: impl BufRead, asked: &Sender<Request>) {
+        let mut lines = Reader::<_, Request>::new(from);
+        loop {
+            match lines.line() {
+                Ok(Some(Request::Ping)) => {}
+                Ok(Some(Request::Stop { .. })) => self.stop.store(true, Ordering::Relaxed),
+                Ok(Some(request)) => {
+                    // Here, where requests come in their order: a stop may follow before anybody has begun with this one.
+                    self.stop.store(false, Ordering::Relaxed);
+                    if asked.send(request).is_err() {
+                        break;
+                    }
+                }
+                Ok(None) | Err(_) => break,
+            }
+        }
+        self.stop.store(true, Ordering::Relaxed);
+        self.jobs().over = true;
+        self.changed.notify_all();
+    }
+
+    /// Boots guests until nobody wants any more.
+    fn work(&self) {
+        loop {
+            let mut jobs = self.jobs();
+            let job = loop {
+                if jobs.over {
+                    return;
+                }
+                if let Some(job) = jobs.waiting.pop_front() {
+                    break job;
+                }
+                jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+            };
+            jobs.running.push(job.requests.clone());
+            if is_measuring(&job.requests) {
+                jobs.begun.get_or_insert_with(Instant::now);
+            }
+            drop(jobs);
+            let answered = self.boot(&job).map_err(|error| format!("{error:#}"));
+            let mut jobs = self.jobs();
+            jobs.running.retain(|requests| *requests != job.requests);
+            jobs.ended += u32::from(is_measuring(&job.requests));
+            // What a stop ended was nobody's answer: it is booted again if it is asked for again.
+            if answered.is_ok() || !self.stop.load(Ordering::Relaxed) {
+                jobs.done.push((job.requests, answered));
+            }
+            drop(jobs);
+            self.changed.notify_all();
+        }
+    }
+
+    /// What all guests with these programs share, read once: an upgrade of the host meanwhile makes no second kind.
+    fn shared(&self, programs: &[PathBuf]) -> Result<(Image, Emulated)> {
+        let mut all = self.images.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = all.get(programs) {
+            return Ok(found.clone());
+        }
+        let image = Image::shared(self.kernel.arch, programs)?.with_modules(&self.modules);
+        let about = Emulated { image_sha256: image.sha256()?, ..self.about.clone() };
+        all.insert(programs.to_vec(), (image.clone(), about.clone()));
+        Ok((image, about))
+    }
+
+    fn boot(&self, job: &Job) -> Result<Vec<u8>> {
+        let (shared, about) = self.shared(&job.programs)?;
+        let image = shared.asking(&job.requests, job.member, &about)?;
+        let kept = if is_measuring(&job.requests) { None } else { Some(Answer::of(&image, &about)?) };
+        if let Some(answers) = kept.as_ref().and_then(Answer::read) {
+            return Ok(answers);
+        }
+        let scratch = Scratch::new(0).context("there is no place for a guest")?;
+        let stopped = || self.stop.load(Ordering::Relaxed);
+        let answers = qemu::boot(scratch.path(), &self.kernel, &self.fetched, &image, job.within, &stopped)?;
+        if let Some(kept) = kept {
+            kept.write(&answers)?;
+        }
+        Ok(answers)
+    }
+
+    fn serve(&self, to: UnixStream, requests: &Receiver<Request>) {
+        let mut voice = Writer::new(to);
+        let kernel = self.fetched.sha256.get(..12).unwrap_or_default();
+        let hello = Hello::new("lab".into(), "0".into(), format!("lab-{kernel}"));
+        let Ok(line) = hello.line() else { return };
+        if std::io::Write::write_all(voice.inner(), format!("{line}\n").as_bytes()).is_err() {
+            return;
+        }
+        while let Ok(request) = requests.recv() {
+            let status = match self.answer(request, &mut voice) {
+                Ok(status) => status,
+                Err(error) => {
+                    let _ = voice.send(&Reply::Error { message: format!("{error:#}") });
+                    EndStatus::Failed
+                }
+            };
+            if voice.send(&Reply::End { status }).is_err() {
+                break;
+            }
+        }
+    }
+
+    fn answer(&self, request: Request, voice: &mut Writer<UnixStream>) -> Result<EndStatus> {
+        match request {
+            Request::Prepare { cells, .. } => {
+                let cpus = self.kernel.board.cpus();
+                cells.iter().try_for_each(|cell| within(cell, cpus))?;
+                let ready = Request::Prepare { cells: cells.clone(), wait: None };
+                // With the programs that their loads need: what cannot be had at all is told where it is asked for.
+                let had: Vec<&Cell> = cells.iter().filter(|cell| measuring(cell, cpus).is_ok()).collect();
+                self.ask(job(vec![ready.clone()], &had, cpus)?, true);
+                self.jobs().cells = cells;
+                self.pass_on(&[ready], 0, voice)
+            }
+            Request::Measure { cell } => {
+                let cpus = self.kernel.board.cpus();
+                let job = measuring(&cell, cpus)?;
+                let requests = job.requests.clone();
+                self.ask(job, true);
+                for next in self.after(&cell) {
+                    // What cannot be had is told where it is asked for.
+                    if let Ok(job) = measuring(&next, cpus) {
+                        self.ask(job, false);
+                    }
+                }
+                self.pass_on(&requests, 1, voice)
+            }
+            Request::Inspect(_) => {
+                self.ask(job(vec![request.clone()], &[], self.kernel.board.cpus())?, true);
+                self.pass_on(&[request], 0, voice)
+            }
+            // A guest is gone with its settings.
+            Request::Recover => Ok(EndStatus::Done),
+            Request::Tune(_) => {
+                bail!("a guest of the laboratory lives for one cell: settings belong to the plan (--tune)")
+            }
+            Request::Ping | Request::Stop { .. } => Ok(EndStatus::Done),
+        }
+    }
+
+    /// The cells that will be asked for next.
+    fn after(&self, cell: &Cell) -> Vec<Cell> {
+        let ahead = thread::available_parallelism().map_or(1, usize::from) * AHEAD;
+        self.jobs().cells.iter().skip_while(|known| *known != cell).skip(1).take(ahead).cloned().collect()
+    }
+
+    /// What a person sees while a guest runs: how long it has, and how long guests take.
+    fn progress(&self, since: Instant) -> Progress {
+        let jobs = self.jobs();
+        let each = jobs.begun.map(|begun| begun.elapsed()).filter(|_| jobs.ended > 0).map(|all| all / jobs.ended);
+        let ns = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let (elapsed_ns, total_ns) = (ns(since.elapsed()), each.map_or(0, ns));
+        Progress { elapsed_ns, total_ns, ..Progress::of(Phase::Emulating) }
+    }
+
+    /// Queues a job unless it is known; what is wanted now comes first.
+    fn ask(&self, job: Job, now: bool) {
+        let mut jobs = self.jobs();
+        let known =
+            jobs.running.contains(&job.requests) || jobs.done.iter().any(|(requests, _)| *requests == job.requests);
+        let waits = jobs.waiting.iter().position(|one| one.requests == job.requests);
+        match waits {
+            _ if known => return,
+            Some(place) if now => {
+                if let Some(job) = jobs.waiting.remove(place) {
+                    jobs.waiting.push_front(job);
+                }
+            }
+            Some(_) => {}
+            None if now => jobs.waiting.push_front(job),
+            None => jobs.waiting.push_back(job),
+        }
+        drop(jobs);
+        self.changed.notify_all();
+    }
+
+    /// Waits for a guest's answers and passes on those to its request of this number.
+    fn pass_on(&self, requests: &[Request], number: usize, voice: &mut Writer<UnixStream>) -> Result<EndStatus> {
+        let since = Instant::now();
+        let bytes = loop {
+            let mut jobs = self.jobs();
+            if let Some(place) = jobs.done.iter().position(|(done, _)| done == requests) {
+                break jobs.done.swap_remove(place).1;
+            }
+            if self.stop.load(Ordering::Relaxed) && !jobs.running.iter().any(|one| one == requests) {
+                bail!("stopped before its guest was booted");
+            }
+            drop(self.changed.wait_timeout(jobs, SIGN).unwrap_or_else(PoisonError::into_inner));
+            voice.send(&Reply::Progress(self.progress(since)))?;
+        };
+        let bytes = bytes.map_err(anyhow::Error::msg)?;
+        let mut stream = BufReader::new(&bytes[..]);
+        stream.read_line(&mut String::new()).context("the guest's hello")?;
+        let mut stream = Chunks::new(stream);
+        let mut answered = 0;
+        let mut refused = None;
+        while let Some(message) = stream.receive().context("what the guest answered")? {
+            match message {
+                Message::Reply(Reply::End { status }) if answered == number => {
+                    return match refused {
+                        Some(why) => Err(why),
+                        None => Ok(status),
+                    };
+                }
+                Message::Reply(Reply::End { .. }) => answered += 1,
+                Message::Reply(Reply::Error { message }) if answered < number => bail!(message),
+                Message::Reply(Reply::Progress(_)) => {}
+                _ if answered < number || refused.is_some() => {}
+                Message::Bytes(piece) => {
+                    voice.send(&Reply::Chunk { len: u32::try_from(piece.len())? })?;
+                    std::io::Write::write_all(voice.inner(), &piece)?;
+                }
+                Message::Reply(reply) => {
+                    if let Reply::Record(record) = &reply {
+                        refused = self.kernel.granted(record.machine.preemption.as_ref()).err();
+                    }
+                    if refused.is_none() {
+                        voice.send(&reply)?;
+                    }
+                }
+            }
+        }
+        bail!("the guest answered {answered} of {} requests", requests.len())
+    }
+}

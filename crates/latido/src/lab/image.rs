@@ -1,0 +1,297 @@
+//! A guest's initial file system: latido as its first program, what it is asked for, and the programs of loads. The same
+//! contents give the same bytes.
+
+use super::{kernel::Arch, modules::Module};
+use crate::agents;
+use anyhow::{Context, Result, bail, ensure};
+use latido_agent::guest;
+use latido_model::{
+    machine::Emulated,
+    protocol::{Request, hex},
+};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+};
+
+/// What a guest is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Image {
+    /// By path, without the leading slash: parents come before what lies in them.
+    entries: BTreeMap<String, Entry>,
+}
+
+#[derive(Clone, Debug)]
+enum Entry {
+    Directory,
+    Link(String),
+    /// Read when it is put in: what is booted is what was hashed.
+    Bytes {
+        mode: u32,
+        bytes: Arc<[u8]>,
+    },
+    /// A character device by its numbers.
+    Device(u32, u32),
+}
+
+/// What makes one member of a sweep another draw than the next: all of it by its number alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// How long the guest waits before it begins, ns.
+    pub offset_ns: u64,
+    /// How many bytes of nothing its image has.
+    pub padding: u64,
+}
+
+impl Member {
+    /// Of a cell's seed: within a period of 1 ms in steps of 1 us, and up to 64 pages.
+    pub fn of(seed: u64) -> Self {
+        // The low bits of a seed decide other things: splitmix64's finaliser (Steele et al., OOPSLA 2014).
+        let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        Self { offset_ns: mixed % 1000 * 1000, padding: (mixed >> 32) % 64 * 4096 }
+    }
+}
+
+/// Latido's file for guests of an architecture.
+///
+/// # Errors
+/// There is none, with what builds it.
+pub fn guests_own(arch: Arch) -> Result<PathBuf> {
+    match arch.is_own() {
+        true => std::env::current_exe().context("cannot find latido's own file"),
+        false => agents::file(arch.word(), "the guest"),
+    }
+}
+
+impl Image {
+    /// The part that all guests of one latido share: directories, the console, latido itself with its libraries, programs.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn shared(arch: Arch, programs: &[PathBuf]) -> Result<Self> {
+        let mut image = Self::default();
+        for path in ["dev", "proc", "sys", "tmp", "run", "bin", "lib", "lab", "etc", "var", "var/tmp"] {
+            image.entries.insert(path.into(), Entry::Directory);
+        }
+        image.entries.insert("dev/console".into(), Entry::Device(5, 1));
+        image.entries.insert("lib64".into(), Entry::Link("lib".into()));
+        image.bytes("etc/passwd", b"root:x:0:0:root:/:/bin/sh\n".to_vec());
+        let own = guests_own(arch)?;
+        if arch.is_own() {
+            // Asked of the file: what a process has mapped depends on what it did before.
+            for library in libraries(&own)? {
+                image.library(&library)?;
+            }
+        } else {
+            ensure!(
+                programs.is_empty(),
+                "{} is a program of this machine, and the guest is another architecture's: it can bear the loads that latido bears \
+                 itself",
+                programs.first().map_or(String::new(), |path| path.display().to_string())
+            );
+        }
+        image.file("init", &own)?;
+        for program in programs {
+            let name = program.file_name().context("a program has a name")?.to_string_lossy().into_owned();
+            image.file(&format!("bin/{name}"), program)?;
+            for library in libraries(program)? {
+                image.library(&library)?;
+            }
+        }
+        Ok(image)
+    }
+
+    /// The SHA-256 of all its bytes.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn sha256(&self) -> Result<String> {
+        let mut hash = Sha256::new();
+        self.write(&mut hash)?;
+        Ok(hex(&hash.finalize()))
+    }
+
+    /// With modules, which the guest loads in this order.
+    pub fn with_modules(mut self, modules: &[Module]) -> Self {
+        let mut list = String::new();
+        for module in modules {
+            self.bytes(&format!("lab/{}.ko", module.name), module.bytes.clone());
+            list.push_str(&format!("{}.ko {}\n", module.name, module.parameters));
+        }
+        self.bytes(guest::MODULES, list.into_bytes());
+        self
+    }
+
+    /// Libraries lie in one directory, whatever directory they come from.
+    fn library(&mut self, path: &str) -> Result<()> {
+        let Some(name) = Path::new(path).file_name() else { return Ok(()) };
+        self.file(&format!("lib/{}", name.to_string_lossy()), Path::new(path))
+    }
+
+    /// A file of the host that can be executed.
+    fn file(&mut self, path: &str, from: &Path) -> Result<()> {
+        let bytes: Arc<[u8]> = fs::read(from).with_context(|| format!("{}", from.display()))?.into();
+        if let Some(Entry::Bytes { bytes: before, .. }) = self.entries.get(path) {
+            ensure!(
+                *before == bytes,
+                "two files of one name, {path}, are to be in the guest, and they differ: one of them is {}",
+                from.display()
+            );
+        }
+        self.entries.insert(path.into(), Entry::Bytes { mode: 0o755, bytes });
+        Ok(())
+    }
+
+    fn bytes(&mut self, path: &str, bytes: Vec<u8>) {
+        self.entries.insert(path.into(), Entry::Bytes { mode: 0o644, bytes: bytes.into() });
+    }
+
+    /// With what one guest is asked for.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn asking(mut self, requests: &[Request], member: Member, about: &Emulated) -> Result<Self> {
+        let about = Emulated { offset_ns: member.offset_ns, padding: member.padding, ..about.clone() };
+        self.bytes(guest::ABOUT, serde_json::to_vec(&about)?);
+        self.bytes(guest::REQUESTS, serde_json::to_vec(requests)?);
+        self.bytes(guest::OFFSET, member.offset_ns.to_string().into_bytes());
+        self.bytes("lab/padding", vec![0; usize::try_from(member.padding)?]);
+        Ok(self)
+    }
+
+    /// Writes it in the `newc` format (kernel Documentation/driver-api/early-userspace/buffer-format.rst), uncompressed: to
+    /// unpack it would cost the guest more than it saves.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the image not written.
+    pub fn write(&self, out: &mut impl Write) -> Result<()> {
+        let mut number = 0;
+        for (path, entry) in &self.entries {
+            number += 1;
+            let (mode, data, device): (u32, &[u8], _) = match entry {
+                Entry::Directory => (0o040_755, &[], (0, 0)),
+                Entry::Link(to) => (0o120_777, to.as_bytes(), (0, 0)),
+                Entry::Bytes { mode, bytes } => (0o100_000 | mode, bytes, (0, 0)),
+                Entry::Device(major, minor) => (0o020_600, &[], (*major, *minor)),
+            };
+            member(out, number, path, mode, data, device).context("the image cannot be written")?;
+        }
+        member(out, 0, "TRAILER!!!", 0, &[], (0, 0)).context("the image cannot be written")
+    }
+}
+
+/// One member of the archive: no owner but root, no time but 0.
+fn member(out: &mut impl Write, number: u32, path: &str, mode: u32, data: &[u8], device: (u32, u32)) -> io::Result<()> {
+    let length = u32::try_from(data.len()).map_err(|_| io::Error::other("a file of 4 GiB fits no image"))?;
+    let name = u32::try_from(path.len() + 1).map_err(io::Error::other)?;
+    write!(out, "070701")?;
+    for field in [number, mode, 0, 0, 1, 0, length, 0, 0, device.0, device.1, name, 0] {
+        write!(out, "{field:08x}")?;
+    }
+    let padding = |length: usize| vec![0_u8; length.next_multiple_of(4) - length];
+    out.write_all(path.as_bytes())?;
+    out.write_all(&[0])?;
+    out.write_all(&padding(110 + path.len() + 1))?;
+    out.write_all(data)?;
+    out.write_all(&padding(data.len()))
+}
+
+/// Where programs of the system lie.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The libraries of a program, and their loader (ldd(1)).
+fn libraries(program: &Path) -> Result<Vec<String>> {
+    // What a user's environment puts before the system's libraries is not the guest's.
+    let output = Command::new("ldd")
+        .arg(program)
+        .env_clear()
+        .env("PATH", PATH)
+        .env("LC_ALL", "C")
+        .output()
+        .context("ldd, which finds libraries")?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        // A static program has none.
+        ensure!(text.contains("not a dynamic") || output.stderr.is_empty(), "ldd {}: {text}", program.display());
+        return Ok(Vec::new());
+    }
+    let mut all = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let path = line.split_once(" => ").map_or(line, |(_, path)| path).split(" (").next().unwrap_or_default();
+        if path == "not found" {
+            bail!("{} needs a library that is not here: {line}", program.display());
+        }
+        if path.starts_with('/') {
+            all.push(path.to_owned());
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same contents give the same bytes, and another member's differ.
+    #[test]
+    fn an_image_is_its_contents() {
+        let bytes = |seed: u64| {
+            let mut image = Image::default();
+            image.entries.insert("a".into(), Entry::Directory);
+            let mut bytes = Vec::new();
+            image
+                .asking(&[Request::Recover], Member::of(seed), &Emulated::default())
+                .unwrap()
+                .write(&mut bytes)
+                .unwrap();
+            bytes
+        };
+        assert_eq!(bytes(7), bytes(7));
+        assert_ne!(bytes(7), bytes(8));
+        assert_eq!(bytes(7).len() % 4, 0);
+    }
+
+    /// Libraries of one name are one file, or an error.
+    #[test]
+    fn two_libraries_of_one_name_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |place: &str| dir.path().join(place).join("libm.so").display().to_string();
+        for (place, bytes) in [("a", "one"), ("b", "one"), ("c", "other")] {
+            fs::create_dir(dir.path().join(place)).unwrap();
+            fs::write(path(place), bytes).unwrap();
+        }
+        let mut image = Image::default();
+        image.library(&path("a")).unwrap();
+        image.library(&path("b")).unwrap();
+        let before = image.sha256().unwrap();
+        assert!(image.library(&path("c")).unwrap_err().to_string().contains("lib/libm.so"));
+        assert_eq!(image.sha256().unwrap(), before);
+    }
+
+    /// `cpio` reads what is written.
+    #[test]
+    fn the_archive_is_one() {
+        let mut bytes = Vec::new();
+        Image::default()
+            .asking(&[], Member { offset_ns: 5, padding: 4096 }, &Emulated::default())
+            .unwrap()
+            .write(&mut bytes)
+            .unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("image");
+        fs::write(&path, bytes).unwrap();
+        let Ok(output) = Command::new("cpio").args(["-t", "--quiet"]).stdin(fs::File::open(path).unwrap()).output()
+        else {
+            return;
+        };
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "lab/about\nlab/offset\nlab/padding\nlab/requests\n");
+    }
+}

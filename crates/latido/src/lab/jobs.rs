@@ -1,0 +1,82 @@
+//! What guests are to be booted for.
+
+use super::image::Member;
+use anyhow::{Result, bail, ensure};
+use latido_agent::{load, load::LOADS, loading::Surroundings, program};
+use latido_model::{cell::Cell, cpus::CpuSet, protocol::Request, registry};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+/// How much processor time a guest may take besides its cell, in seconds, and how much for each second of the cell:
+/// emulation takes five to fifty.
+const PATIENCE: (u64, u64) = (300, 120);
+
+/// Guests to be booted, in the order in which they will be asked for.
+#[derive(Default)]
+pub(super) struct Jobs {
+    pub(super) waiting: VecDeque<Job>,
+    pub(super) running: Vec<Vec<Request>>,
+    pub(super) done: Vec<(Vec<Request>, Answered)>,
+    /// The cells of the session, in the order in which they are asked for.
+    pub(super) cells: Vec<Cell>,
+    /// When the first guest of a cell began, and how many have ended.
+    pub(super) begun: Option<Instant>,
+    pub(super) ended: u32,
+    pub(super) over: bool,
+}
+
+/// What a guest answered, or why it did not.
+pub(super) type Answered = Result<Vec<u8>, String>;
+
+pub(super) struct Job {
+    pub(super) requests: Vec<Request>,
+    pub(super) member: Member,
+    pub(super) programs: Vec<PathBuf>,
+    pub(super) within: Duration,
+}
+
+/// Refuses a cell for other CPUs than its guest has.
+pub(super) fn within(cell: &Cell, cpus: u32) -> Result<()> {
+    let asked = cell.conditions.cpus.iter().flat_map(|cpus| cpus.iter()).find(|cpu| *cpu >= cpus);
+    let Some(asked) = asked else { return Ok(()) };
+    ensure!(cpus == 1, "the laboratory's guest has {cpus} CPUs, and CPU {asked} was asked for");
+    bail!(
+        "the laboratory's guests have one CPU, 0, and CPU {asked} was asked for: with instructions for a clock several CPUs take \
+         turns, and show waits of milliseconds that no kernel has (--multi-cpu has two, to see that something works)"
+    );
+}
+
+pub(super) fn is_measuring(requests: &[Request]) -> bool {
+    requests.iter().any(|request| matches!(request, Request::Measure { .. }))
+}
+
+/// The guest of a cell.
+pub(super) fn measuring(cell: &Cell, cpus: u32) -> Result<Job> {
+    let alone = Request::Prepare { cells: vec![cell.clone()], wait: None };
+    job(vec![alone, Request::Measure { cell: Box::new(cell.clone()) }], &[cell], cpus)
+}
+
+/// The guest that answers these, with what the loads of the cells need.
+pub(super) fn job(requests: Vec<Request>, cells: &[&Cell], cpus: u32) -> Result<Job> {
+    let mut programs = BTreeSet::new();
+    let cpus: CpuSet = (0..cpus).collect();
+    for cell in cells {
+        let around = Surroundings { allowed: cpus.clone(), counted: cpus.clone(), seed: cell.seed };
+        for item in load::parts(&cell.load.items, &around)?.items {
+            let launch = registry::build("load", LOADS, &item)?.launch(&around)?;
+            let Some(word) = launch.as_ref().and_then(|launch| launch.argv.first()) else { continue };
+            if let Some(found) = program::find(word)?.filter(|_| !latido_agent::loading::running::is_own(word)) {
+                programs.insert(PathBuf::from(found.record().path));
+            }
+        }
+    }
+    let lengths = cells.iter().map(|cell| cell.conditions.duration.0 / 1_000_000_000 + 1);
+    let seconds = lengths.fold(0, u64::saturating_add);
+    let member = cells.first().map_or(Member { offset_ns: 0, padding: 0 }, |cell| Member::of(cell.seed));
+    let within = Duration::from_secs(PATIENCE.0.saturating_add(PATIENCE.1.saturating_mul(seconds)));
+    let within = latido_agent::fault::guest_patience().unwrap_or(within);
+    Ok(Job { requests, member, programs: programs.into_iter().collect(), within })
+}

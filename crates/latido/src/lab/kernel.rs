@@ -1,0 +1,297 @@
+//! Kernels as data: `kernels/*.toml`, one file each and one line in [`SHIPPED`].
+
+use super::{
+    board::{self, Board},
+    recipe::Recipe,
+};
+use anyhow::{Context, Result, bail, ensure};
+use latido_agent::machine::BOOT_PARAMETER;
+use latido_model::{
+    machine::{Model, Preemption},
+    suggest::nearest,
+};
+use serde::Deserialize;
+use std::{fs, io::Read, path::PathBuf};
+
+/// A kernel that the laboratory can boot.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// Its name in plans; that of its file.
+    #[serde(skip)]
+    pub name: String,
+    /// One line.
+    pub about: String,
+    /// Names of the studies' systems that it stands in for.
+    #[serde(default)]
+    pub stands_for: Vec<String>,
+    /// What it is built for.
+    pub arch: Arch,
+    /// The Debian package that has it; `*` stands for a version.
+    #[serde(default)]
+    pub debian: Option<String>,
+    /// A kernel's file instead.
+    #[serde(default)]
+    pub image: Option<PathBuf>,
+    /// What it is built of instead.
+    #[serde(default)]
+    pub build: Option<Recipe>,
+    /// Boot parameters besides those of every guest.
+    #[serde(default)]
+    pub append: String,
+    /// The preemption model that it must have; absent, any.
+    #[serde(default)]
+    pub preemption: Option<Model>,
+    /// What its guest has besides the ports: machine, devices, modules.
+    #[serde(default)]
+    pub board: Board,
+}
+
+/// What a kernel is built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Arch {
+    /// 64-bit PCs.
+    #[serde(rename = "x86_64")]
+    X86_64,
+    /// 64-bit ARM.
+    #[serde(rename = "aarch64")]
+    Aarch64,
+    /// 32-bit ARM with a floating-point unit.
+    #[serde(rename = "armv7")]
+    Armv7,
+}
+
+impl Arch {
+    /// Debian's word for it.
+    pub fn debian(self) -> &'static str {
+        match self {
+            Self::X86_64 => "amd64",
+            Self::Aarch64 => "arm64",
+            Self::Armv7 => "armhf",
+        }
+    }
+
+    /// The word of compilers and of LATIDO_AGENTS for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64",
+            Self::Aarch64 => "aarch64",
+            Self::Armv7 => "armv7",
+        }
+    }
+
+    /// Whether it is this machine's.
+    pub fn is_own(self) -> bool {
+        match self {
+            Self::X86_64 => cfg!(target_arch = "x86_64"),
+            Self::Aarch64 => cfg!(target_arch = "aarch64"),
+            Self::Armv7 => cfg!(target_arch = "arm"),
+        }
+    }
+}
+
+/// Where a kernel comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// The newest Debian package of this pattern.
+    Debian(&'a str),
+    /// A file.
+    Image(&'a std::path::Path),
+    /// Built from a source.
+    Build(&'a Recipe),
+}
+
+/// The kernels that come with latido.
+const SHIPPED: &[(&str, &str)] = &[
+    ("6.12-none", include_str!("../../../../kernels/6.12-none.toml")),
+    ("6.12-voluntary", include_str!("../../../../kernels/6.12-voluntary.toml")),
+    ("6.12-lazy", include_str!("../../../../kernels/6.12-lazy.toml")),
+    ("6.12-full", include_str!("../../../../kernels/6.12-full.toml")),
+    ("6.12-full-threadirqs", include_str!("../../../../kernels/6.12-full-threadirqs.toml")),
+    ("6.12-rt", include_str!("../../../../kernels/6.12-rt.toml")),
+    ("6.1-rt", include_str!("../../../../kernels/6.1-rt.toml")),
+    ("6.12-rt-arm64", include_str!("../../../../kernels/6.12-rt-arm64.toml")),
+    ("6.1-rt-arm64", include_str!("../../../../kernels/6.1-rt-arm64.toml")),
+    ("6.1-rt-armhf", include_str!("../../../../kernels/6.1-rt-armhf.toml")),
+    ("built-none", include_str!("../../../../kernels/built-none.toml")),
+    ("built-none-trace", include_str!("../../../../kernels/built-none-trace.toml")),
+    ("built-full", include_str!("../../../../kernels/built-full.toml")),
+    ("built-full-trace", include_str!("../../../../kernels/built-full-trace.toml")),
+    ("built-full-boost", include_str!("../../../../kernels/built-full-boost.toml")),
+    ("built-full-boost-trace", include_str!("../../../../kernels/built-full-boost-trace.toml")),
+    ("built-rt", include_str!("../../../../kernels/built-rt.toml")),
+    ("built-rt-trace", include_str!("../../../../kernels/built-rt-trace.toml")),
+    ("built-rt-noboost", include_str!("../../../../kernels/built-rt-noboost.toml")),
+    ("built-rt-noboost-trace", include_str!("../../../../kernels/built-rt-noboost-trace.toml")),
+];
+
+/// All of them.
+///
+/// # Errors
+/// None in practice: a test reads them.
+pub fn shipped() -> Result<Vec<Kernel>> {
+    SHIPPED.iter().map(|(name, text)| read(name, text)).collect()
+}
+
+fn read(name: &str, text: &str) -> Result<Kernel> {
+    let mut kernel: Kernel = toml::from_str(text).with_context(|| format!("the kernel `{name}`"))?;
+    kernel.name = name.into();
+    kernel.source()?;
+    Ok(kernel)
+}
+
+/// The kernel of this name, or one that stands in for it, a package (`linux-image-...[:BOOT PARAMETERS]`), or a file, with the boards behind its name: `6.12-rt+net`.
+///
+/// # Errors
+/// There is none, with the nearest.
+pub fn named(name: &str) -> Result<Kernel> {
+    // The one board that any kernel can have, a user's too.
+    if let Some(plain) = name.strip_suffix(board::MULTI_CPU) {
+        let kernel = named(plain)?;
+        let board = kernel.board.clone().and(board::named(board::MULTI_CPU.trim_start_matches('+'))?)?;
+        return Ok(Kernel { name: name.into(), board, ..kernel });
+    }
+    if name.contains('/') {
+        return own(name);
+    }
+    if name.starts_with("linux-image-") {
+        let (package, append) = name.split_once(':').unwrap_or((name, ""));
+        return Ok(Kernel { debian: Some(package.into()), ..Kernel::of_ones_own(name, append) });
+    }
+    let mut words = name.split('+');
+    let mut kernel = plain(words.next().unwrap_or_default())?;
+    kernel.board = words.try_fold(kernel.board, |all, word| all.and(board::named(word)?))?;
+    kernel.name = name.into();
+    Ok(kernel)
+}
+
+fn plain(name: &str) -> Result<Kernel> {
+    let all = shipped()?;
+    let found = all.iter().find(|one| one.name == name || one.stands_for.iter().any(|other| other == name));
+    match found {
+        Some(kernel) => Ok(kernel.clone()),
+        None => {
+            let names = all.iter().flat_map(|one| [&one.name].into_iter().chain(&one.stands_for)).map(String::as_str);
+            bail!("the laboratory has no kernel `{name}`{}; `latido lab kernels` lists them", nearest(name, names))
+        }
+    }
+}
+
+/// A kernel of the user's: a file, behind a colon what it is told at boot.
+fn own(name: &str) -> Result<Kernel> {
+    let (path, append) = name.split_once(':').unwrap_or((name, ""));
+    let mut head = Vec::new();
+    let file = fs::File::open(path).with_context(|| format!("the kernel {path}"))?;
+    file.take(4096).read_to_end(&mut head).with_context(|| format!("the kernel {path}"))?;
+    // The header of Documentation/arch/x86/boot.rst.
+    ensure!(head.get(0x202..0x206) == Some(b"HdrS"), "{path} is no kernel for a PC (bzImage)");
+    Ok(Kernel { image: Some(path.into()), ..Kernel::of_ones_own(name, append) })
+}
+
+impl Kernel {
+    /// Without a source yet.
+    fn of_ones_own(name: &str, append: &str) -> Self {
+        Self {
+            name: name.into(),
+            about: "a kernel of your own".into(),
+            stands_for: Vec::new(),
+            arch: Arch::X86_64,
+            debian: None,
+            image: None,
+            build: None,
+            append: append.into(),
+            preemption: None,
+            board: Board::default(),
+        }
+    }
+
+    /// Where it comes from.
+    ///
+    /// # Errors
+    /// None or two places are named.
+    pub fn source(&self) -> Result<Source<'_>> {
+        match (&self.debian, &self.image, &self.build) {
+            (Some(pattern), None, None) => Ok(Source::Debian(pattern)),
+            (None, Some(path), None) => Ok(Source::Image(path)),
+            (None, None, Some(recipe)) => Ok(Source::Build(recipe)),
+            _ => bail!("the kernel `{}` must name one of `debian`, `image` and `build`", self.name),
+        }
+    }
+
+    /// Refuses a guest in which another preemption model is in force than was asked for: a kernel that lacks a mode boots with
+    /// another one and says nothing. What it was told at boot is the question, and no answer.
+    ///
+    /// # Errors
+    /// Both; or the kernel does not tell.
+    pub fn granted(&self, found: Option<&Preemption>) -> Result<()> {
+        let Some(wanted) = self.preemption else { return Ok(()) };
+        let found = found.filter(|found| found.source != BOOT_PARAMETER);
+        let Some(found) = found else {
+            bail!("the kernel `{}` was asked for preemption `{wanted}`, and does not tell what it has", self.name)
+        };
+        ensure!(
+            wanted == found.model,
+            "the kernel `{}` was asked for preemption `{wanted}` and has `{}` (by {})",
+            self.name,
+            found.model,
+            found.source
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every shipped kernel and board is read, and no two answer to one name.
+    #[test]
+    fn shipped_kernels_are_read_and_told_apart() {
+        assert!(board::shipped().unwrap().iter().all(|(_, board)| !board.about.is_empty()));
+        let all = shipped().unwrap();
+        let mut names: Vec<&String> =
+            all.iter().flat_map(|one| [&one.name].into_iter().chain(&one.stands_for)).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert_eq!(named("preempt-rt").unwrap().debian, named("6.12-rt").unwrap().debian);
+        assert!(named("6.12-nine").unwrap_err().to_string().contains("did you mean `6.12-none`"));
+    }
+
+    /// Boards add up behind a kernel's name; two machines do not.
+    #[test]
+    fn boards_are_put_in_by_their_names() {
+        let kernel = named("preempt-rt+net+hpet").unwrap();
+        assert_eq!(kernel.name, "preempt-rt+net+hpet");
+        assert_eq!((kernel.board.devices.len(), kernel.board.machine.as_deref()), (2, Some("q35,hpet=on")));
+        assert_eq!((kernel.board.cpus(), named("preempt-rt+net+multi-cpu").unwrap().board.cpus()), (1, 2));
+        assert!(named("6.12-rt+multi-cpu+multi-cpu").unwrap_err().to_string().contains("how many CPUs"));
+        assert!(named("6.12-rt+nut").unwrap_err().to_string().contains("did you mean `net`"));
+        assert!(named("6.12-rt+hpet+hpet").unwrap_err().to_string().contains("a machine each"));
+    }
+
+    /// What a kernel is built of is there, each kernel is another, and none asks for what another word of it takes back.
+    #[test]
+    fn recipes_are_whole_and_told_apart() {
+        let all = shipped().unwrap();
+        let recipes: Vec<_> = all.iter().filter_map(|one| Some((one.arch, one.build.as_ref()?))).collect();
+        let mut keys: Vec<_> = recipes.iter().map(|(arch, recipe)| recipe.key(arch.debian()).unwrap()).collect();
+        keys.sort();
+        keys.dedup();
+        assert_eq!((recipes.len(), keys.len()), (10, 10));
+    }
+
+    #[test]
+    fn a_mode_that_was_not_granted_is_refused() {
+        let lazy = named("6.12-lazy").unwrap();
+        let found = |model, source: &str| Preemption { model, dynamic: true, source: source.into() };
+        let granted =
+            |model, source: &str| lazy.granted(Some(&found(model, source))).map_err(|error| error.to_string());
+        assert_eq!(granted(Model::Lazy, "/sys/kernel/debug/sched/preempt"), Ok(()));
+        assert!(granted(Model::Voluntary, "the version string").unwrap_err().contains("has `voluntary`"));
+        assert!(granted(Model::Lazy, BOOT_PARAMETER).unwrap_err().contains("does not tell"));
+        assert!(lazy.granted(None).unwrap_err().to_string().contains("does not tell"));
+        assert!(named("6.12-rt-arm64").is_ok_and(|any| Kernel { preemption: None, ..any }.granted(None).is_ok()));
+    }
+}

@@ -1,0 +1,17 @@
+//! The virtual laboratory: kernels booted in plain emulation, with time counted in instructions, each guest's answers a pure
+//! function of its image.
+
+pub mod answer;
+mod apt;
+pub mod board;
+pub mod build;
+pub mod cache;
+pub mod fetch;
+pub mod front;
+pub mod image;
+mod jobs;
+pub mod kernel;
+pub mod modules;
+pub mod qemu;
+pub mod recipe;
+mod tree;

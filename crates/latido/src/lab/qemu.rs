@@ -1,0 +1,294 @@
+//! One boot of a guest: QEMU in plain emulation, its clock counted in instructions.
+
+use super::{
+    fetch::Fetched,
+    image::Image,
+    kernel::{Arch, Kernel},
+};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use flate2::read::GzDecoder;
+use latido_agent::guest::MARK;
+use latido_model::protocol::hex;
+use latido_sys::process;
+use sha2::{Digest, Sha256};
+use signal_hook::consts::SIGKILL;
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Read, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What every guest's kernel is told. Addresses and random numbers that differ would be another guest; a panic ends it.
+const APPEND: &str = "quiet nokaslr norandmaps random.trust_cpu=off panic=-1";
+
+/// The guest's memory in MiB.
+const MEMORY: u32 = 512;
+
+/// How long an instruction takes in the guest, ns: two to the power of `shift`.
+pub const INSTRUCTION_NS: u32 = 1;
+
+/// How often is looked whether it has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A guest that took no processor time for so long will take none any more.
+const STILL: Duration = Duration::from_secs(120);
+
+/// How many lines of a guest's log an error shows.
+const LINES: usize = 12;
+
+/// The largest answers that are taken in, in bytes.
+const MOST: u64 = 256 << 20;
+
+/// The program.
+///
+/// # Errors
+/// It cannot be told.
+pub fn program(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86_64 => "qemu-system-x86_64",
+        Arch::Aarch64 => "qemu-system-aarch64",
+        Arch::Armv7 => "qemu-system-arm",
+    }
+}
+
+/// Its version, as it says it.
+///
+/// # Errors
+/// It is not installed, with the remedy.
+pub fn version(arch: Arch) -> Result<String> {
+    let output = Command::new(program(arch)).arg("--version").output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            let package = if arch == Arch::X86_64 { "qemu-system-x86" } else { "qemu-system-arm" };
+            anyhow::anyhow!("there is no {}: install QEMU (Debian: apt-get install {package})", program(arch))
+        }
+        _ => error.into(),
+    })?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().next().map(str::to_owned).context("QEMU does not tell its version")
+}
+
+/// The arguments; files by the names that they have in the guest's directory.
+pub fn arguments(kernel: &Kernel) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut add = |words: &[&str]| all.extend(words.iter().map(|word| (*word).to_owned()));
+    let (machine, cpu, console) = match kernel.arch {
+        Arch::X86_64 => ("pc,hpet=off", "qemu64", "ttyS0"),
+        Arch::Aarch64 => ("virt,gic-version=3", "cortex-a53", "ttyAMA0"),
+        Arch::Armv7 => ("virt,highmem=off", "cortex-a15", "ttyAMA0"),
+    };
+    add(&["-machine", kernel.board.machine.as_deref().unwrap_or(machine), "-cpu", cpu]);
+    // Several CPUs take turns under instruction counting, and show waits of milliseconds that no kernel has.
+    match kernel.board.cpus() {
+        1 => add(&["-accel", "tcg", "-icount", "shift=0,sleep=off", "-smp", "1"]),
+        cpus => add(&["-accel", "tcg,thread=multi", "-smp", &cpus.to_string()]),
+    }
+    add(&["-m", &MEMORY.to_string(), "-seed", "1"]);
+    add(&["-rtc", "clock=vm,base=2020-01-01", "-nodefaults", "-display", "none", "-monitor", "none", "-nic", "none"]);
+    add(&["-no-reboot", "-serial", "file:console.log"]);
+    match kernel.arch {
+        Arch::X86_64 => add(&["-serial", "file:answers"]),
+        // The machine has one port; this one is a card.
+        Arch::Aarch64 | Arch::Armv7 => {
+            add(&["-chardev", "file,id=answers,path=answers", "-device", "pci-serial,chardev=answers"]);
+        }
+    }
+    let board = &kernel.board;
+    for (option, values) in [("-netdev", &board.netdevs), ("-chardev", &board.chardevs), ("-device", &board.devices)] {
+        values.iter().for_each(|value| add(&[option, value]));
+    }
+    add(&["-kernel", "vmlinuz", "-initrd", "image", "-append"]);
+    all.push(format!("console={console} {APPEND} {}", kernel.append.trim()).trim().to_owned());
+    all
+}
+
+/// A running guest: it ends with this, and with the thread that started it.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// How much a guest has worked: a crowd on the host makes it slow, and only a hang makes it idle.
+struct Life {
+    pid: u32,
+    worked: Duration,
+    changed: Instant,
+}
+
+impl Life {
+    fn new(child: &Child) -> Self {
+        Self { pid: child.id(), worked: Duration::ZERO, changed: Instant::now() }
+    }
+
+    /// Why it is given up, if it is: it has worked for longer than this, or stands still.
+    fn over(&mut self, within: Duration) -> Option<String> {
+        let worked = worked(self.pid)?;
+        if worked != self.worked {
+            (self.worked, self.changed) = (worked, Instant::now());
+        }
+        if worked > within {
+            let seconds = within.as_secs_f64();
+            return Some(format!("the guest hangs: it did not end within {seconds:.0} s of processor time"));
+        }
+        let still = self.changed.elapsed() > STILL;
+        still.then(|| format!("the guest hangs: it did nothing for {} s", STILL.as_secs()))
+    }
+}
+
+/// The processor time of a process and its threads (proc(5)).
+fn worked(pid: u32) -> Option<Duration> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    let mut times = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
+    let ticks = times.next()?.ok()?.saturating_add(times.next()?.ok()?);
+    Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
+}
+
+/// Boots a guest in a directory of its own, and waits for its end; what it answered.
+///
+/// # Errors
+/// It panicked, hung (`within` is the processor time that it may take), or ended early, with the end of its log; `stopped`
+/// says that nobody wants it any more.
+pub fn boot(
+    dir: &Path,
+    kernel: &Kernel,
+    fetched: &Fetched,
+    image: &Image,
+    within: Duration,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Vec<u8>> {
+    let path = dir.join("image");
+    let mut out = BufWriter::new(File::create(&path).with_context(|| format!("{}", path.display()))?);
+    image.write(&mut out)?;
+    out.flush().with_context(|| format!("{}", path.display()))?;
+    std::os::unix::fs::symlink(fs::canonicalize(&fetched.vmlinuz)?, dir.join("vmlinuz"))?;
+    let mut command = Command::new(program(kernel.arch));
+    let complaints = File::create(dir.join("complaints"))?;
+    command.args(arguments(kernel)).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
+    // A session's Ctrl-C is the host's to decide on.
+    let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: true, nice: None };
+    process::prepare(&mut command, manners);
+    let child = command.spawn().with_context(|| format!("cannot start {}", program(kernel.arch)))?;
+    let mut running = Running(child);
+    let mut life = Life::new(&running.0);
+    let status = loop {
+        if let Some(status) = running.0.try_wait()? {
+            break status;
+        }
+        if stopped() {
+            bail!("stopped while its guest was running; nothing of it was kept");
+        }
+        if let Some(over) = life.over(within) {
+            bail!("{over}{}", log(dir));
+        }
+        thread::sleep(LOOK);
+    };
+    ensure!(status.success(), "QEMU ended with {status}: {}{}", last(&dir.join("complaints"), 3), log(dir));
+    let answers = fs::read(dir.join("answers")).unwrap_or_default();
+    unpack(&answers).map_err(|error| anyhow!("the guest gave no answer: {error:#}{}", log(dir)))
+}
+
+/// The answers out of what came through the port.
+///
+/// # Errors
+/// They are cut, changed, or none.
+pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
+    let end = bytes.iter().position(|byte| *byte == b'\n').context("nothing came out of it")?;
+    let (head, packed) = bytes.split_at(end + 1);
+    let head = String::from_utf8_lossy(head);
+    let mut words = head.split_whitespace();
+    ensure!(words.next() == Some(MARK), "what came out of it is none");
+    let length: usize = words.next().and_then(|word| word.parse().ok()).context("its length is missing")?;
+    ensure!(packed.len() == length, "{} of {length} bytes came out of it", packed.len());
+    ensure!(words.next() == Some(hex(&Sha256::digest(packed)).as_str()), "its checksum is wrong");
+    let mut answers = Vec::new();
+    GzDecoder::new(packed).take(MOST + 1).read_to_end(&mut answers).context("it cannot be unpacked")?;
+    ensure!(answers.len() as u64 <= MOST, "it holds more than {} MiB", MOST >> 20);
+    Ok(answers)
+}
+
+/// The end of a guest's log, as part of an error, and before it why the kernel gave up: a backtrace follows that.
+fn log(dir: &Path) -> String {
+    let path = dir.join("console.log");
+    let text = last(&path, LINES);
+    let all = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
+    let cause = all.lines().rfind(|line| line.contains("Kernel panic")).map(latido_model::clean::line);
+    let cause = cause.filter(|line| !text.contains(line.trim())).map(|line| format!("  | {}\n", line.trim()));
+    let text = if text.is_empty() { text } else { cause.unwrap_or_default() + &text };
+    if text.is_empty() {
+        "; it wrote nothing on its console".into()
+    } else {
+        format!("; its console ends with:\n{text}")
+    }
+}
+
+fn last(path: &Path, lines: usize) -> String {
+    let text = String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).replace('\r', "");
+    let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines = all.iter().rev().take(lines).rev().map(|line| format!("  | {}", latido_model::clean::line(line)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a guest hands them out.
+    fn handed_out(packed: &[u8]) -> Vec<u8> {
+        let head = format!("{MARK} {} {}\n", packed.len(), hex(&Sha256::digest(packed)));
+        [head.as_bytes(), packed].concat()
+    }
+
+    fn packed(bytes: &[u8]) -> Vec<u8> {
+        use flate2::{Compression, write::GzEncoder};
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(bytes).unwrap();
+        packed.finish().unwrap()
+    }
+
+    /// A guest with a kernel of one's own may write anything to its port, with a checksum that fits.
+    #[test]
+    fn hostile_answers_are_an_error() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()
+        };
+        let sound = packed(b"words that are packed");
+        for round in 0..2_000 {
+            let noise: Vec<u8> = (0..round % 9).flat_map(|_| next()).collect();
+            assert!(unpack(&noise).is_err());
+            assert!(unpack(&handed_out(&noise)).is_err(), "{noise:?}");
+            let mut changed = sound.clone();
+            let [at, bit, ..] = next();
+            let at = usize::from(at) % changed.len();
+            changed[at] ^= 1 << (bit % 8);
+            // Some bytes of the format mean nothing: then it is what it was.
+            let _ = unpack(&handed_out(&changed)).map(|words| assert_eq!(words, b"words that are packed"));
+        }
+        for head in ["latido-lab 5", "latido-lab 99999999999999999999999 00", "latido-lab -1 00", "latido-lab"] {
+            assert!(unpack(format!("{head}\nwords").as_bytes()).is_err(), "{head}");
+        }
+    }
+
+    /// Cut, forged or empty, answers are refused; whole ones come back.
+    #[test]
+    fn answers_are_whole_or_none() {
+        let mut bytes = handed_out(&packed(b"words"));
+        assert_eq!(unpack(&bytes).unwrap(), b"words");
+        for cut in 0..bytes.len() {
+            assert!(unpack(&bytes[..cut]).is_err(), "{cut}");
+        }
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        assert!(unpack(&bytes).unwrap_err().to_string().contains("checksum"));
+    }
+}

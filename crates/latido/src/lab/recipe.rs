@@ -1,0 +1,123 @@
+//! Kernels to be built: a source, and fragments of its configuration. What was asked for and not granted is an error.
+
+use anyhow::{Result, bail, ensure};
+use latido_model::{protocol::hex, suggest::nearest};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+/// What a kernel is built of.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// Debian's package with the source.
+    pub source: String,
+    /// Fragments of the configuration, appended to `tinyconfig` in this order: the last word counts.
+    pub fragments: Vec<String>,
+    /// Further options, appended last: `CONFIG_RCU_BOOST_DELAY=0`.
+    #[serde(default)]
+    pub options: Vec<String>,
+}
+
+/// The fragments that come with latido.
+const FRAGMENTS: &[(&str, &str)] = &[
+    ("lab", include_str!("../../../../kernels/fragments/lab.config")),
+    ("guest", include_str!("../../../../kernels/fragments/guest.config")),
+    ("none", include_str!("../../../../kernels/fragments/none.config")),
+    ("full", include_str!("../../../../kernels/fragments/full.config")),
+    ("full-rcuboost", include_str!("../../../../kernels/fragments/full-rcuboost.config")),
+    ("rt", include_str!("../../../../kernels/fragments/rt.config")),
+    ("rt-noboost", include_str!("../../../../kernels/fragments/rt-noboost.config")),
+    ("trace", include_str!("../../../../kernels/fragments/trace.config")),
+    ("trace-preempt", include_str!("../../../../kernels/fragments/trace-preempt.config")),
+];
+
+impl Recipe {
+    /// All that is asked for, as lines of a configuration.
+    ///
+    /// # Errors
+    /// There is no such fragment, or an option is none.
+    pub fn asked(&self) -> Result<String> {
+        let mut text = String::new();
+        for name in &self.fragments {
+            let Some((_, fragment)) = FRAGMENTS.iter().find(|(known, _)| known == name) else {
+                bail!("there is no fragment `{name}`{}", nearest(name, FRAGMENTS.iter().map(|(known, _)| *known)));
+            };
+            text.push_str(fragment);
+        }
+        for option in &self.options {
+            ensure!(
+                option.starts_with("CONFIG_") && option.contains('=') && !option.contains('\n'),
+                "`{option}` is no option of a kernel's configuration: CONFIG_NAME=VALUE"
+            );
+            text.push_str(option);
+            text.push('\n');
+        }
+        Ok(text)
+    }
+
+    /// What tells it from others: of its architecture (Debian's word), its source's name and what is asked for.
+    ///
+    /// # Errors
+    /// As [`Self::asked`].
+    pub fn key(&self, arch: &str) -> Result<String> {
+        let mut hash = Sha256::new();
+        hash.update(format!("{arch}\n{}\n{}", self.source, self.asked()?));
+        Ok(hex(&hash.finalize()).chars().take(12).collect())
+    }
+
+    /// For people and records: the source and what of.
+    pub fn told(&self) -> String {
+        let all: Vec<&str> = self.fragments.iter().chain(&self.options).map(String::as_str).collect();
+        format!("{} ({})", self.source, all.join(" "))
+    }
+}
+
+/// The options of a configuration that are set, `n` left out.
+fn options(text: &str) -> BTreeMap<&str, &str> {
+    let pairs = text.lines().filter_map(|line| line.trim().split_once('='));
+    pairs.filter(|(name, _)| name.starts_with("CONFIG_")).collect()
+}
+
+/// What was asked for and is not so in the configuration that came of it.
+pub fn refused(asked: &str, granted: &str) -> Vec<String> {
+    let granted = options(granted);
+    let kept = |name: &str, value: &str| granted.get(name).copied().unwrap_or("n") == value;
+    options(asked)
+        .iter()
+        .filter(|(name, value)| !kept(name, value))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last word counts; what is missing is `n`; all else is told.
+    #[test]
+    fn what_was_not_granted_is_told() {
+        let asked = "# words\nCONFIG_A=y\nCONFIG_B=n\nCONFIG_C=500\nCONFIG_D=y\nCONFIG_D=n\n";
+        assert!(refused(asked, "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=500\n").is_empty());
+        assert_eq!(
+            refused(asked, "CONFIG_B=y\nCONFIG_C=250\nCONFIG_D=y"),
+            ["CONFIG_A=y", "CONFIG_B=n", "CONFIG_C=500", "CONFIG_D=n"]
+        );
+    }
+
+    /// The order of fragments and every option make another kernel.
+    #[test]
+    fn a_key_is_of_all_that_is_asked_for() {
+        let of = |fragments: &[&str], options: &[&str]| {
+            let words = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect();
+            Recipe { source: "linux-source-6.12".into(), fragments: words(fragments), options: words(options) }
+        };
+        let key = |recipe: Recipe| recipe.key("amd64").unwrap();
+        let plain = key(of(&["lab", "rt"], &[]));
+        assert_eq!(plain, key(of(&["lab", "rt"], &[])));
+        assert_ne!(plain, key(of(&["rt", "lab"], &[])));
+        assert_ne!(plain, key(of(&["lab", "rt"], &["CONFIG_RCU_BOOST_DELAY=0"])));
+        assert!(of(&["labb"], &[]).key("amd64").unwrap_err().to_string().contains("did you mean `lab`"));
+        assert!(of(&["lab"], &["RCU_BOOST"]).asked().unwrap_err().to_string().contains("CONFIG_NAME=VALUE"));
+    }
+}

@@ -1,0 +1,43 @@
+//! The virtual laboratory: the plan's kernels, booted in emulation on this machine.
+
+use super::{Def, Target, Unavailable, session::Session};
+use crate::{
+    lab::{fetch, front, kernel, qemu},
+    stop::Stopped,
+};
+use anyhow::{Context, Result, ensure};
+use latido_model::cell::{LAB, RUNNING};
+use std::sync::Arc;
+
+/// The list entry.
+pub const DEF: Def = Def {
+    name: LAB,
+    about: "the kernels of the plan in emulation, with time counted in instructions: the same bytes each time, everywhere",
+    for_tests: false,
+    place: "",
+    new: |place| {
+        ensure!(
+            place.is_empty(),
+            "the target `lab` takes nothing behind a colon: a plan's `kernel` names what it boots"
+        );
+        Ok(Box::new(Lab))
+    },
+};
+
+struct Lab;
+
+impl Target for Lab {
+    fn open(&self, kernel: &str, _boot: u32, stopped: Stopped<'_>) -> Result<Session, Unavailable> {
+        if kernel == RUNNING {
+            let why =
+                "the laboratory boots kernels, and this one runs already: name others (kernel = [...], --kernel NAME)";
+            return Err(Unavailable::NotHad(why.into()));
+        }
+        let kernel = kernel::named(kernel).map_err(|error| Unavailable::NotHad(format!("{error:#}")))?;
+        qemu::version(kernel.arch)?;
+        let fetched = fetch::kernel(&kernel, false, crate::output::tell)?;
+        let output = front::open(kernel, fetched)?;
+        let input = output.try_clone().context("a stream to the laboratory")?;
+        Ok(Session::on(Box::new(input), Box::new(output), None, Arc::default(), "the laboratory", stopped)?)
+    }
+}
