@@ -102,6 +102,12 @@ impl Available {
         let parts = self.0.iter().filter_map(|one| one.split_once(':'));
         let of_system = parts.filter(|(of, _)| system.is_empty() || *of == system || !self.knows(system));
         let mut names: Vec<&str> = of_system.map(|(_, name)| name).collect();
+        // A whole system may be meant.
+        names.extend(
+            self.0.iter().filter_map(|one| one.split_once(':')).map(|(of, _)| of).filter(|_| system.is_empty()),
+        );
+        names.sort_unstable();
+        names.dedup();
         let mut near = Vec::new();
         while let Some(one) = closest(name, names.iter().copied()).filter(|_| near.len() < 3) {
             names.retain(|name| *name != one);

@@ -81,7 +81,10 @@ pub fn open<'a>(bytes: &'a [u8], head: Head<'a>) -> Result<Trace<'a>, Bad> {
 impl<'a> Sections<'a> {
     /// A cursor behind the head of a section, with the section's flags and size.
     fn section(&self, at: u64, id: u64) -> Result<(Cursor<'a>, u64, u64), Bad> {
-        let missing = || Bad { at: self.bytes.len() as u64, what: format!("section {id} is to begin at byte {at}") };
+        let missing = || Bad {
+            at: self.bytes.len() as u64,
+            what: format!("section {id} is to begin at byte {at}, and the file ends here"),
+        };
         let place = usize::try_from(at).ok().filter(|at| *at < self.bytes.len()).ok_or_else(missing)?;
         let mut cursor = Cursor::new(self.bytes, place, self.endian);
         let found = cursor.number(2, "the kind of a section")?;
