@@ -62,8 +62,17 @@ const COMMANDS: &[(&str, How)] = &[
         "latido run task period=1ms -- ./my-program",
         How::Short("-- ./my-program", "-d 1s -- sh -c 'while :; do sleep 0.01; done'", ""),
     ),
+    (
+        "latido run task pid=1234 period=1ms",
+        How::Planned("it needs a program that runs; tests/looking_on.rs watches one"),
+    ),
+    ("latido run scheduling", How::Short("", "", "-d 300ms")),
+    ("latido run syscall name=read,write", How::Short("", "", "-d 300ms")),
+    ("latido run interrupt", How::Short("", "", "-d 300ms")),
     ("latido trace record -- ./my-program", How::Short("./my-program", "true", "")),
     ("latido trace analyze trace.dat --html trace.html", How::Real),
+    ("latido trace record --for 3s -e sched -e irq", How::Short("--for 3s", "--for 300ms", "")),
+    ("latido trace analyze trace.dat --perfetto trace.json", How::Real),
     (
         "latido run three-kernels",
         How::Planned("it boots 60 guests of fetched kernels; tests/lab.rs boots some of each"),

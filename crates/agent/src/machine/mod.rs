@@ -31,6 +31,9 @@ use power::{frequency, idle};
 use preemption::preemption;
 pub use realtime::realtime;
 
+/// Where a guest's image says what laboratory it is in: an [`Emulated`](latido_model::machine::Emulated).
+pub const LABORATORY: &str = "lab/about";
+
 /// Reads the machine from files, about a hundred small ones. Never fails: what cannot be read is absent.
 pub fn read(root: &Root) -> Machine {
     let kernel = root.read("proc/sys/kernel/osrelease").unwrap_or_default();
@@ -53,7 +56,7 @@ pub fn read(root: &Root) -> Machine {
         clock: clock(root),
         realtime: realtime(root, release, line, config.as_ref()),
         hypervisor: surroundings::hypervisor(root, cpuinfo.as_deref(), board.as_deref()),
-        emulated: root.read(crate::guest::ABOUT).and_then(|text| serde_json::from_str(&text).ok()),
+        emulated: root.read(LABORATORY).and_then(|text| serde_json::from_str(&text).ok()),
         container: surroundings::container(root),
         limits: limits::limits(root),
         libc: libc(),

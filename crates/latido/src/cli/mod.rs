@@ -52,7 +52,7 @@ pub const EXIT_USAGE: u8 = 64;
 #[derive(Parser, Debug)]
 #[command(name = "latido", version, about, disable_help_subcommand = true, arg_required_else_help = true)]
 #[command(
-    after_help = "`latido help TOPIC` explains a command, a probe, a load, a tuning, a plan, exit-status, plans, words."
+    after_help = "`latido help TOPIC` explains a command, a probe, a load, a tuning, a plan, exit-status, plans, words.\n`latido completions SHELL` and `latido man` write what a shell and man(1) want."
 )]
 pub struct Cli {
     #[command(subcommand)]

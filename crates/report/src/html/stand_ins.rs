@@ -4,13 +4,15 @@
 use crate::judge::configuration::Configuration;
 use latido_model::{
     cell::{Item, RUNNING},
-    machine::Layer,
+    machine::{Emulated, Layer},
 };
 use std::collections::BTreeSet;
 
 /// The loads that send over a wire, if they are told of one by this option.
 const NETWORK: [&str; 2] = ["udp-flood", "iperf3"];
 const WIRE: &str = "to";
+/// This one has it send from one card of the machine to another.
+const CARDS: &str = "between";
 
 /// Said of the kernel where a study is repeated on the one that is there: the studies' own were built for them. `None` where
 /// every configuration was measured on a kernel that the plan names.
@@ -26,13 +28,18 @@ pub const LOOPBACK: &str = "the loopback stands in for a wire: no card and no dr
 
 /// Whether a load stays within the machine although what it stands for does not.
 pub fn is_loopback(load: &Item) -> bool {
-    NETWORK.contains(&load.name.as_str()) && !load.options.contains_key(WIRE)
+    NETWORK.contains(&load.name.as_str()) && ![WIRE, CARDS].iter().any(|option| load.options.contains_key(*option))
 }
 
 /// What stands in for something under one configuration, a sentence each.
 pub fn of(configuration: &Configuration) -> Vec<String> {
     let loopback = configuration.cell.load.items.iter().any(is_loopback).then(|| LOOPBACK.to_owned());
+    let on_a_hub = |load: &Item| NETWORK.contains(&load.name.as_str()) && load.options.contains_key(CARDS);
+    let cards = configuration.cell.load.items.iter().any(on_a_hub);
+    let cards = cards.then(|| "two cards of one machine stand in for a wire and who is at its other end".to_owned());
     let machine = match &configuration.machine.hypervisor {
+        // A guest of the laboratory has nothing of its host's time.
+        _ if configuration.machine.emulated.is_some() => configuration.machine.emulated.as_ref().map(Emulated::worth),
         Some(Layer::Present(name)) if name.contains("TCG") => {
             Some(format!("emulation ({name}) stands in for hardware: its times are the emulator's"))
         }
@@ -41,7 +48,7 @@ pub fn of(configuration: &Configuration) -> Vec<String> {
         }
         _ => None,
     };
-    machine.into_iter().chain(loopback).collect()
+    machine.into_iter().chain(loopback).chain(cards).collect()
 }
 
 /// The same of several configurations, each once; where it is not so for all, with those that it is about.
@@ -96,5 +103,18 @@ mod tests {
         assert!(of_all(all.iter())[0].starts_with("emulation (TCG)"), "{:?}", of_all(all.iter()));
         all[2].machine.hypervisor = Some(Layer::Absent);
         assert!(of_all(all.iter())[0].ends_with("(in 2 of 3 configurations)"), "{:?}", of_all(all.iter()));
+    }
+
+    /// A guest of the laboratory has no host's latencies, and two cards on a hub are no loopback.
+    #[test]
+    fn a_guest_is_told_by_what_its_times_are_worth() {
+        let mut all = sample::configurations(1);
+        let options = toml::toml! { between = "eth0,eth1" };
+        all[0].cell.load = Level { id: "net".into(), items: vec![Item { name: "udp-flood".into(), options }] };
+        all[0].machine.hypervisor = Some(Layer::Present("QEMU".into()));
+        all[0].machine.emulated = Some(Emulated { instruction_ns: Some(1), ..Emulated::default() });
+        let told = of_all(all.iter());
+        assert!(told[0].contains("it ranks kernels, not hardware") && told[1].starts_with("two cards"), "{told:?}");
+        assert_eq!(told.len(), 2);
     }
 }
