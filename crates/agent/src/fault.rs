@@ -65,19 +65,6 @@ pub fn only_once(agent: &mut std::process::Command) {
 #[cfg(not(debug_assertions))]
 pub fn only_once(_agent: &mut std::process::Command) {}
 
-/// Hands crash points that a guest's kernel was told (`path/to/vmlinuz:LATIDO_FAULT=agent:1`) on to its agent, which gets
-/// nothing else of the environment.
-#[cfg(debug_assertions)]
-pub fn hand_on(agent: &mut std::process::Command) {
-    if let Some(points) = std::env::var_os("LATIDO_FAULT") {
-        agent.env("LATIDO_FAULT", points);
-    }
-}
-
-/// Hands nothing on: there are no crash points in a release build.
-#[cfg(not(debug_assertions))]
-pub fn hand_on(_agent: &mut std::process::Command) {}
-
 /// Marks a step after which a crash must leave nothing behind. `role` is `host`, `agent` or `measure`.
 #[cfg(debug_assertions)]
 pub fn point(role: &str) {

@@ -224,7 +224,7 @@ fn nothing_of_the_host(world: &World, record: &[u8]) {
     assert_eq!(emulated["instruction_ns"], 1);
     let words: Vec<&str> = emulated["arguments"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
     assert!(words.contains(&"shift=0,sleep=off") && words.iter().all(|word| !word.contains("/tmp")), "{words:?}");
-    for key in ["kernel_sha256", "latido_sha256"] {
+    for key in ["package_sha256", "kernel_sha256", "latido_sha256", "image_sha256"] {
         assert_eq!(emulated[key].as_str().unwrap().len(), 64);
     }
 }
@@ -280,6 +280,21 @@ fn a_guest_of_several_cpus_is_for_function_alone() {
     assert!(told.contains("UNDECIDED") && told.contains("no latency of such a guest is one"), "{told}");
     let verify = world.run(["lab", "verify", "wakeup", "-d", "50ms", "--kernel", "6.12-rt", "--multi-cpu"]);
     assert_eq!(verify.status.code(), Some(64), "{}", stderr(&verify));
+}
+
+/// A load's own program goes into the guest with its libraries, and is started there.
+#[test]
+fn a_guest_bears_a_program_of_its_host() {
+    const WHAT: &str = "a program of the host in a guest";
+    if !installed("stress-ng", WHAT) || kernel("6.12-rt", WHAT).is_none() {
+        return;
+    }
+    let world = World::new();
+    let output = world.run(run("6.12-rt", &["--load", "stress-cpu", "--no-report"]));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let records = measured(&world.runs()[0]);
+    let record: serde_json::Value = serde_json::from_slice(&records.values().next().unwrap()["record.json"]).unwrap();
+    assert!(record["load"].to_string().contains("/bin/stress-ng"), "{}", record["load"]);
 }
 
 /// A guest of another architecture measures with a latido that was built for it, and gives the same bytes twice.

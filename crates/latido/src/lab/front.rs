@@ -51,7 +51,8 @@ pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
         instruction_ns: (kernel.board.cpus() == 1).then_some(qemu::INSTRUCTION_NS),
         kernel: fetched.package.clone(),
         version: fetched.version.clone(),
-        kernel_sha256: fetched.sha256.clone(),
+        package_sha256: fetched.sha256.clone(),
+        kernel_sha256: fetch::hash(&fetched.vmlinuz)?,
         latido_sha256: fetch::hash(&guests_own(kernel.arch)?)?,
         ..Emulated::default()
     };
@@ -198,9 +199,11 @@ impl Lab {
             Request::Prepare { cells, .. } => {
                 let cpus = self.kernel.board.cpus();
                 cells.iter().try_for_each(|cell| within(cell, cpus))?;
-                let ready = Request::Prepare { cells: cells.clone(), wait: None };
+                // What a kernel can have is the same for every member: its answer is kept for all.
+                let alike: Vec<Cell> = cells.iter().map(|cell| Cell { seed: 0, ..cell.clone() }).collect();
                 // With the programs that their loads need: what cannot be had at all is told where it is asked for.
-                let had: Vec<&Cell> = cells.iter().filter(|cell| measuring(cell, cpus).is_ok()).collect();
+                let had: Vec<&Cell> = alike.iter().filter(|cell| measuring(cell, cpus).is_ok()).collect();
+                let ready = Request::Prepare { cells: alike.clone(), wait: None };
                 self.ask(job(vec![ready.clone()], &had, cpus)?, true);
                 self.jobs().cells = cells;
                 self.pass_on(&[ready], 0, voice)

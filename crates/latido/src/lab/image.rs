@@ -78,7 +78,8 @@ impl Image {
     /// A file cannot be read.
     pub fn shared(arch: Arch, programs: &[PathBuf]) -> Result<Self> {
         let mut image = Self::default();
-        for path in ["dev", "proc", "sys", "tmp", "run", "bin", "lib", "lab", "etc", "var", "var/tmp"] {
+        // The first is the root: without it everybody could write there, and root starts no program that others may replace.
+        for path in [".", "dev", "proc", "sys", "tmp", "run", "bin", "lib", "lab", "etc", "var", "var/tmp"] {
             image.entries.insert(path.into(), Entry::Directory);
         }
         image.entries.insert("dev/console".into(), Entry::Device(5, 1));

@@ -171,8 +171,8 @@ pub fn boot(
     let mut command = Command::new(program(kernel.arch));
     let complaints = File::create(dir.join("complaints"))?;
     command.args(arguments(kernel)).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
-    // A session's Ctrl-C is the host's to decide on.
-    let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: true, nice: None };
+    // A session's Ctrl-C is the host's to decide on. When it runs changes none of its bytes: it stays as nice as its host is.
+    let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: false, nice: None };
     process::prepare(&mut command, manners);
     let child = command.spawn().with_context(|| format!("cannot start {}", program(kernel.arch)))?;
     let mut running = Running(child);

@@ -17,6 +17,8 @@ pub struct Emulated {
     /// The package's version; empty of a file.
     pub version: String,
     /// The SHA-256 of the package or the file.
+    pub package_sha256: String,
+    /// The SHA-256 of the kernel's own file, as it is booted.
     pub kernel_sha256: String,
     /// The SHA-256 of latido's own file, which is the guest's first program.
     pub latido_sha256: String,
