@@ -3,8 +3,7 @@
 
 use crate::{
     cell::{self, Cell, Conditions, Item, Level, Scheduling},
-    machine::Machine,
-    machine::{FairBudget, FairServer, RealTime},
+    machine::{Emulated, FairBudget, FairServer, Machine, RealTime},
     plan::{Order, Plan},
     quantity::{Measurand, Quantity},
     record::*,
@@ -135,6 +134,11 @@ pub fn measured(cell: Cell, threads: &[Vec<i64>]) -> Record {
         attachments: Vec::new(),
         cell,
     }
+}
+
+/// The laboratory of a guest whose clock counts instructions.
+pub fn emulated() -> Emulated {
+    Emulated { instruction_ns: Some(1), ..Emulated::default() }
 }
 
 /// The machine of every synthetic record.

@@ -55,7 +55,7 @@ fn an_emulated_run_is_not_compared_with_a_real_one() {
     let real = fixture(&[(cell(), &LOW)]);
     let mut guest = fixture(&[(cell(), &HIGH)]);
     for number in 1..=HIGH.len() {
-        guest.record(number).machine.emulated = Some(latido_model::machine::Emulated::default());
+        guest.record(number).machine.emulated = Some(latido_model::sample::emulated());
     }
     let refused = of(&arms(&real, &guest), &asked()).unwrap_err();
     assert!(refused.contains("ns an instruction in b") && refused.contains("--despite clock"), "{refused}");

@@ -21,9 +21,8 @@ mod tests {
     };
     use latido_model::{
         cell::Cell,
-        machine::Emulated,
         plan::{Against, Expect, Op, Statistic, Than},
-        sample::{Fixture, cell, quiet, under, with_spike},
+        sample::{self, Fixture, cell, quiet, under, with_spike},
         verdict::Verdict,
     };
 
@@ -38,7 +37,7 @@ mod tests {
         };
         let mut fixture = Fixture::new([of(&cell, 50_000), of(&|| under("busy"), 90_000)].concat());
         for number in 1..=fixture.run.cells.len() {
-            fixture.record(number).machine.emulated = emulated.then(Emulated::default);
+            fixture.record(number).machine.emulated = emulated.then(sample::emulated);
         }
         fixture
     }
@@ -102,7 +101,7 @@ mod tests {
             (cell(), vec![quiet(0)]),
         ]);
         for number in 1..=5 {
-            fixture.record(number).machine.emulated = Some(Emulated::default());
+            fixture.record(number).machine.emulated = Some(sample::emulated());
         }
         fixture.record(5).machine.kernel = "another".into();
         let record = |at: usize| fixture.run.cells[at].record().unwrap();

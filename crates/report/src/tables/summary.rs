@@ -99,9 +99,15 @@ fn in_parts<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>>) -> String {
     told.concat()
 }
 
-/// The table of one quantity of a cell that was measured for so many ns: a row for each thread, with what became of its
-/// slots.
-pub fn threads(name: &str, noun: &str, unit: &str, threads: &[(String, &record::Series)], elapsed_ns: u64) -> Sheet {
+/// The table of one quantity of a cell: a row for each thread, with what became of its slots; and what so many ns may have
+/// missed.
+pub fn threads(
+    name: &str,
+    noun: &str,
+    unit: &str,
+    threads: &[(String, &record::Series)],
+    watched_ns: Option<u64>,
+) -> Sheet {
     let row = |(name, one): &(String, &record::Series)| Summarised {
         name: name.clone(),
         summary: one.decisive(),
@@ -110,7 +116,7 @@ pub fn threads(name: &str, noun: &str, unit: &str, threads: &[(String, &record::
         overflow: one.overflow,
     };
     write(name.to_owned(), name, noun, unit, &threads.iter().map(row).collect::<Vec<_>>(), true)
-        .notes(seen::note([elapsed_ns].into_iter()))
+        .notes(seen::note(watched_ns.into_iter()))
 }
 
 /// How early columns leave where there is no room: what says most of a tail stays.

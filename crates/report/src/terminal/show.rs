@@ -174,10 +174,12 @@ pub(super) fn threads(record: &Record, measurand: &Measurand, style: Style) -> V
         }
     }
     let style = Style { width: style.width.saturating_sub(2), ..style };
-    groups.iter().flat_map(|group| quantity(group, record.elapsed_ns, measurand, style)).collect()
+    // A longer draw of a guest shows no more of it: what its time may have missed is no question.
+    let watched_ns = record.machine.emulated.is_none().then_some(record.elapsed_ns);
+    groups.iter().flat_map(|group| quantity(group, watched_ns, measurand, style)).collect()
 }
 
-fn quantity(series: &[&Series], elapsed_ns: u64, measurand: &Measurand, style: Style) -> Vec<String> {
+fn quantity(series: &[&Series], watched_ns: Option<u64>, measurand: &Measurand, style: Style) -> Vec<String> {
     let Some(first) = series.first() else { return Vec::new() };
     let noun = measurand.quantity(&first.quantity).map_or("sample", |quantity| &quantity.noun);
     // Several threads of one CPU go by their numbers too.
@@ -187,7 +189,7 @@ fn quantity(series: &[&Series], elapsed_ns: u64, measurand: &Measurand, style: S
         _ => thread(one),
     };
     let named: Vec<(String, &Series)> = series.iter().map(|one| (thread(one), *one)).collect();
-    let sheet = summary::threads(&first.quantity.replace('_', " "), noun, &first.unit, &named, elapsed_ns);
+    let sheet = summary::threads(&first.quantity.replace('_', " "), noun, &first.unit, &named, watched_ns);
     let mut lines = table::untitled(&sheet, style);
     for one in series.iter().filter(|one| !one.facts.is_empty()) {
         let counted = |name: &str| one.facts.contains_key(name);

@@ -127,7 +127,7 @@ fn the_laboratory_is_advised_by_its_own_means() {
     let emulate = |fixture: &mut Fixture| {
         for number in 1..=fixture.run.cells.len() {
             let machine = &mut fixture.record(number).machine;
-            machine.emulated = Some(latido_model::machine::Emulated::default());
+            machine.emulated = Some(latido_model::sample::emulated());
             machine.hypervisor = Some(Layer::Present("QEMU".into()));
             machine.preemption = Some(Preemption { model: Model::None, dynamic: true, source: "test".into() });
         }
