@@ -186,7 +186,7 @@ fn what_ssh_refuses_is_told() {
     assert!(stderr(&none).contains("ssh nobody@127.0.0.1"), "{}", stderr(&none));
     let mut command = over(&world, &board.config(), &["run", "null", "--on", "ssh:board", "--no-report"]);
     let without = command.env("LATIDO_AGENTS", world.path("empty")).output().unwrap();
-    assert!(stderr(&without).contains("cargo build --profile dist --target"), "{}", stderr(&without));
+    assert!(stderr(&without).contains("scripts/cross x86_64"), "{}", stderr(&without));
     assert!(common::runs_of(&world).is_empty());
 }
 
