@@ -103,7 +103,10 @@ fn bad_targets_and_boots_are_refused_at_their_line() {
     for (text, answer) in [
         (group("target = []"), "plan.toml:5: "),
         (group("target = \"local\""), "plan.toml:5: "),
-        (group("target = [\"board\"]"), "plan.toml:5: a target is `local`, `lab`, or KIND:PLACE such as `ssh:root@board`"),
+        (
+            group("target = [\"board\"]"),
+            "plan.toml:5: a target is `local`, `lab`, or KIND:PLACE such as `ssh:root@board`",
+        ),
         (group("target = [\"ssh:\"]"), "plan.toml:5: a target is `local`"),
         (group("target = [\"ssh:-oProxyCommand\"]"), "plan.toml:5: a target is `local`"),
         (group("target = [\"ssh:a b\"]"), "plan.toml:5: a target is `local`"),
