@@ -19,7 +19,7 @@ use crate::{
 };
 pub use above::{Handled, Owner, Segment};
 pub use activations::{Activation, Activations, Ended, Forks};
-pub use calls::Called;
+pub use calls::{Called, OffCpu};
 pub use expiry::{Chain, Expiries};
 use std::collections::BTreeMap;
 pub use waits::{Definition, Wait, Why};

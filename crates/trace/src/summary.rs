@@ -4,7 +4,7 @@ use crate::{
     distribution::Distribution,
     events::{Above, Call, Class, Comm, Off},
     file::{Buffer, Trace},
-    pairing::{Called, Handled, Met, Owner, Pairing, Segment, Sink, Span, Wait, Why, pair},
+    pairing::{Called, Handled, Met, OffCpu, Owner, Pairing, Segment, Sink, Span, Wait, Why, pair},
     tasks::{Known, Tasks},
 };
 use std::collections::BTreeMap;
@@ -359,7 +359,7 @@ impl Sink for Summary {
 
     #[inline]
     fn called(&mut self, called: &Called) {
-        let Called { call, pid, comm, begin, end, cpu, blocked, waited } = *called;
+        let Called { call, pid, comm, begin, end, cpu, off } = *called;
         let ns = called.ns();
         let (list, number) = match call {
             Call::Number(number) => (0, number),
@@ -367,7 +367,9 @@ impl Sink for Summary {
         };
         if let Some(of) = self.calls.get_mut(list).and_then(|all| all.of(u32::from(number))) {
             of.whole.push(ns, || Worst { ns, begin, end, cpu, pid, comm });
-            if blocked > 0 || waited > 0 {
+            if let Some(OffCpu { blocked, waited }) = off
+                && (blocked > 0 || waited > 0)
+            {
                 of.interrupted += 1;
                 of.blocked = of.blocked.saturating_add(blocked);
                 of.waited = of.waited.saturating_add(waited);

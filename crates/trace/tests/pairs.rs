@@ -3,7 +3,7 @@
 
 use latido_trace::{
     events::{Call, Comm, Happened, Priority, State, Switched, Woken},
-    pairing::{Called, Definition, Pairing, Sink, Wait},
+    pairing::{Called, Definition, OffCpu, Pairing, Sink, Wait},
 };
 
 #[derive(Default)]
@@ -37,6 +37,37 @@ fn a_return_without_a_number_ends_the_open_call() {
     let unpaired = pairing.end(50, &mut kept);
     assert_eq!(kept.calls, [(call, 20)]);
     assert_eq!((unpaired.unended, unpaired.unbegun), (0, 1), "the second one ends nothing");
+}
+
+/// A call in which its thread left the CPU and was never seen to come back is as long as it is; how long it slept in it nobody
+/// knows, and that is not told as time on a CPU. The next one is whole again.
+#[test]
+fn a_call_whose_switch_back_is_missing_has_no_parts() {
+    #[derive(Default)]
+    struct Parts(Vec<(u64, Option<OffCpu>)>);
+    impl Sink for Parts {
+        fn called(&mut self, called: &Called) {
+            self.0.push((called.ns(), called.off));
+        }
+    }
+    let (mut pairing, mut kept) = (Pairing::of(Definition::Waking), Parts::default());
+    let call = Call::Number(0);
+    let woken = Happened::Waking(Woken { pid: 7, priority: Priority(120), comm: Comm::of("task") });
+    let switch = |from, to| Happened::Switch { from: switched(from), state: State::Sleeping, to: switched(to) };
+    for (time, happened) in [
+        (10, Happened::Call { pid: 7, call }),
+        (20, switch(7, 0)),
+        (80, woken),
+        (99, Happened::Return { pid: 7, call: Some(call) }),
+        (110, Happened::Call { pid: 7, call }),
+        (120, switch(7, 0)),
+        (160, woken),
+        (170, switch(0, 7)),
+        (180, Happened::Return { pid: 7, call: Some(call) }),
+    ] {
+        pairing.take(0, time, &happened, &mut kept);
+    }
+    assert_eq!(kept.0, [(89, None), (70, Some(OffCpu { blocked: 40, waited: 10 }))]);
 }
 
 /// A task that leaves its CPU though no switch to it was recorded waited nobody knows how long: no sample, and counted.

@@ -35,7 +35,8 @@ Options:
          threads; default 8
 
 Quantities (ns): call (enter to exit), running (on a CPU in it, interrupts included), blocked (asleep in it), waiting (able to
-run, without a CPU); call = running + blocked + waiting. --limit judges running and waiting: how long a thread asked to sleep
+run, without a CPU); call = running + blocked + waiting. Some machines record no switch back to a thread: of such a call only
+its whole length is a sample. --limit judges running and waiting: how long a thread asked to sleep
 is nobody's failure. Labels: name, task. Facts: lost and voided (events lost, and what they may have broken).
 
 Needs tracefs (root), the events sched_switch and sched_waking, and those of the calls (CONFIG_FTRACE_SYSCALLS) or, on a kernel
@@ -261,10 +262,12 @@ impl Sink for Calls<'_> {
         if !self.whose.made(called) {
             return;
         }
-        let values = [called.ns(), called.on_cpu(), called.blocked, called.waited];
+        let (blocked, waited) = (called.off.map(|off| off.blocked), called.off.map(|off| off.waited));
+        let values = [Some(called.ns()), called.on_cpu(), blocked, waited];
         let own = self.own.get(&(called.call, called.pid));
         for places in self.all.get(&called.call).into_iter().chain(own) {
-            for (place, value) in places.iter().zip(values) {
+            // What was not seen of it is no sample of these.
+            for (place, value) in places.iter().zip(values).filter_map(|(place, value)| Some((place, value?))) {
                 let value = i64::try_from(value).unwrap_or(i64::MAX);
                 self.gathered.sample(*place, value, called.begin, called.end);
             }

@@ -191,7 +191,10 @@ fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, 
     let mut words = vec!["latido run".to_owned(), cell.probe.name.clone()];
     words.extend(measurand.period.filter(|period| *period != USUAL).map(|period| format!("period={period}")));
     words.extend((cell.target != LOCAL).then(|| format!("--on {}", cell.target)));
-    words.extend((cell.kernel != RUNNING).then(|| format!("--kernel {}", quoted(&cell.kernel))));
+    words.extend(
+        (cell.kernel != RUNNING)
+            .then(|| format!("--kernel {}", crate::words::shell(std::slice::from_ref(&cell.kernel)))),
+    );
     words.extend(cell.conditions.cpus.as_ref().map(|cpus| format!("-c {cpus}")));
     words.extend(policy(cell.scheduling));
     words.extend(cell.tuning.items.iter().filter_map(word).map(|tuning| format!("--tune {tuning}")));
@@ -209,12 +212,6 @@ fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, 
         _ => format!("-d 10m --limit {}", Ns(kept_ns.unwrap_or(10_000_000))),
     });
     words.join(" ")
-}
-
-/// A word of a command line: in quotes where the shell would take it apart.
-fn quoted(text: &str) -> String {
-    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+/:=,".contains(c));
-    if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// A scheduling as the command line writes it; the default needs no words.

@@ -18,6 +18,13 @@ pub struct Called {
     pub end: u64,
     /// Where it left.
     pub cpu: u32,
+    /// What of it the thread was off its CPU; none where the kernel recorded no switch back to it.
+    pub off: Option<OffCpu>,
+}
+
+/// How long a thread was off its CPU in a system call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OffCpu {
     /// How long it slept in it, ns.
     pub blocked: u64,
     /// How long it could have run and had no CPU, ns.
@@ -30,9 +37,9 @@ impl Called {
         self.end.saturating_sub(self.begin)
     }
 
-    /// How long it had a CPU in it, interrupts included, ns.
-    pub fn on_cpu(&self) -> u64 {
-        self.ns().saturating_sub(self.blocked).saturating_sub(self.waited)
+    /// How long it had a CPU in it, interrupts included, ns; none where that was not seen.
+    pub fn on_cpu(&self) -> Option<u64> {
+        self.off.map(|off| self.ns().saturating_sub(off.blocked).saturating_sub(off.waited))
     }
 }
 
@@ -73,9 +80,11 @@ impl Pairing {
             self.unpaired.unbegun += 1;
             return;
         };
-        let Task { comm, call_begin: begin, blocked, waited, .. } = *task;
+        let Task { comm, call_begin: begin, blocked, waited, left, .. } = *task;
+        // It left its CPU in the call and is here: it has come back unseen, nobody knows when.
+        let off = (left == 0 || left < begin).then_some(OffCpu { blocked, waited });
         if self.certain(begin) {
-            sink.called(&Called { call: open, pid, comm, begin, end: time, cpu, blocked, waited });
+            sink.called(&Called { call: open, pid, comm, begin, end: time, cpu, off });
         }
     }
 }
