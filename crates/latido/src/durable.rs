@@ -1,6 +1,6 @@
 //! Writing that survives a power cut: a temporary name, the bytes on the disk, the rename, the directory on the disk.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use rustix::fs::OFlags;
 use std::{
     fmt,
@@ -135,8 +135,39 @@ pub(crate) fn sweep(dir: &Path) -> Result<()> {
     Ok(())
 }
 
+/// What a file may be replaced by.
+#[derive(Clone, Copy)]
+pub(crate) struct What<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// So many of its first bytes tell.
+    pub within: u64,
+    /// Whether a file that begins so is one.
+    pub ours: fn(&[u8]) -> bool,
+    /// What to do where it is none.
+    pub instead: &'a str,
+}
+
+/// What to do where a file is not replaced, by whatever name.
+pub(crate) const OTHER: &str = "name another file, or remove it first";
+
+/// Refuses to replace what is no such thing by its first bytes, nor empty. What stands where a file is to be written and
+/// cannot be is left to whoever writes it; what to do instead is told with the refusal.
+///
+/// # Errors
+/// What the file is not.
+pub(crate) fn unless_foreign(path: &Path, what: What<'_>) -> Result<()> {
+    let What { name, within, ours, instead } = what;
+    match beginning(path, within) {
+        Ok(begins) if !begins.is_empty() && !ours(&begins) => {
+            bail!("{} is no {name} and is left as it is: {instead}", path.display())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The first bytes of what stands where a file is to be written.
-pub(crate) fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     replaceable(path)?;
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut bytes = Vec::new();

@@ -70,6 +70,8 @@ pub enum Happened {
     },
     /// A task is gone (`sched_process_free`): its number may come back as another.
     Freed(i32),
+    /// A task begins to end (`sched_process_exit`): what it does from here on is the kernel's clearing up.
+    Exits(i32),
     /// A task that may run goes to another CPU (`sched_migrate_task`).
     Migrated {
         /// The task.
@@ -178,6 +180,7 @@ enum Kind {
     Expired,
     Renamed,
     Freed,
+    Exits,
     Migrated,
 }
 

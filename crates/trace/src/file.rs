@@ -112,6 +112,8 @@ pub struct CpuData<'a> {
     pub at: u64,
     /// Whether they are packed.
     pub packed: bool,
+    /// Whether it wrote more than is here.
+    pub cut: bool,
 }
 
 /// The head of every file.
@@ -144,17 +146,16 @@ impl<'a> Trace<'a> {
     fn bound(&mut self, length: usize) {
         let mut left = length;
         for ring in &mut self.buffers {
-            ring.cpus.retain(|data| match left.checked_sub(data.bytes.len()) {
-                Some(rest) => {
-                    left = rest;
-                    true
+            for data in &mut ring.cpus {
+                match left.checked_sub(data.bytes.len()) {
+                    Some(rest) => left = rest,
+                    None => {
+                        let what = format!("{} bytes of CPU {} lie over what others wrote", data.bytes.len(), data.cpu);
+                        self.lost.push(Bad { at: data.at, what });
+                        (data.bytes, data.cut) = (&[], true);
+                    }
                 }
-                None => {
-                    let what = format!("{} bytes of CPU {} lie over what others wrote", data.bytes.len(), data.cpu);
-                    self.lost.push(Bad { at: data.at, what });
-                    false
-                }
-            });
+            }
         }
         if let Some(first) = self.buffers.get(MOST_RINGS) {
             let what = format!("more than {MOST_RINGS} rings; from `{}` on they are not read", first.name);

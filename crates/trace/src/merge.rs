@@ -17,8 +17,8 @@ use turns::Turns;
 pub trait Take {
     /// An event that a CPU wrote.
     fn event(&mut self, cpu: u32, event: Event<'_>);
-    /// A CPU's ring was full. It comes in the order of its begin, before any event of another CPU that what is missing may
-    /// have led to.
+    /// Events of a CPU are missing. It comes in the order of its begin, before any event of another CPU that what is missing
+    /// may have led to.
     fn lost(&mut self, lost: &Lost);
 }
 
@@ -32,15 +32,15 @@ impl<F: FnMut(u32, Event<'_>)> Take for F {
     fn lost(&mut self, _lost: &Lost) {}
 }
 
-/// From a CPU's last event up to its next others were lost.
+/// From a CPU's last event up to its next others are missing: its ring was full, bytes cannot be read, or time went back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The CPU.
     pub cpu: u32,
-    /// When its last event was; the beginning of time where there was none.
+    /// When its last event was; the first of the trace where there was none.
     pub since: u64,
-    /// When it goes on.
-    pub until: u64,
+    /// When it goes on; never, where its data ends before the trace does.
+    pub until: Option<u64>,
     /// How much.
     pub missed: Missed,
 }
@@ -65,19 +65,21 @@ struct Clock {
 }
 
 impl Clock {
+    /// What is in doubt where time went back.
     #[inline(always)]
-    fn tick(&mut self, time: u64) {
-        if time < self.last {
-            self.back(time);
-        }
+    fn tick(&mut self, cpu: u32, time: u64) -> Option<Lost> {
+        let lost = if time < self.last { self.back(cpu, time) } else { None };
         self.last = time;
+        lost
     }
 
     #[cold]
-    fn back(&mut self, time: u64) {
+    #[inline(never)]
+    fn back(&mut self, cpu: u32, time: u64) -> Option<Lost> {
         self.backwards += 1;
         self.most = self.most.max(self.last);
         self.first = self.first.map(|first| first.min(time));
+        Some(Lost { cpu, since: time, until: Some(self.most), missed: Missed::Some })
     }
 }
 
@@ -112,13 +114,15 @@ impl<'a> Merge<'a> {
         while let Some((at, until)) = self.turns.next() {
             let Some(lane) = self.lanes.get_mut(at) else { break };
             if let Some(lost) = lane.lost() {
-                take.lost(&lost);
+                take.lost(&Lost { since: lost.since.max(self.clock.first.unwrap_or(0)), ..lost });
                 self.turns.again(lane.due());
                 continue;
             }
             let clock = &mut self.clock;
             let due = lane.go(endian, until, |cpu, event| {
-                clock.tick(event.time);
+                if let Some(lost) = clock.tick(cpu, event.time) {
+                    take.lost(&lost);
+                }
                 take.event(cpu, event);
             });
             self.turns.again(due);

@@ -40,6 +40,8 @@ pub trait Sink {
     fn segment(&mut self, _segment: &Segment) {}
     /// An event as it stands in the trace, before it is paired.
     fn event(&mut self, _cpu: u32, _time: u64, _record: &[u8], _happened: Option<&Happened>) {}
+    /// Events are missing: what was open then may have ended unseen.
+    fn lost(&mut self, _lost: &Lost) {}
 }
 
 /// One that somebody else keeps.
@@ -77,6 +79,11 @@ impl<A: Sink> Sink for &mut A {
     #[inline]
     fn event(&mut self, cpu: u32, time: u64, record: &[u8], happened: Option<&Happened>) {
         (**self).event(cpu, time, record, happened);
+    }
+
+    #[inline]
+    fn lost(&mut self, lost: &Lost) {
+        (**self).lost(lost);
     }
 }
 
@@ -123,6 +130,12 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
         self.0.event(cpu, time, record, happened);
         self.1.event(cpu, time, record, happened);
     }
+
+    #[inline]
+    fn lost(&mut self, lost: &Lost) {
+        self.0.lost(lost);
+        self.1.lost(lost);
+    }
 }
 
 /// Something that lasted, on one CPU.
@@ -162,12 +175,14 @@ pub struct Met {
     pub first: u64,
     /// The time of the last, ns.
     pub last: u64,
-    /// How often a ring was full.
+    /// How often events are missing: a ring was full, bytes could not be read, time went back.
     pub gaps: u64,
     /// How many events were lost then, as far as the kernel counted.
     pub lost: u64,
     /// Gaps of which nobody counted what was lost.
     pub uncounted: u64,
+    /// From when on nothing is certain, ns: the data of a CPU ends there, before the trace does.
+    pub over: Option<u64>,
     /// How often time went back.
     pub backwards: u64,
     /// What of the pages could not be read.
@@ -178,6 +193,20 @@ pub struct Met {
     pub refused: u64,
     /// The names of devices by the number of their line.
     pub devices: BTreeMap<u32, String>,
+}
+
+impl Met {
+    /// Counts events that are missing.
+    pub(crate) fn miss(&mut self, lost: &Lost) {
+        self.gaps += 1;
+        if lost.until.is_none() {
+            self.over = Some(self.over.unwrap_or(u64::MAX).min(lost.since));
+        }
+        match lost.missed {
+            Missed::Events(count) => self.lost = self.lost.saturating_add(count),
+            Missed::Some | Missed::Nothing => self.uncounted += 1,
+        }
+    }
 }
 
 /// What is known of a task.
@@ -241,7 +270,7 @@ impl Pairing {
             Happened::Return { pid, call } => self.returned(cpu, time, pid, call, sink),
             Happened::Renamed { pid, comm } => self.tasks.of(pid).into_iter().for_each(|task| task.comm = comm),
             Happened::Freed(pid) => self.tasks.of(pid).into_iter().for_each(|task| *task = Task::default()),
-            Happened::Expired { .. } | Happened::Migrated { .. } => {}
+            Happened::Expired { .. } | Happened::Migrated { .. } | Happened::Exits(_) => {}
         }
     }
 
@@ -252,10 +281,11 @@ impl Pairing {
         }
     }
 
-    /// Events of a CPU were lost: from its last one to that time nothing is known of it.
-    pub fn lost(&mut self, cpu: u32, since: u64, until: u64, sink: &mut impl Sink) {
-        self.doubt = self.doubt.max(until);
-        self.lane(cpu, |lane, _| lane.lose(since, until, sink));
+    /// Events of a CPU are missing: nothing is known of it in that time.
+    pub fn lost(&mut self, lost: &Lost, sink: &mut impl Sink) {
+        self.doubt = self.doubt.max(lost.until.unwrap_or(u64::MAX));
+        self.lane(lost.cpu, |lane, _| lane.lose(lost.since, lost.until, sink));
+        sink.lost(lost);
     }
 
     /// A pair that may stand; void if it began in doubt.
@@ -362,12 +392,8 @@ impl<S: Sink, const LITTLE: bool> Take for Paired<'_, S, LITTLE> {
     }
 
     fn lost(&mut self, lost: &Lost) {
-        self.met.gaps += 1;
-        match lost.missed {
-            Missed::Events(count) => self.met.lost = self.met.lost.saturating_add(count),
-            Missed::Some | Missed::Nothing => self.met.uncounted += 1,
-        }
-        self.pairing.lost(lost.cpu, lost.since, lost.until, self.sink);
+        self.met.miss(lost);
+        self.pairing.lost(lost, self.sink);
     }
 }
 

@@ -36,7 +36,9 @@ Quantities (ns) of every interrupt, by the labels kind and line:
             name), vector (the processor's own, irq_vectors or ipi) or soft
   raised    soft interrupts: from softirq_raise to the entry
 and with `task`, by the label task:
-  expiry    from the timer's due time (softexpires) to the interrupt's entry: interrupts were off, or the machine elsewhere
+  expiry    from when the timer had to be served (its expiry with the slack that its task grants: 50 us of an ordinary one,
+            none of a real-time one) to the interrupt's entry: interrupts were off, or the machine elsewhere; 0 where the
+            interrupt of another timer served it before
   handler   from there to the timer's function (hrtimer_expire_entry): the handler and timers before it
   waking    from there to sched_waking of the thread
   switch    from there to the switch to the thread

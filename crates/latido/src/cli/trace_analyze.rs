@@ -2,13 +2,14 @@
 
 use super::Usage;
 use crate::{
-    durable,
+    durable::{self, What},
     host::outcome,
     output::{tell, write_out},
     store::Source,
 };
 use anyhow::{Context, Result};
 use latido_report::{
+    formats,
     html::traced as page,
     numbers::document,
     traced::{Analyses, Analysis, Depth, Timeline, analyse, analyse_text, csv, is_file},
@@ -51,12 +52,27 @@ pub struct Args {
     pub perfetto: Option<PathBuf>,
 }
 
+/// What a page replaces.
+const PAGE: What<'static> =
+    What { name: "page of latido's", within: formats::TITLE_WITHIN, ours: formats::is_page, instead: durable::OTHER };
+
+/// What a document for other viewers replaces.
+const DOCUMENT: What<'static> = What {
+    name: "document of this form",
+    within: 32,
+    ours: |begins| begins.starts_with(br#"{"displayTimeUnit":"#),
+    instead: durable::OTHER,
+};
+
 /// Carries out `latido trace analyze`.
 ///
 /// # Errors
 /// The file cannot be read, or is no trace.
 pub fn run(args: &Args) -> Result<u8> {
     apart(args)?;
+    // Before the work, not behind it.
+    args.html.iter().try_for_each(|path| durable::unless_foreign(path, PAGE))?;
+    args.perfetto.iter().try_for_each(|path| durable::unless_foreign(path, DOCUMENT))?;
     let source = Source::open(&args.file)?;
     let depth = match (args.html.is_some() || args.perfetto.is_some(), args.csv) {
         (true, _) => Depth::Timeline,

@@ -8,7 +8,7 @@ use crate::{
     output::{self, is_broken_pipe, write_out},
     store::Draft,
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use latido_model::{
     record::Record,
     run::{StoredCell, codec},
@@ -22,7 +22,7 @@ use latido_report::{
     terminal::{self, Beside, Style},
 };
 use std::{
-    io::{ErrorKind, IsTerminal, stderr, stdout},
+    io::{IsTerminal, stderr, stdout},
     path::{Path, PathBuf},
 };
 
@@ -129,15 +129,15 @@ pub fn unless_foreign(path: &Path, usual: bool) -> Result<()> {
     if !usual {
         return Ok(());
     }
-    let shown = path.display();
-    match durable::beginning(path, formats::TITLE_WITHIN) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error).with_context(|| format!("cannot write the report {shown}")),
-        Ok(bytes) if bytes.is_empty() || formats::is_page(&bytes) => Ok(()),
-        Ok(_) => bail!(
-            "{shown} is no report of latido's and is left as it is: name a file with -o, the same one to replace it"
-        ),
-    }
+    durable::unless_foreign(
+        path,
+        durable::What {
+            name: "report of latido's",
+            within: formats::TITLE_WITHIN,
+            ours: formats::is_page,
+            instead: "name a file with -o, the same one to replace it",
+        },
+    )
 }
 
 /// The report of runs in one of [`formats::FORMATS`].

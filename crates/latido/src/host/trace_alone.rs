@@ -73,7 +73,9 @@ pub fn run(order: &Order) -> Result<u8> {
     let path = order.output.clone().unwrap_or_else(|| USUAL.into());
     let cannot = || format!("cannot write the trace {}", path.display());
     durable::replaceable(&path).with_context(cannot)?;
-    unless_foreign(&path, order.output.is_none())?;
+    let ours = |begins: &[u8]| begins == MAGIC;
+    let what = durable::What { name: "trace", within: MAGIC.len() as u64, ours, instead: durable::OTHER };
+    durable::unless_foreign(&path, what)?;
     let stops = StopRequests::watch()?;
     let Some((stopped, exit)) = recorded(order, &stops)? else { return Ok(INTERRUPTED) };
     let record = durable::replace_by(&path, |file| {
@@ -251,20 +253,6 @@ impl Program {
             }
             thread::sleep(LOOK);
         }
-    }
-}
-
-/// Refuses to replace what is no trace, where nobody named the file.
-fn unless_foreign(path: &Path, usual: bool) -> Result<()> {
-    let begins = durable::beginning(path, MAGIC.len() as u64);
-    match begins {
-        Ok(bytes) if usual && !bytes.is_empty() && bytes != MAGIC => {
-            bail!(
-                "{} is no trace and is left as it is: name a file with -o, the same one to replace it",
-                path.display()
-            )
-        }
-        _ => Ok(()),
     }
 }
 

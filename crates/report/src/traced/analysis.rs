@@ -56,15 +56,18 @@ pub struct Analyses<'a> {
 /// What was lost, and what could not be paired.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Lost {
-    /// How often a ring was full.
+    /// How often events are missing: a ring was full, bytes could not be read, time went back.
     pub gaps: u64,
-    /// Events lost then, as far as the kernel counted.
+    /// How many they are, as far as the kernel counted.
     pub events: u64,
     /// Gaps of which nobody counted what was lost.
     pub uncounted: u64,
+    /// From when on nothing is certain, ns since the first event: the data of a CPU ends there, before the trace does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_ns: Option<u64>,
     /// How often time went back.
     pub backwards: u64,
-    /// Pairs that lost events may have broken: left out.
+    /// Pairs that missing events may have broken: left out.
     pub voided: u64,
     /// Ends without a beginning.
     pub unbegun: u64,

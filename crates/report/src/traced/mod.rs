@@ -165,6 +165,7 @@ impl Lost {
             gaps: met.gaps,
             events: met.lost,
             uncounted: met.uncounted,
+            over_ns: met.over.map(|over| over.saturating_sub(met.first)),
             backwards: met.backwards,
             voided: met.unpaired.voided,
             unbegun: met.unpaired.unbegun,

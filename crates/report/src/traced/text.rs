@@ -97,9 +97,20 @@ impl Lost {
     pub fn sentence(&self) -> String {
         let mut parts = Vec::new();
         if self.gaps > 0 {
-            let counted = if self.uncounted > 0 { "at least " } else { "" };
-            parts.push(format!("{counted}{} in {}", words::many(self.events, "event"), words::many(self.gaps, "gap")));
+            let gaps = words::many(self.gaps, "gap");
+            parts.push(match (self.events, self.uncounted) {
+                (0, _) => format!("events in {gaps}, nobody counted how many"),
+                (events, 0) => format!("{} in {gaps}", words::many(events, "event")),
+                (events, _) => format!("at least {} in {gaps}", words::many(events, "event")),
+            });
             parts.push(format!("{} left out that these may have broken", words::many(self.voided, "pair")));
+        }
+        if let Some(over) = self.over_ns {
+            let whole =
+                "of a CPU nothing is there: where a task was meanwhile is not known, and no wait or call is told";
+            let from = words::value(over as f64, "ns");
+            let rest = format!("from {from} on no wait or call is told, as the data of a CPU ends there");
+            parts.push(if over == 0 { whole.into() } else { rest });
         }
         if self.backwards > 0 {
             parts.push(format!("time went back {}", words::many(self.backwards, "time")));

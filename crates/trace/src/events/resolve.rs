@@ -29,6 +29,7 @@ pub struct Events {
     expired: Option<(Number, Number)>,
     renamed: Option<(Int, u16)>,
     freed: Option<Int>,
+    exits: Option<Int>,
     migrated: Option<(Int, Int, Int)>,
     /// The names of system calls that have events of their own.
     calls: Vec<String>,
@@ -62,6 +63,7 @@ impl Events {
             expired: None,
             renamed: None,
             freed: None,
+            exits: None,
             migrated: None,
             calls: Vec::new(),
             vectors: Vec::new(),
@@ -169,6 +171,10 @@ impl Events {
                 self.freed = Some(int("pid")?);
                 Kind::Freed
             }
+            ("sched", "sched_process_exit") => {
+                self.exits = Some(int("pid")?);
+                Kind::Exits
+            }
             ("sched", "sched_migrate_task") => {
                 self.migrated = Some((int("pid")?, int("orig_cpu")?, int("dest_cpu")?));
                 Kind::Migrated
@@ -242,6 +248,7 @@ impl Events {
                 then(Happened::Renamed { pid: pid.of(record, endian)?, comm: comm_at(record, *comm)? })
             }
             Kind::Freed => then(Happened::Freed(int(&self.freed)?)),
+            Kind::Exits => then(Happened::Exits(int(&self.exits)?)),
             Kind::Migrated => {
                 let (pid, from, to) = self.migrated.as_ref()?;
                 let int = |field: &Int| field.of(record, endian);

@@ -6,7 +6,8 @@ use crate::{
     events::{Happened, Off, State, Switched, Woken},
     file::{Described, Options, Packing},
     format::Format,
-    page::Layout,
+    merge::Lost,
+    page::{Layout, Missed},
     pairing::Sink,
 };
 use proptest::prelude::*;
@@ -266,7 +267,8 @@ fn nothing_is_guessed() {
     let begin = switch(ME, State::Sleeping, 0);
     collect.event(0, 100, &[0; 8], Some(&begin));
     pairing.take(0, 100, &begin, &mut collect);
-    pairing.lost(0, 1_200, 1_900, &mut collect);
+    let lost = Lost { cpu: 0, since: 1_200, until: Some(1_900), missed: Missed::Some };
+    pairing.lost(&lost, &mut collect);
     pairing.end(2_500, &mut collect);
     let devices = BTreeMap::new();
     let explained =

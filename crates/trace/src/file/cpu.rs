@@ -8,7 +8,8 @@ use crate::{
 use std::ops::Range;
 
 impl<'a> CpuData<'a> {
-    /// What lies at a place of a file; what of it the file does not have is named. None where a CPU wrote nothing.
+    /// What lies at a place of a file; what of it the file does not have is named, and the data is cut. None where a CPU
+    /// wrote nothing.
     pub(super) fn found(
         bytes: &'a [u8],
         cpu: u32,
@@ -26,8 +27,8 @@ impl<'a> CpuData<'a> {
             let what = format!("of {size} bytes that CPU {cpu} wrote the file has {there}");
             lost.push(Bad { at: offset.min(bytes.len() as u64), what });
         }
-        let bytes = rest.get(..there).filter(|bytes| !bytes.is_empty())?;
-        Some(Self { cpu, bytes, at: offset, packed })
+        let bytes = rest.get(..there).unwrap_or_default();
+        Some(Self { cpu, bytes, at: offset, packed, cut: (there as u64) < size })
     }
 }
 
@@ -87,6 +88,8 @@ pub struct Pages<'a> {
     here: usize,
     /// Where in the file the data begins; of packed data, the chunk.
     begin: u64,
+    /// Whether more was written than the data has.
+    cut: bool,
     /// What could not be read.
     lost: Losses,
 }
@@ -103,6 +106,8 @@ pub(crate) struct Place {
     /// When its first event's delta counts from.
     pub time: u64,
     pub missed: Missed,
+    /// When the page behind it begins, where that is at hand.
+    pub behind: Option<u64>,
 }
 
 impl<'a> Pages<'a> {
@@ -112,12 +117,13 @@ impl<'a> Pages<'a> {
         } else {
             From::Plain(data.bytes)
         };
-        Self { from, layout, page, at: 0, here: 0, begin: data.at, lost: Losses::default() }
+        Self { from, layout, page, at: 0, here: 0, begin: data.at, cut: data.cut, lost: Losses::default() }
     }
 
     /// Raw pages as the kernel gives them (`per_cpu/cpuN/trace_pipe_raw`).
     pub fn raw(bytes: &'a [u8], page: usize, layout: Layout) -> Self {
-        Self { from: From::Plain(bytes), layout, page: page.max(64), at: 0, here: 0, begin: 0, lost: Losses::default() }
+        let (from, page) = (From::Plain(bytes), page.max(64));
+        Self { from, layout, page, at: 0, here: 0, begin: 0, cut: false, lost: Losses::default() }
     }
 
     /// The next page that can be read. It borrows from the walk, as the chunk that it lies in is given up behind it.
@@ -134,7 +140,13 @@ impl<'a> Pages<'a> {
                 Ok(page) => {
                     let begin = at + self.layout.data_at;
                     let data = begin..begin + page.data().len();
-                    return Some(Place { data, time: page.time, missed: page.missed });
+                    let (time, missed) = (page.time, page.missed);
+                    return Some(Place {
+                        data,
+                        time,
+                        missed,
+                        behind: self.layout.endian.u64(self.unpacked(), self.at),
+                    });
                 }
                 Err(bad) => self.lose(&bad.what),
             }
@@ -147,6 +159,11 @@ impl<'a> Pages<'a> {
         self.layout.endian
     }
 
+    /// Whether more was written than there is.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.cut
+    }
+
     /// Notes how many bytes of a page could not be read.
     pub(crate) fn unread(&mut self, bytes: usize) {
         if bytes > 0 {
@@ -155,7 +172,7 @@ impl<'a> Pages<'a> {
     }
 
     /// Notes what is wrong with the page that it is at.
-    fn lose(&mut self, what: &str) {
+    pub(crate) fn lose(&mut self, what: &str) {
         let bad = match self.from {
             From::Plain(_) => Bad { at: self.begin + self.here as u64, what: what.to_owned() },
             From::Packed { .. } => {

@@ -68,13 +68,22 @@ pub(super) struct Lane<'a> {
     missed: Missed,
     /// The time of the event before it.
     last: u64,
+    /// What is later than this in its page is no event's time: the next page begins before.
+    limit: u64,
+    /// How many places of its pages could not be read when that was looked at last.
+    told: u64,
 }
+
+/// So much later than the next page begins an event may be, in the clock's units: a millisecond of ns. One that is
+/// interrupted while it is written may be late; it is not as late as that.
+const SLACK: u64 = 1 << 20;
 
 impl<'a> Lane<'a> {
     /// Before the first event of these pages.
     pub fn of(cpu: u32, pages: Pages<'a>, timed: Option<&'a Options>) -> Self {
         let (coming, missed) = (Placed::default(), Missed::Nothing);
-        let mut lane = Self { cpu, pages, timed, data: Data::Plain(&[]), coming, ended: false, missed, last: 0 };
+        let (data, limit) = (Data::Plain(&[]), u64::MAX);
+        let mut lane = Self { cpu, pages, timed, data, coming, ended: false, missed, last: 0, limit, told: 0 };
         lane.turn_pages(0);
         lane
     }
@@ -82,6 +91,7 @@ impl<'a> Lane<'a> {
     /// Gives its events up to that time, at least one; when it is due again.
     #[inline(always)]
     pub fn go(&mut self, endian: Endian, until: u64, mut take: impl FnMut(u32, Event<'_>)) -> Option<u64> {
+        let until = until.min(self.limit);
         let data = self.data.of(&self.pages);
         let (cpu, timed) = (self.cpu, self.timed);
         let (mut event, mut events) = self.coming.event(data, endian)?;
@@ -102,20 +112,58 @@ impl<'a> Lane<'a> {
             }
             if event.time > until {
                 (self.coming, self.last) = (Placed::of(&event, &events, data), time);
-                return Some(event.time);
+                return if event.time > self.limit { self.jump() } else { Some(event.time) };
             }
         }
     }
 
-    /// Goes to the next event over the end of a page, of which so many bytes could not be read.
+    /// Leaves what comes in its page: its time cannot be.
+    #[cold]
     #[inline(never)]
-    fn turn_pages(&mut self, mut unread: usize) {
+    fn jump(&mut self) -> Option<u64> {
+        let left = self.data.of(&self.pages).len().saturating_sub(self.coming.end) + self.coming.length;
+        self.pages.lose(&format!("{left} bytes of a page are later than the page behind it"));
+        self.turn_pages(0);
+        self.due()
+    }
+
+    /// A time of the file in ns, where the file tells how.
+    fn time(&self, stored: u64) -> u64 {
+        self.timed.map_or(stored, |options| options.time_ns(self.cpu, stored))
+    }
+
+    /// Goes to the next event over the end of a page, of which so many bytes could not be read. What is passed over on the
+    /// way is missing.
+    #[inline(never)]
+    fn turn_pages(&mut self, unread: usize) {
+        let known = self.told;
+        self.pages.unread(unread);
+        self.next_event();
+        self.told = self.pages.lost().count();
+        if (self.told > known || self.ended && self.pages.is_cut()) && self.missed == Missed::Nothing {
+            self.missed = Missed::Some;
+        }
+    }
+
+    fn next_event(&mut self) {
         loop {
-            self.pages.unread(unread);
             let Some(place) = self.pages.advance() else {
                 self.ended = true;
                 return;
             };
+            let (begin, behind) = (self.time(place.time), place.behind.map(|time| self.time(time)));
+            // Between the page before it and the one behind it: one that does not lie there while these two do is garbage.
+            let before = begin < self.last.saturating_sub(SLACK);
+            let garbage = match behind {
+                Some(behind) => behind >= self.last && (before || begin > behind.saturating_add(SLACK)),
+                None => before,
+            };
+            if garbage {
+                self.pages.lose("a page with a time that does not lie between those of its neighbours");
+                continue;
+            }
+            self.limit =
+                behind.filter(|behind| *behind >= begin).map_or(u64::MAX, |behind| behind.saturating_add(SLACK));
             if place.missed != Missed::Nothing {
                 self.missed = place.missed;
             }
@@ -124,13 +172,12 @@ impl<'a> Lane<'a> {
             let data = self.data.of(&self.pages);
             let mut events = Events::behind(data, place.time, self.pages.endian());
             if let Some(mut event) = events.next() {
-                if let Some(options) = self.timed {
-                    event.time = options.time_ns(self.cpu, event.time);
-                }
+                event.time = self.time(event.time);
                 self.coming = Placed::of(&event, &events, data);
                 return;
             }
-            unread = events.unread();
+            let unread = events.unread();
+            self.pages.unread(unread);
         }
     }
 
@@ -141,8 +188,8 @@ impl<'a> Lane<'a> {
             return None;
         }
         let missed = std::mem::replace(&mut self.missed, Missed::Nothing);
-        let until = if self.ended { self.last } else { self.coming.time };
-        Some(Lost { cpu: self.cpu, since: self.last.min(until), until, missed })
+        let until = (!self.ended).then_some(self.coming.time);
+        Some(Lost { cpu: self.cpu, since: until.map_or(self.last, |until| self.last.min(until)), until, missed })
     }
 
     /// When its coming event was.
@@ -150,11 +197,11 @@ impl<'a> Lane<'a> {
         (!self.ended).then_some(self.coming.time)
     }
 
-    /// When it is its turn: at its next event, or where what was lost before it begins. None at its end.
+    /// When it is its turn: at its next event, or where what is missing before it begins. None at its end.
     #[inline(always)]
     pub fn due(&self) -> Option<u64> {
-        let time = self.coming.time;
+        let time = if self.ended { u64::MAX } else { self.coming.time };
         let due = if self.missed == Missed::Nothing { time } else { self.last.min(time) };
-        (!self.ended).then_some(due)
+        (!self.ended || self.missed != Missed::Nothing).then_some(due)
     }
 }

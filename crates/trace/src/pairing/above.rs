@@ -122,12 +122,18 @@ fn make(cpus: &mut Vec<Cpu>, at: usize) {
     }
 }
 
+/// The doubt of a CPU of which nothing more is known.
+const OVER: u64 = u64::MAX;
+
 /// So many preempted tasks keep their soft interrupts.
 const MOST_ASIDE: usize = 4096;
 
 impl Cpu {
     /// What has it now.
     fn owner(&self) -> Owner {
+        if self.doubt == OVER {
+            return Owner::Lost;
+        }
         match (self.frames.last(), self.task) {
             (Some(frame), _) => Owner::Above(frame.above),
             (None, Some((0, _))) => Owner::Idle,
@@ -249,11 +255,13 @@ impl Cpu {
         }
     }
 
-    /// From its last event to then nothing is known.
-    pub fn lose(&mut self, since: u64, until: u64, sink: &mut impl Sink) {
+    /// From its last event to then, or from there on, nothing is known.
+    pub fn lose(&mut self, since: u64, until: Option<u64>, sink: &mut impl Sink) {
         self.cut(since, self.owner(), sink);
-        self.cut(until, Owner::Lost, sink);
-        self.doubt = self.doubt.max(until);
+        if let Some(until) = until {
+            self.cut(until, Owner::Lost, sink);
+        }
+        self.doubt = self.doubt.max(until.unwrap_or(OVER));
         self.frames.clear();
         (self.task, self.came) = (None, 0);
     }

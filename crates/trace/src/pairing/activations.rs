@@ -1,13 +1,15 @@
 //! Activations of tasks: from being woken to waiting again, with what happened to them between.
 
-use super::{Owner, Segment, Sink, Wait, Why};
+use super::{Sink, Wait, Why};
 use crate::{
     bytes::Endian,
     events::{Comm, Happened, Priority, State, Woken},
     file::Trace,
     format::Number,
+    merge::Lost,
     tasks::{Known, Tasks},
 };
+use std::collections::BTreeSet;
 
 /// A task was woken, ran, and waits again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +61,7 @@ pub enum Ended {
     Blocked,
     /// A signal or a tracer stopped the task: no response.
     Stopped,
-    /// The task is gone: no response.
+    /// The task ends: no response.
     Dead,
     /// The trace ends before.
     Open,
@@ -69,6 +71,8 @@ pub enum Ended {
 #[derive(Debug)]
 pub struct Activations<F> {
     open: Tasks<Activation>,
+    /// Tasks that end: what they still do is no activation.
+    gone: BTreeSet<i32>,
     doubt: u64,
     /// Activations that lost events may have broken.
     pub voided: u64,
@@ -78,11 +82,14 @@ pub struct Activations<F> {
 impl<F: FnMut(&Activation, Ended)> Activations<F> {
     /// Hands them to this.
     pub fn to(take: F) -> Self {
-        Self { open: Tasks::default(), doubt: 0, voided: 0, take }
+        Self { open: Tasks::default(), gone: BTreeSet::new(), doubt: 0, voided: 0, take }
     }
 
     /// Begins where nothing is open: whatever is known of the switch to it, it was woken.
     fn begins(&mut self, time: u64, task: &Woken) {
+        if self.gone.contains(&task.pid) {
+            return;
+        }
         if let Some(open) = self.open.of(task.pid).filter(|open| open.woken == 0) {
             let Woken { pid, comm, priority } = *task;
             *open = Activation { pid, comm, priority, woken: time, ..Activation::default() };
@@ -111,6 +118,7 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
     fn waited(&mut self, wait: &Wait) {
         let Some(open) = self.open.of(wait.pid) else { return };
         match wait.why {
+            Why::Woken if self.gone.contains(&wait.pid) => {}
             Why::Woken => {
                 let (pid, comm, priority) = (wait.pid, wait.comm, wait.priority);
                 let came = Some(wait.end);
@@ -120,11 +128,8 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
         }
     }
 
-    fn segment(&mut self, segment: &Segment) {
-        // What was open then may have ended unseen.
-        if segment.owner == Owner::Lost {
-            self.doubt = self.doubt.max(segment.end);
-        }
+    fn lost(&mut self, lost: &Lost) {
+        self.doubt = self.doubt.max(lost.until.unwrap_or(u64::MAX));
     }
 
     fn event(&mut self, _cpu: u32, time: u64, _record: &[u8], happened: Option<&Happened>) {
@@ -135,7 +140,16 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
                 State::Stopped => self.ends(from.pid, time, Ended::Stopped),
                 State::Dead => self.ends(from.pid, time, Ended::Dead),
             },
-            Some(Happened::Waking(task) | Happened::Wakeup(task) | Happened::New(task)) => self.begins(time, task),
+            Some(Happened::New(task)) => {
+                self.gone.remove(&task.pid);
+                self.begins(time, task);
+            }
+            Some(Happened::Waking(task) | Happened::Wakeup(task)) => self.begins(time, task),
+            Some(Happened::Exits(pid)) => {
+                self.ends(*pid, time, Ended::Dead);
+                self.gone.insert(*pid);
+            }
+            Some(Happened::Freed(pid)) => _ = self.gone.remove(pid),
             _ => {}
         }
     }
@@ -170,6 +184,7 @@ mod tests {
     use super::*;
     use crate::{
         events::Switched,
+        page::Missed,
         pairing::{Definition, Pairing},
     };
 
@@ -183,7 +198,7 @@ mod tests {
         let mut sink = Activations::to(|one: &Activation, how| found.push((*one, how)));
         for (time, happened) in all {
             if let Some((since, until)) = lost.filter(|(_, until)| until == time) {
-                pairing.lost(0, since, until, &mut sink);
+                pairing.lost(&Lost { cpu: 0, since, until: Some(until), missed: Missed::Some }, &mut sink);
             }
             sink.event(0, *time, &[], Some(happened));
             pairing.take(0, *time, happened, &mut sink);
@@ -222,6 +237,25 @@ mod tests {
         let parts = (first.wakeup(), first.preempted, first.running(), first.response());
         assert_eq!((first.pid, parts), (7, (Some(5), 30, Some(15), 50)));
         assert_eq!((second.woken, second.end, voided), (70, 1_000, 0));
+    }
+
+    /// A task that ends has no response from then on, however often it waits on its way.
+    #[test]
+    fn what_a_task_does_while_it_ends_is_no_activation() {
+        let mut all = story();
+        all.extend([
+            (80, Happened::Exits(7)),
+            (85, switch(7, State::Sleeping, 0)),
+            (90, waking(7)),
+            (91, switch(0, State::Runnable, 7)),
+            (95, switch(7, State::Sleeping, 0)),
+            (96, waking(7)),
+            (97, switch(0, State::Runnable, 7)),
+            (99, switch(7, State::Dead, 0)),
+        ]);
+        let (found, _) = found(&all, None);
+        let ends: Vec<_> = found.iter().map(|(one, how)| (one.woken, one.end, *how)).collect();
+        assert_eq!(ends, [(10, 60, Ended::Blocked), (70, 80, Ended::Dead)]);
     }
 
     /// What was open while events were lost is broken; what begins later stands.

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     events::{Above, Class, Comm, Happened, Off, Priority, SOFT, State, Switched, Woken},
+    merge::Lost,
     page::Missed,
     pairing::{Met, Pairing, Sink},
 };
@@ -42,16 +43,18 @@ pub fn pair(text: &[u8], pairing: &mut Pairing, sink: &mut impl Sink) -> (Met, N
                 return;
             }
             met.events += 1;
-            met.backwards += u64::from(time < now);
+            if time < now {
+                let lost = Lost { cpu: event.cpu, since: time, until: Some(met.last), missed: Missed::Some };
+                met.backwards += 1;
+                met.miss(&lost);
+                pairing.lost(&lost, sink);
+            }
             (met.first, met.last, now) = (met.first.min(time), met.last.max(time), time);
             if let Some(missed) = lost.iter().position(|(cpu, _)| *cpu == event.cpu).map(|at| lost.swap_remove(at).1) {
-                met.gaps += 1;
-                match missed {
-                    Missed::Events(count) => met.lost = met.lost.saturating_add(count),
-                    _ => met.uncounted += 1,
-                }
-                let since = last.get(&event.cpu).copied().unwrap_or(0).min(time);
-                pairing.lost(event.cpu, since, time, sink);
+                let since = last.get(&event.cpu).copied().unwrap_or(met.first).min(time);
+                let lost = Lost { cpu: event.cpu, since, until: Some(time), missed };
+                met.miss(&lost);
+                pairing.lost(&lost, sink);
             }
             last.insert(event.cpu, time);
             let happened = happened(&event, &mut names);

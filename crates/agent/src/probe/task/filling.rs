@@ -162,7 +162,8 @@ impl Thread {
             return;
         }
         if how == Ended::Dead {
-            self.until = one.end.min(interval.ended_ns);
+            // Nobody waits for what it would have done then.
+            self.until = one.woken.min(interval.ended_ns);
         }
         let whole = how == Ended::Blocked && one.end <= interval.ended_ns;
         if whole {
@@ -209,9 +210,8 @@ impl Slots {
             }
             Slot::Further => {
                 self.extra += 1;
-                if let Some((_, _, end)) = self.current.as_mut().filter(|_| whole) {
-                    *end = one.end;
-                }
+                // A job that goes on in an activation without an end has none.
+                self.current = self.current.filter(|_| whole).map(|(due, began, _)| (due, began, one.end));
             }
         }
     }

@@ -53,7 +53,8 @@ program's real-time and deadline threads; where it has none, of all of its threa
 
 Label: task (the thread's name; of the same ones the second, third, ... by their numbers).
 Facts: period_seen (ns, the median distance of its wakings), expected and seen (slots elapsed and slots with an activation),
-extra (activations beyond the first of a slot), unfinished (activations that began and did not end in time), unseen (those
+extra (activations beyond the first of a slot), unfinished (activations that began and did not end in time, or ended with the
+thread: their slots count as nothing), unseen (those
 of which only the response is known, as the switch to the thread is not in the trace: some machines keep tasks of their own
 out of it), lost and voided (events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's number).
 
@@ -150,6 +151,7 @@ impl Probe for TaskProbe {
             "sched:sched_wakeup",
             "sched:sched_wakeup_new",
             "sched:sched_process_fork",
+            "sched:sched_process_exit",
             "sched:sched_process_free",
             "task:task_rename",
         ];
