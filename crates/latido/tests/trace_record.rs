@@ -158,12 +158,22 @@ fn events_and_cpus_are_those_that_were_named() {
         assert!(told.contains("read afterwards"), "{told}");
     }
     let wrong = world.run(["trace", "record", "-e", "sched_swtich", "-o", "c.dat"]);
-    assert!(status(&wrong) == 1 && stderr(&wrong).contains("`sched_switch`"), "{}", stderr(&wrong));
+    assert!(status(&wrong) == 64 && stderr(&wrong).contains("`sched_switch`"), "{}", stderr(&wrong));
     assert!(!world.path("c.dat").exists());
-    fs::write(world.path("trace.dat"), "mine").unwrap();
+    // Somebody's file is not replaced, named or not.
+    for name in ["trace.dat", "program.c"] {
+        fs::write(world.path(name), "mine").unwrap();
+        let foreign = world.run(["trace", "record", "--for=1ms", "-o", name]);
+        assert!(status(&foreign) == 1 && stderr(&foreign).contains("is no trace"), "{}", stderr(&foreign));
+        assert_eq!(fs::read_to_string(world.path(name)).unwrap(), "mine");
+    }
     let foreign = world.run(["trace", "record", "--for=1ms"]);
     assert!(status(&foreign) == 1 && stderr(&foreign).contains("is no trace"), "{}", stderr(&foreign));
-    assert_eq!(fs::read_to_string(world.path("trace.dat")).unwrap(), "mine");
+    for output in ["--html", "--perfetto"] {
+        let foreign = world.run(["trace", "analyze", "b.dat", output, "program.c"]);
+        assert!(status(&foreign) == 1 && stderr(&foreign).contains("left as it is"), "{}", stderr(&foreign));
+        assert_eq!(fs::read_to_string(world.path("program.c")).unwrap(), "mine");
+    }
 }
 
 /// Where a ring cannot hold what came, what was lost is counted and told.

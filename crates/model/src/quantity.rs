@@ -115,6 +115,9 @@ pub struct Measurand {
     /// How far apart the slots of its periodic quantities are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<Ns>,
+    /// By when after its time a slot is to be done, where that was asked for: what counts as late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Ns>,
     /// Whether its samples are made up: nothing is measured, so that no policy is asked for and nothing is advised.
     #[serde(default, skip_serializing_if = "is_false")]
     pub made_up: bool,

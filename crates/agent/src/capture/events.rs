@@ -2,7 +2,7 @@
 
 use crate::measure::Wanted;
 use anyhow::{Context, Result, bail};
-use latido_model::{record::MissingEvent, suggest::closest};
+use latido_model::{record::MissingEvent, registry::Objection, suggest::closest};
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// What tells who runs when and why: switches and wake-ups, interrupts, soft interrupts, timers.
@@ -98,10 +98,12 @@ impl Available {
     /// Why there is no such event.
     fn refusal(&self, word: &str) -> String {
         let plain = word.replace('/', ":");
+        let plain = plain.to_lowercase();
         let (system, name) = plain.split_once(':').unwrap_or(("", &plain));
         let parts = self.0.iter().filter_map(|one| one.split_once(':'));
-        let of_system = parts.filter(|(of, _)| system.is_empty() || *of == system || !self.knows(system));
+        let of_system = parts.filter(|(of, _)| system.is_empty() || *of == system);
         let mut names: Vec<&str> = of_system.map(|(_, name)| name).collect();
+        let has = names.len();
         // A whole system may be meant.
         names.extend(
             self.0.iter().filter_map(|one| one.split_once(':')).map(|(of, _)| of).filter(|_| system.is_empty()),
@@ -116,7 +118,15 @@ impl Available {
         let family = if system.is_empty() { of_name(name) } else { system };
         let needs = NEEDS.iter().find(|(of, _)| *of == family).filter(|(of, _)| !self.knows(of));
         let needs = needs.map(|(of, needs)| format!("; this kernel has no events `{of}`, which need {needs}"));
+        let systems = || self.0.iter().filter_map(|one| one.split(':').next());
         let near = match &near[..] {
+            [] if has > 0 && !system.is_empty() => {
+                format!(" (`{system}` has {has} others; `{system}:*` is all of them)")
+            }
+            [] if !system.is_empty() && !self.knows(system) => match closest(system, systems()) {
+                Some(other) => format!(" (did you mean one of `{other}`?)"),
+                None => String::new(),
+            },
             [] => String::new(),
             near => {
                 format!(" (did you mean {}?)", near.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", "))
@@ -188,7 +198,8 @@ impl Chosen {
         for word in words {
             let found = available.named(word);
             if found.is_empty() {
-                bail!("{}; `latido trace record --list` shows all", available.refusal(word));
+                let refusal = available.refusal(word);
+                return Err(Objection::Value(format!("{refusal}; `latido trace record --list` shows all")).into());
             }
             events.extend(found);
         }
@@ -274,6 +285,10 @@ mod tests {
         assert!(said("irq_disable").contains("CONFIG_PREEMPTIRQ_TRACEPOINTS"), "{}", said("irq_disable"));
         assert!(said("sys_enter_read").contains("CONFIG_FTRACE_SYSCALLS"), "{}", said("sys_enter_read"));
         assert!(!said("zzz").contains("did you mean"), "{}", said("zzz"));
+        assert!(said("sched:foo").contains("`sched` has 3 others"), "{}", said("sched:foo"));
+        assert!(said("SCHED").contains("did you mean `sched`"), "{}", said("SCHED"));
+        assert!(said("shced:sched_switch").contains("did you mean one of `sched`"), "{}", said("shced:sched_switch"));
+        assert!(!said("zzz:bar").contains("did you mean"), "{}", said("zzz:bar"));
     }
 
     /// Where a kernel has no events of single system calls, those of all stand in; where it has some, a name that is none of

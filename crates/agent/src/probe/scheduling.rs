@@ -2,15 +2,15 @@
 
 use super::looking_on::{check, fits, paired, told_apart};
 use crate::measure::{Def, Gathered, Measurand, Place, Probe, Quantity, Stage, Wanted, with_defaults};
-use anyhow::{Result, ensure};
-use latido_model::cell::Cell;
+use anyhow::{Result, bail, ensure};
+use latido_model::{cell::Cell, suggest::nearest};
 use latido_trace::{
     events::{Class, Comm},
     file::Trace,
     pairing::{Sink, Wait},
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
@@ -23,7 +23,7 @@ preempted to the switch back, which is no wake-up. Adds no task of its own; the 
 
 Options:
   tasks   so many tasks, those that waited longest, have series of their own besides those of their class; default 8
-  task    of them only those with this name; * stands for anything, ? for one character
+  task    the tasks with this name alone, also in the series of classes; * stands for anything, ? for one character
 
 Quantities: wakeup, preempted (ns). Labels: class (deadline, real-time, fair: the effective priority when the task came), task
 (its name; of the same ones the second, third, ... by their numbers). Waits that lost events may have broken are void and counted (`voided`); the trace is kept with --trace.
@@ -68,13 +68,15 @@ impl Probe for SchedulingProbe {
         let interval = stage.watch(|| Ok(true))?;
         let mapped = stage.recorded()?;
         let trace = Trace::open(&mapped)?;
-        let mut waits = Waits { gathered: Gathered::over(interval), classes: Vec::new(), tasks: BTreeMap::new() };
+        let longest = self.longest(&trace)?;
+        let mut waits =
+            Waits { of: self, gathered: Gathered::over(interval), classes: Vec::new(), tasks: BTreeMap::new() };
         for (quantity, _) in QUANTITIES {
             for class in Class::ALL {
                 waits.classes.push(waits.gathered.open(stage.series(quantity)?, &[("class", class.name())])?);
             }
         }
-        for (pid, class, name) in self.longest(&trace) {
+        for (pid, class, name) in longest {
             let labels = [("class", class.name()), ("task", name.as_str())];
             let [woken, preempted] = QUANTITIES.map(|(quantity, _)| stage.series(quantity));
             let places = [waits.gathered.open(woken?, &labels)?, waits.gathered.open(preempted?, &labels)?];
@@ -87,19 +89,31 @@ impl Probe for SchedulingProbe {
 }
 
 impl SchedulingProbe {
+    /// Whether the waits of a task with this name are looked at.
+    fn means(&self, comm: &Comm) -> bool {
+        self.task.as_ref().is_none_or(|pattern| fits(pattern, &comm.text()))
+    }
+
     /// The tasks that waited longest, with the class of that wait and a name that tells them apart.
-    fn longest(&self, trace: &Trace<'_>) -> Vec<(i32, Class, String)> {
+    fn longest(&self, trace: &Trace<'_>) -> Result<Vec<(i32, Class, String)>> {
         let mut longest = Longest::default();
         paired(trace, &mut longest);
-        let meant = |comm: &Comm| self.task.as_ref().is_none_or(|pattern| fits(pattern, &comm.text()));
-        let mut all: Vec<_> = longest.0.into_iter().filter(|(pid, (.., comm))| *pid != 0 && meant(comm)).collect();
+        let mut all: Vec<_> = longest.0.into_iter().filter(|(pid, _)| *pid != 0).collect();
+        if let Some(task) = &self.task
+            && !all.iter().any(|(_, (.., comm))| self.means(comm))
+        {
+            let names: BTreeSet<String> = all.iter().map(|(_, (.., comm))| comm.text().into_owned()).collect();
+            let near = nearest(task, names.iter().map(String::as_str));
+            bail!("no task named `{task}` waited for a CPU meanwhile{near}; {} others did", names.len());
+        }
+        all.retain(|(_, (.., comm))| self.means(comm));
         all.sort_by_key(|(pid, (ns, ..))| (std::cmp::Reverse(*ns), *pid));
         all.truncate(self.tasks as usize);
         let names = told_apart(all.iter().map(|(pid, (.., comm))| (*pid, *comm)));
         let mut named: Vec<_> =
             all.into_iter().filter_map(|(pid, (_, class, _))| Some((pid, class, names.get(&pid)?.clone()))).collect();
         named.sort_by(|a, b| a.2.cmp(&b.2));
-        named
+        Ok(named)
     }
 }
 
@@ -118,15 +132,19 @@ impl Sink for Longest {
 }
 
 /// Where waits go.
-struct Waits {
+struct Waits<'a> {
+    of: &'a SchedulingProbe,
     gathered: Gathered,
     /// By quantity and class.
     classes: Vec<Place>,
     tasks: BTreeMap<i32, [Place; 2]>,
 }
 
-impl Sink for Waits {
+impl Sink for Waits<'_> {
     fn waited(&mut self, wait: &Wait) {
+        if !self.of.means(&wait.comm) {
+            return;
+        }
         let (quantity, class) = (wait.why as usize, wait.priority.class() as usize);
         let class = self.classes.get(quantity * Class::ALL.len() + class);
         let task = self.tasks.get(&wait.pid).and_then(|places| places.get(quantity));

@@ -4,7 +4,7 @@ use super::{Usage, known};
 use crate::host::trace_alone::{self, Order};
 use anyhow::Result;
 use latido_agent::capture::Spec;
-use latido_model::{cpus::CpuSet, units::Ns};
+use latido_model::{cpus::CpuSet, registry::Objection, units::Ns};
 use std::path::PathBuf;
 
 /// Record events of the kernel while a program runs, for a while, or until Ctrl-C.
@@ -16,7 +16,7 @@ use std::path::PathBuf;
                   without a program; 1 error; 64 usage; 130 interrupted before the time was over."
 )]
 pub struct Args {
-    /// An event, SYSTEM:EVENT, or all of a SYSTEM; may be repeated, or several with commas between them
+    /// An event, SYSTEM:EVENT, or all of a system (SYSTEM, 'SYSTEM:*'); may be repeated, or several with commas between them
     #[arg(short, long = "event", value_name = "EVENT", value_delimiter = ',')]
     pub events: Vec<String>,
     /// Record for this long, for example 10s
@@ -55,12 +55,17 @@ pub fn run(args: Args) -> Result<u8> {
         return Err(Usage::new("--for 0 records nothing: name a time, for example 10s").into());
     }
     let quiet = args.cpus.clone().unwrap_or_default();
-    trace_alone::run(&Order {
+    let order = Order {
         spec: Spec { events: Some(args.events), cpus: args.cpus, quiet, ring: args.size, ..Spec::default() },
         span: args.span,
         output: args.output,
         wait: args.wait,
         command: args.command,
+    };
+    // A name that is no event is a slip of the command line.
+    trace_alone::run(&order).map_err(|error| match error.downcast_ref::<Objection>() {
+        Some(objection) => Usage::new(objection.to_string()).into(),
+        None => error,
     })
 }
 

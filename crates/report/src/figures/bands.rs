@@ -100,7 +100,7 @@ fn draw(section: &Section) -> Drawing {
             svg.text("limit-name", (x, frame.top - if upright { 32.0 } else { 12.0 }), anchor, &text);
         }
     }
-    let noun = format!("{}s", section.noun());
+    let noun = words::plural(section.noun());
     match shown {
         [_] => frame.linear_count_y_axis(&mut svg, &y, &noun),
         _ => frame.count_y_axis(&mut svg, &y, &noun),

@@ -11,6 +11,7 @@ use latido_model::{
     record::{Record, Series, Summary},
     verdict::Verdict,
 };
+use std::collections::BTreeSet;
 
 /// The series that limits and headlines look at: times of the quantities that the probe declares as judged.
 pub(super) fn judged<'a>(record: &'a Record, measurand: &Measurand) -> Vec<&'a Series> {
@@ -39,7 +40,10 @@ pub(super) fn against(record: &Record, timed: &[&Series], deciding: &Deciding) -
             count => (Verdict::Pass, Reason::Sampled { count, limited }),
         };
     };
-    let count = count(timed.iter().copied());
+    // A sample of another quantity is another thing: they are not counted together.
+    let (alike, others): (Vec<&Series>, Vec<&Series>) =
+        timed.iter().copied().partition(|other| other.quantity == series.quantity);
+    let count = count(alike.iter().copied());
     // The delay of a missed slot is no stored sample.
     let at_ns = deciding.worst.as_ref().filter(|sample| sample.value == value_ns).map(|sample| sample.at_ns);
     let worst = Worst { value_ns, quantity: series.quantity.clone(), cpu: series.cpu, at_ns };
@@ -48,9 +52,11 @@ pub(super) fn against(record: &Record, timed: &[&Series], deciding: &Deciding) -
     if value_ns <= limit_ns {
         return (Verdict::Pass, Reason::Within { worst, count, limit_ns });
     }
-    let decisive: Vec<Summary> = timed.iter().map(|series| series.decisive()).collect();
+    let decisive: Vec<Summary> = alike.iter().map(|series| series.decisive()).collect();
     let above = pool::all_above(&decisive, limit_ns);
+    let beyond = others.iter().filter(|other| other.decisive().max.is_some_and(|max| max > limit_ns));
+    let also = beyond.map(|other| other.quantity.clone()).collect::<BTreeSet<_>>().into_iter().collect();
     let verdict = if deciding.is_foreign() { Verdict::Contaminated } else { Verdict::Fail };
     let named = deciding.named().collect();
-    (verdict, Reason::Above { above, count, limit_ns, worst, named })
+    (verdict, Reason::Above { above, count, limit_ns, worst, also, named })
 }

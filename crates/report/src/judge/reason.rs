@@ -43,14 +43,14 @@ pub enum Reason {
     Unlimited {
         /// The largest sample.
         worst: Worst,
-        /// Number of samples.
+        /// Number of samples of its quantity.
         count: u64,
     },
     /// Every sample kept the limit.
     Within {
         /// The largest sample.
         worst: Worst,
-        /// Number of samples.
+        /// Number of samples of its quantity.
         count: u64,
         /// The limit, ns.
         limit_ns: i64,
@@ -59,12 +59,14 @@ pub enum Reason {
     Above {
         /// How many, where the bands tell.
         above: Option<u64>,
-        /// Number of samples.
+        /// Number of samples of its quantity.
         count: u64,
         /// The limit, ns.
         limit_ns: i64,
         /// The largest sample.
         worst: Worst,
+        /// Other quantities with samples above it.
+        also: Vec<String>,
         /// What within the system under test made how many of them large, as far as it is known.
         named: Vec<(Cause, u64)>,
     },

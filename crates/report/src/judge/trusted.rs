@@ -78,6 +78,12 @@ impl<'a> Slotted<'a> {
         all.map(|slots| slots.met.saturating_add(slots.late).saturating_add(slots.missed)).fold(0, u64::saturating_add)
     }
 
+    /// How many of its slots were late or missed.
+    fn not_met(&self) -> u64 {
+        let all = self.series.iter().filter_map(|series| series.slots);
+        all.map(|slots| slots.late.saturating_add(slots.missed)).fold(0, u64::saturating_add)
+    }
+
     /// How many of its slots would have missed a deadline. One that passed without being run for has missed whatever is
     /// due within the period; work of a longer period would have waited for as long as it was late.
     fn missed(&self, deadline_ns: u64, source: &dyn SeriesSource) -> Option<u64> {
@@ -102,7 +108,23 @@ impl<'a> Slotted<'a> {
     }
 }
 
+/// By the deadline that was asked for, if it is one for all: the slots tell exactly how many missed it.
+fn asked(period_ns: u64, slots: u64, cells: &[&Slotted<'_>]) -> Option<Periodic> {
+    let deadline_ns = cells.first()?.cell.measurand.deadline?.0;
+    if slots == 0 || cells.iter().any(|one| one.cell.measurand.deadline != Some(Ns(deadline_ns))) {
+        return None;
+    }
+    let each: Vec<(String, u64)> = cells.iter().map(|one| (title(&one.cell.cell), one.not_met())).collect();
+    let count = each.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
+    let most = each.into_iter().max_by_key(|(_, count)| *count).filter(|_| cells.len() > 1);
+    let missed = (count > 0).then_some(Missed { deadline_ns, count, most });
+    Some(Periodic { period_ns, slots, kept_ns: (count == 0).then_some(deadline_ns), missed })
+}
+
 fn periodic(period_ns: u64, slots: u64, cells: &[&Slotted<'_>], source: &dyn SeriesSource) -> Option<Periodic> {
+    if let Some(asked) = asked(period_ns, slots, cells) {
+        return Some(asked);
+    }
     exceedance(0, slots).filter(|(_, upper)| *upper < TOO_RARE)?;
     let (mut kept_ns, mut missed) = (None, None);
     // Where the strictest that is missed is missed mostly, it tells nothing.

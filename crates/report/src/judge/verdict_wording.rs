@@ -37,7 +37,7 @@ impl Reason {
                 let room = Span::Time(limit_ns.saturating_sub(worst.value_ns));
                 [largest(worst, *count), spans![", ", room, " inside the limit of ", Span::Time(*limit_ns)]].concat()
             }
-            Self::Above { above, count, limit_ns, worst, named } => {
+            Self::Above { above, count, limit_ns, worst, also, named } => {
                 let many = match above {
                     Some(above) => spans![Span::Count(*above), " of ", Span::Count(*count), " samples"],
                     None => spans!["samples"],
@@ -45,7 +45,11 @@ impl Reason {
                 let limit =
                     spans![" above the limit of ", Span::Time(*limit_ns), ", worst ", Span::Time(worst.value_ns)];
                 let causes = named.iter().flat_map(|(cause, samples)| by(*cause, *samples)).collect();
-                [many, limit, spans![" ("], whose(worst), spans![")"], causes].concat()
+                let also = match &also[..] {
+                    [] => Vec::new(),
+                    also => spans![format!("; also samples of {}", also.join(", "))],
+                };
+                [many, limit, spans![" ("], whose(worst), spans![")"], also, causes].concat()
             }
             Self::InParts(parts) => spans![parts.join("; "), ": the figures are pooled from the parts"],
             Self::Unread(why) => spans!["the largest samples could not be read: ", why.as_str()],
@@ -232,7 +236,9 @@ fn periodic(of: &Periodic) -> Vec<Span> {
         [work(deadline_ns), none, rare.unwrap_or_default()].concat()
     });
     let missed = of.missed.as_ref().map(|Missed { deadline_ns, count, most }| {
+        let slots = spans![" slots of ", round(of.period_ns)];
         let all = spans!["missed in ", Span::Count(*count), " of ", Span::Count(of.slots)];
+        let all = [all, if of.kept_ns.is_none() { slots } else { Vec::new() }].concat();
         let most = most.as_ref().map(|(cell, most)| match most == count {
             true => spans![", all in ", Span::Where(cell.clone())],
             false => spans![", ", Span::Count(*most), " of them in ", Span::Where(cell.clone())],

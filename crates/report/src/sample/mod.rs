@@ -288,7 +288,14 @@ impl SampleRun {
             ExpectJudgement { text, condition, claim, of_study, verdict, outcome, decision, each }
         };
         let worst = Worst { value_ns: 812_000, quantity: "latency".into(), cpu: Some(2), at_ns: None };
-        let reason = Some(Reason::Above { above: Some(1), count: 3_600, limit_ns: 100_000, worst, named: Vec::new() });
+        let reason = Some(Reason::Above {
+            above: Some(1),
+            count: 3_600,
+            limit_ns: 100_000,
+            worst,
+            also: Vec::new(),
+            named: Vec::new(),
+        });
         let cause = DecidingCell { cell: "wakeup, none".into(), reason, doubted: None };
         let judgement = Judgement {
             verdict: Verdict::Fail,

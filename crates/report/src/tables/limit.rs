@@ -22,7 +22,7 @@ fn of(section: &Section, shown: &[Named]) -> Option<Sheet> {
         shown.iter().filter_map(|one| Some((one, one.extremes.limit.as_ref()?))).collect();
     let (_, first) = limited.first()?;
     let bursts = limited.iter().any(|(_, limit)| limit.clusters.is_some() || limit.not_clustered.is_some());
-    let noun = format!("{}s", section.noun());
+    let noun = words::plural(section.noun());
     let above = Head::from("above").alarm();
     let mut head = vec!["configuration".into(), "repeat".into(), "CPU".into(), Head::from(noun), above];
     head.extend(["share", "an hour"].map(Head::from));

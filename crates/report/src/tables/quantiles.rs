@@ -42,7 +42,7 @@ pub fn sheet(section: &Section) -> Option<Sheet> {
     let rows: Vec<Vec<Datum>> = section.series.iter().map(row).collect();
     let typical: Vec<f64> =
         section.series.iter().flat_map(|series| [series.quantile("0.5"), series.quantile("0.99")]).flatten().collect();
-    let head = ["configuration".into(), format!("{}s", section.noun())];
+    let head = ["configuration".into(), crate::words::plural(section.noun())];
     let head = head.into_iter().chain(keys().map(quantile_name)).map(Head::from).collect();
     let title = format!("{}, quantiles with 95 % limits", section.title());
     let note =

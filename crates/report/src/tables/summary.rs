@@ -131,7 +131,7 @@ fn spare(key: &str) -> u8 {
 
 fn write(title: String, first: &str, noun: &str, unit: &str, rows: &[Summarised], by_thread: bool) -> Sheet {
     let supported = supported(rows);
-    let mut head: Vec<Head> = vec![first.into(), format!("{noun}s").into(), Head::from("min").spare(1)];
+    let mut head: Vec<Head> = vec![first.into(), words::plural(noun).into(), Head::from("min").spare(1)];
     for key in &supported {
         head.push(Head::from(quantile_name(key)).spare(spare(key)));
         if *key == "0.5" {

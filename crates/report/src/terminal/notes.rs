@@ -10,8 +10,9 @@ use latido_model::{
 /// Lines for notes in full; what does not fit is named in one sentence more.
 const LINES: usize = 2;
 
-/// Checks whose notes come first: what was measured is not what was asked for. The others follow as in their table.
-const FIRST: &[&str] = &["outcome", "frozen trace", "load", "tunings", "policy", "memory"];
+/// Checks whose notes come first: what was measured is not what was asked for, or not all of it. The others follow as in their
+/// table.
+const FIRST: &[&str] = &["outcome", "events", "frozen trace", "load", "tunings", "policy", "memory"];
 
 /// The findings that make a result doubtful: they come before everything else.
 pub(super) fn alarms(judgement: &Judgement, style: Style) -> Vec<String> {

@@ -47,13 +47,14 @@ pub fn analyse_text(source: &str, text: &[u8]) -> Result<Analysis, String> {
     }
     let mut kinds: Vec<(String, u64)> = told.events.iter().map(|(name, count)| (name.clone(), *count)).collect();
     kinds.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
-    let told = Told::of(&told, &reader, &triggers, tracers).with(graph, counted);
+    let mut told = Told::of(&told, &reader, &triggers, tracers).with(graph, counted);
     let mut first = (Summary::default(), Timeline::default());
     let mut pairing = Pairing::of(Definition::Waking);
     let (met, called) = latido_trace::text::pair(text, &mut pairing, &mut first);
     if kinds.is_empty() && told.is_empty() {
         return Err(format!("the text of a tracer ({}) without anything in it", told.tracers.join(", ")));
     }
+    told.misread = called.misread;
     let (summary, mut timeline) = first;
     let names = Names {
         machine: Machine::Unknown,

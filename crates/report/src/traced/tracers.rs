@@ -30,6 +30,8 @@ pub struct Told {
     pub calls: u64,
     /// Whether times count something else than ns: cycles, jiffies, events.
     pub counted: bool,
+    /// Switches and wake-ups whose fields are not understood.
+    pub misread: u64,
     /// Samples, rows and names for which there was no room.
     pub beyond: u64,
 }
@@ -95,6 +97,7 @@ impl Told {
             rows,
             histograms: histograms(summary, triggers),
             calls: summary.calls,
+            misread: 0,
             counted: false,
             beyond: beyond + summary.bins.beyond + summary.snapshots.beyond + summary.more_events,
         }
@@ -168,6 +171,10 @@ impl Told {
             notes.push(
                 "its times count something else than ns (cycles, jiffies, events): no latency can be told".into(),
             );
+        }
+        if self.misread > 0 {
+            let many = words::many(self.misread, "scheduling event");
+            notes.push(format!("the fields of {many} are not understood: waits that they belong to are not told"));
         }
         if self.calls > 0 {
             notes.push(format!("{} without durations", words::many(self.calls, "function call")));

@@ -45,8 +45,15 @@ fn grouped(digits: &str) -> String {
 
 /// `1 wake-up`, `3 600 006 wake-ups`.
 pub fn many(n: u64, noun: &str) -> String {
-    let ending = if n == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", count(n))
+    format!("{} {}", count(n), if n == 1 { noun.to_owned() } else { plural(noun) })
+}
+
+/// Several of these: `samples`, `expiries`.
+pub fn plural(noun: &str) -> String {
+    match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u'])) {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{noun}s"),
+    }
 }
 
 /// Four significant digits at most, grouped: `0.02`, `24.9`, `2 228`.

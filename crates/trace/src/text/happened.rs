@@ -26,6 +26,8 @@ pub struct Names {
     pub vectors: Vec<String>,
     /// Devices, by the number of their line.
     pub devices: BTreeMap<u32, String>,
+    /// Switches and wake-ups whose fields nobody understands: what they belong to is not told.
+    pub misread: u64,
 }
 
 /// Pairs the events of a text; only times of a clock in seconds can be paired. Sinks are given each such line as it may be
@@ -58,6 +60,7 @@ pub fn pair(text: &[u8], pairing: &mut Pairing, sink: &mut impl Sink) -> (Met, N
             }
             last.insert(event.cpu, time);
             let happened = happened(&event, &mut names);
+            names.misread += u64::from(happened.is_none() && is_scheduling(&event));
             sink.event(event.cpu, time, shown(&event).as_bytes(), happened.as_ref());
             if let Some(happened) = happened {
                 pairing.take(event.cpu, time, &happened, sink);
@@ -70,6 +73,14 @@ pub fn pair(text: &[u8], pairing: &mut Pairing, sink: &mut impl Sink) -> (Met, N
     met.unpaired = pairing.end(met.last, sink);
     met.devices.clone_from(&names.devices);
     (met, names)
+}
+
+/// Whether waits are made of it.
+fn is_scheduling(event: &Event<'_>) -> bool {
+    matches!(
+        event.body,
+        Body::Named { name: "sched_switch" | "sched_waking" | "sched_wakeup" | "sched_wakeup_new", .. }
+    )
 }
 
 /// A line's event as it is shown.
@@ -90,10 +101,20 @@ fn shown(event: &Event<'_>) -> String {
 /// What an event means; nothing where it is of another kind or lacks a field.
 fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
     let Body::Named { name, fields } = event.body else { return None };
+    let fields = fields.trim_start();
     Some(match name {
         "sched_switch" => {
             let (from, to) = fields.split_once(" ==> ")?;
-            Happened::Switch { from: switched(from, "prev")?, state: state(from)?, to: switched(to, "next")? }
+            match shortened(from) {
+                Some((from, letter)) => {
+                    Happened::Switch { from, state: state(letter)?, to: shortened(to.trim_start())?.0 }
+                }
+                None => Happened::Switch {
+                    from: switched(from, "prev")?,
+                    state: state(last(from, "prev_state=")?)?,
+                    to: switched(to, "next")?,
+                },
+            }
         }
         "sched_waking" => Happened::Waking(woken(fields)?),
         "sched_wakeup" => Happened::Wakeup(woken(fields)?),
@@ -148,7 +169,18 @@ fn switched(side: &str, which: &str) -> Option<Switched> {
     })
 }
 
+/// `sh:187 [120] S`: a task as trace-cmd prints it, and what stands behind it.
+fn shortened(side: &str) -> Option<(Switched, &str)> {
+    let (task, rest) = side.rsplit_once(" [")?;
+    let (level, rest) = rest.split_once(']')?;
+    let (name, pid) = task.rsplit_once(':')?;
+    Some((Switched { pid: number(pid)?, priority: priority(level)?, comm: Comm::of(name) }, rest.trim_start()))
+}
+
 fn woken(fields: &str) -> Option<Woken> {
+    if let Some((Switched { pid, priority, comm }, _)) = shortened(fields) {
+        return Some(Woken { pid, priority, comm });
+    }
     let (name, _) = rest(fields, "comm=")?.rsplit_once(" pid=")?;
     let pid = number(last(fields, " pid=")?)?;
     Some(Woken { pid, priority: priority(last(fields, " prio=")?)?, comm: Comm::of(name) })
@@ -159,8 +191,8 @@ fn priority(text: &str) -> Option<Priority> {
 }
 
 /// The letters of `prev_state` (include/trace/events/sched.h): `R` and `R+` would go on.
-fn state(from: &str) -> Option<State> {
-    Some(match last(from, "prev_state=")?.chars().next()? {
+fn state(letters: &str) -> Option<State> {
+    Some(match letters.chars().next()? {
         'R' => State::Runnable,
         'T' | 't' => State::Stopped,
         'X' | 'Z' => State::Dead,
@@ -204,6 +236,22 @@ mod tests {
         fn event(&mut self, _: u32, _: u64, _: &[u8], _: Option<&Happened>) {
             self.1 += 1;
         }
+    }
+
+    /// What `trace-cmd report` prints means the same; the name of a task may hold what stands behind names.
+    #[test]
+    fn what_trace_cmd_prints_is_paired_too() {
+        let text = "\
+            cpus=2\n\
+            sh-1   [000] 1.000010: sched_wakeup:         a:b [1] c:12 [98] CPU:001\n\
+            <idle>-0     [001] 1.000030: sched_switch:         swapper/1:0 [120] R ==> a:b [1] c:12 [98]\n\
+            a:b [1] c-12 [001] 1.000050: sched_switch:         a:b [1] c:12 [98] R+ ==> sh:1 [120]\n\
+            sh-1   [001] 1.000070: sched_switch:         sh:1 [120] S ==> a:b [1] c:12 [98]\n\
+            sh-1   [001] 1.000080: sched_switch:         in another form\n";
+        let (mut pairing, mut waits) = (Pairing::of(Definition::Waking), Waits::default());
+        let (met, names) = pair(text.as_bytes(), &mut pairing, &mut waits);
+        assert_eq!((waits.0, met.events, names.misread), (vec![(12, 20_000), (12, 20_000)], 5, 1));
+        assert_eq!(pairing.task(12).unwrap().0.text(), "a:b [1] c");
     }
 
     /// Names that hold what fields are made of are read rightly; a wake-up is paired with its switch; lost lines void it.

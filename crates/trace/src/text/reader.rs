@@ -128,6 +128,10 @@ impl State {
         if self.key.is_some() {
             return self.further(text);
         }
+        // What `trace-cmd report` begins with.
+        if text.strip_prefix("cpus=").is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit())) {
+            return Some(Line::Header);
+        }
         if text.starts_with("##### CPU ") && text.ends_with(" buffer started ####") {
             return Some(Line::Header);
         }

@@ -132,7 +132,7 @@ impl Probe for TaskProbe {
         });
         let measurand = Measurand::new("Activations of a program", quantities);
         let Some(period) = self.period else { return measurand };
-        let mut measurand = measurand.every(period);
+        let mut measurand = Measurand { deadline: Some(self.deadline.unwrap_or(period)), ..measurand.every(period) };
         let completion = Quantity::time(COMPLETION, "Task: completion of a slot").each("slot").periodic();
         measurand.quantities.push(completion);
         measurand

@@ -88,7 +88,7 @@ impl Line<'_, '_, '_> {
             section: row.section,
             second: if matches!(self.form, Form::Three(_)) { "p99.9" } else { "samples" },
             stored: match self.form {
-                Form::One(Statistic::Above(_), _) => format!("{}s", section.noun()),
+                Form::One(Statistic::Above(_), _) => words::plural(section.noun()),
                 Form::One(Statistic::Share(_), _) => "share".into(),
                 _ => section.unit.to_owned(),
             },
@@ -100,7 +100,7 @@ impl Line<'_, '_, '_> {
     /// The unit of what is no time.
     pub(super) fn unit(&self) -> Option<Unit> {
         match self.form {
-            Form::One(Statistic::Above(_), _) => Some(Unit::stored(&format!("{}s", self.section.noun()))),
+            Form::One(Statistic::Above(_), _) => Some(Unit::stored(&words::plural(self.section.noun()))),
             Form::One(Statistic::Share(_), _) => Some(Unit::stored("%")),
             _ => None,
         }
