@@ -1,4 +1,4 @@
-//! Values and items as a plan writes them, each in one line of TOML.
+//! Values and items as a plan writes them, each in one line of TOML; commands as a shell reads them.
 
 use crate::cell::Item;
 use toml::Value;
@@ -32,4 +32,25 @@ pub fn quote(text: &str) -> String {
 pub fn bare(key: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if !key.is_empty() && key.chars().all(plain) { key.into() } else { quote(key) }
+}
+
+/// Words of a command as a shell reads them back.
+pub fn shell(argv: &[String]) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_=+:,./@%".contains(c);
+    let quote = |word: &String| match !word.is_empty() && word.chars().all(safe) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    argv.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_survive_the_shell() {
+        let argv = ["latido", "run", "it's", "a b", ""].map(String::from);
+        assert_eq!(shell(&argv), r"latido run 'it'\''s' 'a b' ''");
+    }
 }

@@ -175,7 +175,7 @@ fn run<'a>(part: &RunPart<'a>) -> RunView<'a> {
         plan: &meta.plan,
         latido: &meta.latido,
         when: words::between(&meta.started, meta.finished.as_deref()),
-        command: words::shell(&meta.command),
+        command: latido_model::written::shell(&meta.command),
         plan_toml: part.plan_toml,
         year: meta.started.get(..4).unwrap_or_default(),
     }

@@ -158,9 +158,12 @@ pub fn named(name: &str) -> Result<Kernel> {
         let (package, append) = name.split_once(':').unwrap_or((name, ""));
         return Ok(Kernel { debian: Some(package.into()), ..Kernel::of_ones_own(name, append) });
     }
-    let mut words = name.split('+');
-    let mut kernel = plain(words.next().unwrap_or_default())?;
-    kernel.board = words.try_fold(kernel.board, |all, word| all.and(board::named(word)?))?;
+    // A name may have the sign in it (`rt+rcu`): the longest that is one, and boards behind it.
+    let words: Vec<&str> = name.split('+').collect();
+    let parts = (1..=words.len()).rev().filter_map(|count| words.split_at_checked(count));
+    let mut found = parts.filter_map(|(base, boards)| Some((plain(&base.join("+")).ok()?, boards)));
+    let Some((mut kernel, boards)) = found.next() else { return plain(words.first().copied().unwrap_or_default()) };
+    kernel.board = boards.iter().try_fold(kernel.board, |all, word| all.and(board::named(word)?))?;
     kernel.name = name.into();
     Ok(kernel)
 }
@@ -256,6 +259,7 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), count);
         assert_eq!(named("preempt-rt").unwrap().debian, named("6.12-rt").unwrap().debian);
+        assert_eq!(named("rt+rcu+net").unwrap().build, named("built-rt").unwrap().build);
         assert!(named("6.12-nine").unwrap_err().to_string().contains("did you mean `6.12-none`"));
     }
 

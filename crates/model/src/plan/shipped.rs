@@ -4,6 +4,8 @@
 pub const PLANS: &[(&str, &str)] = &[
     ("quick", include_str!("../../../../plans/quick.toml")),
     ("three-kernels", include_str!("../../../../plans/three-kernels.toml")),
+    ("lab-ftrace-latencies", include_str!("../../../../plans/lab-ftrace-latencies.toml")),
+    ("lab-preemption-rcu", include_str!("../../../../plans/lab-preemption-rcu.toml")),
     ("isolation", include_str!("../../../../plans/isolation.toml")),
     ("scheduling-latency", include_str!("../../../../plans/studies/scheduling-latency.toml")),
     ("balance", include_str!("../../../../plans/balance.toml")),

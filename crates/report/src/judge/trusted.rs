@@ -17,6 +17,7 @@ use latido_model::{
     run::{Run, SeriesSource, StoredCell},
     units::Ns,
     verdict::Verdict,
+    written,
 };
 
 /// The deadlines that are looked at, in ns: each ten times the one before.
@@ -168,7 +169,9 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
     // What a guest of the laboratory runs on is the plan's choice, and nothing that a person could change there.
     let real = || measured.iter().map(|(_, record)| &record.machine).filter(|machine| machine.emulated.is_none());
     real().filter_map(preemption).for_each(&mut add);
-    for finding in cells.iter().flat_map(|judged| &judged.findings) {
+    let changeable = |cell: &StoredCell| cell.record().is_none_or(|record| record.machine.emulated.is_none());
+    let own = run.cells.iter().zip(cells).filter(|(cell, _)| changeable(cell));
+    for finding in own.flat_map(|(_, judged)| &judged.findings) {
         if finding.grade >= Grade::Note && WEIGHTY.contains(&finding.check.as_str()) {
             add(finding.check.clone());
         }
@@ -214,8 +217,7 @@ fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, 
     words.extend(measurand.period.filter(|period| *period != USUAL).map(|period| format!("period={period}")));
     words.extend((cell.target != LOCAL).then(|| format!("--on {}", cell.target)));
     words.extend(
-        (cell.kernel != RUNNING)
-            .then(|| format!("--kernel {}", crate::words::shell(std::slice::from_ref(&cell.kernel)))),
+        (cell.kernel != RUNNING).then(|| format!("--kernel {}", written::shell(std::slice::from_ref(&cell.kernel)))),
     );
     words.extend(cell.conditions.cpus.as_ref().map(|cpus| format!("-c {cpus}")));
     words.extend(policy(cell.scheduling));

@@ -156,16 +156,6 @@ pub fn labels(labels: &BTreeMap<String, String>) -> String {
     labels.iter().filter_map(say).collect::<Vec<_>>().join(", ")
 }
 
-/// Words of a command as a shell reads them back.
-pub fn shell(argv: &[String]) -> String {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "-_=+:,./@%".contains(c);
-    let quote = |word: &String| match !word.is_empty() && word.chars().all(safe) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    argv.iter().map(quote).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,11 +194,5 @@ mod tests {
         assert_eq!(of(&[("kind", "normal"), ("shared", "yes")]), "normal, shared");
         assert_eq!(of(&[("size", "64")]), "size 64");
         assert_eq!(of(&[]), "");
-    }
-
-    #[test]
-    fn commands_survive_the_shell() {
-        let argv = ["latido", "run", "it's", "a b", ""].map(String::from);
-        assert_eq!(shell(&argv), r"latido run 'it'\''s' 'a b' ''");
     }
 }
