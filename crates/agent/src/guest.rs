@@ -1,7 +1,6 @@
 //! The first process of a laboratory's guest: sets the machine up, hosts the agent with what its image asks for, and hands the
 //! answers out when all is over. Nothing comes in after the start: every answer depends on the image alone.
 
-use crate::machine::LABORATORY;
 use anyhow::{Context, Result, bail, ensure};
 use flate2::{Compression, write::GzEncoder};
 use latido_model::protocol::{Chunks, Message, PING_EVERY, Reply, Request, Writer, hex};
@@ -31,9 +30,6 @@ pub const OFFSET: &str = "lab/offset";
 
 /// The modules that the guest loads: a line each with its file beside this one, and its parameters.
 pub const MODULES: &str = "lab/modules";
-
-/// What the laboratory says of itself: a [`latido_model::machine::Emulated`].
-pub const ABOUT: &str = LABORATORY;
 
 /// Where the answers leave: a port that nothing else writes. A PC's console is its first one, an ARM's is no such port.
 const OUT: &str = if cfg!(target_arch = "x86_64") { "/dev/ttyS1" } else { "/dev/ttyS0" };

@@ -7,11 +7,12 @@ mod above;
 mod activations;
 mod calls;
 mod expiry;
+mod sink;
 mod waits;
 
 use crate::{
     bytes::{Endian, Losses},
-    events::{Above, Call, Comm, Events, Happened, Off, Priority},
+    events::{Above, Call, Comm, Events, Happened, Priority},
     file::{Buffer, Trace},
     merge::{Lost, Merge, Take},
     page::{Event, Missed},
@@ -21,122 +22,9 @@ pub use above::{Handled, Owner, Segment};
 pub use activations::{Activation, Activations, Ended, Forks};
 pub use calls::{Called, OffCpu};
 pub use expiry::{Chain, Expiries};
+pub use sink::Sink;
 use std::collections::BTreeMap;
 pub use waits::{Definition, Wait, Why};
-
-/// Takes what was paired, as it ends. What nobody asks for costs nothing.
-pub trait Sink {
-    /// A task waited for a CPU.
-    fn waited(&mut self, _wait: &Wait) {}
-    /// A thread was in a system call.
-    fn called(&mut self, _called: &Called) {}
-    /// An interrupt was handled.
-    fn handled(&mut self, _handled: &Handled) {}
-    /// A soft interrupt that was asked for began.
-    fn raised(&mut self, _raised: &Span<u8>) {}
-    /// Interrupts or preemption were off.
-    fn off(&mut self, _off: &Span<Off>) {}
-    /// A CPU did one thing from then to then. All segments of a CPU follow each other without a gap.
-    fn segment(&mut self, _segment: &Segment) {}
-    /// An event as it stands in the trace, before it is paired.
-    fn event(&mut self, _cpu: u32, _time: u64, _record: &[u8], _happened: Option<&Happened>) {}
-    /// Events are missing: what was open then may have ended unseen.
-    fn lost(&mut self, _lost: &Lost) {}
-}
-
-/// One that somebody else keeps.
-impl<A: Sink> Sink for &mut A {
-    #[inline]
-    fn waited(&mut self, wait: &Wait) {
-        (**self).waited(wait);
-    }
-
-    #[inline]
-    fn called(&mut self, called: &Called) {
-        (**self).called(called);
-    }
-
-    #[inline]
-    fn handled(&mut self, handled: &Handled) {
-        (**self).handled(handled);
-    }
-
-    #[inline]
-    fn raised(&mut self, raised: &Span<u8>) {
-        (**self).raised(raised);
-    }
-
-    #[inline]
-    fn off(&mut self, off: &Span<Off>) {
-        (**self).off(off);
-    }
-
-    #[inline]
-    fn segment(&mut self, segment: &Segment) {
-        (**self).segment(segment);
-    }
-
-    #[inline]
-    fn event(&mut self, cpu: u32, time: u64, record: &[u8], happened: Option<&Happened>) {
-        (**self).event(cpu, time, record, happened);
-    }
-
-    #[inline]
-    fn lost(&mut self, lost: &Lost) {
-        (**self).lost(lost);
-    }
-}
-
-/// Two that take the same.
-impl<A: Sink, B: Sink> Sink for (A, B) {
-    #[inline]
-    fn waited(&mut self, wait: &Wait) {
-        self.0.waited(wait);
-        self.1.waited(wait);
-    }
-
-    #[inline]
-    fn called(&mut self, called: &Called) {
-        self.0.called(called);
-        self.1.called(called);
-    }
-
-    #[inline]
-    fn handled(&mut self, handled: &Handled) {
-        self.0.handled(handled);
-        self.1.handled(handled);
-    }
-
-    #[inline]
-    fn raised(&mut self, raised: &Span<u8>) {
-        self.0.raised(raised);
-        self.1.raised(raised);
-    }
-
-    #[inline]
-    fn off(&mut self, off: &Span<Off>) {
-        self.0.off(off);
-        self.1.off(off);
-    }
-
-    #[inline]
-    fn segment(&mut self, segment: &Segment) {
-        self.0.segment(segment);
-        self.1.segment(segment);
-    }
-
-    #[inline]
-    fn event(&mut self, cpu: u32, time: u64, record: &[u8], happened: Option<&Happened>) {
-        self.0.event(cpu, time, record, happened);
-        self.1.event(cpu, time, record, happened);
-    }
-
-    #[inline]
-    fn lost(&mut self, lost: &Lost) {
-        self.0.lost(lost);
-        self.1.lost(lost);
-    }
-}
 
 /// Something that lasted, on one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use super::{kernel::Arch, modules::Module};
 use crate::agents;
 use anyhow::{Context, Result, bail, ensure};
-use latido_agent::guest;
+use latido_agent::{guest, machine::LABORATORY};
 use latido_model::{
     machine::Emulated,
     protocol::{Request, hex},
@@ -161,7 +161,7 @@ impl Image {
     /// None in practice.
     pub fn asking(mut self, requests: &[Request], member: Member, about: &Emulated) -> Result<Self> {
         let about = Emulated { offset_ns: member.offset_ns, padding: member.padding, ..about.clone() };
-        self.bytes(guest::ABOUT, serde_json::to_vec(&about)?);
+        self.bytes(LABORATORY, serde_json::to_vec(&about)?);
         self.bytes(guest::REQUESTS, serde_json::to_vec(requests)?);
         self.bytes(guest::OFFSET, member.offset_ns.to_string().into_bytes());
         self.bytes("lab/padding", vec![0; usize::try_from(member.padding)?]);

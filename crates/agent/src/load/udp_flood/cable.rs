@@ -49,7 +49,7 @@ pub(super) fn ends(between: Option<&str>) -> Result<Option<(String, String)>> {
 /// It is not a guest's, there are no such devices, or nothing arrives.
 pub(super) fn laid((one, other): &(String, String), port: u16, done: &Arc<Delivered>) -> Result<SocketAddr> {
     ensure!(
-        Path::new("/").join(crate::guest::ABOUT).exists(),
+        Path::new("/").join(crate::machine::LABORATORY).exists(),
         "udp-flood: `between` takes a device away from its machine, and is for a guest of the laboratory alone (--on lab --kernel \
          NAME+net)"
     );
