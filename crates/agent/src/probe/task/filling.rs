@@ -3,7 +3,7 @@
 use super::{
     COMPLETION, QUANTITIES, TaskProbe,
     program::Ended as Program,
-    slots::{Grid, Slot, distance},
+    slots::{Grid, Jobs, Over, distance},
     threads::{Following, Members, Seen, look},
 };
 use crate::{
@@ -33,13 +33,10 @@ struct Thread {
 /// The slots of a periodic thread.
 struct Slots {
     place: Place,
-    grid: Grid,
+    jobs: Jobs,
     deadline: u64,
-    /// The slot that there is: its time, when its first activation began, when its last one ended.
-    current: Option<(u64, u64, u64)>,
     seen: u64,
     missed: u64,
-    extra: u64,
 }
 
 /// The series of a program, filled from a trace.
@@ -140,12 +137,10 @@ fn open(
         let slots = match probe.period.filter(|_| thread.urgent == urgent) {
             Some(period) => Some(Slots {
                 place: place(COMPLETION)?,
-                grid: Grid::of(period.0, &thread.wakings),
+                jobs: Jobs::of(Grid::of(period.0, &thread.wakings)),
                 deadline: probe.deadline.unwrap_or(period).0,
-                current: None,
                 seen: 0,
                 missed: 0,
-                extra: 0,
             }),
             None => None,
         };
@@ -186,7 +181,7 @@ impl Thread {
         let mut facts = vec![("unfinished", self.unfinished), ("unseen", self.unseen)];
         if let Some(slots) = &mut self.slots {
             slots.finish(self.until, gathered);
-            facts.extend([("expected", slots.seen + slots.missed), ("seen", slots.seen), ("extra", slots.extra)]);
+            facts.extend([("expected", slots.seen + slots.missed), ("seen", slots.seen), ("extra", slots.jobs.extra)]);
         }
         facts
     }
@@ -197,43 +192,29 @@ impl Thread {
 }
 
 impl Slots {
-    /// Takes an activation; one that is not whole begins in a slot and does not complete it.
+    /// Takes an activation.
     fn take(&mut self, one: &Activation, whole: bool, gathered: &mut Gathered) {
-        match self.grid.take(one.woken) {
-            Slot::First { due, missed } => {
-                self.flush(gathered);
-                let period = self.grid.period();
-                for back in (1..=missed).rev() {
-                    self.miss(due.saturating_sub(back.saturating_mul(period)), one.end, gathered);
-                }
-                self.current = whole.then_some((due, one.woken, one.end));
-            }
-            Slot::Further => {
-                self.extra += 1;
-                // A job that goes on in an activation without an end has none.
-                self.current = self.current.filter(|_| whole).map(|(due, began, _)| (due, began, one.end));
-            }
-        }
-    }
-
-    fn miss(&mut self, due: u64, came: u64, gathered: &mut Gathered) {
-        self.missed += 1;
-        gathered.missed(self.place, came.saturating_sub(due));
-    }
-
-    /// The slot that there is has had its last activation.
-    fn flush(&mut self, gathered: &mut Gathered) {
-        if let Some((due, began, end)) = self.current.take() {
-            let value = end.saturating_sub(due.min(began));
-            self.seen += 1;
-            gathered.slot(self.place, value, value > self.deadline, began, end);
-        }
+        let Self { place, jobs, deadline, seen, missed } = self;
+        jobs.take(one.woken, one.end, whole, |over| count((*place, *deadline), over, [seen, missed], gathered));
     }
 
     fn finish(&mut self, until: u64, gathered: &mut Gathered) {
-        self.flush(gathered);
-        for due in self.grid.rest(until) {
-            self.miss(due, until, gathered);
+        let Self { place, jobs, deadline, seen, missed } = self;
+        jobs.finish(until, |over| count((*place, *deadline), over, [seen, missed], gathered));
+    }
+}
+
+/// Counts a slot that is over.
+fn count((place, deadline): (Place, u64), over: Over, [seen, missed]: [&mut u64; 2], gathered: &mut Gathered) {
+    match over {
+        Over::Missed { due, came } => {
+            *missed += 1;
+            gathered.missed(place, came.saturating_sub(due));
+        }
+        Over::Done { due, began, end } => {
+            *seen += 1;
+            let value = end.saturating_sub(due.min(began));
+            gathered.slot(place, value, value > deadline, began, end);
         }
     }
 }

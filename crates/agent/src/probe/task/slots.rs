@@ -19,7 +19,7 @@ pub(super) struct Grid {
 
 /// Which slot an activation is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
+enum Slot {
     /// The first of this slot, at this time; so many passed before without any.
     First {
         /// The slot's time.
@@ -45,13 +45,8 @@ impl Grid {
         Self { period, phase: at.get(middle).copied().unwrap_or(0), next: None }
     }
 
-    /// How far apart they are.
-    pub fn period(&self) -> u64 {
-        self.period
-    }
-
     /// Takes a waking.
-    pub fn take(&mut self, woken: u64) -> Slot {
+    fn take(&mut self, woken: u64) -> Slot {
         let reach = woken.saturating_add(self.period / EARLY);
         let (due, missed) = match self.next {
             None => (reach - (reach + self.period - self.phase) % self.period, 0),
@@ -69,10 +64,78 @@ impl Grid {
     }
 
     /// The times of slots that would be over at this time and had nothing.
-    pub fn rest(&self, until: u64) -> impl Iterator<Item = u64> + use<> {
+    fn rest(&self, until: u64) -> impl Iterator<Item = u64> + use<> {
         let Self { period, next, .. } = *self;
         let count = next.map_or(0, |next| until.saturating_sub(next) / period);
         (0..count).filter_map(move |index| Some(next?.saturating_add(index * period)))
+    }
+}
+
+/// A slot that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// Nothing began in it.
+    Missed {
+        /// Its time.
+        due: u64,
+        /// When something came at last, or nothing was waited for any more.
+        came: u64,
+    },
+    /// What began in it was done.
+    Done {
+        /// Its time.
+        due: u64,
+        /// When its first activation began.
+        began: u64,
+        /// When its last one ended.
+        end: u64,
+    },
+}
+
+/// The jobs of a periodic thread, slot by slot. A slot whose job did not end while it was watched is none of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Jobs {
+    grid: Grid,
+    /// The slot that there is: its time, when its first activation began, when its last one ended.
+    current: Option<(u64, u64, u64)>,
+    /// Activations beyond the first of a slot.
+    pub extra: u64,
+}
+
+impl Jobs {
+    /// With these slots.
+    pub fn of(grid: Grid) -> Self {
+        Self { grid, current: None, extra: 0 }
+    }
+
+    /// Takes an activation from then to then; one that is not whole begins in a slot and does not complete it.
+    pub fn take(&mut self, woken: u64, end: u64, whole: bool, mut over: impl FnMut(Over)) {
+        match self.grid.take(woken) {
+            Slot::First { due, missed } => {
+                self.flush(&mut over);
+                for back in (1..=missed).rev() {
+                    let due = due.saturating_sub(back.saturating_mul(self.grid.period));
+                    over(Over::Missed { due, came: end });
+                }
+                self.current = whole.then_some((due, woken, end));
+            }
+            Slot::Further => {
+                self.extra += 1;
+                self.current = self.current.filter(|_| whole).map(|(due, began, _)| (due, began, end));
+            }
+        }
+    }
+
+    fn flush(&mut self, over: &mut impl FnMut(Over)) {
+        if let Some((due, began, end)) = self.current.take() {
+            over(Over::Done { due, began, end });
+        }
+    }
+
+    /// Nothing follows, and until then something was waited for.
+    pub fn finish(&mut self, until: u64, mut over: impl FnMut(Over)) {
+        self.flush(&mut over);
+        self.grid.rest(until).for_each(|due| over(Over::Missed { due, came: until }));
     }
 }
 
@@ -139,6 +202,26 @@ mod tests {
         assert_eq!(there, 2_000);
         assert!((90..=100).contains(&missed), "{missed}");
         assert_eq!(distance(&longer), Some(1_050_000));
+    }
+
+    /// A job that goes on in an activation without an end, as the last one of a thread that ends, is neither met nor late, and
+    /// what comes after is not waited for.
+    #[test]
+    fn a_job_without_an_end_is_no_slot() {
+        let mut jobs = Jobs::of(Grid::of(1_000, &[10_000, 11_000, 12_000, 14_000]));
+        let mut over = Vec::new();
+        let done = |due, end| Over::Done { due, began: due, end };
+        for (woken, end, whole) in
+            [(10_000, 10_100, true), (11_000, 11_100, true), (11_200, 11_300, true), (12_000, 12_100, true)]
+        {
+            jobs.take(woken, end, whole, |one| over.push(one));
+        }
+        jobs.take(12_300, 99_000, false, |one| over.push(one));
+        assert_eq!(over, [done(10_000, 10_100), done(11_000, 11_300)]);
+        over.clear();
+        jobs.take(14_000, 99_000, false, |one| over.push(one));
+        jobs.finish(14_000, |one| over.push(one));
+        assert_eq!((over, jobs.extra), (vec![Over::Missed { due: 13_000, came: 99_000 }], 2));
     }
 
     /// Several wakings in one slot are one job that waited in between.
