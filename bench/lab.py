@@ -57,12 +57,14 @@ class Guest:
         return usage.ru_utime + usage.ru_stime, (self.folder / "console.log").read_text(errors="replace")
 
     def seconds(self):
-        """Guest seconds until user space and until the end, by the kernel's own log."""
+        """Guest seconds until user space and until the end, by the kernel's own log; and those that the agent took to start."""
         _, text = self.boot("image", "loglevel=7", "printk.time=1", without=("quiet",))
         marks = [re.search(rf"\[ *([\d.]+)\] {words}", text) for words in ("Run /init as init", "reboot: Power")]
         if None in marks:
             raise RuntimeError(f"the guest's log lacks its marks: {text[-300:]}")
-        return [float(mark[1]) for mark in marks]
+        head = (self.folder / "answers").read_bytes().split(b"\n", 1)[0]
+        up, end = (float(mark[1]) for mark in marks)
+        return up, int(head.split()[3]) / 1e9, end
 
 
 def archive(path, to, name="bare"):

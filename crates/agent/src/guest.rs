@@ -19,7 +19,7 @@ use std::{
     process::{ChildStdin, Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// What the image asks for: a JSON array of [`Request`]s.
@@ -34,7 +34,7 @@ pub const MODULES: &str = "lab/modules";
 /// Where the answers leave: a port that nothing else writes. A PC's console is its first one, an ARM's is no such port.
 const OUT: &str = if cfg!(target_arch = "x86_64") { "/dev/ttyS1" } else { "/dev/ttyS0" };
 
-/// The word before the answers: it, their length and their SHA-256, then they.
+/// The word before the answers: it, their length, their SHA-256, how long the agent took to start in ns, then they.
 pub const MARK: &str = "latido-lab";
 
 /// Whether this process is a guest's first.
@@ -48,14 +48,10 @@ pub fn is_here() -> bool {
 /// The machine cannot be switched off.
 pub fn run() -> Result<u8> {
     let told = set_up().and_then(|()| answers());
-    let (bytes, why) = match told {
-        Ok(bytes) => (bytes, None),
-        Err(error) => (Vec::new(), Some(format!("{error:#}"))),
-    };
-    if let Some(why) = why.or_else(|| hand_out(&bytes).err().map(|error| format!("{error:#}"))) {
+    if let Err(why) = told.and_then(|told| hand_out(&told)) {
         // The console's log is what the laboratory shows of a guest that failed.
         if let Ok(mut console) = OpenOptions::new().write(true).open("/dev/console") {
-            let _ = writeln!(console, "latido-lab: {why}");
+            let _ = writeln!(console, "latido-lab: {why:#}");
             let _ = tcdrain(&console);
         }
     }
@@ -119,8 +115,16 @@ fn load_modules() -> Result<()> {
     Ok(())
 }
 
-/// Has the agent answer every request; its words as they came.
-fn answers() -> Result<Vec<u8>> {
+/// What the agent answered.
+struct Answers {
+    /// Its words as they came.
+    words: Vec<u8>,
+    /// From its start to its first word.
+    started: Duration,
+}
+
+/// Has the agent answer every request.
+fn answers() -> Result<Answers> {
     let text = fs::read(Path::new("/").join(REQUESTS)).context("what is asked for")?;
     let requests: Vec<Request> = serde_json::from_slice(&text).context("what is asked for")?;
     let offset = fs::read_to_string(Path::new("/").join(OFFSET)).unwrap_or_default();
@@ -133,6 +137,7 @@ fn answers() -> Result<Vec<u8>> {
     if let Some(points) = std::env::var_os("LATIDO_FAULT") {
         agent.env("LATIDO_FAULT", points);
     }
+    let begun = Instant::now();
     let mut agent = agent.spawn().context("starting the agent")?;
     let input = agent.stdin.take().context("the agent has no input")?;
     let writer = Arc::new(Mutex::new(Some(Writer::new(input))));
@@ -140,6 +145,7 @@ fn answers() -> Result<Vec<u8>> {
     let mut heard = Tee { from: agent.stdout.take().context("the agent has no output")?, kept: Vec::new() };
     let mut output = BufReader::new(&mut heard);
     output.read_line(&mut String::new()).context("the agent's hello")?;
+    let started = begun.elapsed();
     let mut stream = Chunks::new(output);
     for request in &requests {
         // Of an agent that is gone its silence tells, whether it went before this or behind it.
@@ -155,7 +161,7 @@ fn answers() -> Result<Vec<u8>> {
     drop(stream);
     writer.lock().unwrap_or_else(PoisonError::into_inner).take();
     agent.wait().context("waiting for the agent")?;
-    Ok(heard.kept)
+    Ok(Answers { words: heard.kept, started })
 }
 
 type Way = Arc<Mutex<Option<Writer<ChildStdin>>>>;
@@ -194,16 +200,16 @@ impl<R: Read> Read for &mut Tee<R> {
 }
 
 /// Writes the answers to the port, and waits until they are out.
-fn hand_out(answers: &[u8]) -> Result<()> {
+fn hand_out(Answers { words, started }: &Answers) -> Result<()> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::new(6));
-    packed.write_all(answers)?;
+    packed.write_all(words)?;
     let packed = packed.finish()?;
     let mut port = OpenOptions::new().write(true).open(OUT).with_context(|| format!("opening {OUT}"))?;
     let mut mode = tcgetattr(&port).context("the port's mode")?;
     mode.make_raw();
     mode.set_speed(115_200).context("the port's speed")?;
     tcsetattr(&port, OptionalActions::Now, &mode).context("the port's mode")?;
-    writeln!(port, "{MARK} {} {}", packed.len(), hex(&Sha256::digest(&packed)))?;
+    writeln!(port, "{MARK} {} {} {}", packed.len(), hex(&Sha256::digest(&packed)), started.as_nanos())?;
     port.write_all(&packed)?;
     tcdrain(&port).context("waiting for the port")
 }
