@@ -1,8 +1,11 @@
 //! Any bytes as the text of a tracer: every line is told once, pieces make no difference, and a text cut off anywhere gives
-//! the first lines of the whole.
+//! the first lines of the whole; what they are paired to ends after it begins.
 #![no_main]
 
-use latido_trace::text::{Reader, Seen, Summary};
+use latido_trace::{
+    pairing::{Definition, Pairing, Sink, Wait},
+    text::{Reader, Seen, Summary, pair},
+};
 use libfuzzer_sys::fuzz_target;
 
 /// The lines as they are told, and what was seen.
@@ -14,6 +17,17 @@ fn told<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, Seen) {
     (lines, reader.seen().clone())
 }
 
+/// How many waits there were, none of which ends before it begins.
+#[derive(Default)]
+struct Waits(u64);
+
+impl Sink for Waits {
+    fn waited(&mut self, wait: &Wait) {
+        assert!(wait.begin <= wait.end, "{wait:?}");
+        self.0 += 1;
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let (whole, seen) = told([bytes]);
     let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
@@ -23,6 +37,9 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(told(bytes.chunks(size)), (whole.clone(), seen));
     let (begin, _) = told([&bytes[..bytes.len() - bytes.len().min(size)]]);
     assert!(whole.starts_with(&begin));
+    let mut waits = Waits::default();
+    let (met, _) = pair(bytes, &mut Pairing::of(Definition::Waking), &mut waits);
+    assert!(met.events <= ends as u64 && waits.0 <= met.events && met.first <= met.last);
     let (summary, reader) = Summary::of(bytes);
     assert!(summary.bins.items.len() as u64 + summary.bins.beyond <= reader.seen().lines);
 });

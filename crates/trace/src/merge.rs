@@ -79,7 +79,9 @@ impl Clock {
         self.backwards += 1;
         self.most = self.most.max(self.last);
         self.first = self.first.map(|first| first.min(time));
-        Some(Lost { cpu, since: time, until: Some(self.most), missed: Missed::Some })
+        // What began at the very last of them is in doubt too.
+        let until = Some(self.most.saturating_add(1));
+        Some(Lost { cpu, since: time, until, missed: Missed::Some })
     }
 }
 

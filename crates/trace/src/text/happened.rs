@@ -46,7 +46,9 @@ pub fn pair(text: &[u8], pairing: &mut Pairing, sink: &mut impl Sink) -> (Met, N
             }
             met.events += 1;
             if time < now {
-                let lost = Lost { cpu: event.cpu, since: time, until: Some(met.last), missed: Missed::Some };
+                // What began at the very last moment is in doubt too.
+                let until = Some(met.last.saturating_add(1));
+                let lost = Lost { cpu: event.cpu, since: time, until, missed: Missed::Some };
                 met.backwards += 1;
                 met.miss(&lost);
                 pairing.lost(&lost, sink);
@@ -236,6 +238,17 @@ mod tests {
         fn event(&mut self, _: u32, _: u64, _: &[u8], _: Option<&Happened>) {
             self.1 += 1;
         }
+    }
+
+    /// What began before time went back has no length, even where it began at the last moment before.
+    #[test]
+    fn a_wait_over_a_step_back_is_void() {
+        let text = "\
+            sh-1   [000] d.h2.  1.000030: sched_waking: comm=a pid=12 prio=98 target_cpu=001\n\
+            sh-1   [001] d.h2.  1.000010: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=12 next_prio=98\n";
+        let (mut pairing, mut waits) = (Pairing::of(Definition::Waking), Waits::default());
+        let (met, _) = pair(text.as_bytes(), &mut pairing, &mut waits);
+        assert_eq!((waits.0, met.backwards, met.unpaired.voided), (vec![], 1, 1));
     }
 
     /// What `trace-cmd report` prints means the same; the name of a task may hold what stands behind names.
