@@ -300,6 +300,28 @@ fn a_guest_bears_a_program_of_its_host() {
     assert!(record["load"].to_string().contains("/bin/stress-ng"), "{}", record["load"]);
 }
 
+/// Two network devices of a guest, on a hub, carry what the studies' load sends: all of it arrives, and both raise interrupts.
+#[test]
+fn a_guest_has_a_network_of_its_own() {
+    if kernel("6.12-rt", "a network in a guest").is_none() {
+        return;
+    }
+    let world = World::new();
+    let output = world.run(run("6.12-rt+net", &["--load", "udp-flood:between=eth0,eth1", "--no-report"]));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let records = measured(&world.runs()[0]);
+    let record: serde_json::Value = serde_json::from_slice(&records.values().next().unwrap()["record.json"]).unwrap();
+    let achieved = &record["load"][0]["achieved"];
+    let [sent, received] = ["sent_packets", "received_packets"].map(|key| achieved[key].as_u64().unwrap());
+    // Some are on their way when the measurement begins, and others when it ends.
+    assert!(sent > 100 && received.abs_diff(sent) < sent / 20, "{achieved}");
+    for device in ["eth0", "eth1"] {
+        let lines = record["quality"]["interrupts"].as_array().unwrap();
+        let line = lines.iter().find(|line| line["action"].as_str().unwrap().ends_with(device));
+        assert!(line.is_some_and(|line| line["count"].as_u64() > Some(10)), "{lines:?}");
+    }
+}
+
 /// A guest of another architecture measures with a latido that was built for it, and gives the same bytes twice.
 #[test]
 fn a_guest_of_another_architecture_measures() {
