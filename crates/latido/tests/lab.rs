@@ -300,6 +300,41 @@ fn a_guest_bears_a_program_of_its_host() {
     assert!(record["load"].to_string().contains("/bin/stress-ng"), "{}", record["load"]);
 }
 
+/// A person's own program goes into the guest and is watched there: its threads are timed by the kernel's events.
+#[test]
+fn a_program_is_watched_in_a_guest() {
+    const WHAT: &str = "a program watched in a guest";
+    if !installed("cyclictest", WHAT) || kernel("6.12-rt", WHAT).is_none() {
+        return;
+    }
+    let world = World::new();
+    let asked = [
+        "run",
+        "task",
+        "period=1ms",
+        "-d",
+        "300ms",
+        "--on",
+        "lab",
+        "--kernel",
+        "6.12-rt",
+        "--seed",
+        "3",
+        "--no-report",
+    ];
+    let program = ["--", "/usr/bin/cyclictest", "-q", "-p80", "-i1000", "-l200"];
+    let output = world.run([asked.as_slice(), program.as_slice()].concat());
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+    let record = measured(&world.runs()[0]).values().next().unwrap()["record.json"].clone();
+    let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
+    let thread = record["series"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|series| series["quantity"] == "wakeup" && series["count"].as_u64() > Some(150));
+    assert!(thread.is_some(), "{}", record["series"]);
+}
+
 /// Two network devices of a guest, on a hub, carry what the studies' load sends: all of it arrives, and both raise interrupts.
 #[test]
 fn a_guest_has_a_network_of_its_own() {

@@ -52,6 +52,11 @@ pub trait Probe: Options {
         None
     }
 
+    /// The program that it starts: a guest of the laboratory must have it.
+    fn starts(&self) -> Option<&str> {
+        None
+    }
+
     /// Measures: runs in a process of its own, on threads that the stage prepares.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 use super::{
     answer::Answer,
+    brought::Brought,
     fetch::{self, Fetched},
     image::{Image, guests_own},
     jobs::{Job, Jobs, is_measuring, job, measuring, within},
@@ -23,7 +24,6 @@ use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader},
     os::unix::net::UnixStream,
-    path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -79,7 +79,7 @@ struct Lab {
     modules: Vec<Module>,
     about: Emulated,
     /// By the programs that are in it.
-    images: Mutex<BTreeMap<Vec<PathBuf>, (Image, Emulated)>>,
+    images: Mutex<BTreeMap<Vec<Brought>, (Image, Emulated)>>,
     /// Nobody wants what is going on any more.
     stop: AtomicBool,
     jobs: Mutex<Jobs>,
@@ -145,7 +145,7 @@ impl Lab {
     }
 
     /// What all guests with these programs share, read once: an upgrade of the host meanwhile makes no second kind.
-    fn shared(&self, programs: &[PathBuf]) -> Result<(Image, Emulated)> {
+    fn shared(&self, programs: &[Brought]) -> Result<(Image, Emulated)> {
         let mut all = self.images.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = all.get(programs) {
             return Ok(found.clone());

@@ -1,9 +1,13 @@
 //! A guest's initial file system: latido as its first program, what it is asked for, and the programs of loads. The same
 //! contents give the same bytes.
 
-use super::{kernel::Arch, modules::Module};
+use super::{
+    brought::{Brought, libraries},
+    kernel::Arch,
+    modules::Module,
+};
 use crate::agents;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use latido_agent::{guest, machine::LABORATORY};
 use latido_model::{
     machine::Emulated,
@@ -15,7 +19,6 @@ use std::{
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
-    process::Command,
     sync::Arc,
 };
 
@@ -76,7 +79,7 @@ impl Image {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn shared(arch: Arch, programs: &[PathBuf]) -> Result<Self> {
+    pub fn shared(arch: Arch, programs: &[Brought]) -> Result<Self> {
         let mut image = Self::default();
         // The first is the root: without it everybody could write there, and root starts no program that others may replace.
         for path in [".", "dev", "proc", "sys", "tmp", "run", "bin", "lib", "lab", "etc", "var", "var/tmp"] {
@@ -96,18 +99,26 @@ impl Image {
                 programs.is_empty(),
                 "{} is a program of this machine, and the guest is another architecture's: it can bear the loads that latido bears \
                  itself",
-                programs.first().map_or(String::new(), |path| path.display().to_string())
+                programs.first().map_or(String::new(), |program| program.from.display().to_string())
             );
         }
         image.file("init", &own)?;
         for program in programs {
-            let name = program.file_name().context("a program has a name")?.to_string_lossy().into_owned();
-            image.file(&format!("bin/{name}"), program)?;
-            for library in libraries(program)? {
+            image.above(&program.at);
+            image.file(&program.at, &program.from)?;
+            for library in libraries(&program.from)? {
                 image.library(&library)?;
             }
         }
         Ok(image)
+    }
+
+    /// The directories that a path lies in.
+    fn above(&mut self, path: &str) {
+        for (end, _) in path.match_indices('/') {
+            let parent = path.get(..end).unwrap_or_default();
+            self.entries.entry(parent.into()).or_insert(Entry::Directory);
+        }
     }
 
     /// The SHA-256 of all its bytes.
@@ -205,41 +216,10 @@ fn member(out: &mut impl Write, number: u32, path: &str, mode: u32, data: &[u8],
     out.write_all(&padding(data.len()))
 }
 
-/// Where programs of the system lie.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// The libraries of a program, and their loader (ldd(1)).
-fn libraries(program: &Path) -> Result<Vec<String>> {
-    // What a user's environment puts before the system's libraries is not the guest's.
-    let output = Command::new("ldd")
-        .arg(program)
-        .env_clear()
-        .env("PATH", PATH)
-        .env("LC_ALL", "C")
-        .output()
-        .context("ldd, which finds libraries")?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if !output.status.success() {
-        // A static program has none.
-        ensure!(text.contains("not a dynamic") || output.stderr.is_empty(), "ldd {}: {text}", program.display());
-        return Ok(Vec::new());
-    }
-    let mut all = Vec::new();
-    for line in text.lines().map(str::trim) {
-        let path = line.split_once(" => ").map_or(line, |(_, path)| path).split(" (").next().unwrap_or_default();
-        if path == "not found" {
-            bail!("{} needs a library that is not here: {line}", program.display());
-        }
-        if path.starts_with('/') {
-            all.push(path.to_owned());
-        }
-    }
-    Ok(all)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
 
     /// The same contents give the same bytes, and another member's differ.
     #[test]

@@ -1,12 +1,11 @@
 //! What guests are to be booted for.
 
-use super::image::Member;
-use anyhow::{Result, bail, ensure};
-use latido_agent::{load, load::LOADS, loading::Surroundings, program};
+use super::{brought::Brought, image::Member};
+use anyhow::{Context, Result, bail, ensure};
+use latido_agent::{load, load::LOADS, loading::Surroundings, loading::running::is_own, probe::PROBES};
 use latido_model::{cell::Cell, cpus::CpuSet, protocol::Request, registry};
 use std::{
     collections::{BTreeSet, VecDeque},
-    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -34,7 +33,7 @@ pub(super) type Answered = Result<Vec<u8>, String>;
 pub(super) struct Job {
     pub(super) requests: Vec<Request>,
     pub(super) member: Member,
-    pub(super) programs: Vec<PathBuf>,
+    pub(super) programs: Vec<Brought>,
     pub(super) within: Duration,
 }
 
@@ -59,7 +58,7 @@ pub(super) fn measuring(cell: &Cell, cpus: u32) -> Result<Job> {
     job(vec![alone, Request::Measure { cell: Box::new(cell.clone()) }], &[cell], cpus)
 }
 
-/// The guest that answers these, with what the loads of the cells need.
+/// The guest that answers these, with what the probes and loads of the cells start.
 pub(super) fn job(requests: Vec<Request>, cells: &[&Cell], cpus: u32) -> Result<Job> {
     let mut programs = BTreeSet::new();
     let cpus: CpuSet = (0..cpus).collect();
@@ -67,10 +66,15 @@ pub(super) fn job(requests: Vec<Request>, cells: &[&Cell], cpus: u32) -> Result<
         let around = Surroundings { allowed: cpus.clone(), counted: cpus.clone(), seed: cell.seed };
         for item in load::parts(&cell.load.items, &around)?.items {
             let launch = registry::build("load", LOADS, &item)?.launch(&around)?;
-            let Some(word) = launch.as_ref().and_then(|launch| launch.argv.first()) else { continue };
-            if let Some(found) = program::find(word)?.filter(|_| !latido_agent::loading::running::is_own(word)) {
-                programs.insert(PathBuf::from(found.record().path));
+            if let Some(word) = launch.as_ref().and_then(|launch| launch.argv.first()).filter(|word| !is_own(word)) {
+                programs.extend(Brought::found(word)?);
             }
+        }
+        if let Some(word) = registry::build("probe", PROBES, &cell.probe)?.starts() {
+            programs.insert(
+                Brought::found(word)?
+                    .with_context(|| format!("there is no program `{word}` here, to be put into the guest"))?,
+            );
         }
     }
     let lengths = cells.iter().map(|cell| cell.conditions.duration.0 / 1_000_000_000 + 1);

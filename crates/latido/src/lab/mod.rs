@@ -4,6 +4,7 @@
 pub mod answer;
 mod apt;
 pub mod board;
+mod brought;
 pub mod build;
 pub mod cache;
 pub mod fetch;

@@ -158,6 +158,10 @@ impl Probe for TaskProbe {
         Some(Wanted::events(&["sched:sched_switch", "sched:sched_waking"]).also(&also))
     }
 
+    fn starts(&self) -> Option<&str> {
+        self.argv.first().map(String::as_str)
+    }
+
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         let mut watched = Watched::find(self, &stage.cpus())?;
         let interval = stage.watch(|| Ok(watched.lives()))?;
