@@ -15,6 +15,11 @@ pub const LAB: &str = "lab";
 /// The kernel that is there.
 pub const RUNNING: &str = "running";
 
+/// Whether a target can have a kernel as far as their names tell: the laboratory boots what is named, others run what runs there.
+pub fn has_kernel(target: &str, kernel: &str) -> bool {
+    (target == LAB) == (kernel != RUNNING)
+}
+
 /// What one measurement is: everything the target needs to know, nothing about the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,7 +2,7 @@
 
 use super::{Group, Plan, Probed};
 use crate::{
-    cell::{Conditions, RUNNING},
+    cell::{Conditions, has_kernel},
     quantity::Measurand,
     units::{self, Ns},
 };
@@ -29,8 +29,9 @@ impl Extent {
 
     /// How many of a group's cells this version measures, and for how long.
     pub fn of_group(group: &Group) -> Self {
-        let kernels = group.kernel.iter().filter(|kernel| *kernel == RUNNING).count();
-        let axes = [group.target.len(), kernels, group.tuning.len(), group.load.len(), group.scheduling.len()];
+        let of_target = |target| group.kernel.iter().filter(|kernel| has_kernel(target, kernel)).count();
+        let booted = group.target.iter().map(|target| of_target(target)).sum();
+        let axes = [booted, group.tuning.len(), group.load.len(), group.scheduling.len()];
         let each = axes.into_iter().fold(group.repeat as usize, usize::saturating_mul);
         let of = |Probed { measurand, .. }: &Probed| Self::of_cell(&group.conditions, measurand).times(each);
         let sum = group.probe.iter().map(of).fold(Self::default(), Self::and);

@@ -4,6 +4,7 @@
 pub const PLANS: &[(&str, &str)] = &[
     ("quick", include_str!("../../../../plans/quick.toml")),
     ("three-kernels", include_str!("../../../../plans/three-kernels.toml")),
+    ("lab-embedded-properties", include_str!("../../../../plans/lab-embedded-properties.toml")),
     ("lab-ftrace-latencies", include_str!("../../../../plans/lab-ftrace-latencies.toml")),
     ("lab-preemption-rcu", include_str!("../../../../plans/lab-preemption-rcu.toml")),
     ("isolation", include_str!("../../../../plans/isolation.toml")),
