@@ -300,6 +300,53 @@ fn a_guest_bears_a_program_of_its_host() {
     assert!(record["load"].to_string().contains("/bin/stress-ng"), "{}", record["load"]);
 }
 
+/// The probes of the studies, and those that look on, all measure in a guest; and cells of a guest and of the machine that runs can
+/// be one plan's, of which the report makes configurations of their own and compares neither with the other.
+#[test]
+fn every_probe_measures_in_a_guest_beside_the_machine_that_runs() {
+    const PROBES: [&str; 11] = [
+        r#"name = "wakeup""#,
+        r#"name = "gap""#,
+        r#"name = "mutex", form = "calls""#,
+        r#"name = "mutex", form = "inversion""#,
+        r#"name = "priority""#,
+        r#"name = "sleep""#,
+        r#"name = "switch""#,
+        r#"name = "compute", size = [8], instances = 20"#,
+        r#"name = "scheduling""#,
+        r#"name = "syscall", calls = "all""#,
+        r#"name = "interrupt", task = "init""#,
+    ];
+    if kernel("6.12-rt", "probes in a guest").is_none() {
+        return;
+    }
+    let world = World::new();
+    let probes: Vec<String> = PROBES.iter().map(|probe| format!("{{ {probe} }}")).collect();
+    let text = format!(
+        "schema = 1\nname = \"mixed\"\nseed = 3\n[[group]]\nprobe = [{}]\ntarget = [\"lab\"]\nkernel = [\"6.12-rt\"]\n\
+         scheduling = [{{ policy = \"fifo\", prio = 80 }}]\ncpus = \"0\"\nduration = \"60ms\"\n[[group]]\n\
+         probe = [{{ name = \"sleep\" }}]\nscheduling = [{{ policy = \"other\" }}]\ncpus = \"0\"\nduration = \"60ms\"\n\
+         [[expect]]\nwhere = {{ target = \"lab\" }}\nmetric = \"sleep.length.max\"\nop = \"<\"\nthan = {{ target = \"local\", kernel = \"running\", scheduling = \"other\" }}\n",
+        probes.join(", ")
+    );
+    let plan = world.file("mixed.toml", &text);
+    let output = world.run(["run", plan.to_str().unwrap(), "--no-report"]);
+    let run = world.runs().remove(0);
+    let mut seen = BTreeSet::new();
+    for files in measured(&run).values() {
+        let record: serde_json::Value = serde_json::from_slice(&files["record.json"]).unwrap();
+        let probe = format!("{} {}", record["cell"]["target"], record["cell"]["probe"]);
+        let samples = record["series"].as_array().unwrap().iter().filter_map(|one| one["count"].as_u64()).sum::<u64>();
+        assert!(samples > 0, "{probe}: {}", record["series"]);
+        seen.insert(probe);
+    }
+    assert_eq!(seen.len(), PROBES.len() + 1, "{seen:?}, {}", stderr(&output));
+    // One real and one emulated kernel are no two sides of a comparison.
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let told = String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("an emulated time is not compared with a real one"), "{told}");
+}
+
 /// A person's own program goes into the guest and is watched there: its threads are timed by the kernel's events.
 #[test]
 fn a_program_is_watched_in_a_guest() {
