@@ -84,6 +84,11 @@ fn name(kernels: &[String], at: usize) -> &str {
 
 /// The part of the list from good to bad.
 fn between(list: &[String], good: &str, bad: &str) -> Result<Vec<String>> {
+    if good == bad {
+        return Err(
+            Usage::new(format!("--good and --bad are one kernel, `{good}`: name two, between which it broke")).into()
+        );
+    }
     if list.is_empty() {
         return Ok([good, bad].map(String::from).into());
     }
@@ -232,6 +237,7 @@ mod tests {
         let list = words(&["a", "b", "c", "d"]);
         assert_eq!(between(&list, "b", "d").unwrap(), ["b", "c", "d"]);
         assert_eq!(between(&[], "b", "d").unwrap(), ["b", "d"]);
+        assert!(between(&[], "b", "b").unwrap_err().to_string().contains("one kernel"));
         assert!(between(&list, "d", "b").unwrap_err().to_string().contains("before the good one"));
         assert!(between(&list, "a", "x").unwrap_err().to_string().contains("does not have `x`"));
     }

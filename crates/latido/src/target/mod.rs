@@ -84,7 +84,9 @@ impl Def {
 /// For a target that has the one kernel that runs there, and is not booted.
 fn only_running(target: &str, kernel: &str, boot: u32) -> Result<(), Unavailable> {
     if kernel != RUNNING {
-        let reason = format!("kernel `{kernel}`: the target `{target}` has the running kernel alone");
+        let reason = format!(
+            "kernel `{kernel}`: the target `{target}` has the running kernel alone; the laboratory boots others (--on lab)"
+        );
         return Err(Unavailable::NotHad(reason));
     }
     if boot > 1 {

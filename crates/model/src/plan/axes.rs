@@ -267,11 +267,13 @@ fn kernels(node: Node) -> Result<Vec<String>, Problem> {
     for element in node.levels("kernel")? {
         let name = element.text("kernel")?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
-        // A file, and what it is told at boot: nothing that a line of the emulator's could mistake.
-        let file = name.contains('/') && name.len() <= 512 && name.chars().all(|c| c.is_ascii_graphic() || c == ' ');
+        // A file or a package, and what it is told at boot: nothing that a line of the emulator's could mistake.
+        let file = (name.contains('/') || name.starts_with("linux-image-"))
+            && name.len() <= 512
+            && name.chars().all(|c| c.is_ascii_graphic() || c == ' ');
         if !file && (name.is_empty() || name.len() > 64 || !name.chars().all(plain)) {
             return Err(element.problem(
-                "a kernel's name is 1 to 64 letters, digits, `-`, `_`, `.` or `+`, or path/to/vmlinuz[:BOOT PARAMETERS]",
+                "a kernel's name is 1 to 64 letters, digits, `-`, `_`, `.` or `+`, or path/to/vmlinuz or linux-image-PACKAGE, both with [:BOOT PARAMETERS]",
             ));
         }
         // Any other name is a kernel to come, so that a misspelling would go unmeasured.
