@@ -1,0 +1,36 @@
+//! What other tools read, written from judged runs: one file a format and one line in [`EXPORTS`].
+
+pub mod case;
+pub mod cells;
+pub mod format;
+mod junit;
+mod ktap;
+mod lava;
+pub mod state;
+#[cfg(test)]
+mod tests;
+pub mod text;
+pub mod units;
+
+pub use format::{Export, Exported, Options, Written};
+
+use anyhow::{Result, bail};
+use latido_model::suggest;
+
+/// Every format that runs are exported to.
+pub const EXPORTS: &[Export] = &[ktap::EXPORT, junit::EXPORT, lava::SIGNALS, lava::RESULTS];
+
+/// The format of this name.
+///
+/// # Errors
+/// There is none of this name; the error says which there are and which may be meant.
+pub fn named(name: &str) -> Result<&'static Export> {
+    match EXPORTS.iter().find(|export| export.name == name) {
+        Some(export) => Ok(export),
+        None => {
+            let names = || EXPORTS.iter().map(|export| export.name);
+            let meant = suggest::nearest(name, names());
+            bail!("no export format `{name}`{meant}: there are {}", names().collect::<Vec<_>>().join(", "))
+        }
+    }
+}
