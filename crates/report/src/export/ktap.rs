@@ -30,7 +30,12 @@ fn subtest(number: usize, group: &Group) -> String {
     let name = text::ktap(&group.name);
     let mut out = format!("  KTAP version 1\n  # Subtest: {name}\n  1..{}\n", group.cases.len());
     for (number, case) in (1..).zip(&group.cases) {
-        out.push_str(&format!("  {}", line(number, &text::ktap(&case.name), case.state, &reason(case))));
+        let why = reason(case);
+        // A failure has no directive that could say why.
+        if case.state == State::Fail && !why.is_empty() {
+            out.push_str(&format!("  # {why}\n"));
+        }
+        out.push_str(&format!("  {}", line(number, &text::ktap(&case.name), case.state, &why)));
     }
     out + &line(number, &name, group.state(), "")
 }

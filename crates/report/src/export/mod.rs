@@ -1,15 +1,30 @@
 //! What other tools read, written from judged runs: one file a format and one line in [`EXPORTS`].
 
+mod bencher;
+mod benchmark_action;
 pub mod case;
 pub mod cells;
+mod cyclictest;
+pub mod exposition;
 pub mod format;
+mod hgrm;
+mod hlog;
 mod junit;
+mod kcidb;
 mod ktap;
 mod lava;
+mod markdown;
+pub mod one;
+mod otava;
+mod perfetto;
+mod phoronix;
+mod prometheus;
+mod rt_tests;
 pub mod state;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod trend;
 pub mod units;
 
 pub use format::{Export, Exported, Options, Written};
@@ -18,7 +33,25 @@ use anyhow::{Result, bail};
 use latido_model::suggest;
 
 /// Every format that runs are exported to.
-pub const EXPORTS: &[Export] = &[ktap::EXPORT, junit::EXPORT, lava::SIGNALS, lava::RESULTS];
+pub const EXPORTS: &[Export] = &[
+    ktap::EXPORT,
+    junit::EXPORT,
+    lava::SIGNALS,
+    lava::RESULTS,
+    kcidb::EXPORT,
+    prometheus::PROMETHEUS,
+    prometheus::OPENMETRICS,
+    cyclictest::EXPORT,
+    rt_tests::EXPORT,
+    hlog::EXPORT,
+    hgrm::EXPORT,
+    markdown::EXPORT,
+    perfetto::EXPORT,
+    bencher::EXPORT,
+    benchmark_action::EXPORT,
+    otava::EXPORT,
+    phoronix::EXPORT,
+];
 
 /// The format of this name.
 ///
