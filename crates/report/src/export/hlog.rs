@@ -2,13 +2,14 @@
 
 use super::{
     format::{Export, Exported, Written},
-    text, units,
+    text::{self, Names},
 };
 use anyhow::{Result, anyhow};
 use hdrhistogram::serialization::{
     V2DeflateSerializer,
     interval_log::{IntervalLogWriterBuilder, Tag},
 };
+use latido_model::plan::expect::NS;
 use std::time::{Duration, SystemTime};
 
 /// The list entry.
@@ -32,11 +33,12 @@ fn write(exported: &Exported) -> Result<Written> {
     builder.with_start_time(SystemTime::UNIX_EPOCH + base).with_base_time(SystemTime::UNIX_EPOCH + base);
     // What the log says of a maximum outside of its histogram is then in ms; the histogram keeps ns.
     builder.with_max_value_divisor(1e6);
+    let mut tags = Names::default();
     let mut log = builder.begin_log_with(&mut written.bytes, &mut serializer)?;
     for cell in &cells {
         for one in cell.series() {
             let whose = format!("{} {} {}", cell.name(), one.series.quantity, one.place);
-            if !units::is_time(&one.series.unit) || one.series.unit != "ns" {
+            if one.series.unit != NS {
                 written.left_out.push(format!("{whose} is in {} and not in it: the log is of ns", one.series.unit));
                 continue;
             }
@@ -55,7 +57,8 @@ fn write(exported: &Exported) -> Result<Written> {
             let length = Duration::from_nanos(cell.record().map_or(0, |record| record.elapsed_ns));
             let run = if cell.several_runs { format!("{}-", cell.run.run.meta.id) } else { String::new() };
             let quantity = &one.series.quantity;
-            let tag = text::id(&format!("{run}cell{:03}-{}-{quantity}", cell.stored.number, one.place), ".");
+            let tag = format!("{run}cell{:03}-{}-{quantity}", cell.stored.number, one.place);
+            let tag = tags.unique(text::id(&tag, "."));
             log.write_histogram(&exported.corrected(&one)?, start, length, Tag::new(&tag))
                 .map_err(|error| anyhow!("writing {whose}: {error:?}"))?;
         }

@@ -2,35 +2,48 @@
 
 mod hostile;
 mod states;
+mod validators;
 
 use super::*;
 use crate::judged::JudgedRun;
 use latido_model::{
-    cell::Cell,
+    cell::{Cell, Conditions},
     plan::{Against, Expect, Op, Statistic},
     record::{HostFacts, Slots},
     run::CellState,
-    sample::{Fixture, cell, probing, quiet, under, with_spike},
+    sample::{Fixture, cell, probing, quiet, under},
+    units::Ns,
 };
 
-/// A run of six cells: within the limit, above it, without one, contaminated, broken, skipped; one expectation.
+/// A second of samples, one a millisecond.
+fn second(thread: i64) -> Vec<i64> {
+    quiet(thread).into_iter().take(1_000).collect()
+}
+
+/// The cell that such samples are of.
+fn of_a_second(cell: Cell) -> Cell {
+    let conditions = Conditions { duration: Ns::from_secs(1), ..cell.conditions };
+    Cell { conditions, ..cell }
+}
+
+/// A run of six cells: within the limit, above it, without one, refused, broken, skipped; three expectations.
 pub fn fixture(name: &str) -> Fixture {
-    let named = |cell: Cell| Cell { plan: name.into(), ..cell };
+    let named = |cell: Cell| of_a_second(Cell { plan: name.into(), ..cell });
+    let spiky = || second(1).into_iter().enumerate().map(|(at, v)| if at == 300 { 420_181 } else { v });
     let mut fixture = Fixture::new(vec![
-        (named(cell()), vec![quiet(0)]),
-        (named(under(name)), vec![quiet(0), with_spike(1, 3_000, 420_181)]),
+        (named(cell()), vec![second(0)]),
+        (named(under(name)), vec![second(0), spiky().collect()]),
         (named(probing("gap")), vec![vec![25, 31, 1_250, 99_999]]),
-        (named(under("refused")), vec![quiet(0)]),
-        (named(under("broken")), vec![quiet(0)]),
-        (named(under("elsewhere")), vec![quiet(0)]),
+        (named(under("refused")), vec![second(0)]),
+        (named(under("broken")), vec![second(0)]),
+        (named(under("elsewhere")), vec![second(0)]),
     ]);
     for number in 1..=4 {
         let started = "2026-11-21T20:00:07.25Z".to_owned();
         fixture.run.cells[number - 1].host = Some(HostFacts { started, ..HostFacts::default() });
         fixture.record(number).machine.hostname = format!("bench {name}");
     }
-    let series = &mut fixture.record(2).series[1];
-    series.slots = Some(Slots { met: 9_993, late: 7, missed: 0 });
+    fixture.record(2).series[1].slots = Some(Slots { met: 993, late: 7, missed: 0 });
     fixture.record(4).quality.policy_refused = Some(format!("fifo 80 was refused: {name}"));
     fixture.run.cells[4].state = CellState::Infra(format!("the link broke: {name}"));
     fixture.run.cells[5].state = CellState::Skipped(format!("no such kernel: {name}"));
@@ -65,28 +78,58 @@ fn options() -> Options {
     Options { build: Some("ci:b1".into()), origin: "ci".into(), cell: Some(2), bins: 200, ..Options::default() }
 }
 
-/// One format over the fixture with this name in every place that has one.
-pub fn exported(format: &str, name: &str, options: Options) -> Written {
+/// What every format makes of the fixture with this name in every place that has one.
+fn texts(name: &str) -> Vec<(&'static str, String)> {
     let mut fixture = fixture(name);
-    let empty = Fixture::new(Vec::new()).run;
-    let run = std::mem::replace(&mut fixture.run, empty);
+    let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
     let runs = [judged(&fixture, run)];
-    (named(format).unwrap().write)(&Exported { runs: &runs, source: &fixture, options }).unwrap()
-}
-
-fn text(format: &str, name: &str) -> String {
-    String::from_utf8(exported(format, name, options()).bytes).unwrap()
+    let exported = Exported { runs: &runs, source: &fixture, options: options() };
+    let text = |export: &Export| String::from_utf8((export.write)(&exported).unwrap().bytes).unwrap();
+    EXPORTS.iter().map(|export| (export.name, text(export))).collect()
 }
 
 /// What each format looks like; of the long ones the beginning.
 #[test]
 fn each_format_is_what_it_was() {
-    for export in EXPORTS {
-        let text = text(export.name, "quick");
-        let lines: Vec<&str> = text.lines().collect();
-        let shown = lines.iter().take(120).map(|line| line.chars().take(240).collect::<String>());
-        insta::assert_snapshot!(export.name, shown.collect::<Vec<_>>().join("\n"));
-        assert!(text.ends_with('\n'), "{}", export.name);
-        assert!(!export.about.is_empty() && !text.contains("NaN") && !text.contains("null"), "{}", export.name);
+    for (name, text) in texts("quick") {
+        let shown = text.lines().take(120).map(|line| line.chars().take(240).collect::<String>());
+        insta::assert_snapshot!(name, shown.collect::<Vec<_>>().join("\n"));
+        assert!(text.ends_with('\n') && !text.contains("NaN") && !text.contains("null"), "{name}");
     }
+}
+
+#[test]
+fn each_format_has_a_name_of_its_own() {
+    let mut names: Vec<&str> = EXPORTS.iter().map(|export| export.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), EXPORTS.len());
+    assert!(EXPORTS.iter().all(|export| !export.about.is_empty() && !export.ending.starts_with('.')));
+    let error = named("junti").unwrap_err().to_string();
+    assert!(error.contains("did you mean `junit`?") && error.contains("ktap, junit, lava"), "{error}");
+}
+
+/// What a format must be told is asked for by name; formats of one distribution name the cells that there are.
+#[test]
+fn what_is_needed_is_asked_for() {
+    let mut fixture = fixture("quick");
+    let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
+    let runs = [judged(&fixture, run)];
+    let write = |format: &str, options: Options| {
+        let exported = Exported { runs: &runs, source: &fixture, options };
+        (named(format).unwrap().write)(&exported).map_err(|error| format!("{error:#}"))
+    };
+    let refused = |format, options| write(format, options).unwrap_err();
+    assert!(refused("kcidb", Options { build: None, ..options() }).contains("--build ORIGIN:ID"));
+    assert!(refused("kcidb", Options { build: Some("x".into()), ..options() }).contains("it is ORIGIN:ID"));
+    assert!(refused("kcidb", Options { origin: "A".into(), ..options() }).contains("a to z"));
+    let several = refused("cyclictest", Options { cell: None, ..options() });
+    assert!(several.contains("--cell NUMBER, of 001 wakeup, idle; 002 wakeup, quick; 003 gap, idle"), "{several}");
+    assert!(refused("hgrm", Options { cell: Some(9), ..options() }).contains("no cell 9"));
+    // Bins beyond the last are counted, and the maximum stays exact.
+    let written = write("cyclictest", Options { bins: 100, ..options() }).unwrap();
+    let text = String::from_utf8(written.bytes).unwrap();
+    assert!(text.contains("# Max Latencies: 00005 00420\n# Histogram Overflows: 00000 00001\n"), "{text}");
+    let written = write("bencher", options()).unwrap();
+    assert_eq!(written.left_out, ["004 wakeup, refused: inconclusive: its figures are not in it"]);
 }
