@@ -55,6 +55,8 @@ pub fn families(exported: &Exported) -> Families {
         let unit = series.first().map(|(one, _)| suffix(one)).unwrap_or_default();
         let help = series.first().map(|(one, _)| help(one)).unwrap_or_default();
         let samples = histogram(&series);
+        // A quantity may be called as one of the gauges is: one name has one kind.
+        let name = if all.contains_key(&name) { name.replacen("latido_", "latido_samples_", 1) } else { name };
         all.insert(name, Family { kind: "histogram", help, unit, samples });
     }
     finished(&mut all, exported);
