@@ -5,6 +5,7 @@
 pub mod check;
 pub mod compare;
 pub mod effects;
+pub mod export;
 pub mod extremes;
 pub mod factors;
 pub mod figures;

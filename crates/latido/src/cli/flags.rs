@@ -135,6 +135,9 @@ pub struct Args {
     /// Where the report goes [default: report.html]
     #[arg(short, long, value_name = "FILE", conflicts_with = "no_report")]
     pub output: Option<PathBuf>,
+    /// Write the run in formats of other tools as it ends; FILE - is stdout, and the table then goes to stderr
+    #[arg(long, value_name = "FORMAT=FILE,...", conflicts_with = "json")]
+    pub export: Option<String>,
     /// Write no report
     #[arg(long)]
     pub no_report: bool,

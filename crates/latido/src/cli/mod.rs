@@ -9,6 +9,7 @@ mod common;
 mod compare;
 mod completions;
 mod effects;
+mod export;
 mod flags;
 mod gauge;
 mod help;
@@ -66,6 +67,7 @@ enum Command {
     List(list::Args),
     Show(show::Args),
     Report(report::Args),
+    Export(export::Args),
     Stats(stats::Args),
     Compare(compare::Args),
     History(history::Args),
@@ -96,6 +98,7 @@ impl Cli {
             Command::Trace(_) => Some("trace"),
             Command::Lab(_) => Some("lab"),
             Command::Report(_) => Some("report"),
+            Command::Export(_) => Some("export"),
             Command::Stats(_) => Some("stats"),
             Command::Compare(_) => Some("compare"),
             Command::History(_) => Some("history"),
@@ -120,6 +123,7 @@ impl Cli {
             Command::List(args) => list::run(args),
             Command::Show(args) => show::run(args),
             Command::Report(args) => report::run(args),
+            Command::Export(args) => export::run(args),
             Command::Stats(args) => stats::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::History(args) => history::run(&args),
@@ -186,7 +190,7 @@ pub fn explain(error: clap::Error) -> u8 {
 }
 
 /// Commands that are to come: named as such, not as misspellings.
-const TO_COME: &[&str] = &["export", "import"];
+const TO_COME: &[&str] = &["import"];
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
     let word = |kind| match error.get(kind) {

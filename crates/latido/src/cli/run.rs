@@ -2,7 +2,11 @@
 
 use super::{Usage, assemble, flags::Args};
 use crate::{
-    host::{self, options::How},
+    host::{
+        self,
+        exports::{self, Wanted},
+        options::How,
+    },
     output::{tell, write_out},
 };
 use anyhow::Result;
@@ -20,6 +24,7 @@ pub fn run(args: Args) -> Result<u8> {
         quiet: args.quiet,
         output: args.output.clone(),
         untold: false,
+        exports: exports(&args)?,
         no_report: args.no_report,
         plan_power: args.plan_power,
         wait: args.wait,
@@ -49,4 +54,10 @@ pub fn run(args: Args) -> Result<u8> {
         return write_out(&print::plan(&plan));
     }
     host::run(&plan, &how)
+}
+
+/// What `--export` asks for.
+fn exports(args: &Args) -> Result<Vec<Wanted>> {
+    let all = args.export.as_deref().map(exports::wanted).transpose();
+    Ok(all.map_err(|error| Usage::new(format!("{error:#}")))?.unwrap_or_default())
 }

@@ -1,6 +1,7 @@
 //! Runs a plan: cell by cell on its targets, each record stored before the next cell starts, then table, verdict, report.
 
 mod conduct;
+pub mod exports;
 mod foretell;
 pub mod load_alone;
 pub mod options;

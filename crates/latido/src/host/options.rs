@@ -1,5 +1,6 @@
 //! How a run is carried out and reported: everything that is not the plan.
 
+use super::exports::Wanted;
 use latido_model::units::Ns;
 use std::path::PathBuf;
 
@@ -16,6 +17,8 @@ pub struct How {
     pub output: Option<PathBuf>,
     /// Print nothing of the result: whoever asked says what came of it.
     pub untold: bool,
+    /// What else is written as the run ends; one of them may take stdout, and the table then goes to stderr.
+    pub exports: Vec<Wanted>,
     /// Write no report.
     pub no_report: bool,
     /// What the run is a pilot for: the smallest ratio of interest, of which it then says how many repeats it takes.

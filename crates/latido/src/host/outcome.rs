@@ -1,11 +1,14 @@
 //! What a run comes to: read back from the store, judged, printed, reported. `show` and `report` do the same later.
 
-use super::screen::Screen;
+use super::{
+    exports::{self, Wanted},
+    screen::Screen,
+};
 use crate::store;
 use crate::{
     durable,
     host::options::How,
-    output::{self, is_broken_pipe, write_out},
+    output::{self, is_broken_pipe, tell, write_out},
     store::Draft,
 };
 use anyhow::{Context, Result};
@@ -15,6 +18,7 @@ use latido_model::{
     verdict::Verdict,
 };
 use latido_report::{
+    export::Options,
     formats::{self, files, json},
     judge::{configuration::Configurations, judgement::Judgement, outcome::Outcome},
     judged::{self, JudgedRun},
@@ -96,7 +100,15 @@ pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Res
         power::sentences(&one.run, cells, &store::series_data, ratio)
     });
     let text = text + &pilot.unwrap_or_default();
-    let printed = if how.untold { Ok(0) } else { write_out(&text) };
+    let printed = match how {
+        How { untold: true, .. } => Ok(0),
+        // One document goes to stdout: what people read goes where notes go.
+        _ if how.exports.iter().any(Wanted::to_stdout) => {
+            tell(text.trim_end());
+            Ok(0)
+        }
+        _ => write_out(&text),
+    };
     if let Some(path) = report_path(how) {
         let usual = how.output.is_none();
         match unless_foreign(&path, usual).and_then(|()| write_report(&all, &found, "html", &path)) {
@@ -104,6 +116,12 @@ pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Res
             Err(error) if how.output.is_some() => return Err(error),
             // Nobody asked for it by name: the run's own exit status counts.
             Err(error) => screen.warn(&format!("no report: {error:#}; `latido report {}` makes one", one.run.meta.id)),
+        }
+    }
+    for wanted in &how.exports {
+        exports::write(&all, wanted, Options::default())?;
+        if !wanted.to_stdout() {
+            screen.say(&format!("{}: {}", wanted.format, wanted.path.display()));
         }
     }
     match printed {

@@ -1,0 +1,53 @@
+//! Bencher's metric format (BMF JSON): benchmark, measure, value.
+
+use super::{
+    format::{Export, Exported, Written},
+    text,
+    trend::{Point, points},
+};
+use anyhow::Result;
+use latido_model::clean;
+use serde_json::{Map, Value, json};
+
+/// The list entry.
+pub const EXPORT: Export = Export {
+    name: "bencher",
+    ending: "json",
+    about: "Bencher's metric format (BMF JSON): bencher run --adapter json --file",
+    write,
+};
+
+fn write(exported: &Exported) -> Result<Written> {
+    let (points, mut left_out) = points(exported);
+    let mut document: Map<String, Value> = Map::new();
+    for point in &points {
+        let benchmark = document.entry(text::line(&benchmark(point))).or_insert_with(|| Value::Object(Map::new()));
+        let Some(measures) = benchmark.as_object_mut() else { continue };
+        if measures.insert(measure(point), json!({"value": value(point.value)})).is_some() {
+            let name = benchmark_and_measure(point);
+            left_out.push(format!("{name} is there of several runs: the last is in it"));
+        }
+    }
+    let text = clean::text(&serde_json::to_string_pretty(&document)?).into_owned() + "\n";
+    Ok(Written { bytes: text.into_bytes(), left_out })
+}
+
+/// A whole number without a point.
+pub(super) fn value(value: f64) -> Value {
+    // Beyond 2^53 no double has a part of one.
+    if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
+}
+
+fn benchmark(point: &Point) -> String {
+    [point.title.as_str(), &point.place].join(" ").trim().to_owned()
+}
+
+/// `latency_max_ns`: of letters, digits and `_`.
+fn measure(point: &Point) -> String {
+    let parts = [&point.quantity, &point.key, &point.unit].map(|part| part.as_str());
+    text::metric(&parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_"))
+}
+
+fn benchmark_and_measure(point: &Point) -> String {
+    format!("{} {}", benchmark(point), measure(point))
+}

@@ -1,0 +1,213 @@
+//! The cells of the runs as every format looks at them: named, with their series, and with what became of each.
+
+use super::{format::Exported, state::State, units};
+use crate::{
+    judge::{judgement::CellJudgement, label::Titles},
+    judged::JudgedRun,
+};
+use latido_model::{
+    plan::expect::NS,
+    record::{self, Record, Series, Summary},
+    run::StoredCell,
+};
+
+/// One cell of one run.
+#[derive(Clone, Debug)]
+pub struct OneCell<'a> {
+    /// Its run.
+    pub run: &'a JudgedRun,
+    /// What was stored.
+    pub stored: &'a StoredCell,
+    /// What it was judged to be.
+    pub judged: &'a CellJudgement,
+    /// What tells it from the others of its run, the same in each run of the plan: `wakeup, busy`.
+    pub title: String,
+    /// Whether there are cells of other runs beside it.
+    pub several_runs: bool,
+}
+
+/// One series of a cell.
+#[derive(Clone, Debug)]
+pub struct OneSeries<'a> {
+    /// Its cell.
+    pub cell: &'a OneCell<'a>,
+    /// What was stored.
+    pub series: &'a Series,
+    /// The distribution that is judged: with the delays of missed slots where slots are counted.
+    pub summary: Summary,
+    /// Which thread, and what else tells it from others of its quantity: `cpu 1`, `cpu 0 kind inherit`.
+    pub place: String,
+}
+
+/// A figure of a series in its stored unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// `min`, `mean`, `p50` to `p99_999`, `max`; `max_at_least` where the largest possible was cut off.
+    pub key: String,
+    /// Its value.
+    pub value: f64,
+    /// What became of it.
+    pub state: State,
+}
+
+impl Exported<'_> {
+    /// The cells of all runs, run by run, in the order in which they were measured.
+    pub fn cells(&self) -> Vec<OneCell<'_>> {
+        let several_runs = self.runs.len() > 1;
+        let of = |run| of_run(run, several_runs);
+        self.runs.iter().flat_map(of).collect()
+    }
+}
+
+/// The cells of one run.
+pub fn of_run<'a>(run: &'a JudgedRun, several_runs: bool) -> Vec<OneCell<'a>> {
+    let titles = Titles::among(run.run.cells.iter().map(|stored| &stored.cell));
+    let pairs = run.run.cells.iter().zip(&run.judgement.cells);
+    let one = |(stored, judged): (&'a StoredCell, &'a CellJudgement)| OneCell {
+        run,
+        stored,
+        judged,
+        title: titles.of(&stored.cell),
+        several_runs,
+    };
+    pairs.map(one).collect()
+}
+
+impl<'a> OneCell<'a> {
+    /// `002 wakeup, busy`, with the run's id before it where there are several.
+    pub fn name(&self) -> String {
+        let run = if self.several_runs { format!("{} ", self.run.run.meta.id) } else { String::new() };
+        format!("{run}{:03} {}", self.stored.number, self.title)
+    }
+
+    /// Its record, where there is one.
+    pub fn record(&self) -> Option<&'a Record> {
+        self.stored.record()
+    }
+
+    /// What became of it, by its limit.
+    pub fn state(&self) -> State {
+        State::of_cell(self.judged, self.stored.cell.conditions.limit.is_some())
+    }
+
+    /// Why, in sentences.
+    pub fn why(&self) -> String {
+        self.judged.reasons.iter().map(|reason| reason.sentence()).collect::<Vec<_>>().join("; ")
+    }
+
+    /// When it started, as RFC 3339; of a cell without host facts the start of its run.
+    pub fn started(&self) -> &str {
+        self.stored.host.as_ref().map_or(&self.run.run.meta.started, |host| &host.started)
+    }
+
+    /// The series with samples. One without is not measured, and absent.
+    pub fn series(&'a self) -> Vec<OneSeries<'a>> {
+        let all = self.record().map(|record| record.series.as_slice()).unwrap_or_default();
+        let one = |series: &'a Series| OneSeries {
+            cell: self,
+            series,
+            summary: series.decisive(),
+            place: place(series, all),
+        };
+        all.iter().filter(|series| series.count > 0).map(one).collect()
+    }
+}
+
+fn place(series: &Series, all: &[Series]) -> String {
+    let on =
+        |other: &&Series| (&other.quantity, &other.labels, other.cpu) == (&series.quantity, &series.labels, series.cpu);
+    let mut place = match series.cpu {
+        Some(cpu) if all.iter().filter(on).count() < 2 => format!("cpu {cpu}"),
+        Some(cpu) => format!("cpu {cpu} thread {}", series.thread),
+        None => format!("thread {}", series.thread),
+    };
+    for (key, value) in &series.labels {
+        place.push_str(&format!(" {key} {value}"));
+    }
+    place
+}
+
+impl OneSeries<'_> {
+    /// Why its largest value is no maximum but the least that it can be; absent where nothing cut it.
+    pub fn censored(&self) -> Option<String> {
+        let record = self.cell.record()?;
+        if let record::Outcome::Stopped { value_ns, .. } = record.outcome
+            && units::is_time(&self.series.unit)
+        {
+            return Some(format!("the measurement ended at the first sample above its bound, {value_ns} ns"));
+        }
+        let bound = self.cell.stored.measurand.quantity(&self.series.quantity)?.bound?;
+        let reached = [self.summary.min, self.summary.max].into_iter().flatten().any(|v| v.saturating_abs() >= bound);
+        reached.then(|| format!("nothing is measured beyond {bound} {}", self.series.unit))
+    }
+
+    /// Its figures. What was not measured, or is of too few samples, is absent.
+    pub fn figures(&self) -> Vec<Figure> {
+        let summary = &self.summary;
+        let state = self.beside();
+        let whole = |value: Option<i64>| value.map(|value| value as f64);
+        let mut all = Vec::new();
+        let mut add = |key: &str, value: Option<f64>, state| {
+            all.extend(value.map(|value| Figure { key: key.into(), value, state }));
+        };
+        add("min", whole(summary.min), state);
+        add("mean", summary.mean, state);
+        for (key, _) in record::QUANTILES {
+            add(&percentile(key), whole(summary.quantiles.get(*key).copied().flatten()), state);
+        }
+        let max = if self.censored().is_some() { "max_at_least" } else { "max" };
+        add(max, whole(summary.max), self.of_max());
+        all
+    }
+
+    /// The slots that were met, late and missed, where they are counted.
+    pub fn slots(&self) -> Vec<(&'static str, u64)> {
+        let counted =
+            self.series.slots.map(|slots| vec![("met", slots.met), ("late", slots.late), ("missed", slots.missed)]);
+        counted.unwrap_or_default()
+    }
+
+    /// What became of its maximum: in a cell that failed each thread has kept the limit or not.
+    pub fn of_max(&self) -> State {
+        let limit = self.cell.stored.cell.conditions.limit;
+        let judged = self.series.unit == NS && self.cell.stored.measurand.judges(&self.series.quantity);
+        match (self.cell.state(), limit, self.summary.max) {
+            (State::Fail, Some(limit), Some(max)) if judged => {
+                if max > i64::try_from(limit.0).unwrap_or(i64::MAX) {
+                    State::Fail
+                } else {
+                    State::Pass
+                }
+            }
+            (State::Pass, ..) if judged => State::Pass,
+            _ => self.beside(),
+        }
+    }
+
+    /// What became of a figure that no limit is about.
+    fn beside(&self) -> State {
+        let state = self.cell.state();
+        if state.is_trusted() { State::Measured } else { state }
+    }
+}
+
+/// `p99_9` of `0.999`: no points, since they part names elsewhere.
+fn percentile(key: &str) -> String {
+    let digits = key.strip_prefix("0.").unwrap_or(key);
+    let (whole, rest) = digits.split_at(digits.len().min(2));
+    match rest {
+        "" => format!("p{whole:0<2}"),
+        rest => format!("p{whole}_{rest}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_named_without_points() {
+        let named = record::QUANTILES.iter().map(|(key, _)| percentile(key));
+        assert_eq!(named.collect::<Vec<_>>(), ["p50", "p90", "p99", "p99_9", "p99_99", "p99_999"]);
+    }
+}

@@ -1,0 +1,73 @@
+//! The histogram that cyclictest of rt-tests 2.4 prints with `-q -h N`: plotting scripts and rteval read it.
+
+use super::{
+    cells::OneSeries,
+    format::{Export, Exported, Written},
+    one::{self, Bins},
+    text,
+};
+use anyhow::Result;
+
+/// The list entry.
+pub const EXPORT: Export = Export {
+    name: "cyclictest",
+    ending: "hist",
+    about: "cyclictest's histogram text (-h, microseconds) of one cell: OSADL's plots, rteval",
+    write,
+};
+
+fn write(exported: &Exported) -> Result<Written> {
+    let cells = exported.cells();
+    let cell = one::cell(exported, &cells, EXPORT.name)?;
+    let threads = one::times(cell);
+    let columns = threads.iter().map(|thread| one::bins(exported, thread)).collect::<Result<Vec<Bins>>>()?;
+    let mut out = remarks(&threads);
+    out.push_str("# Histogram\n");
+    for bin in 0..exported.options.bins {
+        let counts = columns.iter().map(|column| format!("{:06}", column.bins.get(bin).copied().unwrap_or(0)));
+        out.push_str(&format!("{bin:06} {}\n", counts.collect::<Vec<_>>().join("\t")));
+    }
+    let line = |name: &str, values: Vec<String>| format!("# {name}: {}\n", values.join(" "));
+    let five = |value: i64| format!("{value:05}");
+    let of = |figure: fn(&OneSeries) -> Option<i64>| {
+        // Threads without samples are not among them: each has a minimum.
+        threads.iter().map(|thread| five(figure(thread).unwrap_or(0) / 1000)).collect()
+    };
+    out.push_str(&line(
+        "Total",
+        columns.iter().map(|column| format!("{:09}", column.bins.iter().sum::<u64>())).collect(),
+    ));
+    out.push_str(&line("Min Latencies", of(|thread| thread.series.min)));
+    out.push_str(&line("Avg Latencies", of(|thread| thread.series.mean.map(|mean| mean as i64))));
+    out.push_str(&line("Max Latencies", of(|thread| thread.series.max)));
+    out.push_str(&line("Histogram Overflows", columns.iter().map(|column| format!("{:05}", column.over)).collect()));
+    // Which cycles they were is not kept.
+    out.push_str("# Histogram Overflow at cycle number:\n");
+    for thread in 0..columns.len() {
+        out.push_str(&format!("# Thread {thread}: \n"));
+    }
+    Ok(Written { bytes: out.into_bytes(), left_out: one::others(cell) })
+}
+
+/// What the format has no place for, in lines that readers skip: whose it is, what became of it, missed slots, CPUs.
+fn remarks(threads: &[OneSeries]) -> String {
+    let Some(first) = threads.first() else { return String::new() };
+    let (cell, meta) = (first.cell, &first.cell.run.run.meta);
+    let missed: Vec<String> =
+        threads.iter().filter_map(|thread| Some(thread.series.slots?.missed.to_string())).collect();
+    let slots =
+        if missed.is_empty() { String::new() } else { format!(", missed slots left out: {}", missed.join(" ")) };
+    let places: Vec<&str> = threads.iter().map(|thread| thread.place.as_str()).collect();
+    let mut out = format!(
+        "# latido {} run {} cell {}, {}{slots}\n# latido columns: {}\n",
+        text::line(&meta.latido),
+        text::line(&meta.id),
+        text::line(&format!("{:03} {}", cell.stored.number, cell.title)),
+        cell.state().words().word,
+        text::line(&places.join(", ")),
+    );
+    for (thread, why) in (0..).zip(threads).filter_map(|(i, thread): (usize, _)| Some((i, thread.censored()?))) {
+        out.push_str(&format!("# latido thread {thread}: Max is at least that: {}\n", text::sentence(&why)));
+    }
+    out
+}

@@ -1,0 +1,67 @@
+//! The interval log of HdrHistogram: one line a series, V2 compressed, tagged with its cell and thread.
+
+use super::{
+    format::{Export, Exported, Written},
+    text::{self, Names},
+};
+use anyhow::{Result, anyhow};
+use hdrhistogram::serialization::{
+    V2DeflateSerializer,
+    interval_log::{IntervalLogWriterBuilder, Tag},
+};
+use latido_model::plan::expect::NS;
+use std::time::{Duration, SystemTime};
+
+/// The list entry.
+pub const EXPORT: Export = Export {
+    name: "hlog",
+    ending: "hlog",
+    about: "HdrHistogram's interval log of all series (values in ns): HdrHistogram's own tools in any language",
+    write,
+};
+
+fn write(exported: &Exported) -> Result<Written> {
+    let mut written = Written::default();
+    let cells = exported.cells();
+    let since_epoch = |text: &str| {
+        let at: Option<jiff::Timestamp> = text.parse().ok();
+        at.and_then(|at| u64::try_from(at.as_millisecond()).ok()).map(Duration::from_millis)
+    };
+    let base = cells.iter().filter_map(|cell| since_epoch(cell.started())).min().unwrap_or_default();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut builder = IntervalLogWriterBuilder::new();
+    builder.with_start_time(SystemTime::UNIX_EPOCH + base).with_base_time(SystemTime::UNIX_EPOCH + base);
+    // What the log says of a maximum outside of its histogram is then in ms; the histogram keeps ns.
+    builder.with_max_value_divisor(1e6);
+    let mut tags = Names::default();
+    let mut log = builder.begin_log_with(&mut written.bytes, &mut serializer)?;
+    for cell in &cells {
+        for one in cell.series() {
+            let whose = format!("{} {} {}", cell.name(), one.series.quantity, one.place);
+            if one.series.unit != NS {
+                written.left_out.push(format!("{whose} is in {} and not in it: the log is of ns", one.series.unit));
+                continue;
+            }
+            let remark = |what: String| text::sentence(&format!("latido {whose}: {what}"));
+            if one.series.overflow > 0 {
+                log.write_comment(&remark(format!("{} samples are beyond the histogram", one.series.overflow)))?;
+            }
+            if let Some(why) = one.censored() {
+                log.write_comment(&remark(format!("the maximum is at least that: {why}")))?;
+            }
+            let state = cell.state();
+            if !state.is_trusted() {
+                log.write_comment(&remark(state.words().word.into()))?;
+            }
+            let start = since_epoch(cell.started()).unwrap_or(base).saturating_sub(base);
+            let length = Duration::from_nanos(cell.record().map_or(0, |record| record.elapsed_ns));
+            let run = if cell.several_runs { format!("{}-", cell.run.run.meta.id) } else { String::new() };
+            let quantity = &one.series.quantity;
+            let tag = format!("{run}cell{:03}-{}-{quantity}", cell.stored.number, one.place);
+            let tag = tags.unique(text::id(&tag, "."));
+            log.write_histogram(&exported.corrected(&one)?, start, length, Tag::new(&tag))
+                .map_err(|error| anyhow!("writing {whose}: {error:?}"))?;
+        }
+    }
+    Ok(written)
+}

@@ -1,0 +1,62 @@
+//! CSV for Apache Otava, which finds changes in a history: a row a run, a column a figure.
+
+use super::{
+    format::{Export, Exported, Written},
+    text,
+    trend::{Point, points},
+};
+use anyhow::{Context, Result, ensure};
+use std::collections::BTreeMap;
+
+/// The list entry.
+pub const EXPORT: Export = Export {
+    name: "otava",
+    ending: "csv",
+    about: "CSV for Apache Otava, a row a run (stored units); takes --commit",
+    write,
+};
+
+fn write(exported: &Exported) -> Result<Written> {
+    let (points, mut left_out) = points(exported);
+    let mut rows: Vec<BTreeMap<String, f64>> = vec![BTreeMap::new(); exported.runs.len()];
+    for point in &points {
+        if let Some(row) = rows.get_mut(point.run) {
+            row.insert(column(point), point.value);
+        }
+    }
+    // The columns of the run that has most of them: an empty field would end Otava's reading.
+    let fullest = rows.iter().max_by_key(|row| row.len());
+    let columns: Vec<String> = fullest.map(|row| row.keys().cloned().collect()).unwrap_or_default();
+    let mut table: Vec<(jiff::Timestamp, Vec<String>)> = Vec::new();
+    for (run, row) in exported.runs.iter().zip(&rows) {
+        let meta = &run.run.meta;
+        if let Some(lacks) = columns.iter().find(|column| !row.contains_key(*column)) {
+            left_out.push(format!("run {} has no {lacks}: its row is not in it", meta.id));
+            continue;
+        }
+        let extra = row.keys().filter(|column| !columns.contains(column));
+        left_out.extend(extra.map(|column| format!("{column} of run {} is not in it: others lack it", meta.id)));
+        let at: jiff::Timestamp =
+            meta.started.parse().with_context(|| format!("run {}: it started at no time that can be read", meta.id))?;
+        let commit = exported.options.commit.as_ref().unwrap_or(&meta.id);
+        let head = [at.strftime("%Y-%m-%d %H:%M:%S +0000").to_string(), text::line(commit)];
+        let values = columns.iter().filter_map(|column| row.get(column)).map(f64::to_string);
+        table.push((at, head.into_iter().chain(values).collect()));
+    }
+    ensure!(!table.is_empty(), "otava: no run has figures that can be trusted: there is nothing to write");
+    table.sort_by_key(|(at, _)| *at);
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(["time", "commit"].into_iter().chain(columns.iter().map(String::as_str)))?;
+    for (_, row) in &table {
+        csv.write_record(row)?;
+    }
+    let bytes = csv.into_inner().context("writing the rows")?;
+    Ok(Written { bytes, left_out })
+}
+
+/// `wakeup-busy_cpu-0_latency_max_ns`: no name that Otava keeps for itself (`time`, `commit`, `branch`) has an underscore.
+fn column(point: &Point) -> String {
+    let parts = [&point.title, &point.place, &point.quantity, &point.key, &point.unit];
+    let parts = parts.into_iter().filter(|part| !part.is_empty()).map(|part| text::id(part, ""));
+    parts.collect::<Vec<_>>().join("_")
+}

@@ -1,0 +1,35 @@
+//! Lines that a result parser of the Phoronix Test Suite finds by an OutputTemplate: one stable line a figure.
+
+use super::{
+    format::{Export, Exported, Written},
+    text::{self, Names},
+    trend::{Point, points},
+    units,
+};
+use anyhow::Result;
+
+/// The list entry.
+pub const EXPORT: Export = Export {
+    name: "phoronix",
+    ending: "txt",
+    about: "one line a figure (microseconds), for an OutputTemplate of the Phoronix Test Suite",
+    write,
+};
+
+fn write(exported: &Exported) -> Result<Written> {
+    let (points, left_out) = points(exported);
+    let mut names = Names::default();
+    let text: String = points.iter().map(|point| line(point, &mut names)).collect();
+    Ok(Written { bytes: text.into_bytes(), left_out })
+}
+
+/// `wakeup, busy latency max cpu 0: 420.181 us`
+fn line(point: &Point, names: &mut Names) -> String {
+    let unit = units::micro(&point.unit);
+    let parts = [&point.title, &point.quantity, &point.key, &point.place].map(|part| part.as_str());
+    let name = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    // What follows the first colon is the value.
+    let name = names.unique(text::line(&name).replace(':', " "));
+    let line = format!("{name}: {} {}", unit.of(point.value), text::line(&unit.name));
+    format!("{}\n", line.trim_end())
+}

@@ -1,0 +1,49 @@
+//! Prometheus' text format 0.0.4, for the node exporter's textfile collector, and OpenMetrics 1.0.
+
+use super::{
+    exposition::{Family, Sample, families},
+    format::{Export, Exported, Written},
+    text,
+};
+
+/// The list entry of Prometheus' own text.
+pub const PROMETHEUS: Export = Export {
+    name: "prometheus",
+    ending: "prom",
+    about: "Prometheus' text format (base units): the node exporter's textfile collector, a push gateway",
+    write: |exported| Ok(Written::all(text(exported, false))),
+};
+
+/// The list entry of OpenMetrics.
+pub const OPENMETRICS: Export = Export {
+    name: "openmetrics",
+    ending: "om",
+    about: "OpenMetrics 1.0 (base units): Prometheus and what else takes that format",
+    write: |exported| Ok(Written::all(text(exported, true) + "# EOF\n")),
+};
+
+/// All families. Without times: the textfile collector drops a file that has them.
+fn text(exported: &Exported, open: bool) -> String {
+    let families = families(exported);
+    families.iter().map(|(name, family)| head(name, family, open) + &lines(name, &family.samples)).collect()
+}
+
+fn head(name: &str, family: &Family, open: bool) -> String {
+    // In a help text `\` and line ends are escaped; OpenMetrics wants quotation marks escaped too, which labels share.
+    let help = if open { text::label(&family.help) } else { family.help.replace('\\', "\\\\") };
+    let unit = match (open, family.unit.as_str()) {
+        (false, _) | (true, "") => String::new(),
+        (true, unit) => format!("# UNIT {name} {unit}\n"),
+    };
+    format!("# HELP {name} {help}\n# TYPE {name} {}\n{unit}", family.kind)
+}
+
+fn lines(name: &str, samples: &[Sample]) -> String {
+    let line = |sample: &Sample| {
+        let pairs = sample.labels.iter().map(|(key, value)| format!("{key}=\"{}\"", text::label(value)));
+        let pairs = pairs.collect::<Vec<_>>().join(",");
+        let labels = if pairs.is_empty() { pairs } else { format!("{{{pairs}}}") };
+        format!("{name}{}{labels} {}\n", sample.suffix, sample.value)
+    };
+    samples.iter().map(line).collect()
+}

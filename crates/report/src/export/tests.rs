@@ -1,0 +1,135 @@
+//! Every format over the same small runs: what it looks like, that no name breaks it, that nothing but a pass looks like one.
+
+mod hostile;
+mod states;
+mod validators;
+
+use super::*;
+use crate::judged::JudgedRun;
+use latido_model::{
+    cell::{Cell, Conditions},
+    plan::{Against, Expect, Op, Statistic},
+    record::{HostFacts, Slots},
+    run::CellState,
+    sample::{Fixture, cell, probing, quiet, under},
+    units::Ns,
+};
+
+/// A second of samples, one a millisecond.
+fn second(thread: i64) -> Vec<i64> {
+    quiet(thread).into_iter().take(1_000).collect()
+}
+
+/// The cell that such samples are of.
+fn of_a_second(cell: Cell) -> Cell {
+    let conditions = Conditions { duration: Ns::from_secs(1), ..cell.conditions };
+    Cell { conditions, ..cell }
+}
+
+/// A run of six cells: within the limit, above it, without one, refused, broken, skipped; three expectations.
+pub fn fixture(name: &str) -> Fixture {
+    let named = |cell: Cell| of_a_second(Cell { plan: name.into(), ..cell });
+    let spiky = || second(1).into_iter().enumerate().map(|(at, v)| if at == 300 { 420_181 } else { v });
+    let mut fixture = Fixture::new(vec![
+        (named(cell()), vec![second(0)]),
+        (named(under(name)), vec![second(0), spiky().collect()]),
+        (named(probing("gap")), vec![vec![25, 31, 1_250, 99_999]]),
+        (named(under("refused")), vec![second(0)]),
+        (named(under("broken")), vec![second(0)]),
+        (named(under("elsewhere")), vec![second(0)]),
+    ]);
+    for number in 1..=4 {
+        let started = "2026-11-21T20:00:07.25Z".to_owned();
+        fixture.run.cells[number - 1].host = Some(HostFacts { started, ..HostFacts::default() });
+        fixture.record(number).machine.hostname = format!("bench {name}");
+    }
+    fixture.record(2).series[1].slots = Some(Slots { met: 993, late: 7, missed: 0 });
+    fixture.record(4).quality.policy_refused = Some(format!("fifo 80 was refused: {name}"));
+    fixture.run.cells[4].state = CellState::Infra(format!("the link broke: {name}"));
+    fixture.run.cells[5].state = CellState::Skipped(format!("no such kernel: {name}"));
+    fixture.run.plan.name = name.into();
+    fixture.run.meta.plan = name.into();
+    fixture.run.plan.expect = expectations(name);
+    fixture
+}
+
+/// One that holds, one that does not, and one that is about nothing here.
+fn expectations(name: &str) -> Vec<Expect> {
+    let of = |probe: &str, quantity: &str, load: Option<&str>| Expect {
+        claim: None,
+        filter: load.map(|load| ("load".to_owned(), load.to_owned())).into_iter().collect(),
+        probe: probe.into(),
+        quantity: quantity.into(),
+        statistic: Statistic::Max,
+        unit: "ns".into(),
+        op: Op::Less,
+        against: Against::Value(100_000.0),
+        text: format!("{probe}.{quantity}.max < 100us where load = {name}"),
+        line: 1,
+    };
+    vec![of("wakeup", "latency", Some("idle")), of("wakeup", "latency", Some(name)), of("switch", "handoff", None)]
+}
+
+fn judged(fixture: &Fixture, run: latido_model::run::Run) -> JudgedRun {
+    JudgedRun::new(run, String::new(), fixture)
+}
+
+fn options() -> Options {
+    Options { build: Some("ci:b1".into()), origin: "ci".into(), cell: Some(2), bins: 200, ..Options::default() }
+}
+
+/// What every format makes of the fixture with this name in every place that has one.
+fn texts(name: &str) -> Vec<(&'static str, String)> {
+    let mut fixture = fixture(name);
+    let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
+    let runs = [judged(&fixture, run)];
+    let exported = Exported { runs: &runs, source: &fixture, options: options() };
+    let text = |export: &Export| String::from_utf8((export.write)(&exported).unwrap().bytes).unwrap();
+    EXPORTS.iter().map(|export| (export.name, text(export))).collect()
+}
+
+/// What each format looks like; of the long ones the beginning.
+#[test]
+fn each_format_is_what_it_was() {
+    for (name, text) in texts("quick") {
+        let shown = text.lines().take(120).map(|line| line.chars().take(240).collect::<String>());
+        insta::assert_snapshot!(name, shown.collect::<Vec<_>>().join("\n"));
+        assert!(text.ends_with('\n') && !text.contains("NaN") && !text.contains("null"), "{name}");
+    }
+}
+
+#[test]
+fn each_format_has_a_name_of_its_own() {
+    let mut names: Vec<&str> = EXPORTS.iter().map(|export| export.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), EXPORTS.len());
+    assert!(EXPORTS.iter().all(|export| !export.about.is_empty() && !export.ending.starts_with('.')));
+    let error = named("junti").unwrap_err().to_string();
+    assert!(error.contains("did you mean `junit`?") && error.contains("ktap, junit, lava"), "{error}");
+}
+
+/// What a format must be told is asked for by name; formats of one distribution name the cells that there are.
+#[test]
+fn what_is_needed_is_asked_for() {
+    let mut fixture = fixture("quick");
+    let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
+    let runs = [judged(&fixture, run)];
+    let write = |format: &str, options: Options| {
+        let exported = Exported { runs: &runs, source: &fixture, options };
+        (named(format).unwrap().write)(&exported).map_err(|error| format!("{error:#}"))
+    };
+    let refused = |format, options| write(format, options).unwrap_err();
+    assert!(refused("kcidb", Options { build: None, ..options() }).contains("--build ORIGIN:ID"));
+    assert!(refused("kcidb", Options { build: Some("x".into()), ..options() }).contains("it is ORIGIN:ID"));
+    assert!(refused("kcidb", Options { origin: "A".into(), ..options() }).contains("a to z"));
+    let several = refused("cyclictest", Options { cell: None, ..options() });
+    assert!(several.contains("--cell NUMBER, of 001 wakeup, idle; 002 wakeup, quick; 003 gap, idle"), "{several}");
+    assert!(refused("hgrm", Options { cell: Some(9), ..options() }).contains("no cell 9"));
+    // Bins beyond the last are counted, and the maximum stays exact.
+    let written = write("cyclictest", Options { bins: 100, ..options() }).unwrap();
+    let text = String::from_utf8(written.bytes).unwrap();
+    assert!(text.contains("# Max Latencies: 00005 00420\n# Histogram Overflows: 00000 00001\n"), "{text}");
+    let written = write("bencher", options()).unwrap();
+    assert_eq!(written.left_out, ["004 wakeup, refused: inconclusive: its figures are not in it"]);
+}

@@ -1,0 +1,111 @@
+//! Every state through every format: nothing but a pass may look like one.
+
+use super::*;
+use latido_model::verdict::Verdict;
+use serde_json::Value;
+
+/// What the formats say of a run of one cell that has a limit and this verdict.
+fn of_verdict(verdict: Verdict) -> Vec<(&'static str, String)> {
+    let mut fixture = Fixture::new(vec![(of_a_second(cell()), vec![second(0)])]);
+    let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
+    let mut runs = [judged(&fixture, run)];
+    runs[0].judgement.cells[0].verdict = verdict;
+    let exported = Exported { runs: &runs, source: &fixture, options: Options { cell: None, ..options() } };
+    let text = |export: &Export| String::from_utf8((export.write)(&exported).unwrap().bytes).unwrap();
+    EXPORTS.iter().map(|export| (export.name, text(export))).collect()
+}
+
+/// The line with this in it.
+fn line<'a>(text: &'a str, of: &str) -> &'a str {
+    text.lines().find(|line| line.contains(of)).unwrap_or_else(|| panic!("no {of} in {text}"))
+}
+
+/// Whether a reader of the format takes the cell for one that kept its limit.
+fn looks_passed(format: &str, text: &str) -> bool {
+    let json = || serde_json::from_str::<Value>(text).unwrap();
+    match format {
+        "ktap" => {
+            let line = line(text, " limit ").trim();
+            line.starts_with("ok ") && !line.contains("# SKIP")
+        }
+        "junit" => {
+            let case = line(text, "name=\"001 limit");
+            !["<failure", "<error", "<skipped"].iter().any(|child| case.contains(child))
+        }
+        "lava" => line(text, "cell001-limit-100us").contains("RESULT=pass"),
+        "lava-results" => line(text, "cell001-limit-100us").ends_with(" pass"),
+        "kcidb" => {
+            let all = json();
+            let test = all["tests"].as_array().unwrap().iter().find(|test| test["path"] == "latido.wakeup.limit");
+            test.unwrap()["status"] == "PASS"
+        }
+        "prometheus" | "openmetrics" => {
+            let verdicts: Vec<&str> = text.lines().filter(|line| line.starts_with("latido_cell_verdict{")).collect();
+            assert_eq!(verdicts.iter().filter(|line| line.ends_with(" 1")).count(), 1, "{verdicts:?}");
+            verdicts.iter().any(|line| line.contains("verdict=\"pass\"") && line.ends_with(" 1"))
+        }
+        "cyclictest" | "hgrm" => line(text, ", idle, ").contains(", idle, pass"),
+        "rt-tests" => json()["latido"]["verdict"] == "pass",
+        "perfetto" => json()["traceEvents"][0]["args"]["name"].as_str().unwrap().ends_with(", pass"),
+        "markdown-summary" => line(text, "| 001 wakeup, idle |").contains("| pass |"),
+        "bencher" => json()["wakeup, idle"]["not_pass"]["value"] == 0,
+        "github-action-benchmark" => {
+            let all = json();
+            let entry = all.as_array().unwrap().iter().find(|entry| entry["name"] == "wakeup, idle not_pass");
+            entry.unwrap()["value"] == 0
+        }
+        "otava" => {
+            let mut rows = text.lines().map(|row| row.split(',').collect::<Vec<_>>());
+            let head = rows.next().unwrap();
+            let at = head.iter().position(|name| *name == "wakeup-idle_not_pass").unwrap();
+            rows.all(|row| row[at] == "0")
+        }
+        "phoronix" => line(text, "wakeup, idle not_pass").ends_with(": 0"),
+        // It has nothing but samples, and says so where they are none of the machine's.
+        "hlog" => !text.contains("#latido 001 wakeup, idle") && text.contains("Tag=cell001"),
+        other => panic!("how does a pass look in {other}?"),
+    }
+}
+
+#[test]
+fn nothing_but_a_pass_looks_like_one() {
+    use Verdict::*;
+    for verdict in [Pass, Fail, Inconclusive, Contaminated, Infra, Skipped] {
+        for (format, text) in of_verdict(verdict) {
+            // A failure's samples are as good as a pass's.
+            let passed = verdict == Pass || (verdict == Fail && format == "hlog");
+            assert_eq!(looks_passed(format, &text), passed, "{format} of {verdict}: {text}");
+        }
+    }
+}
+
+/// Of a cell without a limit nobody says that it kept one.
+#[test]
+fn without_a_limit_nothing_passes_but_trust() {
+    let fixture = Fixture::new(vec![(probing("gap"), vec![vec![25, 31, 1_250]])]);
+    let judged = crate::judge::judging::of_run(&fixture.run, &fixture);
+    assert_eq!(state::State::of_cell(&judged.cells[0], false), state::State::Measured);
+    let (_, text) = texts("quick").into_iter().find(|(name, _)| *name == "prometheus").unwrap();
+    assert!(text.contains("probe=\"gap\",verdict=\"measured\"} 1"), "{text}");
+}
+
+/// A maximum that was cut off has another name in each format.
+#[test]
+fn a_censored_maximum_says_so() {
+    let mut fixture =
+        Fixture::new(vec![(of_a_second(cell()), vec![second(0).into_iter().chain([420_181]).skip(1).collect()])]);
+    fixture.record(1).outcome =
+        latido_model::record::Outcome::Stopped { value_ns: 420_181, cpu: Some(0), at_ns: 999_000_000 };
+    let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
+    let runs = [judged(&fixture, run)];
+    for export in EXPORTS {
+        let exported = Exported { runs: &runs, source: &fixture, options: Options { cell: None, ..options() } };
+        let text = String::from_utf8((export.write)(&exported).unwrap().bytes).unwrap();
+        let told = ["max_at_least", "max_is_at_least", "at least that", "≥ 420.181"];
+        // One has no figures, the other slices, of which none is said to be the largest possible.
+        let none = ["ktap", "perfetto"].contains(&export.name);
+        let told = none || told.iter().any(|words| text.contains(words));
+        assert!(told, "{}: {text}", export.name);
+        assert!(!text.contains("latency-max ") && !text.contains("latency_max_seconds"), "{}", export.name);
+    }
+}

@@ -1,0 +1,78 @@
+//! Figures under names that stay from run to run, for services that plot them over time and know no verdicts.
+//!
+//! Of a cell that was disturbed, refused or broken they get no figure, only that it did not pass: a point in a curve would
+//! say that it was measured as the others were.
+
+use super::{
+    cells::{Figure, OneCell, OneSeries},
+    format::Exported,
+    state::State,
+    text::Names,
+};
+
+/// One value of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The number of its run.
+    pub run: usize,
+    /// The cell: `wakeup, busy`.
+    pub title: String,
+    /// The thread: `cpu 0`; empty for what is about the cell.
+    pub place: String,
+    /// The quantity; empty for what is about the cell.
+    pub quantity: String,
+    /// `max`; `not_pass`, which is 0 for a pass and 1 for all else.
+    pub key: String,
+    /// The value in its stored unit.
+    pub value: f64,
+    /// The stored unit; empty for what is about the cell.
+    pub unit: String,
+    /// Standard deviation of the samples, beside a mean.
+    pub sd: Option<f64>,
+    /// What became of it.
+    pub state: State,
+}
+
+/// The points of all runs, and what is left out.
+pub fn points(exported: &Exported) -> (Vec<Point>, Vec<String>) {
+    let (mut points, mut left_out) = (Vec::new(), Vec::new());
+    for (run, judged) in exported.runs.iter().enumerate() {
+        let mut names = Names::default();
+        for cell in super::cells::of_run(judged, exported.runs.len() > 1) {
+            let title = names.unique(cell.title.clone());
+            points.extend(not_pass(run, &title, cell.state()));
+            if cell.state().is_trusted() {
+                points.extend(cell.series().iter().flat_map(|one| of_series(run, &title, one)));
+            } else if cell.record().is_some() {
+                left_out.push(untrusted(&cell));
+            }
+        }
+    }
+    (points, left_out)
+}
+
+fn untrusted(cell: &OneCell) -> String {
+    format!("{}: {}: its figures are not in it", cell.name(), cell.state().words().word)
+}
+
+fn not_pass(run: usize, title: &str, state: State) -> Option<Point> {
+    let value = f64::from(state.not_pass()?);
+    let (key, title) = ("not_pass".to_owned(), title.to_owned());
+    let (place, quantity, unit) = Default::default();
+    Some(Point { run, title, place, quantity, key, value, unit, sd: None, state })
+}
+
+fn of_series<'a>(run: usize, title: &'a str, one: &'a OneSeries<'a>) -> impl Iterator<Item = Point> + use<'a> {
+    let point = move |Figure { key, value, state }: Figure| Point {
+        run,
+        title: title.to_owned(),
+        place: one.place.clone(),
+        quantity: one.series.quantity.clone(),
+        sd: one.summary.sd.filter(|_| key == "mean"),
+        key,
+        value,
+        unit: one.series.unit.clone(),
+        state,
+    };
+    one.figures().into_iter().map(point)
+}
