@@ -33,6 +33,9 @@ pub struct Sample {
     pub value: String,
 }
 
+/// A series with its labels.
+type Labelled<'a> = (OneSeries<'a>, Vec<(String, String)>);
+
 /// The families by their names.
 pub type Families = BTreeMap<String, Family>;
 
@@ -41,7 +44,7 @@ pub fn families(exported: &Exported) -> Families {
     let cells = exported.cells();
     let mut all = Families::new();
     let mut known = BTreeSet::new();
-    let mut histograms: BTreeMap<String, Vec<(OneSeries, Vec<(String, String)>)>> = BTreeMap::new();
+    let mut histograms: BTreeMap<String, Vec<Labelled<'_>>> = BTreeMap::new();
     for cell in &cells {
         let labels = unlike(&mut known, of_cell(cell));
         verdict(&mut all, cell, &labels);
