@@ -137,11 +137,16 @@ pub fn configurations<'a>(
 ) -> Result<Configurations> {
     let mut found = Configurations::default();
     let mut members: Vec<&Record> = Vec::new();
+    let mut copies: Vec<(String, Vec<u32>)> = Vec::new();
     for run in runs {
         for cell in as_written(run) {
             let Some(record) = cell.record() else { continue };
-            if let Some(first) = members.iter().find(|first| copies::are(first, record)) {
-                found.problems.push(copied(record, first));
+            if members.iter().any(|first| copies::are(first, record)) {
+                let of = swept(record);
+                match copies.iter_mut().find(|(known, _)| *known == of) {
+                    Some((_, repeats)) => repeats.push(record.cell.repeat),
+                    None => copies.push((of, vec![record.cell.repeat])),
+                }
                 continue;
             }
             members.extend(record.machine.emulated.is_some().then_some(record));
@@ -155,6 +160,7 @@ pub fn configurations<'a>(
             }
         }
     }
+    found.problems.extend(copies.iter().map(|(of, repeats)| copied(of, repeats)));
     let labels = label::labels(&found.all);
     for (configuration, label) in found.all.iter_mut().zip(labels) {
         configuration.pool()?;
@@ -164,14 +170,22 @@ pub fn configurations<'a>(
     Ok(found)
 }
 
-/// What is said of a member that is left out.
-fn copied(record: &Record, first: &Record) -> String {
-    format!(
-        "{} on {} is identical to repeat {}: identical members count once",
-        label::title(&record.cell),
-        record.cell.kernel,
-        first.cell.repeat
-    )
+/// Whose member a record is: its cell's name without the repeat, and its kernel.
+fn swept(record: &Record) -> String {
+    format!("{} on {}", label::title(&Cell { repeat: 1, ..record.cell.clone() }), record.cell.kernel)
+}
+
+/// What is said of the members of a sweep that are left out, all in one sentence: of a short measurement most may be.
+fn copied(of: &str, repeats: &[u32]) -> String {
+    let numbers: Vec<String> = repeats.iter().map(u32::to_string).collect();
+    let (last, before) = numbers.split_last().map_or(("", &[][..]), |(last, before)| (last.as_str(), before));
+    let listed = if before.is_empty() { last.to_owned() } else { format!("{} and {last}", before.join(", ")) };
+    let said = if before.is_empty() {
+        format!("repeat {listed} is identical to another")
+    } else {
+        format!("repeats {listed} are identical to others")
+    };
+    format!("{of}: {said}: identical members count once")
 }
 
 /// The cells as the plan writes them, whatever the order in which they ran.
