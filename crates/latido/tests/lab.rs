@@ -3,51 +3,19 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
+#[path = "common/lab.rs"]
+mod laboratory;
 
-use common::{Background, World, installed, root, skip, stderr};
+use common::{Background, World, root, skip, stderr};
+use laboratory::{kernel, measured, refused, run};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    path::Path,
+    process::{Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
-
-/// What boots here; nothing where it cannot be had, which is told.
-fn kernel(name: &str, what: &str) -> Option<PathBuf> {
-    let emulator = if name.ends_with("arm64") { "qemu-system-aarch64" } else { "qemu-system-x86_64" };
-    if !installed(emulator, what) {
-        return None;
-    }
-    let world = World::new();
-    // Where its package lies already nothing is asked of the network.
-    let fetched = world.run(["lab", "fetch", name]);
-    if fetched.status.code() != Some(0) {
-        skip(what, stderr(&fetched).trim());
-        return None;
-    }
-    let said = String::from_utf8(fetched.stdout).unwrap();
-    let words: Vec<&str> = said.split_whitespace().collect();
-    let cache = std::env::var_os("LATIDO_LAB").map(PathBuf::from).or_else(|| {
-        let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
-        Some(std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home)?.join("latido/lab"))
-    });
-    let boot = cache.unwrap().join("kernels").join(format!("{}_{}", words[1], words[2])).join("boot");
-    let mut files = fs::read_dir(&boot).unwrap().flatten().map(|file| file.path());
-    Some(files.find(|path| path.file_name().unwrap().to_string_lossy().starts_with("vmlinuz-")).unwrap())
-}
-
-/// A short measurement in the laboratory.
-fn run<'a>(kernel: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["run", "wakeup", "-d", "100ms", "--on", "lab", "--kernel", kernel, "--seed", "3"], more].concat()
-}
-
-fn refused(output: &Output, words: &[&str]) {
-    let said = stderr(output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    words.iter().for_each(|word| assert!(said.contains(word), "no `{word}` in: {said}"));
-}
 
 /// What is refused before any guest is booted, each with the reason and what to do.
 #[test]
@@ -116,25 +84,6 @@ fn a_mode_that_was_not_granted_names_both() {
     let output = world.run(run("6.12-lazy", &[]));
     refused(&output, &["was asked for preemption `lazy` and has `voluntary`"]);
     assert_eq!(common::records_of(&world), 0, "it stands for nothing");
-}
-
-/// The guests' files of a run, by cell and name: all but what the host wrote.
-fn measured(run: &Path) -> BTreeMap<String, BTreeMap<String, Vec<u8>>> {
-    let mut all = BTreeMap::new();
-    for cell in fs::read_dir(run.join("cells")).unwrap().flatten().map(|entry| entry.path()) {
-        let files = fs::read_dir(&cell).unwrap().flatten().map(|entry| entry.path());
-        // A host that was killed may have left a directory in which it was storing.
-        let own = files.filter(|path| path.is_file() && !path.ends_with("host.json"));
-        let own = own.map(|path| (name(&path), fs::read(&path).unwrap())).collect::<BTreeMap<_, _>>();
-        if own.contains_key("record.json") {
-            all.insert(name(&cell), own);
-        }
-    }
-    all
-}
-
-fn name(path: &Path) -> String {
-    path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
 /// Waits for something of a running host.
@@ -283,153 +232,6 @@ fn a_guest_of_several_cpus_is_for_function_alone() {
     assert!(told.contains("UNDECIDED") && told.contains("no latency of such a guest is one"), "{told}");
     let verify = world.run(["lab", "verify", "wakeup", "-d", "50ms", "--kernel", "6.12-rt", "--multi-cpu"]);
     assert_eq!(verify.status.code(), Some(64), "{}", stderr(&verify));
-}
-
-/// A load's own program goes into the guest with its libraries, and is started there.
-#[test]
-fn a_guest_bears_a_program_of_its_host() {
-    const WHAT: &str = "a program of the host in a guest";
-    if !installed("stress-ng", WHAT) || kernel("6.12-rt", WHAT).is_none() {
-        return;
-    }
-    let world = World::new();
-    let output = world.run(run("6.12-rt", &["--load", "stress-cpu", "--no-report"]));
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let records = measured(&world.runs()[0]);
-    let record: serde_json::Value = serde_json::from_slice(&records.values().next().unwrap()["record.json"]).unwrap();
-    assert!(record["load"].to_string().contains("/bin/stress-ng"), "{}", record["load"]);
-}
-
-/// The probes of the studies, and those that look on, all measure in a guest; and cells of a guest and of the machine that runs can
-/// be one plan's, of which the report makes configurations of their own and compares neither with the other.
-#[test]
-fn every_probe_measures_in_a_guest_beside_the_machine_that_runs() {
-    const PROBES: [&str; 11] = [
-        r#"name = "wakeup""#,
-        r#"name = "gap""#,
-        r#"name = "mutex", form = "calls""#,
-        r#"name = "mutex", form = "inversion""#,
-        r#"name = "priority""#,
-        r#"name = "sleep""#,
-        r#"name = "switch""#,
-        r#"name = "compute", size = [8], instances = 20"#,
-        r#"name = "scheduling""#,
-        r#"name = "syscall", calls = "all""#,
-        r#"name = "interrupt", task = "init""#,
-    ];
-    if kernel("6.12-rt", "probes in a guest").is_none() {
-        return;
-    }
-    let world = World::new();
-    let probes: Vec<String> = PROBES.iter().map(|probe| format!("{{ {probe} }}")).collect();
-    let text = format!(
-        "schema = 1\nname = \"mixed\"\nseed = 3\n[[group]]\nprobe = [{}]\ntarget = [\"lab\"]\nkernel = [\"6.12-rt\"]\n\
-         scheduling = [{{ policy = \"fifo\", prio = 80 }}]\ncpus = \"0\"\nduration = \"60ms\"\n[[group]]\n\
-         probe = [{{ name = \"sleep\" }}]\nscheduling = [{{ policy = \"other\" }}]\ncpus = \"0\"\nduration = \"60ms\"\n\
-         [[expect]]\nwhere = {{ target = \"lab\" }}\nmetric = \"sleep.length.max\"\nop = \"<\"\nthan = {{ target = \"local\", kernel = \"running\", scheduling = \"other\" }}\n",
-        probes.join(", ")
-    );
-    let plan = world.file("mixed.toml", &text);
-    let output = world.run(["run", plan.to_str().unwrap(), "--no-report"]);
-    let run = world.runs().remove(0);
-    let mut seen = BTreeSet::new();
-    for files in measured(&run).values() {
-        let record: serde_json::Value = serde_json::from_slice(&files["record.json"]).unwrap();
-        let probe = format!("{} {}", record["cell"]["target"], record["cell"]["probe"]);
-        let samples = record["series"].as_array().unwrap().iter().filter_map(|one| one["count"].as_u64()).sum::<u64>();
-        assert!(samples > 0, "{probe}: {}", record["series"]);
-        seen.insert(probe);
-    }
-    assert_eq!(seen.len(), PROBES.len() + 1, "{seen:?}, {}", stderr(&output));
-    // One real and one emulated kernel are no two sides of a comparison.
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let told = String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("an emulated time is not compared with a real one"), "{told}");
-}
-
-/// A person's own program goes into the guest and is watched there: its threads are timed by the kernel's events.
-#[test]
-fn a_program_is_watched_in_a_guest() {
-    const WHAT: &str = "a program watched in a guest";
-    if !installed("cyclictest", WHAT) || kernel("6.12-rt", WHAT).is_none() {
-        return;
-    }
-    let world = World::new();
-    let asked = [
-        "run",
-        "task",
-        "period=1ms",
-        "-d",
-        "300ms",
-        "--on",
-        "lab",
-        "--kernel",
-        "6.12-rt",
-        "--seed",
-        "3",
-        "--no-report",
-    ];
-    let program = ["--", "/usr/bin/cyclictest", "-q", "-p80", "-i1000", "-l200"];
-    let output = world.run([asked.as_slice(), program.as_slice()].concat());
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
-    let record = measured(&world.runs()[0]).values().next().unwrap()["record.json"].clone();
-    let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
-    let thread = record["series"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|series| series["quantity"] == "wakeup" && series["count"].as_u64() > Some(150));
-    assert!(thread.is_some(), "{}", record["series"]);
-}
-
-/// Two network devices of a guest, on a hub, carry what the studies' load sends: all of it arrives, and both raise interrupts.
-#[test]
-fn a_guest_has_a_network_of_its_own() {
-    if kernel("6.12-rt", "a network in a guest").is_none() {
-        return;
-    }
-    let world = World::new();
-    let output = world.run(run("6.12-rt+net", &["--load", "udp-flood:between=eth0,eth1", "--no-report"]));
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let records = measured(&world.runs()[0]);
-    let record: serde_json::Value = serde_json::from_slice(&records.values().next().unwrap()["record.json"]).unwrap();
-    let achieved = &record["load"][0]["achieved"];
-    let [sent, received] = ["sent_packets", "received_packets"].map(|key| achieved[key].as_u64().unwrap());
-    // Some are on their way when the measurement begins, and others when it ends.
-    assert!(sent > 100 && received.abs_diff(sent) < sent / 20, "{achieved}");
-    for device in ["eth0", "eth1"] {
-        let lines = record["quality"]["interrupts"].as_array().unwrap();
-        let line = lines.iter().find(|line| line["action"].as_str().unwrap().ends_with(device));
-        assert!(line.is_some_and(|line| line["count"].as_u64() > Some(10)), "{lines:?}");
-    }
-}
-
-/// A guest of another architecture measures with a latido that was built for it, and gives the same bytes twice.
-#[test]
-fn a_guest_of_another_architecture_measures() {
-    const WHAT: &str = "a guest for 64-bit ARM";
-    let agents = std::env::var_os("LATIDO_AGENTS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/agents"), PathBuf::from);
-    if !agents.join("aarch64/latido").is_file() {
-        return skip(WHAT, "no latido was built for it: scripts/cross aarch64");
-    }
-    if kernel("6.12-rt-arm64", WHAT).is_none() {
-        return;
-    }
-    let world = World::new();
-    let run = || {
-        let words = run("6.12-rt-arm64", &["--load", "messaging", "--no-report"]);
-        let output = world.latido(words).env("LATIDO_AGENTS", &agents).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    };
-    run();
-    run();
-    let runs: Vec<_> = world.runs().iter().map(|run| measured(run)).collect();
-    assert!(runs[0] == runs[1], "the same bytes twice");
-    let record: serde_json::Value = serde_json::from_slice(&runs[0].values().next().unwrap()["record.json"]).unwrap();
-    assert_eq!(record["machine"]["preemption"]["model"], "rt");
-    assert_eq!(record["series"][0]["count"], 100);
-    world.nothing_left("after a guest of another architecture");
 }
 
 /// The command that a person checks it with.

@@ -83,6 +83,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("latido show last", How::Real),
     ("latido report last -o report.html", How::Real),
     ("latido report last --format latex", How::Real),
+    ("latido export junit last -o results.xml", How::Real),
     ("latido compare last --by load", How::Real),
     ("latido help wakeup", How::Real),
     (

@@ -38,9 +38,9 @@ pub fn wanted(text: &str) -> Result<Vec<Wanted>> {
         let Some((format, path)) = one.split_once('=').filter(|(_, path)| !path.is_empty()) else {
             bail!("--export {one}: it is FORMAT=FILE, and FILE is - for stdout; `latido export` lists the formats");
         };
-        export::named(format)?;
-        // Nobody can be asked for these before the run.
-        ensure!(format != "kcidb", "--export kcidb: it needs --build: `latido export kcidb RUN --build ORIGIN:ID`");
+        if let Some(needs) = export::named(format)?.needs {
+            bail!("--export {format}: it needs more than a run knows: `latido export {format} RUN {needs}`");
+        }
         all.push(Wanted { format: format.into(), path: path.into() });
     }
     ensure!(all.iter().filter(|one| one.to_stdout()).count() < 2, "--export: stdout takes one format");

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 pub const EXPORT: Export = Export {
     name: "bencher",
     ending: "json",
+    needs: None,
     about: "Bencher's metric format (BMF JSON): bencher run --adapter json --file",
     write,
 };

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 pub const EXPORT: Export = Export {
     name: "github-action-benchmark",
     ending: "json",
+    needs: None,
     about: "benchmark-action/github-action-benchmark, tool customSmallerIsBetter (microseconds)",
     write,
 };

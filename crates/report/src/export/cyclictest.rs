@@ -12,6 +12,7 @@ use anyhow::Result;
 pub const EXPORT: Export = Export {
     name: "cyclictest",
     ending: "hist",
+    needs: None,
     about: "cyclictest's histogram text (-h, microseconds) of one cell: OSADL's plots, rteval",
     write,
 };

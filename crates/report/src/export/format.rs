@@ -11,6 +11,8 @@ pub struct Export {
     pub name: &'static str,
     /// How its files end, without the point.
     pub ending: &'static str,
+    /// The option without which it cannot be written, and what that takes: nothing of a run tells it.
+    pub needs: Option<&'static str>,
     /// What is in it, and who reads it.
     pub about: &'static str,
     /// Writes it.

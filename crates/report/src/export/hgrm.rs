@@ -10,6 +10,7 @@ use anyhow::Result;
 pub const EXPORT: Export = Export {
     name: "hgrm",
     ending: "hgrm",
+    needs: None,
     about: "HdrHistogram's percentile table (microseconds) of one cell, its threads together: HdrHistogram's plotter",
     write,
 };

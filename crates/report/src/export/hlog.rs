@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 pub const EXPORT: Export = Export {
     name: "hlog",
     ending: "hlog",
+    needs: None,
     about: "HdrHistogram's interval log of all series (values in ns): HdrHistogram's own tools in any language",
     write,
 };

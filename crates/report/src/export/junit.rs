@@ -14,6 +14,7 @@ use latido_model::cell::Axis;
 pub const EXPORT: Export = Export {
     name: "junit",
     ending: "xml",
+    needs: None,
     about: "JUnit XML (junit-10.xsd): GitLab, Jenkins, and what turns it into comments elsewhere",
     write,
 };

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 pub const EXPORT: Export = Export {
     name: "kcidb",
     ending: "json",
+    needs: Some("--build ORIGIN:ID"),
     about: "KCIDB 5.3 reports, for kcidb-submit; it needs --build ORIGIN:ID and takes --origin",
     write,
 };

@@ -12,6 +12,7 @@ use anyhow::Result;
 pub const EXPORT: Export = Export {
     name: "ktap",
     ending: "ktap",
+    needs: None,
     about: "the kernel's Test Anything Protocol: kunit.py, tap-parser, kselftest's tools",
     write,
 };

@@ -13,6 +13,7 @@ use super::{
 pub const SIGNALS: Export = Export {
     name: "lava",
     ending: "txt",
+    needs: None,
     about: "LAVA test case signals, to be printed on the console of a device under test",
     write: |exported| {
         let line = |one: Entry| {
@@ -28,6 +29,7 @@ pub const SIGNALS: Export = Export {
 pub const RESULTS: Export = Export {
     name: "lava-results",
     ending: "txt",
+    needs: None,
     about: "result.txt of test-definitions, which send-to-lava.sh reads: ID RESULT [MEASUREMENT UNITS]",
     write: |exported| {
         let line = |one: Entry| {

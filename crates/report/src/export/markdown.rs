@@ -15,6 +15,7 @@ use anyhow::Result;
 pub const EXPORT: Export = Export {
     name: "markdown-summary",
     ending: "md",
+    needs: None,
     about: "verdict, table and reasons for GitHub's step summary; `latido report --format markdown` has all tables",
     write,
 };

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 pub const EXPORT: Export = Export {
     name: "otava",
     ending: "csv",
+    needs: None,
     about: "CSV for Apache Otava, a row a run (stored units); takes --commit",
     write,
 };

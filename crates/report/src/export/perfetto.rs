@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 pub const EXPORT: Export = Export {
     name: "perfetto",
     ending: "json",
+    needs: None,
     about: "the largest samples as slices in time, Chrome's trace JSON: ui.perfetto.dev, chrome://tracing",
     write,
 };

@@ -12,6 +12,7 @@ use anyhow::Result;
 pub const EXPORT: Export = Export {
     name: "phoronix",
     ending: "txt",
+    needs: None,
     about: "one line a figure (microseconds), for an OutputTemplate of the Phoronix Test Suite",
     write,
 };

@@ -10,6 +10,7 @@ use super::{
 pub const PROMETHEUS: Export = Export {
     name: "prometheus",
     ending: "prom",
+    needs: None,
     about: "Prometheus' text format (base units): the node exporter's textfile collector, a push gateway",
     write: |exported| Ok(Written::all(text(exported, false))),
 };
@@ -18,6 +19,7 @@ pub const PROMETHEUS: Export = Export {
 pub const OPENMETRICS: Export = Export {
     name: "openmetrics",
     ending: "om",
+    needs: None,
     about: "OpenMetrics 1.0 (base units): Prometheus and what else takes that format",
     write: |exported| Ok(Written::all(text(exported, true) + "# EOF\n")),
 };

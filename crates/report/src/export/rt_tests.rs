@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 pub const EXPORT: Export = Export {
     name: "rt-tests",
     ending: "json",
+    needs: None,
     about: "the JSON of rt-tests (microseconds) of one cell: test-definitions' parse_rt_tests_results.py",
     write,
 };

@@ -137,15 +137,15 @@ pub fn configurations<'a>(
 ) -> Result<Configurations> {
     let mut found = Configurations::default();
     let mut members: Vec<&Record> = Vec::new();
-    let mut copies: Vec<(String, Vec<u32>)> = Vec::new();
+    let mut left_out: Vec<(String, Vec<u32>)> = Vec::new();
     for run in runs {
         for cell in as_written(run) {
             let Some(record) = cell.record() else { continue };
             if members.iter().any(|first| copies::are(first, record)) {
                 let of = swept(record);
-                match copies.iter_mut().find(|(known, _)| *known == of) {
+                match left_out.iter_mut().find(|(known, _)| *known == of) {
                     Some((_, repeats)) => repeats.push(record.cell.repeat),
-                    None => copies.push((of, vec![record.cell.repeat])),
+                    None => left_out.push((of, vec![record.cell.repeat])),
                 }
                 continue;
             }
@@ -160,7 +160,7 @@ pub fn configurations<'a>(
             }
         }
     }
-    found.problems.extend(copies.iter().map(|(of, repeats)| copied(of, repeats)));
+    found.problems.extend(left_out.iter().map(|(of, repeats)| copied(of, repeats)));
     let labels = label::labels(&found.all);
     for (configuration, label) in found.all.iter_mut().zip(labels) {
         configuration.pool()?;
@@ -177,13 +177,12 @@ fn swept(record: &Record) -> String {
 
 /// What is said of the members of a sweep that are left out, all in one sentence: of a short measurement most may be.
 fn copied(of: &str, repeats: &[u32]) -> String {
-    let numbers: Vec<String> = repeats.iter().map(u32::to_string).collect();
-    let (last, before) = numbers.split_last().map_or(("", &[][..]), |(last, before)| (last.as_str(), before));
-    let listed = if before.is_empty() { last.to_owned() } else { format!("{} and {last}", before.join(", ")) };
-    let said = if before.is_empty() {
-        format!("repeat {listed} is identical to another")
-    } else {
-        format!("repeats {listed} are identical to others")
+    let said = match repeats {
+        [one] => format!("repeat {one} is identical to another"),
+        all => {
+            let numbers: Vec<String> = all.iter().map(u32::to_string).collect();
+            format!("repeats {} are identical to others", numbers.join(", "))
+        }
     };
     format!("{of}: {said}: identical members count once")
 }

@@ -84,7 +84,7 @@ mod tests {
         let once = with_spike(0, 50, 0).len() as u64;
         assert_eq!(counts, [(1, once), (1, once)]);
         assert_eq!(found.problems.len(), 2, "a sentence each: {:?}", found.problems);
-        assert!(found.problems[0].contains("repeats 2 and 3 are identical to others"), "{:?}", found.problems);
+        assert!(found.problems[0].contains("repeats 2, 3 are identical to others"), "{:?}", found.problems);
         let wanted = Wanted { statistic: Statistic::Max, samples: false };
         let all = observed::of_run(&fixture.run, wanted, &fixture, &mut Vec::new()).unwrap();
         let doubted: Vec<bool> = all.iter().map(|one| one.doubt.is_some()).collect();
