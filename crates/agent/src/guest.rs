@@ -31,6 +31,9 @@ pub const OFFSET: &str = "lab/offset";
 /// The modules that the guest loads: a line each with its file beside this one, and its parameters.
 pub const MODULES: &str = "lab/modules";
 
+/// What the guest writes after that: a line each, `PATH=VALUE`.
+pub const SETTINGS: &str = "lab/settings";
+
 /// Where the answers leave: a port that nothing else writes. A PC's console is its first one, an ARM's is no such port.
 const OUT: &str = if cfg!(target_arch = "x86_64") { "/dev/ttyS1" } else { "/dev/ttyS0" };
 
@@ -83,6 +86,7 @@ fn set_up() -> Result<()> {
     let _ = symlink("/proc/self/fd", "/dev/fd");
     sethostname(b"lab").context("naming the guest")?;
     load_modules()?;
+    make_settings()?;
     threaded()?;
     // For the loads that talk to themselves.
     let _ = latido_sys::net::up("lo");
@@ -111,6 +115,15 @@ fn load_modules() -> Result<()> {
         let (file, parameters) = line.split_once(' ').unwrap_or((line, ""));
         let module = fs::File::open(list.with_file_name(file)).with_context(|| format!("the module {file}"))?;
         finit_module(&module, CString::new(parameters)?.as_c_str(), 0).with_context(|| format!("the module {file}"))?;
+    }
+    Ok(())
+}
+
+/// Makes the settings of the image.
+fn make_settings() -> Result<()> {
+    for line in fs::read_to_string(Path::new("/").join(SETTINGS)).unwrap_or_default().lines() {
+        let (path, value) = line.split_once('=').with_context(|| format!("the setting `{line}` is no PATH=VALUE"))?;
+        fs::write(path, value).with_context(|| format!("the setting {path}"))?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 pub mod capture;
 pub mod catalogue;
 pub mod check;
+pub mod far;
 pub mod fault;
 #[cfg(test)]
 mod fixture;
@@ -23,6 +24,7 @@ mod rights;
 pub mod role;
 pub mod scratch;
 pub mod setting;
+pub mod station;
 pub mod step;
 pub mod supervise;
 pub mod tuning;

@@ -60,7 +60,7 @@ fn measure(assignment: Assignment, interrupted: Arc<AtomicBool>, reporter: &mut 
     // Its code stays, unlike that of the host and the agent: a page between rehearsal and loop that was let go would come
     // back as a page fault in the loop (seen in one run of thirty).
     // Who only looks on has no loop, and would lock the whole trace that it reads.
-    if probe.wants().is_none() {
+    if !probe.looks_on() {
         stage.evidence.memory_unlocked = memory::lock_on_fault().err().map(|error| error.to_string());
     }
     stage.evidence.timer_slack_ns = sched::timer_slack().ok();

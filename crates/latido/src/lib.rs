@@ -1,10 +1,10 @@
 //! latido: a laboratory for real-time Linux. The command line, the host that runs plans on targets, and the store.
 #![forbid(unsafe_code)]
 
-mod agents;
 pub mod cli;
 mod durable;
 pub mod host;
+pub mod import;
 pub mod lab;
 pub mod output;
 mod person;

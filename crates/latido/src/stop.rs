@@ -27,7 +27,7 @@ const GIVE_UP: usize = 3;
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Whether somebody asked for the end: looked at wherever a machine is waited for.
-pub type Stopped<'a> = &'a dyn Fn() -> bool;
+pub use latido_agent::far::Stopped;
 
 /// Counts what asks for the end.
 #[derive(Clone, Debug)]

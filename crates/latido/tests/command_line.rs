@@ -145,7 +145,9 @@ fn complaints_name_the_remedy() {
         (&["run", "null", "--export", "junit"], 64, "it is FORMAT=FILE, and FILE is - for stdout"),
         (&["run", "null", "--export", "ktap=-,junit=-"], 64, "stdout takes one format"),
         (&["run", "null", "--export", "kcidb=x"], 64, "`latido export kcidb RUN --build ORIGIN:ID`"),
-        (&["import"], 64, "the command `import` is not in this version yet"),
+        (&["import", "/nowhere/a.hist"], 1, "No such file"),
+        (&["import", "a", "--format", "zzz"], 64, "there is none called so"),
+        (&["import", "a", "--label", "zzz"], 64, "write KEY=VALUE"),
         (&["run", "--no-such-flag"], 64, "Usage: latido run [NAME] [KEY=VALUE]... [OPTIONS]"),
         (&["list", "-x"], 64, "unexpected argument '-x'"),
     ] {

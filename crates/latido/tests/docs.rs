@@ -15,9 +15,9 @@ use latido_model::{
         Taken, Than, source::Problem,
     },
     record::{
-        ByHand, Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, ProgramRecord, Rate, Second,
-        SeriesFiles, Sibling, Skip, Slots, Summary, TaskOwner, ThreadEvidence, ThrottleEvidence, Tracer, Tracing,
-        TuningRecord,
+        Bounds, ByHand, Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, ProgramRecord, Quantized,
+        Rate, Reported, Second, SeriesFiles, Sibling, Skip, Slots, Source, Summary, TaskOwner, ThreadEvidence,
+        ThrottleEvidence, Told, Tracer, Tracing, TuningRecord,
     },
     run::Planned,
     sample,
@@ -87,7 +87,7 @@ fn the_table_of_trust_checks_is_the_code_s() {
     assert_eq!(rows, wanted);
     let other: Vec<&str> =
         CHECKS.iter().filter(|check| check.invalid != Verdict::Inconclusive).map(|check| check.name).collect();
-    assert_eq!(other, ["load"], "trust.md says which check does not make a cell inconclusive");
+    assert_eq!(other, ["load", "reported"], "trust.md says which check does not make a cell inconclusive");
 }
 
 /// A plan that has all that a stored run keeps of one.
@@ -204,7 +204,11 @@ fn every_key_of_a_stored_run_is_documented() {
         warmup_delay_ns: Some(1),
         ..ThreadEvidence::default()
     };
-    let files = SeriesFiles { samples: Some(String::new()), ..SeriesFiles::default() };
+    let files = SeriesFiles { samples: Some(String::new()), buckets: Some(String::new()), ..SeriesFiles::default() };
+    let labels = BTreeMap::from([("host".to_owned(), String::new())]);
+    let source = Source { labels, findings: vec![Told::default()], ..Source::default() };
+    let quantized = Quantized { above: Some(1), cut: true, ..Quantized::default() };
+    let bounds = Bounds { uncounted: true, quantiles: BTreeMap::from([("0.5".to_owned(), None)]), ..Bounds::default() };
     let foreign = Foreign { owner: Some(TaskOwner::Program), ..Foreign::default() };
     let throttle = ThrottleEvidence {
         throttled: Some(1),
@@ -224,6 +228,8 @@ fn every_key_of_a_stored_run_is_documented() {
         monotonic_ns: 1,
         failed: Some(String::new()),
     };
+    let started = ProgramRecord { name: String::new(), path: String::new(), sha256: String::new() };
+    let reported = Reported { program: Some(started), ..Reported::default() };
     let skip = Skip { what: String::new(), why: String::new() };
     for (path, value) in [
         ("measurands.quantities", serde_json::to_value(quantity)),
@@ -233,6 +239,9 @@ fn every_key_of_a_stored_run_is_documented() {
         ("load", serde_json::to_value(load)),
         ("quality.threads", serde_json::to_value(thread)),
         ("series.files", serde_json::to_value(files)),
+        ("source", serde_json::to_value(source)),
+        ("series.quantized", serde_json::to_value(quantized)),
+        ("series.bounds", serde_json::to_value(bounds)),
         ("quality.foreign", serde_json::to_value(foreign)),
         ("quality.timeline", serde_json::to_value(Second { kernel_ns: 1, ..Second::default() })),
         ("quality.throttle", serde_json::to_value(throttle)),
@@ -244,6 +253,7 @@ fn every_key_of_a_stored_run_is_documented() {
         ("quality.freeze", serde_json::to_value(frozen)),
         ("quality.freeze", serde_json::to_value(Freeze::Impossible { why: String::new() })),
         ("quality", serde_json::to_value(BTreeMap::from([("moved_pages", 1)]))),
+        ("quality.reported", serde_json::to_value(reported)),
         ("quality.by_hand", serde_json::to_value(ByHand { in_force: Some(true), ..ByHand::default() })),
         ("quality.overheated", serde_json::to_value(Overheated::default())),
         ("quality.siblings", serde_json::to_value(Sibling::default())),
@@ -305,6 +315,16 @@ fn the_example_plan_has_the_cells_that_the_text_says() {
         assert!(printed.lines().any(|other| other == line), "not printed any more: {line}");
     }
     assert_eq!(parse("printed", &printed).unwrap().groups, read.groups);
+}
+
+/// The page has a row for every format of imports.
+#[test]
+fn the_page_of_imports_is_complete() {
+    let page = document("import.md");
+    for format in latido_import::IMPORTS {
+        let row = page.lines().any(|line| line.starts_with("| ") && line.contains(&format!("`{}`", format.name)));
+        assert!(row, "docs/import.md has no row for `{}`", format.name);
+    }
 }
 
 /// The page names every tuning and every option of it.

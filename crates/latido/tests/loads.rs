@@ -101,6 +101,19 @@ fn timers_storm() {
     did(&under(&world, "3s", "interrupts:1000,timers=1,by=nanosleep")[0], &["expiries"]);
 }
 
+/// Without the kernel's module there is no such load, and the command that loads the module is told. With it: `scripts/slow/interrupts-off`.
+#[test]
+fn interrupts_are_off_by_the_kernels_module_alone() {
+    if std::path::Path::new("/sys/kernel/preemptirq_delay_test").exists() {
+        return skip("the refusal of irqs-off", "the module preemptirq_delay_test is loaded here");
+    }
+    let world = world();
+    let output = latido(&world, ["load", "irqs-off:200us", "-d", "3s"]).output().unwrap();
+    assert!(!output.status.success(), "{output:?}");
+    let told = stderr(&output);
+    assert!(told.contains("not loaded: modprobe preemptirq_delay_test delay=200 test_mode=irq"), "{told}");
+}
+
 #[test]
 fn iperf3_sends_over_the_loopback() {
     if !installed("iperf3", "the load iperf3") {

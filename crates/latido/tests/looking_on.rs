@@ -327,7 +327,11 @@ fn system_calls_are_taken_apart() {
     };
     assert!(own("call")["count"].as_u64().unwrap() > 10);
     let parts = ["running", "blocked", "waiting"].map(|quantity| sum(own(quantity))).iter().sum::<u64>();
-    assert!(parts.abs_diff(sum(own("call"))) <= 3, "{parts} {}", own("call"));
+    // Where a machine recorded no switch back to the thread, that call has no parts: each is at most the longest.
+    let [whole, known] = ["call", "running"].map(|quantity| own(quantity)["count"].as_u64().unwrap());
+    let without = (whole - known) * own("call")["max"].as_u64().unwrap();
+    assert!(known * 10 > whole * 9, "{known} of {whole} calls have parts");
+    assert!((parts - 3..=parts + 3 + without).contains(&sum(own("call"))), "{parts} {}", own("call"));
     assert!(all.iter().all(|one| ["read", "clock_nanosleep"].contains(&one["labels"]["name"].as_str().unwrap())));
 }
 

@@ -56,6 +56,8 @@ const COMMANDS: &[(&str, How)] = &[
     ),
     // The second machine is this one.
     ("latido load udp-flood --to HOST --size 64 --rate max", How::Short("HOST", "127.0.0.1", "-d 500ms")),
+    ("latido station flood HOST --for 10m", How::Short("HOST --for 10m", "127.0.0.1 --for 500ms", "")),
+    ("latido station trigger HOST --rate 20", How::Short("HOST", "127.0.0.1", "--for 500ms")),
     ("latido run wakeup --on ssh:board -d 10m", How::Planned("it needs a board; tests/links.rs has one over ssh")),
     ("latido run wakeup -c 1 --explain", How::Short("", "", "-d 300ms")),
     (
@@ -65,6 +67,14 @@ const COMMANDS: &[(&str, How)] = &[
     (
         "latido run task pid=1234 period=1ms",
         How::Planned("it needs a program that runs; tests/looking_on.rs watches one"),
+    ),
+    (
+        "latido run command -- python3 node.py",
+        How::Short(
+            "python3 node.py",
+            "sh -c 'printf \"latido-samples 1\\nseries 0 quantity=latency unit=ns\\nready\\n\"; read go; echo 0 7; echo end 0 1'",
+            "",
+        ),
     ),
     ("latido run scheduling", How::Short("", "", "-d 300ms")),
     ("latido run syscall name=read,write", How::Short("", "", "-d 300ms")),
@@ -84,6 +94,18 @@ const COMMANDS: &[(&str, How)] = &[
     ("latido report last -o report.html", How::Real),
     ("latido report last --format latex", How::Real),
     ("latido export junit last -o results.xml", How::Real),
+    (
+        "latido import old.hist",
+        How::Short(
+            "old.hist",
+            concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../import/tests/samples/cyclictest/cyclictest-2.4-h-2threads.hist --store=import"
+            ),
+            "",
+        ),
+    ),
+    ("latido export parquet last -o night", How::Real),
     ("latido compare last --by load", How::Real),
     ("latido help wakeup", How::Real),
     (
@@ -104,7 +126,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("latido run execution-times --scale 0.1", How::Planned("it takes minutes; tests/studies.rs runs it smaller")),
     ("latido report last --published", How::Real),
     (
-        "RUSTFLAGS=-Ctarget-feature=+crt-static cargo build --profile dist --target x86_64-unknown-linux-gnu",
+        "RUSTFLAGS=-Ctarget-feature=+crt-static cargo build --profile dist --no-default-features --target x86_64-unknown-linux-gnu",
         How::There("Cargo.toml", "scripts/test builds it so"),
     ),
 ];

@@ -12,6 +12,15 @@ pub const LOCAL: &str = "local";
 /// The target that boots the kernels of a plan in emulation.
 pub const LAB: &str = "lab";
 
+/// Where another tool has measured whose file was imported.
+pub const IMPORTED: &str = "imported";
+
+/// The plan's name of every import.
+pub const IMPORT: &str = "import";
+
+/// The option that tells the files of one import apart.
+pub const FILE: &str = "file";
+
 /// The kernel that is there.
 pub const RUNNING: &str = "running";
 
@@ -216,6 +225,8 @@ pub enum Scheduling {
         /// Period of replenishment.
         period: Ns,
     },
+    /// Nobody knows: of what another tool measured. No plan can ask for it.
+    Unknown,
 }
 
 /// The two ways of the execution-times study to make a time-sharing task nice.
@@ -255,6 +266,7 @@ impl std::fmt::Display for Scheduling {
             Self::Batch { nice: 0 } => f.write_str("batch"),
             Self::Batch { nice } => write!(f, "batch nice {nice}"),
             Self::Idle => f.write_str("idle"),
+            Self::Unknown => f.write_str("unknown policy"),
             Self::Fifo { prio } => write!(f, "fifo {prio}"),
             Self::Rr { prio } => write!(f, "rr {prio}"),
             Self::Deadline { runtime, deadline, period } => write!(f, "deadline {runtime}/{deadline}/{period}"),

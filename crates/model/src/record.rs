@@ -3,12 +3,20 @@
 mod conditions;
 mod evidence;
 mod load;
+pub mod quantized;
+mod reported;
+mod source;
+mod stamps;
 mod trace;
 mod tracing;
 
 pub use conditions::{Change, LoadRecord, ProgramRecord, Rate, Skip, TuningRecord};
 pub use evidence::*;
 pub use load::{LoadLife, LoadStep};
+pub use quantized::{Between, Bin, Bounds, Edge, Quantized};
+pub use reported::{Pipe, Reported};
+pub use source::{Source, Told};
+pub use stamps::{HandlerStamp, IrqThread, StampsRecord};
 pub use trace::{Caused, Kept, MissingEvent, TraceRecord, TracedCpu};
 pub use tracing::{Freeze, Tracer, Tracing};
 
@@ -43,15 +51,18 @@ pub struct Record {
     pub cell: Cell,
     /// How the cell ended.
     pub outcome: Outcome,
-    /// How long samples were counted, in ns.
+    /// How long samples were counted, in ns; 0 where nobody knows, which is stored as null.
+    #[serde(with = "crate::null")]
     pub elapsed_ns: u64,
     /// How long the loop ran before, in ns.
     pub warmup_ns: u64,
-    /// The first slot on every clock.
+    /// The first slot on every clock; null of what latido did not measure.
+    #[serde(with = "crate::null")]
     pub anchors: Anchors,
     /// The machine as it was at the start of the cell.
     pub machine: Machine,
-    /// The measured facts that the trust checks judge.
+    /// The measured facts that the trust checks judge; null of what latido did not measure.
+    #[serde(with = "crate::null")]
     pub quality: Evidence,
     /// The loads that ran.
     pub load: Vec<LoadRecord>,
@@ -64,6 +75,9 @@ pub struct Record {
     /// Names of further files in the cell's directory, such as a trace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<String>,
+    /// The file of another tool that it was read from; absent for what latido measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
 }
 
 impl Record {
@@ -71,7 +85,9 @@ impl Record {
     pub fn files(&self) -> impl Iterator<Item = &String> {
         let of_series = self.series.iter().flat_map(|series| {
             let files = &series.files;
-            [&files.histogram, &files.missed, &files.blocks, &files.largest, &files.samples].into_iter().flatten()
+            [&files.histogram, &files.missed, &files.blocks, &files.largest, &files.samples, &files.buckets]
+                .into_iter()
+                .flatten()
         });
         of_series.chain(&self.attachments)
     }
@@ -116,8 +132,8 @@ pub enum Outcome {
         value_ns: i64,
         /// Where.
         cpu: Option<u32>,
-        /// When, since the first slot.
-        at_ns: u64,
+        /// When, since the first slot; absent where nobody knows.
+        at_ns: Option<u64>,
     },
 }
 
@@ -161,7 +177,8 @@ pub struct Series {
     pub sd: Option<f64>,
     /// Order statistics ceil(n p); null where fewer than 1/(1-p) samples support them.
     pub quantiles: BTreeMap<String, Option<i64>>,
-    /// Exact counts between the band edges.
+    /// Exact counts between the band edges; null where samples were counted in other bins.
+    #[serde(with = "crate::null")]
     pub bands: Vec<Band>,
     /// Samples beyond the histogram's range (60 s); they are in every other figure.
     pub overflow: u64,
@@ -173,6 +190,13 @@ pub struct Series {
     pub corrected: Option<Summary>,
     /// Whole-numbered facts of the probe's own (`own_ns`, `preempted`, ...), documented by the probe.
     pub facts: BTreeMap<String, i64>,
+    /// How another tool has counted; absent for exact values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantized: Option<Quantized>,
+    /// Between which values the figures lie, of what another tool has counted: `min`, `max`, `mean` and `quantiles` have the
+    /// upper ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
     /// The data stored beside the record.
     pub files: SeriesFiles,
 }
@@ -194,6 +218,9 @@ pub struct Summary {
     pub quantiles: BTreeMap<String, Option<i64>>,
     /// As in [`Series::bands`].
     pub bands: Vec<Band>,
+    /// As in [`Series::bounds`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
 }
 
 impl Series {
@@ -214,6 +241,7 @@ impl Series {
             sd: self.sd,
             quantiles: self.quantiles.clone(),
             bands: self.bands.clone(),
+            bounds: self.bounds.clone(),
         }
     }
 
@@ -265,6 +293,9 @@ pub struct SeriesFiles {
     /// Gzipped CSV of [`Point`]s: the first million samples in the order of time, where a figure needs them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<String>,
+    /// CSV of [`Bin`]s: the distribution as another tool has counted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<String>,
 }
 
 /// The samples of about one second (or of a merged power of two of them).

@@ -132,6 +132,7 @@ pub fn measured(cell: Cell, threads: &[Vec<i64>]) -> Record {
         series,
         skipped: Vec::new(),
         attachments: Vec::new(),
+        source: None,
         cell,
     }
 }
@@ -207,8 +208,10 @@ fn series(quantity: &str, thread: u32, values: &[i64], limit: Option<Ns>) -> Ser
             missed: None,
             blocks: Some(format!("blocks-{thread}.csv")),
             largest: Some(format!("largest-{thread}.csv")),
-            samples: None,
+            ..SeriesFiles::default()
         },
+        quantized: None,
+        bounds: None,
     }
 }
 
@@ -249,7 +252,14 @@ pub fn data(values: &[i64]) -> SeriesData {
         sum_squares: chunk.iter().map(|s| u128::from(s.value.unsigned_abs()).pow(2)).sum(),
         largest: top(chunk, 4),
     });
-    SeriesData { histogram, missed: None, blocks: blocks.collect(), largest: top(&all, 4096), samples: Vec::new() }
+    SeriesData {
+        histogram,
+        missed: None,
+        blocks: blocks.collect(),
+        largest: top(&all, 4096),
+        samples: Vec::new(),
+        bins: Vec::new(),
+    }
 }
 
 /// A run in memory with the samples that it came from.

@@ -1,6 +1,9 @@
 //! Figures of a distribution: quantiles as order statistics with their doubt, exact moments, bands.
 
-use crate::record::{Band, QUANTILES, Summary};
+use crate::{
+    ranks::{rank, supported},
+    record::{Band, QUANTILES, Summary},
+};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -31,6 +34,7 @@ pub fn summarise(exact: &Exact, histogram: &Histogram<u64>, bands: Vec<Band>) ->
         sd: sd(exact),
         quantiles: quantiles(exact, histogram),
         bands,
+        bounds: None,
     }
 }
 
@@ -84,20 +88,6 @@ fn value_at_rank(histogram: &Histogram<u64>, rank: u64) -> Option<u64> {
         }
     }
     None
-}
-
-/// Whether n samples say anything of the quantile: n >= 1/(1-p).
-fn supported(n: u64, p: f64) -> bool {
-    // 1 - 0.99999 is a little more than 1e-5 in doubles: without the margin 100000 samples would not do.
-    n as f64 * (1.0 - p) >= 1.0 - 1e-6
-}
-
-/// ceil(n p) with the same care for the last digit of the product.
-pub(super) fn rank(n: u64, p: f64) -> u64 {
-    let exact = n as f64 * p;
-    let near = exact.round();
-    let rank = if (exact - near).abs() <= near * 1e-12 { near } else { exact.ceil() };
-    (rank as u64).clamp(1, n)
 }
 
 #[cfg(test)]

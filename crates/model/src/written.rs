@@ -44,9 +44,40 @@ pub fn shell(argv: &[String]) -> String {
     argv.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
+/// Programs that read another: what they read has the name.
+const READERS: [&str; 16] = [
+    "bash", "cat", "dash", "env", "java", "lua", "node", "nodejs", "perl", "python", "python3", "ruby", "sh", "socat",
+    "stdbuf", "tail",
+];
+
+/// What a program is called by the words that start it: `node.py` of `python3 -u node.py`, `ttyACM0` of `cat /dev/ttyACM0`.
+pub fn program(argv: &[String]) -> String {
+    let file = |word: &str| {
+        let word = word.split(',').next().unwrap_or(word);
+        word.rsplit('/').find(|part| !part.is_empty()).unwrap_or(word).to_owned()
+    };
+    let first = argv.first().map(|word| file(word)).unwrap_or_default();
+    if !READERS.contains(&first.as_str()) {
+        return first;
+    }
+    let read = argv.iter().skip(1).find(|word| !word.starts_with('-') && !word.contains('=') && !word.contains(' '));
+    read.map_or(first, |word| file(word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_called_by_what_is_read() {
+        let called = |line: &str| program(&line.split(' ').map(String::from).collect::<Vec<_>>());
+        assert_eq!(called("python3 -u dir/node.py 7"), "node.py");
+        assert_eq!(called("cat /dev/ttyACM0"), "ttyACM0");
+        assert_eq!(called("socat - /dev/ttyACM0,b115200,rawer"), "ttyACM0");
+        assert_eq!(called("/opt/bin/measure --fast x"), "measure");
+        assert_eq!((called("java"), called("sh -c")), ("java".into(), "sh".into()));
+        assert_eq!(program(&[]), "");
+    }
 
     #[test]
     fn commands_survive_the_shell() {

@@ -61,6 +61,8 @@ struct Page<'a> {
     spikes: Vec<SpikesView>,
     /// The longest of each second of a cell, or why there is none.
     maxima: Vec<Result<SheetView, &'a str>>,
+    stages: Option<Picture>,
+    unstaged: Vec<&'a str>,
     printed_effects: Vec<Picture>,
     environment: Environment,
     settings: Vec<SettingView>,
@@ -134,6 +136,8 @@ pub fn render(report: &Report) -> Result<String> {
         not_measured: &input.not_measured,
         spikes: spikes::all(&input.explained),
         maxima: input.maxima.iter().map(|one| tables::maxima::sheet(one).map(|sheet| SheetView::of(&sheet))).collect(),
+        stages: Picture::stages(&input.chains),
+        unstaged: input.chains.iter().filter_map(|one| one.found.as_ref().err().map(String::as_str)).collect(),
         printed_effects: printed_effects::of(&input.published).iter().map(Picture::printed).collect(),
         environment: Environment::of(input.configurations),
         settings: settings::settings(input.configurations),

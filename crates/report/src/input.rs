@@ -1,5 +1,6 @@
 //! What a report is made from.
 
+use crate::chains::Chains;
 use crate::judge::{configuration::Configuration, headline::Ground, judgement::Judgement};
 use crate::late::OfCell;
 use crate::maxima::Maxima;
@@ -32,6 +33,8 @@ pub struct ReportInput<'a> {
     pub explained: Vec<&'a OfCell>,
     /// The longest of each second, of the cells whose tracer keeps nothing else.
     pub maxima: Vec<&'a Maxima>,
+    /// The stages of the median and the worst event, of the configurations that stamp events.
+    pub chains: Vec<&'a Chains>,
     /// The tables and figures that the plan declares.
     pub declared: Option<Declared<'a>>,
 }

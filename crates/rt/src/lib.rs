@@ -45,6 +45,7 @@ pub mod priority;
 pub mod recorder;
 pub mod rounds;
 pub mod sleep;
+pub mod stamped;
 pub mod switch;
 pub mod wakeup;
 mod word;

@@ -22,6 +22,9 @@ impl Errno {
     /// Would block.
     pub const EAGAIN: Self = Self(libc::EAGAIN);
 
+    /// It took too long.
+    pub const ETIMEDOUT: Self = Self(libc::ETIMEDOUT);
+
     /// The number as a return value of the kernel gives it (positive).
     pub const fn from_raw(number: i32) -> Self {
         Self(number)

@@ -12,12 +12,16 @@
 pub mod clock;
 mod descriptor;
 mod errno;
+pub mod gpio;
 pub mod handoff;
+pub mod hpet;
 pub mod identity;
+mod ioctl;
 pub mod mapped;
 pub mod memory;
 pub mod mutex;
 pub mod net;
+pub mod parport;
 pub mod priority;
 pub mod process;
 pub mod procfs;
@@ -27,6 +31,8 @@ pub mod shared;
 pub mod signal;
 pub mod timer;
 pub mod tsc;
+pub mod uart;
+pub mod uio;
 pub mod usage;
 
 pub use errno::Errno;

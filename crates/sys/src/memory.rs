@@ -13,6 +13,12 @@ pub fn lock_on_fault() -> Result<(), Errno> {
     Ok(())
 }
 
+/// Gives memory free again that [`lock_on_fault`] locked: for when the loops are over, and much is to be read.
+pub fn unlock() {
+    // SAFETY: changes only whether pages can be evicted.
+    unsafe { libc::munlockall() };
+}
+
 /// From now on the C library keeps what is freed, takes all memory from one heap for all threads, and maps nothing
 /// apart. Giving memory back changes mappings, and that interrupts every CPU that the process runs on (a TLB shootdown).
 /// To be called before other threads are started. Nothing where the C library has no such switches.

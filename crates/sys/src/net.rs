@@ -1,12 +1,19 @@
 //! Network devices (netdevice(7)).
 
+mod netlink;
+mod stamp;
+mod veth;
+
 use crate::Errno;
 use std::{
     fs::File,
     io, mem,
     net::{Ipv4Addr, UdpSocket},
-    os::fd::{AsRawFd, FromRawFd, OwnedFd},
+    os::fd::AsRawFd,
 };
+
+pub use stamp::{Arrival, Arrivals, Stamps, receive, stamped};
+pub use veth::pair;
 
 /// Brings a device up, as `ip link set NAME up` does.
 ///
@@ -112,24 +119,9 @@ pub fn give(name: &str, namespace: &File) -> Result<(), Errno> {
         attribute: libc::IFLA_NET_NS_FD,
         namespace: namespace.as_raw_fd(),
     };
-    // SAFETY: takes numbers only.
-    let socket = Errno::check(unsafe {
-        libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE)
-    })?;
-    // SAFETY: the descriptor was just made, and nobody else has it.
-    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-    let mut answer = [0_u8; 256];
-    // SAFETY: the message is whole, and both live through their calls.
-    let length = unsafe {
-        let sent = libc::send(socket.as_raw_fd(), (&raw const moving).cast(), mem::size_of::<Moving>(), 0);
-        if sent < 0 { sent } else { libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0) }
-    };
-    if length < 0 {
-        return Err(errno(&io::Error::last_os_error()));
-    }
-    // An acknowledgement is a header of sixteen bytes and an error, negative; zero is none.
-    let number = answer.get(16..20).and_then(|bytes| bytes.try_into().ok()).map_or(-libc::EIO, i32::from_ne_bytes);
-    if number == 0 { Ok(()) } else { Err(Errno::from_raw(-number)) }
+    // SAFETY: plain numbers without padding between them, all of them set.
+    let bytes = unsafe { std::slice::from_raw_parts((&raw const moving).cast::<u8>(), mem::size_of::<Moving>()) };
+    netlink::ask(bytes)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod format;
 pub mod merge;
 pub mod page;
 pub mod pairing;
+pub mod stamps;
 pub mod summary;
 pub mod tasks;
 pub mod text;

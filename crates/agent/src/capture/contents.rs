@@ -1,7 +1,10 @@
 //! What a trace says of itself, read of the kernel when the recording is over: formats, names, counts.
 
 use super::{CLOCK, Chosen};
-use crate::machine::{Root, tracefs::Tracefs};
+use crate::{
+    machine::{Root, tracefs::Tracefs},
+    measure::Stamped,
+};
 use anyhow::{Context, Result};
 use latido_model::cpus::CpuSet;
 use latido_trace::{bytes::Endian, format::Format, page::Layout, write::Contents};
@@ -39,12 +42,22 @@ impl Description {
     ///
     /// # Errors
     /// What pages look like cannot be read, or a format.
-    pub fn read(tracefs: &Tracefs, instance: &Path, chosen: &Chosen, cpus: &CpuSet, ring: u64) -> Result<Self> {
+    pub fn read(
+        tracefs: &Tracefs,
+        instance: &Path,
+        chosen: &Chosen,
+        stamped: Option<&Stamped>,
+        cpus: &CpuSet,
+        ring: u64,
+    ) -> Result<Self> {
         let events = tracefs.dir().join("events");
         let header_page = text(&events.join("header_page"))?;
         let layout = Layout::parse(&header_page, ENDIAN)?;
         let mut systems = BTreeMap::<String, Vec<String>>::new();
-        for event in &chosen.events {
+        // Those of a tracer are there in any case.
+        let own = stamped.filter(|stamped| stamped.system != "ftrace" && stamped.by != "event");
+        let own = own.map(|stamped| format!("{}:{}", stamped.system, stamped.event));
+        for event in chosen.events.iter().chain(&own) {
             let system = event.split(':').next().unwrap_or_default();
             let format = text(&events.join(event.replace(':', "/")).join("format"))?;
             systems.entry(system.to_owned()).or_default().push(format);

@@ -7,6 +7,7 @@
 mod contents;
 mod drain;
 mod events;
+mod handler;
 mod keep;
 mod ring;
 mod tracer;
@@ -15,7 +16,7 @@ mod walk;
 use crate::{
     journal::{Borrowed, Instance, Journal},
     machine::{self, Reach, Root, own_cpus, tracefs::Tracefs},
-    measure::{On, Tracer, Wanted},
+    measure::{Enough, On, Stamped, Tracer, Wanted},
     scratch::Scratch,
 };
 use anyhow::{Context, Result, ensure};
@@ -86,6 +87,8 @@ pub struct Capture {
     // In the order in which they end: whose files are open is not removed.
     drains: Drains,
     made: Made,
+    _hooked: Option<handler::Hooked>,
+    stamped: Option<Stamped>,
     tracefs: Tracefs,
     scratch: Scratch,
     dir: PathBuf,
@@ -131,6 +134,9 @@ impl Capture {
         }
         let scratch = Scratch::new(0).context("there is no place for what is recorded")?;
         let instance = Instance::planned();
+        // Before the instance: what the journal names last is undone first, and a trace holds what it records.
+        let handler = spec.wanted.handler.as_ref();
+        let handler = handler.map(|handler| handler::prepare(handler, &tracefs, &instance, journal)).transpose()?;
         journal.write(Borrowed::Trace { instance: instance.clone() })?;
         let dir = instance.make(&tracefs)?;
         let made = Made(instance);
@@ -149,6 +155,12 @@ impl Capture {
             let path = dir.join(format!("events/{}/enable", event.replace(':', "/")));
             put(&path, "1").with_context(|| format!("the event {event} cannot be enabled"))?;
         }
+        if spec.events.is_none() {
+            spec.wanted.enough.iter().for_each(|(event, enough)| filter(&dir, event, enough));
+        }
+        if let Some(handler) = &handler {
+            handler.enable(&dir)?;
+        }
         if let Some(tracer) = tracer {
             tracer::begin(tracer, &dir)?;
         }
@@ -159,7 +171,24 @@ impl Capture {
         let began = Monotonic.now();
         put(&dir.join("tracing_on"), "1")?;
         let quiet = spec.quiet.clone();
-        Ok(Self { drains, made, tracefs, scratch, dir, chosen, cpus, quiet, ring, irq_work, began, keeping: None })
+        let stamped = handler.as_ref().map(|handler| handler.stamped.clone());
+        let _hooked = handler.and_then(handler::Prepared::into_held);
+        Ok(Self {
+            drains,
+            made,
+            _hooked,
+            stamped,
+            tracefs,
+            scratch,
+            dir,
+            chosen,
+            cpus,
+            quiet,
+            ring,
+            irq_work,
+            began,
+            keeping: None,
+        })
     }
 
     /// Gives up what lies around none of these samples. To be asked again and again while it is recorded, with all that
@@ -172,6 +201,11 @@ impl Capture {
     /// The instance.
     pub fn instance(&self) -> &Instance {
         &self.made.0
+    }
+
+    /// What is recorded of a handler.
+    pub fn stamped(&self) -> Option<&Stamped> {
+        self.stamped.as_ref()
     }
 
     /// The events that are recorded, and the usual ones that this kernel does not have.
@@ -226,7 +260,8 @@ impl Capture {
             }
         }
         crate::fault::point("agent");
-        let description = Description::read(&self.tracefs, &self.dir, &self.chosen, &self.cpus, self.ring)?;
+        let description =
+            Description::read(&self.tracefs, &self.dir, &self.chosen, self.stamped.as_ref(), &self.cpus, self.ring)?;
         let walked = Walked::all(&description, &drained, &self.quiet, &own)?;
         let cpus = self.cpus.iter().map(|cpu| TracedCpu {
             cpu,
@@ -235,8 +270,10 @@ impl Capture {
         });
         let caused =
             (!self.quiet.is_empty()).then(|| Caused { cpus: self.quiet.clone(), own_events: walked.own, irq_work });
+        let function = |stamped: &Stamped| Some(format!("{}:{}", stamped.by, stamped.symbol.as_ref()?));
+        let handler = self.stamped.as_ref().and_then(function);
         let record = TraceRecord {
-            events: self.chosen.events.clone(),
+            events: self.chosen.events.iter().cloned().chain(handler).collect(),
             missing: self.chosen.missing.clone(),
             clock: CLOCK.into(),
             ring_bytes: self.ring,
@@ -293,6 +330,19 @@ impl Stopped {
         let written = contents.write(&mut out, rings);
         self.record.bytes = written.context("the trace cannot be written")?;
         Ok(self.record)
+    }
+}
+
+/// Leaves away what is not needed of an event; where the kernel refuses that, all of it is recorded.
+fn filter(dir: &Path, event: &str, enough: &Enough) {
+    let text = match enough {
+        Enough::Filter(text) => Some(text.clone()),
+        Enough::At { field, symbol } => {
+            handler::address(&Root::default(), symbol).map(|address| format!("{field}=={address:#x}"))
+        }
+    };
+    if let Some(text) = text {
+        let _ = put(&dir.join(format!("events/{}/filter", event.replace(':', "/"))), &text);
     }
 }
 

@@ -1,10 +1,52 @@
 //! Processes of a load, known by a variable of their environment, so that none can be lost or mistaken.
 
+use super::{Borrowed, Group, Journal};
 use anyhow::{Result, bail};
-use std::fs;
+use latido_sys::{clock::Clock::Monotonic, process};
+use serde::{Deserialize, Serialize};
+use std::{fs, process::Command};
 
 /// The environment variable that marks every process of a load.
 pub const MARK: &str = "LATIDO_LOAD";
+
+/// A mark that nothing else of this boot has: process id and the monotonic clock.
+pub fn mark() -> String {
+    format!("{}-{}", std::process::id(), Monotonic.now())
+}
+
+/// How the processes of a program are known that somebody else will start: journalled, and ended when the journal is settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Marked {
+    mark: String,
+    group: Option<Group>,
+}
+
+impl Marked {
+    /// Journals a program before it is started.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn planned(program: &str, journal: &mut Journal) -> Result<Self> {
+        let mark = mark();
+        let group = Group::planned(&mark);
+        journal.write(Borrowed::Load { mark: mark.clone(), argv: vec![program.into()], group: group.clone() })?;
+        Ok(Self { mark, group })
+    }
+
+    /// The variable of the environment that its processes have.
+    pub fn variable(&self) -> String {
+        format!("{MARK}={}", self.mark)
+    }
+
+    /// Has a command start as one of them.
+    pub fn put_on(&self, command: &mut Command) {
+        command.env(MARK, &self.mark);
+        if let Some(procs) = self.group.as_ref().and_then(|group| group.make().ok()) {
+            process::join(command, procs);
+        }
+    }
+}
 
 /// Whether this process was started as a load, by the very process whose child it is: a mark that came from elsewhere, with
 /// the environment of whoever called, says nothing.

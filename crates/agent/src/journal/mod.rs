@@ -5,6 +5,7 @@
 
 mod entries;
 mod group;
+mod hook;
 mod instance;
 mod kept;
 pub mod lock;
@@ -21,9 +22,10 @@ use crate::step::Step;
 use anyhow::{Context, Result, ensure};
 use entries::{Entry, Line, read, rewrite};
 pub use group::Group;
+pub use hook::{By, Hook};
 pub use instance::Instance;
 use kept::Files;
-pub use marked::{MARK, end_marked, marked, started_as_load};
+pub use marked::{MARK, Marked, end_marked, mark, marked, started_as_load};
 use pulse::Pulse;
 pub use recovery::{Recovery, recover_now, undo_manual};
 use recovery::{left_behind, put_back, recover};
@@ -66,6 +68,11 @@ pub enum Borrowed {
     Trace {
         /// The instance that holds it.
         instance: Instance,
+    },
+    /// An event of our own at a function of the kernel.
+    Hook {
+        /// How it is defined.
+        hook: Hook,
     },
     /// A change of a setting, with its original.
     Setting {
@@ -308,7 +315,7 @@ impl Borrowed {
     pub fn put_back(&self) -> String {
         match self {
             Self::Load { .. } => format!("{self}: ended"),
-            Self::Trace { .. } => format!("{self}: removed"),
+            Self::Trace { .. } | Self::Hook { .. } => format!("{self}: removed"),
             Self::Setting { tuning, change, .. } => {
                 let change = change.change();
                 format!("{tuning}: {}: back to {}", change.knob, change.original)
@@ -322,6 +329,7 @@ impl std::fmt::Display for Borrowed {
         match self {
             Self::Load { argv, .. } => write!(f, "the load `{}`", argv.first().map_or("load", String::as_str)),
             Self::Trace { instance } => write!(f, "the trace `{}`", instance.name()),
+            Self::Hook { hook } => write!(f, "the event `{hook}`"),
             Self::Setting { tuning, change, .. } => write!(f, "tuning {tuning}: {}", change.change().knob),
         }
     }

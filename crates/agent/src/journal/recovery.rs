@@ -101,7 +101,7 @@ fn changing(
 pub(super) fn left_behind(entry: &Entry, place: Option<&PathBuf>) -> bool {
     let of = match &entry.what {
         Borrowed::Setting { root, .. } => root.as_ref(),
-        Borrowed::Load { .. } | Borrowed::Trace { .. } => None,
+        Borrowed::Load { .. } | Borrowed::Trace { .. } | Borrowed::Hook { .. } => None,
     };
     entry.owner != Custody::Manual && (place.is_none() || of == place)
 }
@@ -230,6 +230,10 @@ impl Borrowed {
                 instance.remove()?;
                 // What was read of it lies in a directory that is nobody's now.
                 crate::scratch::sweep();
+                Ok(Past::Back)
+            }
+            Self::Hook { hook } => {
+                hook.remove()?;
                 Ok(Past::Back)
             }
             Self::Setting { tuning, root, change } => {

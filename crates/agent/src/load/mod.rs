@@ -8,6 +8,7 @@ mod cpu_memory_video;
 mod disk;
 mod interrupts;
 mod iperf3;
+mod irqs_off;
 mod memory;
 mod messaging;
 pub mod none;
@@ -27,6 +28,8 @@ use latido_model::{
     registry::{self, Def},
 };
 
+pub use udp_flood::bits;
+
 /// Every load.
 pub const LOADS: &[Def<dyn Load>] = &[
     none::DEF,
@@ -45,6 +48,7 @@ pub const LOADS: &[Def<dyn Load>] = &[
     messaging::DEF,
     memory::DEF,
     interrupts::DEF,
+    irqs_off::DEF,
     cpu_memory_video::DEF,
     compound_2008::DEF,
     command::DEF,

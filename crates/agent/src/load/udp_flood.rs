@@ -2,7 +2,13 @@
 
 mod cable;
 
-use crate::loading::{Launch, Load, Surroundings, account};
+use crate::{
+    loading::{
+        Launch, Load, Surroundings,
+        account::{self, Account, Manner},
+    },
+    station::{self, Bound, Counts, PORT, Reached, flood, place::Place, sink},
+};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     registry::{self, Def, Objection},
@@ -12,10 +18,8 @@ use latido_sys::clock::Clock::Monotonic;
 use serde::{Deserialize, Serialize};
 use std::{
     net::{Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    process::ChildStdout,
+    sync::{Arc, Mutex, atomic::Ordering::Relaxed, mpsc},
     thread,
     time::Duration,
 };
@@ -30,7 +34,9 @@ that this machine's network stack does all the work and nothing leaves it. With 
 `latido load udp-sink` counts them; nothing else is ever sent to.
 
 Options:
-  to       HOST or HOST:PORT; default this machine's loopback
+  to       HOST or HOST:PORT; default this machine's loopback. With `station` = ssh:HOST the address of this machine
+  station  where the packets come from, to be taken and counted here: netns (a network namespace of this machine, over
+           veth), guest (behind the second network card of a guest of the laboratory), ssh:[USER@]HOST; default local
   between  ONE,OTHER instead: two network devices on one hub, in a guest of the laboratory (kernel = \"...+net\")
   size     bytes of payload of a packet, 1 to 65507; default 1472, the most in an Ethernet frame
   rate     bits a second of payload: 100Mbit (default), 64kbit, 2Gbit, or max
@@ -38,7 +44,8 @@ Options:
 
 `between` sends from the first device to the other one, which is put into a network namespace of its own, so that packets
 really leave and arrive and both devices raise interrupts, as those on the loopback never do. It stands in for a network:
-both ends are one machine's work.
+both ends are one machine's work. veth raises no interrupts either: what comes from netns is softirq work of the sender's
+CPU. A station elsewhere is `latido station flood` (docs/stations.md), and both ends' counts are kept.
 
 The record's `achieved` holds sent_packets, sent_bytes, received_packets (unless `to` a host), refused (sends that the kernel
 had no room for) and elapsed_ns. The load of the embedded-properties study (2014) was 100 Mbit/s of UDP by iperf.",
@@ -51,6 +58,18 @@ had no room for) and elapsed_ns. The load of the embedded-properties study (2014
         let flood: UdpFlood = registry::options(table)?;
         if let (Some(_), Some(_)) = (&flood.to, &flood.between) {
             bail!("`to` and `between` are two places: name one");
+        }
+        ensure!(
+            flood.station.is_none() || flood.between.is_none(),
+            "`station` and `between` are two ways: name one"
+        );
+        if let Some(place) = flood.elsewhere() {
+            let over = matches!(place, Place::Ssh(_));
+            let own = |to: &String| to.parse::<std::net::IpAddr>().is_ok();
+            ensure!(
+                flood.to.as_ref().is_some_and(own) == over && flood.to.is_some() == over,
+                "`to` goes with `station` = \"ssh:HOST\", and is an address of this machine (10.9.1.1)"
+            );
         }
         cable::ends(flood.between.as_deref())?;
         ensure!((1..=65_507).contains(&flood.size), "`size` is 1 to 65507 bytes, what a UDP packet can carry");
@@ -66,6 +85,8 @@ struct UdpFlood {
     to: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     between: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    station: Option<Place>,
     size: usize,
     rate: String,
     port: u16,
@@ -73,12 +94,15 @@ struct UdpFlood {
 
 impl Default for UdpFlood {
     fn default() -> Self {
-        Self { to: None, between: None, size: 1472, rate: "100Mbit".into(), port: 5201 }
+        Self { to: None, between: None, station: None, size: 1472, rate: "100Mbit".into(), port: PORT }
     }
 }
 
 /// Bits a second; `None` for as many as there can be.
-pub(super) fn bits(rate: &str) -> Result<Option<u64>> {
+///
+/// # Errors
+/// No rate with its unit.
+pub fn bits(rate: &str) -> Result<Option<u64>> {
     if rate == "max" {
         return Ok(None);
     }
@@ -114,14 +138,21 @@ impl Load for UdpFlood {
         let own = std::env::current_exe().context("cannot find latido's own file to start the load")?;
         let to = self.to.as_ref().map_or_else(String::new, |to| format!(",to={to}"));
         let between = self.between.as_ref().map_or_else(String::new, |ends| format!(",between={ends}"));
-        let word = format!("udp-flood:rate={},size={},port={}{to}{between}", self.rate, self.size, self.port);
+        let station = self.station.as_ref().map_or_else(String::new, |place| format!(",station={place}"));
+        let word = format!("udp-flood:rate={},size={},port={}{to}{between}{station}", self.rate, self.size, self.port);
         let argv = vec![own.to_string_lossy().into_owned(), "load".into(), word];
-        let note = self.between.as_ref().map(|_| cable::STANDS_IN.to_owned());
+        let note = match &self.between {
+            Some(_) => Some(cable::STANDS_IN.to_owned()),
+            None => self.station.as_ref().and_then(Place::worth),
+        };
         Ok(Some(Launch { version: Some(env!("CARGO_PKG_VERSION").into()), note, ..Launch::of(argv) }))
     }
 
     fn settle(&self) -> Ns {
-        if self.between.is_some() { cable::SETTLES } else { Ns::from_millis(500) }
+        match (&self.between, &self.station) {
+            (Some(_), _) | (_, Some(Place::Guest | Place::Ssh(_))) => cable::SETTLES,
+            _ => Ns::from_millis(500),
+        }
     }
 
     fn bear(&self) -> Option<Result<()>> {
@@ -129,33 +160,25 @@ impl Load for UdpFlood {
     }
 }
 
-/// What was done so far.
-#[derive(Default)]
-struct Delivered {
-    packets: AtomicU64,
-    received: AtomicU64,
-    refused: AtomicU64,
-}
-
 impl UdpFlood {
     /// Bears the load in this process until it is ended from outside.
     fn flood(&self) -> Result<()> {
-        let done = Arc::new(Delivered::default());
+        if let Some(place) = self.elsewhere() {
+            return self.taken_from(place);
+        }
+        let done = Arc::new(Counts::default());
         let target = match (self.target()?, cable::ends(self.between.as_deref())?) {
             (Some(target), _) => target,
             (None, Some(ends)) => cable::laid(&ends, self.port, &done)?,
-            (None, None) => sink(&done)?,
+            (None, None) => own_sink(&done)?,
         };
-        let from: SocketAddr =
-            if target.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { "[::]:0".parse().context("IPv6")? };
-        let socket = UdpSocket::bind(from).context("udp-flood: cannot make a socket")?;
-        socket.connect(target).with_context(|| format!("udp-flood: {target} cannot be reached"))?;
+        let socket = station::towards(target).context("udp-flood")?;
         let (size, rate, counts) = (self.size, bits(&self.rate)?, Arc::clone(&done));
-        let sender = thread::Builder::new().spawn(move || send(&socket, size, rate, &counts))?;
+        let sender = thread::Builder::new().spawn(move || flood::send(&socket, size, rate, Bound::OUTSIDE, &counts))?;
         let started = Monotonic.now();
         loop {
             thread::sleep(Duration::from_millis(100));
-            let packets = done.packets.load(Relaxed);
+            let packets = done.sent.load(Relaxed);
             let mut counts = vec![
                 ("elapsed_ns", Monotonic.now().saturating_sub(started)),
                 ("sent_packets", packets),
@@ -171,51 +194,60 @@ impl UdpFlood {
             }
         }
     }
+
+    /// The place of the station, where it is not this process.
+    fn elsewhere(&self) -> Option<&Place> {
+        self.station.as_ref().filter(|place| **place != Place::Local)
+    }
+
+    /// Takes the packets of a station elsewhere until this process is ended; both ends' counts are told.
+    fn taken_from(&self, place: &Place) -> Result<()> {
+        let here = self
+            .to
+            .as_ref()
+            .map(|to| to.parse())
+            .transpose()
+            .context("udp-flood: `to` is an address of this machine")?;
+        let reached = Reached::lay(place, here, self.port).context("udp-flood")?;
+        let done = Arc::new(Counts::default());
+        let (socket, counts) = (reached.socket().try_clone()?, Arc::clone(&done));
+        thread::Builder::new().spawn(move || sink::count(&socket, Bound::OUTSIDE, &counts, &Mutex::default()))?;
+        let (size, rate) = (format!("--size={}", self.size), format!("--rate={}", self.rate));
+        // The station ends with who listens to it; its own bound is for the case that this is not noticed.
+        let output = reached.start(&["flood", &size, &rate, "--for=24h", "--count=1000000000000"])?;
+        let (ended, end) = mpsc::channel::<()>();
+        let told = Account::of(Watched(output, ended), Manner::Lines)?;
+        let started = Monotonic.now();
+        while let Err(mpsc::RecvTimeoutError::Timeout) = end.recv_timeout(Duration::from_millis(100)) {
+            let told = told.now();
+            let there = |name| told.get(name).map(|count| (name, count.cast_unsigned()));
+            let mut counts = vec![
+                ("elapsed_ns", Monotonic.now().saturating_sub(started)),
+                ("received_packets", done.received.load(Relaxed)),
+            ];
+            counts.extend(["sent_packets", "sent_bytes", "refused"].into_iter().filter_map(there));
+            account::tell(&counts)?;
+        }
+        bail!("udp-flood: the station {place} ended by itself")
+    }
+}
+
+/// What a station prints; the end of it is told.
+struct Watched(ChildStdout, #[expect(dead_code, reason = "dropped with what it belongs to")] mpsc::Sender<()>);
+
+impl std::io::Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(buffer)
+    }
 }
 
 /// A socket of this process on the loopback that counts what arrives.
-fn sink(done: &Arc<Delivered>) -> Result<SocketAddr> {
+fn own_sink(done: &Arc<Counts>) -> Result<SocketAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("udp-flood: no socket on the loopback")?;
     let address = socket.local_addr()?;
     let done = Arc::clone(done);
-    thread::Builder::new().spawn(move || count(&socket, &done))?;
+    thread::Builder::new().spawn(move || sink::count(&socket, Bound::OUTSIDE, &done, &Mutex::default()))?;
     Ok(address)
-}
-
-/// Counts what arrives, as long as anything can.
-fn count(socket: &UdpSocket, done: &Delivered) {
-    let mut packet = vec![0; 65_536];
-    while socket.recv(&mut packet).is_ok() {
-        done.received.fetch_add(1, Relaxed);
-    }
-}
-
-/// How often a limited sender looks how much it may send.
-const TICK: Duration = Duration::from_millis(1);
-
-fn send(socket: &UdpSocket, size: usize, rate: Option<u64>, done: &Delivered) {
-    let packet = vec![0x5a; size];
-    let started = Monotonic.now();
-    let mut tried = 0u64;
-    loop {
-        let due = match rate {
-            None => tried + 1,
-            Some(bits) => {
-                let passed = u128::from(Monotonic.now().saturating_sub(started));
-                (passed * u128::from(bits) / 8 / 1_000_000_000 / size as u128) as u64
-            }
-        };
-        if tried >= due {
-            thread::sleep(TICK);
-            continue;
-        }
-        tried += 1;
-        // Nobody listening (ECONNREFUSED) and no room (ENOBUFS) are part of the load.
-        match socket.send(&packet) {
-            Ok(_) => done.packets.fetch_add(1, Relaxed),
-            Err(_) => done.refused.fetch_add(1, Relaxed),
-        };
-    }
 }
 
 #[cfg(test)]
@@ -250,6 +282,23 @@ mod tests {
         // On a machine of one's own it would take a device away from its user.
         let Err(refused) = cable::laid(&("eth0".into(), "eth1".into()), 1, &Arc::default()) else { panic!("no guest") };
         assert!(refused.to_string().contains("guest of the laboratory"), "{refused}");
+    }
+
+    #[test]
+    fn a_station_elsewhere_sends_to_one_address() {
+        let new = |text: &str| (DEF.new)(text.parse().unwrap());
+        for good in ["station = \"netns\"", "station = \"local\"", "station = \"ssh:board\"\nto = \"10.9.1.1\""] {
+            assert!(new(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "station = \"ssh:board\"",
+            "station = \"ssh:board\"\nto = \"board\"",
+            "station = \"netns\"\nto = \"10.9.1.1\"",
+            "station = \"netns\"\nbetween = \"eth0,eth1\"",
+            "station = \"elsewhere\"",
+        ] {
+            assert!(new(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -1,12 +1,17 @@
 //! `udp-sink`: takes the packets of a `udp-flood` on another machine and counts them.
 
-use crate::loading::{Launch, Load, Surroundings, account};
-use anyhow::{Context, Result};
+use crate::{
+    loading::{Launch, Load, Surroundings, account},
+    station::{Bound, Counts, PORT, sink},
+};
+use anyhow::{Context, Result, bail};
 use latido_model::registry::{self, Def};
 use latido_sys::clock::Clock::Monotonic;
 use serde::{Deserialize, Serialize};
 use std::{
     net::{IpAddr, Ipv4Addr, UdpSocket},
+    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
+    thread,
     time::Duration,
 };
 
@@ -35,7 +40,7 @@ struct UdpSink {
 
 impl Default for UdpSink {
     fn default() -> Self {
-        Self { port: 5201, address: Ipv4Addr::UNSPECIFIED.into() }
+        Self { port: PORT, address: Ipv4Addr::UNSPECIFIED.into() }
     }
 }
 
@@ -61,23 +66,18 @@ impl UdpSink {
     fn listen(&self) -> Result<()> {
         let socket = UdpSocket::bind((self.address, self.port))
             .with_context(|| format!("udp-sink: port {} of {} cannot be had", self.port, self.address))?;
-        socket.set_read_timeout(Some(Duration::from_millis(100)))?;
-        let (started, mut told) = (Monotonic.now(), 0);
-        let (mut packets, mut bytes) = (0u64, 0u64);
-        let mut packet = vec![0; 65_536];
-        loop {
-            if let Ok(length) = socket.recv(&mut packet) {
-                (packets, bytes) = (packets + 1, bytes + length as u64);
-            }
-            let now = Monotonic.now();
-            if now.saturating_sub(told) > 100_000_000 {
-                told = now;
-                account::tell(&[
-                    ("elapsed_ns", now.saturating_sub(started)),
-                    ("received_packets", packets),
-                    ("received_bytes", bytes),
-                ])?;
-            }
+        let (started, counts) = (Monotonic.now(), Arc::new(Counts::default()));
+        let counted = Arc::clone(&counts);
+        let taker =
+            thread::Builder::new().spawn(move || sink::count(&socket, Bound::OUTSIDE, &counted, &Mutex::default()))?;
+        while !taker.is_finished() {
+            thread::sleep(Duration::from_millis(100));
+            account::tell(&[
+                ("elapsed_ns", Monotonic.now().saturating_sub(started)),
+                ("received_packets", counts.received.load(Relaxed)),
+                ("received_bytes", counts.received_bytes.load(Relaxed)),
+            ])?;
         }
+        bail!("udp-sink: counting ended by itself")
     }
 }

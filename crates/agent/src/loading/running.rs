@@ -84,7 +84,7 @@ impl Running {
         let Some(mut launch) = load.launch(around)? else {
             return Ok(Self::new(item, Launch::of(Vec::new()), None));
         };
-        let mark = mark();
+        let mark = journal::mark();
         let (mut group, argv) = (None, launch.argv.clone());
         if let Some(journal) = journal {
             // Without a journal nobody would remove it after a crash.
@@ -313,9 +313,4 @@ impl Drop for Running {
 /// Whether a program is latido itself, which is at work already.
 pub fn is_own(program: &str) -> bool {
     std::env::current_exe().is_ok_and(|own| own.as_os_str() == program)
-}
-
-/// A mark that no other load of this boot has: process id and the monotonic clock.
-fn mark() -> String {
-    format!("{}-{}", std::process::id(), Monotonic.now())
 }

@@ -1,6 +1,10 @@
 //! What the supervisor hands to the measuring process: the cell with nothing left to choose.
 
-use crate::{journal::Instance, machine::isolated::Entry};
+use super::wanted::Stamped;
+use crate::{
+    journal::{Instance, Marked},
+    machine::isolated::Entry,
+};
 use latido_model::{cell::Cell, cpus::CpuSet, protocol::LeftOut};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -29,6 +33,12 @@ pub struct Assignment {
     /// The instance of tracefs in which is recorded, where a tracer runs there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<Instance>,
+    /// How the processes of a program are known that the probe starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Marked>,
+    /// What is recorded of a handler, or why nothing is, where the probe wants that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamped: Option<Result<Stamped, String>>,
     /// The doors to isolated CPUs, known once the tunings are in force.
     pub entries: Vec<Entry>,
 }

@@ -1,7 +1,11 @@
 //! Series that are filled from what was recorded, when all is over: nothing here is real-time.
 
-use super::{looped::Interval, series::OpenSeries};
-use anyhow::{Result, ensure};
+use super::{
+    looped::Interval,
+    series::{OpenSeries, Part},
+};
+use anyhow::{Context, Result, ensure};
+use latido_model::protocol::ThreadProgress;
 use latido_rt::Recorder;
 use latido_trace::pairing::Met;
 use std::collections::BTreeMap;
@@ -19,15 +23,15 @@ pub struct Place(usize);
 /// All series of a cell.
 pub struct Gathered {
     interval: Interval,
-    pub(super) series: Vec<Filled>,
+    series: Vec<Filled>,
 }
 
 /// A series with both its ends.
-pub(super) struct Filled {
+struct Filled {
     recorder: Recorder,
-    pub(super) open: OpenSeries,
+    open: OpenSeries,
     drained: u64,
-    pub(super) facts: BTreeMap<String, i64>,
+    facts: BTreeMap<String, i64>,
 }
 
 impl Gathered {
@@ -39,6 +43,36 @@ impl Gathered {
     /// From when to when samples are counted.
     pub fn interval(&self) -> Interval {
         self.interval
+    }
+
+    /// Nothing counts that ends later than this.
+    pub fn until(&mut self, ended_ns: u64) {
+        self.interval.ended_ns = self.interval.ended_ns.min(ended_ns).max(self.interval.first_slot_ns);
+    }
+
+    /// How each series goes, for who looks on.
+    pub fn progress(&self) -> Vec<ThreadProgress> {
+        let of = |filled: &Filled| {
+            let glance = filled.open.reader.glance();
+            ThreadProgress {
+                cpu: filled.open.cpu,
+                name: filled.open.to_string(),
+                unit: Some(filled.open.quantity.unit.to_string()).filter(|unit| unit != "ns"),
+                count: glance.count,
+                now: glance.last,
+                max: glance.max,
+                missed: glance.missed,
+                ..ThreadProgress::default()
+            }
+        };
+        self.series.iter().map(of).collect()
+    }
+
+    /// The slots of a series were no slots: nobody counted those that passed.
+    pub fn unslotted(&mut self, place: Place) {
+        if let Some(filled) = self.series.get_mut(place.0) {
+            filled.open.quantity.periodic = false;
+        }
     }
 
     /// A further series ([`super::Stage::series`]), told apart by labels.
@@ -59,10 +93,24 @@ impl Gathered {
         cpu: Option<u32>,
         labels: &[(&str, &str)],
     ) -> Result<Place> {
+        self.open_as(ends, 0, cpu, labels)
+    }
+
+    /// As [`Gathered::open_on`], of a thread.
+    ///
+    /// # Errors
+    /// As [`Gathered::open`].
+    pub fn open_as(
+        &mut self,
+        ends: (Recorder, OpenSeries),
+        thread: u32,
+        cpu: Option<u32>,
+        labels: &[(&str, &str)],
+    ) -> Result<Place> {
         ensure!(self.series.len() < MOST, "there are more than {MOST} series to tell apart; name fewer");
         let (mut recorder, open) = ends;
         recorder.reset();
-        let open = labels.iter().fold(open.on(0, cpu), |open, (key, value)| open.label(key, value));
+        let open = labels.iter().fold(open.on(thread, cpu), |open, (key, value)| open.label(key, value));
         self.series.push(Filled { recorder, open, drained: 0, facts: BTreeMap::new() });
         Ok(Place(self.series.len() - 1))
     }
@@ -129,8 +177,19 @@ impl Gathered {
         }
     }
 
+    /// The finished series, numbered from here on.
+    pub(super) fn parts(mut self, from: usize) -> impl Iterator<Item = Result<Part>> {
+        self.close();
+        self.series.into_iter().enumerate().map(move |(number, mut filled)| {
+            let snapshot = filled.open.reader.snapshot().context("the memory of a finished series is not at rest")?;
+            let mut facts = filled.open.stated(&snapshot);
+            facts.append(&mut filled.facts);
+            filled.open.part(from + number, &snapshot, 0, facts)
+        })
+    }
+
     /// Nothing follows.
-    pub(super) fn close(&mut self) {
+    fn close(&mut self) {
         let length = self.interval.ended_ns.saturating_sub(self.interval.first_slot_ns);
         self.series.iter_mut().for_each(|filled| filled.recorder.close(length));
     }

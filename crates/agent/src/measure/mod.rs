@@ -22,8 +22,9 @@ pub use latido_model::{
 pub use looped::Interval;
 pub use series::Fact;
 pub use stage::Stage;
-pub use wanted::{On, Tracer, Wanted};
+pub use wanted::{Enough, HandlerAt, On, Stamped, Stamping, Tracer, Wanted};
 
+use crate::machine::Root;
 use anyhow::Result;
 use latido_model::{cell::Cell, cpus::CpuSet, registry::Options};
 
@@ -46,10 +47,28 @@ pub trait Probe: Options {
         allowed.clone()
     }
 
-    /// What is to be recorded meanwhile, where the samples are taken from that ([`Stage::watch`]); `None` for a probe that
-    /// measures in loops of its own.
+    /// What is to be recorded meanwhile, where the samples are taken from that ([`Stage::watch`]) or joined with it; `None` for
+    /// a probe that measures in loops of its own alone.
     fn wants(&self) -> Option<Wanted> {
         None
+    }
+
+    /// Refuses a machine that lacks what it measures, found by reading alone: its cells are skipped there.
+    ///
+    /// # Errors
+    /// What is missing, and what to load or enable.
+    fn lacks(&self, _root: &Root) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether it only looks on: it has no loop of its own, and no policy.
+    fn looks_on(&self) -> bool {
+        self.wants().is_some_and(|wanted| !wanted.beside)
+    }
+
+    /// Whether it changes a setting of the machine: then nobody else measures meanwhile.
+    fn changes(&self) -> bool {
+        false
     }
 
     /// The program that it starts: a guest of the laboratory must have it.

@@ -32,8 +32,21 @@ pub enum Told {
         /// Their directory in the spool.
         place: String,
     },
+    /// What disturbs the threads that measure must have this priority; `None` where anything does. Told before the first
+    /// sample counts, by who does not measure under the cell's policy.
+    Ranks {
+        /// 1 to 99, 100 for deadline tasks.
+        priority: Option<u8>,
+    },
     /// The machine was watched for long enough: the trace is wanted, in the spool.
     Watched,
+    /// The threads of an interrupt are to have this priority: what came of it is wanted, in the spool.
+    IrqPriority {
+        /// How the name of its line begins.
+        line: String,
+        /// FIFO.
+        prio: u8,
+    },
     /// Why there is no record.
     Error {
         /// What happened and what to do.
@@ -41,6 +54,19 @@ pub enum Told {
     },
     /// Nothing follows.
     End,
+}
+
+/// The supervisor's answer to [`Told::IrqPriority`], as a file of the spool.
+pub const ANSWER: &str = "irq-priority";
+
+/// Gives it: whole, as soon as it has its name.
+///
+/// # Errors
+/// The spool cannot be written.
+pub fn answer(spool: &Path, raised: &Result<(), String>) -> Result<()> {
+    let (unfinished, path) = (spool.join("answer.part"), spool.join(ANSWER));
+    fs::write(&unfinished, serde_json::to_vec(raised)?).with_context(|| format!("{}", unfinished.display()))?;
+    fs::rename(&unfinished, &path).with_context(|| format!("{}", path.display()))
 }
 
 /// A [`Told::Progress`] that is borrowed: it is told several times a second and made once.
@@ -105,12 +131,28 @@ impl Reporter {
         self.out.send(&Telling::Progress(progress))
     }
 
+    /// Tells how high those rank that measure.
+    ///
+    /// # Errors
+    /// The supervisor is gone.
+    pub fn ranks(&mut self, priority: Option<u8>) -> Result<()> {
+        self.out.send(&Told::Ranks { priority })
+    }
+
     /// The trace is wanted in the spool: what was to be watched is over.
     ///
     /// # Errors
     /// The supervisor is gone.
     pub fn wants_trace(&mut self) -> Result<()> {
         self.out.send(&Told::Watched)
+    }
+
+    /// The threads of an interrupt are wanted at a priority.
+    ///
+    /// # Errors
+    /// The supervisor is gone.
+    pub fn wants_priority(&mut self, line: &str, prio: u8) -> Result<()> {
+        self.out.send(&Told::IrqPriority { line: line.into(), prio })
     }
 
     /// Where a file of the spool is.

@@ -78,7 +78,11 @@ pub fn realtime(scheduling: Scheduling) -> Option<(Realtime, u8)> {
     match scheduling {
         Scheduling::Fifo { prio } => Some((Realtime::Fifo, prio)),
         Scheduling::Rr { prio } => Some((Realtime::Rr, prio)),
-        Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle | Scheduling::Deadline { .. } => None,
+        Scheduling::Other { .. }
+        | Scheduling::Batch { .. }
+        | Scheduling::Idle
+        | Scheduling::Deadline { .. }
+        | Scheduling::Unknown => None,
     }
 }
 

@@ -127,6 +127,8 @@ impl OpenSeries {
             }),
             corrected,
             facts,
+            quantized: None,
+            bounds: None,
             files: named,
         };
         Ok((series, files))

@@ -8,12 +8,17 @@ use super::{
     assignment::Assignment,
     clocks::Clocks,
     freeze::Freezer,
+    gathered::Gathered,
     looped::{Interval, Loop, carry_out},
     reporter::{Attachment, Reporter},
     series::OpenSeries,
     threads,
+    wanted::Stamped,
 };
-use crate::{journal::Instance, machine::isolated::Entry};
+use crate::{
+    journal::{Instance, Marked},
+    machine::isolated::Entry,
+};
 use anyhow::{Context, Result, bail};
 use latido_model::{
     cell::{Cell, Scheduling},
@@ -62,6 +67,8 @@ pub struct Stage<'a> {
     pub cell: Cell,
     /// The doors to isolated CPUs.
     pub entries: Vec<Entry>,
+    /// How the processes of a program are known that the probe starts.
+    pub program: Option<Marked>,
     /// What the trust checks will look at.
     pub evidence: Evidence,
     /// What could not be had.
@@ -80,6 +87,8 @@ pub struct Stage<'a> {
     freezer: Option<Arc<Freezer>>,
     /// The instance in which a tracer runs.
     instance: Option<Instance>,
+    /// What is recorded of a handler, or why nothing is.
+    stamped: Option<Result<Stamped, String>>,
     reporter: &'a mut Reporter,
     clocks: Clocks,
 }
@@ -95,6 +104,7 @@ impl<'a> Stage<'a> {
         Self {
             cell: assignment.cell,
             entries: assignment.entries,
+            program: assignment.program,
             evidence: Evidence { housekeeping: assignment.housekeeping, ..Evidence::default() },
             skipped: Vec::new(),
             measurand,
@@ -106,6 +116,7 @@ impl<'a> Stage<'a> {
             usable: assignment.usable,
             freezer: None,
             instance: assignment.instance,
+            stamped: assignment.stamped,
             reporter,
             clocks: Clocks::now(),
         }
@@ -164,6 +175,15 @@ impl<'a> Stage<'a> {
         let declared = declared.with_context(|| format!("the probe declares no quantity `{quantity}`"))?;
         let (recorder, reader) = recorder::new(&adjust(self.config(declared)))?;
         Ok((recorder, OpenSeries::new(declared.clone(), reader)))
+    }
+
+    /// Both ends of a series of a quantity that only the measurement itself makes known.
+    ///
+    /// # Errors
+    /// A recorder that cannot be.
+    pub fn series_of(&self, quantity: Quantity) -> Result<(Recorder, OpenSeries)> {
+        let (recorder, reader) = recorder::new(&self.config(&quantity))?;
+        Ok((recorder, OpenSeries::new(quantity, reader)))
     }
 
     /// What a recorder keeps: slots of a periodic quantity, the band edges of the studies and the cell's limit of a
@@ -231,6 +251,14 @@ impl<'a> Stage<'a> {
     /// # Errors
     /// A thread cannot be started, a loop failed, or the supervisor is gone.
     pub fn run(&mut self) -> Result<()> {
+        self.run_then(|_, _| Ok(None))
+    }
+
+    /// The same; when the loops are over, `after` may add series to theirs.
+    ///
+    /// # Errors
+    /// As [`Stage::run`], and what `after` met.
+    pub fn run_then(&mut self, after: impl FnOnce(&mut Self, Interval) -> Result<Option<Gathered>>) -> Result<()> {
         let measuring = std::mem::take(&mut self.threads);
         self.arm();
         let gate = Arc::new(Barrier::new(measuring.len() + 1));
@@ -307,7 +335,20 @@ impl<'a> Stage<'a> {
         }
         self.reporter.progress(&Progress::of(Phase::Finishing))?;
         over.wait();
-        self.conclude(&lookout, series, results.into_iter().flatten().collect())
+        let results: Vec<Finished> = results.into_iter().flatten().collect();
+        let gathered = after(self, interval(&results))?;
+        self.conclude(&lookout, series, results, gathered)
+    }
+}
+
+/// From the first counted slot of any thread to the end of the last.
+fn interval(results: &[Finished]) -> Interval {
+    // A helper's times are of no interest: it was there before the first sample.
+    let measured = results.iter().filter(|result| !result.evidence.helper);
+    let intervals = || measured.clone().filter_map(|result| result.interval.as_ref().ok());
+    Interval {
+        first_slot_ns: intervals().map(|interval| interval.first_slot_ns).min().unwrap_or(0),
+        ended_ns: intervals().map(|interval| interval.ended_ns).max().unwrap_or(0),
     }
 }
 

@@ -1,4 +1,7 @@
-//! What a probe wants the kernel to record, where its samples are taken from a trace instead of a loop of its own.
+//! What a probe wants the kernel to record: where its samples are taken from a trace instead of a loop of its own, or beside
+//! one.
+
+use serde::{Deserialize, Serialize};
 
 /// Events, by system and name: `sched:sched_switch`; and perhaps a tracer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,6 +14,52 @@ pub struct Wanted {
     pub instead: Option<(&'static str, Vec<String>)>,
     /// What is to run in the trace besides.
     pub tracer: Option<Tracer>,
+    /// Whether it is recorded beside loops of the probe's own: these are left alone, and go on without it where it cannot be.
+    pub beside: bool,
+    /// A handler whose entry is to be an event, where that is recorded beside a loop.
+    pub handler: Option<HandlerAt>,
+    /// What of an event is enough, where nobody else wants the trace: the event, and its filter.
+    pub enough: Vec<(String, Enough)>,
+}
+
+/// What tells that a handler begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HandlerAt {
+    /// An event that the kernel has, system and name; it is among those that are needed.
+    Event(&'static str, &'static str),
+    /// The entry of a function, by its names, that of the newest kernel first.
+    Function(Vec<String>),
+}
+
+/// Which of an event's records are enough (Documentation/trace/events.rst, Event filtering).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Enough {
+    /// Those that this filter leaves.
+    Filter(String),
+    /// Those whose field is the address of a symbol.
+    At {
+        /// The field.
+        field: &'static str,
+        /// The symbol.
+        symbol: &'static str,
+    },
+}
+
+/// What is recorded of a handler, or why nothing is.
+pub type Stamping = Result<Stamped, String>;
+
+/// What is recorded of a handler.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stamped {
+    /// The function; none where the kernel has an event of its own there.
+    pub symbol: Option<String>,
+    /// By what.
+    pub by: String,
+    /// The event's system.
+    pub system: String,
+    /// The event's name.
+    pub event: String,
 }
 
 /// A tracer of the kernel (`current_tracer`), and what it is told before it begins.

@@ -1,5 +1,6 @@
 //! Measuring procedures: one file each and one line in [`PROBES`].
 
+mod command;
 mod compute;
 mod entries;
 mod gap;
@@ -11,6 +12,7 @@ mod maxima;
 mod mutex;
 mod null;
 mod osnoise;
+mod overheard;
 mod pendulum;
 mod priority;
 mod scheduling;
@@ -41,6 +43,7 @@ pub const PROBES: &[Def<dyn Probe>] = &[
     compute::DEF,
     pendulum::DEF,
     task::DEF,
+    command::DEF,
     scheduling::DEF,
     syscall::DEF,
     interrupt::DEF,
@@ -54,7 +57,7 @@ pub const PROBES: &[Def<dyn Probe>] = &[
 
 /// Whether a probe asks for the policy of its cell: all do but those that make their samples up or only look on.
 pub fn asks(probe: &Item) -> bool {
-    build("probe", PROBES, probe).map_or(true, |probe| !probe.measurand().made_up && probe.wants().is_none())
+    build("probe", PROBES, probe).map_or(true, |probe| !probe.measurand().made_up && !probe.looks_on())
 }
 
 #[cfg(test)]

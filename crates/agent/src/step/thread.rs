@@ -69,6 +69,14 @@ pub fn named(root: &Root, wanted: impl Fn(&str) -> bool) -> Vec<KernelThread> {
 }
 
 impl KernelThread {
+    /// Its policy.
+    ///
+    /// # Errors
+    /// It has ended, or has a policy that cannot be set.
+    pub fn policy(&self, root: &Root) -> Result<Scheduling> {
+        policy(root, self.tid)
+    }
+
     /// The step to FIFO of this priority; `None` where it has it.
     ///
     /// # Errors

@@ -81,7 +81,7 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
     }
     cell.conditions.cpus = Some(cpus);
     // The idle states are held unless the cell says how it wants them, or what is there is looked at as it is.
-    if probe.wants().is_none() && !cell.tuning.items.iter().any(|item| item.name == "cstates") {
+    if !probe.looks_on() && !cell.tuning.items.iter().any(|item| item.name == "cstates") {
         let cstates = registry::build(
             "tuning",
             tuning::TUNINGS,
@@ -92,5 +92,17 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
     }
     let counted = machine::own_cpus().iter().chain(isolated.iter()).collect();
     let (spool, entries) = (PathBuf::new(), Vec::new());
-    Ok(Assignment { cell, housekeeping, usable, left_out, isolated: own, counted, spool, instance: None, entries })
+    Ok(Assignment {
+        cell,
+        housekeeping,
+        usable,
+        left_out,
+        isolated: own,
+        counted,
+        spool,
+        instance: None,
+        program: None,
+        stamped: None,
+        entries,
+    })
 }

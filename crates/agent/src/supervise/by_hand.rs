@@ -90,7 +90,7 @@ pub fn undo(names: &[String], root: &Root, pulse: &mut Pulse, patience: &mut loc
     let here = directory(root);
     let wanted = |what: &Borrowed| match what {
         Borrowed::Setting { tuning, root, .. } => *root == here && (names.is_empty() || names.contains(tuning)),
-        Borrowed::Load { .. } | Borrowed::Trace { .. } => false,
+        Borrowed::Load { .. } | Borrowed::Trace { .. } | Borrowed::Hook { .. } => false,
     };
     journal::undo_manual(&wanted, here.as_ref(), pulse, patience)
 }
@@ -147,7 +147,8 @@ fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Sett
             let latido_model::record::Change { knob, original, new } = change.change();
             Some(Setting { tuning: Some(tuning.clone()), knob, original, new, current, in_force, superseded: false })
         }
-        Borrowed::Setting { .. } => None,
+        // It is there as long as its trace is, which is told.
+        Borrowed::Setting { .. } | Borrowed::Hook { .. } => None,
         Borrowed::Trace { instance } => {
             let there = instance.dir().is_ok_and(|(_, dir)| dir.is_dir());
             Some(Setting {

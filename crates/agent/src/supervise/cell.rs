@@ -12,7 +12,7 @@ use super::{
     watch::{Hardware, Own, Watch},
 };
 use crate::{
-    journal::{Journal, lock, pulse::Pulse},
+    journal::{Journal, Marked, lock, pulse::Pulse},
     load::LOADS,
     loading::{Surroundings, orphans, running::Running},
     machine::{
@@ -22,7 +22,7 @@ use crate::{
     },
     measure::{
         assignment::{Assignment, stay_on},
-        reporter::Told,
+        reporter::{Told, answer},
     },
     probe::PROBES,
     scratch::{self, Scratch},
@@ -146,12 +146,21 @@ impl Serving {
         self.voice.phase(Phase::Settling);
         self.settle(settle, &mut borrowed.loads, &mut journal.pulse)?;
         cool(&heat)?;
-        let wanted = registry::build("probe", PROBES, &cell.probe)?.wants();
-        let mut recording = Recording::begin(assignment, wanted, journal)?;
+        let probe = registry::build("probe", PROBES, &cell.probe)?;
+        let wanted = probe.wants();
+        let program = probe.starts().map(|program| Marked::planned(program, journal)).transpose()?;
+        let (mut recording, stamped) = Recording::begin_beside(assignment, wanted, journal)?;
         let tracing = tracing::seen(&crate::fault::tracing_root());
         let (events, inbox) = channel();
         let instance = recording.as_ref().map(|recording| recording.instance().clone());
-        let orders = Assignment { entries, instance, spool: spool.path().into(), ..assignment.clone() };
+        let orders = Assignment {
+            entries,
+            instance,
+            stamped,
+            program: program.clone(),
+            spool: spool.path().into(),
+            ..assignment.clone()
+        };
         let mut hardware = Some(hardware(assignment));
         let mut measuring = Measuring::spawn(&orders, move |told| events.send(told).is_ok())?;
         crate::fault::point("agent");
@@ -161,6 +170,7 @@ impl Serving {
         let mut failure = None;
         let mut too_hot: Option<(u64, TooHot)> = None;
         let mut watched_from = 0;
+        let mut rank = priority(cell.scheduling);
         let mut last_look = Instant::now();
         let mut last_glance = Instant::now();
         let mut patience = LOOK;
@@ -189,8 +199,9 @@ impl Serving {
                             borrowed.loads.iter_mut().for_each(Running::measuring_starts);
                             watched_from = Clock::Monotonic.now();
                             let own = Own {
-                                priority: priority(cell.scheduling),
+                                priority: rank,
                                 measuring: measuring.child.id(),
+                                program: program.as_ref().map(Marked::variable),
                                 marks: borrowed.loads.iter().filter_map(Running::mark).collect(),
                             };
                             watch = hardware.take().map(|before| Watch::start(&measured_cpus(cell), own, before));
@@ -235,8 +246,13 @@ impl Serving {
                             record = Some(parcel);
                         }
                     }
+                    Some(Told::Ranks { priority }) => rank = priority,
                     Some(Told::Watched) => {
                         recording = recording.take().map(|one| one.hand_over(spool.path())).transpose()?;
+                    }
+                    Some(Told::IrqPriority { line, prio }) => {
+                        let raised = borrowed.raise(&line, prio, journal);
+                        answer(spool.path(), &raised.map_err(|error| format!("{error:#}")))?;
                     }
                     Some(Told::Error { message }) => failure = Some(message),
                     Some(Told::End) => {}
@@ -372,7 +388,7 @@ fn measured_cpus(cell: &Cell) -> CpuSet {
 /// The priority that a foreign task must reach to delay the probe. Deadline tasks yield only to others of their kind.
 fn priority(scheduling: Scheduling) -> Option<u8> {
     match scheduling {
-        Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle => None,
+        Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle | Scheduling::Unknown => None,
         Scheduling::Fifo { prio } | Scheduling::Rr { prio } => Some(prio),
         Scheduling::Deadline { .. } => Some(100),
     }

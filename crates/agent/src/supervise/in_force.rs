@@ -8,7 +8,7 @@ use crate::{
     },
     loading::{orphans, running::Running},
     setting::{Applied, apply::apply},
-    tuning::TUNINGS,
+    tuning::{TUNINGS, irq_priority},
 };
 use anyhow::Result;
 use latido_model::{cell::Level, record::Skip, registry};
@@ -43,6 +43,17 @@ impl InForce {
             }
             crate::fault::point("agent");
         }
+        Ok(())
+    }
+
+    /// Gives the threads of an interrupt a priority, as the tuning `irq-priority` does.
+    ///
+    /// # Errors
+    /// It has none, or the kernel refuses it.
+    pub fn raise(&mut self, line: &str, prio: u8, journal: &mut Journal) -> Result<()> {
+        let (tuning, name) = irq_priority::of(line, prio);
+        let root = machine::Root::default();
+        self.tunings.push(apply(tuning.as_ref(), name, &root, Custody::Run, journal)?);
         Ok(())
     }
 

@@ -82,13 +82,15 @@ pub(super) struct Turn {
 
 /// Whether a cell changes settings of this machine: then nobody else may measure meanwhile.
 fn changes(cell: &Cell) -> bool {
-    let tracer = registry::build("probe", PROBES, &cell.probe).ok().and_then(|probe| probe.wants()?.tracer);
+    let probe = registry::build("probe", PROBES, &cell.probe).ok();
+    let tracer = probe.as_ref().and_then(|probe| probe.wants()?.tracer);
     let told = tracer.is_some_and(|tracer| capture::changes(&tracer, cell.conditions.cpus.is_some()));
-    told || cell.tuning.items.iter().any(|item| {
-        let wanted = registry::build("tuning", TUNINGS, item).and_then(|tuning| tuning.wanted(&Root::default()));
-        // What cannot be had is skipped.
-        wanted.is_ok_and(|wanted| !wanted.steps.is_empty() || wanted.pursuit.is_some())
-    })
+    told || probe.is_some_and(|probe| probe.changes())
+        || cell.tuning.items.iter().any(|item| {
+            let wanted = registry::build("tuning", TUNINGS, item).and_then(|tuning| tuning.wanted(&Root::default()));
+            // What cannot be had is skipped.
+            wanted.is_ok_and(|wanted| !wanted.steps.is_empty() || wanted.pursuit.is_some())
+        })
 }
 
 /// Why each cell cannot be measured with its tunings, or with what its probe wants recorded, on this machine, if it cannot.
@@ -116,7 +118,15 @@ fn skips(cells: &[Cell]) -> Vec<Option<String>> {
 
 /// What a probe that looks on would have recorded, and this kernel lacks.
 fn lack(item: &Item) -> Option<String> {
-    let wanted = registry::build("probe", PROBES, item).ok()?.wants()?;
+    let probe = registry::build("probe", PROBES, item).ok()?;
+    if let Err(error) = probe.lacks(&Root::default()) {
+        return Some(format!("probe `{}`: {error:#}", item.name));
+    }
+    let wanted = probe.wants()?;
+    // What is recorded beside a loop may be missing.
+    if wanted.beside {
+        return None;
+    }
     capture::possible(None, false, &wanted).err().map(|error| format!("probe `{}`: {error:#}", item.name))
 }
 

@@ -4,7 +4,7 @@ use super::outgoing::Parcel;
 use crate::{
     capture::{Capture, Spec, Time},
     journal::{Instance, Journal},
-    measure::{On, Wanted, assignment::Assignment, stage::TRACE},
+    measure::{On, Stamped, Stamping, Wanted, assignment::Assignment, stage::TRACE},
 };
 use anyhow::{Context, Result};
 use latido_model::{
@@ -20,6 +20,7 @@ use std::{
 /// What is recorded while a cell is measured.
 pub(super) struct Recording {
     instance: Instance,
+    stamped: Option<Stamped>,
     /// Whether there is nothing to be read of it: its tracer keeps a value.
     maxima: bool,
     /// Whether the cell asked for the trace itself.
@@ -28,9 +29,9 @@ pub(super) struct Recording {
 }
 
 enum State {
-    Runs(Capture),
+    Runs(Box<Capture>),
     /// It is over, and lies there as a file.
-    Lies(TraceRecord, PathBuf),
+    Lies(Box<TraceRecord>, PathBuf),
 }
 
 impl Recording {
@@ -50,7 +51,8 @@ impl Recording {
         }
         let kept = recorded.is_some();
         // Who only looks on has no CPU to be kept off: what wakes the reader would be all that is there to be seen.
-        let quiet = if wanted.is_some() { None } else { cell.conditions.cpus.clone() };
+        let looks_on = wanted.as_ref().is_some_and(|wanted| !wanted.beside);
+        let quiet = if looks_on { None } else { cell.conditions.cpus.clone() };
         let mut wanted = wanted.unwrap_or_default();
         let (mut maxima, mut cpus) = (false, None);
         if let Some(tracer) = &mut wanted.tracer {
@@ -65,9 +67,38 @@ impl Recording {
         let spec = Spec { events, explaining, wanted, cpus, quiet: quiet.unwrap_or_default(), ..Spec::default() };
         let capture = Capture::start(&spec, journal).with_context(|| match kept {
             true => asked(&cell.conditions).into(),
-            false => format!("the probe `{}` takes its samples from a trace", cell.probe.name),
+            false => format!("the probe `{}` needs a trace", cell.probe.name),
         })?;
-        Ok(Some(Self { instance: capture.instance().clone(), maxima, kept, state: State::Runs(capture) }))
+        let stamped = capture.stamped().cloned();
+        Ok(Some(Self {
+            instance: capture.instance().clone(),
+            stamped,
+            maxima,
+            kept,
+            state: State::Runs(Box::new(capture)),
+        }))
+    }
+
+    /// The same where a probe measures without it too: what is recorded of its handler, or why that cannot be.
+    ///
+    /// # Errors
+    /// What the cell itself asked for cannot be recorded.
+    pub(super) fn begin_beside(
+        assignment: &Assignment,
+        wanted: Option<Wanted>,
+        journal: &mut Journal,
+    ) -> Result<(Option<Self>, Option<Stamping>)> {
+        let stamps = wanted.as_ref().is_some_and(|wanted| wanted.beside);
+        match Self::begin(assignment, wanted, journal) {
+            Ok(recording) => {
+                let stamped = recording.as_ref().and_then(|recording| recording.stamped.clone());
+                Ok((recording, stamped.map(Ok)))
+            }
+            Err(error) if stamps && !error.is::<crate::journal::pulse::Stopped>() => {
+                Ok((Self::begin(assignment, None, journal)?, Some(Err(format!("{error:#}")))))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Where it is recorded.
@@ -94,7 +125,7 @@ impl Recording {
         };
         let record = stopped.write(file)?;
         fs::rename(&unfinished, &path).with_context(|| format!("{}", path.display()))?;
-        Ok(Self { state: State::Lies(record, path), ..self })
+        Ok(Self { state: State::Lies(Box::new(record), path), ..self })
     }
 
     /// Gives up what no sample of a checkpoint needs, so that a trace that is there to explain a few samples stays small
@@ -133,7 +164,7 @@ impl Recording {
             parcel.files.push((TRACE.into(), trace.bytes));
             record.attachments.push(TRACE.into());
         }
-        record.quality.trace = Some(trace);
+        record.quality.trace = Some(*trace);
         Ok(())
     }
 }

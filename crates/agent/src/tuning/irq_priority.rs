@@ -44,6 +44,11 @@ struct IrqPriority {
     prio: u8,
 }
 
+/// That of a line whose thread has run once, and its name: at any priority, for a probe that asks what each does.
+pub fn of(line: &str, prio: u8) -> (Box<dyn Tuning>, &'static str) {
+    (Box::new(IrqPriority { irq: line.into(), prio }), DEF.name)
+}
+
 impl Tuning for IrqPriority {
     fn options(&self) -> toml::Table {
         registry::resolved(self)

@@ -4,7 +4,7 @@ mod boot;
 mod cache;
 mod cstates;
 mod frequency;
-mod irq_priority;
+pub mod irq_priority;
 mod irqs;
 pub mod isolate;
 mod knobs;

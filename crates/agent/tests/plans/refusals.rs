@@ -164,3 +164,27 @@ fn bad_plans_are_refused_at_their_line() {
     }
     insta::assert_snapshot!(answers);
 }
+
+/// What an option may be depends on the others: the complaint is of the item as it stands, at the option that it is about.
+#[test]
+fn an_option_is_judged_among_the_others() {
+    let refused = |options: &str| {
+        let probe = format!("{{ name = \"interrupt\",\n{options} }}");
+        refusal(&format!("schema = 1\nname = \"x\"\n[[group]]\nprobe = [{probe}]\n"))
+    };
+    for (options, answer) in [
+        ("rate = 0,\nsource = \"timer\"", "plan.toml:5: probe `interrupt`: `rate` is"),
+        (
+            "source = \"timer\",\nevent = 30",
+            "plan.toml:6: probe `interrupt` has no option `event` (did you mean `events`?)",
+        ),
+        ("events = 30,\nsource = \"gpio\"", "plan.toml:6: probe `interrupt`: source=gpio needs two lines"),
+        (
+            "tsk = \"a\"",
+            "plan.toml:5: probe `interrupt` has no option `tsk` (did you mean `task`?); it has source, task",
+        ),
+    ] {
+        let found = refused(options);
+        assert!(found.starts_with(answer), "{options}: {found}");
+    }
+}

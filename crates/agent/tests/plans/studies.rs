@@ -200,7 +200,7 @@ fn shipped_studies_have_cells_for_the_running_kernel() {
         ("scheduling-latency", "140 cells, 2 h 38 min with warm-up; 380 more are skipped"),
         ("embedded-properties", "120 cells, 1 h 20 min with warm-up; 180 more are skipped"),
         ("execution-times", "50 cells, about 91 s with warm-up; 150 more are skipped"),
-        ("interrupt-determinism", "4 cells, about 4 min with warm-up; 12 more are skipped"),
+        ("interrupt-determinism", "8 cells, 1 h 20 min with warm-up; 16 more are skipped"),
         ("ftrace-latencies", "550 cells, about 50 min with warm-up; 1100 more are skipped"),
     ] {
         let mut plan = parse(name, shipped::text(name).unwrap()).unwrap();
@@ -254,6 +254,33 @@ fn labels_are_axes_of_expectations() {
         let problem = parse("x", &lines).unwrap_err().to_string();
         assert!(problem.contains(answer), "{problem}");
     }
+}
+
+/// `than` may be another quantity of the same cell, in the same unit, and of a probe that has both.
+#[test]
+fn a_quantity_is_compared_with_another() {
+    let plan = |lines: &str| {
+        format!(
+            "schema = 1\nname = \"x\"\n[[group]]\nprobe = [{{ name = \"interrupt\", source = \"hpet\" }}]\n\
+             [[expect]]\nmetric = \"interrupt.interrupt.max\"\nop = \">\"\n{lines}\n"
+        )
+    };
+    let sound = parse("x", &plan("than = { quantity = \"entry\" }\ntimes = 5")).unwrap();
+    assert_eq!(sound.expect[0].text, "interrupt.interrupt.max > 5 x that of entry");
+    let again = parse("printed", &print::plan(&sound)).unwrap();
+    assert_eq!(without_lines(again), without_lines(sound));
+    for (lines, answer) in [
+        ("than = { quantity = \"entri\" }", "does not yield `entri` (did you mean `entry`?)"),
+        ("than = { quantity = \"interrupt\" }", "`interrupt` is the metric's own quantity"),
+        ("value = 1\nwhere = { quantity = \"entry\" }", "has no key `quantity`"),
+    ] {
+        let problem = parse("x", &plan(lines)).unwrap_err().to_string();
+        assert!(problem.contains(answer), "{problem}");
+    }
+    let units = "schema = 1\nname = \"x\"\n[[group]]\nprobe = [{ name = \"mutex\", calls = 5 }, { name = \"mutex\", \
+                 timing = \"batch\" }]\n[[expect]]\nmetric = \"mutex.lock.max\"\nop = \">\"\nthan = { quantity = \"lock_batch\" }\n";
+    let problem = parse("x", units).unwrap_err().to_string();
+    assert!(problem.contains("`lock_batch` is in ps, and `lock` in ns"), "{problem}");
 }
 
 /// What is no time takes plain numbers.

@@ -3,7 +3,10 @@
 use super::{Usage, stored::Reader};
 use crate::output::tell;
 use anyhow::Result;
-use latido_report::compare::{self, Arms};
+use latido_report::{
+    compare::{self, Arms},
+    observed::coarser,
+};
 
 /// How arms were named on the command line.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +25,12 @@ impl Named<'_> {
     /// # Errors
     /// A run cannot be read, or there are no two arms.
     pub fn read(self, by: Option<&str>, reader: &mut Reader) -> Result<Arms> {
-        match by {
-            Some(factor) => self.levels(factor, reader),
-            None => self.each(reader),
-        }
+        let mut arms = match by {
+            Some(factor) => self.levels(factor, reader)?,
+            None => self.each(reader)?,
+        };
+        coarser::level(reader.statistic(), arms.observed.iter_mut().flatten());
+        Ok(arms)
     }
 
     /// The levels of a factor in all runs together.

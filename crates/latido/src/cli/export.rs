@@ -22,10 +22,11 @@ Examples:
   latido export junit last -o results.xml          tests for GitLab, Jenkins, ...
   latido export prometheus last -o /var/lib/prometheus/node-exporter/latido.prom
   latido export cyclictest last --cell 2 --bins 400
+  latido export parquet last -o night/             two tables for DuckDB, pandas, Spark
   latido export kcidb last --build ci:6.12-rt --origin ci
   latido run quick --export junit=results.xml,markdown-summary=summary.md
 
-What maps to what is in docs/export.md.";
+What maps to what is in docs/export.md, many machines are in docs/warehouse.md.";
 
 /// Write runs in the formats of other tools: CI, metrics, histograms, trends
 #[derive(clap::Args, Clone, Debug)]
@@ -37,7 +38,7 @@ pub struct Args {
     /// Runs: ids, unambiguous prefixes, paths, or `last`
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Where it goes [default: stdout]
+    /// Where it goes [default: stdout]; a directory for parquet
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// For formats of one distribution: the number of the cell
@@ -66,12 +67,15 @@ pub struct Args {
 /// There is no such format or run, the format does not take the runs, or the file cannot be written.
 pub fn run(args: Args) -> Result<u8> {
     let Some(format) = args.format else { return write_out(&list()) };
-    export::named(&format).map_err(|error| Usage::new(format!("{error:#}")))?;
+    let usage = |error: anyhow::Error| Usage::new(format!("{error:#}"));
+    let export = export::named(&format).map_err(usage)?;
     if args.runs.is_empty() {
         return Err(
             Usage::new(format!("export {format}: name a run, for example `latido export {format} last`")).into()
         );
     }
+    let wanted = Wanted { format, path: args.output.unwrap_or_else(|| "-".into()) };
+    wanted.can_be_written(export).map_err(|error| usage(error.context("-o")))?;
     let runs = judged(args.store.as_deref(), &args.runs)?;
     let options = Options {
         build: args.build,
@@ -80,7 +84,6 @@ pub fn run(args: Args) -> Result<u8> {
         cell: args.cell,
         bins: usize::try_from(args.bins)?,
     };
-    let wanted = Wanted { format, path: args.output.unwrap_or_else(|| "-".into()) };
     exports::write(&runs, &wanted, options)?;
     if wanted.to_stdout() { Ok(0) } else { write_out(&format!("{}\n", wanted.path.display())) }
 }

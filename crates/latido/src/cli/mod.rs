@@ -14,6 +14,7 @@ mod flags;
 mod gauge;
 mod help;
 mod history;
+mod import;
 pub mod known;
 mod lab;
 mod lab_bisect;
@@ -25,6 +26,7 @@ mod report;
 mod run;
 mod script;
 mod show;
+mod station;
 mod stats;
 mod stored;
 #[cfg(test)]
@@ -68,11 +70,13 @@ enum Command {
     Show(show::Args),
     Report(report::Args),
     Export(export::Args),
+    Import(Box<import::Args>),
     Stats(stats::Args),
     Compare(compare::Args),
     History(history::Args),
     Effects(effects::Args),
     Load(load::Args),
+    Station(station::Args),
     Tune(tune::Args),
     Trace(trace::Args),
     Lab(lab::Args),
@@ -94,11 +98,13 @@ impl Cli {
         let topic = match &self.command {
             Command::Run(_) => Some("run"),
             Command::Load(_) => Some("load"),
+            Command::Station(_) => Some("station"),
             Command::Tune(_) => Some("tune"),
             Command::Trace(_) => Some("trace"),
             Command::Lab(_) => Some("lab"),
             Command::Report(_) => Some("report"),
             Command::Export(_) => Some("export"),
+            Command::Import(_) => Some("import"),
             Command::Stats(_) => Some("stats"),
             Command::Compare(_) => Some("compare"),
             Command::History(_) => Some("history"),
@@ -124,11 +130,13 @@ impl Cli {
             Command::Show(args) => show::run(args),
             Command::Report(args) => report::run(args),
             Command::Export(args) => export::run(args),
+            Command::Import(args) => import::run(*args),
             Command::Stats(args) => stats::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::History(args) => history::run(&args),
             Command::Effects(args) => effects::run(&args),
             Command::Load(args) => load::run(args),
+            Command::Station(args) => station::run(args),
             Command::Tune(args) => tune::run(args),
             Command::Trace(args) => trace::run(args),
             Command::Lab(args) => lab::run(args),
@@ -189,19 +197,13 @@ pub fn explain(error: clap::Error) -> u8 {
     0
 }
 
-/// Commands that are to come: named as such, not as misspellings.
-const TO_COME: &[&str] = &["import"];
-
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
     let word = |kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.as_str()),
         _ => None,
     };
-    match (error.kind(), word(ContextKind::InvalidSubcommand), word(ContextKind::InvalidArg)) {
-        (ErrorKind::InvalidSubcommand, Some(name), _) if TO_COME.contains(&name) => {
-            Some(Usage::new(format!("the command `{name}` is not in this version yet")))
-        }
-        (ErrorKind::UnknownArgument, _, Some("-p")) => {
+    match (error.kind(), word(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some("-p")) => {
             let message = "there is no short option -p: write --period for the period, --prio for the priority";
             Some(Usage::new(message).see("run"))
         }

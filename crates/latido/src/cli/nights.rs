@@ -3,7 +3,7 @@
 use super::{Usage, stored::Reader};
 use crate::{output::tell, store};
 use anyhow::{Result, anyhow};
-use latido_report::observed::Observed;
+use latido_report::observed::{Observed, coarser};
 use std::path::{Path, PathBuf};
 
 /// The repeats of each run in order of time; of a directory those of one plan.
@@ -35,6 +35,7 @@ pub fn read(runs: &[String], plan: Option<&str>, reader: &mut Reader) -> Result<
             }
         }
     }
+    coarser::level(reader.statistic(), nights.iter_mut().flatten());
     Ok(nights)
 }
 

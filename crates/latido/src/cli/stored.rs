@@ -23,6 +23,11 @@ impl Reader {
         Ok(Self { root: store::root(store)?, wanted: Wanted { statistic, samples }, taken: Vec::new() })
     }
 
+    /// The figure that is wanted of each repeat.
+    pub fn statistic(&self) -> Statistic {
+        self.wanted.statistic
+    }
+
     /// The measured repeats of the run of this name; `None` for one that was named before.
     ///
     /// # Errors

@@ -7,10 +7,13 @@ use crate::{
 };
 use anyhow::{Context, Result, bail, ensure};
 use latido_report::{
-    export::{self, Exported, Options},
+    export::{self, Export, Exported, Options, Writer, Written},
     judged::JudgedRun,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// A format and where it goes; `-` is stdout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +29,20 @@ impl Wanted {
     pub fn to_stdout(&self) -> bool {
         self.path == Path::new("-")
     }
+
+    /// Whether this build has the format, and it may go there.
+    ///
+    /// # Errors
+    /// Which build has it; that a directory is to be named.
+    pub fn can_be_written(&self, export: &Export) -> Result<()> {
+        match export.write {
+            Writer::Absent(why) => bail!("{why}"),
+            Writer::Directory(_) if self.to_stdout() => {
+                bail!("{} is several files, which stdout cannot take: name a directory", self.format)
+            }
+            Writer::Directory(_) | Writer::File(_) => Ok(()),
+        }
+    }
 }
 
 /// `FORMAT=FILE[,FORMAT=FILE...]`.
@@ -38,29 +55,57 @@ pub fn wanted(text: &str) -> Result<Vec<Wanted>> {
         let Some((format, path)) = one.split_once('=').filter(|(_, path)| !path.is_empty()) else {
             bail!("--export {one}: it is FORMAT=FILE, and FILE is - for stdout; `latido export` lists the formats");
         };
-        if let Some(needs) = export::named(format)?.needs {
+        let export = export::named(format)?;
+        if let Some(needs) = export.needs {
             bail!("--export {format}: it needs more than a run knows: `latido export {format} RUN {needs}`");
         }
-        all.push(Wanted { format: format.into(), path: path.into() });
+        let wanted = Wanted { format: format.into(), path: path.into() };
+        // Before anything is measured, not when all is.
+        wanted.can_be_written(export).map_err(|error| error.context(format!("--export {one}")))?;
+        all.push(wanted);
     }
     ensure!(all.iter().filter(|one| one.to_stdout()).count() < 2, "--export: stdout takes one format");
     Ok(all)
 }
 
-/// Writes runs in a format; what is left out is told.
+/// Writes runs in a format; what is left out is told. A directory that is not there is made.
 ///
 /// # Errors
-/// The format does not take the runs, or the file cannot be written.
+/// The format does not take the runs, or a file cannot be written.
 pub fn write(runs: &[JudgedRun], wanted: &Wanted, options: Options) -> Result<()> {
     let format = export::named(&wanted.format)?;
-    let written = (format.write)(&Exported { runs, source: &store::series_data, options })?;
+    wanted.can_be_written(format)?;
+    let exported = Exported { runs, source: &store::series_data, options };
+    match format.write {
+        Writer::Absent(why) => bail!("{why}"),
+        Writer::File(write) => {
+            let written = write(&exported)?;
+            tell_left_out(wanted, &written);
+            if wanted.to_stdout() {
+                let text = String::from_utf8(written.bytes).context("it is no text and cannot go to stdout")?;
+                return write_out(&text).map(|_| ());
+            }
+            replace(&wanted.path, &written.bytes)
+        }
+        Writer::Directory(write) => {
+            let files = write(&exported)?;
+            let dir = &wanted.path;
+            fs::create_dir_all(dir).with_context(|| format!("cannot make the directory {}", dir.display()))?;
+            for (name, written) in &files {
+                tell_left_out(wanted, written);
+                replace(&dir.join(name), &written.bytes)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn tell_left_out(wanted: &Wanted, written: &Written) {
     for what in &written.left_out {
         tell(&format!("note: {}: {what}", wanted.format));
     }
-    if wanted.to_stdout() {
-        let text = String::from_utf8(written.bytes).context("it is no text and cannot go to stdout")?;
-        return write_out(&text).map(|_| ());
-    }
-    durable::replace(&wanted.path, &written.bytes)
-        .with_context(|| format!("cannot write the export {}", wanted.path.display()))
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    durable::replace(path, bytes).with_context(|| format!("cannot write the export {}", path.display()))
 }

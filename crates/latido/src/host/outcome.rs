@@ -91,7 +91,7 @@ pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Res
     let text = match how.json {
         true => json::document(&one.run, &one.judgement, None)?,
         false => {
-            let beside = Beside { explained: &one.explained, maxima: &one.maxima };
+            let beside = Beside { explained: &one.explained, maxima: &one.maxima, chains: &one.chains };
             terminal::summary(&one.run, &one.judgement, &found, beside, style())
         }
     };

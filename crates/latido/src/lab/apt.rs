@@ -13,6 +13,8 @@ use std::{
 pub(super) struct Apt {
     /// What it is told before anything else.
     options: Vec<String>,
+    /// Why some of its lists could not be renewed: the others serve meanwhile.
+    stale: Option<String>,
 }
 
 /// A package in the version that would be installed.
@@ -34,15 +36,16 @@ impl Apt {
     /// since to add an architecture to the machine would change it. `again` renews those.
     ///
     /// # Errors
-    /// The lists cannot be had.
+    /// There is no place for them.
     pub fn of(arch: Arch, dir: &Path, again: bool) -> Result<Self> {
         if arch.is_own() {
-            return Ok(Self { options: Vec::new() });
+            return Ok(Self { options: Vec::new(), stale: None });
         }
         let dir = dir.join(format!("apt-{}", arch.debian()));
         let known = dir.join("known");
         let path = |name: &str| dir.join(name).display().to_string();
-        let apt = Self {
+        let mut apt = Self {
+            stale: None,
             options: [
                 format!("APT::Architecture={}", arch.debian()),
                 format!("APT::Architectures={}", arch.debian()),
@@ -57,8 +60,12 @@ impl Apt {
                 fs::create_dir_all(dir.join(name)).with_context(|| format!("{}", dir.display()))?;
             }
             fs::write(dir.join("status"), "").with_context(|| format!("{}", dir.display()))?;
-            output(apt.command("apt-get")?.args(["-q", "update"]))?;
-            fs::write(known, "").with_context(|| format!("{}", dir.display()))?;
+            // A server in the midst of its own renewal gives one list and not the other: that is asked for again the next time. Of one
+            // that does not answer apt says no more than a warning, unless told so (apt-get(8), --error-on).
+            match output(apt.command("apt-get")?.args(["-o", "APT::Update::Error-Mode=any", "-q", "update"])) {
+                Ok(_) => fs::write(known, "").with_context(|| format!("{}", dir.display()))?,
+                Err(error) => apt.stale = Some(format!("{error:#}")),
+            }
         }
         Ok(apt)
     }
@@ -83,7 +90,8 @@ impl Apt {
         let newest = all.lines().filter(|package| fits(pattern, package)).max_by_key(|package| order(package));
         let name = newest.with_context(|| {
             format!(
-                "apt knows no package {pattern}: run `apt-get update`, or name a kernel of your own (path/to/vmlinuz)"
+                "apt knows no package {pattern}: run `apt-get update`, or name a kernel of your own (path/to/vmlinuz){}",
+                self.stale.as_ref().map_or(String::new(), |why| format!("; not all lists could be had: {why}"))
             )
         })?;
         let policy = output(self.command("apt-cache")?.args(["policy", name]))?;

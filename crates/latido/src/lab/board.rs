@@ -31,6 +31,9 @@ pub struct Board {
     /// Modules of the kernel's package that the guest loads, each with its parameters.
     #[serde(default)]
     pub modules: Vec<String>,
+    /// What the guest writes then, `PATH=VALUE` each: a device's driver, for one.
+    #[serde(default)]
+    pub settings: Vec<String>,
 }
 
 /// The boards that come with latido.
@@ -39,6 +42,10 @@ const SHIPPED: &[(&str, &str)] = &[
     ("hpet", include_str!("../../../../kernels/boards/hpet.toml")),
     ("multi-cpu", include_str!("../../../../kernels/boards/multi-cpu.toml")),
     ("parport", include_str!("../../../../kernels/boards/parport.toml")),
+    ("serial", include_str!("../../../../kernels/boards/serial.toml")),
+    ("edu", include_str!("../../../../kernels/boards/edu.toml")),
+    ("irqs-off", include_str!("../../../../kernels/boards/irqs-off.toml")),
+    ("preempt-off", include_str!("../../../../kernels/boards/preempt-off.toml")),
 ];
 
 /// What a kernel's name ends with whose guest has several CPUs.
@@ -90,6 +97,7 @@ impl Board {
         self.chardevs.extend(other.chardevs);
         self.devices.extend(other.devices);
         self.modules.extend(other.modules);
+        self.settings.extend(other.settings);
         Ok(self)
     }
 }

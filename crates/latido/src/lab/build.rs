@@ -12,6 +12,7 @@ use latido_agent::program;
 use latido_sys::process;
 use signal_hook::consts::SIGTERM;
 use std::{
+    ffi::OsString,
     fs::{self, File, OpenOptions},
     io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
@@ -180,11 +181,36 @@ impl Making<'_> {
         Ok(())
     }
 
+    /// Whether there is more to it than the kernel's own file.
+    fn has_modules(&self) -> Result<bool> {
+        let config = self.out.join(".config");
+        let text = fs::read_to_string(&config).with_context(|| format!("{}", config.display()))?;
+        Ok(text.lines().any(|line| line == "CONFIG_MODULES=y"))
+    }
+
+    /// Its modules, as a package has them.
+    fn install_modules(&self, tree: &Path) -> Result<()> {
+        let mut path = OsString::from("INSTALL_MOD_PATH=");
+        path.push(tree);
+        // Nothing asks what depmod would write; and the directories of build and source, which links tell, go.
+        output(self.command().arg("-s").arg(path).args(["DEPMOD=true", "modules_install"]))?;
+        for release in fs::read_dir(tree.join("lib/modules"))?.flatten() {
+            let links = ["build", "source"].map(|name| release.path().join(name));
+            for link in links.iter().filter(|link| link.is_symlink()) {
+                fs::remove_file(link).with_context(|| format!("{}", link.display()))?;
+            }
+        }
+        Ok(())
+    }
+
     fn make(&self, say: &mut impl FnMut(Said<'_>)) -> Result<()> {
         let mut log = File::create(&self.log).with_context(|| format!("{}", self.log.display()))?;
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let mut make = self.command();
         make.arg(format!("-j{workers}")).arg("bzImage").stdout(Stdio::piped()).stderr(log.try_clone()?);
+        if self.has_modules()? {
+            make.arg("modules");
+        }
         let mut child = make.spawn().context("starting make")?;
         let lines = BufReader::new(child.stdout.take().context("make has no output")?);
         let mut files = 0;
@@ -218,6 +244,9 @@ impl Making<'_> {
         let vmlinuz = new.join("boot").join(format!("vmlinuz-{}", release.trim()));
         fs::copy(self.out.join("arch/x86/boot/bzImage"), &vmlinuz).context("the build left no kernel")?;
         fs::copy(self.out.join(".config"), new.join("boot").join(format!("config-{}", release.trim())))?;
+        if self.has_modules()? {
+            self.install_modules(&new)?;
+        }
         let (package, version, sha256) = (recipe.told(), version.to_owned(), hash(&vmlinuz)?);
         tree::keep(&new, &Fetched { package, version, sha256, ..Fetched::default() }, tree)?;
         fs::remove_dir_all(&self.out).with_context(|| format!("{}", self.out.display()))

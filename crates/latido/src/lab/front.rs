@@ -47,7 +47,6 @@ pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair().context("a stream to the laboratory")?;
     let about = Emulated {
         emulator: qemu::version(kernel.arch)?,
-        arguments: qemu::arguments(&kernel),
         instruction_ns: (kernel.board.cpus() == 1).then_some(qemu::INSTRUCTION_NS),
         kernel: fetched.package.clone(),
         version: fetched.version.clone(),
@@ -150,8 +149,11 @@ impl Lab {
         if let Some(found) = all.get(programs) {
             return Ok(found.clone());
         }
-        let image = Image::shared(self.kernel.arch, programs)?.with_modules(&self.modules);
-        let about = Emulated { image_sha256: image.sha256()?, ..self.about.clone() };
+        let image = Image::shared(self.kernel.arch, programs)?
+            .with_modules(&self.modules)
+            .with_settings(&self.kernel.board.settings);
+        let arguments = qemu::arguments(&self.kernel, qemu::memory(image.size()));
+        let about = Emulated { image_sha256: image.sha256()?, arguments, ..self.about.clone() };
         all.insert(programs.to_vec(), (image.clone(), about.clone()));
         Ok((image, about))
     }
@@ -165,7 +167,8 @@ impl Lab {
         }
         let scratch = Scratch::new(0).context("there is no place for a guest")?;
         let stopped = || self.stop.load(Ordering::Relaxed);
-        let answers = qemu::boot(scratch.path(), &self.kernel, &self.fetched, &image, job.within, &stopped)?;
+        let answers =
+            qemu::boot(scratch.path(), &self.kernel, &about.arguments, &self.fetched, &image, job.within, &stopped)?;
         if let Some(kept) = kept {
             kept.write(&answers)?;
         }

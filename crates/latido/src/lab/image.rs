@@ -6,8 +6,8 @@ use super::{
     kernel::Arch,
     modules::Module,
 };
-use crate::agents;
 use anyhow::{Context, Result, ensure};
+use latido_agent::far::file;
 use latido_agent::{guest, machine::LABORATORY};
 use latido_model::{
     machine::Emulated,
@@ -70,7 +70,7 @@ impl Member {
 pub fn guests_own(arch: Arch) -> Result<PathBuf> {
     match arch.is_own() {
         true => std::env::current_exe().context("cannot find latido's own file"),
-        false => agents::file(arch.word(), "the guest"),
+        false => file::file(arch.word(), "the guest"),
     }
 }
 
@@ -121,6 +121,13 @@ impl Image {
         }
     }
 
+    /// How many bytes its files have together.
+    pub fn size(&self) -> u64 {
+        let lengths =
+            self.entries.values().map(|entry| if let Entry::Bytes { bytes, .. } = entry { bytes.len() } else { 0 });
+        lengths.map(|length| length as u64).sum()
+    }
+
     /// The SHA-256 of all its bytes.
     ///
     /// # Errors
@@ -139,6 +146,14 @@ impl Image {
             list.push_str(&format!("{}.ko {}\n", module.name, module.parameters));
         }
         self.bytes(guest::MODULES, list.into_bytes());
+        self
+    }
+
+    /// With settings, which the guest makes when its modules are loaded.
+    pub fn with_settings(mut self, settings: &[String]) -> Self {
+        if !settings.is_empty() {
+            self.bytes(guest::SETTINGS, settings.join("\n").into_bytes());
+        }
         self
     }
 

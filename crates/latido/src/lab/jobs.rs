@@ -58,6 +58,11 @@ pub(super) fn measuring(cell: &Cell, cpus: u32) -> Result<Job> {
     job(vec![alone, Request::Measure { cell: Box::new(cell.clone()) }], &[cell], cpus)
 }
 
+/// Whether a program is a compiler: its parts and headers lie all over a system, and do not come along.
+fn is_compiler(name: &str) -> bool {
+    ["cc", "gcc", "clang"].contains(&name)
+}
+
 /// The guest that answers these, with what the probes and loads of the cells start.
 pub(super) fn job(requests: Vec<Request>, cells: &[&Cell], cpus: u32) -> Result<Job> {
     let mut programs = BTreeSet::new();
@@ -66,8 +71,13 @@ pub(super) fn job(requests: Vec<Request>, cells: &[&Cell], cpus: u32) -> Result<
         let around = Surroundings { allowed: cpus.clone(), counted: cpus.clone(), seed: cell.seed };
         for item in load::parts(&cell.load.items, &around)?.items {
             let launch = registry::build("load", LOADS, &item)?.launch(&around)?;
-            if let Some(word) = launch.as_ref().and_then(|launch| launch.argv.first()).filter(|word| !is_own(word)) {
+            let Some(launch) = launch else { continue };
+            if let Some(word) = launch.argv.first().filter(|word| !is_own(word)) {
                 programs.extend(Brought::found(word)?);
+            }
+            let starts = launch.programs.iter().map(|program| program.record().name).filter(|name| !is_compiler(name));
+            for name in starts {
+                programs.extend(Brought::found(&name)?);
             }
         }
         if let Some(word) = registry::build("probe", PROBES, &cell.probe)?.starts() {
@@ -83,4 +93,34 @@ pub(super) fn job(requests: Vec<Request>, cells: &[&Cell], cpus: u32) -> Result<
     let within = Duration::from_secs(PATIENCE.0.saturating_add(PATIENCE.1.saturating_mul(seconds)));
     let within = latido_agent::fault::guest_patience().unwrap_or(within);
     Ok(Job { requests, member, programs: programs.into_iter().collect(), within })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::{cell::Item, sample};
+
+    /// What a guest bears for a load: the programs that the load starts itself; of a compiler nothing.
+    #[test]
+    fn a_guest_has_the_programs_of_its_loads() {
+        let brought = |name: &str, with: &[&str]| {
+            if with.iter().any(|word| !matches!(Brought::found(word), Ok(Some(_)))) {
+                return None;
+            }
+            let mut cell = sample::cell();
+            (cell.target, cell.conditions.cpus) = ("lab".into(), None);
+            cell.load.items = vec![Item { name: name.into(), options: toml::Table::new() }];
+            let job = measuring(&cell, 1).unwrap();
+            Some(job.programs.into_iter().map(|program| program.at).collect::<Vec<_>>())
+        };
+        for (load, with, expected) in [
+            ("archive", &["tar", "gzip"][..], &["bin/gzip", "bin/tar"][..]),
+            ("tree", &["find", "grep"], &["bin/find", "bin/grep"]),
+            ("compile", &["cc"], &[]),
+            ("messaging", &[], &[]),
+        ] {
+            let found = brought(load, with);
+            assert!(found.as_ref().is_none_or(|found| found == expected), "{load}: {found:?}");
+        }
+    }
 }

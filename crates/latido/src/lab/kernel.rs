@@ -117,6 +117,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("built-none-trace", include_str!("../../../../kernels/built-none-trace.toml")),
     ("built-full", include_str!("../../../../kernels/built-full.toml")),
     ("built-full-trace", include_str!("../../../../kernels/built-full-trace.toml")),
+    ("built-full-trace-delay", include_str!("../../../../kernels/built-full-trace-delay.toml")),
     ("built-full-boost", include_str!("../../../../kernels/built-full-boost.toml")),
     ("built-full-boost-trace", include_str!("../../../../kernels/built-full-boost-trace.toml")),
     ("built-rt", include_str!("../../../../kernels/built-rt.toml")),
@@ -283,7 +284,7 @@ mod tests {
         let mut keys: Vec<_> = recipes.iter().map(|(arch, recipe)| recipe.key(arch.debian()).unwrap()).collect();
         keys.sort();
         keys.dedup();
-        assert_eq!((recipes.len(), keys.len()), (10, 10));
+        assert_eq!((recipes.len(), keys.len()), (11, 11));
     }
 
     #[test]

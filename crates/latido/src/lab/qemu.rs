@@ -25,8 +25,14 @@ use std::{
 /// that a kernel makes of its own ciphers after the boot go on for a second of emulated time, and would be measured too.
 const APPEND: &str = "quiet nokaslr norandmaps random.trust_cpu=off cryptomgr.notests panic=-1";
 
-/// The guest's memory in MiB.
-const MEMORY: u32 = 512;
+/// The least memory of a guest, MiB.
+const LEAST_MEMORY: u64 = 512;
+
+/// A guest's memory for an image of so many bytes, MiB. The kernel holds the image and what it unpacks out of it at once, into a
+/// file system of at most half the memory: what does not fit is left out without a word, and the first program may be among it.
+pub fn memory(image: u64) -> u64 {
+    (image >> 20).saturating_mul(4).max(LEAST_MEMORY).next_power_of_two()
+}
 
 /// How long an instruction takes in the guest, ns: two to the power of `shift`.
 pub const INSTRUCTION_NS: u32 = 1;
@@ -71,8 +77,8 @@ pub fn version(arch: Arch) -> Result<String> {
     text.lines().next().map(str::to_owned).context("QEMU does not tell its version")
 }
 
-/// The arguments; files by the names that they have in the guest's directory.
-pub fn arguments(kernel: &Kernel) -> Vec<String> {
+/// The arguments for a guest with so many MiB of memory; files by the names that they have in the guest's directory.
+pub fn arguments(kernel: &Kernel, memory: u64) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut add = |words: &[&str]| all.extend(words.iter().map(|word| (*word).to_owned()));
     let (machine, cpu, console) = match kernel.arch {
@@ -86,7 +92,7 @@ pub fn arguments(kernel: &Kernel) -> Vec<String> {
         1 => add(&["-accel", "tcg", "-icount", "shift=0,sleep=off", "-smp", "1"]),
         cpus => add(&["-accel", "tcg,thread=multi", "-smp", &cpus.to_string()]),
     }
-    add(&["-m", &MEMORY.to_string(), "-seed", "1"]);
+    add(&["-m", &memory.to_string(), "-seed", "1"]);
     add(&["-rtc", "clock=vm,base=2020-01-01", "-nodefaults", "-display", "none", "-monitor", "none", "-nic", "none"]);
     add(&["-no-reboot", "-serial", "file:console.log"]);
     match kernel.arch {
@@ -159,6 +165,7 @@ fn worked(pid: u32) -> Option<Duration> {
 pub fn boot(
     dir: &Path,
     kernel: &Kernel,
+    arguments: &[String],
     fetched: &Fetched,
     image: &Image,
     within: Duration,
@@ -171,7 +178,7 @@ pub fn boot(
     std::os::unix::fs::symlink(fs::canonicalize(&fetched.vmlinuz)?, dir.join("vmlinuz"))?;
     let mut command = Command::new(program(kernel.arch));
     let complaints = File::create(dir.join("complaints"))?;
-    command.args(arguments(kernel)).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
+    command.args(arguments).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
     // A session's Ctrl-C is the host's to decide on. When it runs changes none of its bytes: it stays as nice as its host is.
     let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: false, nice: None };
     process::prepare(&mut command, manners);
@@ -239,6 +246,15 @@ fn last(path: &Path, lines: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Half of the memory holds the image's files, and the other half the image and the kernel.
+    #[test]
+    fn an_image_fits_the_memory_twice() {
+        assert_eq!(memory(20 << 20), 512);
+        for mib in [1_u64, 127, 128, 129, 240, 700] {
+            assert!(memory(mib << 20) / 2 >= 2 * mib, "{mib}");
+        }
+    }
 
     /// As a guest hands them out.
     fn handed_out(packed: &[u8]) -> Vec<u8> {

@@ -30,6 +30,7 @@ const FRAGMENTS: &[(&str, &str)] = &[
     ("rt-noboost", include_str!("../../../../kernels/fragments/rt-noboost.config")),
     ("trace", include_str!("../../../../kernels/fragments/trace.config")),
     ("trace-preempt", include_str!("../../../../kernels/fragments/trace-preempt.config")),
+    ("delay", include_str!("../../../../kernels/fragments/delay.config")),
 ];
 
 impl Recipe {

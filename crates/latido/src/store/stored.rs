@@ -33,9 +33,12 @@ pub fn distribution(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
     if !cell.parts.is_empty() {
         return parts::data(series, &cell.parts, &distribution);
     }
+    let bins = file(cell, &series.files.buckets, codec::decode_bins)?.unwrap_or_default();
     Ok(SeriesData {
         histogram: match file(cell, &series.files.histogram, codec::decode_histogram)? {
             Some(histogram) => histogram,
+            // As another tool has counted: the bins are what counts, and where it gave none there is no distribution.
+            None if series.bounds.is_some() => codec::upper_ends(&bins)?,
             None if series.count == 0 => codec::histogram()?,
             None => bail!("cell {}: {} has no stored histogram", cell.number, series.quantity),
         },
@@ -43,6 +46,7 @@ pub fn distribution(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
         blocks: Vec::new(),
         largest: Vec::new(),
         samples: Vec::new(),
+        bins,
     })
 }
 

@@ -10,7 +10,7 @@ use latido_model::{
     plan::Plan,
     quantity::Measurand,
     record::{HostFacts, Outcome, Record},
-    run::{CellState, Manifest, Meta, PART_NEW, Planned, Run, SCHEMA, StoredCell, cell_dir, parts},
+    run::{CellState, Manifest, Meta, PART_NEW, Planned, Run, SCHEMA, StoredCell, bounds, cell_dir, parts},
     verdict::Verdict,
 };
 use rustix::fs::FlockOperation;
@@ -272,7 +272,28 @@ impl Draft {
         Ok(self.meta)
     }
 
-    fn put_manifest(&self) -> Result<()> {
+    /// Adds a cell that no plan has; its number.
+    ///
+    /// # Errors
+    /// There are as many as a run may have.
+    pub fn add(&mut self, cell: Cell, measurand: Measurand) -> Result<usize> {
+        let Contents { measurands, cells, .. } = &mut self.contents;
+        ensure!(cells.len() < bounds::MOST_CELLS, "more than the {} cells that a run may have", bounds::MOST_CELLS);
+        let known = measurands.iter().position(|known| *known == measurand).unwrap_or(measurands.len());
+        if known == measurands.len() {
+            measurands.push(measurand);
+        }
+        self.meta.unjudged &= cell.conditions.limit.is_none();
+        cells.push(Planned { cell, measurand: known, written: cells.len(), skipped: None });
+        self.meta.cells = cells.len();
+        Ok(cells.len())
+    }
+
+    /// Writes `run.json` as it is now.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn put_manifest(&self) -> Result<()> {
         let Contents { plan, measurands, cells } = self.contents.clone();
         let manifest = Manifest { schema: SCHEMA, meta: self.meta.clone(), plan, measurands, cells };
         self.put_json(&self.dir.join("run.json"), &manifest)

@@ -1,14 +1,11 @@
 //! A machine over ssh: the system's own ssh with its own configuration; nothing listens there, and no word of a plan
 //! reaches a shell.
 
-mod agent;
-mod way;
-
 use super::{Def, Target, Unavailable, only_running, session::Session};
 use crate::stop::Stopped;
 use anyhow::{Result, ensure};
+use latido_agent::far::{self, Copied, Way, host};
 use std::sync::{Mutex, PoisonError};
-use way::Way;
 
 /// The list entry.
 pub const DEF: Def = Def {
@@ -25,50 +22,36 @@ struct Ssh {
     left: Mutex<Vec<String>>,
 }
 
-/// A host as ssh takes it: nothing in it that ssh could take for an option, or a shell for a command.
-fn host(place: &str) -> Result<String> {
-    ensure!(!place.is_empty(), "name the machine: ssh:[USER@]HOST");
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@%".contains(c);
-    // An IPv6 address may stand in brackets, which ssh would take for a part of the name.
-    let (user, name) = place.rsplit_once('@').map_or((None, place), |(user, name)| (Some(user), name));
-    let name = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
-    let sound = |word: &str| !word.is_empty() && !word.starts_with('-') && word.chars().all(plain);
-    ensure!(
-        sound(name) && user.is_none_or(sound),
-        "`{place}` is not [USER@]HOST: a name of your ssh configuration, a host name or an address"
-    );
-    Ok(user.map_or_else(|| name.into(), |user| format!("{user}@{name}")))
-}
-
 impl Target for Ssh {
     fn open(&self, kernel: &str, boot: u32, stopped: Stopped<'_>) -> Result<Session, Unavailable> {
         only_running(&format!("ssh:{}", self.host), kernel, boot)?;
         let way = Way::open(&self.host, stopped)?;
-        let agent = agent::there(&way, &mut self.left.lock().unwrap_or_else(PoisonError::into_inner), stopped)?;
-        let mut command = way.command(&agent.command);
+        let copied = far::there(&way, &mut self.left.lock().unwrap_or_else(PoisonError::into_inner), stopped)?;
+        let mut command = way.command(&command(&way, &copied, stopped)?);
         command.stderr(std::process::Stdio::piped());
         let session = Session::over(command, &format!("ssh {}", self.host), stopped)?;
-        Ok(session.holding(Box::new((agent, way))))
+        Ok(session.holding(Box::new((copied, way))))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What a plan or a command line names must reach ssh as a host or not at all.
-    #[test]
-    fn nothing_but_a_host_is_one() {
-        for (place, expected) in [
-            ("board", "board"),
-            ("root@board-3.lan", "root@board-3.lan"),
-            ("[::1]", "::1"),
-            ("a@[fe80::1%lo]", "a@fe80::1%lo"),
-        ] {
-            assert_eq!(host(place).unwrap(), expected);
-        }
-        for place in ["", "-oProxyCommand=x", "a b", "a;b", "$(x)", "a@", "@b", "-a@b", "a@-b", "`x`", "a\nb", "[]"] {
-            assert!(host(place).is_err(), "{place}");
-        }
+/// How the agent is started: as root where sudo allows just that without a word.
+fn command(way: &Way, copied: &Copied, stopped: Stopped<'_>) -> Result<Vec<String>> {
+    let path = copied.path.as_str();
+    let own = ["exec", path, "agent"];
+    if copied.uid == 0 {
+        return Ok(own.map(String::from).to_vec());
     }
+    let allowed = way.ask(&["sudo", "-n", "-l", path, "agent"], stopped)?;
+    // A login shell may complain of what it likes; only sudo's own refusal matters here.
+    let said = String::from_utf8_lossy(&allowed.stderr);
+    let refused = said.lines().filter(|line| line.starts_with("sudo:"));
+    ensure!(
+        allowed.status.success() || !refused.into_iter().any(|line| line.contains("tty")),
+        "sudo on {} demands a terminal (requiretty), and there is none: take that line out for this command",
+        way.host()
+    );
+    Ok(match allowed.status.success() {
+        true => ["exec", "sudo", "-n", path, "agent"].map(String::from).to_vec(),
+        false => own.map(String::from).to_vec(),
+    })
 }

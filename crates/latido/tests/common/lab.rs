@@ -11,7 +11,11 @@ use std::{
 
 /// What boots here; nothing where it cannot be had, which is told.
 pub fn kernel(name: &str, what: &str) -> Option<PathBuf> {
-    let emulator = if name.ends_with("arm64") { "qemu-system-aarch64" } else { "qemu-system-x86_64" };
+    let emulator = match name.rsplit('-').next() {
+        Some("arm64") => "qemu-system-aarch64",
+        Some("armhf") => "qemu-system-arm",
+        _ => "qemu-system-x86_64",
+    };
     if !installed(emulator, what) {
         return None;
     }

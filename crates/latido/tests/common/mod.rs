@@ -167,6 +167,21 @@ pub fn skip(what: &str, why: &str) {
     }
 }
 
+/// The Python that has these modules: that of `scripts/readers`, or the machine's; if none, the test is noted as skipped.
+pub fn reader(modules: &str, what: &str) -> Option<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers/python/bin/python3");
+    let has = |python: &PathBuf| {
+        let import = format!("import {modules}");
+        let status = Command::new(python).args(["-c", &import]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    let found = [own, "python3".into()].into_iter().find(has);
+    if found.is_none() {
+        skip(what, &format!("python3 has no module {modules}: scripts/readers installs them"));
+    }
+    found
+}
+
 /// Whether this process may become FIFO here; if not, the test is noted as skipped.
 pub fn realtime(what: &str) -> bool {
     let allowed = Command::new("chrt").args(["-f", "10", "true"]).output().is_ok_and(|o| o.status.success());

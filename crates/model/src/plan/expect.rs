@@ -4,7 +4,7 @@ mod metric;
 mod reach;
 
 pub use metric::{NS, figure, quantity, statistic};
-pub use reach::{all_labels, has_label, is_level, level_names, picked, reachable, reads, yields};
+pub use reach::{all_labels, has_label, is_level, level_names, picked, quantity_of, reachable, reads, yields};
 
 use super::{
     Against, Expect, Filter, Group, Op, TABLES_MAX, Than,
@@ -25,9 +25,11 @@ pub fn axes() -> impl Iterator<Item = Axis> {
     Axis::ALL.into_iter().filter(|axis| *axis != Axis::Boot)
 }
 
-/// The one of them that is about a series, not about its cell.
 /// The key of a filter that is the number of a CPU.
 pub const CPU: &str = "cpu";
+
+/// The key of `than` that is another quantity of the same probe.
+pub const QUANTITY: &str = "quantity";
 
 /// Every `[[expect]]`.
 pub fn read(node: Node, groups: &[Group]) -> Result<Vec<Expect>, Problem> {
@@ -83,6 +85,9 @@ fn against(keys: Keys, metric: &Metric, groups: &[Group]) -> Result<Against, Pro
     if levels.iter().any(|(axis, _)| axis == "probe") {
         return Err(than.problem("`than` compares one metric with itself elsewhere: another probe has another metric"));
     }
+    if let Some((_, named)) = levels.iter().find(|(key, _)| key == QUANTITY) {
+        other_quantity(than, named, metric, groups)?;
+    }
     let by = keys.get("by").map(|node| metric::amount(node, "by", metric, false)).transpose()?.unwrap_or(0.0);
     let times = keys.get("times").map(|node| node.real("times", 1e-6..=1e6)).transpose()?.unwrap_or(1.0);
     let margin = keys.get("margin").map(|node| node.real("margin", 1e-6..=1.0)).transpose()?;
@@ -92,17 +97,33 @@ fn against(keys: Keys, metric: &Metric, groups: &[Group]) -> Result<Against, Pro
     Ok(Against::Than(Than { levels, by, times, margin }))
 }
 
+/// Another quantity than the metric's: of the same probe, in the same unit.
+fn other_quantity(node: Node, named: &str, metric: &Metric, groups: &[Group]) -> Result<(), Problem> {
+    let read = |name: &str| metric::quantity(node, &format!("{}.{name}", metric.probe), groups);
+    let ((_, _, unit), (_, _, own)) = (read(named)?, read(&metric.quantity)?);
+    if named == metric.quantity {
+        return Err(node.problem(format!("`{named}` is the metric's own quantity: name another, or leave it out")));
+    }
+    if unit != own {
+        return Err(node.problem(format!("`{named}` is in {unit}, and `{}` in {own}", metric.quantity)));
+    }
+    Ok(())
+}
+
 /// A table of axes and labels with a level each.
 pub fn filter(node: Node, what: &str, probe: &str, groups: &[Group]) -> Result<Filter, Problem> {
     let keys = node.table(what)?;
     let labels = reach::labels(groups, probe);
     let mut known: Vec<&str> = axes().map(Axis::name).collect();
+    known.extend((what == "than").then_some(QUANTITY));
     known.extend([CPU].into_iter().chain(labels.iter().map(|(label, _)| label.as_str())));
     keys.only(what, &known)?;
     let mut filter = Filter::new();
     for entry in keys.entries() {
         let level = entry.value.text(entry.key)?;
-        if entry.key == CPU {
+        if entry.key == QUANTITY {
+            // `against` knows the metric that it must go with.
+        } else if entry.key == CPU {
             if level.parse::<u32>().is_err() {
                 return Err(entry.value.problem(format!("`{level}` is not the number of a CPU, for example \"2\"")));
             }
@@ -125,7 +146,7 @@ pub fn filter(node: Node, what: &str, probe: &str, groups: &[Group]) -> Result<F
     Ok(filter)
 }
 
-/// Whether a key of a filter is about the series of a cell, not about the cell: `cpu` or a label.
+/// Whether a key of a filter is about the series of a cell, not about the cell: `cpu`, `quantity` or a label.
 pub fn is_of_series(key: &str) -> bool {
     key == CPU || Axis::named(key).is_none()
 }
@@ -170,7 +191,10 @@ impl Expect {
                     let by = if than.by == 0.0 { String::new() } else { format!(" + {}", self.amount(than.by)) };
                     format!("{times}{text}{by}")
                 };
-                let with = format!("that with {}", listed(&than.levels));
+                let (of, others): (Filter, Filter) = than.levels.iter().cloned().partition(|(key, _)| key == QUANTITY);
+                let of = of.first().map_or(String::new(), |(_, quantity)| format!(" of {quantity}"));
+                let others = if others.is_empty() { String::new() } else { format!(" with {}", listed(&others)) };
+                let with = format!("that{of}{others}");
                 match op {
                     Op::Less | Op::AtMost => format!("{} {op} {with}", grown(metric)),
                     Op::Greater | Op::AtLeast => format!("{metric} {op} {}", grown(&with)),

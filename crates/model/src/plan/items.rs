@@ -7,8 +7,9 @@ use super::{
     source::{At, Problem},
 };
 use crate::{
-    catalogue::{Kind, List, is_unknown},
+    catalogue::{Kind, List},
     cell::{Item, Level},
+    registry::Objection,
     suggest::{closest, nearest},
 };
 use toml::{Table, Value};
@@ -241,14 +242,22 @@ fn takes_lists(list: List<'_>, name: &str, key: &str) -> bool {
     list.objection(name, key, &Value::Array(vec![Value::from("x")])).is_none()
 }
 
-/// Finds the option that the item objects to: the first one that is refused on its own.
+/// Finds the option that the item objects to: the one that there is not, the first one of which it says the same when that stands
+/// alone, or the only one that it names. What an option may be can depend on the others.
 fn blame(node: Node, list: List<'_>, name: &str, values: &[(&Entry, Choice)], error: &anyhow::Error) -> Problem {
-    for (entry, choice) in values {
-        let Some(error) = list.objection(name, entry.key, &choice.value) else { continue };
-        let message = list.kind.complaint(name, &error);
-        return if is_unknown(&error) { entry.key_problem(message) } else { choice.node.problem(message) };
+    let message = list.kind.complaint(name, error);
+    if let Some(Objection::Unknown { key, .. }) = error.downcast_ref() {
+        let strange = values.iter().find(|(entry, _)| entry.key == key);
+        return strange.map_or_else(|| node.problem(message.clone()), |(entry, _)| entry.key_problem(message.clone()));
     }
-    node.problem(list.kind.complaint(name, error))
+    let alone = |(entry, choice): &&(&Entry, Choice)| {
+        let error = list.objection(name, entry.key, &choice.value);
+        error.is_some_and(|error| list.kind.complaint(name, &error) == message)
+    };
+    let mut named = values.iter().filter(|(entry, _)| message.contains(&format!("`{}`", entry.key)));
+    let only = named.next().filter(|_| named.next().is_none());
+    let place = values.iter().find(alone).or(only).map_or(node, |(_, choice)| choice.node);
+    place.problem(message)
 }
 
 fn unknown(list: List<'_>, name: &str) -> String {

@@ -159,6 +159,7 @@ pub fn scheduling(scheduling: Scheduling) -> String {
         Scheduling::Batch { nice: 0 } => "{ policy = \"batch\" }".into(),
         Scheduling::Batch { nice } => format!("{{ policy = \"batch\", nice = {nice} }}"),
         Scheduling::Idle => "{ policy = \"idle\" }".into(),
+        Scheduling::Unknown => "{ policy = \"unknown\" }".into(),
         Scheduling::Fifo { prio } => format!("{{ policy = \"fifo\", prio = {prio} }}"),
         Scheduling::Rr { prio } => format!("{{ policy = \"rr\", prio = {prio} }}"),
         Scheduling::Deadline { runtime, deadline, period } => format!(

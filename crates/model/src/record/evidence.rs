@@ -62,6 +62,12 @@ pub struct Evidence {
     /// The trace that was recorded meanwhile, a file beside the record; absent where none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<super::TraceRecord>,
+    /// How a program told the samples; absent where latido took them itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<super::Reported>,
+    /// What stands behind interrupt and activation latencies; absent where none were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamps: Option<super::StampsRecord>,
 }
 
 /// A setting that stood beside the cell's own: applied by a person.

@@ -56,7 +56,9 @@ pub fn record(record: &Record) -> Result<()> {
              and unit"
         );
         let own = &series.files;
-        for file in [&own.histogram, &own.missed, &own.blocks, &own.largest, &own.samples].into_iter().flatten() {
+        for file in
+            [&own.histogram, &own.missed, &own.blocks, &own.largest, &own.samples, &own.buckets].into_iter().flatten()
+        {
             if let Some(other) = files.insert(file, series) {
                 anyhow::bail!("the file {file:?} is named twice: by {} and by {}", name(other), name(series));
             }

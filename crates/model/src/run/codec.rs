@@ -11,15 +11,23 @@ use hdrhistogram::{
 };
 use std::{io::Read, str::FromStr};
 
+mod bins;
+
+pub use bins::{decode_bins, encode_bins, upper_ends};
+
 /// Significant decimal digits of a histogram: its error is then small beside the sampling error.
 pub const HISTOGRAM_DIGITS: u8 = 3;
+
+/// The largest value that a measuring thread's histogram holds, in the unit of its series: 60 s of nanoseconds. Larger samples
+/// are counted as overflow.
+pub const HIGHEST: i64 = 60_000_000_000;
 
 /// The largest inflated histogram accepted; 3 digits over 64 bits with 9 bytes a bucket stay below.
 const MAX_INFLATED: u64 = 4 << 20;
 
 /// The most samples of a histogram accepted: a month of one every 10 ns. The sums over many files then stay below 2^64,
 /// beyond which the histogram's quantiles are wrong.
-const MAX_SAMPLES: u64 = 1 << 48;
+pub const MAX_SAMPLES: u64 = 1 << 48;
 
 /// The most blocks accepted: latido merges them beyond 3600, and a day has 86,400 seconds.
 const MAX_BLOCKS: usize = 100_000;

@@ -13,7 +13,7 @@ use crate::{
     cell::Cell,
     plan::Plan,
     quantity::Measurand,
-    record::{Block, HostFacts, Point, Record, Sample, Series},
+    record::{Bin, Block, HostFacts, Point, Record, Sample, Series},
     verdict::Verdict,
 };
 use anyhow::Result;
@@ -210,6 +210,8 @@ pub struct SeriesData {
     pub largest: Vec<Sample>,
     /// The samples in the order of time, where they were kept.
     pub samples: Vec<Point>,
+    /// The bins in which another tool has counted, ascending: then the histogram has their upper ends.
+    pub bins: Vec<Bin>,
 }
 
 /// Fetches the data beside a record when it is wanted: from the disk, or from memory where the disk is full.

@@ -135,7 +135,7 @@ pub fn pooled(asked: &Cell, parts: &[Part], source: &dyn SeriesSource) -> Result
     let begins = begins(&records);
     // Only the last can have been ended by a sample.
     if let (Outcome::Stopped { at_ns, .. }, Some(begin_ns)) = (&mut pooled.outcome, begins.last()) {
-        *at_ns = at_ns.saturating_add(*begin_ns);
+        *at_ns = at_ns.map(|at_ns| at_ns.saturating_add(*begin_ns));
     }
     pooled.warmup_ns = first.warmup_ns;
     pooled.quality = evidence::of_all(&records, &begins);

@@ -1,7 +1,7 @@
 //! Several distributions as one: counts, moments, bands and histograms together.
 
 use crate::{
-    record::{Band, Slots, Summary},
+    record::{Band, Bounds, Slots, Summary},
     run::codec,
     summary::{Exact, quantiles},
 };
@@ -10,16 +10,21 @@ use hdrhistogram::Histogram;
 
 /// Pools summaries: counts and bands add, extremes are the extremes', moments combine (Chan, Golub, LeVeque 1983), and
 /// quantiles come from the pooled histogram. Bands survive where all have the same edges. `negative` samples are below
-/// zero; what else the histogram lacks is above its range.
+/// zero; what else the histogram lacks is above its range. Where another tool has counted one of them, all are bounds, and
+/// their quantiles are to come from their bins.
 pub fn summaries(parts: &[Summary], histogram: &Histogram<u64>, negative: u64) -> Summary {
     let count: u64 = parts.iter().map(|part| part.count).fold(0, u64::saturating_add);
+    if parts.iter().any(|part| part.bounds.is_some()) {
+        let bounds = |part: &Summary| (part.count, part.bounds.clone().unwrap_or_else(|| Bounds::exact(part)));
+        return Summary::bounded(count, Bounds::pooled(&parts.iter().map(bounds).collect::<Vec<_>>()));
+    }
     let overflow = count.saturating_sub(histogram.len()).saturating_sub(negative);
     let min = parts.iter().filter_map(|part| part.min).min();
     let max = parts.iter().filter_map(|part| part.max).max();
     let (mean, sd) = moments(parts);
     let exact = Exact { count, min, max, overflow, ..Exact::default() };
     let quantiles = quantiles(&exact, histogram);
-    Summary { count, min, max, mean, sd, quantiles, bands: pool_bands(parts) }
+    Summary { count, min, max, mean, sd, quantiles, bands: pool_bands(parts), bounds: None }
 }
 
 fn moments(parts: &[Summary]) -> (Option<f64>, Option<f64>) {

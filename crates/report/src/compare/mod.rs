@@ -149,7 +149,9 @@ pub fn of(arms: &Arms, asked: &Asked) -> Result<Compared, String> {
     let complete: Vec<_> =
         all.iter().filter(|group| group.arms.iter().filter(|arm| !arm.is_empty()).count() > 1).collect();
     let unmatched = all.iter().filter_map(|group| missing(group, &arms.names)).collect();
-    let each = complete.iter().flat_map(|group| alike::unlike(group, &arms.names, factor, asked.load_margin));
+    let foreign = grouping::is_foreign(&arms.observed);
+    let each = complete.iter().filter(|_| !foreign);
+    let each = each.flat_map(|group| alike::unlike(group, &arms.names, factor, asked.load_margin));
     let despite = permitted(unlike.into_iter().chain(each), &asked.despite)?;
     let rows = rows::of(&complete, &arms.names, asked)?;
     let taken: Vec<Vec<&Observed>> = (0..arms.names.len())

@@ -1,7 +1,7 @@
 //! Bencher's metric format (BMF JSON): benchmark, measure, value.
 
 use super::{
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     text,
     trend::{Point, points},
 };
@@ -15,7 +15,7 @@ pub const EXPORT: Export = Export {
     ending: "json",
     needs: None,
     about: "Bencher's metric format (BMF JSON): bencher run --adapter json --file",
-    write,
+    write: Writer::File(write),
 };
 
 fn write(exported: &Exported) -> Result<Written> {

@@ -2,7 +2,7 @@
 
 use super::{
     bencher::value,
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     text::{self, Names},
     trend::{Point, points},
     units,
@@ -17,7 +17,7 @@ pub const EXPORT: Export = Export {
     ending: "json",
     needs: None,
     about: "benchmark-action/github-action-benchmark, tool customSmallerIsBetter (microseconds)",
-    write,
+    write: Writer::File(write),
 };
 
 fn write(exported: &Exported) -> Result<Written> {

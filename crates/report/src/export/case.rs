@@ -89,8 +89,14 @@ fn of_cell<'a>(run: &'a JudgedRun, cell: OneCell<'a>) -> Group<'a> {
         why: why.clone(),
     });
     let state = State::of_trust(cell.judged);
-    // The figure that decides a cell is no reason to trust it.
-    let trust = Case { name: "trust".into(), state, why: if state == State::Pass { String::new() } else { why } };
+    let imported = cell.record().is_some_and(|record| record.source.is_some());
+    let trust = match state {
+        State::Pass if imported => (State::Skipped, "imported, nothing checked".to_owned()),
+        // The figure that decides a cell is no reason to trust it.
+        State::Pass => (state, String::new()),
+        state => (state, why),
+    };
+    let trust = Case { name: "trust".into(), state: trust.0, why: trust.1 };
     let (name, step) = (cell.name(), format!("{:03}", cell.stored.number));
     Group { run, name, step, cases: limit.into_iter().chain([trust]).collect(), cell: Some(cell) }
 }

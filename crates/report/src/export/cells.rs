@@ -141,6 +141,21 @@ impl OneSeries<'_> {
         reached.then(|| format!("nothing is measured beyond {bound} {}", self.series.unit))
     }
 
+    /// Its mean. Of an import, whose tool printed a part of the digits, the middle of what it can be.
+    pub fn mean(&self) -> Option<f64> {
+        self.import_mean().map_or(self.summary.mean, |(low, high)| Some(f64::midpoint(low, high)))
+    }
+
+    /// Its mean without the delays of missed slots, for formats that print no more than whole microseconds: of an import what its
+    /// tool printed.
+    pub fn printed_mean(&self) -> Option<f64> {
+        self.import_mean().map_or(self.series.mean, |(low, _)| Some(low))
+    }
+
+    fn import_mean(&self) -> Option<(f64, f64)> {
+        self.series.bounds.as_ref()?.mean
+    }
+
     /// Its figures. What was not measured, or is of too few samples, is absent.
     pub fn figures(&self) -> Vec<Figure> {
         let summary = &self.summary;
@@ -151,7 +166,7 @@ impl OneSeries<'_> {
             all.extend(value.map(|value| Figure { key: key.into(), value, state }));
         };
         add("min", whole(summary.min), state);
-        add("mean", summary.mean, state);
+        add("mean", self.mean(), state);
         for (key, _) in record::QUANTILES {
             add(&percentile(key), whole(summary.quantiles.get(*key).copied().flatten()), state);
         }

@@ -2,11 +2,10 @@
 
 use super::{
     cells::OneSeries,
-    format::{Export, Exported, Written},
-    one::{self, Bins},
-    text,
+    format::{Export, Exported, Writer, Written},
+    one, text,
 };
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 /// The list entry.
 pub const EXPORT: Export = Export {
@@ -14,17 +13,25 @@ pub const EXPORT: Export = Export {
     ending: "hist",
     needs: None,
     about: "cyclictest's histogram text (-h, microseconds) of one cell: OSADL's plots, rteval",
-    write,
+    write: Writer::File(write),
 };
 
 fn write(exported: &Exported) -> Result<Written> {
     let cells = exported.cells();
     let cell = one::cell(exported, &cells, EXPORT.name)?;
     let threads = one::times(cell);
-    let columns = threads.iter().map(|thread| one::bins(exported, thread)).collect::<Result<Vec<Bins>>>()?;
+    let columns = one::bins(exported, &threads)?;
+    for thread in &threads {
+        let known = thread.series.min.is_some() && thread.series.max.is_some() && thread.printed_mean().is_some();
+        ensure!(
+            known,
+            "{}: cyclictest has no word for extremes or a mean that the imported file does not give",
+            thread.place
+        );
+    }
     let mut out = remarks(&threads);
     out.push_str("# Histogram\n");
-    for bin in 0..exported.options.bins {
+    for bin in 0..columns.first().map_or(0, |column| column.bins.len()) {
         let counts = columns.iter().map(|column| format!("{:06}", column.bins.get(bin).copied().unwrap_or(0)));
         out.push_str(&format!("{bin:06} {}\n", counts.collect::<Vec<_>>().join("\t")));
     }
@@ -39,7 +46,7 @@ fn write(exported: &Exported) -> Result<Written> {
         columns.iter().map(|column| format!("{:09}", column.bins.iter().sum::<u64>())).collect(),
     ));
     out.push_str(&line("Min Latencies", of(|thread| thread.series.min)));
-    out.push_str(&line("Avg Latencies", of(|thread| thread.series.mean.map(|mean| mean as i64))));
+    out.push_str(&line("Avg Latencies", of(|thread| thread.printed_mean().map(|mean| mean as i64))));
     out.push_str(&line("Max Latencies", of(|thread| thread.series.max)));
     out.push_str(&line("Histogram Overflows", columns.iter().map(|column| format!("{:05}", column.over)).collect()));
     // Which cycles they were is not kept.
@@ -60,11 +67,12 @@ fn remarks(threads: &[OneSeries]) -> String {
         if missed.is_empty() { String::new() } else { format!(", missed slots left out: {}", missed.join(" ")) };
     let places: Vec<&str> = threads.iter().map(|thread| thread.place.as_str()).collect();
     let mut out = format!(
-        "# latido {} run {} cell {}, {}{slots}\n# latido columns: {}\n",
+        "# latido {} run {} cell {}, {}{slots}\n# latido columns: {} of {}\n",
         text::line(&meta.latido),
         text::line(&meta.id),
         text::line(&format!("{:03} {}", cell.stored.number, cell.title)),
         cell.state().words().word,
+        text::line(&first.series.quantity),
         text::line(&places.join(", ")),
     );
     for (thread, why) in (0..).zip(threads).filter_map(|(i, thread): (usize, _)| Some((i, thread.censored()?))) {

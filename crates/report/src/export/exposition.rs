@@ -6,7 +6,14 @@ use super::{
     state::STATES,
     text, units,
 };
-use latido_model::cell::{LOCAL, RUNNING};
+use latido_model::{
+    cell::{LOCAL, RUNNING},
+    plan::expect::NS,
+    record::{
+        BAND_EDGES,
+        quantized::{above, counted},
+    },
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A family: all samples of one name.
@@ -57,7 +64,7 @@ pub fn families(exported: &Exported) -> Families {
     for (name, series) in histograms {
         let unit = series.first().map(|(one, _)| suffix(one)).unwrap_or_default();
         let help = series.first().map(|(one, _)| help(one)).unwrap_or_default();
-        let samples = histogram(&series);
+        let samples = histogram(exported, &series);
         // A quantity may be called as one of the gauges is: one name has one kind.
         let name = if all.contains_key(&name) { name.replacen("latido_", "latido_samples_", 1) } else { name };
         all.insert(name, Family { kind: "histogram", help, unit, samples });
@@ -182,17 +189,44 @@ fn figures(all: &mut Families, one: &OneSeries, labels: &[(String, String)]) {
     }
 }
 
-/// Buckets from the bands, whose counts are exact; those edges that all of the series have.
-fn histogram(series: &[(OneSeries, Vec<(String, String)>)]) -> Vec<Sample> {
-    let edges = |one: &OneSeries| one.summary.bands.iter().filter_map(|band| band.upto).collect::<BTreeSet<i64>>();
-    let common = series.iter().map(|(one, _)| edges(one)).reduce(|a, b| a.intersection(&b).copied().collect());
-    let common = common.unwrap_or_default();
+/// Samples up to each of the edges at which their number is exact: those of the bands, or of an import's bins.
+fn exact(exported: &Exported, one: &OneSeries) -> BTreeMap<i64, u64> {
+    let mut upto = 0u64;
+    let bands = one.summary.bands.iter().filter_map(|band| {
+        upto = upto.saturating_add(band.count);
+        Some((band.upto?, upto))
+    });
+    if one.series.bounds.is_none() || one.series.unit != NS {
+        return bands.collect();
+    }
+    // A file without a distribution has the count alone.
+    let bins = exported.data(one).map(|data| data.bins).unwrap_or_default();
+    if counted(&bins) != one.series.count {
+        return BTreeMap::new();
+    }
+    // A bin of a microsecond begins at an edge: exact is what lies before it.
+    let at = |edge: &i64| {
+        [*edge, *edge - 1].into_iter().find_map(|edge| {
+            let (least, most) = above(&bins, edge);
+            (least == most).then(|| (edge, one.series.count.saturating_sub(least)))
+        })
+    };
+    BAND_EDGES.iter().filter_map(at).collect()
+}
+
+/// Buckets whose counts are exact, at those edges that all of the series have; imports, whose bins end elsewhere, among themselves.
+fn histogram(exported: &Exported, series: &[(OneSeries, Vec<(String, String)>)]) -> Vec<Sample> {
+    let exact: Vec<BTreeMap<i64, u64>> = series.iter().map(|(one, _)| exact(exported, one)).collect();
+    let [own, imported] = [false, true].map(|imported| {
+        let of = series.iter().zip(&exact).filter(|((one, _), _)| one.series.bounds.is_some() == imported);
+        let edges = of.map(|(_, counts)| counts.keys().copied().collect::<BTreeSet<i64>>());
+        edges.reduce(|a, b| a.intersection(&b).copied().collect()).unwrap_or_default()
+    });
     let mut samples = Vec::new();
-    for (one, labels) in series {
+    for ((one, labels), exact) in series.iter().zip(&exact) {
         let base = units::base(&one.series.unit);
-        for edge in &common {
-            let upto = one.summary.bands.iter().filter(|band| band.upto.is_some_and(|upto| upto <= *edge));
-            let count: u64 = upto.map(|band| band.count).fold(0, u64::saturating_add);
+        let common = if one.series.bounds.is_some() { &imported } else { &own };
+        for (edge, count) in exact.iter().filter(|(edge, _)| common.contains(edge)) {
             let labels = with(labels, "le", &number(base.of(*edge as f64)));
             samples.push(Sample { suffix: "_bucket", labels, value: count.to_string() });
         }

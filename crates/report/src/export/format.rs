@@ -16,7 +16,21 @@ pub struct Export {
     /// What is in it, and who reads it.
     pub about: &'static str,
     /// Writes it.
-    pub write: fn(&Exported) -> Result<Written>,
+    pub write: Writer,
+}
+
+/// A file of a directory: its name there, and what is in it.
+pub type Named = (&'static str, Written);
+
+/// What a format is written as.
+#[derive(Clone, Copy, Debug)]
+pub enum Writer {
+    /// One file.
+    File(fn(&Exported) -> Result<Written>),
+    /// Several in one directory, each with its name there, in the order in which they are to be written.
+    Directory(fn(&Exported) -> Result<Vec<Named>>),
+    /// Not by this build; the sentence says which one does.
+    Absent(&'static str),
 }
 
 /// A file's bytes, and what they leave out.

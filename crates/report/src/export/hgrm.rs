@@ -1,7 +1,7 @@
 //! The percentile table of HdrHistogram (`.hgrm`), of one cell, in microseconds: hdrhistogram.github.io plots it.
 
 use super::{
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     one, text,
 };
 use anyhow::Result;
@@ -12,7 +12,7 @@ pub const EXPORT: Export = Export {
     ending: "hgrm",
     needs: None,
     about: "HdrHistogram's percentile table (microseconds) of one cell, its threads together: HdrHistogram's plotter",
-    write,
+    write: Writer::File(write),
 };
 
 /// Rows to each halving of the distance to the end, as HdrHistogram's tools have by default.

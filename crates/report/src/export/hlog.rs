@@ -1,7 +1,7 @@
 //! The interval log of HdrHistogram: one line a series, V2 compressed, tagged with its cell and thread.
 
 use super::{
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     text::{self, Names},
 };
 use anyhow::{Result, anyhow};
@@ -18,7 +18,7 @@ pub const EXPORT: Export = Export {
     ending: "hlog",
     needs: None,
     about: "HdrHistogram's interval log of all series (values in ns): HdrHistogram's own tools in any language",
-    write,
+    write: Writer::File(write),
 };
 
 fn write(exported: &Exported) -> Result<Written> {

@@ -3,7 +3,7 @@
 use super::{
     case::{Case, Group, groups},
     cells::OneCell,
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     state::Child,
     text::{self, Names, xml},
 };
@@ -16,7 +16,7 @@ pub const EXPORT: Export = Export {
     ending: "xml",
     needs: None,
     about: "JUnit XML (junit-10.xsd): GitLab, Jenkins, and what turns it into comments elsewhere",
-    write,
+    write: Writer::File(write),
 };
 
 fn write(exported: &Exported) -> Result<Written> {

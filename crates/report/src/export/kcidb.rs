@@ -3,7 +3,7 @@
 use super::{
     case::{Group, groups},
     cells::{OneCell, OneSeries},
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     state::State,
     text::{self, Names},
     units,
@@ -18,7 +18,7 @@ pub const EXPORT: Export = Export {
     ending: "json",
     needs: Some("--build ORIGIN:ID"),
     about: "KCIDB 5.3 reports, for kcidb-submit; it needs --build ORIGIN:ID and takes --origin",
-    write,
+    write: Writer::File(write),
 };
 
 /// How long an excerpt of a log may be in the schema, in characters.

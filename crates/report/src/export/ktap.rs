@@ -2,7 +2,7 @@
 
 use super::{
     case::{Case, Group, groups},
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     state::State,
     text,
 };
@@ -14,7 +14,7 @@ pub const EXPORT: Export = Export {
     ending: "ktap",
     needs: None,
     about: "the kernel's Test Anything Protocol: kunit.py, tap-parser, kselftest's tools",
-    write,
+    write: Writer::File(write),
 };
 
 fn write(exported: &Exported) -> Result<Written> {

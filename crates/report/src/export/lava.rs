@@ -3,7 +3,7 @@
 use super::{
     case::groups,
     cells::{Figure, OneSeries},
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     state::State,
     text::{self, Names},
     units,
@@ -15,14 +15,14 @@ pub const SIGNALS: Export = Export {
     ending: "txt",
     needs: None,
     about: "LAVA test case signals, to be printed on the console of a device under test",
-    write: |exported| {
+    write: Writer::File(|exported| {
         let line = |one: Entry| {
             let measured = one.measured.map(|(value, unit)| format!(" MEASUREMENT={value} UNITS={unit}"));
             let measured = measured.unwrap_or_default();
             format!("<LAVA_SIGNAL_TESTCASE TEST_CASE_ID={} RESULT={}{measured}>\n", one.id, one.state.words().lava)
         };
         Ok(Written::all(results(exported).into_iter().map(line).collect()))
-    },
+    }),
 };
 
 /// The list entry of `result.txt`.
@@ -31,13 +31,13 @@ pub const RESULTS: Export = Export {
     ending: "txt",
     needs: None,
     about: "result.txt of test-definitions, which send-to-lava.sh reads: ID RESULT [MEASUREMENT UNITS]",
-    write: |exported| {
+    write: Writer::File(|exported| {
         let line = |one: Entry| {
             let measured = one.measured.map(|(value, unit)| format!(" {value} {unit}")).unwrap_or_default();
             format!("{} {}{measured}\n", one.id, one.state.words().lava)
         };
         Ok(Written::all(results(exported).into_iter().map(line).collect()))
-    },
+    }),
 };
 
 struct Entry {

@@ -3,7 +3,7 @@
 use super::{
     case::{Case, groups},
     cells::OneCell,
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     state::State,
     text::markdown as escape,
     units,
@@ -17,7 +17,7 @@ pub const EXPORT: Export = Export {
     ending: "md",
     needs: None,
     about: "verdict, table and reasons for GitHub's step summary; `latido report --format markdown` has all tables",
-    write,
+    write: Writer::File(write),
 };
 
 /// GitHub takes no summary of 1 MiB or more; what is above is cut, and the cut is told.

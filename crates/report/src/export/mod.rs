@@ -16,6 +16,7 @@ mod lava;
 mod markdown;
 pub mod one;
 mod otava;
+pub mod parquet;
 mod perfetto;
 mod phoronix;
 mod prometheus;
@@ -27,7 +28,7 @@ pub mod text;
 pub mod trend;
 pub mod units;
 
-pub use format::{Export, Exported, Options, Written};
+pub use format::{Export, Exported, Options, Writer, Written};
 
 use anyhow::{Result, bail};
 use latido_model::suggest;
@@ -51,6 +52,7 @@ pub const EXPORTS: &[Export] = &[
     benchmark_action::EXPORT,
     otava::EXPORT,
     phoronix::EXPORT,
+    parquet::EXPORT,
 ];
 
 /// The format of this name.

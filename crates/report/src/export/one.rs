@@ -4,10 +4,11 @@ use super::{
     cells::{OneCell, OneSeries},
     format::Exported,
 };
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use hdrhistogram::Histogram;
 use latido_model::{
     plan::expect::NS,
+    record::{Bin, quantized::counted},
     run::{SeriesData, codec},
 };
 
@@ -26,13 +27,20 @@ impl Exported<'_> {
     /// # Errors
     /// The data is missing or broken.
     pub fn corrected(&self, one: &OneSeries) -> Result<Histogram<u64>> {
-        let SeriesData { mut histogram, missed, .. } = self.data(one)?;
+        let SeriesData { mut histogram, missed, bins, .. } = self.data(one)?;
+        if one.series.bounds.is_some() {
+            let whole = counted(&bins) == one.series.count;
+            ensure!(whole, "{}: the file that was imported has no distribution", one.place);
+        }
         if let Some(missed) = missed {
             histogram.add(missed).map_err(|error| anyhow!("adding the missed slots: {error}"))?;
         }
         Ok(histogram)
     }
 }
+
+/// What a thread's lateness is called.
+const LATENCY: &str = "latency";
 
 /// The cell that a format of one distribution is about: the one asked for, else the only one that has times.
 ///
@@ -56,12 +64,14 @@ pub fn cell<'a>(exported: &Exported, cells: &'a [OneCell<'a>], format: &str) -> 
     }
 }
 
-/// The threads of the first quantity of a cell that limits look at; it is in ns.
+/// The threads of one quantity of a cell that limits look at, in ns: `latency` where there is one (beside it the interrupt's own is
+/// another, and no cyclictest prints that), else the first.
 pub fn times<'a>(cell: &'a OneCell<'a>) -> Vec<OneSeries<'a>> {
     let measurand = &cell.stored.measurand;
     let mut all = cell.series();
     all.retain(|one| one.series.unit == NS && measurand.judges(&one.series.quantity));
-    let first = all.first().map(|one| (one.series.quantity.clone(), one.series.labels.clone()));
+    let first = all.iter().find(|one| one.series.quantity == LATENCY).or(all.first());
+    let first = first.map(|one| (one.series.quantity.clone(), one.series.labels.clone()));
     all.retain(|one| {
         first
             .as_ref()
@@ -81,25 +91,54 @@ pub fn others(cell: &OneCell) -> Vec<String> {
 /// Samples in bins of 1 us, as cyclictest counts them: bin k holds k <= x < k + 1 us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bins {
-    /// The bins that were asked for.
+    /// As many as were asked for, and no more than the imported files have.
     pub bins: Vec<u64>,
     /// Samples beyond the last.
     pub over: u64,
 }
 
-/// The samples of a series in so many bins, without the delays of missed slots: no tool that has such bins counts them. A
-/// stored bucket that straddles a microsecond goes to the upper bin.
+/// The samples of threads in bins, as many for each, without the delays of missed slots: no tool that has such bins counts them.
+/// What straddles a microsecond goes to the upper bin. Where an imported file only says that samples lay beyond its bins, the bins
+/// end there.
 ///
 /// # Errors
 /// The data is missing or broken.
-pub fn bins(exported: &Exported, one: &OneSeries) -> Result<Bins> {
-    let mut found = Bins { bins: vec![0; exported.options.bins], over: one.series.overflow };
-    for bucket in exported.data(one)?.histogram.iter_recorded() {
-        let bin = usize::try_from(bucket.value_iterated_to() / 1000).unwrap_or(usize::MAX);
-        let count = found.bins.get_mut(bin).unwrap_or(&mut found.over);
-        *count = count.saturating_add(bucket.count_at_value());
+pub fn bins(exported: &Exported, threads: &[OneSeries]) -> Result<Vec<Bins>> {
+    let counts = threads.iter().map(|one| counts(exported, one)).collect::<Result<Vec<_>>>()?;
+    let ends = counts.iter().filter_map(|counts| counts.end);
+    let end = ends.fold(exported.options.bins, usize::min);
+    let of = |(counts, one): (&Counts, &OneSeries)| {
+        let mut found = Bins { bins: vec![0; end], over: one.series.overflow };
+        for (bin, count) in &counts.bins {
+            let place = found.bins.get_mut(*bin).unwrap_or(&mut found.over);
+            *place = place.saturating_add(*count);
+        }
+        found
+    };
+    Ok(counts.iter().zip(threads).map(of).collect())
+}
+
+/// The samples of one thread by the microsecond that they are of, and the first beyond which nothing is known but that there are more.
+struct Counts {
+    bins: Vec<(usize, u64)>,
+    end: Option<usize>,
+}
+
+fn counts(exported: &Exported, one: &OneSeries) -> Result<Counts> {
+    let data = exported.data(one)?;
+    let micro = |value: i64| usize::try_from(value / 1000).unwrap_or(usize::MAX);
+    if one.series.bounds.is_none() {
+        let buckets = data.histogram.iter_recorded();
+        let bin = |value: u64| usize::try_from(value / 1000).unwrap_or(usize::MAX);
+        let bins = buckets.map(|bucket| (bin(bucket.value_iterated_to()), bucket.count_at_value()));
+        return Ok(Counts { bins: bins.collect(), end: None });
     }
-    Ok(found)
+    ensure!(counted(&data.bins) == one.series.count, "{}: the file that was imported has no distribution", one.place);
+    let width = one.series.quantized.as_ref().and_then(|quantized| quantized.width).unwrap_or(1);
+    let open = |bin: &&Bin| bin.high.is_none_or(|high| high.abs_diff(bin.low) >= width.max(1000));
+    let end = data.bins.iter().find(open).map(|bin| micro(bin.low));
+    let place = |bin: &Bin| (bin.high.map_or(usize::MAX, micro), bin.count);
+    Ok(Counts { bins: data.bins.iter().map(place).collect(), end })
 }
 
 /// An empty histogram to which others are added.

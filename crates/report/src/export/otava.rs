@@ -1,7 +1,7 @@
 //! CSV for Apache Otava, which finds changes in a history: a row a run, a column a figure.
 
 use super::{
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     text,
     trend::{Point, points},
 };
@@ -14,7 +14,7 @@ pub const EXPORT: Export = Export {
     ending: "csv",
     needs: None,
     about: "CSV for Apache Otava, a row a run (stored units); takes --commit",
-    write,
+    write: Writer::File(write),
 };
 
 fn write(exported: &Exported) -> Result<Written> {

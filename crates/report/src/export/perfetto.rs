@@ -4,7 +4,7 @@
 
 use super::{
     cells::OneSeries,
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     text, units,
 };
 use anyhow::Result;
@@ -17,7 +17,7 @@ pub const EXPORT: Export = Export {
     ending: "json",
     needs: None,
     about: "the largest samples as slices in time, Chrome's trace JSON: ui.perfetto.dev, chrome://tracing",
-    write,
+    write: Writer::File(write),
 };
 
 fn write(exported: &Exported) -> Result<Written> {

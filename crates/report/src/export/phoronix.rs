@@ -1,7 +1,7 @@
 //! Lines that a result parser of the Phoronix Test Suite finds by an OutputTemplate: one stable line a figure.
 
 use super::{
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     text::{self, Names},
     trend::{Point, points},
     units,
@@ -14,7 +14,7 @@ pub const EXPORT: Export = Export {
     ending: "txt",
     needs: None,
     about: "one line a figure (microseconds), for an OutputTemplate of the Phoronix Test Suite",
-    write,
+    write: Writer::File(write),
 };
 
 fn write(exported: &Exported) -> Result<Written> {

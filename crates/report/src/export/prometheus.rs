@@ -2,7 +2,7 @@
 
 use super::{
     exposition::{Family, Sample, families},
-    format::{Export, Exported, Written},
+    format::{Export, Exported, Writer, Written},
     text,
 };
 
@@ -12,7 +12,7 @@ pub const PROMETHEUS: Export = Export {
     ending: "prom",
     needs: None,
     about: "Prometheus' text format (base units): the node exporter's textfile collector, a push gateway",
-    write: |exported| Ok(Written::all(text(exported, false))),
+    write: Writer::File(|exported| Ok(Written::all(text(exported, false)))),
 };
 
 /// The list entry of OpenMetrics.
@@ -21,7 +21,7 @@ pub const OPENMETRICS: Export = Export {
     ending: "om",
     needs: None,
     about: "OpenMetrics 1.0 (base units): Prometheus and what else takes that format",
-    write: |exported| Ok(Written::all(text(exported, true) + "# EOF\n")),
+    write: Writer::File(|exported| Ok(Written::all(text(exported, true) + "# EOF\n"))),
 };
 
 /// All families. Without times: the textfile collector drops a file that has them.

@@ -2,8 +2,8 @@
 
 use super::{
     cells::OneSeries,
-    format::{Export, Exported, Written},
-    one,
+    format::{Export, Exported, Writer, Written},
+    one::{self, Bins},
 };
 use anyhow::Result;
 use latido_model::{clean, record::Slots};
@@ -15,7 +15,7 @@ pub const EXPORT: Export = Export {
     ending: "json",
     needs: None,
     about: "the JSON of rt-tests (microseconds) of one cell: test-definitions' parse_rt_tests_results.py",
-    write,
+    write: Writer::File(write),
 };
 
 fn write(exported: &Exported) -> Result<Written> {
@@ -23,8 +23,8 @@ fn write(exported: &Exported) -> Result<Written> {
     let cell = one::cell(exported, &cells, EXPORT.name)?;
     let threads = one::times(cell);
     let mut table = Map::new();
-    for (number, one) in threads.iter().enumerate() {
-        table.insert(number.to_string(), thread(exported, one)?);
+    for (number, (one, found)) in threads.iter().zip(one::bins(exported, &threads)?).enumerate() {
+        table.insert(number.to_string(), thread(one, &found));
     }
     let meta = &cell.run.run.meta;
     let mut document = Map::new();
@@ -57,8 +57,7 @@ fn write(exported: &Exported) -> Result<Written> {
     Ok(Written { bytes: text.into_bytes(), left_out: one::others(cell) })
 }
 
-fn thread(exported: &Exported, one: &OneSeries) -> Result<Value> {
-    let found = one::bins(exported, one)?;
+fn thread(one: &OneSeries, found: &Bins) -> Value {
     let occupied = (0..).zip(&found.bins).filter(|(_, count)| **count > 0);
     let histogram: Map<String, Value> =
         occupied.map(|(bin, count): (usize, _)| (bin.to_string(), json!(count))).collect();
@@ -69,12 +68,12 @@ fn thread(exported: &Exported, one: &OneSeries) -> Result<Value> {
     let micro = |value: Option<i64>| value.map(|value| json!(value / 1000));
     out.extend(micro(series.min).map(|value| ("min".to_owned(), value)));
     out.extend(micro(series.max).map(|value| ("max".to_owned(), value)));
-    out.extend(series.mean.map(|mean| ("avg".to_owned(), json!((mean / 10.0).round() / 100.0))));
+    out.extend(one.printed_mean().map(|mean| ("avg".to_owned(), json!((mean / 10.0).round() / 100.0))));
     out.extend(series.cpu.map(|cpu| ("cpu".to_owned(), json!(cpu))));
     let mut own = Map::new();
     let exact = [("min_ns", series.min.map(Value::from)), ("max_ns", series.max.map(Value::from))];
     own.extend(exact.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
-    own.extend(series.mean.map(|mean| ("mean_ns".to_owned(), json!(mean))));
+    own.extend(one.printed_mean().map(|mean| ("mean_ns".to_owned(), json!(mean))));
     own.insert("overflow".into(), json!(found.over));
     own.insert("max_state".into(), json!(one.of_max().words().word));
     own.extend(
@@ -84,5 +83,5 @@ fn thread(exported: &Exported, one: &OneSeries) -> Result<Value> {
     );
     own.extend(one.censored().map(|why| ("max_is_at_least".to_owned(), json!(why))));
     out.insert("latido".into(), own.into());
-    Ok(out.into())
+    out.into()
 }

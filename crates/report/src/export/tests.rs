@@ -1,6 +1,8 @@
 //! Every format over the same small runs: what it looks like, that no name breaks it, that nothing but a pass looks like one.
 
 mod hostile;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod states;
 mod validators;
 
@@ -84,8 +86,16 @@ fn texts(name: &str) -> Vec<(&'static str, String)> {
     let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
     let runs = [judged(&fixture, run)];
     let exported = Exported { runs: &runs, source: &fixture, options: options() };
-    let text = |export: &Export| String::from_utf8((export.write)(&exported).unwrap().bytes).unwrap();
-    EXPORTS.iter().map(|export| (export.name, text(export))).collect()
+    texts_of(&exported)
+}
+
+/// What every format of one file makes of runs; all of these are text.
+fn texts_of(exported: &Exported) -> Vec<(&'static str, String)> {
+    let text = |export: &Export| match export.write {
+        Writer::File(write) => Some((export.name, String::from_utf8(write(exported).unwrap().bytes).unwrap())),
+        Writer::Directory(_) | Writer::Absent(_) => None,
+    };
+    EXPORTS.iter().filter_map(text).collect()
 }
 
 /// What each format looks like; of the long ones the beginning.
@@ -117,7 +127,8 @@ fn what_is_needed_is_asked_for() {
     let runs = [judged(&fixture, run)];
     let write = |format: &str, options: Options| {
         let exported = Exported { runs: &runs, source: &fixture, options };
-        (named(format).unwrap().write)(&exported).map_err(|error| format!("{error:#}"))
+        let Writer::File(write) = named(format).unwrap().write else { panic!("{format} is no file") };
+        write(&exported).map_err(|error| format!("{error:#}"))
     };
     let refused = |format, options| write(format, options).unwrap_err();
     assert!(refused("kcidb", Options { build: None, ..options() }).contains("--build ORIGIN:ID"));

@@ -17,7 +17,11 @@ use std::collections::BTreeSet;
 pub const FIGURE: Chart = Chart {
     name: "bands",
     title: "Bands",
-    fits: |section| section.unit == "ns" && section.has_samples(),
+    // What another tool has counted has bins of its own.
+    fits: |section| {
+        let counted = |one: &Curve| !one.pooled.summary.bands.is_empty();
+        section.unit == "ns" && section.has_samples() && section.series.iter().any(counted)
+    },
     about: |section| {
         let scale = if section.shown().len() == 1 { "a linear" } else { "a log" };
         format!(

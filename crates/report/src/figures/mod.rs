@@ -21,6 +21,7 @@ pub mod ratios;
 pub mod repeats;
 mod scatter;
 mod sizes;
+pub mod stages;
 pub mod strip;
 pub mod style;
 pub mod svg;

@@ -1,7 +1,8 @@
 //! The pieces of a section: tables, the same to be copied, figures with their forms, the legend.
 
 use crate::{
-    figures::{Chart, Overview, printed_effects::PrintedEffects, svg::Drawing},
+    chains::Chains,
+    figures::{Chart, Overview, printed_effects::PrintedEffects, stages, svg::Drawing},
     judge::configuration::Configuration,
     tree::{Chapter, Curve, Datum, Format, Section, Sheet, TableForm},
     words,
@@ -126,6 +127,12 @@ impl Picture {
     pub fn printed(effects: &PrintedEffects) -> Self {
         let about = effects.about.clone();
         Self::new("effects", "Effects of the factors", about, std::slice::from_ref(&effects.drawing), &effects.table)
+    }
+
+    /// The stages of events, of all configurations that have some.
+    pub fn stages(all: &[&Chains]) -> Option<Self> {
+        let drawing = stages::draw(all)?;
+        Some(Self::new("stages", stages::TITLE, stages::ABOUT.into(), &[drawing], &stages::table(all)))
     }
 
     fn new(name: &'static str, title: &'static str, about: String, drawings: &[Drawing], table: &Sheet) -> Self {

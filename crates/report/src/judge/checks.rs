@@ -120,7 +120,8 @@ pub(super) fn clock(record: &Record, _: &Deciding) -> Graded {
     if clock.backwards > 0 {
         return (Invalid, spans![clock.name.as_str(), " ran backwards ", Span::Count(clock.backwards), " times"]);
     }
-    if negative > 0 {
+    // What a program tells may lie below zero: it is no difference of latido's clock.
+    if negative > 0 && record.quality.reported.is_none() {
         return (Invalid, spans![Span::Count(negative), " samples of ", clock.name.as_str(), " are below zero"]);
     }
     let source = clock.source.as_deref().map(|source| format!(" ({source})")).unwrap_or_default();
@@ -247,7 +248,8 @@ pub(super) fn outcome(record: &Record, _: &Deciding) -> Graded {
         Outcome::Interrupted => (Note, spans!["interrupted after ", measured]),
         Outcome::Checkpoint => (Note, spans!["a checkpoint after ", measured, ": the cell was never finished"]),
         Outcome::Stopped { value_ns, at_ns, .. } => {
-            (Note, spans!["stopped on a sample of ", Span::Time(*value_ns), " after ", Span::time(*at_ns)])
+            let after = at_ns.map(|at_ns| spans![" after ", Span::time(at_ns)]).unwrap_or_default();
+            (Note, [spans!["stopped on a sample of ", Span::Time(*value_ns)], after].concat())
         }
     }
 }
@@ -280,9 +282,15 @@ pub(super) fn preemptions(record: &Record, _: &Deciding) -> Graded {
         return unknown();
     }
     // A helper is below the measured thread: that it is preempted is the measurement.
-    let measuring = record.quality.threads.iter().filter(|thread| !thread.helper);
-    let switches: u64 = measuring.map(|t| t.involuntary_switches).fold(0, u64::saturating_add);
-    note_if(switches > 0 && record.cell.scheduling.is_realtime(), count(switches, "involuntary switch"))
+    let measuring = || record.quality.threads.iter().filter(|thread| !thread.helper);
+    let switches: u64 = measuring().map(|t| t.involuntary_switches).fold(0, u64::saturating_add);
+    // A program's threads have the policy that they gave themselves.
+    let own = |thread: &ThreadEvidence| ["fifo", "rr", "deadline"].iter().any(|real| thread.policy.starts_with(real));
+    let realtime = match record.quality.reported {
+        Some(_) => measuring().any(own),
+        None => record.cell.scheduling.is_realtime(),
+    };
+    note_if(switches > 0 && realtime, count(switches, "involuntary switch"))
 }
 
 pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Graded {

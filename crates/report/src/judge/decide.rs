@@ -60,9 +60,10 @@ pub(super) fn headline(
     closest: Option<&ExpectJudgement>,
     source: &dyn SeriesSource,
 ) -> Headline {
+    let imported = run.cells.iter().filter_map(StoredCell::record).any(|record| record.source.is_some());
     let ground = || ground(run, verdict, cells, expectations, closest, source);
     if !expectations.iter().any(|one| one.of_study) {
-        return Headline { conclusions: None, rest: Some(ground()) };
+        return Headline { conclusions: None, rest: Some(ground()), imported };
     }
     let count = |outcome| expectations.iter().filter(|one| one.outcome == outcome).count();
     let conclusions = Conclusions {
@@ -80,7 +81,7 @@ pub(super) fn headline(
         let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail);
         failed.map(|one| Ground::Expectation { expected: expected(one), alike: None, failed: None })
     };
-    Headline { conclusions: Some(conclusions), rest }
+    Headline { conclusions: Some(conclusions), rest, imported }
 }
 
 fn expected(one: &ExpectJudgement) -> Expected {

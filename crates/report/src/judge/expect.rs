@@ -15,6 +15,7 @@ mod tests;
 
 use self::pairing::Tells;
 use super::{
+    coarse,
     deciding::Stored,
     foreign,
     judgement::{CellJudgement, ExpectJudgement, SeriesJudgement},
@@ -133,7 +134,7 @@ fn against_value(expect: &Expect, value: f64, run: &Run, cells: &[CellJudgement]
             continue;
         };
         let has = |series: &&Series| {
-            let tells = Tells { cell: &cell.cell, labels: &series.labels, cpu: series.cpu };
+            let tells = Tells { cell: &cell.cell, quantity: &series.quantity, labels: &series.labels, cpu: series.cpu };
             is_of(expect, record, series) && tells.has(&expect.filter)
         };
         for series in record.series.iter().filter(has) {
@@ -159,16 +160,28 @@ fn judge_series(
 ) -> (Verdict, f64, Measured) {
     let whose = series.cpu.map_or(Whose::Thread(series.thread), Whose::Cpu);
     let without = |why| (Verdict::Inconclusive, 0.0, Measured::Single { whose, amount: Err(why), but: None });
+    let over = |value: f64| match expect.op {
+        Op::Less | Op::AtMost => value - bound,
+        Op::Greater | Op::AtLeast => bound - value,
+    };
+    if let Some(reach) = figure::reach(expect, cell, series, source) {
+        let amount = |value| figure::amount(expect, series, value);
+        let end = reach.1.unwrap_or(reach.0);
+        let (verdict, but) = match (doubt(judged), coarse::holds(expect.op, reach, bound)) {
+            (Some((verdict, why)), _) => (verdict, Some(why)),
+            (None, Some(true)) => (Verdict::Pass, None),
+            (None, Some(false)) => (Verdict::Fail, None),
+            (None, None) => (Verdict::Inconclusive, Some(But::Coarse(amount(reach.0), reach.1.map(amount)))),
+        };
+        return (verdict, over(end), Measured::Single { whose, amount: Ok(amount(end)), but });
+    }
     let value = match figure::of(expect, &[(cell, series)], source) {
         Ok(Some(value)) => value,
         Ok(None) => return without(figure::missing(expect.statistic, &[(cell, series)])),
         Err(error) => return without(Missing::Unfit(format!("{error:#}"))),
     };
     let with = |but| Measured::Single { whose, amount: Ok(figure::amount(expect, series, value)), but };
-    let beyond = match expect.op {
-        Op::Less | Op::AtMost => value - bound,
-        Op::Greater | Op::AtLeast => bound - value,
-    };
+    let beyond = over(value);
     if let Some((verdict, why)) = doubt(judged) {
         return (verdict, beyond, with(Some(why)));
     }

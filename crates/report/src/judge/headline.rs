@@ -11,6 +11,8 @@ pub struct Headline {
     pub conclusions: Option<Conclusions>,
     /// What else decides; absent where the conclusions say it all.
     pub rest: Option<Ground>,
+    /// Whether another tool measured, so that nothing was checked.
+    pub imported: bool,
 }
 
 impl Headline {

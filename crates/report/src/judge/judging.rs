@@ -65,13 +65,19 @@ struct Weighed {
 fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weighed {
     let timed = limit::judged(record, &cell.measurand);
     let mut unread = Vec::new();
-    let mut largest = Vec::new();
+    let (mut largest, mut bins) = (Vec::new(), Vec::new());
     for series in &timed {
         match source.series(cell, series) {
-            Ok(data) => largest.push((*series, data.largest)),
+            Ok(data) => {
+                bins.push(data.bins);
+                // When a sample was taken is not known on the machine's clock: nothing that happened then can explain it.
+                let placed = series.facts.get("placed") != Some(&0);
+                largest.push((*series, if placed { data.largest } else { Vec::new() }));
+            }
             Err(error) => {
                 // Without its samples a series is a stored one with none: a failure then stands unexplained.
                 unread.push(Reason::Unread(format!("{error:#}")));
+                bins.push(Vec::new());
                 largest.push((*series, Vec::new()));
             }
         }
@@ -82,7 +88,7 @@ fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weigh
         .collect();
     let deciding = Deciding::new(record, record.cell.conditions.limit.map(|limit| limit.0 as f64), &stored);
     let findings = trust::findings(record, &deciding);
-    let (by_limit, figure) = limit::against(record, &timed, &deciding);
+    let (by_limit, figure) = limit::against(record, &timed, &bins, &deciding);
     let contradictions = contradictions(record).into_iter().map(|what| Reason::Contradiction { part: None, what });
     Weighed { contradictions: contradictions.collect(), findings, by_limit, figure, unread }
 }
@@ -112,6 +118,9 @@ fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Ce
         Verdict::Infra
     } else if let Some(first) = findings.iter().find(|finding| finding.grade == Grade::Invalid) {
         CHECKS.iter().find(|check| check.name == first.check).map_or(Verdict::Inconclusive, |check| check.invalid)
+    } else if record.source.is_some() && findings.iter().any(|finding| finding.grade == Grade::Contaminated) {
+        // Of what was imported nobody knows when it happened: no sample can be told apart from it.
+        Verdict::Contaminated
     } else if decide::is_unfinished(cell) && by_limit == Verdict::Pass {
         Verdict::Inconclusive
     } else {

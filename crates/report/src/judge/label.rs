@@ -5,11 +5,12 @@ use latido_model::{
     cpus::CpuSet,
     machine::Machine,
     units::Ns,
+    written,
 };
 
 /// A cell for people, beside others of its run: `wakeup, busy`, with the repeat where it is not the first.
 pub fn title(cell: &Cell) -> String {
-    let mut text = cell.probe.name.clone();
+    let mut text = measured_by(cell);
     if !cell.load.id.is_empty() {
         text = format!("{text}, {}", cell.load.id);
     }
@@ -17,6 +18,17 @@ pub fn title(cell: &Cell) -> String {
         text = format!("{text}, repeat {}", cell.repeat);
     }
     text
+}
+
+/// The probe; where a program told the samples, that: `reported by node.py`.
+fn measured_by(cell: &Cell) -> String {
+    let name = &cell.probe.name;
+    // Options that differ may stand behind the name.
+    let behind = name.strip_prefix("command").filter(|rest| rest.is_empty() || rest.starts_with(' '));
+    let words = cell.probe.options.get("argv").and_then(toml::Value::as_array);
+    let Some((behind, words)) = behind.zip(words) else { return name.clone() };
+    let argv: Vec<String> = words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect();
+    format!("reported by {}{behind}", written::program(&argv))
 }
 
 /// Names for the cells of a run: as [`title`], with all in which they differ: `wakeup period=250us, busy, other, isolated`.

@@ -8,7 +8,7 @@ use crate::statistics::pool;
 use latido_model::{
     plan::expect::NS,
     quantity::Measurand,
-    record::{Record, Series, Summary},
+    record::{Between, Bin, Record, Series, Summary, quantized},
     verdict::Verdict,
 };
 use std::collections::BTreeSet;
@@ -30,8 +30,12 @@ fn count<'a>(series: impl IntoIterator<Item = &'a Series>) -> u64 {
 
 /// The limit against the decisive distributions of the judged times, and why. What else was sampled, in whatever unit,
 /// has no limit: that it is there is all that can be said of it.
-pub(super) fn against(record: &Record, timed: &[&Series], deciding: &Deciding) -> (Verdict, Reason) {
+/// `bins` has those of each series, where another tool has counted.
+pub(super) fn against(record: &Record, timed: &[&Series], bins: &[Vec<Bin>], deciding: &Deciding) -> (Verdict, Reason) {
     let limit = record.cell.conditions.limit;
+    if timed.iter().any(|series| series.bounds.is_some()) {
+        return coarse(record, timed, bins);
+    }
     let Some((series, value_ns)) = largest(timed) else {
         // A cell that times its calls in batches alone has no judged time, and yet it has measured.
         let limited = limit.is_some();
@@ -46,11 +50,11 @@ pub(super) fn against(record: &Record, timed: &[&Series], deciding: &Deciding) -
     let count = count(alike.iter().copied());
     // The delay of a missed slot is no stored sample.
     let at_ns = deciding.worst.as_ref().filter(|sample| sample.value == value_ns).map(|sample| sample.at_ns);
-    let worst = Worst { value_ns, quantity: series.quantity.clone(), cpu: series.cpu, at_ns };
-    let Some(limit) = limit else { return (Verdict::Pass, Reason::Unlimited { worst, count }) };
+    let worst = Worst { value_ns, from_ns: None, quantity: series.quantity.clone(), cpu: series.cpu, at_ns };
+    let Some(limit) = limit else { return (Verdict::Pass, Reason::Unlimited { worst, count: Some(count) }) };
     let limit_ns = i64::try_from(limit.0).unwrap_or(i64::MAX);
     if value_ns <= limit_ns {
-        return (Verdict::Pass, Reason::Within { worst, count, limit_ns });
+        return (Verdict::Pass, Reason::Within { worst, count: Some(count), limit_ns });
     }
     let decisive: Vec<Summary> = alike.iter().map(|series| series.decisive()).collect();
     let above = pool::all_above(&decisive, limit_ns);
@@ -58,5 +62,56 @@ pub(super) fn against(record: &Record, timed: &[&Series], deciding: &Deciding) -
     let also = beyond.map(|other| other.quantity.clone()).collect::<BTreeSet<_>>().into_iter().collect();
     let verdict = if deciding.is_foreign() { Verdict::Contaminated } else { Verdict::Fail };
     let named = deciding.named().collect();
-    (verdict, Reason::Above { above, count, limit_ns, worst, also, named })
+    (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, named })
+}
+
+/// The same of what another tool has counted: what lies across the limit decides nothing.
+fn coarse(record: &Record, timed: &[&Series], bins: &[Vec<Bin>]) -> (Verdict, Reason) {
+    let known = |series: &&'_ Series| series.bounds.as_ref().and_then(|bounds| bounds.max);
+    let total = count(timed.iter().copied());
+    let limit = record.cell.conditions.limit;
+    // The one that reaches farthest; of those without an end the one that begins last.
+    let reaches = timed.iter().filter_map(|series| Some((*series, known(series)?)));
+    let far = |max: &Between| (max.1.unwrap_or(i64::MAX), max.0);
+    let Some((series, max)) = reaches.max_by_key(|(_, max)| far(max)) else {
+        return match total {
+            0 => (Verdict::Inconclusive, Reason::NoSamples),
+            count => {
+                let verdict = if limit.is_some() { Verdict::Inconclusive } else { Verdict::Pass };
+                (verdict, Reason::NoMaximum { count })
+            }
+        };
+    };
+    let alike: Vec<(&Series, &Vec<Bin>)> =
+        timed.iter().copied().zip(bins).filter(|(other, _)| other.quantity == series.quantity).collect();
+    let uncounted = |(series, _): &(&Series, &Vec<Bin>)| series.bounds.as_ref().is_some_and(|bounds| bounds.uncounted);
+    let counted = !alike.iter().any(uncounted);
+    let count = counted.then(|| count(alike.iter().map(|(series, _)| *series)));
+    let worst = Worst {
+        value_ns: max.1.unwrap_or(max.0),
+        from_ns: (!max.is_exact()).then_some(max.0),
+        quantity: series.quantity.clone(),
+        cpu: series.cpu,
+        at_ns: None,
+    };
+    let Some(limit) = limit else { return (Verdict::Pass, Reason::Unlimited { worst, count }) };
+    let limit_ns = i64::try_from(limit.0).unwrap_or(i64::MAX);
+    // A thread of which no maximum is known may have passed it.
+    let unknown = timed.iter().any(|series| series.count > 0 && known(series).is_none());
+    let decided: Vec<Option<bool>> = timed.iter().filter_map(known).map(|max| max.within(limit_ns)).collect();
+    if decided.contains(&Some(false)) {
+        let counts = |(series, bins): &(&Series, &Vec<Bin>)| {
+            let (least, most) = quantized::above(bins, limit_ns);
+            (least == most && quantized::counted(bins) == series.count).then_some(least)
+        };
+        let above = alike.iter().map(counts).try_fold(0u64, |sum, one| Some(sum.saturating_add(one?)));
+        let beyond = timed.iter().filter(|other| known(other).is_some_and(|max| max.within(limit_ns) == Some(false)));
+        let also = beyond.map(|other| other.quantity.clone()).filter(|name| *name != series.quantity);
+        let also = also.collect::<BTreeSet<_>>().into_iter().collect();
+        return (Verdict::Fail, Reason::Above { above, count, limit_ns, worst, also, named: Vec::new() });
+    }
+    if unknown || decided.contains(&None) {
+        return (Verdict::Inconclusive, Reason::Coarse { worst, limit_ns, open: max.1.is_none() || unknown });
+    }
+    (Verdict::Pass, Reason::Within { worst, count, limit_ns })
 }

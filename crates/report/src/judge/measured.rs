@@ -65,6 +65,8 @@ pub enum But {
     Doubt(Option<Box<Reason>>),
     /// Everything above the bound lies in seconds with foreign time.
     ForeignSeconds,
+    /// Another tool has counted it in bins, and the bound lies within: from where to where it may be.
+    Coarse(Amount, Option<Amount>),
 }
 
 /// One side of a comparison.

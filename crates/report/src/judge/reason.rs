@@ -43,24 +43,38 @@ pub enum Reason {
     Unlimited {
         /// The largest sample.
         worst: Worst,
-        /// Number of samples of its quantity.
-        count: u64,
+        /// Number of samples of its quantity, where that is known.
+        count: Option<u64>,
     },
     /// Every sample kept the limit.
     Within {
         /// The largest sample.
         worst: Worst,
-        /// Number of samples of its quantity.
-        count: u64,
+        /// Number of samples of its quantity, where that is known.
+        count: Option<u64>,
         /// The limit, ns.
         limit_ns: i64,
+    },
+    /// What another tool has counted reaches across the limit.
+    Coarse {
+        /// The largest sample.
+        worst: Worst,
+        /// The limit, ns.
+        limit_ns: i64,
+        /// Whether nothing bounds it above.
+        open: bool,
+    },
+    /// Samples of which no largest is known.
+    NoMaximum {
+        /// How many.
+        count: u64,
     },
     /// At least one did not.
     Above {
         /// How many, where the bands tell.
         above: Option<u64>,
-        /// Number of samples of its quantity.
-        count: u64,
+        /// Number of samples of its quantity, where that is known.
+        count: Option<u64>,
         /// The limit, ns.
         limit_ns: i64,
         /// The largest sample.
@@ -81,6 +95,8 @@ pub enum Reason {
 pub struct Worst {
     /// Its length, ns.
     pub value_ns: i64,
+    /// From where on it lies, ns, where another tool has counted in bins; absent where it is exact.
+    pub from_ns: Option<i64>,
     /// The quantity that it is of.
     pub quantity: String,
     /// The CPU, where the thread was pinned.

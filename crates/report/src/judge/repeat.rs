@@ -1,6 +1,6 @@
 //! The repeat: one cell of one run as it was measured, its threads pooled. Repeats of one boot are not independent of it.
 
-use super::parts;
+use super::{coarse::Bins, parts};
 use crate::statistics::pool;
 use anyhow::Result;
 use hdrhistogram::Histogram;
@@ -72,6 +72,8 @@ pub struct Pooled {
     pub elapsed_ns: u64,
     /// Samples below zero, which no histogram holds.
     pub negative: u64,
+    /// The bins in which another tool has counted; absent for what latido measured.
+    pub bins: Option<Bins>,
 }
 
 /// One thread of one repeat, over time.
@@ -161,12 +163,13 @@ struct Gathered<'a> {
     woken: Histogram<u64>,
     missed: Histogram<u64>,
     tracks: Vec<Track>,
+    bins: Vec<Option<Bins>>,
 }
 
 impl<'a> Gathered<'a> {
     fn new(first: &'a Series) -> Result<Self> {
         let (woken, missed) = (codec::histogram()?, codec::histogram()?);
-        Ok(Self { first, slots: Vec::new(), negative: 0, woken, missed, tracks: Vec::new() })
+        Ok(Self { first, slots: Vec::new(), negative: 0, woken, missed, tracks: Vec::new(), bins: Vec::new() })
     }
 
     fn is_of(&self, other: &Series) -> bool {
@@ -179,6 +182,11 @@ impl<'a> Gathered<'a> {
         self.negative = self.negative.saturating_add(series.negative);
         pool::add(&mut self.woken, &data.histogram)?;
         data.missed.iter().try_for_each(|missed| pool::add(&mut self.missed, missed))?;
+        self.bins.push(series.bounds.as_ref().map(|_| {
+            let quantized = series.quantized.clone().unwrap_or_default();
+            let whole = !quantized.cut && quantized.above.is_none();
+            Bins { bins: data.bins, whole, width: quantized.width }.of_all(series.count)
+        }));
         self.tracks.push(Track {
             thread: series.thread,
             cpu: series.cpu,
@@ -200,7 +208,9 @@ impl<'a> Gathered<'a> {
             slots: pool::slots(self.slots),
             elapsed_ns: elapsed_ns.saturating_mul(self.tracks.len() as u64),
             negative: self.negative,
+            bins: None,
         };
+        let sums = Sums { bins: Bins::merged(self.bins.iter().map(Option::as_ref)), ..sums };
         let pooled = Pooled::new(key, &self.tracks.iter().collect::<Vec<_>>(), sums, woken, histogram, limit);
         Ok(RepeatQuantity { pooled, tracks: self.tracks })
     }
@@ -211,6 +221,7 @@ struct Sums {
     slots: Option<Slots>,
     elapsed_ns: u64,
     negative: u64,
+    bins: Option<Bins>,
 }
 
 impl Pooled {
@@ -227,6 +238,7 @@ impl Pooled {
             slots: pool::slots(each().filter_map(|one| one.slots)),
             elapsed_ns: each().map(|one| one.elapsed_ns).fold(0, u64::saturating_add),
             negative: each().map(|one| one.negative).fold(0, u64::saturating_add),
+            bins: Bins::merged(each().map(|one| one.bins.as_ref())),
         };
         let woken = pool::histograms(each().map(|one| &one.woken))?;
         let histogram = pool::histograms(each().map(|one| &one.histogram))?;
@@ -250,10 +262,16 @@ impl Pooled {
         let plains: Vec<Summary> = tracks.iter().map(|track| track.plain.clone()).collect();
         // A limit is a span of time: what is measured in another unit has none.
         let edge = limit.filter(|_| unit == NS).and_then(|limit| i64::try_from(limit.0).ok());
+        let above = |edge| match &sums.bins {
+            // Bins that hold the limit do not tell how many are above it.
+            Some(_) if all_within(&summaries, edge) => Some(0),
+            Some(bins) => bins.above(edge).and_then(|(least, most)| (least == most).then_some(least)),
+            None => pool::all_above(&summaries, edge),
+        };
         Self {
-            above_limit: edge.and_then(|edge| pool::all_above(&summaries, edge)),
-            summary: pool::summaries(&summaries, &histogram, sums.negative),
-            plain: pool::summaries(&plains, &woken, sums.negative),
+            above_limit: edge.and_then(above),
+            summary: bounded(pool::summaries(&summaries, &histogram, sums.negative), sums.bins.as_ref()),
+            plain: bounded(pool::summaries(&plains, &woken, sums.negative), sums.bins.as_ref()),
             quantity: quantity.into(),
             labels: labels.clone(),
             unit: unit.into(),
@@ -262,6 +280,20 @@ impl Pooled {
             histogram,
             elapsed_ns: sums.elapsed_ns,
             negative: sums.negative,
+            bins: sums.bins,
         }
     }
+}
+
+/// Whether every sample is known to be at most an edge.
+fn all_within(summaries: &[Summary], edge: i64) -> bool {
+    let max = |summary: &Summary| summary.bounds.as_ref().and_then(|bounds| bounds.max);
+    summaries.iter().all(|one| one.count == 0 || max(one).is_some_and(|max| max.within(edge) == Some(true)))
+}
+
+/// A summary with the quantiles that bins give, where another tool has counted them.
+fn bounded(summary: Summary, bins: Option<&Bins>) -> Summary {
+    let Some(bounds) = summary.bounds else { return summary };
+    let all = bins.filter(|bins| bins.whole).map(|bins| bins.bins.as_slice()).unwrap_or_default();
+    Summary::bounded(summary.count, bounds.with_quantiles(all))
 }

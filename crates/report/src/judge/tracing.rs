@@ -17,7 +17,8 @@ pub(super) fn tracing(record: &Record, _: &Deciding) -> Graded {
         Some(Tracing::Seen { active }) => active.iter().map(what).collect::<Vec<_>>().join(", "),
     };
     let conditions = &record.cell.conditions;
-    let asked = conditions.stop_on.is_some() || conditions.recorded().is_some();
+    // The stamps of a probe are its own trace, and `trace=off` is there to see what they cost.
+    let asked = conditions.stop_on.is_some() || conditions.recorded().is_some() || record.quality.stamps.is_some();
     let grade = if asked { Ok } else { Note };
     (grade, spans![format!("the kernel traces: {active}; each sample has its cost in it")])
 }

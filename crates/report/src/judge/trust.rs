@@ -9,12 +9,18 @@ use super::{
         Grade::{self, Contaminated, Invalid, Note},
     },
     run_delay::run_delay,
+    stamps::stamps,
 };
 use super::{
     load_course::load_course,
+    reported,
     tracing::{events, from_events, frozen_trace, tracing},
 };
-use latido_model::{record::Record, verdict::Verdict};
+use crate::span::spans;
+use latido_model::{
+    record::{Record, Source},
+    verdict::Verdict,
+};
 
 /// One check: where its evidence comes from, when it weighs, and how.
 pub struct Check {
@@ -28,6 +34,8 @@ pub struct Check {
     pub grade: Grade,
     /// The verdict of a cell that it makes invalid.
     pub invalid: Verdict,
+    /// Whether it is about the threads that measured: where a program told the samples it must have named them.
+    of_threads: bool,
     /// Whether it has anything to say of a record: what a version did not look at yet is no finding.
     applies: fn(&Record) -> bool,
     judge: fn(&Record, &Deciding) -> Graded,
@@ -36,7 +44,10 @@ pub struct Check {
 impl Check {
     /// Judges a record whose deciding samples are known.
     pub fn apply(&self, record: &Record, deciding: &Deciding) -> Finding {
-        let (grade, state) = (self.judge)(record, deciding);
+        let (grade, state) = match self.of_threads && reported::is_unseen(record) {
+            true => (Grade::Unknown, spans!["the program named no thread (tid)"]),
+            false => (self.judge)(record, deciding),
+        };
         Finding { check: self.name.into(), grade, state }
     }
 }
@@ -44,7 +55,26 @@ impl Check {
 /// Every check on a record, heaviest findings first, otherwise in the order of the table.
 pub fn findings(record: &Record, deciding: &Deciding) -> Vec<Finding> {
     let checks = CHECKS.iter().filter(|check| (check.applies)(record));
+    if let Some(source) = &record.source {
+        return imported(source, checks);
+    }
     let mut all: Vec<Finding> = checks.map(|check| check.apply(record, deciding)).collect();
+    all.sort_by_key(|finding| std::cmp::Reverse(finding.grade));
+    all
+}
+
+/// Of what another tool measured nothing was checked; its file may say something of its own worth.
+fn imported<'a>(source: &Source, checks: impl Iterator<Item = &'a Check>) -> Vec<Finding> {
+    let told = source.findings.iter().map(|told| Finding {
+        check: told.name.clone(),
+        grade: if told.contaminated { Contaminated } else { Note },
+        state: spans![told.text.as_str()],
+    });
+    let unknown = checks.map(|check| {
+        let (grade, state) = unknown();
+        Finding { check: check.name.into(), grade, state }
+    });
+    let mut all: Vec<Finding> = told.chain(unknown).collect();
     all.sort_by_key(|finding| std::cmp::Reverse(finding.grade));
     all
 }
@@ -56,7 +86,16 @@ const fn check(
     grade: Grade,
     judge: fn(&Record, &Deciding) -> Graded,
 ) -> Check {
-    Check { name, source, threshold, grade, invalid: Verdict::Inconclusive, applies: |_| true, judge }
+    Check {
+        name,
+        source,
+        threshold,
+        grade,
+        invalid: Verdict::Inconclusive,
+        of_threads: false,
+        applies: |_| true,
+        judge,
+    }
 }
 
 /// As [`check`], of the threads that measured and of who disturbed them: where a probe only looked on there are none, and
@@ -68,12 +107,25 @@ const fn of_threads(
     grade: Grade,
     judge: fn(&Record, &Deciding) -> Graded,
 ) -> Check {
-    Check { applies: |record| !record.only_looked_on(), ..check(name, source, threshold, grade, judge) }
+    let applies = |record: &Record| !record.only_looked_on();
+    Check { applies, of_threads: true, ..check(name, source, threshold, grade, judge) }
+}
+
+/// As [`of_threads`], of what is known of latido's own threads alone.
+const fn of_own_threads(
+    name: &'static str,
+    source: &'static str,
+    threshold: &'static str,
+    grade: Grade,
+    judge: fn(&Record, &Deciding) -> Graded,
+) -> Check {
+    let applies = |record: &Record| !record.only_looked_on() && reported::was_not(record);
+    Check { applies, ..of_threads(name, source, threshold, grade, judge) }
 }
 
 /// The trust checks.
 pub const CHECKS: &[Check] = &[
-    of_threads("policy", "sched_setattr(2), read back", "refused", Invalid, policy),
+    of_threads("policy", "sched_setattr(2), read back", "refused", Invalid, reported::policy),
     Check {
         invalid: Verdict::Contaminated,
         ..check(
@@ -83,6 +135,21 @@ pub const CHECKS: &[Check] = &[
             Invalid,
             load,
         )
+    },
+    Check {
+        invalid: Verdict::Contaminated,
+        applies: reported::was,
+        ..check(
+            "reported",
+            "the lines of the program that measured, and its pipe",
+            "more than 1 bad line in 10000, a sample lost, or a full pipe while it measured",
+            Invalid,
+            reported::reported,
+        )
+    },
+    Check {
+        applies: |record| record.quality.stamps.is_some(),
+        ..check("stamps", "the probe's and the kernel's stamps of each event", "one that is missing", Note, stamps)
     },
     check("tunings", "each knob, read back", "not in force", Invalid, tunings),
     Check {
@@ -122,7 +189,7 @@ pub const CHECKS: &[Check] = &[
         run_delay,
     ),
     check("outcome", "the agent", "not the whole duration", Note, outcome),
-    of_threads("memory", "mlockall(2)", "not locked", Note, memory),
+    of_own_threads("memory", "mlockall(2)", "not locked", Note, memory),
     of_threads("page faults", "getrusage(2) of the measuring threads", "any while measuring", Note, faults),
     of_threads("preemptions", "getrusage(2) of the measuring threads", "any of a real-time thread", Note, preemptions),
     check("wall clock", "CLOCK_REALTIME against CLOCK_MONOTONIC", "a change above 1 ms", Note, wall_clock),
@@ -136,7 +203,7 @@ pub const CHECKS: &[Check] = &[
     of_threads("idle states", "/dev/cpu_dma_latency", "not held at 0", Note, idle_states),
     check("frequency", "cpufreq", "more than 5 % apart", Note, frequency),
     check("temperature", "thermal zones", "within 10 degrees of the critical point", Note, temperature),
-    of_threads(
+    of_own_threads(
         "timer slack",
         "/proc/thread-self/timerslack_ns",
         "above 1 ns without real-time policy",

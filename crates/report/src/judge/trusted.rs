@@ -157,7 +157,8 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
     let subject = |(cell, record): &&(&StoredCell, &Record)| periodic.is_none() || Slotted::of(cell, record).is_some();
     let (cell, record) = *measured.iter().filter(|one| timed(one)).find(subject)?;
     // What was looked on at is somebody's own: nothing is to be tried with it but what they know.
-    if cell.measurand.made_up || record.only_looked_on() {
+    let own = record.only_looked_on() || record.quality.reported.is_some();
+    if cell.measurand.made_up || own || record.source.is_some() {
         return None;
     }
     let mut in_the_way: Vec<String> = Vec::new();
@@ -241,7 +242,7 @@ fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, 
 /// A scheduling as the command line writes it; the default needs no words.
 fn policy(scheduling: Scheduling) -> Option<String> {
     match scheduling {
-        DEFAULT => None,
+        DEFAULT | Scheduling::Unknown => None,
         Scheduling::Fifo { prio } => Some(format!("--prio {prio}")),
         Scheduling::Rr { prio } => Some(format!("--policy rr --prio {prio}")),
         Scheduling::Other { nice: 0, .. } => Some("--policy other".into()),

@@ -26,6 +26,8 @@ impl Reason {
             Self::NotStarted => spans!["not measured yet"],
             Self::NeverFinished => spans!["started and never finished"],
             Self::Checkpoint => spans!["a checkpoint of a cell that was never finished"],
+            // An import's file does not say how long it was measured.
+            Self::Interrupted { after_ns: 0 } => spans!["interrupted"],
             Self::Interrupted { after_ns } => spans!["interrupted after ", Span::time(*after_ns)],
             Self::NoSamples => spans!["no samples"],
             Self::Sampled { count, limited } => {
@@ -37,13 +39,27 @@ impl Reason {
                 let room = Span::Time(limit_ns.saturating_sub(worst.value_ns));
                 [largest(worst, *count), spans![", ", room, " inside the limit of ", Span::Time(*limit_ns)]].concat()
             }
-            Self::Above { above, count, limit_ns, worst, also, named } => {
-                let many = match above {
-                    Some(above) => spans![Span::Count(*above), " of ", Span::Count(*count), " samples"],
-                    None => spans!["samples"],
+            Self::Coarse { worst, limit_ns, open, .. } => {
+                let limit = spans![", and the limit is ", Span::Time(*limit_ns)];
+                let how = if *open {
+                    spans!["how long the largest sample was is not known: "]
+                } else {
+                    spans!["bins too coarse: "]
                 };
-                let limit =
-                    spans![" above the limit of ", Span::Time(*limit_ns), ", worst ", Span::Time(worst.value_ns)];
+                let from = worst.from_ns.unwrap_or(worst.value_ns);
+                let reach = match open {
+                    true => spans![Span::Time(from), " or more ("],
+                    false => spans![Span::Time(from), " to ", Span::Time(worst.value_ns), " ("],
+                };
+                [how, reach, whose(worst), spans![")"], limit].concat()
+            }
+            Self::NoMaximum { count } => spans![Span::Count(*count), " samples, of which no largest is known"],
+            Self::Above { above, count, limit_ns, worst, also, named } => {
+                let many = match (above, count) {
+                    (Some(above), Some(count)) => spans![Span::Count(*above), " of ", Span::Count(*count), " samples"],
+                    _ => spans!["samples"],
+                };
+                let limit = [spans![" above the limit of ", Span::Time(*limit_ns), ", worst "], length(worst)].concat();
                 let causes = named.iter().flat_map(|(cause, samples)| by(*cause, *samples)).collect();
                 let also = match &also[..] {
                     [] => Vec::new(),
@@ -73,9 +89,19 @@ fn by(cause: Cause, samples: u64) -> Vec<Span> {
 }
 
 /// `worst 24.8 µs of 20000 samples (latency, CPU 1)`
-fn largest(worst: &Worst, count: u64) -> Vec<Span> {
-    let figure = spans!["worst ", Span::Time(worst.value_ns), " of ", Span::Count(count), " samples ("];
-    [figure, whose(worst), spans![")"]].concat()
+fn largest(worst: &Worst, count: Option<u64>) -> Vec<Span> {
+    // Another tool's file may not say of how many samples it is the largest.
+    let of = count.map(|count| spans![" of ", Span::Count(count), " samples"]).unwrap_or_default();
+    [spans!["worst "], length(worst), of, spans![" ("], whose(worst), spans![")"]].concat()
+}
+
+/// `24.8 µs`, or `24.0 µs to 25.0 µs` of what another tool has counted in bins.
+fn length(worst: &Worst) -> Vec<Span> {
+    let to = spans![Span::Time(worst.value_ns)];
+    // What reads alike is no interval to a person.
+    let from = worst.from_ns.map(|from| spans![Span::Time(from)]).filter(|from| plain(from) != plain(&to));
+    let from = from.map(|from| [from, spans![" to "]].concat()).unwrap_or_default();
+    [from, to].concat()
 }
 
 fn whose(worst: &Worst) -> Vec<Span> {
@@ -120,6 +146,8 @@ impl But {
                 [spans![", but "], why].concat()
             }
             Self::ForeignSeconds => spans![", in seconds with foreign time"],
+            Self::Coarse(from, Some(to)) => spans![", but bins too coarse: ", from.span(), " to ", to.span()],
+            Self::Coarse(from, None) => spans![", but it is not known: ", from.span(), " or more"],
         }
     }
 }
@@ -170,7 +198,8 @@ pub fn decision(decision: Option<&Decision>) -> Vec<Span> {
 impl Headline {
     /// The verdict's sentence, without the verdict and without its full stop.
     pub fn spans(&self) -> Vec<Span> {
-        let parts = [self.conclusions.as_ref().map(conclusions), self.rest.as_ref().map(ground)];
+        let imported = self.imported.then(|| spans!["imported, nothing checked"]);
+        let parts = [imported, self.conclusions.as_ref().map(conclusions), self.rest.as_ref().map(ground)];
         joined(parts.into_iter().flatten(), "; ")
     }
 

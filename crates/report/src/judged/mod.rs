@@ -3,6 +3,7 @@
 mod study;
 
 use crate::{
+    chains::{self, Chains},
     input::{Declared, ReportInput, RunPart},
     judge::{
         configuration::{Configurations, configurations},
@@ -31,6 +32,8 @@ pub struct JudgedRun {
     pub explained: Vec<OfCell>,
     /// The longest of each second, of the cells whose tracer keeps nothing else; empty until [`Self::explain`].
     pub maxima: Vec<Maxima>,
+    /// The stages of the median and the worst event, of the configurations that stamp events; empty until [`Self::explain`].
+    pub chains: Vec<Chains>,
     /// Whether a report sets the numbers that the study printed beside its own.
     pub published: bool,
 }
@@ -40,7 +43,16 @@ impl JudgedRun {
     pub fn new(run: Run, plan_toml: String, source: &dyn SeriesSource) -> Self {
         let judgement = judging::of_run(&run, source);
         let word = decide::word(&run, &judgement);
-        Self { run, plan_toml, judgement, word, explained: Vec::new(), maxima: Vec::new(), published: false }
+        Self {
+            run,
+            plan_toml,
+            judgement,
+            word,
+            explained: Vec::new(),
+            maxima: Vec::new(),
+            chains: Vec::new(),
+            published: false,
+        }
     }
 
     /// Explains late samples where that was asked for, and tells what was longest: traces and other files are read.
@@ -52,6 +64,7 @@ impl JudgedRun {
     ) {
         self.explained = late::of_run(&self.run, series, traces);
         self.maxima = maxima::of_run(&self.run, read);
+        self.chains = chains::of_run(&self.run, read);
     }
 }
 
@@ -83,6 +96,7 @@ pub fn input<'a>(all: &'a [JudgedRun], found: &'a Configurations) -> ReportInput
         published: study::printed(all),
         explained: all.iter().flat_map(|one| &one.explained).collect(),
         maxima: all.iter().flat_map(|one| &one.maxima).collect(),
+        chains: all.iter().flat_map(|one| &one.chains).collect(),
         declared: Declared::of(all.iter().map(|one| &one.run)),
     }
 }

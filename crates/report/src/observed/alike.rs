@@ -67,7 +67,8 @@ pub fn length(one: &Observed) -> f64 {
 
 /// Whether a repeat is so much shorter than is usual among these that its maximum is of less.
 pub fn is_cut(one: &Observed, usual: f64) -> bool {
-    length(one) < usual * (1.0 - LENGTH)
+    let known = length(one);
+    known > 0.0 && known < usual * (1.0 - LENGTH)
 }
 
 fn said(group: &Group, length: f64) -> String {

@@ -1,6 +1,13 @@
 //! The one figure of a repeat that is compared: a value, or a count in the length that it was counted in.
 
-use crate::{judge::repeat::Pooled, statistics::pool, words};
+use crate::{
+    judge::{
+        coarse::{Bins, Reach, reach},
+        repeat::Pooled,
+    },
+    statistics::pool,
+    words,
+};
 use latido_model::{
     plan::{Statistic, expect::NS},
     summary::{self, Exact},
@@ -86,12 +93,25 @@ fn per(statistic: Statistic, continuous: bool) -> Option<&'static str> {
 /// The figure of a distribution, or why it has none.
 pub(super) fn of(pooled: &Pooled, statistic: Statistic, continuous: bool) -> Result<Figure, String> {
     let summary = &pooled.summary;
+    let known = |reach: Option<Reach>| match reach {
+        // The mean lies anywhere between; of order statistics the upper end is what a bin says.
+        Some((low, Some(high))) if statistic == Statistic::Mean => Ok(Figure::Value(low / 2.0 + high / 2.0)),
+        Some((_, Some(high))) => Ok(Figure::Value(high)),
+        _ => Err(format!("the file does not give its {statistic}")),
+    };
+    let reach = || reach(statistic, summary.count, &summary.bounds.clone().unwrap_or_default(), &bins(pooled));
     let some = |value: Option<f64>| match value {
+        _ if summary.bounds.is_some() => known(reach()),
         Some(value) => Ok(Figure::Value(value)),
         None => Err(format!("{} are too few for {statistic}", words::many(summary.count, "sample"))),
     };
     let above = |edge: i64| match pool::above(&summary.bands, edge) {
         _ if pooled.unit != NS => Err(format!("{} is in {}, and an edge is a time", pooled.quantity, pooled.unit)),
+        _ if summary.bounds.is_some() => match bins(pooled).above(edge) {
+            Some((least, most)) if least == most => Ok(least),
+            Some((least, most)) => Err(format!("bins too coarse: {least} to {most} are above {}", human(edge))),
+            None => Err(format!("samples were not counted at {}", human(edge))),
+        },
         Some(above) => Ok(above),
         None if summary.count == 0 => Ok(0),
         None => Err(format!("samples were not counted at {}", human(edge))),
@@ -122,6 +142,10 @@ pub(super) fn of(pooled: &Pooled, statistic: Statistic, continuous: bool) -> Res
 /// Samples above the histogram's range.
 pub(super) fn beyond(pooled: &Pooled) -> u64 {
     pooled.summary.count.saturating_sub(pooled.histogram.len()).saturating_sub(pooled.negative)
+}
+
+fn bins(pooled: &Pooled) -> Bins {
+    pooled.bins.clone().unwrap_or_default()
 }
 
 fn quantile(pooled: &Pooled, p: f64) -> Option<i64> {

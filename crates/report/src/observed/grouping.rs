@@ -2,6 +2,7 @@
 
 use super::{Observed, unlike::Unlike};
 use latido_model::cell::Axis;
+use std::collections::BTreeSet;
 
 /// What is measured in a place of every arm.
 #[derive(Debug)]
@@ -39,16 +40,20 @@ impl Group<'_> {
 /// or what they share; one of which an arm has several tells the places apart. `factor` is what makes the arms.
 pub fn groups<'a>(names: &[String], arms: &'a [Vec<Observed>], factor: Option<&str>) -> Groups<'a> {
     let mut found = Groups::default();
-    let mut probes: Vec<&str> = Vec::new();
+    let foreign = is_foreign(arms);
+    let mut probes: Vec<(&str, &str)> = Vec::new();
     for one in arms.iter().flatten() {
-        if !probes.contains(&one.cell.probe.name.as_str()) {
-            probes.push(&one.cell.probe.name);
+        let name = one.cell.probe.name.as_str();
+        let key = if foreign { what(one) } else { name };
+        if probes.iter().all(|(known, _)| *known != key) {
+            probes.push((key, name));
         }
     }
-    for probe in probes {
-        let of_probe = |arm: &'a Vec<Observed>| arm.iter().filter(|one| one.cell.probe.name == probe);
+    for (key, probe) in probes {
+        let is_of = |one: &&Observed| (if foreign { what(one) } else { one.cell.probe.name.as_str() }) == key;
+        let of_probe = |arm: &'a Vec<Observed>| arm.iter().filter(is_of);
         let keys: Vec<Key> = keys(&arms.iter().map(|arm| of_probe(arm).collect()).collect::<Vec<_>>(), factor);
-        let told = keys.iter().filter_map(|key| key.unlike(probe, names));
+        let told = keys.iter().filter(|_| !foreign).filter_map(|key| key.unlike(probe, names));
         found.unlike.extend(told.collect::<Vec<_>>());
         let tells: Vec<&str> = keys.iter().filter(|key| key.tells).map(|key| key.name.as_str()).collect();
         let first = found.all.len();
@@ -72,6 +77,25 @@ pub fn groups<'a>(names: &[String], arms: &'a [Vec<Observed>], factor: Option<&s
         }
     }
     found
+}
+
+/// Whether runs of other tools stand beside those of others, or of latido's own: then they go by what they measured, and nobody knows
+/// whether they are alike in all else.
+pub fn is_foreign(arms: &[Vec<Observed>]) -> bool {
+    let whose = |arm: &Vec<Observed>| -> BTreeSet<(bool, String)> {
+        arm.iter().map(|one| (one.imported, one.cell.probe.name.clone())).collect()
+    };
+    let mut all = arms.iter().filter(|arm| !arm.is_empty()).map(whose);
+    let first = all.next();
+    arms.iter().flatten().any(|one| one.imported) && all.any(|arm| Some(arm) != first)
+}
+
+/// The quantity that stands for a probe: `latency` where limits look at one (beside it the interrupt's is another), else the first
+/// that they look at.
+fn what(one: &Observed) -> &str {
+    let judged = || one.quantities.iter().filter(|quantity| quantity.judged && quantity.count > 0);
+    let found = judged().find(|quantity| quantity.name == "latency").or_else(|| judged().next());
+    found.map_or(one.cell.probe.name.as_str(), |quantity| quantity.name.as_str())
 }
 
 /// A column over the arms.

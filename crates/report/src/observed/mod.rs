@@ -2,6 +2,7 @@
 //! of its quantities. A run is read, becomes these, and is forgotten before the next one is read.
 
 pub mod alike;
+pub mod coarser;
 pub mod differences;
 mod figure;
 pub mod grouping;
@@ -22,7 +23,7 @@ use crate::judge::{
 };
 use anyhow::Result;
 use latido_model::{
-    cell::{Axis, Cell, Item, Level, RUNNING},
+    cell::{Axis, Cell, FILE, IMPORT, Item, Level, RUNNING},
     machine::Machine,
     plan::Statistic,
     quantity::Measurand,
@@ -59,6 +60,8 @@ pub struct Observed {
     pub quantities: Vec<Quantity>,
     /// Why nothing can be concluded from it, if nothing can.
     pub doubt: Option<String>,
+    /// Whether another tool measured it.
+    pub imported: bool,
 }
 
 /// A quantity of a repeat.
@@ -80,6 +83,8 @@ pub struct Quantity {
     pub samples: Vec<(i64, u64)>,
     /// Its largest samples, where the figure rests on some and they were asked for.
     pub tail: Option<Tail>,
+    /// The width of the bins in which another tool has counted; absent for exact values.
+    pub width: Option<u64>,
 }
 
 /// What is wanted of each repeat.
@@ -137,6 +142,7 @@ pub fn of_run(
             elapsed_ns: record.elapsed_ns,
             quantities: repeat.quantities.iter().map(quantity).collect(),
             doubt: doubt(cell).or(copied),
+            imported: record.source.is_some(),
             cell: record.cell.clone(),
         });
     }
@@ -146,7 +152,14 @@ pub fn of_run(
 /// What a comparison does not look at: whether a record is sound does not depend on its samples.
 fn nothing(_: &StoredCell, _: &Series) -> Result<SeriesData> {
     let histogram = codec::histogram()?;
-    Ok(SeriesData { histogram, missed: None, blocks: Vec::new(), largest: Vec::new(), samples: Vec::new() })
+    Ok(SeriesData {
+        histogram,
+        missed: None,
+        blocks: Vec::new(),
+        largest: Vec::new(),
+        samples: Vec::new(),
+        bins: Vec::new(),
+    })
 }
 
 /// Why nothing can be concluded from a cell: it contradicts itself, or is not what was asked for.
@@ -157,6 +170,9 @@ fn doubt(cell: &StoredCell) -> Option<String> {
 }
 
 fn clock(record: &Record) -> String {
+    if record.source.is_some() {
+        return "not known".into();
+    }
     let clock = &record.quality.clock;
     let source = clock.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
     // An instruction is no time: against a real clock it says nothing.
@@ -170,7 +186,9 @@ fn rates(load: &LoadRecord) -> impl Iterator<Item = (String, f64)> + '_ {
 
 fn facts(record: &Record) -> Vec<(String, String)> {
     let machine: &Machine = &record.machine;
-    let rows = machine.rows().into_iter().map(|(name, value)| (name.to_owned(), value));
+    // What a file does not say of its machine is no difference.
+    let known = |(_, value): &(&str, String)| record.source.is_none() || !value.starts_with("unknown");
+    let rows = machine.rows().into_iter().filter(known).map(|(name, value)| (name.to_owned(), value));
     rows.chain([("latido".to_owned(), record.latido.clone())]).collect()
 }
 
@@ -187,6 +205,7 @@ impl Quantity {
             figure: figure::of(pooled, wanted.statistic, continuous),
             samples: if wanted.samples { samples(pooled) } else { Vec::new() },
             tail: None,
+            width: pooled.bins.as_ref().and_then(|bins| bins.width),
         }
     }
 
@@ -199,6 +218,10 @@ impl Quantity {
 /// The samples of a distribution; those that its histogram does not hold are taken as the smallest or the largest.
 fn samples(pooled: &Pooled) -> Vec<(i64, u64)> {
     let (summary, histogram) = (&pooled.summary, &pooled.histogram);
+    // Of an import without a distribution none is known.
+    if summary.bounds.is_some() && pooled.bins.as_ref().is_none_or(|bins| !bins.whole) {
+        return Vec::new();
+    }
     let held = histogram.iter_recorded().map(|step| {
         let value = i64::try_from(step.value_iterated_to()).unwrap_or(i64::MAX);
         // A bucket reaches further than what lies in it.
@@ -219,7 +242,9 @@ pub fn columns(cell: &Cell, kernel: &str) -> Vec<(String, String)> {
         axis => cell.level(axis),
     };
     let axes = axes.map(|axis| (axis.name().to_owned(), level(axis)));
-    let options = cell.probe.options.iter().map(|(key, value)| (key.clone(), said(value)));
+    // The files of an import are its repeats.
+    let told = |(key, _): &(&String, _)| cell.plan != IMPORT || key.as_str() != FILE;
+    let options = cell.probe.options.iter().filter(told).map(|(key, value)| (key.clone(), said(value)));
     let cpus = cell.conditions.cpus.as_ref().map(ToString::to_string).unwrap_or_default();
     let limit = cell.conditions.limit.map(|limit| limit.to_string()).unwrap_or_default();
     axes.chain(options).chain([("cpus".to_owned(), cpus), ("limit".to_owned(), limit)]).collect()

@@ -287,10 +287,10 @@ impl SampleRun {
             let (text, claim, of_study) = (text.into(), None, false);
             ExpectJudgement { text, condition, claim, of_study, verdict, outcome, decision, each }
         };
-        let worst = Worst { value_ns: 812_000, quantity: "latency".into(), cpu: Some(2), at_ns: None };
+        let worst = Worst { value_ns: 812_000, from_ns: None, quantity: "latency".into(), cpu: Some(2), at_ns: None };
         let reason = Some(Reason::Above {
             above: Some(1),
-            count: 3_600,
+            count: Some(3_600),
             limit_ns: 100_000,
             worst,
             also: Vec::new(),
@@ -300,7 +300,11 @@ impl SampleRun {
         let judgement = Judgement {
             verdict: Verdict::Fail,
             exit: 2,
-            headline: Headline { conclusions: None, rest: Some(Ground::Cell { cause, alike: None, failed: None }) },
+            headline: Headline {
+                conclusions: None,
+                rest: Some(Ground::Cell { cause, alike: None, failed: None }),
+                imported: false,
+            },
             advice: None,
             cells: configurations.iter().enumerate().map(judge).collect(),
             expectations: vec![
@@ -344,6 +348,7 @@ impl SampleRun {
             published: Vec::new(),
             explained: Vec::new(),
             maxima: Vec::new(),
+            chains: Vec::new(),
             declared: None,
         }
     }

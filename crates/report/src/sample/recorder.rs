@@ -87,6 +87,7 @@ impl SampleRecorder {
             sd: variance.map(f64::sqrt),
             quantiles: QUANTILES.iter().map(|(key, p)| ((*key).to_owned(), quantile(*p))).collect(),
             bands: self.bands.clone(),
+            bounds: None,
         };
         let above =
             |limit: u64| self.bands.iter().rev().take_while(|b| b.upto != Some(limit as i64)).map(|b| b.count).sum();
@@ -98,6 +99,7 @@ impl SampleRecorder {
             summary,
             slots: Some(Slots { met: self.count, late: 0, missed: 0 }),
             above_limit: limit.map(above),
+            bins: None,
             woken: self.histogram.clone(),
             histogram: self.histogram,
             elapsed_ns: self.count * PERIOD,

@@ -6,7 +6,7 @@ use crate::{
     tree::{Curve, Datum, Estimate, Head, Section, Sheet},
 };
 use latido_model::{
-    record::QUANTILES,
+    record::{QUANTILES, quantized::at_rank as at_rank_of_bins},
     summary::{Exact, at_rank},
 };
 use latido_statistics::quantile::ranks;
@@ -21,6 +21,13 @@ pub fn estimate(pooled: &Pooled, key: &str) -> Option<Estimate> {
     let p = QUANTILES.iter().find(|(name, _)| *name == key).map(|(_, p)| *p)?;
     let summary = &pooled.summary;
     let ranks = ranks(summary.count, p, CONFIDENCE).ok()?;
+    if let Some(bins) = &pooled.bins {
+        // The limits reach to the far ends of the bins that hold them.
+        let at = |rank: Option<u64>| at_rank_of_bins(&bins.bins, rank?);
+        let lower = at(ranks.lower).map(|bin| bin.0 as f64);
+        let upper = at(ranks.upper).and_then(|bin| bin.1).map(|high| high as f64);
+        return Some(Estimate { value, lower, upper, without: "n too small" });
+    }
     let overflow = summary.count.saturating_sub(pooled.histogram.len()).saturating_sub(pooled.negative);
     let exact = Exact { count: summary.count, min: summary.min, max: summary.max, overflow, ..Exact::default() };
     let at = |rank: Option<u64>| at_rank(&exact, &pooled.histogram, rank?).map(|v| v as f64);

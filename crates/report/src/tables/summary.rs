@@ -5,7 +5,7 @@ use crate::{
     tree::{Curve, Datum, Head, Section, Sheet, worth},
     words,
 };
-use latido_model::record::{self, QUANTILES, Slots, Summary};
+use latido_model::record::{self, Between, Bounds, QUANTILES, Slots, Summary};
 
 /// The quantiles of the table: those of every summary without p90, which says little of a tail.
 fn quantiles() -> impl Iterator<Item = &'static str> {
@@ -161,14 +161,25 @@ fn write(title: String, first: &str, noun: &str, unit: &str, rows: &[Summarised]
     let row = |one: &Summarised| {
         let Summary { count, min, max, mean, sd, .. } = &one.summary;
         let whole = |v: &Option<i64>| Datum::value(v.map(|v| v as f64));
-        let mut row = vec![Datum::Text(one.name.clone()), Datum::Count(*count), whole(min)];
+        let bounds = one.summary.bounds.as_ref();
+        let known = |of: fn(&Bounds) -> Option<Between>, exact| bounds.map_or_else(|| exact, |all| between(of(all)));
+        let name = Datum::Text(one.name.clone());
+        let samples =
+            if bounds.is_some_and(|all| all.uncounted) { Datum::AtLeast(*count) } else { Datum::Count(*count) };
+        let mut row = vec![name, samples, known(|all| all.min, whole(min))];
         for key in &supported {
-            row.push(supporting(quantile(&one.summary, key), *count));
+            row.push(match bounds {
+                Some(all) => between(all.quantiles.get(*key).copied().flatten()),
+                None => supporting(quantile(&one.summary, key), *count),
+            });
             if *key == "0.5" {
-                row.extend([Datum::value(*mean), supporting(*sd, *count)]);
+                row.extend(match bounds {
+                    Some(all) => [all.mean.map_or(Datum::Absent, |(a, b)| Datum::Between(a, Some(b))), Datum::Absent],
+                    None => [Datum::value(*mean), supporting(*sd, *count)],
+                });
             }
         }
-        row.push(whole(max));
+        row.push(known(|all| all.max, whole(max)));
         if limited {
             row.push(one.limit.map_or(Datum::Absent, |(_, above)| Datum::Count(above)));
         }
@@ -186,6 +197,11 @@ fn write(title: String, first: &str, noun: &str, unit: &str, rows: &[Summarised]
     });
     let typical: Vec<f64> = typical.flatten().collect();
     Sheet::new(title, head, rows.iter().map(row).collect(), unit, &typical)
+}
+
+/// A figure of what another tool has counted.
+fn between(bounds: Option<Between>) -> Datum {
+    bounds.map_or(Datum::Absent, |Between(low, high)| Datum::Between(low as f64, high.map(|high| high as f64)))
 }
 
 /// A figure that needs samples enough.

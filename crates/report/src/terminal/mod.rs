@@ -11,6 +11,8 @@ pub use show::show;
 pub use style::{Paint, Style, fit, hang, paint, printable};
 
 use crate::{
+    chains::Chains,
+    figures::stages,
     judge::{
         configuration::Configurations,
         decide::{is_judged, word},
@@ -47,6 +49,8 @@ pub struct Beside<'a> {
     pub explained: &'a [OfCell],
     /// Of the cells whose tracer keeps nothing else.
     pub maxima: &'a [Maxima],
+    /// Of the configurations that stamp events.
+    pub chains: &'a [Chains],
 }
 
 /// The same with notes of the caller's choice.
@@ -79,6 +83,15 @@ fn result(
             Err(why) => lines.extend(hang("warning:", Paint::Warn, why, style)),
         }
         lines.push(String::new());
+    }
+    let (whole, broken): (Vec<&Chains>, Vec<&Chains>) = beside.chains.iter().partition(|one| one.found.is_ok());
+    if !whole.is_empty() {
+        lines.push(paint(stages::TITLE, Paint::Bold, style));
+        lines.extend(stages::lines(&whole, style.width));
+        lines.push(String::new());
+    }
+    for why in broken.iter().filter_map(|one| one.found.as_ref().err()) {
+        lines.extend(hang("warning:", Paint::Warn, why, style));
     }
     for one in beside.explained {
         match &one.found {

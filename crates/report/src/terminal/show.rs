@@ -22,7 +22,7 @@ use crate::{
 use latido_model::{
     cell::Item,
     quantity::Measurand,
-    record::{Record, Series},
+    record::{Record, Series, Source},
     run::{Run, StoredCell},
     units::human,
     verdict::Verdict,
@@ -117,14 +117,38 @@ fn second(time: &str) -> String {
     }
 }
 
+/// Where an import comes from, and what its reader is to know.
+fn imported(record: &Record, source: &Source) -> Vec<(&'static str, String)> {
+    let version = source.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+    let kept = source.kept.as_deref().map_or("not kept, too large".to_owned(), |name| format!("kept as {name}"));
+    let mut facts = vec![
+        ("imported", format!("{}: {}{version}, format {}", source.file, source.tool, source.format)),
+        ("file", format!("{} bytes, SHA-256 {}, {kept}", source.bytes, source.sha256)),
+    ];
+    facts.extend(source.command.clone().map(|command| ("its command", command)));
+    if let (Some(begun), Some(ended)) = &source.times {
+        facts.push(("its times", format!("{begun} to {ended}")));
+    }
+    facts.extend((record.elapsed_ns > 0).then(|| ("measured", span(record.elapsed_ns))));
+    facts.extend(source.labels.iter().map(|(key, value)| ("label", format!("{key} = {value}"))));
+    facts.extend(source.notes.iter().map(|note| ("note", note.clone())));
+    facts
+}
+
 fn settings(record: &Record, style: Style) -> Vec<String> {
     let cell = &record.cell;
     let mut facts = vec![
         ("probe", item(&cell.probe)),
         ("scheduling", cell.scheduling.to_string()),
         ("cpus", cell.conditions.cpus.as_ref().map_or_else(|| "any".into(), |cpus| cpus.to_string())),
-        ("measured", format!("{} after {} of warm-up", span(record.elapsed_ns), span(record.warmup_ns))),
     ];
+    match &record.source {
+        None => {
+            let measured = format!("{} after {} of warm-up", span(record.elapsed_ns), span(record.warmup_ns));
+            facts.push(("measured", measured));
+        }
+        Some(source) => facts.extend(imported(record, source)),
+    }
     if let Some(limit) = cell.conditions.limit {
         facts.push(("limit", limit.to_string()));
     }

@@ -159,9 +159,18 @@ fn texts(data: &[&Datum], unit: Option<&Unit>) -> Vec<String> {
     let text = |datum: &&Datum| match datum {
         Datum::Text(text) => text.clone(),
         Datum::Count(n) => n.to_string(),
+        Datum::AtLeast(n) => format!("{n} or more"),
         Datum::Value(v) | Datum::Over(v) if *v == 0.0 => "0".into(),
         Datum::Value(v) | Datum::Over(v) => format!("{:.digits$}", v / per),
         Datum::Estimate(one) => one.text(|v| format!("{:.digits$}", v / per)),
+        Datum::Between(low, high) => {
+            let [low, high] = [Some(*low), *high].map(|v| v.map(|v| format!("{:.digits$}", v / per)));
+            match (low, high) {
+                (Some(low), Some(high)) if low != high => format!("{low} to {high}"),
+                (Some(low), None) => format!("{low} or more"),
+                (low, _) => low.unwrap_or_default(),
+            }
+        }
         Datum::Share(share) => percent(*share),
         Datum::Absent | Datum::TooFew => "-".into(),
     };

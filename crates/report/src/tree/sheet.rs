@@ -188,12 +188,16 @@ pub enum Datum {
     Text(String),
     /// A whole number of things.
     Count(u64),
+    /// So many things, or more: another tool did not tell how many.
+    AtLeast(u64),
     /// A value in the stored unit.
     Value(f64),
     /// A value above its limit.
     Over(f64),
     /// A value in the stored unit with the limits of its interval.
     Estimate(Estimate),
+    /// From one value to another in the stored unit; nothing bounds it where the second is absent.
+    Between(f64, Option<f64>),
     /// A share, 0 to 1.
     Share(f64),
     /// Was not measured.
@@ -213,8 +217,17 @@ impl Datum {
         match self {
             Self::Text(text) => text.clone(),
             Self::Count(n) => words::count(*n),
+            Self::AtLeast(n) => format!("{} or more", words::count(*n)),
             Self::Value(v) | Self::Over(v) => unit.map_or_else(|| words::plain(*v), |unit| unit.text(*v)),
             Self::Estimate(one) => one.text(|v| Self::Value(v).text(unit)),
+            Self::Between(low, high) => {
+                let text = |v: &f64| Self::Value(*v).text(unit);
+                match high {
+                    Some(high) if text(low) == text(high) => text(low),
+                    Some(high) => format!("{} to {}", text(low), text(high)),
+                    None => format!("{} or more", text(low)),
+                }
+            }
             Self::Share(share) => percent(*share),
             Self::Absent => NOT_MEASURED.into(),
             Self::TooFew => "too few".into(),
@@ -226,8 +239,11 @@ impl Datum {
         match self {
             Self::Text(text) => text.clone(),
             Self::Count(n) => n.to_string(),
+            // No number is better than one that is not known to be it.
+            Self::AtLeast(_) => String::new(),
             Self::Value(v) | Self::Over(v) => v.to_string(),
             Self::Estimate(one) => one.value.to_string(),
+            Self::Between(_, high) => high.map(|high| high.to_string()).unwrap_or_default(),
             Self::Share(share) => share.to_string(),
             Self::Absent | Self::TooFew => String::new(),
         }
@@ -238,6 +254,7 @@ impl Datum {
         match self {
             Self::Value(v) | Self::Over(v) => Some(*v),
             Self::Estimate(one) => Some(one.value),
+            Self::Between(low, high) => Some(high.unwrap_or(*low)),
             _ => None,
         }
     }

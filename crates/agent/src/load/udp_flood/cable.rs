@@ -1,7 +1,7 @@
 //! Two network devices of one guest, cabled to each other, with a network namespace between them: what is sent from one to the
 //! other leaves and arrives through their drivers and interrupts.
 
-use super::{Delivered, count};
+use crate::station::{Bound, Counts, sink};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::units::Ns;
 use latido_sys::net;
@@ -9,7 +9,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::Ordering::Relaxed,
         mpsc::{Sender, channel},
     },
@@ -47,7 +47,7 @@ pub(super) fn ends(between: Option<&str>) -> Result<Option<(String, String)>> {
 ///
 /// # Errors
 /// It is not a guest's, there are no such devices, or nothing arrives.
-pub(super) fn laid((one, other): &(String, String), port: u16, done: &Arc<Delivered>) -> Result<SocketAddr> {
+pub(super) fn laid((one, other): &(String, String), port: u16, done: &Arc<Counts>) -> Result<SocketAddr> {
     ensure!(
         Path::new("/").join(crate::machine::LABORATORY).exists(),
         "udp-flood: `between` takes a device away from its machine, and is for a guest of the laboratory alone (--on lab --kernel \
@@ -68,7 +68,8 @@ pub(super) fn laid((one, other): &(String, String), port: u16, done: &Arc<Delive
         match behind(&name, port) {
             Ok(socket) => {
                 tell(&ready, Ok(None));
-                count(&socket, &counts);
+                // It ends with its process.
+                let _ = sink::count(&socket, Bound::OUTSIDE, &counts, &Mutex::default());
             }
             Err(error) => tell(&ready, Err(error)),
         }

@@ -1,9 +1,11 @@
 //! What the main thread does while the loops run, and when they are over: progress, checkpoints, the record.
 
 use super::{
-    Finished, Stage, lock,
+    Finished, Stage, interval, lock,
     warm_up::{Schedstats, WarmUp},
 };
+use crate::measure::gathered::Gathered;
+use crate::measure::looped::Interval;
 use crate::measure::series::OpenSeries;
 use anyhow::{Context, Result};
 use latido_model::{
@@ -142,17 +144,14 @@ impl Stage<'_> {
         lookout: &Lookout,
         series: Vec<Vec<OpenSeries>>,
         results: Vec<Finished>,
+        gathered: Option<Gathered>,
     ) -> Result<()> {
         crate::fault::point("measure");
         self.evidence.policy_refused = lock(&self.refused).take();
         if let Some(freezer) = &self.freezer {
             self.evidence.freeze = Some(freezer.told());
         }
-        // A helper's times are of no interest: it was there before the first sample.
-        let measured = results.iter().filter(|result| !result.evidence.helper);
-        let intervals = || measured.clone().filter_map(|result| result.interval.as_ref().ok());
-        let first = intervals().map(|interval| interval.first_slot_ns).min().unwrap_or(0);
-        let ended = intervals().map(|interval| interval.ended_ns).max().unwrap_or(0);
+        let Interval { first_slot_ns: first, ended_ns: ended } = interval(&results);
         let mut outcome = Outcome::Complete;
         let mut parts = Vec::new();
         for (own_series, result) in series.into_iter().zip(results) {
@@ -176,14 +175,17 @@ impl Stage<'_> {
                 if let Some(stopped) = snapshot.stopped {
                     // Of several threads above it the first in time is the one that ended the cell.
                     let at_ns = stopped.at_ns + offset_ns;
-                    if !matches!(outcome, Outcome::Stopped { at_ns: earlier, .. } if earlier <= at_ns) {
-                        outcome = Outcome::Stopped { value_ns: stopped.value, cpu: series.cpu, at_ns };
+                    if !matches!(outcome, Outcome::Stopped { at_ns: earlier, .. } if earlier.is_some_and(|earlier| earlier <= at_ns))
+                    {
+                        outcome = Outcome::Stopped { value_ns: stopped.value, cpu: series.cpu, at_ns: Some(at_ns) };
                     }
                 }
                 self.evidence.clock.backwards += snapshot.plain.negative + snapshot.spin.backwards;
                 parts.push(series.part(parts.len(), &snapshot, offset_ns, facts)?);
             }
         }
+        parts
+            .extend(gathered.into_iter().flat_map(|gathered| gathered.parts(parts.len())).collect::<Result<Vec<_>>>()?);
         // Who is interrupted after the last loop was over has measured all the same: the loops were not told to stop.
         let told = self.interrupted.load(Ordering::Relaxed) && self.stop.load(Ordering::Relaxed);
         if outcome == Outcome::Complete && told {
@@ -214,6 +216,7 @@ impl Stage<'_> {
             series: Vec::new(),
             skipped: self.skipped.clone(),
             attachments: Vec::new(),
+            source: None,
         }
     }
 }

@@ -3,15 +3,21 @@
 use super::{LOOK, Stage};
 use crate::{
     machine::tracefs::Tracefs,
-    measure::{gathered::Gathered, looped::Interval},
+    measure::{gathered::Gathered, looped::Interval, reporter::ANSWER, wanted::Stamped},
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use latido_model::{
     protocol::{Phase, Progress},
     record::Outcome,
 };
 use latido_sys::{clock::Clock, mapped::Mapped};
-use std::{fs::File, path::PathBuf, sync::atomic::Ordering, thread, time::Duration};
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+    sync::atomic::Ordering,
+    thread,
+    time::Duration,
+};
 
 /// The trace in the spool, from when it is whole.
 pub const TRACE: &str = "trace.dat";
@@ -70,27 +76,68 @@ impl Stage<'_> {
         Mapped::of(&file).with_context(|| format!("reading {}", path.display()))
     }
 
+    /// What is recorded of the handler that the probe asked for, or why nothing is; none where it did not ask.
+    pub fn stamped(&self) -> Option<Result<Stamped, String>> {
+        self.stamped.clone()
+    }
+
+    /// Has the threads of an interrupt run at a priority, from here to the end of the cell.
+    ///
+    /// # Errors
+    /// There is none, the kernel refuses it, or the supervisor is gone.
+    pub fn raise(&mut self, line: &str, prio: u8) -> Result<()> {
+        self.reporter.wants_priority(line, prio)?;
+        let path = self.reporter.spooled(ANSWER);
+        while !path.exists() {
+            thread::sleep(ROUND);
+        }
+        let text = fs::read(&path).with_context(|| format!("{}", path.display()))?;
+        let raised: Result<(), String> = serde_json::from_slice(&text).context("the supervisor's answer")?;
+        raised.map_err(|why| anyhow!("irq_prio={prio}: {why}"))
+    }
+
     /// Delivers the record of what was gathered.
     ///
     /// # Errors
     /// A count that no file can hold, or the supervisor is gone.
-    pub fn deliver(&mut self, mut gathered: Gathered) -> Result<()> {
-        gathered.close();
+    pub fn deliver(&mut self, gathered: Gathered) -> Result<()> {
+        let outcome = if self.interrupted() { Outcome::Interrupted } else { Outcome::Complete };
+        self.deliver_as(outcome, gathered)
+    }
+
+    /// Whether the host wants the end.
+    pub fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Tells how a measurement goes that no loop of ours makes.
+    ///
+    /// # Errors
+    /// The supervisor is gone.
+    pub fn tell(&mut self, progress: &Progress) -> Result<()> {
+        self.reporter.progress(progress)
+    }
+
+    /// Tells how high those rank that measure, where that is not the cell's policy.
+    ///
+    /// # Errors
+    /// The supervisor is gone.
+    pub fn ranks(&mut self, priority: Option<u8>) -> Result<()> {
+        self.reporter.ranks(priority)
+    }
+
+    /// As [`Stage::deliver`], of a measurement that ended so.
+    ///
+    /// # Errors
+    /// As [`Stage::deliver`].
+    pub fn deliver_as(&mut self, outcome: Outcome, gathered: Gathered) -> Result<()> {
         let interval = gathered.interval();
-        let interrupted = self.interrupted.load(Ordering::Relaxed);
-        let outcome = if interrupted { Outcome::Interrupted } else { Outcome::Complete };
         self.evidence.clock.realtime_shift_ns = self.clocks.shift();
         self.evidence.clock.drift_ppb = self.clocks.drift_ppb();
         let anchors = self.clocks.anchors(interval.first_slot_ns);
         let elapsed = interval.ended_ns.saturating_sub(interval.first_slot_ns);
         let record = self.record(outcome, elapsed, anchors);
-        let parts = gathered.series.into_iter().enumerate().map(|(number, mut filled)| {
-            let snapshot = filled.open.reader.snapshot().context("the memory of a finished series is not at rest")?;
-            let mut facts = filled.open.stated(&snapshot);
-            facts.append(&mut filled.facts);
-            filled.open.part(number, &snapshot, 0, facts)
-        });
-        self.reporter.record(record, parts)?;
+        self.reporter.record(record, gathered.parts(0))?;
         Ok(())
     }
 }

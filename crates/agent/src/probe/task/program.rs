@@ -1,29 +1,27 @@
 //! The program that is watched: found by its number or name, or started and ended.
 
 use super::TaskProbe;
-use crate::{person::Person, probe::looking_on::fits, program};
+use crate::{
+    person::Person,
+    probe::{looking_on::fits, overheard::Overheard},
+    program,
+};
 use anyhow::{Context, Result, bail};
 use latido_model::suggest::nearest;
 use latido_sys::{identity, process, sched};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::{
     collections::BTreeSet,
-    fs,
-    io::{self, PipeReader, Read},
+    fs, io,
     os::unix::process::ExitStatusExt,
     path::Path,
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
-/// How much of its output is kept, bytes.
-const KEPT: usize = 1 << 20;
 /// How long it may take to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long its last words are waited for, where others keep its output open.
-const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -100,14 +98,8 @@ impl Watched {
 struct Started {
     name: String,
     child: Child,
-    output: Arc<Mutex<Output>>,
+    output: Overheard,
     over: bool,
-}
-
-#[derive(Default)]
-struct Output {
-    bytes: Vec<u8>,
-    whole: bool,
 }
 
 impl Started {
@@ -123,6 +115,7 @@ impl Started {
             }
         };
         let (reader, writer) = io::pipe().context("no pipe for what the program prints")?;
+        let output = Overheard::from(reader)?;
         let errors = writer.try_clone().context("no pipe for what the program prints")?;
         command.args(arguments).stdin(Stdio::null()).stdout(writer).stderr(errors);
         if let Some(person) = person {
@@ -145,9 +138,6 @@ impl Started {
         }
         let child = child.with_context(|| format!("cannot start `{name}`"))?;
         drop(command);
-        let output = Arc::default();
-        let listening = Arc::clone(&output);
-        thread::Builder::new().spawn(move || listen(reader, &listening)).context("no thread to hear the program")?;
         Ok(Self { name: name.clone(), child, output, over: false })
     }
 
@@ -175,15 +165,7 @@ impl Started {
         let _ = kill_process_group(group, Signal::KILL);
         let status = self.child.wait().ok().filter(|_| by_itself);
         let exit = status.and_then(|status| status.code().or_else(|| status.signal().map(|signal| 128 + signal)));
-        let until = Instant::now() + LAST_WORDS;
-        loop {
-            let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-            if output.whole || Instant::now() >= until {
-                return (exit.and_then(|exit| u8::try_from(exit).ok()), std::mem::take(&mut output.bytes));
-            }
-            drop(output);
-            thread::sleep(LOOK);
-        }
+        (exit.and_then(|exit| u8::try_from(exit).ok()), self.output.all())
     }
 }
 
@@ -191,21 +173,6 @@ impl Drop for Started {
     fn drop(&mut self) {
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
-    }
-}
-
-/// Keeps the begin of what a program prints, and reads the rest so that it never waits.
-fn listen(mut from: PipeReader, into: &Mutex<Output>) {
-    let mut piece = [0; 1 << 14];
-    loop {
-        let length = from.read(&mut piece).unwrap_or(0);
-        let mut output = into.lock().unwrap_or_else(PoisonError::into_inner);
-        if length == 0 {
-            output.whole = true;
-            return;
-        }
-        let room = KEPT.saturating_sub(output.bytes.len()).min(length);
-        output.bytes.extend_from_slice(piece.get(..room).unwrap_or_default());
     }
 }
 
@@ -277,7 +244,7 @@ mod tests {
         let cpus = sched::affinity(0).unwrap();
         let script = "trap '' TERM; sleep 61 & echo $!; while :; do sleep 1; done";
         let mut watched = Watched::find(&probe(&["/bin/sh", "-c", script]), &cpus).unwrap();
-        let said = || watched.started.as_ref().unwrap().output.lock().unwrap().bytes.clone();
+        let said = || watched.started.as_ref().unwrap().output.all();
         while !said().ends_with(b"\n") {
             thread::sleep(LOOK);
         }

@@ -35,6 +35,8 @@ pub struct Own {
     pub priority: Option<u8>,
     /// The measuring process.
     pub measuring: u32,
+    /// The variable that marks the program which measures, where one does.
+    pub program: Option<String>,
     /// The variables of the environment that mark the cell's loads: `LATIDO_LOAD=...`.
     pub marks: Vec<String>,
 }
@@ -231,9 +233,11 @@ impl Watched {
             return Some(TaskOwner::Latido);
         }
         let environ = fs::read(process.join("environ")).unwrap_or_default();
-        let is_mark = |variable: &[u8]| self.own.marks.iter().any(|mark| mark.as_bytes() == variable);
-        let marked = environ.split(|byte| *byte == 0).any(is_mark);
-        Some(if marked { TaskOwner::Load } else { TaskOwner::Program })
+        let has = |mark: &String| environ.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
+        if self.own.program.as_ref().is_some_and(has) {
+            return None;
+        }
+        Some(if self.own.marks.iter().any(has) { TaskOwner::Load } else { TaskOwner::Program })
     }
 }
 
@@ -256,7 +260,12 @@ mod tests {
     };
 
     fn watched() -> Watched {
-        Watched::nobody(Own { priority: Some(80), measuring: 70, marks: vec!["LATIDO_LOAD=7-1".into()] })
+        Watched::nobody(Own {
+            priority: Some(80),
+            measuring: 70,
+            program: Some("LATIDO_LOAD=7-2".into()),
+            marks: vec!["LATIDO_LOAD=7-1".into()],
+        })
     }
 
     /// A load of another latido is a program like any other; what measures is nobody's.

@@ -1,6 +1,6 @@
 //! Whether a plan has what an expectation looks at: cells, labels, partners to compare with, band edges.
 
-use super::{CPU, axes, is_of_series, metric};
+use super::{CPU, QUANTITY, axes, is_of_series, metric};
 use crate::{
     plan::{Against, Expect, Filter, Group, Probed, Than},
     quantity::Measurand,
@@ -75,8 +75,13 @@ pub fn reads(expect: &Expect, filter: &Filter, probe: &str, measurand: &Measuran
     let labels = &measurand.labels;
     let has =
         |(key, wanted): &(String, String)| labels.iter().any(|(label, values)| label == key && values.contains(wanted));
-    let wanted = filter.iter().filter(|(key, _)| is_of_series(key) && key != CPU);
-    measurand.yields(&expect.quantity) && wanted.into_iter().all(has)
+    let wanted = filter.iter().filter(|(key, _)| is_of_series(key) && key != CPU && key != QUANTITY);
+    measurand.yields(quantity_of(expect, filter)) && wanted.into_iter().all(has)
+}
+
+/// The quantity of a side of an expectation: the one that its filter names, else the metric's.
+pub fn quantity_of<'a>(expect: &'a Expect, filter: &'a Filter) -> &'a str {
+    filter.iter().find(|(key, _)| key == QUANTITY).map_or(&expect.quantity, |(_, quantity)| quantity)
 }
 
 /// The labels that the series of a probe have in these groups, with their values.

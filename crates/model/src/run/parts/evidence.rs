@@ -1,8 +1,8 @@
 //! The evidence of a whole, for tables; the trust checks judge each part by its own.
 
 use crate::record::{
-    ByHand, ClockEvidence, Evidence, Foreign, Interrupt, Overheated, Record, Second, Sibling, ThreadEvidence,
-    ThrottleEvidence, Tracing,
+    ByHand, ClockEvidence, Evidence, Foreign, Interrupt, Overheated, Record, Reported, Second, Sibling, StampsRecord,
+    ThreadEvidence, ThrottleEvidence, Tracing,
 };
 
 /// One value of all parts, by one of these rules. What one part does not know is not known of the whole.
@@ -85,7 +85,24 @@ pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
         freeze: last.and_then(|own| own.freeze.clone()),
         // Each part has a file of its own.
         trace: None,
+        reported: records.iter().filter_map(|record| record.quality.reported.clone()).reduce(Reported::and),
+        // What did not come together adds up; the rest is what the first part was told.
+        stamps: stamps(records),
     }
+}
+
+fn stamps(records: &[&Record]) -> Option<StampsRecord> {
+    let all: Vec<&StampsRecord> = records.iter().filter_map(|record| record.quality.stamps.as_ref()).collect();
+    let sum = |of: fn(&StampsRecord) -> u64| all.iter().map(|one| of(one)).fold(0, u64::saturating_add);
+    Some(StampsRecord {
+        error_ns: all.iter().filter_map(|one| one.error_ns).max(),
+        events: sum(|one| one.events),
+        lost: sum(|one| one.lost),
+        doubled: sum(|one| one.doubled),
+        passed: sum(|one| one.passed),
+        dropped: sum(|one| one.dropped),
+        ..(*all.first()?).clone()
+    })
 }
 
 fn clock(each: &Each<'_>) -> ClockEvidence {

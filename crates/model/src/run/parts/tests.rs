@@ -80,12 +80,12 @@ fn what_one_part_does_not_know_is_not_known_of_the_whole() {
 fn moments_of_a_later_part_follow_the_earlier_one() {
     let (mut parts, source) = parts(&[quiet(0), quiet(1)]);
     let later = record(&mut parts, 2);
-    later.outcome = Outcome::Stopped { value_ns: 7, cpu: Some(0), at_ns: 3 };
+    later.outcome = Outcome::Stopped { value_ns: 7, cpu: Some(0), at_ns: Some(3) };
     let frozen = Freeze::Frozen { switches: vec![], value_ns: 7, cpu: Some(0), monotonic_ns: 99, failed: None };
     later.quality.freeze = Some(frozen.clone());
     later.quality.overheated = Some(Overheated { at_ns: 5, temperature_mc: 90_000, limit_mc: 85_000 });
     let whole = pooled(&cell(), &parts, &source).unwrap();
-    assert_eq!(whole.outcome, Outcome::Stopped { value_ns: 7, cpu: Some(0), at_ns: 10_000_000_003 });
+    assert_eq!(whole.outcome, Outcome::Stopped { value_ns: 7, cpu: Some(0), at_ns: Some(10_000_000_003) });
     assert_eq!(whole.quality.freeze, Some(frozen));
     let at = |parts: &[Part]| pooled(&cell(), parts, &source).unwrap().quality.overheated.unwrap().at_ns;
     assert_eq!(at(&parts), 10_000_000_005);

@@ -11,8 +11,7 @@ fn of_verdict(verdict: Verdict) -> Vec<(&'static str, String)> {
     let mut runs = [judged(&fixture, run)];
     runs[0].judgement.cells[0].verdict = verdict;
     let exported = Exported { runs: &runs, source: &fixture, options: Options { cell: None, ..options() } };
-    let text = |export: &Export| String::from_utf8((export.write)(&exported).unwrap().bytes).unwrap();
-    EXPORTS.iter().map(|export| (export.name, text(export))).collect()
+    texts_of(&exported)
 }
 
 /// The line with this in it.
@@ -95,17 +94,16 @@ fn a_censored_maximum_says_so() {
     let mut fixture =
         Fixture::new(vec![(of_a_second(cell()), vec![second(0).into_iter().chain([420_181]).skip(1).collect()])]);
     fixture.record(1).outcome =
-        latido_model::record::Outcome::Stopped { value_ns: 420_181, cpu: Some(0), at_ns: 999_000_000 };
+        latido_model::record::Outcome::Stopped { value_ns: 420_181, cpu: Some(0), at_ns: Some(999_000_000) };
     let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
     let runs = [judged(&fixture, run)];
-    for export in EXPORTS {
-        let exported = Exported { runs: &runs, source: &fixture, options: Options { cell: None, ..options() } };
-        let text = String::from_utf8((export.write)(&exported).unwrap().bytes).unwrap();
+    let exported = Exported { runs: &runs, source: &fixture, options: Options { cell: None, ..options() } };
+    for (name, text) in texts_of(&exported) {
         let told = ["max_at_least", "max_is_at_least", "at least that", "≥ 420.181"];
         // One has no figures, the other slices, of which none is said to be the largest possible.
-        let none = ["ktap", "perfetto"].contains(&export.name);
+        let none = ["ktap", "perfetto"].contains(&name);
         let told = none || told.iter().any(|words| text.contains(words));
-        assert!(told, "{}: {text}", export.name);
-        assert!(!text.contains("latency-max ") && !text.contains("latency_max_seconds"), "{}", export.name);
+        assert!(told, "{}: {text}", name);
+        assert!(!text.contains("latency-max ") && !text.contains("latency_max_seconds"), "{}", name);
     }
 }

@@ -1,7 +1,7 @@
 //! Comparisons: a figure against the same figure where named axes have other levels and all else agrees.
 
 use super::{
-    Found, is_of,
+    Found,
     pairing::{Pairing, Tells, configuration},
     repeats,
     side::{Member, Side, place},
@@ -9,7 +9,6 @@ use super::{
 use crate::judge::judgement::CellJudgement;
 use latido_model::{
     plan::{Expect, Than},
-    record::Series,
     run::{Run, SeriesSource, StoredCell},
 };
 
@@ -32,9 +31,11 @@ pub(super) fn all(
             unpaired.extend(is_there.then_some(cell));
             continue;
         };
-        let of_quantity = |series: &&Series| is_of(expect, record, series);
-        for series in record.series.iter().filter(of_quantity) {
-            let tells = Tells { cell: &cell.cell, labels: &series.labels, cpu: series.cpu };
+        if record.probe != expect.probe {
+            continue;
+        }
+        for series in &record.series {
+            let tells = Tells { cell: &cell.cell, quantity: &series.quantity, labels: &series.labels, cpu: series.cpu };
             let member = Member { cell, judged, record, series };
             let [is_here, is_there] = pairing.of_series(tells, &cell.measurand);
             if is_here {

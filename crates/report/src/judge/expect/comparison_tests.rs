@@ -8,6 +8,7 @@ use crate::{
 use latido_model::{
     cell::{Cell, Conditions, Scheduling},
     plan::{Citation, Than},
+    quantity::Quantity,
     record::Second,
     run::CellState,
     sample::{Fixture, cell, level, under},
@@ -195,6 +196,32 @@ fn planned_comparisons_are_those_that_are_made() {
     fixture.run.plan.scaled = Some(0.5);
     let known: Vec<_> = fixture.run.cells.iter().map(|cell| (&cell.cell, &cell.measurand)).collect();
     assert_eq!(planned::planned(&fixture.run.plan, &known), []);
+}
+
+/// A quantity is compared with another of the same repeats, cell by cell of the plan; the other is not taken for the first.
+#[test]
+fn quantities_of_the_same_repeats_are_compared() {
+    let mut fixture = Fixture::new(sides_under("idle", &TEN, &grown(&TEN, 3.0)));
+    for number in 1..=fixture.run.cells.len() {
+        let series = &mut fixture.record(number).series;
+        series[0].quantity = "early".into();
+        let cell = &mut fixture.run.cells[number - 1];
+        let early = cell.measurand.quantities[0].clone();
+        cell.measurand.quantities.push(Quantity { name: "early".into(), ..early });
+        cell.cell.seed = number as u64;
+    }
+    let than = than(STOCK, Statistic::Max, Op::Greater, &[("quantity", "early")]);
+    for (times, outcome) in [(5.0, Outcome::Holds), (500.0, Outcome::DoesNotHold)] {
+        let one = shifted(than.clone(), |than| than.times = times);
+        let (found, detail) = judged(&fixture, &one);
+        assert_eq!(found, outcome, "{detail}");
+        assert!(detail.contains("latency 115 µs against early 2.50 µs"), "{detail}");
+        assert!(detail.ends_with("10 repeats a side"), "{detail}");
+    }
+    fixture.run.plan.expect = vec![than];
+    let known: Vec<_> = fixture.run.cells.iter().map(|cell| (&cell.cell, &cell.measurand)).collect();
+    let all = planned::planned(&fixture.run.plan, &known);
+    assert_eq!(all, [planned::Planned { expect: 0, repeats: (10, 10) }]);
 }
 
 /// Counts are compared as rates, and where none was counted as differences.

@@ -1,14 +1,17 @@
 //! The figure that an expectation looks at: of one series, or of several pooled.
 
 use crate::{
-    judge::measured::{Amount, Dimension, Missing},
+    judge::{
+        coarse::{self, Bins},
+        measured::{Amount, Dimension, Missing},
+    },
     statistics::pool,
 };
 use anyhow::{Result, bail};
 use latido_model::{
     plan::{Expect, Statistic, expect::NS},
     record::{QUANTILES, Series, Slots, Summary},
-    run::{SeriesSource, StoredCell, codec},
+    run::{SeriesData, SeriesSource, StoredCell, codec},
     summary::{self, Exact},
     units::human,
 };
@@ -29,6 +32,9 @@ pub(super) fn of(expect: &Expect, members: &Members<'_>, source: &dyn SeriesSour
         (wanted, unit) if wanted == unit => 1.0,
         (wanted, unit) => bail!("{} is in {unit}, which cannot be compared with a value in {wanted}", first.quantity),
     };
+    if let Some(counted) = counted(expect.statistic, members, source)? {
+        return Ok(counted.map(|figure| figure * scale));
+    }
     let decisive: Vec<Summary> = members.iter().map(|(_, series)| series.decisive()).collect();
     let plain = || -> Result<Summary> { Ok(pool::summaries(&decisive, &codec::histogram()?, 0)) };
     let figure = match expect.statistic {
@@ -48,6 +54,46 @@ pub(super) fn of(expect: &Expect, members: &Members<'_>, source: &dyn SeriesSour
         Statistic::Quantile(p) => quantile(members, &decisive, p, source)?.map(|value| value as f64),
     };
     Ok(figure.map(|figure| figure * scale))
+}
+
+/// From where to where the figure reaches in the expectation's unit, of a series that another tool has counted.
+pub(super) fn reach(
+    expect: &Expect,
+    cell: &StoredCell,
+    series: &Series,
+    source: &dyn SeriesSource,
+) -> Option<coarse::Reach> {
+    let bounds = series.bounds.as_ref()?;
+    let bins = bins(&source.series(cell, series).ok()?, series);
+    let scale = if (expect.unit.as_str(), series.unit.as_str()) == (NS, "ps") { 1e-3 } else { 1.0 };
+    let (low, high) = coarse::reach(expect.statistic, series.count, bounds, &bins)?;
+    Some((low * scale, high.map(|high| high * scale)))
+}
+
+fn bins(data: &SeriesData, series: &Series) -> Bins {
+    let quantized = series.quantized.clone().unwrap_or_default();
+    let whole = !quantized.cut && quantized.above.is_none();
+    Bins { bins: data.bins.clone(), whole, width: quantized.width }.of_all(series.count)
+}
+
+/// The upper end of a figure of several series together that another tool has counted; `None` where any is measured.
+fn counted(statistic: Statistic, members: &Members<'_>, source: &dyn SeriesSource) -> Result<Option<Option<f64>>> {
+    if !members.iter().all(|(_, series)| series.bounds.is_some()) {
+        return Ok(None);
+    }
+    let mut all = Vec::new();
+    for (cell, series) in members {
+        all.push(bins(&source.series(cell, series)?, series));
+    }
+    let Some(bins) = Bins::merged(all.iter().map(Some)) else { return Ok(None) };
+    let decisive: Vec<Summary> = members.iter().map(|(_, series)| series.decisive()).collect();
+    let pooled = pool::summaries(&decisive, &codec::histogram()?, 0);
+    let bounds = pooled.bounds.unwrap_or_default();
+    Ok(Some(coarse::reach(statistic, pooled.count, &bounds, &bins).and_then(|(low, high)| {
+        // A figure whose end is not known is none, and a count that is not exact neither.
+        let exact = !matches!(statistic, Statistic::Above(_) | Statistic::Share(_)) || high == Some(low);
+        high.filter(|_| exact)
+    })))
 }
 
 fn slots(members: &Members<'_>) -> Option<Slots> {
@@ -88,6 +134,9 @@ pub(super) fn missing(statistic: Statistic, members: &Members<'_>) -> Missing {
     let count = members.iter().map(|(_, series)| series.decisive().count).fold(0, u64::saturating_add);
     match statistic {
         Statistic::Missed | Statistic::Late => Missing::NoSlots,
+        _ if members.iter().any(|(_, series)| series.bounds.is_some()) => {
+            Missing::Unfit(format!("the file does not give its {statistic} exactly enough"))
+        }
         _ => Missing::TooFew(count),
     }
 }

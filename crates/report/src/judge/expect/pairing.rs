@@ -5,7 +5,7 @@ use latido_model::{
     cell::{Axis, Cell},
     plan::{
         Expect, Filter, Than,
-        expect::{CPU, is_level, is_of_series, level_of, picked, reads},
+        expect::{CPU, QUANTITY, is_level, is_of_series, level_of, picked, quantity_of, reads},
     },
     quantity::Measurand,
 };
@@ -20,6 +20,7 @@ fn system_axes() -> impl Iterator<Item = Axis> {
 #[derive(Clone, Copy)]
 pub(super) struct Tells<'a> {
     pub(super) cell: &'a Cell,
+    pub(super) quantity: &'a str,
     pub(super) labels: &'a BTreeMap<String, String>,
     pub(super) cpu: Option<u32>,
 }
@@ -27,7 +28,11 @@ pub(super) struct Tells<'a> {
 impl Tells<'_> {
     /// What it has for a key that is about series.
     pub(super) fn value(&self, key: &str) -> Option<String> {
-        if key == CPU { self.cpu.map(|cpu| cpu.to_string()) } else { self.labels.get(key).cloned() }
+        match key {
+            CPU => self.cpu.map(|cpu| cpu.to_string()),
+            QUANTITY => Some(self.quantity.to_string()),
+            label => self.labels.get(label).cloned(),
+        }
     }
 
     /// Whether it has all of a filter that is about series.
@@ -68,7 +73,8 @@ impl<'e> Pairing<'e> {
     pub(super) fn of_series(&self, series: Tells<'_>, measurand: &Measurand) -> [bool; 2] {
         let [here, there] = self.of_cell(series.cell, measurand);
         let meant_there = || self.is_there(series.cell) && series.has(&self.than.levels);
-        [here && series.has(&self.expect.filter) && !meant_there(), there && series.has(&self.there)]
+        let is = |filter| series.quantity == quantity_of(self.expect, filter) && series.has(filter);
+        [here && is(&self.expect.filter) && !meant_there(), there && is(&self.there)]
     }
 
     fn is_there(&self, cell: &Cell) -> bool {

@@ -7,7 +7,10 @@ use super::{
 };
 use latido_model::{
     cell::Cell,
-    plan::{Against, Plan, expect::CPU},
+    plan::{
+        Against, Plan,
+        expect::{CPU, quantity_of},
+    },
     quantity::Measurand,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +32,7 @@ pub fn planned(plan: &Plan, cells: &[(&Cell, &Measurand)]) -> Vec<Planned> {
         let pairing = Pairing::new(expect, than, cells.iter().map(|(cell, _)| *cell));
         let (mut here, mut there): (Vec<Side<u64>>, Vec<Side<u64>>) = (Vec::new(), Vec::new());
         let by_cpu = expect.filter.iter().chain(&than.levels).any(|(key, _)| key == CPU);
+        let quantities = BTreeSet::from([expect.quantity.as_str(), quantity_of(expect, &than.levels)]);
         for (cell, measurand) in cells {
             // Which CPUs a cell measures that names none is not known yet.
             let cpus: Vec<Option<u32>> = match &cell.conditions.cpus {
@@ -36,8 +40,9 @@ pub fn planned(plan: &Plan, cells: &[(&Cell, &Measurand)]) -> Vec<Planned> {
                 _ => vec![None],
             };
             for labels in combinations(&measurand.labels) {
-                for cpu in &cpus {
-                    let series = Tells { cell, labels: &labels, cpu: *cpu };
+                let each = cpus.iter().flat_map(|cpu| quantities.iter().map(move |quantity| (*cpu, *quantity)));
+                for (cpu, quantity) in each {
+                    let series = Tells { cell, quantity, labels: &labels, cpu };
                     let [is_here, is_there] = pairing.of_series(series, measurand);
                     if is_here {
                         pairing.add(&mut here, series, cell.seed);

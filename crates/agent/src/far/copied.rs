@@ -1,0 +1,163 @@
+//! The agent on a machine over ssh: found, or copied there once and verified.
+
+use super::{Stopped, file, way::Way};
+use crate::program;
+use anyhow::{Context, Result, bail, ensure};
+use latido_sys::clock::Clock;
+use std::{
+    fs::File,
+    path::Path,
+    process::{Output, Stdio},
+    time::Duration,
+};
+
+/// Where agents are kept on the machine, from the user's home directory.
+const KEPT: &str = ".cache/latido/agents";
+
+/// Places for machines on whose home directory nothing can be run, tried by running.
+const ELSEWHERE: &[&str] = &["/run", "/dev/shm", "/var/tmp", "/tmp"];
+
+/// How long the copy of an agent, some 10 MB, may take.
+const COPY: Duration = Duration::from_secs(600);
+
+/// Latido's file that is there.
+#[derive(Debug)]
+pub struct Copied {
+    /// Where.
+    pub path: String,
+    /// The user's number there.
+    pub uid: u32,
+    /// A directory made for it alone, to be removed: words that do it.
+    _passing: Option<Passing>,
+}
+
+/// Something to be removed from the machine.
+#[derive(Debug)]
+struct Passing {
+    remove: std::process::Command,
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        let _ = self.remove.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+}
+
+/// The machine while an agent is brought there.
+struct Board<'a> {
+    way: &'a Way,
+    stopped: Stopped<'a>,
+}
+
+impl Board<'_> {
+    fn ask(&self, words: &[&str]) -> Result<Output> {
+        self.way.ask(words, self.stopped)
+    }
+}
+
+/// Finds the agent there, or copies it. `left` are directories that an earlier session could not remove.
+///
+/// # Errors
+/// No agent for that machine here, with the command that builds it; nowhere there that it can be run.
+pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<Copied> {
+    let board = &Board { way, stopped };
+    let (arch, uid) = survey(board)?;
+    let mut cleared = Vec::new();
+    for dir in left.iter() {
+        if board.ask(&["rm", "-r", "-f", dir])?.status.success() {
+            cleared.push(dir.clone());
+        }
+    }
+    left.retain(|dir| !cleared.contains(dir));
+    let own = file::file(&arch, way.host())?;
+    let hash = program::hash_of(&own).with_context(|| format!("cannot read {}", own.display()))?;
+    let short = hash.get(..16).unwrap_or(&hash);
+    let kept = format!("{KEPT}/latido-{short}");
+    let mut why = String::new();
+    if verified(board, &kept, &hash)? || copied(board, &own, KEPT, &kept, &hash, &mut why)? {
+        return Ok(Copied { path: kept, uid, _passing: None });
+    }
+    for base in ELSEWHERE {
+        let dir = format!("{base}/latido-{short}-{}", once());
+        // New and nobody else's, or not at all.
+        let made = board.ask(&["mkdir", "-m", "700", &dir])?;
+        if !made.status.success() {
+            why = complaint(&made);
+            continue;
+        }
+        left.push(dir.clone());
+        let remove = way.command(&["rm", "-r", "-f", &dir].map(String::from));
+        let passing = Passing { remove };
+        let path = format!("{dir}/latido");
+        if copied(board, &own, &dir, &path, &hash, &mut why)? {
+            return Ok(Copied { path, uid, _passing: Some(passing) });
+        }
+    }
+    bail!("the agent cannot be put anywhere on {}: {why}", way.host())
+}
+
+/// A word for a name that nobody else gives: another session may copy the same agent at the same time.
+fn once() -> String {
+    format!("{}-{:x}", std::process::id(), Clock::Realtime.now())
+}
+
+/// Architecture and user of the machine.
+fn survey(board: &Board<'_>) -> Result<(String, u32)> {
+    let said = board.ask(&["uname", "-m", "&&", "id", "-u"])?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    // A login shell may greet before.
+    let mut lines = text.lines().rev();
+    let (uid, arch) = (lines.next().and_then(|line| line.trim().parse().ok()), lines.next().map(str::trim));
+    match (arch, uid) {
+        (Some(arch), Some(uid)) if said.status.success() => Ok((arch.to_owned(), uid)),
+        _ => bail!("{} does not say what it is: {}", board.way.host(), complaint(&said)),
+    }
+}
+
+/// Whether the agent of this hash is at a path there.
+fn verified(board: &Board<'_>, path: &str, hash: &str) -> Result<bool> {
+    let said = board.ask(&[path, "agent", "--hash"])?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    Ok(said.status.success() && text.lines().any(|line| line.trim() == hash))
+}
+
+/// Copies the file; what is cut short or changed on the way is never run under its name.
+fn copied(board: &Board<'_>, own: &Path, dir: &str, path: &str, hash: &str, why: &mut String) -> Result<bool> {
+    let new = format!("{path}-{}.new", once());
+    let file = File::open(own).with_context(|| format!("cannot read {}", own.display()))?;
+    let words = ["mkdir", "-p", dir, "&&", "cat", ">", &new, "&&", "chmod", "755", &new];
+    let put = board.way.run(&words, file.into(), COPY, board.stopped)?;
+    if !put.status.success() {
+        *why = complaint(&put);
+        return Ok(false);
+    }
+    if !verified(board, &new, hash)? {
+        *why = format!("it cannot be run from {dir}, or did not arrive whole");
+        board.ask(&["rm", "-f", &new])?;
+        return Ok(false);
+    }
+    let moved = board.ask(&["mv", &new, path])?;
+    ensure!(moved.status.success(), "{}: {}", board.way.host(), complaint(&moved));
+    Ok(true)
+}
+
+fn complaint(said: &Output) -> String {
+    let text = String::from_utf8_lossy(&said.stderr).trim().replace('\n', "; ");
+    if text.is_empty() { format!("it ended with {}", said.status) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Two sessions may bring the same agent to one board at the same time, and one may have been cut before.
+    #[test]
+    fn no_two_copies_have_one_name() {
+        let names: BTreeSet<String> = (0..100).map(|_| once()).collect();
+        assert_eq!(names.len(), 100);
+        let own = format!("{}-", std::process::id());
+        assert!(names.iter().all(|name| name.starts_with(&own)), "{names:?}");
+        assert!(names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')));
+    }
+}

@@ -1,0 +1,192 @@
+//! An event of our own at the entry of a function of the kernel (Documentation/trace/{kprobetrace,fprobetrace}.rst). It is
+//! defined for the whole machine, whoever records it.
+
+use super::Instance;
+use crate::machine::{Root, tracefs::Tracefs};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use serde::{Deserialize, Serialize};
+use std::{
+    fmt,
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+/// How the group of every such event begins: as the name of its instance, in letters that a group may have.
+const PREFIX: &str = "latido_";
+
+/// The event's own name.
+const NAME: &str = "handler";
+
+/// How often is tried to remove it, 10 ms apart: a trace that was just removed still holds it.
+const ROUNDS: u32 = 100;
+
+/// What the kernel defines it by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// A breakpoint, or the hook of the function tracer where it lies at the entry.
+    Kprobe,
+    /// The hook of the function tracer (Linux 6.5 and later).
+    Fprobe,
+}
+
+impl By {
+    /// The file of tracefs, and the letter of its definitions.
+    fn file(self) -> (&'static str, char) {
+        match self {
+            Self::Kprobe => ("kprobe_events", 'p'),
+            Self::Fprobe => ("dynamic_events", 'f'),
+        }
+    }
+
+    /// As records name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kprobe => "kprobe",
+            Self::Fprobe => "fprobe",
+        }
+    }
+}
+
+/// An event, defined or to be defined.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hook {
+    group: String,
+    by: By,
+}
+
+impl Hook {
+    /// One that nobody has, for an instance; nothing is defined yet.
+    pub fn planned(instance: &Instance, by: By) -> Self {
+        Self { group: instance.name().replace('-', "_"), by }
+    }
+
+    /// By what it is defined.
+    pub fn by(&self) -> By {
+        self.by
+    }
+
+    /// The event, system and name.
+    pub fn event(&self) -> (&str, &str) {
+        (&self.group, NAME)
+    }
+
+    /// Whether this kernel defines events so.
+    ///
+    /// # Errors
+    /// It does not, with what it needs.
+    pub fn possible(tracefs: &Tracefs, by: By) -> Result<()> {
+        let (file, _) = by.file();
+        ensure!(
+            tracefs.dir().join(file).exists(),
+            "{} needs {file} (CONFIG_{}_EVENTS)",
+            by.name(),
+            by.name().to_uppercase()
+        );
+        // The file is there for other kinds of events too.
+        let knows = || fs::read_to_string(tracefs.dir().join("README")).is_ok_and(|text| text.contains("f[:["));
+        ensure!(by == By::Kprobe || knows(), "fprobe needs Linux 6.5 and CONFIG_FPROBE_EVENTS");
+        Ok(())
+    }
+
+    /// Defines it at the entry of a function, and reads it back.
+    ///
+    /// # Errors
+    /// The kernel refuses it, or does not have it afterwards.
+    pub fn define(&self, tracefs: &Tracefs, symbol: &str) -> Result<()> {
+        let (file, letter) = self.by.file();
+        let path = tracefs.dir().join(file);
+        let (group, name) = self.event();
+        append(&path, &format!("{letter}:{group}/{name} {symbol}"))
+            .map_err(|error| anyhow!("a {} at {symbol} was refused: {error}", self.by.name()))?;
+        let found = self.line(&path)?.with_context(|| format!("{file} took {group}/{name} and does not have it"))?;
+        let at = found.split_whitespace().nth(1).unwrap_or_default();
+        let at = at.split(['+', '%']).next().unwrap_or_default();
+        ensure!(at == symbol, "{group}/{name} was defined at {symbol} and is at `{at}`");
+        Ok(())
+    }
+
+    /// Removes it; nothing where it is gone.
+    ///
+    /// # Errors
+    /// It is no event of latido's, or somebody else records it.
+    pub fn remove(&self) -> Result<()> {
+        let own = self.group.strip_prefix(PREFIX);
+        let named = own.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'_'));
+        ensure!(named, "`{self}` is no event of latido's");
+        let tracefs = Tracefs::find(&Root::default())?;
+        let path = tracefs.dir().join(self.by.file().0);
+        for round in 1.. {
+            if !path.exists() || self.line(&path)?.is_none() {
+                break;
+            }
+            match append(&path, &format!("-:{self}")) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                Err(error) if round >= ROUNDS => {
+                    bail!("cannot remove {self} from {}: {error}: end whoever records it", path.display())
+                }
+                Err(_) => thread::sleep(Duration::from_millis(10)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Its line in the list of events.
+    fn line(&self, path: &Path) -> Result<Option<String>> {
+        let text = fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
+        let own = format!(":{self} ");
+        Ok(text.lines().find(|line| line.contains(&own)).map(str::to_owned))
+    }
+
+    /// Where its files are in an instance.
+    pub fn dir(&self, instance: &Path) -> PathBuf {
+        let (group, name) = self.event();
+        instance.join("events").join(group).join(name)
+    }
+}
+
+impl fmt::Display for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{NAME}", self.group)
+    }
+}
+
+/// One line more: to open the file for anything else would remove the events of everybody.
+fn append(path: &Path, line: &str) -> io::Result<()> {
+    OpenOptions::new().append(true).open(path)?.write_all(format!("{line}\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A journal that names something else removes nothing, wherever it came from.
+    #[test]
+    fn what_is_no_event_of_ours_is_left_alone() {
+        for group in ["", "latido_", "mine", "latido_1/../mine", "latido_mine", "kprobes"] {
+            let hook = Hook { group: group.into(), by: By::Kprobe };
+            let error = hook.remove().unwrap_err().to_string();
+            assert!(error.contains("no event of latido's"), "{group}: {error}");
+        }
+        let own = Hook::planned(&Instance::planned(), By::Fprobe);
+        let text = serde_json::to_string(&own).unwrap();
+        assert_eq!(serde_json::from_str::<Hook>(&text).unwrap(), own);
+        assert!(own.to_string().starts_with("latido_") && !own.to_string().contains('-'), "{own}");
+    }
+
+    /// Other people's events are in the same list: ours is told by its whole name.
+    #[test]
+    fn its_line_is_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kprobe_events");
+        fs::write(&path, "p:latido_1_23/handler other\np:latido_1_2/handler hpet_interrupt\n").unwrap();
+        let hook = Hook { group: "latido_1_2".into(), by: By::Kprobe };
+        assert_eq!(hook.line(&path).unwrap().as_deref(), Some("p:latido_1_2/handler hpet_interrupt"));
+        let none = Hook { group: "latido_1".into(), by: By::Kprobe };
+        assert_eq!(none.line(&path).unwrap(), None);
+    }
+}

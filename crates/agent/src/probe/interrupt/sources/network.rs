@@ -1,0 +1,79 @@
+//! The source `network`: numbered packets of a station, by the kernel's stamp of each (SO_TIMESTAMPING).
+
+use super::{Handler, Opened, RaisedBy, Setup, Source};
+use crate::{
+    machine::Root,
+    station::{Reached, place::Place, trigger},
+};
+use anyhow::{Context, Result, bail, ensure};
+use latido_rt::stamped::{self, NetworkEvents};
+use latido_sys::net::{Arrivals, Stamps};
+use std::time::Duration;
+
+/// The list entry.
+pub const SOURCE: Source = Source {
+    name: "network",
+    t1: "the station's clock (CLOCK_REALTIME, this machine's) right before it sent the packet, which says so",
+    raised: RaisedBy::Station,
+    beware: Some(
+        "t2 is when the kernel took the packet from the card, in a soft interrupt: no handler of a line is stamped, and interrupt has the \
+         sending in it",
+    ),
+    handler: Handler::Carried("the kernel's receive stamp of the packet (SO_TIMESTAMPING, software)"),
+    line: None,
+    device: None,
+    options: &["station"],
+    lacks,
+    open,
+};
+
+/// A packet that takes longer than this does not come: of the slowest rate the next one would.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+fn lacks(root: &Root, setup: &Setup) -> Result<()> {
+    match &setup.station {
+        Place::Ssh(host) => bail!(
+            "a packet from {host} says when it was sent by that machine's clock, which is not this one's, and latido takes no stamps of a \
+             card's own clock (PHC): let the station run on this machine (station=netns or local) or in a guest's (station=guest)"
+        ),
+        Place::Netns => ensure!(
+            root.exists("/proc/self/ns/net"),
+            "this kernel has no network namespaces (CONFIG_NET_NS): take station=local"
+        ),
+        Place::Local | Place::Guest => {}
+    }
+    Ok(())
+}
+
+fn open(setup: &Setup) -> Result<Opened> {
+    let reached = Reached::lay(&setup.station, None, 0)?;
+    let socket = reached.socket().try_clone().context("the station's socket")?;
+    let stamps = setup.traced.then_some(Stamps::Software);
+    let arrivals = Arrivals::at(socket, PATIENCE, stamps).context("the kernel's receive stamps (SO_TIMESTAMPING)")?;
+    // The phase walks over a tick, or over what is free of the time to the next packet.
+    let walk = trigger::WALK.0.min(setup.period_ns() / 2);
+    let (rate, time) = (format!("--rate={}", setup.rate), format!("--for={}ms", setup.bound.as_millis()));
+    let output = reached.start(&["trigger", &rate, &time, &format!("--walk={walk}ns")])?;
+    let worth = setup
+        .station
+        .worth()
+        .unwrap_or_else(|| "a station of this machine, over the loopback: no device raises an interrupt".into());
+    let mut opened = Opened::of(stamped::Source::Network(NetworkEvents::of(arrivals)), 1);
+    opened.beware = Some(worth);
+    opened.trigger = Some(format!("station {}, policy other", setup.station));
+    opened.held = Some(Box::new((output, reached)));
+    Ok(opened)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another machine's clock is none to measure by, and it is said which places do.
+    #[test]
+    fn a_station_with_a_clock_of_its_own_is_refused() {
+        let setup = Setup { station: Place::Ssh("board".into()), ..Setup::default() };
+        let error = lacks(&Root::default(), &setup).unwrap_err().to_string();
+        assert!(error.contains("board") && error.contains("station=netns"), "{error}");
+    }
+}

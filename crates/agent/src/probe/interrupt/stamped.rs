@@ -1,0 +1,231 @@
+//! `source=hpet` and the like: three stamps of each event, its instant t1, the entry of its handler t2, its task's reading of
+//! the clock t3.
+
+mod asked;
+mod joined;
+
+use super::sources::{Handler, Opened, RaisedBy, Source};
+use crate::{
+    machine::Root,
+    measure::{Enough, HandlerAt, Interval, Measurand, Probe, Quantity, Stage, Wanted, with_defaults},
+    probe::looking_on,
+};
+use anyhow::{Result, anyhow, ensure};
+use asked::{Asked, Trace};
+use latido_model::{
+    cell::{Cell, Scheduling},
+    cpus::CpuSet,
+    record::ORDERED_MAX,
+    registry::{Objection, Options},
+    units::Ns,
+};
+use latido_rt::{
+    Config,
+    stamped::{self, Log, Raised, Watch},
+};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// So many events are answered before anything else: the thread of an interrupt sets its own priority when it first runs.
+const FIRST: u32 = 2;
+
+/// From its options.
+///
+/// # Errors
+/// One that the source does not have, or a value that cannot be.
+pub fn new(source: &'static Source, table: toml::Table) -> Result<Box<dyn Probe>> {
+    let asked = with_defaults(table, Asked::of(source))?;
+    asked.possible(source).map_err(|error| anyhow::Error::from(Objection::Value(format!("{error:#}"))))?;
+    Ok(Box::new(StampedProbe { source, asked }))
+}
+
+struct StampedProbe {
+    source: &'static Source,
+    asked: Asked,
+}
+
+impl Options for StampedProbe {
+    fn options(&self) -> toml::Table {
+        latido_model::registry::resolved(&self.asked)
+    }
+}
+
+impl Probe for StampedProbe {
+    fn measurand(&self) -> Measurand {
+        let time = |name, title| Quantity::time(name, title).each("event");
+        let response = time("response", "Event to task: response");
+        let quantities = match self.asked.trace {
+            Trace::Off => vec![response],
+            Trace::On => {
+                let interrupt = time("interrupt", "Event to task: interrupt latency");
+                let activation = time("activation", "Event to task: activation latency");
+                let entry = time("entry", "Event to task: hard interrupt").beside();
+                let thread = time("thread", "Event to task: interrupt thread").beside();
+                let mut all = vec![interrupt, activation, response];
+                all.extend((!matches!(self.source.handler, Handler::Carried(_))).then_some(entry));
+                all.extend(self.source.line.map(|_| thread));
+                all
+            }
+        };
+        let Asked { events, rate, .. } = self.asked;
+        Measurand::new("Interrupt and activation latency", quantities)
+            .counted_by("events", events)
+            .expected(Ns(events.saturating_mul(1_000_000_000 / rate.max(1))))
+    }
+
+    fn check(&self, cell: &Cell) -> Result<()> {
+        ensure!(
+            !matches!(cell.scheduling, Scheduling::Deadline { .. }),
+            "the task that waits for events is pinned, which the deadline policy forbids: use fifo, rr or other"
+        );
+        let cpus = cell.conditions.cpus.as_ref().map_or(1, CpuSet::len);
+        ensure!(cpus == 1, "one task waits for the events, on one CPU: name one (-c), or none for the last allowed");
+        looking_on::check("interrupt", cell)
+    }
+
+    fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
+        // The last CPU is the one that other interrupts visit least.
+        allowed.iter().last().into_iter().collect()
+    }
+
+    fn lacks(&self, root: &Root) -> Result<()> {
+        (self.source.lacks)(root, &self.asked.setup(Duration::ZERO))
+    }
+
+    fn changes(&self) -> bool {
+        self.asked.irq_prio.is_some()
+    }
+
+    fn wants(&self) -> Option<Wanted> {
+        let of_kernel = !matches!(self.source.handler, Handler::Carried(_));
+        (of_kernel && self.asked.trace == Trace::On).then(|| wanted(self.source, &self.asked))
+    }
+
+    fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
+        let Asked { rate, events, irq_prio, .. } = self.asked;
+        let conditions = &stage.cell.conditions;
+        let setup = self.asked.setup(Duration::from_nanos(conditions.duration.0.saturating_add(conditions.warmup.0)));
+        let Opened { mut source, resolution_ns, beware, mut trigger, held } = (self.source.open)(&setup)?;
+        for _ in 0..FIRST {
+            source.once().map_err(|refusal| anyhow!("{refusal}"))?;
+        }
+        let line = self.source.line.map(|line| line(&setup));
+        if let (Some(line), Some(prio)) = (&line, irq_prio) {
+            stage.raise(line, prio)?;
+        }
+        // As they are from here on: closing a device takes them away.
+        let irq_threads = line.as_deref().map(joined::irq_threads).unwrap_or_default();
+        let duration = stage.cell.conditions.duration.0;
+        // A little more than come: a clock may run fast.
+        let most = if events > 0 { events } else { rate.saturating_mul(duration / 1_000_000 + 1_000) / 1_000 + 8 };
+        let room = usize::try_from(most).unwrap_or(ORDERED_MAX).min(ORDERED_MAX);
+        let watch = Watch {
+            events: if events > 0 { events } else { u64::MAX },
+            duration_ns: if events > 0 { u64::MAX } else { duration },
+            warmup_ns: stage.cell.conditions.warmup.0,
+        };
+        let (mut response, series) = stage.series_with("response", |config| Config { ordered: room, ..config })?;
+        let mut log = Log::new(room);
+        let kept = Arc::new(Mutex::new(None));
+        let (stop, over) = (stage.stop(), Arc::clone(&kept));
+        let cpu = stage.cpus().into_iter().next();
+        let mut asynchronous = self.source.raised == RaisedBy::Itself;
+        let mut raised = None;
+        if let stamped::Source::Line(events) = &source {
+            raised = Some(events.raised());
+            let prio = self.asked.trigger_prio.unwrap_or(TRIGGER_PRIO);
+            let from = elsewhere(stage).or(cpu);
+            asynchronous = from != cpu;
+            trigger = Some(self.trigger(stage, events.raised(), from, prio));
+        }
+        stage.thread(cpu, [series.label("source", self.source.name)], move || {
+            stamped::rehearse(&mut source, &mut response, &mut log);
+            if let stamped::Source::Line(events) = &mut source {
+                events.together();
+            }
+            move || {
+                let watched = stamped::run(&mut source, &watch, &stop, &mut response, &mut log);
+                if let Some(raised) = &raised {
+                    raised.end();
+                }
+                *over.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::mem::take(&mut log));
+                match watched.end.failure() {
+                    Some(refusal) => Err(anyhow!("{refusal}")),
+                    None => Ok(Interval { first_slot_ns: watched.first_ns, ended_ns: watched.ended_ns }),
+                }
+            }
+        });
+        let beware = self.source.beware.map(str::to_owned).into_iter().chain(beware).collect::<Vec<_>>();
+        let beware = (!beware.is_empty()).then(|| beware.join("; "));
+        let said =
+            joined::Said { traced: setup.traced, asynchronous, beware, resolution_ns, line, irq_threads, trigger };
+        stage.run_then(|stage, interval| {
+            drop(held);
+            let log = kept.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+            joined::joined(self.source, said, stage, interval, &log).map(Some)
+        })
+    }
+}
+
+impl StampedProbe {
+    /// Adds the thread that raises events; what is said of it.
+    fn trigger(&self, stage: &mut Stage<'_>, raised: Arc<Raised>, cpu: Option<u32>, prio: u8) -> String {
+        let (stop, period) = (stage.stop(), self.asked.setup(Duration::ZERO).period_ns());
+        let scheduling = Scheduling::Fifo { prio };
+        stage.thread_under(Some(scheduling), cpu, [], move || {
+            move || match stamped::raise(&raised, period, &stop).failure() {
+                Some(refusal) => Err(anyhow!("{refusal}")),
+                None => Ok(Interval::default()),
+            }
+        });
+        match cpu {
+            Some(cpu) => format!("{scheduling} on CPU {cpu}"),
+            None => scheduling.to_string(),
+        }
+    }
+}
+
+/// The priority of a thread that raises events where nobody says: above everything that an interrupt's thread may wait for, or
+/// it would only run when there is nothing to wait for.
+const TRIGGER_PRIO: u8 = 95;
+
+/// A CPU that is not measured, where the machine has one: what happens there falls into anything that the measured one does.
+fn elsewhere(stage: &Stage<'_>) -> Option<u32> {
+    let measured = stage.cpus();
+    stage.evidence.housekeeping.iter().flat_map(CpuSet::iter).find(|cpu| !measured.contains(cpu))
+}
+
+/// What is recorded of a source's interrupts.
+fn wanted(source: &Source, asked: &Asked) -> Wanted {
+    let mut wanted = Wanted { beside: true, ..Wanted::default() };
+    let at = |field, symbol| Enough::At { field, symbol };
+    match (source.handler, &asked.handler) {
+        (Handler::Event(system, name), _) => {
+            // The setting of a timer tells when it is due, its expiry which it was.
+            for event in [format!("{system}:{name}"), "timer:hrtimer_start".into()] {
+                wanted.enough.push((event.clone(), at("function", "hrtimer_wakeup")));
+                wanted.events.push(event);
+            }
+            wanted.handler = Some(HandlerAt::Event(system, name));
+            wanted = wanted.also(&["irq_vectors:local_timer_entry"]);
+        }
+        (Handler::Carried(_), _) => {}
+        (Handler::Function(_), Some(named)) => wanted.handler = Some(HandlerAt::Function(vec![named.clone()])),
+        (Handler::Function(names), None) => {
+            wanted.handler = Some(HandlerAt::Function(names.iter().map(|name| (*name).to_owned()).collect()));
+        }
+    }
+    if let Some(line) = source.line.map(|line| line(&asked.setup(Duration::ZERO))) {
+        wanted = wanted.also(&["irq:irq_handler_entry", "sched:sched_switch"]);
+        // The kernel cuts the names of threads.
+        let short: String = line.chars().take(7).collect();
+        let filters = [
+            ("irq:irq_handler_entry", format!("name~\"{line}*\"")),
+            ("sched:sched_switch", format!("next_comm~\"irq/*-{short}*\"")),
+        ];
+        wanted.enough.extend(filters.map(|(event, text)| (event.to_owned(), Enough::Filter(text))));
+    }
+    wanted
+}

@@ -1,0 +1,257 @@
+//! A station at work, and the measured end of the way to it.
+//!
+//! Namespaces have no name and belong to threads of this process, the cable between them to the namespaces: whatever ends the
+//! process ends them. A station's own process ends with the thread that started it, and one elsewhere with its output.
+
+use super::place::Place;
+use crate::{far, loading::work, machine};
+use anyhow::{Context, Result, bail, ensure};
+use latido_sys::net;
+use std::{
+    fs::File,
+    net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket},
+    path::Path,
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::mpsc::{Receiver, Sender, channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The measured end and the station's, in a network that nothing else is on.
+const ENDS: (Ipv4Addr, Ipv4Addr) = (Ipv4Addr::new(10, 77, 1, 1), Ipv4Addr::new(10, 77, 1, 2));
+
+/// What the ends of the cable are called, each in its namespace.
+const CABLE: (&str, &str) = ("latido0", "station0");
+
+/// The network cards of a guest: the measured one and the station's.
+const CARDS: (&str, &str) = ("eth0", "eth1");
+
+/// How long the first packet may take: cards agree on their speed first.
+const ARRIVES: Duration = Duration::from_secs(20);
+
+/// A way to a station, and its process once it is started. Dropping it ends both.
+#[derive(Debug)]
+pub struct Reached {
+    /// What arrives from the station, and nothing else.
+    socket: UdpSocket,
+    orders: Option<Sender<Vec<String>>>,
+    told: Receiver<Result<Told>>,
+    keeper: Option<thread::JoinHandle<()>>,
+}
+
+/// What the station's keeper answers.
+#[derive(Debug)]
+enum Told {
+    Namespace(File),
+    Ready,
+    Started(ChildStdout),
+}
+
+impl Reached {
+    /// Lays the way. `here` is the measured machine's own address, which a station over ssh needs and no other takes; port 0 is
+    /// any free one.
+    ///
+    /// # Errors
+    /// The place cannot be had, or nothing arrives from it.
+    pub fn lay(place: &Place, here: Option<IpAddr>, port: u16) -> Result<Self> {
+        ensure!(
+            here.is_some() == matches!(place, Place::Ssh(_)),
+            "`station` = \"{place}\": {}",
+            match here {
+                None => "say with `to` which address of the measured machine it is to send to",
+                Some(_) => "it sends to no address that you name; `to` goes with ssh:HOST",
+            }
+        );
+        let (orders, ordered) = channel();
+        let (tell, told) = channel();
+        let (own, own_told) = (place.clone(), tell);
+        let keeper = thread::Builder::new().spawn(move || keep(&own, &ordered, &own_told))?;
+        let bound =
+            |ip: IpAddr| UdpSocket::bind((ip, port)).with_context(|| format!("port {port} of {ip} cannot be had"));
+        let socket = match place {
+            Place::Local => bound(Ipv4Addr::LOCALHOST.into()),
+            Place::Ssh(_) => bound(here.unwrap_or(Ipv4Addr::UNSPECIFIED.into())),
+            Place::Netns => namespace(&told).and_then(|there| cabled(there, port)),
+            Place::Guest => namespace(&told).and_then(|there| {
+                net::give(CARDS.1, &there).with_context(|| format!("the network card {}", CARDS.1))?;
+                net::address(CARDS.0, ENDS.0)
+                    .and_then(|()| net::up(CARDS.0))
+                    .with_context(|| format!("the network card {}", CARDS.0))?;
+                bound(ENDS.0.into())
+            }),
+        }?;
+        let reached = Self { socket, orders: Some(orders), told, keeper: Some(keeper) };
+        if matches!(place, Place::Netns | Place::Guest) {
+            reached.order(vec![reached.socket.local_addr()?.to_string()])?;
+            reached.greeted()?;
+        }
+        Ok(reached)
+    }
+
+    /// The measured end.
+    pub const fn socket(&self) -> &UdpSocket {
+        &self.socket
+    }
+
+    /// Starts `latido station WORDS... ADDRESS --port PORT --tell` there; what it tells.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(&self, words: &[&str]) -> Result<ChildStdout> {
+        let to = self.socket.local_addr()?;
+        let mut all = vec!["station".to_owned()];
+        all.extend(words.iter().map(|word| (*word).to_owned()));
+        all.extend([to.ip().to_string(), format!("--port={}", to.port()), "--tell".into()]);
+        self.order(all)?;
+        match self.answer()? {
+            Told::Started(output) => Ok(output),
+            _ => bail!("the station's keeper does not say that it is started"),
+        }
+    }
+
+    fn order(&self, words: Vec<String>) -> Result<()> {
+        let orders = self.orders.as_ref().context("the station is over")?;
+        orders.send(words).ok().context("the station's keeper is gone")
+    }
+
+    fn answer(&self) -> Result<Told> {
+        self.told.recv().context("the station's keeper is gone")?
+    }
+
+    /// Waits for the station's greeting, and until no further one can be on the way.
+    fn greeted(&self) -> Result<()> {
+        let until = Instant::now() + ARRIVES;
+        let mut byte = [0; 16];
+        self.socket.set_read_timeout(Some(Duration::from_millis(50)))?;
+        while self.socket.recv(&mut byte).is_err() {
+            ensure!(Instant::now() < until, "nothing arrives from the station within {} s", ARRIVES.as_secs());
+        }
+        // Ends the greetings.
+        self.order(Vec::new())?;
+        while !matches!(self.answer()?, Told::Ready) {}
+        while self.socket.recv(&mut byte).is_ok() {}
+        self.socket.set_read_timeout(None)?;
+        Ok(())
+    }
+}
+
+impl Drop for Reached {
+    fn drop(&mut self) {
+        self.orders = None;
+        self.keeper.take().map(thread::JoinHandle::join);
+    }
+}
+
+fn namespace(told: &Receiver<Result<Told>>) -> Result<File> {
+    match told.recv().context("the station's keeper is gone")?? {
+        Told::Namespace(file) => Ok(file),
+        _ => bail!("the station's keeper has no namespace"),
+    }
+}
+
+/// The measured end of a cable, in a namespace of its own: the machine's own network never sees it.
+fn cabled(there: File, port: u16) -> Result<UdpSocket> {
+    let made = thread::Builder::new().spawn(move || -> Result<UdpSocket> {
+        net::leave().context("no network namespace: root has them")?;
+        net::pair(CABLE.0, CABLE.1, &there).context("no virtual cable (veth): does the kernel have CONFIG_VETH?")?;
+        net::address(CABLE.0, ENDS.0).and_then(|()| net::up(CABLE.0)).context("the measured end of the cable")?;
+        UdpSocket::bind((ENDS.0, port)).with_context(|| format!("port {port} of the measured end"))
+    })?;
+    // The socket keeps its namespace.
+    made.join().ok().context("laying the cable came to nothing")?
+}
+
+/// The thread that a station's namespace and process belong to.
+fn keep(place: &Place, orders: &Receiver<Vec<String>>, tell: &Sender<Result<Told>>) {
+    let said = |what| tell.send(what).is_ok();
+    match kept(place, orders, &said) {
+        Ok(Some(mut child)) => {
+            // No further order: the way is given up.
+            while orders.recv().is_ok() {}
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        Ok(None) => {}
+        Err(error) => _ = said(Err(error)),
+    }
+}
+
+/// Leaves for the namespace, greets, and starts the station when it is ordered.
+fn kept(place: &Place, orders: &Receiver<Vec<String>>, said: &dyn Fn(Result<Told>) -> bool) -> Result<Option<Child>> {
+    if matches!(place, Place::Netns | Place::Guest) {
+        ensure!(
+            *place != Place::Guest || Path::new("/").join(machine::LABORATORY).exists(),
+            "`station` = \"guest\" takes a network card away from its machine, and is for a guest of the laboratory alone (--on lab \
+             --kernel NAME+net); for two machines there is ssh:HOST"
+        );
+        let namespace = net::leave().context("no network namespace: root has them")?;
+        said(Ok(Told::Namespace(namespace)));
+        let Some(to) = orders.recv().ok().and_then(|words| words.first()?.parse::<SocketAddr>().ok()) else {
+            return Ok(None);
+        };
+        let own = if *place == Place::Guest { CARDS.1 } else { CABLE.1 };
+        net::address(own, ENDS.1).and_then(|()| net::up(own)).with_context(|| format!("the station's {own}"))?;
+        let socket = UdpSocket::bind((ENDS.1, 0)).context("the station's end has no socket")?;
+        // An order that is there ends it, and so does the end of who gives them.
+        while matches!(orders.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty)) {
+            let _ = socket.send_to(&[0], to);
+            thread::sleep(Duration::from_millis(20));
+        }
+        said(Ok(Told::Ready));
+    }
+    // Asked for a way that outlives the command.
+    let way = match place {
+        Place::Ssh(host) => Some(far::Way::open(host, &|| false)?),
+        _ => None,
+    };
+    let copied = way.as_ref().map(|way| far::there(way, &mut Vec::new(), &|| false)).transpose()?;
+    let Ok(words) = orders.recv() else { return Ok(None) };
+    let mut command = match (&way, &copied) {
+        (Some(way), Some(copied)) => way.command(&[vec!["exec".into(), copied.path.clone()], words].concat()),
+        _ => {
+            let mut command = Command::new(std::env::current_exe().context("cannot find latido's own file")?);
+            command.args(words);
+            work::bound(command)
+        }
+    };
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    let mut child = command.spawn().context("the station does not start")?;
+    let output = child.stdout.take().context("the station has no output")?;
+    said(Ok(Told::Started(output)));
+    if let Some(way) = way {
+        // The connection is the station's: until it ends, or the way is given up.
+        while orders.recv().is_ok() {}
+        let _ = child.kill();
+        let _ = child.wait();
+        drop((copied, way));
+        return Ok(None);
+    }
+    Ok(Some(child))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_goes_with_another_machine() {
+        let own = Some(Ipv4Addr::LOCALHOST.into());
+        for place in [Place::Local, Place::Netns, Place::Guest] {
+            assert!(Reached::lay(&place, own, 0).unwrap_err().to_string().contains("no address"), "{place}");
+        }
+        let error = Reached::lay(&Place::Ssh("nowhere".into()), None, 0).unwrap_err();
+        assert!(error.to_string().contains("`to`"), "{error}");
+        // On a machine of one's own it would take a card away from its user.
+        let error = Reached::lay(&Place::Guest, None, 0).unwrap_err();
+        assert!(error.to_string().contains("guest of the laboratory"), "{error}");
+    }
+
+    /// Laid, greeted, and gone with its owner: the machine's own network never has it.
+    #[test]
+    fn a_cable_is_laid_and_goes() {
+        // Without the right to namespaces there is nothing to see.
+        let Ok(reached) = Reached::lay(&Place::Netns, None, 0) else { return };
+        assert_eq!(reached.socket().local_addr().unwrap().ip(), IpAddr::from(ENDS.0));
+        assert!(net::up(CABLE.0).is_err() && net::up(CABLE.1).is_err());
+    }
+}

@@ -1,0 +1,73 @@
+//! A trigger: numbered packets at a steady rate whose phase to any clock tick walks.
+
+use super::{Bound, Counts};
+use anyhow::Result;
+use latido_model::units::Ns;
+pub use latido_rt::stamped::Trigger;
+use latido_sys::clock::Clock::{Monotonic, Realtime};
+use std::{net::UdpSocket, sync::atomic::Ordering::Relaxed};
+
+/// Over how much the phase walks unless told: a tick of CONFIG_HZ=250, and whole ticks of faster ones.
+pub const WALK: Ns = Ns::from_millis(4);
+
+/// When each is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// From one to the next, on average and over any long time.
+    pub period: Ns,
+    /// The phase walks over so much of it.
+    pub walk: Ns,
+}
+
+impl Pace {
+    /// ns from the start to the send of this number. Steps of the golden ratio spread the phases evenly over the walk
+    /// (Weyl's sequence), so that none is that of a tick for long, whatever its rate.
+    pub fn at(self, number: u64) -> u64 {
+        let fraction = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let walked = (u128::from(fraction) * u128::from(self.walk.0)) >> 64;
+        number.saturating_mul(self.period.0).saturating_add(walked as u64)
+    }
+}
+
+/// Sends triggers of `size` bytes through a connected socket until it is over. A send that is refused is a number that was lost.
+///
+/// # Errors
+/// The clock cannot be waited for.
+pub fn send(socket: &UdpSocket, size: usize, pace: Pace, bound: Bound, counts: &Counts) -> Result<()> {
+    let mut packet = vec![0; size.max(Trigger::LEAST)];
+    let started = Monotonic.now();
+    let mut number = 0;
+    loop {
+        let due = started.saturating_add(pace.at(number));
+        // In pieces, so that an end is heeded.
+        while Monotonic.now() < due && !counts.is_over(number, started, bound) {
+            Monotonic.sleep_until(due.min(Monotonic.now() + 100_000_000))?;
+        }
+        if counts.is_over(number, started, bound) {
+            return Ok(());
+        }
+        Trigger { number, sent_ns: Realtime.now() }.write(&mut packet);
+        match socket.send(&packet) {
+            Ok(_) => counts.sent.fetch_add(1, Relaxed),
+            Err(_) => counts.refused.fetch_add(1, Relaxed),
+        };
+        number += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At 20 Hz every tenth of a tick of 4 ms, and of one of 1 ms, gets its share of 1000 triggers.
+    #[test]
+    fn the_phase_walks_over_a_tick() {
+        let pace = Pace { period: Ns::from_millis(50), walk: WALK };
+        for tick in [4_000_000, 1_000_000] {
+            let mut shares = [0; 10];
+            (0..1000).for_each(|number| shares[(pace.at(number) % tick * 10 / tick) as usize] += 1);
+            assert!(shares.iter().all(|share| (90..=110).contains(share)), "{shares:?}");
+        }
+        assert_eq!(Pace { walk: Ns(0), ..pace }.at(20), 1_000_000_000);
+    }
+}

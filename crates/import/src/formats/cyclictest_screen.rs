@@ -1,0 +1,47 @@
+//! `cyclictest-screen`: the lines `T:` of a run without histogram, at its end or live with cursor movements.
+
+use crate::{
+    cyclictest,
+    format::{Asked, Format},
+    formats::cyclictest_v,
+    imported::{Ending, Imported},
+    status, table,
+    text::{lines, plain},
+};
+use anyhow::{Result, ensure};
+
+/// The list entry.
+pub const FORMAT: Format = Format {
+    name: "cyclictest-screen",
+    about: "cyclictest without -h: the lines `T:` of a terminal, live or at the end (-q)",
+    recognise,
+    read,
+};
+
+fn recognise(bytes: &[u8]) -> bool {
+    let has = |name: &[u8], line: &[u8]| line.windows(name.len()).any(|part| part == name);
+    let own = |line: &[u8]| status::is(line) && has(b" P:", line) && has(b" I:", line);
+    let mut lines_of = lines(bytes);
+    lines_of.any(|(_, line)| own(line))
+        && !table::has(bytes)
+        && !lines(bytes).take(1000).any(|(_, line)| cyclictest_v::line(&plain(line)).is_some())
+}
+
+fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
+    let unit = cyclictest::unit(asked);
+    let all = status::read(bytes)?;
+    ensure!(!all.is_empty(), "no line `T:`");
+    let mut imported = cyclictest::described("cyclictest", asked);
+    for status in &all {
+        imported.series.push(cyclictest::series(status.series(unit)?, status.thread, asked));
+    }
+    cyclictest::policy_of(&mut imported, &all);
+    imported.findings.extend(cyclictest::smis(&imported.series));
+    // A screen has a block for each moment: what comes last may be no end.
+    let blocks = lines(bytes).filter(|(_, line)| status::is(line)).count();
+    if blocks > all.len() {
+        imported.notes.push("a live screen: the last line of each thread was taken".into());
+    }
+    imported.ending = Ending::Complete;
+    Ok(imported)
+}

@@ -1,0 +1,252 @@
+//! `cyclictest-v`: what `cyclictest -v` prints: a line for each cycle, or for each maximum of `-o` of them.
+
+use crate::{
+    cyclictest,
+    floors::{Figures, Floors},
+    format::{Asked, Format},
+    imported::{Finding, Imported, Severity},
+    status,
+    text::{self, TORN, plain, shown},
+};
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeMap;
+
+/// The list entry.
+pub const FORMAT: Format = Format {
+    name: "cyclictest-v",
+    about: "cyclictest -v: a line for each cycle (or, with -o, for the largest of some)",
+    recognise,
+    read,
+};
+
+/// Values below this are counted in a table, others in a tree.
+const TABLE: usize = 1 << 16;
+
+/// The most threads.
+const MOST_THREADS: usize = 8192;
+
+/// A line: thread, cycle, value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The thread's index.
+    pub thread: u32,
+    /// The cycle, from 0.
+    pub cycle: u64,
+    /// The value in the tool's unit.
+    pub value: i64,
+}
+
+/// Reads a line: `%8d:%8lu:%8ld`, behind which SMIs may be counted. `None` of all else.
+#[inline]
+pub fn line(text: &[u8]) -> Option<Line> {
+    let (thread, rest) = digits(text)?;
+    let (cycle, rest) = digits(rest.strip_prefix(b":")?)?;
+    let rest = rest.strip_prefix(b":")?;
+    let rest = skip(rest);
+    let (negative, rest) = rest.strip_prefix(b"-").map_or((false, rest), |rest| (true, rest));
+    let (value, rest) = digits(rest)?;
+    let rest = rest.trim_ascii();
+    let smi = rest.strip_prefix(b":").unwrap_or(rest).trim_ascii();
+    if !smi.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let value = i64::try_from(value).ok()?;
+    Some(Line { thread: u32::try_from(thread).ok()?, cycle, value: if negative { -value } else { value } })
+}
+
+#[inline]
+fn skip(text: &[u8]) -> &[u8] {
+    let blanks = text.iter().take_while(|byte| **byte == b' ').count();
+    text.get(blanks..).unwrap_or_default()
+}
+
+/// A number behind blanks, and what follows it.
+#[inline]
+fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
+    let mut rest = skip(text);
+    let before = rest.len();
+    let mut sum = 0u64;
+    while let [digit @ b'0'..=b'9', more @ ..] = rest {
+        sum = sum.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+        rest = more;
+    }
+    (rest.len() < before).then_some((sum, rest))
+}
+
+fn recognise(bytes: &[u8]) -> bool {
+    // Chatter and the status lines of a terminal may come before.
+    text::lines(bytes).take(1000).filter_map(|(_, one)| line(one)).take(2).count() > 0
+}
+
+/// What was seen of a thread.
+#[derive(Default)]
+struct Thread {
+    table: Vec<u64>,
+    others: BTreeMap<i64, u64>,
+    lines: u64,
+    /// Steps between cycles that are longer than one, the longest of them, and the cycles that have no line.
+    jumps: u64,
+    longest: u64,
+    skipped: u64,
+    last: Option<u64>,
+}
+
+impl Thread {
+    fn add(&mut self, line: Line) -> Result<()> {
+        match self.last {
+            Some(last) if last >= line.cycle => bail!("cycle {} of thread {} after {last}", line.cycle, line.thread),
+            Some(last) if last + 1 < line.cycle => {
+                self.jumps += 1;
+                self.longest = self.longest.max(line.cycle - last);
+                self.skipped = self.skipped.saturating_add(line.cycle - last - 1);
+            }
+            None => {
+                self.skipped = line.cycle;
+                self.jumps = u64::from(line.cycle > 0);
+            }
+            Some(_) => {}
+        }
+        self.last = Some(line.cycle);
+        self.lines += 1;
+        match usize::try_from(line.value).ok().filter(|value| *value < TABLE) {
+            Some(at) => {
+                if self.table.len() <= at {
+                    self.table.resize((at + 1).next_power_of_two(), 0);
+                }
+                if let Some(count) = self.table.get_mut(at) {
+                    *count += 1;
+                }
+            }
+            None => *self.others.entry(line.value).or_default() += 1,
+        }
+        Ok(())
+    }
+
+    /// Values with their counts, ascending.
+    fn rows(self) -> Vec<(i64, u64)> {
+        let table = (0..).zip(self.table);
+        let (below, above): (Vec<_>, Vec<_>) = self.others.into_iter().partition(|(value, _)| *value < 0);
+        below.into_iter().chain(table).chain(above).filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
+    let unit = cyclictest::unit(asked);
+    let torn = text::torn(bytes);
+    let mut threads: Vec<Thread> = Vec::new();
+    for (at, raw) in text::lines(bytes) {
+        let found = line(raw).or_else(|| raw.contains(&0x1b).then(|| line(&plain(raw))).flatten());
+        if let Some(found) = found {
+            ensure!(torn != Some(at), "line {at} {TORN}");
+            let index = found.thread as usize;
+            ensure!(index < MOST_THREADS, "line {at}: thread {index}, of which {MOST_THREADS} are read");
+            if threads.len() <= index {
+                threads.resize_with(index + 1, Thread::default);
+            }
+            let thread = threads.get_mut(index).context("a thread")?;
+            thread.add(found).with_context(|| format!("line {at}"))?;
+        } else {
+            let clean = plain(raw);
+            let odd = clean.trim_ascii_start().first().is_some_and(u8::is_ascii_digit);
+            ensure!(!odd, "line {at}: no line of -v: `{}`", shown(&clean));
+        }
+    }
+    ensure!(!threads.is_empty(), "no line of -v: THREAD: CYCLE: VALUE");
+    // The ends of all threads, where it lived to print them.
+    let last = status::read(bytes).unwrap_or_default();
+    let mut imported = cyclictest::described("cyclictest", asked);
+    let reduced = cyclictest::args(asked).is_some_and(|args| args.has('o', "oscope"));
+    for (index, thread) in (0u32..).zip(threads) {
+        if thread.lines == 0 {
+            continue;
+        }
+        let status = last.iter().find(|one| one.thread == index);
+        let series = of_thread(thread, status, unit, reduced, &mut imported, index);
+        let series = series.with_context(|| format!("thread {index}"))?;
+        let mut series = cyclictest::series(series, index, asked);
+        if let Some(status) = status {
+            status.facts(&mut series);
+        }
+        imported.series.push(series);
+    }
+    cyclictest::policy_of(&mut imported, &last);
+    if last.is_empty() {
+        imported
+            .notes
+            .push("without -q it prints no line `T:` at its end: that these are all cycles is not known".into());
+    }
+    Ok(imported)
+}
+
+/// The series of a thread. Where lines are the largest of several cycles, or cycles are missing, there is no distribution.
+fn of_thread(
+    thread: Thread,
+    status: Option<&status::Status>,
+    unit: Floors,
+    reduced: bool,
+    imported: &mut Imported,
+    index: u32,
+) -> Result<crate::imported::Series> {
+    let (lines, skipped) = (thread.lines, thread.skipped);
+    let maxima = reduced || thread.jumps * 10 > lines;
+    let rows = thread.rows();
+    let largest = rows.last().map(|(value, _)| *value);
+    let smallest = rows.first().map(|(value, _)| *value);
+    if maxima {
+        let per = "lines of thread are the largest of several cycles each (-o): only its extremes are known";
+        imported.notes.push(per.replacen("thread", &format!("thread {index}"), 1));
+        let figures = Figures {
+            min: status.map(|one| one.min),
+            max: status.map(|one| one.max).max(largest),
+            mean: status.map(status::Status::mean),
+            count: status.map(|one| one.cycles),
+            over: Some(0),
+            ..Figures::default()
+        };
+        let mut series = unit.series(figures)?;
+        // How many cycles there were is not how many lines.
+        series.facts.insert("lines".into(), i64::try_from(lines).unwrap_or(i64::MAX));
+        return Ok(series);
+    }
+    let counted = status.map(|one| one.cycles);
+    if let Some(cycles) = counted {
+        ensure!(cycles >= lines, "{lines} lines, but the tool counts {cycles} cycles");
+    }
+    if skipped > 0 {
+        imported.findings.push(Finding {
+            severity: Severity::Contaminated,
+            name: "lost cycles".into(),
+            text: format!("{skipped} cycles of thread {index} have no line: the ring of 16384 was overwritten"),
+        });
+    } else if let Some(unprinted) = counted.map(|cycles| cycles - lines).filter(|cycles| *cycles > 0) {
+        imported.notes.push(format!("the last {unprinted} cycles of thread {index} were not printed"));
+    }
+    let sum: f64 = rows.iter().map(|(value, count)| *value as f64 * *count as f64).sum();
+    let mean = sum / lines.max(1) as f64;
+    let figures = Figures {
+        min: smallest,
+        max: largest,
+        mean: Some([mean, mean]),
+        end: largest.map_or(0, |value| value.saturating_add(1)),
+        rows,
+        collected: true,
+        over: Some(0),
+        count: None,
+        converted: false,
+    };
+    let mut series = unit.series(figures)?;
+    if let Some(status) = status {
+        // What has no line is among these.
+        let [min, max] = [unit.interval(status.min)?, unit.interval(status.max)?];
+        series.min = series.min.map(|own| own.min(min));
+        series.max = series.max.map(|own| own.max(max));
+        series.facts.insert("cycles".into(), i64::try_from(status.cycles).unwrap_or(i64::MAX));
+    }
+    if skipped > 0 {
+        series.cut = true;
+        if status.is_none() {
+            (series.min, series.max, series.mean) = (None, None, None);
+        }
+    }
+    Ok(series)
+}

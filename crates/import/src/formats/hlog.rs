@@ -1,0 +1,153 @@
+//! `hlog`: HdrHistogram's interval log, V2: the histograms of each tag added up.
+
+use crate::{
+    format::{Asked, Format, Unit},
+    imported::{Bin, Ending, Imported, Interval, Series},
+    samples::decimal,
+    text::{self, LONGEST, lines, shown},
+};
+use anyhow::{Context, Result, bail, ensure};
+use base64::Engine;
+use hdrhistogram::serialization::Deserializer;
+use std::{collections::BTreeMap, io::Read};
+
+/// The list entry.
+pub const FORMAT: Format = Format {
+    name: "hlog",
+    about: "HdrHistogram's interval log, V2; tags become series; ns unless --unit",
+    recognise,
+    read,
+};
+
+/// The largest histogram, in bytes.
+const MOST: u64 = 64 << 20;
+const COMPRESSED: u32 = 0x1c84_9304;
+const PLAIN: u32 = 0x1c84_9303;
+
+/// An interval: tag, start and length in ns, payload.
+fn interval(line: &str) -> Option<(String, i64, i64, &str)> {
+    let (tag, rest) = match line.strip_prefix("Tag=") {
+        Some(text) => text.split_once(',')?,
+        None => ("", line),
+    };
+    let mut fields = rest.splitn(4, ',');
+    let (start, length) = (decimal(fields.next()?, 1_000_000_000), decimal(fields.next()?, 1_000_000_000));
+    fields.next()?.trim().parse::<f64>().ok()?;
+    Some((tag.into(), start?, length.filter(|length| *length >= 0)?, fields.next()?.trim()))
+}
+
+fn recognise(bytes: &[u8]) -> bool {
+    lines(bytes).take(100).any(|(_, line)| {
+        let line = String::from_utf8_lossy(line);
+        line.starts_with("#[Histogram log format")
+            || interval(&line).is_some_and(|(.., payload)| payload.starts_with("HIST"))
+    })
+}
+
+/// The buckets of a payload.
+fn buckets(payload: &str) -> Result<Vec<Bin>> {
+    let bytes = base64::engine::general_purpose::STANDARD.decode(payload).context("no base64")?;
+    let cookie = |bytes: &[u8]| bytes.first_chunk::<4>().map(|four| u32::from_be_bytes(*four) & !0xf0);
+    match cookie(&bytes) {
+        Some(COMPRESSED) => {}
+        Some(0x1c84_9302 | 0x1c84_9301) => {
+            bail!("a histogram of V1: only V2 is read (write it anew with a newer library)")
+        }
+        Some(0x1c84_9309 | 0x1c84_9308) => {
+            bail!("a histogram of V0: only V2 is read (write it anew with a newer library)")
+        }
+        other => bail!("no compressed histogram of V2: it begins with {other:x?}"),
+    }
+    let length = bytes.get(4..8).and_then(<[u8]>::first_chunk::<4>).map(|four| u32::from_be_bytes(*four));
+    let packed = bytes.get(8..).unwrap_or_default();
+    ensure!(length.is_some_and(|length| length as usize == packed.len()), "its length is not that of its bytes");
+    let mut plain = Vec::new();
+    flate2::read::ZlibDecoder::new(packed).take(MOST).read_to_end(&mut plain).context("no zlib")?;
+    ensure!(cookie(&plain) == Some(PLAIN) && (plain.len() as u64) < MOST, "no histogram of V2");
+    // The word size of V2 may be left out; the library asks for it.
+    if let Some(digit) = plain.get_mut(3) {
+        *digit = 0x13;
+    }
+    let histogram = Deserializer::new().deserialize::<u64, _>(&mut plain.as_slice());
+    let histogram = histogram.map_err(|error| anyhow::anyhow!("no histogram of V2 that is read here ({error})"))?;
+    let mut bins = Vec::new();
+    for step in histogram.iter_recorded() {
+        let value = step.value_iterated_to();
+        let end = |value: u64| i64::try_from(value).context("a value above 2^63");
+        let (low, high) = (end(histogram.lowest_equivalent(value))?, end(histogram.highest_equivalent(value))?);
+        bins.push(Bin { low, high: Some(high), count: step.count_since_last_iteration() });
+    }
+    Ok(bins)
+}
+
+fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
+    let unit = asked.unit.unwrap_or(Unit::Ns).ns();
+    let torn = text::torn(bytes);
+    let mut tags: BTreeMap<String, BTreeMap<(i64, i64), u64>> = BTreeMap::new();
+    let (mut imported, mut span) = (Imported::default(), None::<(i64, i64)>);
+    for (at, raw) in lines(bytes).filter(|(at, line)| torn != Some(*at) && !line.is_empty()) {
+        ensure!(raw.len() <= LONGEST, "line {at}: longer than 1 MiB");
+        let text = std::str::from_utf8(raw).with_context(|| format!("line {at}: bytes that are no UTF-8"))?;
+        if let Some(remark) = text.strip_prefix('#') {
+            if let Some(start) = remark.strip_prefix("[StartTime:") {
+                imported.times = [Some(start.trim_end_matches(']').trim().to_owned()), None];
+            }
+            if imported.notes.len() < 100 {
+                imported.notes.push(shown(remark.as_bytes()));
+            }
+            continue;
+        }
+        if text.starts_with("\"StartTimestamp\"") {
+            continue;
+        }
+        let (tag, start, length, payload) =
+            interval(text).with_context(|| format!("line {at}: no interval: `{}`", shown(raw)))?;
+        let end = start.checked_add(length).with_context(|| format!("line {at}: an end beyond 2^63 ns"))?;
+        span = Some(span.map_or((start, end), |(from, to)| (from.min(start), to.max(end))));
+        ensure!(tags.len() < 8192 || tags.contains_key(&tag), "line {at}: more than 8192 tags");
+        let own = tags.entry(tag).or_default();
+        for bin in buckets(payload).with_context(|| format!("line {at}"))? {
+            let low = bin.low.checked_mul(unit);
+            let high = bin.high.and_then(|high| high.checked_add(1)?.checked_mul(unit)).map(|end| end - 1);
+            let (low, high) = low.zip(high).with_context(|| format!("line {at}: a value beyond 2^63 ns"))?;
+            let count = own.entry((low, high)).or_default();
+            *count = count.checked_add(bin.count).with_context(|| format!("line {at}: more than 2^64 samples"))?;
+        }
+    }
+    ensure!(!tags.is_empty(), "no interval");
+    (imported.tool, imported.title, imported.command) = ("HdrHistogram".into(), "hlog".into(), asked.args.clone());
+    imported.elapsed_ns = span.and_then(|(from, to)| u64::try_from(to.checked_sub(from)?).ok());
+    if asked.unit.is_none() {
+        imported.notes.push("the unit is not in the file: ns, unless --unit says otherwise".into());
+    }
+    if let Some(at) = torn {
+        imported.ending = Ending::Interrupted(format!("line {at} {}", text::TORN));
+    }
+    for (thread, (tag, own)) in (0..).zip(tags) {
+        let bins: Vec<Bin> = own.into_iter().map(|((low, high), count)| Bin { low, high: Some(high), count }).collect();
+        let apart = bins.windows(2).all(|two| matches!(two, [one, next] if one.high < Some(next.low)));
+        ensure!(apart, "tag `{}`: its histograms have buckets of different sizes", shown(tag.as_bytes()));
+        let ends = |bin: Option<&Bin>| bin.map(|bin| Interval { low: bin.low, high: bin.high });
+        let count =
+            bins.iter().try_fold(0u64, |sum, bin| sum.checked_add(bin.count)).context("more than 2^64 samples")?;
+        let (mut low, mut high) = (0.0, 0.0);
+        for bin in &bins {
+            low += bin.low as f64 * bin.count as f64;
+            high += bin.high.unwrap_or(bin.low) as f64 * bin.count as f64;
+        }
+        imported.series.push(Series {
+            quantity: "latency".into(),
+            heading: "Latency".into(),
+            labels: if tag.is_empty() { BTreeMap::new() } else { [("tag".to_owned(), tag)].into() },
+            thread,
+            unit: "ns",
+            count: Some(count),
+            min: ends(bins.first()),
+            max: ends(bins.last()),
+            mean: (count > 0).then(|| [low / count as f64, high / count as f64]),
+            bins,
+            ..Series::default()
+        });
+    }
+    Ok(imported)
+}

@@ -1,0 +1,75 @@
+//! The formats: one file each and one line in [`IMPORTS`].
+
+pub(crate) mod csv;
+mod cyclicdeadline;
+mod cyclictest;
+mod cyclictest_json;
+mod cyclictest_screen;
+pub mod cyclictest_v;
+mod hgrm;
+mod hlog;
+mod hwlatdetect;
+pub mod jitterdebugger;
+mod jitterdebugger_json;
+mod latmus;
+pub(crate) mod ndjson;
+mod oslat;
+mod oslat_json;
+mod pmqtest;
+mod ptsematest;
+mod rteval;
+mod rtla_osnoise_hist;
+mod rtla_osnoise_top;
+mod rtla_timerlat_hist;
+mod rtla_timerlat_top;
+mod signaltest;
+mod sigwaittest;
+mod stress_ng_cyclic;
+mod svsematest;
+mod xenomai;
+mod xenomai_plot;
+
+use crate::format::{Format, HEAD};
+
+/// Every format that can be read.
+pub const IMPORTS: &[Format] = &[
+    cyclictest::FORMAT,
+    cyclictest_json::FORMAT,
+    cyclictest_v::FORMAT,
+    cyclictest_screen::FORMAT,
+    oslat::FORMAT,
+    oslat_json::FORMAT,
+    signaltest::FORMAT,
+    pmqtest::FORMAT,
+    ptsematest::FORMAT,
+    svsematest::FORMAT,
+    sigwaittest::FORMAT,
+    cyclicdeadline::FORMAT,
+    rtla_timerlat_hist::FORMAT,
+    rtla_timerlat_top::FORMAT,
+    rtla_osnoise_hist::FORMAT,
+    rtla_osnoise_top::FORMAT,
+    jitterdebugger_json::FORMAT,
+    jitterdebugger::RAW,
+    jitterdebugger::CSV,
+    jitterdebugger::HDF5,
+    xenomai::FORMAT,
+    xenomai_plot::FORMAT,
+    latmus::FORMAT,
+    rteval::FORMAT,
+    hgrm::FORMAT,
+    hlog::FORMAT,
+    hwlatdetect::FORMAT,
+    stress_ng_cyclic::FORMAT,
+    csv::FORMAT,
+    ndjson::FORMAT,
+];
+
+/// The formats that a file may be of, by its content: by its head where that tells, else by all of it.
+pub fn recognised(bytes: &[u8]) -> Vec<&'static Format> {
+    let of = |bytes: &[u8]| IMPORTS.iter().filter(|format| (format.recognise)(bytes)).collect::<Vec<_>>();
+    let head = bytes.get(..HEAD).map(of).unwrap_or_default();
+    // What a screen shows may come before a histogram.
+    let screen = head.iter().any(|format| format.name == cyclictest_screen::FORMAT.name);
+    if head.is_empty() || screen { of(bytes) } else { head }
+}

@@ -1,0 +1,72 @@
+//! `ndjson`: samples as JSON, an object a line, with the keys that CSV has as columns.
+
+use crate::{
+    format::{Asked, Format},
+    imported::{Ending, Imported},
+    keyed,
+    samples::Samples,
+    text::{self, lines, shown},
+};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::value::RawValue;
+use std::{borrow::Cow, collections::BTreeMap};
+
+/// The list entry.
+pub const FORMAT: Format =
+    Format { name: "ndjson", about: "samples: an object a line, with the keys of csv", recognise, read };
+
+/// The most keys of an object.
+const MOST_KEYS: usize = 8192;
+
+/// The values stay as they are written: a double would round them.
+pub(crate) type Object<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
+
+fn recognise(bytes: &[u8]) -> bool {
+    let Some((_, line)) = lines(bytes).find(|(_, line)| !line.is_empty()) else { return false };
+    let value = |object: Object<'_>| object.keys().any(|key| key == "value" || key.starts_with("value_"));
+    serde_json::from_slice(line).is_ok_and(value)
+}
+
+fn field<'a>(value: &'a RawValue, key: &str) -> Result<Option<Cow<'a, str>>> {
+    let raw = value.get();
+    Ok(match raw.as_bytes().first() {
+        Some(b'"') => Some(serde_json::from_str::<String>(raw)?.into()),
+        Some(b'{' | b'[') => bail!("`{}` is neither a number nor a text", shown(key.as_bytes())),
+        Some(b'n') => None,
+        _ => Some(Cow::Borrowed(raw)),
+    })
+}
+
+/// The keys of an object with their values as they are written; those that are null are not there.
+///
+/// # Errors
+/// Too many, or one that is neither a number nor a text.
+pub(crate) fn pairs<'a>(object: &'a Object<'a>) -> Result<Vec<(&'a str, Cow<'a, str>)>> {
+    ensure!(object.len() <= MOST_KEYS, "more than {MOST_KEYS} keys");
+    let pair =
+        |(key, value): (&'a Cow<'a, str>, &&'a RawValue)| Ok(field(value, key)?.map(|text| (key.as_ref(), text)));
+    object.iter().map(pair).filter_map(Result::transpose).collect()
+}
+
+fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
+    let torn = text::torn(bytes);
+    let (mut samples, mut cut) = (Samples::default(), None);
+    for (at, line) in lines(bytes).filter(|(_, line)| !line.is_empty()) {
+        let object: Object<'_> = match serde_json::from_slice(line) {
+            Ok(object) => object,
+            // A whole object ends with its brace: a last line needs no line feed.
+            Err(_) if torn == Some(at) && samples.count() > 0 => {
+                cut = Some(at);
+                break;
+            }
+            Err(error) => return Err(error).with_context(|| format!("line {at}: no object: `{}`", shown(line))),
+        };
+        let pairs = pairs(&object).with_context(|| format!("line {at}"))?;
+        keyed::add(pairs.into_iter(), asked, &mut samples).with_context(|| format!("line {at}"))?;
+    }
+    let mut imported = keyed::imported("ndjson", samples, asked)?;
+    if let Some(at) = cut {
+        imported.ending = Ending::Interrupted(format!("line {at} {}", text::TORN));
+    }
+    Ok(imported)
+}

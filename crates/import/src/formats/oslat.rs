@@ -1,0 +1,175 @@
+//! `oslat`: the table of oslat as text.
+
+use crate::{
+    format::{Asked, Format},
+    imported::{Ending, Imported},
+    oslat::{self, Bias, Generation, Label, Row, Thread},
+    text::{TORN, lines, number, numbers, plain, shown, torn},
+};
+use anyhow::{Context, Result, bail, ensure};
+
+/// The list entry.
+pub const FORMAT: Format =
+    Format { name: "oslat", about: "oslat's table as text, versions 1.9 to 2.10", recognise, read };
+
+/// The most columns.
+const MOST: usize = 8192;
+
+fn recognise(bytes: &[u8]) -> bool {
+    let key = |name: &[u8]| lines(bytes).take(100_000).any(|(_, line)| line.trim_ascii_start().starts_with(name));
+    key(b"Core:") && key(b"Counter Freq:")
+}
+
+/// What the table says, a column each.
+#[derive(Default)]
+struct Table {
+    cores: Vec<i64>,
+    freq: Vec<i64>,
+    megahertz: Option<bool>,
+    rows: Vec<(Label, Vec<i64>)>,
+    including: bool,
+    min: Option<Vec<String>>,
+    max: Option<Vec<String>>,
+    durations: Option<Vec<String>>,
+    version: Option<String>,
+    bias: Option<String>,
+    priority: Option<String>,
+}
+
+fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
+    let torn = torn(bytes);
+    let mut table = Table::default();
+    for (at, line) in lines(bytes) {
+        let clean = plain(line);
+        let counts = table.line(clean.trim_ascii()).with_context(|| format!("line {at}"))?;
+        ensure!(!counts || torn != Some(at), "line {at} {TORN}");
+    }
+    ensure!(!table.cores.is_empty(), "no line `Core:`");
+    let whole = table.min.is_some() && table.max.is_some() && table.including;
+    let threads = table.threads()?;
+    let args = asked.args.as_deref().map(oslat::args_of);
+    let zero = threads.iter().any(|one| one.min.as_deref().is_some_and(|text| text == "0"));
+    let point = table.rows.iter().any(|(label, _)| label.ns() % 1000 != 0);
+    // Only the case of a letter tells 2.1 from 2.10 where the version is `2.10`.
+    let generation = match (table.megahertz, table.version.as_deref()) {
+        (Some(true), _) => Generation::Truncating,
+        _ if zero || point => Generation::Truncating,
+        (Some(false), Some("2.50" | "2.60")) => Generation::RoundingUp,
+        (Some(false), Some(_)) => Generation::AddingOne,
+        _ => Generation::Unknown,
+    };
+    let mut imported = Imported { version: table.version.clone(), ..oslat::imported(asked) };
+    imported.policy = imported.policy.or(table.policy());
+    for (index, thread) in (0u32..).zip(threads) {
+        let told = thread.series(index, generation, args.as_ref(), &mut imported.notes);
+        imported.series.push(told.with_context(|| format!("core {index} of the table"))?);
+    }
+    let durations = table.durations.iter().flatten().filter_map(|text| oslat::decimal_ns(text, 1_000_000_000));
+    imported.elapsed_ns = durations.max().and_then(|ns| u64::try_from(ns).ok());
+    imported.notes.extend(table.bias);
+    if !whole {
+        imported.ending = Ending::Interrupted("the file ends before its table does".into());
+    }
+    Ok(imported)
+}
+
+impl Table {
+    /// Takes in a line; whether its numbers count.
+    fn line(&mut self, line: &[u8]) -> Result<bool> {
+        let after = |name: &[u8]| line.strip_prefix(name);
+        if let Some(rest) = after(b"Core:") {
+            ensure!(self.cores.is_empty(), "a second table: keep one run a file");
+            self.cores = numbers(rest)?;
+            ensure!(self.cores.len() <= MOST, "more than {MOST} cores");
+            ensure!(self.cores.iter().all(|core| (0..=i64::from(u32::MAX)).contains(core)), "a core that is none");
+        } else if let Some(rest) = after(b"Counter Freq:") {
+            let text = String::from_utf8_lossy(rest).into_owned();
+            self.megahertz = Some(text.contains("(MHz)"));
+            self.freq = numbers(text.split('(').next().unwrap_or_default().as_bytes())?;
+        } else if let Some(rest) = after(b"Minimum:") {
+            self.min = Some(figures(rest)?);
+        } else if let Some(rest) = after(b"Maximum:") {
+            self.max = Some(figures(rest)?);
+        } else if let Some(rest) = after(b"Duration:") {
+            self.durations = Some(figures(rest)?);
+        } else if let Some(rest) = after(b"oslat V ") {
+            self.version = Some(shown(rest));
+        } else if let Some(rest) = after(b"Thread priority:") {
+            self.priority = Some(shown(rest));
+        } else if line.starts_with(b"Global bias set to") {
+            self.bias = Some(shown(line));
+        } else if !self.cores.is_empty() && line.first().is_some_and(u8::is_ascii_digit) {
+            self.row(line)?;
+        } else if !self.cores.is_empty() && !line.is_empty() {
+            let known: [&[u8]; 4] = [b"...", b"Average:", b"Max-Min:", b"Test"];
+            ensure!(known.iter().any(|known| line.starts_with(known)), "no line of the table: `{}`", shown(line));
+            return Ok(false);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn row(&mut self, line: &[u8]) -> Result<()> {
+        ensure!(!self.including, "a row behind the one that includes overflows");
+        let text = String::from_utf8_lossy(line);
+        let (label, rest) = text.split_once("(us):").context("a row without `(us):`")?;
+        let label = Label::of(label.trim())?;
+        let (counts, including) = match rest.split_once('(') {
+            Some((counts, "including overflows)")) => (counts, true),
+            Some(_) => bail!("a row that ends oddly: `{}`", shown(line)),
+            None => (rest, false),
+        };
+        self.including = including;
+        let counts = numbers(counts.as_bytes())?;
+        ensure!(counts.len() == self.cores.len(), "{} columns, not {}", counts.len(), self.cores.len());
+        ensure!(counts.iter().all(|count| *count >= 0), "a count below 0");
+        let last = self.rows.last().map(|(label, _)| label.ns());
+        ensure!(last.is_none_or(|last| last < label.ns()), "rows out of their order");
+        self.rows.push((label, counts));
+        Ok(())
+    }
+
+    fn policy(&self) -> Option<String> {
+        let rest = self.priority.as_deref()?.strip_prefix("SCHED_FIFO:")?;
+        Some(format!("fifo {}", number(rest.as_bytes())?))
+    }
+
+    /// The columns.
+    fn threads(&self) -> Result<Vec<Thread>> {
+        let of = |all: &Option<Vec<String>>, at: usize| -> Result<Option<String>> {
+            let Some(all) = all else { return Ok(None) };
+            ensure!(all.len() == self.cores.len(), "{} figures for {} cores", all.len(), self.cores.len());
+            Ok(all.get(at).cloned())
+        };
+        let thread = |(at, core): (usize, &i64)| {
+            let rows = self.rows.iter().map(|(label, counts)| Row {
+                label: *label,
+                count: counts.get(at).copied().and_then(|count| u64::try_from(count).ok()).unwrap_or(0),
+            });
+            Ok(Thread {
+                cpu: u32::try_from(*core).ok(),
+                rows: rows.collect(),
+                last_includes: self.including,
+                min: of(&self.min, at)?,
+                max: of(&self.max, at)?,
+                mhz: self.freq.get(at).copied(),
+                bias: self.bias.as_deref().map(bias),
+            })
+        };
+        self.cores.iter().enumerate().map(thread).collect()
+    }
+}
+
+/// `Global bias set to 1 (us)`
+fn bias(text: &str) -> Bias {
+    let us = text.split_whitespace().find_map(|word| number(word.as_bytes()));
+    Bias(us.and_then(|us| us.checked_mul(1_000)))
+}
+
+/// The numbers of a line before its unit, as they are written.
+fn figures(text: &[u8]) -> Result<Vec<String>> {
+    let text = String::from_utf8_lossy(text);
+    let (figures, _) = text.split_once('(').context("a line without its unit")?;
+    Ok(figures.split_whitespace().map(str::to_owned).collect())
+}

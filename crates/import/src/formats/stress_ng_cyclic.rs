@@ -1,0 +1,159 @@
+//! `stress-ng-cyclic`: what `stress-ng --cyclic` prints of each instance, its distribution with `--cyclic-dist`.
+
+use crate::{
+    format::{Asked, Format},
+    imported::{Bin, Ending, Imported, Interval, Series},
+    mean,
+    samples::decimal,
+    text::{self, lines, plain},
+};
+use anyhow::{Context, Result, ensure};
+use std::collections::BTreeMap;
+
+/// The list entry.
+pub const FORMAT: Format = Format { name: "stress-ng-cyclic", about: "stress-ng --cyclic", recognise, read };
+
+#[derive(Default)]
+struct Instance {
+    policy: Option<String>,
+    mean: Option<[f64; 2]>,
+    extremes: Option<(i64, i64)>,
+    width: Option<i64>,
+    buckets: Option<(u64, u64)>,
+    rows: Vec<(i64, u64)>,
+    short: bool,
+}
+
+fn told(line: &str) -> Option<(&str, &str)> {
+    let (before, text) = line.split_once("] cyclic:")?;
+    let (tool, pid) = before.rsplit_once('[')?;
+    tool.contains("stress-ng").then_some((pid, text.trim()))
+}
+
+fn recognise(bytes: &[u8]) -> bool {
+    lines(bytes).any(|(_, line)| told(&String::from_utf8_lossy(&plain(line))).is_some())
+}
+
+fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
+    let torn = text::torn(bytes);
+    let mut all: BTreeMap<String, Instance> = BTreeMap::new();
+    let mut finished = false;
+    for (at, raw) in lines(bytes).filter(|(at, _)| torn != Some(*at)) {
+        let clean = plain(raw);
+        let text = String::from_utf8_lossy(&clean);
+        finished |= text.contains("run completed in");
+        let Some((pid, text)) = told(&text) else { continue };
+        ensure!(all.len() < 8192 || all.contains_key(pid), "line {at}: more than 8192 instances");
+        let own = all.entry(pid.to_owned()).or_default();
+        own.line(text).with_context(|| format!("line {at}"))?;
+    }
+    let mut imported = Imported {
+        tool: "stress-ng".into(),
+        title: "stress-ng cyclic".into(),
+        command: asked.args.clone(),
+        ..Imported::default()
+    };
+    for (thread, (_, own)) in (0..).zip(all) {
+        if own.short {
+            imported.notes.push(format!("instance {thread} had more samples than it kept (--cyclic-samples)"));
+        }
+        imported.policy = imported.policy.or(own.policy.clone());
+        if let Some(series) = own.series(thread).with_context(|| format!("instance {thread}"))? {
+            imported.series.push(series);
+        }
+    }
+    ensure!(!imported.series.is_empty(), "no line with its smallest and largest");
+    if !finished || torn.is_some() {
+        imported.ending = Ending::Interrupted("the file ends before `run completed`".into());
+        for series in &mut imported.series {
+            series.cut |= !series.bins.is_empty();
+        }
+    }
+    Ok(imported)
+}
+
+impl Instance {
+    fn line(&mut self, text: &str) -> Result<()> {
+        if let Some(text) = text.strip_prefix("sched ") {
+            let (policy, _) = text.split_once(':').unwrap_or((text, ""));
+            // A real-time policy is told without its priority.
+            let other = policy.strip_prefix("SCHED_").filter(|name| !matches!(*name, "FIFO" | "RR" | "DEADLINE"));
+            self.policy = other.map(str::to_ascii_lowercase);
+        } else if let Some(text) = text.strip_prefix("mean:") {
+            let (mean, _) = text.split_once(" ns").context("no mean")?;
+            let hundredths = decimal(mean, 100).context("no mean")? as f64;
+            self.mean = Some([hundredths / 100.0 - 0.005, hundredths / 100.0 + 0.005]);
+        } else if let Some(text) = text.strip_prefix("min:") {
+            let (min, rest) = text.split_once(" ns, max:").context("no largest")?;
+            let (max, _) = rest.split_once(" ns").context("no largest")?;
+            ensure!(self.extremes.is_none(), "extremes a second time: keep one run a file");
+            self.extremes = Some((decimal(min, 1).context("no smallest")?, decimal(max, 1).context("no largest")?));
+        } else if let Some(text) = text.strip_prefix("latency distribution (") {
+            let width = text.split_once(" ns").and_then(|(width, _)| decimal(width, 1)).filter(|width| *width > 0);
+            self.width = Some(width.context("no width")?);
+        } else if let Some(text) = text.strip_prefix("(for the first ") {
+            let text = text.trim_end_matches(')');
+            let (first, of) = text.split_once(" buckets of ").context("no buckets")?;
+            self.buckets = Some((first.trim().parse()?, of.trim().parse()?));
+        } else if text.starts_with("Note: --cyclic-samples needed") {
+            self.short = true;
+        } else if let Some(width) =
+            self.width.filter(|_| text.starts_with(|first: char| first.is_ascii_digit()) && !text.contains('%'))
+        {
+            let mut words = text.split_ascii_whitespace();
+            let low = words.next().and_then(|word| decimal(word, 1)).context("no row")?;
+            let count = words.next().and_then(|word| word.parse().ok()).context("no count")?;
+            ensure!(words.next().is_none() && low % width == 0, "no row of the distribution");
+            ensure!(self.rows.last().is_none_or(|(last, _)| *last < low), "row {low} is out of order");
+            ensure!(self.rows.len() < 10_000_000, "more than ten million rows");
+            self.rows.push((low, count));
+        }
+        Ok(())
+    }
+
+    fn series(self, thread: u32) -> Result<Option<Series>> {
+        let Some((min, max)) = self.extremes else { return Ok(None) };
+        ensure!(min <= max, "its smallest is above its largest");
+        let listed = u64::try_from(self.rows.len())?;
+        let whole = self.buckets.is_some_and(|(first, of)| first == of && listed == of);
+        let rows =
+            self.rows.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count)).context("too many samples")?;
+        let mut bins = Vec::new();
+        for (low, count) in self.rows.iter().filter(|(_, count)| *count > 0) {
+            let high = low.checked_add(self.width.unwrap_or(1) - 1).context("a value beyond 2^63 ns")?;
+            bins.push(Bin { low: *low, high: Some(high), count: *count });
+        }
+        if let (Some(last), Some((first, of))) = (bins.last(), self.buckets) {
+            ensure!(last.low <= max, "a row above its largest");
+            ensure!(first < of || last.high >= Some(max) || !whole, "its largest is above its last row");
+        }
+        let mut mean = self.mean;
+        if let (Some(first), true, false) = (bins.first(), whole, self.short) {
+            let within = first.low <= min && first.high.is_none_or(|high| min <= high);
+            ensure!(within, "its smallest value is not in its first row");
+            let rows = bins.iter().map(|bin| (bin.low, bin.high.unwrap_or(max), bin.count));
+            mean = mean.map(|printed| mean::agreed(printed, mean::of(rows))).transpose()?;
+        }
+        // Of what lies beyond the printed rows only the largest is known.
+        let cut = !bins.is_empty() && !whole;
+        let count = (whole && !bins.is_empty()).then_some(rows);
+        Ok(Some(Series {
+            quantity: "latency".into(),
+            heading: "Wake-up latency".into(),
+            thread,
+            unit: "ns",
+            count,
+            min: Some(Interval::exactly(min)),
+            max: Some(Interval::exactly(max)),
+            mean,
+            width: self
+                .width
+                .filter(|_| !bins.is_empty())
+                .and_then(|width| u64::try_from(width).ok())
+                .filter(|width| *width > 1),
+            cut,
+            bins,
+            ..Series::default()
+        }))
+    }
+}

@@ -1,0 +1,230 @@
+//! `xenomai-latency`: Xenomai's `latency`: its summary, and with `-h` the distribution.
+
+use super::latmus;
+use crate::{
+    args::Args,
+    format::{Asked, Format},
+    imported::{Bin, Ending, Finding, Imported, Interval, Series, Severity},
+    samples::decimal,
+    text::{self, TORN, lines, plain, shown},
+};
+use anyhow::{Context, Result, ensure};
+
+/// The list entry.
+pub const FORMAT: Format =
+    Format { name: "xenomai-latency", about: "Xenomai's latency, also -h and -q", recognise, read };
+
+/// Options with a value.
+const VALUED: &str = "tTpPlgHBcDs";
+/// How wide a bucket is unless -B says otherwise, in ns.
+const BUCKET: i64 = 1000;
+
+fn recognise(bytes: &[u8]) -> bool {
+    !latmus::is_screen(bytes)
+        && lines(bytes).any(|(_, line)| {
+            let line = plain(line);
+            [&b"RTS|"[..], b"RTD|", b"RTH|"].iter().any(|mark| line.trim_ascii_start().starts_with(mark))
+        })
+}
+
+/// What a line of figures says, in ns.
+#[derive(Clone, Copy, Debug)]
+pub struct Figures {
+    /// The smallest.
+    pub min: i64,
+    /// The mean, to a ns.
+    pub avg: i64,
+    /// The largest.
+    pub max: i64,
+    /// Periods that were overrun.
+    pub overruns: i64,
+    /// Switches to secondary mode.
+    pub switches: i64,
+}
+
+/// Figures between `|`, after their mark.
+///
+/// # Errors
+/// A field that is none.
+pub fn figures(line: &str) -> Result<(Figures, Vec<&str>)> {
+    let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+    let [min, avg, max, overruns, switches, rest @ ..] = &fields[..] else {
+        anyhow::bail!("not all its columns are there")
+    };
+    let us = |text: &str| {
+        let places = text.split_once('.').is_some_and(|(_, part)| part.len() == 3);
+        decimal(text, 1000).filter(|_| places).with_context(|| format!("`{}` is no time", shown(text.as_bytes())))
+    };
+    let whole = |text: &str| {
+        decimal(text, 1)
+            .filter(|value| *value >= 0)
+            .with_context(|| format!("`{}` is no count", shown(text.as_bytes())))
+    };
+    let figures =
+        Figures { min: us(min)?, avg: us(avg)?, max: us(max)?, overruns: whole(overruns)?, switches: whole(switches)? };
+    ensure!(figures.min <= figures.max, "its smallest is above its largest");
+    Ok((figures, rest.to_vec()))
+}
+
+/// The series of figures, and what they say of trust.
+pub fn described(figures: Figures, asked: &Asked) -> (Series, Option<Finding>) {
+    let Figures { min, avg, max, overruns, switches } = figures;
+    let mut series = Series {
+        quantity: "latency".into(),
+        heading: "Wake-up latency".into(),
+        cpu: asked.cpus.first().copied(),
+        unit: "ns",
+        min: Some(Interval::exactly(min)),
+        max: Some(Interval::exactly(max)),
+        mean: Some([avg.saturating_sub(1) as f64, avg.saturating_add(1) as f64]),
+        ..Series::default()
+    };
+    series.facts.extend([("overruns".to_owned(), overruns), ("mode_switches".to_owned(), switches)]);
+    let finding = (switches > 0).then(|| Finding {
+        severity: Severity::Contaminated,
+        name: "mode switches".into(),
+        text: format!("{switches} switches to secondary mode: the kernel's latency is among the samples"),
+    });
+    (series, finding)
+}
+
+/// Sets the distribution: rows of bucket numbers with their counts. Values were folded by their absolute.
+///
+/// # Errors
+/// What contradicts what.
+pub fn distribution(series: &mut Series, rows: &[(i64, u64)], bucket: i64) -> Result<()> {
+    let (Some(min), Some(max)) = (series.min.map(|one| one.low), series.max.and_then(|one| one.high)) else {
+        return Ok(());
+    };
+    let mut bins: Vec<Bin> = Vec::new();
+    let mut sum = 0u64;
+    for (at, (number, count)) in rows.iter().enumerate() {
+        let low = number.checked_mul(bucket).context("a value beyond 2^63 ns")?;
+        let mut high = low.checked_add(bucket - 1).context("a value beyond 2^63 ns")?;
+        sum = sum.checked_add(*count).context("more than 2^64 samples")?;
+        if at + 1 == rows.len() && max > high {
+            // The last bucket has all above.
+            high = max;
+        }
+        ensure!(bins.last().is_none_or(|last| last.low < low), "bucket {number} is out of order");
+        // Where a negative value may be folded in, it is one bin with all that are nearer to 0.
+        match bins.last_mut() {
+            Some(last) if min < 0 && low <= min.saturating_abs() => {
+                (last.high, last.count) = (Some(high), last.count + count)
+            }
+            _ => bins.push(Bin {
+                low: if min < 0 && low <= min.saturating_abs() { min } else { low },
+                high: Some(high),
+                count: *count,
+            }),
+        }
+    }
+    let (Some(first), Some(last)) = (bins.first(), bins.last()) else { return Ok(()) };
+    let within = |value: i64, bin: &Bin| bin.low <= value && Some(value) <= bin.high;
+    ensure!(
+        within(min, first) && within(max, last),
+        "buckets of {bucket} ns do not have its smallest {min} and largest {max} ns: name its -B in --args"
+    );
+    series.count = Some(sum);
+    series.width = u64::try_from(bucket).ok().filter(|bucket| *bucket > 1);
+    series.bins = bins;
+    Ok(())
+}
+
+fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
+    let torn = text::torn(bytes);
+    let args = asked.args.as_deref().map(|line| Args::new(line, VALUED));
+    let said = args.as_ref().and_then(|args| args.number('B', "")).filter(|bucket| *bucket > 0);
+    let mut imported = Imported {
+        tool: "latency".into(),
+        title: "xenomai latency".into(),
+        command: asked.args.clone(),
+        ..Imported::default()
+    };
+    let (mut end, mut last, mut rows, mut period, mut total) = (None, None, Vec::new(), None::<i64>, None);
+    let (mut seconds, mut any) = (0i64, false);
+    for (at, raw) in lines(bytes).filter(|(at, _)| torn != Some(*at)) {
+        let clean = plain(raw);
+        let text = String::from_utf8_lossy(&clean);
+        let line = text.trim();
+        let line = line.strip_prefix("^C").unwrap_or(line);
+        let Some((mark, rest)) = line.split_once('|') else {
+            if let Some(text) = line.strip_prefix("== Sampling period:") {
+                period =
+                    text.trim().strip_suffix(" us").and_then(|text| decimal(text, 1000)).filter(|period| *period > 0);
+            } else if let Some(text) = line.strip_prefix("== Test mode:") {
+                imported.notes.push(shown(text.as_bytes()));
+            }
+            continue;
+        };
+        let place = || format!("line {at}: `{}`", shown(line.as_bytes()));
+        match mark.trim() {
+            "RTS" => {
+                ensure!(end.is_none(), "line {at}: a second summary: keep one run a file");
+                let (figures, rest) = figures(rest).with_context(place)?;
+                let times = rest.first().and_then(|times| times.split_once('/')).with_context(place)?;
+                let clock = |text: &str| crate::rtla::duration(&format!("0 {}", text.trim()));
+                imported.elapsed_ns = Some(clock(times.0).with_context(place)?);
+                end = Some(figures);
+            }
+            "RTD" => {
+                let (figures, rest) = figures(rest).with_context(place)?;
+                let [best, worst] = rest[..] else { anyhow::bail!(place()) };
+                let us = |text: &str| decimal(text, 1000).with_context(place);
+                last = Some(Figures { min: us(best)?, max: us(worst)?, ..figures });
+                (seconds, any) = (seconds.saturating_add(1), true);
+            }
+            "RTT" => {
+                if let Some((priority, _)) = rest.split_once("priority ").and_then(|(_, text)| text.split_once(')')) {
+                    imported.policy = Some(format!("fifo {}", priority.parse::<u8>().with_context(place)?));
+                }
+            }
+            "HSD" => {
+                let fields: Vec<&str> = rest.split('|').map(str::trim).collect();
+                let [what, range, count] = fields[..] else { anyhow::bail!(place()) };
+                // The others are of each second's extremes.
+                if what == "avg" {
+                    let (from, to) = range.split_once('-').with_context(place)?;
+                    let number = |text: &str| decimal(text, 1).filter(|value| *value >= 0).with_context(place);
+                    ensure!(number(from)?.checked_add(1) == Some(number(to)?), place());
+                    ensure!(rows.len() < 10_000_000, "line {at}: more than ten million rows");
+                    rows.push((number(from)?, u64::try_from(number(count)?)?));
+                }
+            }
+            "HSS" => {
+                let mut fields = rest.split('|').map(str::trim);
+                if fields.next() == Some("avg") {
+                    total = Some(fields.next().and_then(|count| count.parse::<u64>().ok()).with_context(place)?);
+                }
+            }
+            _ => {}
+        }
+    }
+    let all = end.or(last).context("no line RTS or RTD with figures")?;
+    let (mut series, finding) = described(all, asked);
+    imported.findings.extend(finding);
+    if end.is_none() {
+        // The mean of the last second is not that of the run.
+        series.mean = None;
+        let why = torn.map_or_else(|| "the file ends without its line RTS".into(), |at| format!("line {at} {TORN}"));
+        imported.ending = Ending::Interrupted(why);
+    }
+    series.facts.extend(period.map(|period| ("period_ns".to_owned(), period)));
+    if let (Some(period), true) = (period, any) {
+        let bound = (1_000_000_000 / period).saturating_mul(seconds);
+        series.facts.insert("samples_at_most".into(), bound);
+    }
+    if !rows.is_empty() && end.is_some() {
+        let listed = rows.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
+        ensure!(total.is_none() || total == listed, "its rows have {listed:?} samples, but it counts {total:?}");
+        distribution(&mut series, &rows, said.unwrap_or(BUCKET))?;
+        if said.is_none() {
+            imported.notes.push("buckets are taken to be 1000 ns wide: name another -B in --args".into());
+        }
+    }
+    if torn.is_some() && imported.ending == Ending::Complete {
+        imported.ending = Ending::Interrupted("the file ends within a line".into());
+    }
+    imported.series.push(series);
+    Ok(imported)
+}

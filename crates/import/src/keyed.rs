@@ -1,0 +1,88 @@
+//! A sample in named fields, as CSV and NDJSON have it.
+
+use crate::{
+    format::{Asked, Unit},
+    imported::Imported,
+    samples::{Key, Samples, decimal},
+    text::shown,
+};
+use anyhow::{Context, Result, ensure};
+use std::borrow::Cow;
+
+/// The unit of a name.
+fn unit(name: &str) -> Result<Unit> {
+    Ok(match name {
+        "ns" => Unit::Ns,
+        "us" => Unit::Us,
+        "ms" => Unit::Ms,
+        "s" => Unit::S,
+        _ => anyhow::bail!("`{}` is no unit: ns, us, ms or s", shown(name.as_bytes())),
+    })
+}
+
+/// Adds the sample of one line. Empty fields are absent.
+///
+/// # Errors
+/// A field that is none, twice, or missing.
+pub fn add<'a>(
+    fields: impl Iterator<Item = (&'a str, Cow<'a, str>)>,
+    asked: &Asked,
+    samples: &mut Samples,
+) -> Result<()> {
+    let (mut value, mut named, mut at, mut key) = (None, None, None, Key::default());
+    for (name, text) in fields.filter(|(_, text)| !text.trim().is_empty()) {
+        let whole =
+            || text.trim().parse::<u32>().with_context(|| format!("{name}: `{}` is no number", shown(text.as_bytes())));
+        match name {
+            "value" => ensure!(value.replace(text).is_none(), "a second value"),
+            "unit" => ensure!(named.replace(unit(text.trim())?).is_none(), "a second unit"),
+            "at_ns" => {
+                at = Some(
+                    decimal(&text, 1)
+                        .with_context(|| format!("at_ns: `{}` is no time in ns", shown(text.as_bytes())))?,
+                )
+            }
+            "cpu" => key.cpu = Some(whole()?),
+            "thread" => key.thread = Some(whole()?),
+            "quantity" => key.quantity = Some(text.trim().to_owned()),
+            _ => match name.strip_prefix("value_") {
+                Some(of) => {
+                    ensure!(named.replace(unit(of)?).is_none(), "a second unit");
+                    ensure!(value.replace(text).is_none(), "a second value");
+                }
+                None => _ = key.labels.insert(name.to_owned(), text.trim().to_owned()),
+            },
+        }
+    }
+    let value = value.context("no value")?;
+    let unit = named.or(asked.unit).context("no unit: call the field value_us (or _ns, _ms, _s), or say --unit")?;
+    let ns = decimal(&value, unit.ns());
+    let ns = ns.with_context(|| {
+        format!("`{}` is no decimal number of whole ns (with a point, not a comma)", shown(value.as_bytes()))
+    })?;
+    samples.add(&key, ns, at)
+}
+
+/// What the samples make.
+///
+/// # Errors
+/// There are none.
+pub fn imported(tool: &str, samples: Samples, asked: &Asked) -> Result<Imported> {
+    ensure!(samples.count() > 0, "no sample");
+    let mut series = samples.series(1)?;
+    let mut known = std::collections::HashSet::new();
+    let distinct = series.iter().all(|one| known.insert((one.quantity.clone(), one.labels.clone(), one.thread)));
+    if !distinct {
+        // A thread that moved has a series for each CPU.
+        for one in &mut series {
+            one.labels.extend(one.cpu.map(|cpu| ("cpu".to_owned(), cpu.to_string())));
+        }
+    }
+    Ok(Imported {
+        tool: tool.into(),
+        title: "samples".into(),
+        command: asked.args.clone(),
+        series,
+        ..Imported::default()
+    })
+}

@@ -1,0 +1,24 @@
+//! What other tools wrote, read as what it says and no more: bytes in, [`Imported`] out. It knows no run and no record.
+
+pub mod args;
+pub mod cyclictest;
+pub mod floors;
+pub mod format;
+pub mod formats;
+pub mod imported;
+pub mod keyed;
+pub mod mean;
+pub mod oslat;
+pub mod pairs;
+pub mod progress;
+pub mod rt_json;
+pub mod rtla;
+pub mod samples;
+pub mod source;
+pub mod status;
+pub mod table;
+pub mod text;
+
+pub use format::{Asked, Format, HEAD, Unit};
+pub use formats::{IMPORTS, recognised};
+pub use imported::{Bin, Edge, Ending, Finding, Imported, Interval, Series, Severity, Timed};

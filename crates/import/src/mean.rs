@@ -1,0 +1,60 @@
+//! The mean: what a tool prints of it, and what the rows of its histogram allow.
+
+use anyhow::{Result, ensure};
+
+/// What the rows are whose samples lie between two values, both inclusive, so many in each: from and to which the mean can be.
+/// `None` without samples.
+pub fn of(rows: impl Iterator<Item = (i64, i64, u64)>) -> Option<[f64; 2]> {
+    let (mut from, mut to, mut samples) = (0i128, 0i128, 0i128);
+    for (low, high, count) in rows {
+        let count = i128::from(count);
+        from = from.saturating_add(i128::from(low).saturating_mul(count));
+        to = to.saturating_add(i128::from(high).saturating_mul(count));
+        samples = samples.saturating_add(count);
+    }
+    (samples > 0).then(|| [from as f64 / samples as f64, to as f64 / samples as f64])
+}
+
+/// Samples beyond the last row, one of which is the largest: two rows for [`of`].
+pub fn beyond(from: i64, largest: i64, count: u64) -> [(i64, i64, u64); 2] {
+    [(from, largest, count.saturating_sub(1)), (largest, largest, count.min(1))]
+}
+
+/// What both allow: the printed mean between two values, and the rows.
+///
+/// # Errors
+/// They contradict each other.
+pub fn agreed(printed: [f64; 2], rows: Option<[f64; 2]>) -> Result<[f64; 2]> {
+    let Some([from, to]) = rows else { return Ok(printed) };
+    let [low, high] = printed;
+    // Tools add up in floating point.
+    let rounding = from.abs().max(to.abs()) * 1e-9;
+    ensure!(
+        low <= to + rounding && from <= high + rounding,
+        "its mean lies from {low:.2} to {high:.2}, but that of its rows from {from:.2} to {to:.2}"
+    );
+    let [both, end] = [low.max(from), high.min(to)];
+    Ok(if both <= end { [both, end] } else { [end, both] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_bound_the_mean() {
+        assert_eq!(of([(4, 4, 1), (5, 5, 3)].into_iter()), Some([4.75, 4.75]));
+        // Two beyond 10, one of them 30: 10 to 30, and 30.
+        assert_eq!(of([(5, 5, 2)].into_iter().chain(beyond(10, 30, 2))), Some([12.5, 17.5]));
+        assert_eq!(of([(1, 1, 0)].into_iter()), None);
+        assert!(of([(i64::MIN, i64::MAX, u64::MAX); 3].into_iter()).is_some());
+    }
+
+    #[test]
+    fn both_must_allow_it() {
+        assert_eq!(agreed([4.0, 5.0], Some([4.75, 6.0])).unwrap(), [4.75, 5.0]);
+        assert_eq!(agreed([4.0, 5.0], None).unwrap(), [4.0, 5.0]);
+        assert!(agreed([15.0, 16.0], Some([5.1, 5.1])).is_err());
+        assert!(agreed([4.0, 5.0], Some([5.1, 5.2])).is_err());
+    }
+}

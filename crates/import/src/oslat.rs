@@ -1,0 +1,276 @@
+//! What the outputs of oslat have in common: what its labels and extremes stand for, which is another thing by version.
+
+use crate::{
+    args::Args,
+    cyclictest,
+    format::Asked,
+    imported::{Bin, Edge, Imported, Interval, Series},
+};
+use anyhow::{Context, Result, ensure};
+
+/// Its short options that take a value.
+const VALUED: &str = "bcCDfmTwWz";
+
+/// What a version means by a label L (us) and by an extreme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generation {
+    /// Up to 2.4: [L - 1, L), extremes are whole us plus 1.
+    AddingOne,
+    /// 2.5 and 2.6: (L - 2, L - 1], extremes are rounded up.
+    RoundingUp,
+    /// From 2.7 on: [L - width, L), extremes are truncated.
+    Truncating,
+    /// 2.1 or 2.10: labels as of both, extremes as of either.
+    Unknown,
+}
+
+/// The label of a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    ns: i64,
+    decimals: bool,
+}
+
+impl Label {
+    /// Of its text: `001`, `0.500`.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn of(text: &str) -> Result<Self> {
+        let ns = decimal_ns(text, 1_000).with_context(|| format!("`{text}` is no bucket"))?;
+        ensure!(ns > 0, "the bucket `{text}`");
+        Ok(Self { ns, decimals: text.contains('.') })
+    }
+
+    /// In ns.
+    pub fn ns(self) -> i64 {
+        self.ns
+    }
+
+    /// Whether it is written with decimals.
+    pub fn decimals(self) -> bool {
+        self.decimals
+    }
+}
+
+/// A bucket.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Its label.
+    pub label: Label,
+    /// How many gaps.
+    pub count: u64,
+}
+
+/// What `-B` subtracts from extremes, in ns; absent where only the command line tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bias(pub Option<i64>);
+
+/// What is said of a core.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    /// The core.
+    pub cpu: Option<u32>,
+    /// Its buckets, ascending.
+    pub rows: Vec<Row>,
+    /// Whether the last one has all that is longer, too.
+    pub last_includes: bool,
+    /// The shortest gap as it is written, in us.
+    pub min: Option<String>,
+    /// The longest.
+    pub max: Option<String>,
+    /// The counter's frequency.
+    pub mhz: Option<i64>,
+    /// What was subtracted (`-B`), where the file says it.
+    pub bias: Option<Bias>,
+}
+
+/// Its command line in words.
+pub fn args_of(line: &str) -> Args<'static> {
+    Args::new(line, VALUED)
+}
+
+/// The width of a bucket (`-W`), in ns.
+pub fn width(args: &Args) -> Option<i64> {
+    args.number('W', "bucket-width").filter(|width| *width > 0)
+}
+
+/// The policy (`-f`).
+pub fn policy(args: &Args) -> Option<String> {
+    let priority = args.number('f', "rtprio").filter(|priority| (1..=99).contains(priority))?;
+    Some(format!("fifo {priority}"))
+}
+
+/// An import without its series.
+pub fn imported(asked: &Asked) -> Imported {
+    let policy = asked.args.as_deref().and_then(|line| policy(&args_of(line)));
+    Imported { policy, findings: Vec::new(), ..cyclictest::described("oslat", asked) }
+}
+
+/// A number as oslat writes it in JSON: of buckets with decimals it is in ns, else in us.
+pub fn written(number: &serde_json::Number, in_ns: bool) -> String {
+    let text = number.to_string();
+    match (in_ns, text.parse::<i64>()) {
+        (true, Ok(ns)) => format!("{}.{:03}", ns / 1000, ns % 1000),
+        _ => text,
+    }
+}
+
+/// An exact decimal number in units of so many ns: `0.023` us is 23 ns. `None` for what is finer, negative or none.
+pub fn decimal_ns(text: &str, unit: i64) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    let mut ns = whole.parse::<i64>().ok()?.checked_mul(unit)?;
+    let mut place = unit;
+    for digit in fraction.bytes() {
+        let digit = i64::from(digit - b'0');
+        if place % 10 != 0 {
+            return (digit == 0).then_some(ns);
+        }
+        place /= 10;
+        ns = ns.checked_add(digit * place)?;
+    }
+    Some(ns)
+}
+
+impl Generation {
+    /// What an extreme stands for.
+    fn extreme(self, text: &str) -> Result<Interval> {
+        let ns = decimal_ns(text, 1_000).with_context(|| format!("`{text}` is no time in us"))?;
+        if text.contains('.') {
+            return Ok(Interval::exactly(ns));
+        }
+        let end = |low: i64, high: i64| Interval::between(low.max(0), high);
+        let next = ns.checked_add(1_000).context("a time beyond 2^63 ns")?;
+        Ok(match self {
+            Self::AddingOne => end(ns - 1_000, (ns - 1).max(0)),
+            Self::RoundingUp => end(ns - 999, ns),
+            Self::Truncating => end(ns, next - 1),
+            Self::Unknown => end(ns - 1_000, next - 1),
+        })
+    }
+
+    /// What a bucket holds.
+    fn bucket(self, label: Label, width: i64) -> (i64, i64) {
+        let (low, high) = match self {
+            Self::RoundingUp => (label.ns - 1_999, label.ns - 1_000),
+            _ => (label.ns.saturating_sub(width), label.ns - 1),
+        };
+        (low.max(0), high.max(0))
+    }
+}
+
+impl Thread {
+    /// The series of a core.
+    ///
+    /// # Errors
+    /// Figures that contradict each other.
+    pub fn series(
+        self,
+        index: u32,
+        generation: Generation,
+        args: Option<&Args>,
+        notes: &mut Vec<String>,
+    ) -> Result<Series> {
+        let common = self.rows.iter().map(|row| row.label.ns).fold(0, gcd);
+        // Where the command line does not say it, the greatest that divides all labels is never too narrow.
+        let width = match (generation, args) {
+            (Generation::AddingOne | Generation::RoundingUp, _) => 1_000,
+            (_, Some(args)) => width(args).unwrap_or(1_000),
+            (_, None) => common.max(1),
+        };
+        let extreme = |text: &Option<String>| text.as_deref().map(|text| generation.extreme(text)).transpose();
+        let (min, max) = (extreme(&self.min)?, extreme(&self.max)?);
+        if generation == Generation::Unknown && index == 0 {
+            notes.push("2.1 or 2.10: shortest and longest gap may be 1 us less than what is printed".into());
+        }
+        let bias = self.bias.or_else(|| args.filter(|args| args.has('B', "bias")).map(|_| Bias(None)));
+        let biased = bias.is_some();
+        // Buckets are with the bias, and so is the longest gap that the last of them holds.
+        let longest = match bias {
+            None => max.and_then(|max| max.high),
+            Some(Bias(ns)) => max.and_then(|max| max.high?.checked_add(ns?)),
+        };
+        if biased && index == 0 {
+            notes.push("-B: shortest and longest gap are without the bias, buckets are with it".into());
+        }
+        let mut bins: Vec<Bin> = Vec::new();
+        let last = self.rows.len().saturating_sub(1);
+        for (at, row) in self.rows.iter().enumerate().filter(|(_, row)| row.count > 0) {
+            let (low, high) = generation.bucket(row.label, width);
+            let low = if biased && at == 0 { 0 } else { low };
+            let beyond = at == last && self.last_includes;
+            let high = if beyond { longest } else { Some(high) };
+            ensure!(high.is_none_or(|high| high >= low), "its longest gap is shorter than its last bucket");
+            bins.push(Bin { low, high, count: row.count });
+        }
+        let whole = self.last_includes || args.is_some() || max.is_some();
+        let count = bins.iter().try_fold(0u64, |sum, bin| sum.checked_add(bin.count)).context("more than 2^64 gaps")?;
+        let none = count == 0;
+        if let (Some(min), Some(first), false) = (min, bins.first(), biased) {
+            let within = first.high.is_none_or(|high| min.low <= high) && min.high.is_none_or(|high| first.low <= high);
+            ensure!(within, "its shortest gap is not in its first bucket");
+        }
+        let reaches = self.last_includes && self.rows.last().is_some_and(|row| row.count > 0);
+        if let (Some(max), Some(last), false, false) = (max, bins.last(), biased, reaches) {
+            let within = last.high.is_none_or(|high| max.low <= high) && max.high.is_none_or(|high| last.low <= high);
+            ensure!(within, "its longest gap is not in its last bucket");
+        }
+        if let (Some(min), Some(max)) = (min, max) {
+            ensure!(max.high.is_none_or(|high| min.low <= high), "its shortest gap is longer than its longest");
+        }
+        let facts = self.mhz.map(|mhz| ("counter_mhz".to_owned(), mhz));
+        Ok(Series {
+            quantity: "gap".into(),
+            heading: "Gaps in a busy loop".into(),
+            thread: index,
+            cpu: self.cpu,
+            unit: "ns",
+            count: Some(count),
+            min: min.filter(|_| !none),
+            max: max.filter(|_| !none),
+            bins,
+            width: (width > 1).then_some(width.unsigned_abs()),
+            edge: Edge::Upper,
+            cut: !whole,
+            facts: facts.into_iter().collect(),
+            ..Series::default()
+        })
+    }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_and_extremes_are_what_their_version_means() {
+        let label = Label::of("002").unwrap();
+        let buckets =
+            [Generation::AddingOne, Generation::RoundingUp, Generation::Truncating].map(|one| one.bucket(label, 1_000));
+        assert_eq!(buckets, [(1_000, 1_999), (1, 1_000), (1_000, 1_999)]);
+        let one = |generation: Generation| generation.extreme("1").unwrap();
+        assert_eq!(one(Generation::AddingOne), Interval::between(0, 999));
+        assert_eq!(one(Generation::RoundingUp), Interval::between(1, 1_000));
+        assert_eq!(one(Generation::Truncating), Interval::between(1_000, 1_999));
+        assert_eq!(one(Generation::Unknown), Interval::between(0, 1_999));
+        assert_eq!(Generation::Truncating.extreme("0.023").unwrap(), Interval::exactly(23));
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(decimal_ns("52450.362", 1_000), Some(52_450_362));
+        assert_eq!(decimal_ns("0.5000", 1_000), Some(500));
+        assert_eq!(
+            (decimal_ns("0.0005", 1_000), decimal_ns("-1", 1_000), decimal_ns("1,5", 1_000)),
+            (None, None, None)
+        );
+    }
+}

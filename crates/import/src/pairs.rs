@@ -1,0 +1,242 @@
+//! pmqtest, ptsematest, svsematest, sigwaittest: pairs of threads that wake each other, as text and as JSON.
+
+use crate::{
+    cyclictest,
+    floors::{Figures, Floors},
+    format::{Asked, Unit},
+    imported::{Imported, Series},
+    progress::Progress,
+    rt_json,
+    text::{TORN, lines, number, plain, shown, torn},
+};
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The most pairs.
+const MOST: u64 = 8192;
+
+/// A pair as it is said in text or JSON; times in us.
+#[derive(Clone, Debug, Default)]
+struct Pair {
+    /// The ids of receiver and sender in the system, once they run.
+    tasks: [Option<u64>; 2],
+    /// The CPU of the receiver, whose wake-up is measured, and of the sender.
+    cpus: [Option<u32>; 2],
+    priority: Option<i64>,
+    interval: Option<i64>,
+    timeouts: Option<i64>,
+    cycles: Option<u64>,
+    min: Option<i64>,
+    max: Option<i64>,
+    mean: Option<[f64; 2]>,
+}
+
+/// Whether a text has pairs; `timeouts` is what pmqtest alone prints.
+pub fn is_text(bytes: &[u8], timeouts: bool) -> bool {
+    let pair = lines(bytes).take(10_000).map(|(_, line)| plain(line).into_owned()).find(|line| is_head(line));
+    pair.is_some_and(|line| line.windows(5).any(|part| part == b", TO ") == timeouts)
+}
+
+fn is_head(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.starts_with(b"#") && line.windows(3).any(|part| part == b": I") && line.windows(3).any(|part| part == b"; #")
+}
+
+/// Reads text or JSON of a tool; `by` is what wakes.
+///
+/// # Errors
+/// What is wrong, and in which line.
+pub fn read(bytes: &[u8], asked: &Asked, tool: &str, by: &str) -> Result<Imported> {
+    let (mut imported, pairs) = match rt_json::is_of(bytes, tool, &["sender", "receiver"], &[]) {
+        true => json(bytes, asked, tool)?,
+        false => (cyclictest::described(tool, asked), text(bytes)?),
+    };
+    ensure!(!pairs.is_empty(), "no pair of threads");
+    // Their -p is a priority, their -m and -S say nothing of memory.
+    imported.findings.clear();
+    let prio = pairs.values().filter_map(|pair| pair.priority).max().filter(|priority| (1..=99).contains(priority));
+    imported.policy = prio.map(|priority| format!("fifo {priority}"));
+    for (thread, (_, pair)) in (0u32..).zip(pairs) {
+        let series = pair.series(thread, by, asked).with_context(|| format!("pair {thread}"))?;
+        imported.series.push(series);
+    }
+    Ok(imported)
+}
+
+impl Pair {
+    fn series(self, thread: u32, by: &str, asked: &Asked) -> Result<Series> {
+        let unit = Floors::of(asked.unit.unwrap_or(Unit::Us));
+        let figures = Figures {
+            min: self.min,
+            max: self.max,
+            mean: self.mean,
+            count: self.cycles,
+            over: Some(0),
+            ..Figures::default()
+        };
+        let series = unit.series(figures)?;
+        let [receiver, sender] = self.cpus.map(|cpu| cpu.map(i64::from));
+        let facts = [
+            ("priority", self.priority),
+            ("interval_us", self.interval),
+            ("timeouts", self.timeouts),
+            ("sender_cpu", sender.filter(|_| sender != receiver)),
+        ];
+        Ok(Series {
+            quantity: "switch".into(),
+            heading: "Wake-up of the partner".into(),
+            labels: [("by".to_owned(), by.to_owned())].into(),
+            thread,
+            cpu: self.cpus.first().copied().flatten().or_else(|| asked.cpus.get(thread as usize).copied()),
+            facts: facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect(),
+            ..series
+        })
+    }
+}
+
+/// The pairs of a text: the last block of those that a terminal has.
+fn text(bytes: &[u8]) -> Result<BTreeMap<u64, Pair>> {
+    let torn = torn(bytes);
+    let mut pairs: BTreeMap<u64, Pair> = BTreeMap::new();
+    for (at, line) in lines(bytes) {
+        let clean = plain(line);
+        let line = clean.trim_ascii();
+        if !line.starts_with(b"#") {
+            continue;
+        }
+        let text = std::str::from_utf8(line).with_context(|| format!("line {at}: no text"))?;
+        let told = if is_head(line) {
+            head(text, &mut pairs)
+        } else if text.contains("->") {
+            figures(text, &mut pairs)
+        } else {
+            continue;
+        };
+        told.with_context(|| format!("line {at}: `{}`", shown(line)))?;
+        ensure!(torn != Some(at), "line {at} {TORN}");
+        ensure!(pairs.len() as u64 <= MOST, "line {at}: more than {MOST} pairs");
+    }
+    for (pair, of) in &pairs {
+        ensure!(of.cycles.is_some(), "pair {pair} has figures but no cycles");
+        // What is not ready yet has no cycle either.
+        ensure!(of.max.is_some() || of.cycles == Some(0), "pair {pair} has {:?} cycles but no figures", of.cycles);
+    }
+    Ok(pairs)
+}
+
+/// `#0: ID1, P95, CPU0, I500; #1: ID2, P95, CPU0, TO 0, Cycles 2000`
+fn head(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
+    let (sender, receiver) = text.split_once(';').context("no `;`")?;
+    let index = own_index(sender)?;
+    ensure!(own_index(receiver)? == index + 1, "not a pair");
+    let of = |part: &str, name: &str| -> Result<Option<i64>> {
+        let words = part.split([',', ':']).map(str::trim);
+        let found = words
+            .filter_map(|word| word.strip_prefix(name))
+            .find(|rest| rest.trim_start().bytes().next().is_some_and(|byte| byte.is_ascii_digit() || byte == b'-'));
+        found.map(|rest| number(rest.as_bytes()).with_context(|| format!("{name}: no number"))).transpose()
+    };
+    let cpu = |part: &str| -> Result<Option<u32>> { Ok(of(part, "CPU")?.and_then(|cpu| u32::try_from(cpu).ok())) };
+    let cycles = of(receiver, "Cycles")?.context("no `Cycles`")?;
+    let task = |part: &str| -> Result<Option<u64>> {
+        Ok(of(part, "ID")?.and_then(|id| u64::try_from(id).ok()).filter(|id| *id > 0))
+    };
+    let tasks = [task(receiver)?, task(sender)?];
+    let cycles = u64::try_from(cycles).context("cycles below 0")?;
+    let known = pairs.remove(&index).unwrap_or_default();
+    for (before, task) in known.tasks.into_iter().zip(tasks) {
+        let before = Progress { task: before, count: known.cycles, ..Progress::default() };
+        before.then(&Progress { task, count: Some(cycles), ..Progress::default() })?;
+    }
+    pairs.insert(
+        index,
+        Pair {
+            tasks,
+            cpus: [cpu(receiver)?, cpu(sender)?],
+            priority: of(receiver, "P")?,
+            interval: of(sender, "I")?,
+            timeouts: of(receiver, "TO")?,
+            cycles: Some(cycles),
+            ..known
+        },
+    );
+    Ok(())
+}
+
+/// `#1 -> #0, Min    1, Cur    1, Avg    1, Max   56`, or `#1 -> #0 (not yet ready)`.
+fn figures(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
+    let (receiver, rest) = text.split_once("->").context("no `->`")?;
+    let receiver = own_index(receiver)?;
+    let index = receiver.checked_sub(1).context("a receiver without sender")?;
+    let Some((sender, rest)) = rest.split_once(',') else {
+        ensure!(rest.contains("not yet ready"), "no figures");
+        return Ok(());
+    };
+    ensure!(own_index(sender)? == index, "not a pair");
+    let of = |name: &str| -> Result<i64> {
+        let found = rest.split(',').map(str::trim).find_map(|word| word.strip_prefix(name));
+        found.and_then(|value| number(value.as_bytes())).with_context(|| format!("no `{name}`"))
+    };
+    let (min, avg, max) = (of("Min")?, of("Avg")?, of("Max")?);
+    ensure!(avg >= 0, "an average below 0");
+    let pair = pairs.entry(index).or_default();
+    let before = Progress { min: pair.min, max: pair.max, ..Progress::default() };
+    before.then(&Progress { min: Some(min), max: Some(max), ..Progress::default() })?;
+    // sigwaittest rounds its mean, and a version that cuts it off is not told apart.
+    (pair.min, pair.max, pair.mean) = (Some(min), Some(max), Some([(avg as f64 - 0.5).max(0.0), avg as f64 + 1.0]));
+    Ok(())
+}
+
+/// The number behind `#`.
+fn own_index(text: &str) -> Result<u64> {
+    let (_, rest) = text.split_once('#').context("no `#`")?;
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    match digits.parse() {
+        Ok(index) if index < 2 * MOST => Ok(index),
+        _ => bail!("no number behind `#`"),
+    }
+}
+
+#[derive(Deserialize)]
+struct Both {
+    sender: Sender,
+    receiver: Receiver,
+}
+
+#[derive(Deserialize)]
+struct Sender {
+    cpu: Option<u32>,
+    samples: u64,
+    interval: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Receiver {
+    cpu: Option<u32>,
+    priority: Option<i64>,
+    timeoutcount: Option<i64>,
+    min: i64,
+    avg: Option<f64>,
+    max: i64,
+}
+
+fn json(bytes: &[u8], asked: &Asked, tool: &str) -> Result<(Imported, BTreeMap<u64, Pair>)> {
+    let (document, notes) = rt_json::read::<Both>(bytes)?;
+    let imported = document.imported(tool, notes, asked);
+    let pair = |(index, Both { sender, receiver }): (u64, Both)| {
+        let pair = Pair {
+            tasks: [None; 2],
+            cpus: [receiver.cpu, sender.cpu],
+            priority: receiver.priority,
+            interval: sender.interval,
+            timeouts: receiver.timeoutcount,
+            cycles: Some(sender.samples),
+            min: Some(receiver.min),
+            max: Some(receiver.max),
+            mean: receiver.avg.map(|avg| [avg - 0.005, avg + 0.005]),
+        };
+        (index, pair)
+    };
+    Ok((imported, document.thread.0.into_iter().map(pair).collect()))
+}

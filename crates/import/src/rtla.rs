@@ -1,0 +1,384 @@
+//! What the outputs of rtla have in common: its histogram's table, durations, what ended it and what it missed.
+
+use crate::{
+    imported::{Bin, Ending, Finding, Imported, Interval, Series, Severity},
+    mean,
+    text::{self, TORN, lines, number, plain, shown},
+};
+use anyhow::{Context, Result, bail, ensure};
+
+/// The most columns, and the most rows.
+const MOST: (usize, usize) = (8192, 10_000_000);
+/// The lines below the rows.
+const FOOTER: [&str; 5] = ["over", "count", "min", "avg", "max"];
+
+/// A histogram, read.
+#[derive(Debug, Default)]
+pub struct Histogram {
+    /// How many ns the unit has.
+    pub unit: i64,
+    /// How long was measured.
+    pub elapsed_ns: Option<u64>,
+    /// The columns, as they are named: `IRQ-000`.
+    pub columns: Vec<Column>,
+    /// The value of the last row.
+    pub last: Option<i64>,
+    /// The width of bins in the unit: the greatest common divisor of the rows' values; 0 where none tells.
+    pub width: i64,
+    /// Whether all of the footer is there.
+    pub whole: bool,
+    /// What follows the table.
+    pub rest: Vec<String>,
+    /// What its maker wrote above it in lines of `#`.
+    pub remarks: Vec<String>,
+}
+
+/// A column.
+#[derive(Debug, Default)]
+pub struct Column {
+    /// What it counts: `IRQ`, `CPU`.
+    pub kind: String,
+    /// Its CPU.
+    pub cpu: u32,
+    /// Rows with their counts, ascending, those of 0 left out.
+    pub rows: Vec<(i64, u64)>,
+    /// over, count, min, max.
+    pub over: Option<u64>,
+    /// All samples.
+    pub count: Option<u64>,
+    /// The smallest.
+    pub min: Option<i64>,
+    /// The mean as it is printed, whole or with two decimals, in hundredths; and whether it has decimals.
+    pub avg: Option<(i64, bool)>,
+    /// The largest.
+    pub max: Option<i64>,
+}
+
+/// Whether a line is `# RTLA NAME`.
+pub fn titled(bytes: &[u8], title: &str) -> bool {
+    lines(bytes).take(100).any(|(_, line)| plain(line).trim_ascii() == title.as_bytes())
+}
+
+/// A time as rtla prints it, in ns: `0 00:00:04`, days first.
+pub fn duration(text: &str) -> Option<u64> {
+    let (days, clock) = text.trim().split_once(' ')?;
+    let mut sum = days.parse::<u64>().ok()?;
+    let mut parts = clock.trim().split(':');
+    for base in [24, 60, 60] {
+        sum = sum.checked_mul(base)?.checked_add(parts.next()?.parse().ok().filter(|part| *part < base)?)?;
+    }
+    parts.next().is_none().then_some(sum)?.checked_mul(1_000_000_000)
+}
+
+/// Reads a histogram below its title.
+///
+/// # Errors
+/// What is wrong, and in which line.
+pub fn histogram(bytes: &[u8], title: &str) -> Result<Histogram> {
+    let torn = text::torn(bytes);
+    let mut all = Histogram::default();
+    let (mut titles, mut begun, mut ended, mut summed, mut footer) = (false, false, false, false, 0);
+    for (at, raw) in lines(bytes) {
+        let clean = plain(raw);
+        let line = String::from_utf8_lossy(&clean);
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        if torn == Some(at) {
+            // None of its numbers counts.
+            ensure!(titles, "line {at} {TORN}");
+            all.whole = false;
+            break;
+        }
+        let name = line.split_once(':').map(|(name, _)| name);
+        if line == title {
+            ensure!(!titles, "line {at}: a second histogram: keep one run a file");
+            titles = true;
+        } else if !titles {
+            // A shell's prompt, warnings.
+            let remark = line.strip_prefix('#').filter(|_| all.remarks.len() < 10_000);
+            all.remarks.extend(remark.map(|remark| shown(remark.as_bytes())));
+        } else if let Some(text) = line.strip_prefix('#').filter(|_| !begun) {
+            let text = text.trim();
+            if let Some(unit) = text.strip_prefix("Time unit is ") {
+                all.unit = match unit.rsplit_once('(').map(|(_, unit)| unit) {
+                    Some("us)") => 1000,
+                    Some("ns)") => 1,
+                    _ => bail!("line {at}: a unit that is neither us nor ns: `{}`", shown(unit.as_bytes())),
+                };
+            } else if let Some(text) = text.strip_prefix("Duration:") {
+                all.elapsed_ns = Some(duration(text).with_context(|| format!("line {at}: no duration"))?);
+            }
+        } else if !begun {
+            ensure!(
+                line.split_ascii_whitespace().next() == Some("Index"),
+                "line {at}: no `Index`: with --no-index or --no-header its bins are lost"
+            );
+            begun = true;
+            all.columns = columns(line).with_context(|| format!("line {at}"))?;
+        } else if !ended && line.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
+            ensure!(footer == 0, "line {at}: a row below `over:`");
+            all.row(line).with_context(|| format!("line {at}"))?;
+        } else if let Some(place) = name.and_then(|name| FOOTER.iter().position(|own| *own == name)) {
+            if !summed {
+                ensure!(place == footer, "line {at}: `{}:` out of its order", FOOTER.get(place).unwrap_or(&""));
+                all.footer(line).with_context(|| format!("line {at}"))?;
+                footer += 1;
+                ended = footer == FOOTER.len();
+                all.whole = ended;
+            }
+        } else if name == Some("ALL") {
+            summed = true;
+        } else {
+            ensure!(all.rest.len() < 10_000, "line {at}: too many lines below the histogram");
+            all.rest.push(shown(&clean));
+        }
+    }
+    ensure!(titles, "no line `{title}`: with --no-header its unit and columns are lost");
+    ensure!(begun, "the file ends before its line `Index`");
+    ensure!(all.unit > 0, "no line `# Time unit is`");
+    // What a CPU has no sample of has no figures either.
+    for column in all.columns.iter().filter(|column| column.count == Some(0)) {
+        let none = column.rows.is_empty() && column.over.unwrap_or(0) == 0;
+        ensure!(none, "{}-{:03}: its rows have samples, but it counts 0", column.kind, column.cpu);
+    }
+    all.columns.retain(|column| column.count != Some(0));
+    Ok(all)
+}
+
+fn columns(line: &str) -> Result<Vec<Column>> {
+    let mut columns = Vec::new();
+    for word in line.split_ascii_whitespace().skip(1) {
+        ensure!(columns.len() < MOST.0, "more than {} columns", MOST.0);
+        let (kind, cpu) = word.split_once('-').with_context(|| format!("`{}` is no column", shown(word.as_bytes())))?;
+        let cpu = cpu.parse().with_context(|| format!("`{}` has no CPU", shown(word.as_bytes())))?;
+        let again = columns.iter().any(|known: &Column| known.kind == kind && known.cpu == cpu);
+        ensure!(!again, "a second column `{}`", shown(word.as_bytes()));
+        columns.push(Column { kind: kind.into(), cpu, ..Column::default() });
+    }
+    Ok(columns)
+}
+
+/// A count: one that wrapped is negative.
+fn count(word: &str) -> Result<u64> {
+    let value = number(word.as_bytes()).with_context(|| format!("`{}` is no count", shown(word.as_bytes())))?;
+    u64::try_from(value).with_context(|| format!("the count {value} has wrapped: rtla keeps 31 bits"))
+}
+
+/// A number with two decimals at most, in hundredths, and whether it has any.
+fn hundredths(word: &str) -> Option<(i64, bool)> {
+    let Some((whole, part)) = word.split_once('.') else {
+        return Some((number(word.as_bytes())?.checked_mul(100)?, false));
+    };
+    let part = (part.len() == 2).then(|| number(part.as_bytes())).flatten().filter(|part| *part >= 0)?;
+    Some((number(whole.as_bytes()).filter(|whole| *whole >= 0)?.checked_mul(100)?.checked_add(part)?, true))
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Histogram {
+    fn row(&mut self, line: &str) -> Result<()> {
+        let mut words = line.split_ascii_whitespace();
+        let value = words.next().and_then(|word| number(word.as_bytes())).filter(|value| *value >= 0);
+        let value = value.context("no row of a histogram")?;
+        ensure!(self.last.is_none_or(|last| last < value), "row {value} does not follow {:?}", self.last);
+        let mut had = 0;
+        for word in words {
+            let column = self.columns.get_mut(had).context("more columns than its header has")?;
+            let count = count(word)?;
+            if count > 0 {
+                ensure!(column.rows.len() < MOST.1, "more than {} rows", MOST.1);
+                column.rows.push((value, count));
+            }
+            had += 1;
+        }
+        ensure!(had == self.columns.len(), "{had} columns, but its header has {}", self.columns.len());
+        self.width = gcd(value, self.width);
+        self.last = Some(value);
+        Ok(())
+    }
+
+    fn footer(&mut self, line: &str) -> Result<()> {
+        let (name, values) = line.split_once(':').context("no name")?;
+        let words: Vec<&str> = values.split_ascii_whitespace().collect();
+        // Without columns 6.1 prints nothing, newer ones a 0.
+        if self.columns.is_empty() {
+            ensure!(matches!(words[..], [] | ["0"]), "figures without a column");
+            return Ok(());
+        }
+        ensure!(
+            words.len() == self.columns.len(),
+            "{} columns, but its header has {}",
+            words.len(),
+            self.columns.len()
+        );
+        for (column, word) in self.columns.iter_mut().zip(words) {
+            // Up to 6.9 the smallest of none is 2^64 - 1.
+            let empty = column.count == Some(0) && ["min", "avg", "max"].contains(&name);
+            if word == "-" || empty {
+                continue;
+            }
+            let value =
+                || number(word.as_bytes()).with_context(|| format!("`{}` is no number", shown(word.as_bytes())));
+            match name {
+                "over" => column.over = Some(count(word)?),
+                "count" => column.count = Some(count(word)?),
+                "min" => column.min = Some(value()?),
+                "max" => column.max = Some(value()?),
+                _ => {
+                    column.avg =
+                        Some(hundredths(word).with_context(|| format!("`{}` is no mean", shown(word.as_bytes())))?)
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What one printed value stands for, `width` units wide.
+    fn interval(&self, value: i64, width: i64) -> Result<Interval> {
+        let low = value.checked_mul(self.unit).context("a value beyond 2^63 ns")?;
+        let high = width.checked_mul(self.unit).and_then(|wide| low.checked_add(wide - 1));
+        Ok(Interval::between(low, high.context("a value beyond 2^63 ns")?))
+    }
+
+    /// What the rows of a column allow for the mean of the truncated values, where they tell.
+    fn mean_of_rows(&self, column: &Column) -> Option<[f64; 2]> {
+        let over = column.over.filter(|_| self.width > 0)?;
+        let beyond = if over == 0 { [(0, 0, 0); 2] } else { mean::beyond(self.last?, column.max?, over) };
+        let rows = column.rows.iter().map(|(value, count)| (*value, value.saturating_add(self.width - 1), *count));
+        mean::of(rows.chain(beyond))
+    }
+
+    /// The series of a column; `wide` is what min and max may be off by, in the unit. Its bins and count add up.
+    ///
+    /// # Errors
+    /// What contradicts what.
+    pub fn series(&self, column: &Column, wide: i64) -> Result<Series> {
+        let Column { rows, over, count, min, max, .. } = column;
+        let who = format!("{}-{:03}", column.kind, column.cpu);
+        let mut counted = over.unwrap_or(0);
+        for (_, count) in rows {
+            counted = counted.checked_add(*count).context("more than 2^64 samples")?;
+        }
+        if let Some(count) = count {
+            ensure!(
+                counted == *count,
+                "{who}: its rows and what is over them have {counted} samples, but it counts {count}"
+            );
+        }
+        let some = *count != Some(0);
+        let limit = |value: &Option<i64>| value.filter(|_| some).map(|value| self.interval(value, wide)).transpose();
+        let (min, max) = (limit(min)?, limit(max)?);
+        if let (Some(min), Some(max)) = (min, max) {
+            ensure!(min.low >= 0 && min.low <= max.low, "{who}: its smallest value is above its largest, or below 0");
+        }
+        let mut bins: Vec<Bin> = Vec::with_capacity(rows.len() + 1);
+        for (value, count) in rows {
+            let bin = match self.width {
+                0 => Bin { low: 0, high: max.and_then(|max| max.high).filter(|_| *over == Some(0)), count: *count },
+                width => {
+                    let Interval { low, high } = self.interval(*value, width)?;
+                    Bin { low, high, count: *count }
+                }
+            };
+            bins.push(bin);
+        }
+        let within = |value: Interval, bin: &Bin| bin.low <= value.low && bin.high.is_none_or(|high| value.low <= high);
+        if let (Some(first), Some(min)) = (bins.first(), min) {
+            ensure!(within(min, first), "{who}: its smallest value is not in its first row");
+        }
+        if let (Some(last), Some(max), Some(0)) = (bins.last(), max, over) {
+            ensure!(within(max, last), "{who}: its largest value is not in its last row");
+        }
+        if let Some(more) = over.filter(|over| *over > 0) {
+            let low = self.last.unwrap_or(0).checked_mul(self.unit).context("a value beyond 2^63 ns")?;
+            let high = max.and_then(|max| max.high);
+            ensure!(
+                high.is_none_or(|high| high >= low),
+                "{who}: samples over its last row, but its largest is below it"
+            );
+            ensure!(
+                !bins.is_empty() || min.is_none_or(|min| min.high.is_none_or(|high| high >= low)),
+                "{who}: samples over its last row alone, but its smallest is below it"
+            );
+            // Where they begin is not printed: at or above the last row, which may be the bin itself.
+            let shared = bins.pop_if(|bin| bin.low >= low).map_or(0, |bin| bin.count);
+            bins.push(Bin { low, high, count: more.checked_add(shared).context("more than 2^64 samples")? });
+        }
+        let unit = self.unit as f64;
+        let printed = column.avg.filter(|_| some).map(|(hundredths, decimals)| {
+            let (mean, half) = (hundredths as f64 / 100.0, if decimals { 0.005 } else { 0.0 });
+            // One without decimals was divided in whole numbers.
+            [(mean - half).max(0.0), mean + half + if decimals { 0.0 } else { 1.0 }]
+        });
+        let agreed = printed.map(|printed| mean::agreed(printed, self.mean_of_rows(column))).transpose();
+        // It is of truncated values; kernel buckets are off by their width.
+        let mean = agreed.with_context(|| who.clone())?.map(|[low, high]| [low * unit, (high + wide as f64) * unit]);
+        let width = self.width.max(1).checked_mul(self.unit).and_then(|width| u64::try_from(width).ok());
+        Ok(Series {
+            unit: "ns",
+            cpu: Some(column.cpu),
+            count: *count,
+            min,
+            max,
+            mean,
+            cut: over.is_none() || count.is_none(),
+            bins,
+            width: width.filter(|width| *width > 1),
+            ..Series::default()
+        })
+    }
+}
+
+/// Tells what follows a table: a stop with its analysis, missed events; and what ended it.
+pub fn rest(imported: &mut Imported, rest: &[String], whole: bool) {
+    let stopped = rest.iter().any(|line| line.contains("hit stop tracing"));
+    let missed = |line: &&String| line.contains("events missed");
+    for line in rest.iter().filter(missed) {
+        imported.findings.push(Finding {
+            severity: Severity::Contaminated,
+            name: "missed events".into(),
+            text: line.trim().into(),
+        });
+    }
+    imported.notes.extend(rest.iter().filter(|line| !missed(line)).cloned());
+    if stopped {
+        let thread = rest.iter().find_map(|line| line.trim().strip_prefix("## CPU ")?.split(' ').next()?.parse().ok());
+        let thread = thread.and_then(|cpu: u32| imported.series.iter().find(|one| one.cpu == Some(cpu)));
+        let told = rest.iter().rev().find_map(|line| latency(line));
+        imported.ending = Ending::Stopped {
+            value: told.unwrap_or_else(|| reach(&imported.series)),
+            thread: thread.map(|one| one.thread),
+        };
+    } else if !whole {
+        imported.ending = Ending::Interrupted("the file ends before its footer does".into());
+    }
+}
+
+/// The value that stopped it, by the last line of its analysis: `Thread latency: 3700.60 us (100%)`.
+fn latency(line: &str) -> Option<Interval> {
+    let text = line.trim();
+    let text = text.strip_prefix("Thread latency:").or_else(|| text.strip_prefix("IRQ latency:"))?;
+    // Only what the analysis ends with is the whole of it.
+    let (us, _) = text.trim().split_once(" us").filter(|(_, share)| share.trim() == "(100%)")?;
+    let ns = hundredths(us)?.0.checked_mul(10)?;
+    Some(Interval::between(ns.checked_sub(5)?, ns.checked_add(5)?))
+}
+
+/// From the smallest to the largest of all.
+fn reach(series: &[Series]) -> Interval {
+    let low = series.iter().filter_map(|one| Some(one.min?.low)).min().unwrap_or(0);
+    Interval { low, high: series.iter().filter_map(|one| one.max?.high).max() }
+}
+
+/// The place of a CPU among those that were seen, which stands for its thread.
+pub fn place(cpus: &mut Vec<u32>, cpu: u32) -> u32 {
+    let place = cpus.iter().position(|known| *known == cpu).unwrap_or_else(|| {
+        cpus.push(cpu);
+        cpus.len() - 1
+    });
+    u32::try_from(place).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,188 @@
+//! Single samples, gathered into series: exact bins, extremes, order in time.
+
+use crate::imported::{Bin, Interval, Series, Timed};
+use anyhow::{Context, Result, ensure};
+use std::collections::{BTreeMap, HashMap};
+
+/// The most samples of a file, and the most that are kept with their times.
+const MOST: usize = 10_000_000;
+const KEPT: usize = 1_000_000;
+/// The most series.
+const MOST_SERIES: usize = 8192;
+
+/// What tells a series from others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// `latency` unless the file says otherwise.
+    pub quantity: Option<String>,
+    /// All that is none of the others.
+    pub labels: BTreeMap<String, String>,
+    /// The thread.
+    pub thread: Option<u32>,
+    /// The CPU.
+    pub cpu: Option<u32>,
+}
+
+/// Samples so far.
+#[derive(Debug, Default)]
+pub struct Samples {
+    keys: HashMap<Key, usize>,
+    all: Vec<(Key, Vec<i64>, Vec<Option<i64>>)>,
+    count: usize,
+}
+
+impl Samples {
+    /// Takes in a sample in ns: its lower end.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn add(&mut self, key: &Key, value: i64, at_ns: Option<i64>) -> Result<()> {
+        ensure!(self.count < MOST, "more than {MOST} samples");
+        self.count += 1;
+        let place = match self.keys.get(key) {
+            Some(place) => *place,
+            None => {
+                ensure!(self.all.len() < MOST_SERIES, "more than {MOST_SERIES} series");
+                self.all.push((key.clone(), Vec::new(), Vec::new()));
+                self.keys.insert(key.clone(), self.all.len() - 1);
+                self.all.len() - 1
+            }
+        };
+        let (_, values, times) = self.all.get_mut(place).context("a series")?;
+        values.push(value);
+        if times.len() < KEPT {
+            times.push(at_ns);
+        }
+        Ok(())
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The series, in the order in which they began. Each value stands for itself and `width - 1` ns above it.
+    ///
+    /// # Errors
+    /// A value beyond 2^63 ns.
+    pub fn series(self, width: i64) -> Result<Vec<Series>> {
+        let first = self.all.iter().flat_map(|(_, _, times)| times.iter().flatten()).min().copied();
+        let mut threads: HashMap<(Option<String>, BTreeMap<String, String>), u32> = HashMap::new();
+        let mut all = Vec::with_capacity(self.all.len());
+        for (key, mut values, times) in self.all {
+            // Where no thread is named, each CPU's samples are one's.
+            let next = threads.entry((key.quantity.clone(), key.labels.clone())).or_default();
+            let thread = key.thread.unwrap_or(*next);
+            *next = next.saturating_add(1);
+            let since = |at: i64| u64::try_from(i128::from(at) - i128::from(first?)).ok();
+            let samples: Vec<Timed> = match times.len() == values.len() && times.iter().any(Option::is_some) {
+                true => values
+                    .iter()
+                    .zip(times)
+                    .map(|(value, at)| Timed { value: *value, at_ns: at.and_then(since) })
+                    .collect(),
+                false => Vec::new(),
+            };
+            let sum: i128 = values.iter().map(|value| i128::from(*value)).sum();
+            let count = values.len();
+            values.sort_unstable();
+            let high = |low: i64| low.checked_add(width - 1).context("a value beyond 2^63 ns");
+            let mut bins: Vec<Bin> = Vec::new();
+            for low in &values {
+                match bins.last_mut() {
+                    Some(bin) if bin.low == *low => bin.count += 1,
+                    _ => bins.push(Bin { low: *low, high: Some(high(*low)?), count: 1 }),
+                }
+            }
+            let interval = |bin: Option<&Bin>| bin.map(|bin| Interval { low: bin.low, high: bin.high });
+            let mean = sum as f64 / count.max(1) as f64;
+            let named = key.quantity.unwrap_or_else(|| "latency".into());
+            all.push(Series {
+                heading: if named == "latency" { "Latency".into() } else { named.clone() },
+                quantity: named,
+                labels: key.labels,
+                thread,
+                cpu: key.cpu,
+                unit: "ns",
+                count: u64::try_from(count).ok(),
+                min: interval(bins.first()),
+                max: interval(bins.last()),
+                mean: (count > 0).then_some([mean, mean + (width - 1) as f64]),
+                bins,
+                width: u64::try_from(width).ok().filter(|width| *width > 1),
+                samples,
+                ..Series::default()
+            });
+        }
+        Ok(all)
+    }
+}
+
+/// A decimal times a factor, where that is whole and below 2^63: `1.5` in us is 1500 ns, `0.0005` is none.
+pub fn decimal(text: &str, factor: i64) -> Option<i64> {
+    let text = text.trim();
+    let (text, exponent) = match text.split_once(['e', 'E']) {
+        Some((text, exponent)) => (text, exponent.parse::<i32>().ok().filter(|power| power.abs() <= 40)?),
+        None => (text, 0),
+    };
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    let (whole, part) = digits.split_once('.').map_or((digits, None), |(whole, part)| (whole, Some(part)));
+    let part = match part {
+        Some("") => return None,
+        part => part.unwrap_or("").trim_end_matches('0'),
+    };
+    if whole.is_empty() || !whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digits = whole.bytes().chain(part.bytes());
+    let mut value =
+        digits.into_iter().try_fold(0i128, |sum, digit| sum.checked_mul(10)?.checked_add(i128::from(digit - b'0')))?;
+    value = value.checked_mul(i128::from(factor))?;
+    let mut places = i32::try_from(part.len()).ok()?.checked_sub(exponent)?;
+    while places > 0 {
+        if value % 10 != 0 {
+            return None;
+        }
+        value /= 10;
+        places -= 1;
+    }
+    for _ in places..0 {
+        value = value.checked_mul(10)?;
+    }
+    i64::try_from(if negative { -value } else { value }).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        let all = [
+            ("80.5", 1000),
+            ("89.204", 1000),
+            ("0.0005", 1000),
+            ("1,5", 1000),
+            ("-0.001", 1000),
+            ("1e-3", 1000),
+            ("", 1),
+        ];
+        let expected = [Some(80_500), Some(89_204), None, None, Some(-1), Some(1), None];
+        assert_eq!(all.map(|(text, factor)| decimal(text, factor)), expected);
+        assert_eq!((decimal("9223372036854775807", 1), decimal("9223372036854775808", 1)), (Some(i64::MAX), None));
+        assert_eq!(
+            (decimal("1.", 1), decimal(".5", 1000), decimal("+1", 1), decimal("1e99999999999", 1)),
+            (None, None, None, None)
+        );
+    }
+
+    proptest! {
+        /// What ns are printed as us comes back to the last digit.
+        #[test]
+        fn ns_come_back(ns in any::<i64>()) {
+            let (sign, size) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
+            prop_assert_eq!(decimal(&format!("{sign}{}.{:03}", size / 1000, size % 1000), 1000).filter(|_| ns != i64::MIN), Some(ns).filter(|_| ns != i64::MIN));
+        }
+    }
+}

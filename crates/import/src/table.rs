@@ -1,0 +1,240 @@
+//! The histogram that cyclictest and cyclicdeadline print: rows of counts, then a footer of `#` lines.
+
+use crate::{
+    floors::Figures,
+    text::{self, TORN, lines, number, numbers, plain, shown},
+};
+use anyhow::{Context, Result, bail, ensure};
+
+/// The most columns that are read: threads, and the sum.
+const MOST_COLUMNS: usize = 8193;
+/// The most rows.
+const MOST_ROWS: usize = 10_000_000;
+/// So many rows must add up before a last column of a file without footer is taken for the sum of the others.
+const SUMS: usize = 8;
+
+/// A histogram, read.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// One entry a thread.
+    pub threads: Vec<Figures>,
+    /// Whether the footer is there with all that counts.
+    pub whole: bool,
+    /// The value that ended it, with the thread (`-b`).
+    pub broken: Option<(i64, Option<usize>)>,
+    /// SMIs a thread, where they were counted.
+    pub smis: Vec<i64>,
+    /// Lines of the file before the histogram that are its maker's own.
+    pub remarks: Vec<String>,
+}
+
+/// What the lines of the footer say, each with its line's number.
+#[derive(Default)]
+struct Footer {
+    total: Option<(usize, Vec<i64>)>,
+    min: Option<(usize, Vec<i64>)>,
+    avg: Option<(usize, Vec<i64>)>,
+    max: Option<(usize, Vec<i64>)>,
+    over: Option<(usize, Vec<i64>)>,
+    ids: Vec<i64>,
+    break_thread: Option<i64>,
+    break_value: Option<i64>,
+}
+
+/// The counts, a column each, without the rows of 0.
+#[derive(Default)]
+struct Rows {
+    columns: Vec<Vec<(i64, u64)>>,
+    /// The value of the last row.
+    last: Option<i64>,
+    /// How many rows have a count, and in how many of them the last column is the sum of the others.
+    counted: usize,
+    adding_up: usize,
+}
+
+/// Whether a text has such a histogram.
+pub fn has(bytes: &[u8]) -> bool {
+    lines(bytes).any(|(_, line)| plain(line).as_ref() == b"# Histogram")
+}
+
+/// Reads the histogram of a text. `sum` says whether the command line asked for the sum column, where it is known.
+///
+/// # Errors
+/// What is wrong, and in which line.
+pub fn read(bytes: &[u8], sum: Option<bool>) -> Result<Table> {
+    let torn = text::torn(bytes);
+    let (mut table, mut rows, mut footer) = (Table::default(), Rows::default(), Footer::default());
+    let (mut begun, mut ended) = (false, false);
+    for (at, line) in lines(bytes) {
+        let clean = plain(line);
+        let line = clean.as_ref();
+        let row = line.first().is_some_and(u8::is_ascii_digit);
+        if line == b"# Histogram" {
+            ensure!(!begun, "line {at}: a second histogram: keep one run a file");
+            begun = true;
+        } else if !begun {
+            if let Some(remark) = line.strip_prefix(b"#") {
+                table.remarks.push(shown(remark));
+            }
+        } else if row && !ended {
+            ensure!(torn != Some(at), "line {at} {TORN}");
+            rows.add(line).with_context(|| format!("line {at}"))?;
+        } else if let Some(text) = line.strip_prefix(b"#") {
+            ended = true;
+            let counts = footer.line(at, text, &mut table).with_context(|| format!("line {at}"))?;
+            ensure!(!counts || torn != Some(at), "line {at} {TORN}");
+        } else if !line.is_empty() {
+            ensure!(ended && !row, "line {at}: neither a row of the histogram nor its footer: `{}`", shown(line));
+        }
+    }
+    ensure!(begun, "no line `# Histogram`");
+    table.whole = footer.over.is_some() && footer.max.is_some() && footer.min.is_some();
+    let threads = rows.threads(&footer, sum)?;
+    // The first line of latido's own export.
+    let converted = table.remarks.iter().any(|remark| remark.starts_with("latido ") && remark.contains(" run "));
+    table.threads = footer.figures(rows, threads, converted)?;
+    let broken_thread = footer.break_thread.and_then(|id| footer.ids.iter().position(|own| *own == id));
+    table.broken = footer.break_value.map(|value| (value, broken_thread));
+    Ok(table)
+}
+
+impl Rows {
+    fn add(&mut self, line: &[u8]) -> Result<()> {
+        let mut words = line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
+        let value = words.next().and_then(number).context("no row of a histogram")?;
+        ensure!(self.last.is_none_or(|last| last < value), "row {value} does not follow {:?}", self.last);
+        let first = self.last.is_none();
+        let (mut column, mut sum, mut latest) = (0, 0u64, 0u64);
+        for word in words {
+            sum = sum.checked_add(latest).context("more than 2^64 samples")?;
+            latest = count(word).with_context(|| format!("`{}` is no count", shown(word)))?;
+            if first {
+                ensure!(column < MOST_COLUMNS, "more than {MOST_COLUMNS} columns");
+                self.columns.push(Vec::new());
+            }
+            let counts = self.columns.get_mut(column).context("more columns than the row before")?;
+            if latest > 0 {
+                ensure!(counts.len() < MOST_ROWS, "more than {MOST_ROWS} rows");
+                counts.push((value, latest));
+            }
+            column += 1;
+        }
+        ensure!(column > 0 && column == self.columns.len(), "{column} columns, not {}", self.columns.len());
+        self.last = Some(value);
+        if sum > 0 || latest > 0 {
+            self.counted += 1;
+            self.adding_up += usize::from(sum == latest);
+        }
+        Ok(())
+    }
+
+    /// How many of the columns are threads: by the footer, else by what was asked for, else by what adds up.
+    fn threads(&self, footer: &Footer, asked: Option<bool>) -> Result<usize> {
+        let columns = self.columns.len();
+        let adds_up = columns > 1 && self.adding_up == self.counted;
+        if let Some((at, min)) = &footer.min {
+            let threads = min.len();
+            ensure!(threads > 0, "line {at}: no thread");
+            ensure!(threads <= MOST_COLUMNS, "line {at}: more than {MOST_COLUMNS} threads");
+            let sum = columns == threads + 1;
+            ensure!(columns == 0 || columns == threads || sum, "line {at}: {threads} threads, but {columns} columns");
+            ensure!(!sum || adds_up, "the last column is not the sum of the others in every row");
+            return Ok(threads);
+        }
+        match asked {
+            _ if columns == 0 => bail!("the file ends before its first row"),
+            Some(false) => Ok(columns),
+            Some(true) => Ok(columns.saturating_sub(1).max(1)),
+            None if !adds_up => Ok(columns),
+            None if self.counted >= SUMS => Ok(columns - 1),
+            None => bail!("the file ends before the footer that tells whether its last column is the sum: add --args"),
+        }
+    }
+}
+
+impl Footer {
+    /// Takes in a line without its `#`; whether what it says counts.
+    fn line(&mut self, at: usize, line: &[u8], table: &mut Table) -> Result<bool> {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { return Ok(false) };
+        let (name, rest) = line.split_at(colon);
+        let rest = rest.get(1..).unwrap_or_default();
+        let field = match name.trim_ascii() {
+            b"Total" => &mut self.total,
+            b"Min Latencies" => &mut self.min,
+            b"Avg Latencies" => &mut self.avg,
+            b"Max Latencies" => &mut self.max,
+            b"Histogram Overflows" => &mut self.over,
+            b"SMIs" => {
+                table.smis = numbers(rest)?;
+                return Ok(true);
+            }
+            b"Thread Ids" => {
+                self.ids = numbers(rest)?;
+                return Ok(true);
+            }
+            b"Break thread" => {
+                self.break_thread = number(rest);
+                return Ok(true);
+            }
+            b"Break value" => {
+                self.break_value = Some(number(rest).context("no break value")?);
+                return Ok(true);
+            }
+            _ => return Ok(false),
+        };
+        ensure!(field.is_none(), "a second line `{}`", shown(name));
+        *field = Some((at, numbers(rest)?));
+        Ok(true)
+    }
+
+    /// The figures of each thread.
+    fn figures(&self, rows: Rows, threads: usize, converted: bool) -> Result<Vec<Figures>> {
+        let summed = rows.columns.len() > threads;
+        let end = rows.last.map_or(0, |last| last.saturating_add(1));
+        let mut columns = rows.columns;
+        columns.resize(threads, Vec::new());
+        let of = |line: &Option<(usize, Vec<i64>)>, sum: fn(&[i64]) -> Option<i64>| -> Result<Option<Vec<i64>>> {
+            let Some((at, values)) = line else { return Ok(None) };
+            let (own, more) = values
+                .split_at_checked(threads)
+                .with_context(|| format!("line {at}: {} numbers for {threads} threads", values.len()))?;
+            let sums = more.is_empty() || (summed && more.len() == 1 && sum(own) == more.first().copied());
+            ensure!(sums, "line {at}: what follows the {threads} threads is not what they come to");
+            Ok(Some(own.to_vec()))
+        };
+        let added = |own: &[i64]| own.iter().try_fold(0i64, |sum, value| sum.checked_add(*value));
+        let largest = |own: &[i64]| own.iter().max().copied();
+        let totals = of(&self.total, added)?;
+        let (min, avg) = (of(&self.min, |_| None)?, of(&self.avg, |_| None)?);
+        let (max, over) = (of(&self.max, largest)?, of(&self.over, added)?);
+        let at = |line: &Option<Vec<i64>>, thread: usize| line.as_ref().and_then(|line| line.get(thread).copied());
+        let figures = columns.into_iter().enumerate().map(|(thread, rows)| {
+            let within: u64 = rows.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
+            if let Some(total) = at(&totals, thread) {
+                ensure!(
+                    u64::try_from(total) == Ok(within),
+                    "thread {thread}: its rows have {within}, its total {total}"
+                );
+            }
+            let over = at(&over, thread)
+                .map(|over| u64::try_from(over).context("samples beyond the rows below 0"))
+                .transpose()?;
+            let (min, max) = (at(&min, thread), at(&max, thread));
+            // What a thread without a cycle prints is where it began from.
+            let unseen = within == 0 && over == Some(0);
+            let (min, max) = if unseen { (None, None) } else { (min, max) };
+            let mean = at(&avg, thread).filter(|_| !unseen).map(|avg| [avg as f64, avg as f64 + 1.0]);
+            Ok(Figures { rows, collected: true, end, over, min, max, mean, count: None, converted })
+        });
+        figures.collect()
+    }
+}
+
+/// A count: digits alone.
+fn count(word: &[u8]) -> Option<u64> {
+    // What has no more digits than these is below 2^63: a table has hundreds of thousands of them.
+    if word.is_empty() || word.len() > 18 {
+        return number(word).and_then(|count| u64::try_from(count).ok());
+    }
+    word.iter().try_fold(0, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + u64::from(byte - b'0')))
+}

@@ -1,0 +1,97 @@
+//! Lines of text as tools leave them: without marks of order, carriage returns and the terminal's own sequences.
+
+use anyhow::Context;
+use std::borrow::Cow;
+
+/// The longest line that is looked at, in bytes; longer ones are passed through.
+pub const LONGEST: usize = 1 << 20;
+
+/// The lines of a text with their numbers, from 1: without a mark of byte order, carriage returns, and blanks at the end.
+pub fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let trimmed = |(at, line): (usize, _)| (at + 1, <[u8]>::trim_ascii_end(line));
+    bytes.split(|byte| *byte == b'\n').enumerate().map(trimmed)
+}
+
+/// The last line with its number where nothing ends it: it may have been cut, so that none of its numbers counts. `None`
+/// where only blanks follow the last end of line.
+pub fn torn(bytes: &[u8]) -> Option<usize> {
+    let start = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let rest = bytes.get(start..).unwrap_or_default();
+    let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+    (!plain(rest).trim_ascii().is_empty()).then_some(ends + 1)
+}
+
+/// What an error says of a line that [`torn`] names.
+pub const TORN: &str = "has no end: the file may be cut in it (add a line feed if it is whole)";
+
+/// A line as a note or an error shows it: at most 200 characters.
+pub fn shown(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line.get(..line.len().min(800)).unwrap_or_default());
+    let mut short: String = text.trim().chars().take(200).collect();
+    if short.len() < text.trim().len() {
+        short.push_str("...");
+    }
+    short
+}
+
+/// The numbers of a text between blanks and tabs.
+///
+/// # Errors
+/// The first word that is none.
+pub fn numbers(text: &[u8]) -> anyhow::Result<Vec<i64>> {
+    let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.map(|word| number(word).with_context(|| format!("`{}` is no whole number", shown(word)))).collect()
+}
+
+/// A line without what moves cursors and sets colours: `ESC [ ... letter` and `ESC c`.
+pub fn plain(line: &[u8]) -> Cow<'_, [u8]> {
+    if !line.contains(&0x1b) {
+        return Cow::Borrowed(line);
+    }
+    let mut plain = Vec::with_capacity(line.len());
+    let mut rest = line.iter().copied();
+    while let Some(byte) = rest.next() {
+        if byte != 0x1b {
+            plain.push(byte);
+        } else if rest.next() == Some(b'[') {
+            let _ = rest.by_ref().find(u8::is_ascii_alphabetic);
+        }
+    }
+    Cow::Owned(plain)
+}
+
+/// A decimal number, blanks around it allowed and leading zeros no sign of anything; `None` for all else and above 2^63.
+pub fn number(text: &[u8]) -> Option<i64> {
+    let text = text.trim_ascii();
+    let (sign, digits) = text.strip_prefix(b"-").map_or((1, text), |digits| (-1, digits));
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0i64, |sum, digit| {
+        let digit = digit.is_ascii_digit().then(|| i64::from(digit - b'0'))?;
+        sum.checked_mul(10)?.checked_add(sign * digit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_and_sequences_are_dropped() {
+        let all: Vec<_> = lines(b"\xef\xbb\xbfa \r\n\x1b[2K b\x1bc\n").map(|(at, line)| (at, plain(line))).collect();
+        let all: Vec<_> = all.iter().map(|(at, line)| (*at, line.as_ref())).collect();
+        assert_eq!(all, [(1, &b"a"[..]), (2, b" b"), (3, b"")]);
+    }
+
+    #[test]
+    fn numbers_are_decimal() {
+        assert_eq!(number(b" 000017 "), Some(17));
+        assert_eq!(number(b"-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(
+            (number(b"9223372036854775808"), number(b"1,5"), number(b""), number(b"-")),
+            (None, None, None, None)
+        );
+    }
+}

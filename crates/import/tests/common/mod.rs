@@ -1,0 +1,41 @@
+//! What tests of importers share: the samples, and reading one.
+#![allow(clippy::unwrap_used, clippy::panic, dead_code, reason = "a test fails by a panic; each uses a part of it")]
+
+use latido_import::{Asked, Imported, Interval, recognised};
+
+/// The bytes of a sample.
+pub fn sample(name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/samples/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Reads bytes as the one format that recognises them.
+pub fn read(bytes: &[u8], args: &str) -> anyhow::Result<Imported> {
+    let formats = recognised(bytes);
+    let names: Vec<_> = formats.iter().map(|format| format.name).collect();
+    let [format] = formats[..] else { panic!("recognised as {names:?}") };
+    (format.read)(bytes, &Asked { args: (!args.is_empty()).then(|| args.into()), ..Asked::default() })
+}
+
+/// Reads a sample.
+pub fn import(name: &str, args: &str) -> Imported {
+    read(&sample(name), args).unwrap_or_else(|error| panic!("{name}: {error:#}"))
+}
+
+/// Count, smallest and largest of each series.
+pub fn figures(imported: &Imported) -> Vec<(Option<u64>, Option<Interval>, Option<Interval>)> {
+    imported.series.iter().map(|series| (series.count, series.min, series.max)).collect()
+}
+
+/// The names of all samples.
+pub fn samples() -> Vec<String> {
+    let root = format!("{}/tests/samples", env!("CARGO_MANIFEST_DIR"));
+    let mut names = Vec::new();
+    for tool in std::fs::read_dir(&root).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
+        for file in std::fs::read_dir(tool.path()).unwrap().flatten() {
+            names.push(format!("{}/{}", tool.file_name().to_string_lossy(), file.file_name().to_string_lossy()));
+        }
+    }
+    names.sort();
+    names
+}

@@ -1,0 +1,217 @@
+//! Real outputs of cyclictest are read as what they print.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by a panic")]
+
+mod common;
+
+use common::{figures, import, read, sample};
+use latido_import::{Bin, Ending, Interval, Severity};
+
+/// Counts, extremes and what lies beyond the rows, of both generations, with and without the sum's column.
+#[test]
+fn histograms_of_text() {
+    let us = |low: i64, high: i64| Some(Interval::between(low * 1000, high * 1000 + 999));
+    for (file, expected) in [
+        ("cyclictest-2.4-h-2threads.hist", vec![(3000, 12, 383), (3000, 17, 743)]),
+        ("cyclictest-2.4-H-sum-overflow.hist", vec![(3000, 15, 256), (3000, 17, 147)]),
+        ("cyclictest-2.4-histfile.hist", vec![(2000, 9, 135)]),
+        ("cyclictest-2.4-b-break.hist", vec![(887, 16, 263)]),
+        ("cyclictest-2.10-h-2threads.hist", vec![(3000, 16, 634), (2989, 15, 410)]),
+        ("cyclictest-2.10-H-sum-overflow.hist", vec![(3000, 17, 121), (3000, 16, 94)]),
+        ("cyclictest-2.10-H-1thread-sum.hist", vec![(2000, 15, 36)]),
+    ] {
+        let imported = import(&format!("cyclictest/{file}"), "");
+        let expected: Vec<_> =
+            expected.into_iter().map(|(n, min, max)| (Some(n), us(min, min), us(max, max))).collect();
+        assert_eq!(figures(&imported), expected, "{file}");
+        assert!(imported.series.iter().all(|series| series.cpu.is_none() && series.width == Some(1000)), "{file}");
+    }
+}
+
+/// A file of one run as text and as JSON says the same; overflows are what JSON leaves out.
+#[test]
+fn text_and_json_of_one_run_agree() {
+    for [text, json] in [
+        ["cyclictest-2.4-histfile.hist", "cyclictest-2.4-hist.json"],
+        ["cyclictest-2.10-h-2threads.hist", "cyclictest-2.10-hist.json"],
+    ] {
+        let args = "cyclictest -q -m -p 95 -h 100";
+        let args = if json.contains("2.10") { "cyclictest -q -h 200" } else { args };
+        let text = import(&format!("cyclictest/{text}"), args);
+        let json = import(&format!("cyclictest/{json}"), "");
+        assert_eq!(figures(&text), figures(&json));
+        for (a, b) in text.series.iter().zip(&json.series) {
+            assert_eq!(a.bins, b.bins);
+            // JSON has two decimals of the mean, text none; the rows tell it better than both.
+            let ([low, high], [from, to]) = (a.mean.unwrap(), b.mean.unwrap());
+            assert!(low <= to && from <= high && to - from <= high - low);
+        }
+        assert!(json.series.iter().all(|series| series.cpu.is_some()) && json.machine["sysname"] == "Linux");
+    }
+}
+
+#[test]
+fn what_lies_beyond_the_rows_reaches_to_the_maximum() {
+    let imported = import("cyclictest/cyclictest-2.4-H-sum-overflow.hist", "");
+    let over = imported.series[0].bins.last().unwrap();
+    assert_eq!(*over, Bin { low: 60_000, high: Some(256_999), count: 7 });
+    // From 2.7 on rows of 0 are not printed: without the command line the last row is all that is known.
+    let last =
+        |args: &str| import("cyclictest/cyclictest-2.10-h-2threads.hist", args).series[0].bins.last().unwrap().low;
+    assert_eq!((last(""), last("cyclictest -qh200")), (176_000, 200_000));
+    let imported = import("cyclictest/cyclictest-2.4-overflow.json", "");
+    assert_eq!(imported.series[0].bins.last(), Some(&Bin { low: 20_000, high: Some(53_999), count: 1989 }));
+}
+
+/// What the text does not say is asked of the command line: the unit, the policy, locked memory.
+#[test]
+fn the_command_line_says_what_the_text_does_not() {
+    let imported = import("cyclictest/cyclictest-2.10-N-h.hist", "cyclictest -qmNp95 -i 500 -h 60000");
+    assert_eq!(figures(&imported), [(Some(150), Some(Interval::exactly(15_801)), Some(Interval::exactly(26_685)))]);
+    assert_eq!((imported.series[0].width, imported.policy.as_deref()), (None, Some("fifo 95")));
+    assert_eq!(imported.findings[0].name, "memory");
+    let plain = import("cyclictest/cyclictest-2.10-N-h.hist", "");
+    assert_eq!((plain.series[0].min.unwrap().low, plain.policy), (15_801_000, None));
+}
+
+#[test]
+fn json_without_distribution_and_without_cycles() {
+    for file in ["cyclictest-2.4-N.json", "cyclictest-2.10-N.json"] {
+        let imported = import(&format!("cyclictest/{file}"), "");
+        assert!(imported.series.iter().all(|series| series.bins.is_empty() && !series.cut), "{file}");
+    }
+    let none = import("cyclictest/cyclictest-2.4-zero-cycles.json", "");
+    assert_eq!(figures(&none), [(Some(0), None, None)]);
+    assert!(none.notes.iter().any(|note| note.contains("-nan")), "{:?}", none.notes);
+    // A quote in an argument breaks the file; it is mended in the one line that it can be in.
+    let text = String::from_utf8(sample("cyclictest/cyclictest-2.4-hist.json")).unwrap();
+    let broken = text.replace("-m -p 95", "-m -p 95 --tracemark=\"a b\"");
+    let mended = read(broken.as_bytes(), "").unwrap();
+    assert_eq!(mended.series, import("cyclictest/cyclictest-2.4-hist.json", "").series);
+    assert!(mended.notes.iter().any(|note| note.contains("not escaped")), "{:?}", mended.notes);
+    let twice = text.replace("\"17\": 22", "\"16\": 22");
+    assert!(read(twice.as_bytes(), "").is_err(), "a key that is there twice");
+}
+
+#[test]
+fn lines_of_a_run_and_of_a_screen() {
+    let ns = |low: i64, high: i64| Some(Interval::between(low * 1000, high * 1000 + 999));
+    let verbose = import("cyclictest/cyclictest-2.4-v.txt", "");
+    assert_eq!(figures(&verbose), [(Some(150), ns(22, 22), ns(124, 124)), (Some(100), ns(17, 17), ns(26, 26))]);
+    assert_eq!(verbose.series[1].facts["cycles"], 108);
+    assert!(verbose.notes.iter().any(|note| note.contains("last 8 cycles of thread 1")), "{:?}", verbose.notes);
+    let maxima = import("cyclictest/cyclictest-2.4-v-o10.txt", "");
+    assert_eq!(figures(&maxima), [(Some(400), ns(20, 20), ns(412, 412)), (Some(276), ns(11, 11), ns(236, 236))]);
+    assert!(maxima.series.iter().all(|series| series.bins.is_empty()));
+    for (file, n, max) in [("cyclictest-2.4-q.txt", 1000, 859), ("cyclictest-2.4-M.txt", 1943, 724)] {
+        let screen = import(&format!("cyclictest/{file}"), "");
+        assert_eq!(figures(&screen)[0].0, Some(n), "{file}");
+        assert_eq!(screen.series[0].max, ns(max, max), "{file}");
+        assert_eq!(screen.policy.as_deref(), Some("fifo 95"), "{file}");
+    }
+    // A ring that was overwritten: cycles in the middle have no line.
+    let text = String::from_utf8(sample("cyclictest/cyclictest-2.4-v.txt")).unwrap();
+    let lost: String =
+        text.lines().filter(|line| !line.starts_with("       0:      5")).map(|line| line.to_owned() + "\n").collect();
+    let lost = read(lost.as_bytes(), "").unwrap();
+    assert!(lost.series[0].cut && lost.findings.iter().any(|one| one.severity == Severity::Contaminated));
+}
+
+/// Lines of two runs are no live screen: within a run the thread stays, and extremes only spread.
+#[test]
+fn screens_of_two_runs_are_refused() {
+    let line = |thread, id, cycles, min, max| {
+        format!("T: {thread} ({id:5}) P:80 I:1000 C:{cycles:7} Min:{min:7} Act:   55 Avg:   50 Max:{max:8}\n")
+    };
+    let start = line(0, 0, 0, 1_000_000, 0);
+    let first = line(0, 1148, 9000, 5, 177);
+    for grown in [line(0, 1148, 9000, 5, 177), line(0, 1148, 9001, 4, 178)] {
+        let imported = read(format!("{start}{first}{grown}").as_bytes(), "").unwrap();
+        assert_eq!(imported.series.len(), 1);
+    }
+    for other in [
+        line(0, 1157, 9000, 4, 187),
+        line(0, 1148, 8999, 5, 177),
+        line(0, 1148, 9000, 6, 177),
+        line(0, 1148, 9000, 5, 87),
+    ] {
+        let text = format!("{start}{first}{}{other}", line(1, 1149, 10, 1, 2));
+        let error = format!("{:#}", read(text.as_bytes(), "").unwrap_err());
+        assert!(error.contains("line 4") && error.contains("a second run: keep one run a file"), "{other}: {error}");
+    }
+}
+
+#[test]
+fn a_break_is_told_with_its_thread() {
+    let imported = import("cyclictest/cyclictest-2.4-b-break.hist", "");
+    assert_eq!(imported.ending, Ending::Stopped { value: Interval::between(263_000, 263_999), thread: Some(0) });
+}
+
+/// Sums, rows and columns that contradict each other, with the line.
+#[test]
+fn contradictions_are_refused() {
+    let good = "# Histogram\n000001 000002\t000003\n000002 000001\t000000\n# Min Latencies: 00001 00001\n\
+                # Avg Latencies: 00001 00001\n# Max Latencies: 00002 00001\n# Histogram Overflows: 00000 00000\n";
+    assert_eq!(figures(&read(good.as_bytes(), "").unwrap())[0].0, Some(3));
+    for (from, to, told) in [
+        ("000002 000001\t000000", "000002 000001", "line 3"),
+        ("000002 000001\t000000", "000002 000001\t000000\t000001\t1", "line 3"),
+        ("000002 000001", "000001 000001", "line 3"),
+        ("000001\t000000", "1,5\t000000", "line 3"),
+        ("# Min", "# Total: 000000004 000000003\n# Min", "thread 0"),
+        ("00002 00001\n# Histogram O", "00007 00001\n# Histogram O", "thread 0"),
+        ("00002 00001\n# Histogram O", "00001 00001\n# Histogram O", "rows end at 2"),
+        ("Min Latencies: 00001", "Min Latencies: 00000", "rows begin at 1"),
+        ("Avg Latencies: 00001", "Avg Latencies: 00002", "mean"),
+        ("Avg Latencies: 00001", "Avg Latencies: 00000", "mean"),
+        ("00002 00001\n# Histogram O", "00002 00009\n# Histogram O", "rows end at 1"),
+        ("00001 00001\n# Avg", "00001 00001 00001\n# Avg", "columns"),
+        ("000003", "9223372036854775808", "line 2"),
+        ("# Histogram Overflows: 00000 00000\n", "# Histogram Overflows: 00000 00000", "no end"),
+    ] {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "{from}");
+        let error = format!("{:#}", read(text.as_bytes(), "").unwrap_err());
+        assert!(error.contains(told), "{to:?}: {error}");
+    }
+    // Whole rows without the footer are what is left of a run.
+    let cut = good.split("# Min").next().unwrap();
+    let cut = read(cut.as_bytes(), "").unwrap();
+    assert!(matches!(cut.ending, Ending::Interrupted(_)) && cut.series[0].cut && cut.series[0].max.is_none());
+}
+
+/// A mean is what its line and the rows allow together; overflows reach to the largest.
+#[test]
+fn rows_and_footer_bound_the_mean() {
+    let file = |avg: i64, max: i64, over: i64| {
+        format!(
+            "# Histogram\n000004 000001\n000005 000003\n# Min Latencies: 00004\n# Avg Latencies: {avg:05}\n\
+             # Max Latencies: {max:05}\n# Histogram Overflows: {over:05}\n"
+        )
+    };
+    let mean = |avg, max, over| read(file(avg, max, over).as_bytes(), "").map(|all| all.series[0].mean.unwrap());
+    // 4.75 us of values that were cut off.
+    assert_eq!(mean(4, 5, 0).unwrap(), [4750.0, 5749.0]);
+    // Two from 6 to 30, one of them 30: 9.17 to 13.17 us.
+    let [low, high] = mean(9, 30, 2).unwrap();
+    assert!((low - 55_000.0 / 6.0).abs() < 0.01 && high == 10_999.0, "{low} {high}");
+    for wrong in [3, 5, 15] {
+        assert!(format!("{:#}", mean(wrong, 5, 0).unwrap_err()).contains("mean"), "{wrong}");
+    }
+    assert!(mean(8, 30, 2).is_err() && mean(14, 30, 2).is_err());
+    // latido's own export rounds finer bins up.
+    let up = file(4, 4, 0).replace("Min Latencies: 00004", "Min Latencies: 00003");
+    assert!(read(up.as_bytes(), "").is_err());
+    let own = format!("# latido 0.1.0 run 20260101T000000Z-ci-0000 cell 001 wakeup, measured\n{up}");
+    assert_eq!(read(own.as_bytes(), "").unwrap().series[0].max, Some(Interval::between(4_000, 4_999)));
+}
+
+/// Marks, line ends and zeros of other systems.
+#[test]
+fn text_of_other_systems_reads_alike() {
+    let text = String::from_utf8(sample("cyclictest/cyclictest-2.4-h-2threads.hist")).unwrap();
+    let whole = read(text.as_bytes(), "").unwrap();
+    let dressed = format!("\u{feff}# lab 7, board 3\n\x1b[2K{}", text.replace('\n', " \r\n"));
+    let read = read(dressed.as_bytes(), "").unwrap();
+    assert_eq!(read.series, whole.series);
+    assert!(read.notes.iter().any(|note| note == "lab 7, board 3"), "{:?}", read.notes);
+}

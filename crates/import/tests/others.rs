@@ -1,0 +1,312 @@
+//! Real outputs of jitterdebugger, Xenomai, rteval, HdrHistogram, hwlatdetect and stress-ng, and of any program.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by a panic")]
+
+mod common;
+
+use common::{import, sample};
+use latido_import::{Asked, Ending, Imported, Interval, Severity, Unit, recognised};
+
+fn of(bytes: &[u8], unit: Option<Unit>, args: Option<&str>) -> anyhow::Result<Imported> {
+    let formats = recognised(bytes);
+    let names: Vec<_> = formats.iter().map(|format| format.name).collect();
+    let [format] = formats[..] else { anyhow::bail!("recognised as {names:?}") };
+    (format.read)(bytes, &Asked { unit, args: args.map(Into::into), ..Asked::default() })
+}
+
+fn text(name: &str) -> String {
+    String::from_utf8(sample(name)).unwrap()
+}
+
+fn us(value: i64) -> Option<Interval> {
+    Some(Interval::between(value * 1000, value * 1000 + 999))
+}
+
+fn ns(value: i64) -> Option<Interval> {
+    Some(Interval::exactly(value))
+}
+
+fn sum(imported: &Imported, at: usize) -> u64 {
+    imported.series[at].bins.iter().map(|bin| bin.count).sum()
+}
+
+/// Raw records and the CSV made of them say the same; the JSON of the run has what the writer left out as well.
+#[test]
+fn jitterdebugger() {
+    let (raw, csv) = (import("jitterdebugger/samples.raw", ""), import("jitterdebugger/samples.csv", ""));
+    assert_eq!(raw.series, csv.series);
+    let lines = text("jitterdebugger/samples.csv");
+    assert_eq!(sum(&raw, 0) + sum(&raw, 1), lines.lines().count() as u64);
+    assert_eq!((raw.series[0].min, raw.series[0].max, raw.series[1].max), (us(25), us(93), us(90)));
+    // 5457.507117074 to 5457.519566250.
+    assert_eq!(raw.series[1].samples[0].at_ns, Some(12_449_176));
+    let json = import("jitterdebugger/results.json", "");
+    let of_json: Vec<_> = json.series.iter().map(|one| (one.count, one.min, one.max, one.cpu)).collect();
+    assert_eq!(of_json, [(Some(80), us(25), us(93), None), (Some(80), us(27), us(7145), None)]);
+    let over = json.series[1].bins.last().unwrap();
+    assert_eq!((over.low, over.high, over.count), (1_000_000, Some(7_145_999), 1));
+    let exact = import("jitterdebugger/results-N.json", "");
+    assert_eq!((exact.series[0].width, exact.series[0].count), (None, Some(500)));
+    let datagrams = import("jitterdebugger/udp-3-packets.bin", "");
+    assert_eq!(sum(&datagrams, 0) + sum(&datagrams, 1), 150);
+    // The same as a machine of 32 bits writes it.
+    let short: Vec<u8> = sample("jitterdebugger/samples.raw")
+        .chunks(28)
+        .flat_map(|one| [&one[..8], &one[12..16], &one[20..]].concat())
+        .collect();
+    assert_eq!(of(&short, None, None).unwrap().series, raw.series);
+    let hdf5 = of(b"\x89HDF\r\n\x1a\n....", None, None).unwrap_err();
+    assert!(hdf5.to_string().contains("samples.raw"));
+}
+
+/// The summary is exact; buckets are numbers, those of `avg` alone; the plot has one hit too many in each row.
+#[test]
+fn xenomai() {
+    let plain = import("xenomai/latency-3.2.5.txt", "");
+    let own = &plain.series[0];
+    assert_eq!((own.min, own.max, own.count, own.facts["samples_at_most"]), (ns(18_076), ns(927_819), None, 5000));
+    assert_eq!(
+        (plain.elapsed_ns, plain.policy.as_deref(), plain.ending),
+        (Some(6_000_000_000), Some("fifo 99"), Ending::Complete)
+    );
+    assert_eq!(import("xenomai/latency-3.2.5-q.txt", "").series[0].max, ns(902_097));
+    let histogram = import("xenomai/latency-3.2.5-h.txt", "latency -T 4 -p 500 -h -s -H 150 -B 2000");
+    let plot = import("xenomai/latency-3.2.5-g.plot", "");
+    assert_eq!(histogram.series[0].bins, plot.series[0].bins);
+    assert_eq!((histogram.series[0].count, histogram.series[0].width), (Some(7927), Some(2000)));
+    let bins = &histogram.series[0].bins;
+    assert_eq!((bins[0].low, bins[0].count), (14_000, 1));
+    assert_eq!((bins.last().unwrap().low, bins.last().unwrap().high), (298_000, Some(18_054_472)));
+    let other = of(&sample("xenomai/latency-3.2.5-h.txt"), None, None).unwrap_err();
+    assert!(format!("{other:#}").contains("-B"), "{other:#}");
+    let cut = text("xenomai/latency-3.2.5.txt");
+    let cut = of(&cut.as_bytes()[..cut.find("---|--").unwrap()], None, None).unwrap();
+    assert!(matches!(cut.ending, Ending::Interrupted(_)));
+    assert_eq!((cut.series[0].max, cut.series[0].mean), (ns(927_819), None));
+    let switched = text("xenomai/latency-3.2.5-q.txt").replace("33|     0|", "33|     2|");
+    assert_eq!(of(switched.as_bytes(), None, None).unwrap().findings[0].severity, Severity::Contaminated);
+}
+
+/// With a negative smallest value, what was folded onto it is one bin.
+#[test]
+fn xenomai_folds() {
+    let all = "RTD|     -1.500|      0.500|      3.200|       0|     0|     -1.500|      3.200\n\
+               HSD|    avg|   0 -  1 |        4\nHSD|    avg|   1 -  2 |        3\nHSD|    avg|   3 -  4 |        1\n\
+               RTS|     -1.500|      0.500|      3.200|       0|     0|    00:00:01/00:00:01\n";
+    let bins = of(all.as_bytes(), None, None).unwrap().series.remove(0).bins;
+    let bins: Vec<_> = bins.iter().map(|bin| (bin.low, bin.high, bin.count)).collect();
+    assert_eq!(bins, [(-1500, Some(1999), 7), (3000, Some(3999), 1)]);
+}
+
+/// A header of keys, raw rows, outliers.
+#[test]
+fn latmus() {
+    let head = "# libevl version: evl.0.47\n# sampling period: 1000 microseconds\n# clock gravity: 0i 3000k 3000u\n\
+                # context: user\n# thread priority: 89\n# thread affinity: CPU2\n# C-state restricted\n\
+                # duration (hhmmss): 00:00:10\n# min latency: 2.179\n# avg latency: 4.042\n# max latency: 20.997\n# sample count: 12\n";
+    let all = of(format!("{head}2 5\n4 6\n10+ 1\n").as_bytes(), None, None).unwrap();
+    let own = &all.series[0];
+    assert_eq!((own.min, own.max, own.count, own.cpu), (ns(2179), ns(20_997), Some(12), Some(2)));
+    assert_eq!(
+        own.bins.iter().map(|bin| (bin.low, bin.high)).collect::<Vec<_>>(),
+        [(2000, Some(2999)), (4000, Some(4999)), (10_000, Some(20_997))]
+    );
+    assert_eq!((all.policy.as_deref(), all.ending), (Some("fifo 89"), Ending::Complete));
+    let cut = of(format!("{head}2 5\n4 6\n10+ 1").as_bytes(), None, None).unwrap();
+    assert!(matches!(cut.ending, Ending::Interrupted(_)) && cut.series[0].cut);
+    assert!(of(format!("{head}2 5\n4 9\n").as_bytes(), None, None).is_err());
+    for (from, to, why) in [("2.179", "1.999", "smallest"), ("20.997", "9.0", "outliers"), ("4.042", "9.9", "mean")] {
+        let text = format!("{}2 5\n4 6\n10+ 1\n", head.replace(from, to));
+        assert!(format!("{:#}", of(text.as_bytes(), None, None).unwrap_err()).contains(why), "{to}");
+    }
+}
+
+/// Old ones count nothing, and what the console shows before the file is passed over; a kernel's name has a time of day in it.
+#[test]
+fn latmus_of_old_and_on_a_console() {
+    let head = "# test started on: Fri Jan 24 15:36:34 2020\n# Linux version 5.5 #45 Wed Jan 22 12:24:03 CET 2020\n\
+                # libevl version: evl.0\n# min latency: 2.179\n# avg latency: 4.042\n# max latency: 10.100\n";
+    let file = format!("{head}2 5\n4 6\n10 1\n");
+    let screen = "warming up on CPU1...\nRTT|  00:00:01  (user, 1000 us period, priority 90, CPU1)\n\
+                  RTH|----lat min|----lat avg|----lat max|-overrun|---msw|---lat best|--lat worst\n\
+                  RTD|      2.179|      4.042|     10.100|       0|     0|      2.179|     10.100\n^C\n";
+    let all = of(file.as_bytes(), None, None).unwrap();
+    assert_eq!((all.series[0].count, all.series[0].max, all.ending.clone()), (Some(12), ns(10_100), Ending::Complete));
+    assert!(all.notes.iter().any(|note| note.contains("12:24:03")), "{:?}", all.notes);
+    assert_eq!(of(format!("{screen}{file}").as_bytes(), None, None).unwrap().series, all.series);
+    // Without its last row it may be cut: nobody knows how many there were.
+    let cut = of(format!("{head}2 5\n4 6\n").as_bytes(), None, None).unwrap();
+    assert!(matches!(cut.ending, Ending::Interrupted(_)) && cut.series[0].count.is_none(), "{cut:?}");
+    assert!(of(screen.as_bytes(), None, None).is_err(), "a screen alone is nobody's file");
+}
+
+/// Each core once, the system never; what lacks statistics, mixes quantities or is cut is refused.
+#[test]
+fn rteval() {
+    let all = import("rteval/rteval-3.8-summary.xml", "");
+    let own = &all.series[0];
+    assert_eq!((all.series.len(), own.cpu, own.count), (1, Some(1), Some(142)));
+    assert_eq!((own.min, own.max, sum(&all, 0)), (us(83), us(3099), 142));
+    assert_eq!((all.policy.as_deref(), all.machine["realtime"].as_str()), (Some("fifo 95"), "1"));
+    assert_eq!(all.times[0].as_deref(), Some("2026-11-22 07:35:34.018572"));
+    let none = of(&sample("rteval/rteval-3.8-max-above-buckets.xml"), None, None).unwrap_err();
+    assert!(format!("{none:#}").contains("beyond the buckets"), "{none:#}");
+    let timerlat = text("rteval/rteval-3.8-summary.xml").replace("cyclictest", "timerlat");
+    assert!(format!("{:#}", of(timerlat.as_bytes(), None, None).unwrap_err()).contains("user threads"));
+    let whole = sample("rteval/rteval-3.8-summary.xml");
+    assert!((0..whole.len()).step_by(7).all(|end| of(&whole[..end], None, None).is_err()));
+}
+
+/// The table's cumulative counts; log intervals added up, tags apart; other cookies refused.
+#[test]
+fn hdr_histograms() {
+    let table = of(&sample("hdr/hdr-python.hgrm"), Some(Unit::Us), None).unwrap();
+    let own = &table.series[0];
+    assert_eq!((own.count, own.bins[0].high, own.max.unwrap().high), (Some(5002), Some(2983), Some(1_200_127)));
+    assert_eq!(sum(&table, 0), 5002);
+    assert!(format!("{:#}", of(&sample("hdr/hdr-python.hgrm"), None, None).unwrap_err()).contains("--unit"));
+    let log = import("hdr/hdr-python.hlog", "");
+    assert_eq!((log.series.len(), log.elapsed_ns), (1, Some(3_000_000_000)));
+    let tagged = import("hdr/rust-tagged.hlog", "");
+    let own = &tagged.series[0];
+    assert_eq!((own.count, own.labels["tag"].as_str()), (Some(3000), "cpu0"));
+    assert!(own.max.unwrap().low <= 420_351 && own.max.unwrap().high >= Some(420_351));
+    let line = |cookie: &str| format!("#[Histogram log format version 1.2]\n0.0,1.0,1.0,{cookie}\n");
+    for (cookie, why) in
+        [("HISTEgAAAAA=", "V1"), ("HISTGQAAAAA=", "V0"), ("HISTFAAA!", "base64"), ("HISTFAAAAAE=", "length")]
+    {
+        let error = format!("{:#}", of(line(cookie).as_bytes(), None, None).unwrap_err());
+        assert!(error.contains(why) && error.contains("line 2"), "{cookie}: {error}");
+    }
+}
+
+/// Gaps with times, above a threshold; where a line stands for several, the others have no value.
+#[test]
+fn gaps_of_hardware() {
+    let old = import("rt-tests/hwlatdetect-2.4.txt", "");
+    let own = &old.series[0];
+    assert_eq!((own.count, own.max, own.above, own.min), (Some(8), us(1316), Some(20_000), None));
+    assert_eq!((own.samples.len(), own.bins.len(), old.ending), (8, 8, Ending::Complete));
+    assert_eq!(import("rt-tests/hwlatdetect-2.4-watch.txt", "").series[0].max, us(197));
+    let new = import("rt-tests/hwlatdetect-2.10.txt", "");
+    let own = &new.series[0];
+    assert_eq!((own.count, own.max, sum(&new, 0), own.bins.len()), (Some(2005), us(11_092), 2005, 1));
+    let none = text("rt-tests/hwlatdetect-2.4.txt");
+    let none = format!(
+        "{}Max Latency: Below threshold\nSamples recorded: 0\nSamples exceeding threshold: 0\n",
+        &none[..none.find("Max Lat").unwrap()]
+    );
+    // Nothing beyond 20 us: a limit above that holds, one below it is not decided.
+    let below = of(none.as_bytes(), None, None).unwrap();
+    let own = &below.series[0];
+    assert_eq!((own.count, own.max, own.above), (None, Some(Interval::between(0, 20_999)), Some(20_000)));
+    assert_eq!((below.ending, own.cut), (Ending::Complete, false));
+}
+
+/// A report whose gaps stand in another file has its figures, and lines of old versions are gaps.
+#[test]
+fn gaps_of_hardware_without_their_lines() {
+    let report = |output: &str, lines: &str| {
+        format!(
+            "hwlatdetect:  test duration 60 seconds\n   parameters:\n        Latency threshold: 10us\n        \
+             Output File:       {output}\n\nStarting test\ntest finished\nMax Latency: 33us\nSamples recorded: 2\n\
+             Samples exceeding threshold: 2\n{lines}"
+        )
+    };
+    let read = |output: &str, lines: &str| of(report(output, lines).as_bytes(), None, None);
+    let kept = read("smi.txt", "sample data (2 samples) written to smi.txt\n").unwrap();
+    let own = &kept.series[0];
+    assert_eq!((&kept.ending, own.count, own.max, own.cut), (&Ending::Complete, Some(2), us(33), false));
+    assert!(own.bins.is_empty());
+    // Without that file it may have been cut before its lines; what it says of the whole test stays.
+    let lost = read("None", "").unwrap();
+    assert!(matches!(lost.ending, Ending::Interrupted(_)));
+    assert_eq!((lost.series[0].count, lost.series[0].max), (Some(2), us(33)));
+    let old = read("None", "1274925387.0000000000\t24\t33\n1274925388.5000000000\t21\t3\n").unwrap();
+    let own = &old.series[0];
+    assert_eq!((old.ending, own.count, own.max, own.bins.len()), (Ending::Complete, Some(2), us(33), 2));
+    assert_eq!((own.samples[1].value, own.samples[1].at_ns), (21_000, Some(1_500_000_000)));
+    for (lines, why) in [
+        ("1.0\t24\t34\n2.0\t21\t3\n", "its largest gap is 33 us, but that of its lines 34 us"),
+        ("1.0\t24\t33\n2.0\t21\t3\n3.0\t21\t3\n", "3 gaps have a line, but it counts 2"),
+        (&report("None", ""), "line 11: a second run: keep one run a file"),
+    ] {
+        let error = format!("{:#}", read("None", lines).unwrap_err());
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// Figures of ns, rows of a width.
+#[test]
+fn stress_ng() {
+    let all = import("other/stress-ng-cyclic.txt", "");
+    let own = &all.series[0];
+    assert_eq!((own.min, own.max, own.count, own.width), (ns(14_060), ns(373_191), Some(2000), Some(20_000)));
+    assert!(all.notes[0].contains("--cyclic-samples"));
+}
+
+/// The same samples as CSV and NDJSON are the same to the ns; units, commas and torn lines.
+#[test]
+fn samples_of_any_program() {
+    let (csv, ndjson) = (import("other/samples.csv", ""), import("other/samples.ndjson", ""));
+    assert_eq!(csv.series, ndjson.series);
+    let [zero, one] = &csv.series[..] else { panic!() };
+    assert_eq!((zero.count, zero.cpu, one.count, one.cpu), (Some(20), Some(0), Some(20), Some(1)));
+    assert_eq!((zero.samples[0].value, zero.samples[0].at_ns, one.samples[0].at_ns), (89_204, Some(0), Some(943_233)));
+    assert_eq!((zero.min, zero.max), (ns(74_300), ns(89_204)));
+    for (bytes, why) in [
+        ("value\n1\n", "no unit"),
+        ("value_us\n1,5\n", "2 fields"),
+        ("value_us\n\"1,5\"\n", "decimal"),
+        ("value_us\n0.0001\n", "decimal"),
+        ("value_us,cpu\n1\n", "1 fields"),
+        ("value_min\n1\n", "no unit"),
+        ("{\"value_us\":[1]}\n", "neither a number"),
+        ("{\"value\":1,\"unit\":\"furlong\"}\n", "no unit"),
+    ] {
+        let error = format!("{:#}", of(bytes.as_bytes(), None, None).unwrap_err());
+        assert!(error.contains(why) && error.contains("line "), "{bytes}: {error}");
+    }
+    let exact = of(b"{\"value\":9007199254740993,\"unit\":\"ns\",\"node\":\"a\"}", None, None).unwrap();
+    assert_eq!((exact.series[0].max, exact.series[0].labels["node"].as_str()), (ns(9_007_199_254_740_993), "a"));
+    let cut = of(b"value_us\n80.087\n80.0", None, None).unwrap();
+    assert!(matches!(cut.ending, Ending::Interrupted(_)) && cut.series[0].max == ns(80_087));
+}
+
+/// Torn at every byte: no panic, no extreme beyond the whole one's, and no completeness where a line has no end.
+#[test]
+fn torn_files_tell_no_wrong_number() {
+    for (name, args) in [
+        ("jitterdebugger/samples.raw", ""),
+        ("jitterdebugger/samples.csv", ""),
+        ("jitterdebugger/results.json", ""),
+        ("xenomai/latency-3.2.5.txt", ""),
+        ("xenomai/latency-3.2.5-h.txt", "latency -B 2000"),
+        ("xenomai/latency-3.2.5-g.plot", ""),
+        ("hdr/hdr-python.hgrm", ""),
+        ("hdr/hdr-python.hlog", ""),
+        ("rt-tests/hwlatdetect-2.10.txt", ""),
+        ("rt-tests/hwlatdetect-2.4.txt", ""),
+        ("other/stress-ng-cyclic.txt", ""),
+        ("other/samples.csv", ""),
+        ("other/samples.ndjson", ""),
+    ] {
+        let bytes = sample(name);
+        let unit = name.ends_with("hgrm").then_some(Unit::Us);
+        let whole = of(&bytes, unit, Some(args)).unwrap_or_else(|error| panic!("{name}: {error:#}"));
+        // Each part of a log inflates its histograms anew.
+        let step = if name.ends_with("hlog") { 13 } else { 1 };
+        for end in (0..bytes.len()).step_by(step) {
+            let Ok(torn) = of(&bytes[..end], unit, Some(args)) else { continue };
+            for series in &torn.series {
+                let most = whole.series.iter().filter_map(|one| one.max?.high).max();
+                assert!(series.max.is_none_or(|max| max.high <= most), "{name} {end}");
+                let count = whole.series.iter().filter_map(|one| one.count).max();
+                assert!(count.is_none() || series.count <= count, "{name} {end}: {:?}", series.count);
+            }
+            let rest = bytes[..end].rsplit(|byte| *byte == b'\n').next().unwrap();
+            let line = !name.ends_with("raw") && !rest.trim_ascii().is_empty();
+            let done = bytes[end..].trim_ascii().is_empty() || rest.ends_with(b"}");
+            assert!(!line || done || torn.ending != Ending::Complete, "{name} {end}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Real outputs of the other tools of rt-tests are read as what they mean.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by a panic")]
+
+mod common;
+
+use common::{figures, import, sample};
+use latido_import::{Asked, Bin, IMPORTS, Interval, recognised};
+
+/// Labels and extremes of oslat by its version.
+#[test]
+fn oslat_by_version() {
+    let old = import("oslat/oslat-2.4.txt", "");
+    assert_eq!(old.series[0].cpu, Some(1));
+    assert_eq!(old.series[0].bins[0], Bin { low: 0, high: Some(999), count: 86_511_013 });
+    assert_eq!(old.series[0].bins.last(), Some(&Bin { low: 31_000, high: Some(51_409_999), count: 115 }));
+    assert_eq!(
+        figures(&old),
+        [(Some(86_511_956), Some(Interval::between(0, 999)), Some(Interval::between(51_409_000, 51_409_999)))]
+    );
+    assert_eq!(figures(&import("oslat/oslat-2.4.json", "")), figures(&old));
+    assert_eq!(import("oslat/oslat-2.4.json", "").series[0].bins, old.series[0].bins);
+    let new = import("oslat/oslat-2.10.txt", "");
+    let max = Some(Interval::between(40_586_000, 40_586_999));
+    assert_eq!((new.series[0].min, new.series[0].max), (Some(Interval::between(0, 999)), max));
+    assert_eq!(import("oslat/oslat-2.10.json", "").series[0].bins, new.series[0].bins);
+    assert_eq!(new.elapsed_ns, Some(2_001_000_000));
+    assert!(new.series[0].mean.is_none(), "its average is of upper edges");
+    for file in ["oslat/oslat-2.10-W500.txt", "oslat/oslat-2.10-W500.json"] {
+        let fine = import(file, "");
+        assert_eq!(fine.series[0].bins[0], Bin { low: 0, high: Some(499), count: 73_367_697 }, "{file}");
+        assert_eq!(fine.series[0].max, Some(Interval::exactly(52_450_362)), "{file}");
+        assert_eq!(fine.series[0].bins.last().unwrap().low, 19_500, "{file}");
+    }
+    let two = import("oslat/oslat-2.4-z.txt", "");
+    assert_eq!(two.series.iter().map(|one| one.count.unwrap()).collect::<Vec<_>>(), [125_314_872, 81_934_220]);
+    let biased = import("oslat/oslat-2.4-bias.txt", "");
+    assert_eq!(biased.series[0].bins.last(), Some(&Bin { low: 8_000, high: Some(47_404_999), count: 691 }));
+}
+
+/// Text and JSON of one run: the same extremes, by what wakes.
+#[test]
+fn pairs_and_rings() {
+    for (tool, by, first) in [
+        ("pmqtest", Some("mqueue"), (2000, 1, 56)),
+        ("ptsematest", Some("mutex"), (2000, 1, 72)),
+        ("svsematest", Some("semaphore"), (2000, 1, 9)),
+        ("sigwaittest", Some("signal"), (2000, 1, 16)),
+        ("signaltest", None, (2000, 5, 502)),
+    ] {
+        let format = IMPORTS.iter().find(|format| format.name == tool).unwrap();
+        let (n, min, max) = first;
+        let us = |us: i64| Some(Interval::between(us * 1000, us * 1000 + 999));
+        for ending in ["txt", "json"] {
+            let bytes = sample(&format!("rt-tests/{tool}-2.4.{ending}"));
+            let read = (format.read)(&bytes, &Asked::default()).unwrap();
+            assert_eq!(figures(&read)[0], (Some(n), us(min), us(max)), "{tool} {ending}");
+            assert_eq!(read.series[0].labels.get("by").map(String::as_str), by, "{tool} {ending}");
+            assert_eq!(read.policy.as_deref(), Some("fifo 95"), "{tool} {ending}");
+            let names: Vec<_> = recognised(&bytes).iter().map(|format| format.name).collect();
+            assert!(names.contains(&tool), "{tool} {ending}: {names:?}");
+            // Three tools print the same text: none of them is guessed.
+            assert_eq!(names.len(), if ending == "txt" && by.is_some_and(|by| by != "mqueue") { 3 } else { 1 });
+        }
+    }
+}
+
+/// Its smallest value is that of samples above 0: the rows say better.
+#[test]
+fn cyclicdeadline_with_samples_of_0() {
+    for file in ["rt-tests/cyclicdeadline-2.10.hist", "rt-tests/cyclicdeadline-2.10.json"] {
+        let read = import(file, "");
+        assert_eq!(
+            figures(&read)[0],
+            (Some(201), Some(Interval::between(0, 999)), Some(Interval::between(94_000, 94_999))),
+            "{file}"
+        );
+        assert!(read.notes.iter().any(|note| note.contains("9 samples of 0")), "{file}: {:?}", read.notes);
+    }
+    for file in ["rt-tests/cyclicdeadline-2.4.txt", "rt-tests/cyclicdeadline-2.4.json"] {
+        assert_eq!(figures(&import(file, ""))[0].0, Some(51), "{file}");
+    }
+}
+
+/// A run appended to another is refused with its line; a screen that shows one run again and again is read.
+#[test]
+fn two_runs_in_a_file_are_refused() {
+    for (tool, from, to) in [
+        ("signaltest", "502", "501"),
+        ("signaltest", "(24364)", "(24370)"),
+        ("pmqtest", "ID24376", "ID24386"),
+        ("pmqtest", "Max   56", "Max   55"),
+        ("ptsematest", "Cycles 2000", "Cycles 1999"),
+        ("svsematest", "Min    1", "Min    2"),
+        ("sigwaittest", "Max   16", "Max    9"),
+    ] {
+        let format = IMPORTS.iter().find(|format| format.name == tool).unwrap();
+        let run = String::from_utf8(sample(&format!("rt-tests/{tool}-2.4.txt"))).unwrap();
+        let other = run.replacen(from, to, 1);
+        assert_ne!(run, other, "{tool}: {from}");
+        let both = |first: &str, second: &str| (format.read)(format!("{first}{second}").as_bytes(), &Asked::default());
+        assert_eq!(both(&run, &run).unwrap().series, both(&run, "").unwrap().series, "{tool}");
+        let error = format!("{:#}", both(&run, &other).unwrap_err());
+        assert!(error.contains("a second run: keep one run a file") && error.contains("line "), "{tool}: {error}");
+    }
+}
+
+/// A document of another writer: its keys sorted as text, all in one line, without what only cyclictest itself adds.
+#[test]
+fn json_in_any_order_of_keys() {
+    let sorted = |name: &str| -> serde_json::Value { serde_json::from_slice(&sample(name)).unwrap() };
+    for name in ["cyclictest/cyclictest-2.4-hist.json", "oslat/oslat-2.4.json", "rt-tests/cyclicdeadline-2.10.json"] {
+        let value = sorted(name);
+        for text in [serde_json::to_string_pretty(&value).unwrap(), serde_json::to_string(&value).unwrap()] {
+            assert_eq!(
+                common::read(format!("{text}\n").as_bytes(), "").unwrap().series,
+                import(name, "").series,
+                "{name}"
+            );
+        }
+    }
+    let mut value = sorted("cyclictest/cyclictest-2.4-hist.json");
+    value["cmdline:"] = "somewhere/exporter --rt-tests".into();
+    let thread = value["thread"]["0"].as_object_mut().unwrap();
+    thread.retain(|key, _| key != "cpu" && key != "node");
+    let text = serde_json::to_string_pretty(&value).unwrap();
+    let names: Vec<_> = recognised(text.as_bytes()).iter().map(|format| format.name).collect();
+    assert_eq!(names, ["cyclictest-json"]);
+    assert_eq!(common::read(text.as_bytes(), "").unwrap().series[0].count, Some(2000));
+}
+
+/// Two documents in a file, apart or in one line, are two runs.
+#[test]
+fn two_documents_are_refused() {
+    let one = String::from_utf8(sample("cyclictest/cyclictest-2.4-hist.json")).unwrap();
+    let ends = one.matches('\n').count();
+    for (text, line) in [(format!("{one}{one}"), ends + 1), (format!("{}{one}", one.trim_end()), ends)] {
+        let error = format!("{:#}", common::read(text.as_bytes(), "").unwrap_err());
+        assert!(error.contains(&format!("line {line}: a second document: keep one run a file")), "{error}");
+    }
+}

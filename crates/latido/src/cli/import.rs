@@ -1,0 +1,169 @@
+//! `latido import`: what other tools wrote, made a run.
+
+use super::Usage;
+use crate::{
+    host::outcome,
+    import::{self, Wanted},
+    output::{tell, write_out},
+    store,
+};
+use anyhow::Result;
+use clap::ValueEnum;
+use latido_import::{Asked, IMPORTS, Unit};
+use latido_model::{cpus::CpuSet, units::Ns};
+use latido_report::{judged::JudgedRun, terminal};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  latido import                                     the formats that can be read
+  latido import histogram.txt                       recognised by its content
+  latido import nightly/ --limit 150us              each file of a directory a cell
+  latido import old.hist --args 'cyclictest -N -h 60000 -a 2,3' --cpus 2,3
+  latido import trace.hist --unit ns --label load=hackbench --label board=imx8
+  latido compare RUN last                           beside what latido measured
+
+A file says less than a measurement: nothing was checked, and figures are known between two values. docs/import.md has the
+formats, what each says, and what it does not.";
+
+/// Make a run of the files of other tools: cyclictest, oslat, ...
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Files, and directories of them; none lists the formats
+    #[arg(value_name = "FILE|DIR")]
+    pub paths: Vec<PathBuf>,
+    /// The format, where the content does not tell it
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// The unit of the numbers, where the file does not tell it
+    #[arg(long, value_name = "UNIT", value_enum)]
+    pub unit: Option<UnitWord>,
+    /// The command line of the tool that wrote the files
+    #[arg(long, value_name = "TOOL'S COMMAND LINE", allow_hyphen_values = true)]
+    pub args: Option<String>,
+    /// The CPU of each thread, in the order of threads
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<String>,
+    /// What is known besides: load=, tuning=, target=, kernel=, or a name of your own
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    pub labels: Vec<String>,
+    /// A sample above this fails
+    #[arg(long, value_name = "TIME")]
+    pub limit: Option<Ns>,
+    /// Where runs are kept
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A unit as it is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UnitWord {
+    /// Nanoseconds
+    Ns,
+    /// Microseconds
+    Us,
+    /// Milliseconds
+    Ms,
+    /// Seconds
+    S,
+}
+
+impl From<UnitWord> for Unit {
+    fn from(word: UnitWord) -> Self {
+        match word {
+            UnitWord::Ns => Self::Ns,
+            UnitWord::Us => Self::Us,
+            UnitWord::Ms => Self::Ms,
+            UnitWord::S => Self::S,
+        }
+    }
+}
+
+/// Carries out `latido import`.
+///
+/// # Errors
+/// Nothing could be imported, or the store cannot be written.
+pub fn run(args: Args) -> Result<u8> {
+    if args.paths.is_empty() {
+        return write_out(&list());
+    }
+    let wanted = wanted(&args)?;
+    let root = store::root(args.store.as_deref())?;
+    let came = import::run(&root, &wanted)?;
+    let all = [came.run];
+    let found = outcome::pooled(&all)?;
+    let [JudgedRun { run, judgement, explained, maxima, chains, .. }] = &all;
+    let text = match args.json {
+        true => latido_report::formats::json::document(run, judgement, None)?,
+        false => {
+            let beside = terminal::Beside { explained, maxima, chains };
+            terminal::summary(run, judgement, &found, beside, outcome::style())
+        }
+    };
+    write_out(&text)?;
+    if came.failed > 0 {
+        let files = if came.failed == 1 { "file was" } else { "files were" };
+        tell(&format!(
+            "error: {} {files} not imported, see above; the others are the run {}",
+            came.failed, run.meta.id
+        ));
+        return Ok(1);
+    }
+    Ok(judgement.exit)
+}
+
+fn wanted(args: &Args) -> Result<Wanted, Usage> {
+    let mut labels = std::collections::BTreeMap::new();
+    for text in &args.labels {
+        let Some((key, value)) = text.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty())
+        else {
+            return Err(Usage::new(format!("--label {text}: write KEY=VALUE")));
+        };
+        if labels.insert(key.to_owned(), value.to_owned()).is_some() {
+            return Err(Usage::new(format!("--label {key} is there twice")));
+        }
+    }
+    if let Some(name) = &args.format {
+        let known = IMPORTS.iter().any(|one| one.name.strip_prefix(name.as_str()).is_some_and(family));
+        if !known {
+            return Err(Usage::new(format!("--format {name}: there is none called so; `latido import` lists them")));
+        }
+    }
+    let cpus = args.cpus.as_deref().map(cpus).transpose()?.unwrap_or_default();
+    let asked = Asked { unit: args.unit.map(Unit::from), args: args.args.clone(), cpus, ..Asked::default() };
+    Ok(Wanted {
+        paths: args.paths.clone(),
+        format: args.format.clone(),
+        asked,
+        labels,
+        limit: args.limit,
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+    })
+}
+
+/// What may follow the name of a tool in the name of one of its formats.
+fn family(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('-')
+}
+
+/// CPUs in the order in which threads have them: `2,5` or `0-3,8`.
+fn cpus(text: &str) -> Result<Vec<u32>, Usage> {
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let set: CpuSet = part.parse().map_err(|error| Usage::new(format!("--cpus {text}: {error}")))?;
+        all.extend(set.iter());
+    }
+    Ok(all)
+}
+
+/// The formats that there are.
+fn list() -> String {
+    let widest = IMPORTS.iter().map(|one| one.name.len()).max().unwrap_or(0);
+    let line = |one: &latido_import::Format| format!("  {:widest$}  {}\n", one.name, one.about);
+    let all: String = IMPORTS.iter().map(line).collect();
+    format!("Formats of `latido import FILE|DIR...`, recognised by content:\n{all}")
+}

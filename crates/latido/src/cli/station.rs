@@ -1,0 +1,282 @@
+//! `latido station`: what runs on the other machines of a measurement, to trigger it, to flood it, or to count.
+
+use super::Usage;
+use crate::{output, stop::StopRequests};
+use anyhow::{Context, Result};
+use latido_agent::{
+    load::bits,
+    loading::account,
+    station::{
+        self, Bound, Counts, flood,
+        sink::{self, Numbered},
+        trigger::{self, Pace},
+    },
+};
+use latido_model::units::Ns;
+use latido_sys::clock::Clock::Monotonic;
+use serde::Serialize;
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering::Relaxed},
+    thread,
+    time::Duration,
+};
+
+/// Trigger, flood or count, on another machine than the measured one.
+#[derive(clap::Args, Clone, Debug)]
+#[command(
+    after_help = "A station sends UDP packets to the one address that it is told and to nothing else, and always ends: by \
+                  --for, by --count, or with Ctrl-C. docs/stations.md has the commands for three machines."
+)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand, Clone, Debug)]
+enum What {
+    /// Numbered packets at a steady rate whose phase to every tick walks
+    Trigger {
+        #[command(flatten)]
+        to: To,
+        /// Packets a second
+        #[arg(long, value_name = "HZ", default_value_t = 20.0, value_parser = hertz)]
+        rate: f64,
+        /// Over how much the phase walks, below the time from one packet to the next; 0s for none
+        #[arg(long, value_name = "TIME", default_value = "4ms", value_parser = time)]
+        walk: Ns,
+        /// Bytes of payload of a packet
+        #[arg(long, value_name = "BYTES", default_value_t = 24, value_parser = clap::value_parser!(u64).range(trigger::Trigger::LEAST as u64..=1472))]
+        size: u64,
+        #[command(flatten)]
+        end: End,
+    },
+    /// Packets of one size as fast as they go, or at a rate
+    Flood {
+        #[command(flatten)]
+        to: To,
+        /// Bits a second of payload (100Mbit, 64kbit), or max
+        #[arg(long, value_name = "RATE", default_value = "max")]
+        rate: String,
+        /// Bytes of payload of a packet; 22 are 64 on the wire
+        #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_507))]
+        size: u64,
+        #[command(flatten)]
+        end: End,
+    },
+    /// Takes packets and counts them; nothing is answered
+    Sink {
+        /// Where to listen
+        #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED))]
+        address: IpAddr,
+        /// The port
+        #[arg(long, value_name = "PORT", default_value_t = station::PORT)]
+        port: u16,
+        #[command(flatten)]
+        end: End,
+    },
+}
+
+#[derive(clap::Args, Clone, Debug)]
+struct To {
+    /// The one machine to send to: a name or an address
+    #[arg(value_name = "ADDRESS")]
+    address: String,
+    /// The port there
+    #[arg(long, value_name = "PORT", default_value_t = station::PORT)]
+    port: u16,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+struct End {
+    /// End after this time, 24h at most
+    #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = time)]
+    time: Ns,
+    /// End after so many packets
+    #[arg(long, value_name = "N", default_value_t = 1_000_000_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+    count: u64,
+    /// Print one document
+    #[arg(long)]
+    json: bool,
+    /// Print counts as loads do, for whoever started this, and end with who listens
+    #[arg(long, hide = true)]
+    tell: bool,
+}
+
+fn hertz(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate| (0.01..=100_000.0).contains(rate));
+    rate.ok_or_else(|| "write packets a second, 0.01 to 100000".into())
+}
+
+fn time(text: &str) -> Result<Ns, String> {
+    let time: Ns = text.parse().map_err(|error| format!("{error}"))?;
+    if time <= Ns::from_secs(86_400) { Ok(time) } else { Err("24h at most".into()) }
+}
+
+/// What a station did. Rates are packets a second; what was not done is absent.
+#[derive(Clone, Debug, Default, Serialize)]
+struct Did {
+    station: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<SocketAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listened: Option<SocketAddr>,
+    elapsed_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sent: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    received: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    numbered: Option<Numbered>,
+}
+
+/// Carries out `latido station`.
+///
+/// # Errors
+/// A usage error, or what kept the station from its work.
+pub fn run(args: Args) -> Result<u8> {
+    let stops = StopRequests::watch()?;
+    let counts = Arc::new(Counts::default());
+    let own = Arc::clone(&counts);
+    let numbered = Arc::<Mutex<Numbered>>::default();
+    let started = Monotonic.now();
+    let (did, end, size, work) = match args.what {
+        What::Trigger { to, rate, walk, size, end } => {
+            let period = Ns((1e9 / rate).round() as u64);
+            if walk >= period {
+                return Err(
+                    Usage::new(format!("--walk {walk}: below {period}, the time from one packet to the next")).into()
+                );
+            }
+            let target = to.resolved()?;
+            let socket = station::towards(target)?;
+            let (pace, bound) = (Pace { period, walk }, end.bound());
+            let work =
+                thread::Builder::new().spawn(move || trigger::send(&socket, size as usize, pace, bound, &own))?;
+            (Did { station: "trigger", to: Some(target), ..Did::default() }, end, size, work)
+        }
+        What::Flood { to, rate, size, end } => {
+            let rate = bits(&rate).map_err(|error| Usage::new(format!("--rate: {error}")))?;
+            let target = to.resolved()?;
+            let (socket, bound) = (station::towards(target)?, end.bound());
+            let work = thread::Builder::new().spawn(move || {
+                flood::send(&socket, size as usize, rate, bound, &own);
+                Ok(())
+            })?;
+            (Did { station: "flood", to: Some(target), ..Did::default() }, end, size, work)
+        }
+        What::Sink { address, port, end } => {
+            let socket =
+                UdpSocket::bind((address, port)).with_context(|| format!("port {port} of {address} cannot be had"))?;
+            let listened = Some(socket.local_addr()?);
+            let (numbered, bound) = (Arc::clone(&numbered), end.bound());
+            let work = thread::Builder::new().spawn(move || sink::count(&socket, bound, &own, &numbered))?;
+            (Did { station: "sink", listened, ..Did::default() }, end, 0, work)
+        }
+    };
+    while !work.is_finished() {
+        thread::sleep(Duration::from_millis(if end.tell { 100 } else { 20 }));
+        let told = !end.tell || tell(&counts, size, started).is_ok();
+        if stops.count() > 0 || !told {
+            counts.end();
+        }
+    }
+    let elapsed = Monotonic.now().saturating_sub(started);
+    work.join().ok().context("the station's thread failed")??;
+    if end.tell {
+        // Nobody may listen any more.
+        let _ = tell(&counts, size, started);
+        return Ok(0);
+    }
+    let numbered = *numbered.lock().unwrap_or_else(PoisonError::into_inner);
+    let did = did.with(&counts, size, elapsed, numbered);
+    output::write_out(&if end.json { format!("{}\n", serde_json::to_string_pretty(&did)?) } else { did.text() })?;
+    Ok(0)
+}
+
+impl To {
+    fn resolved(&self) -> Result<SocketAddr> {
+        let mut found = (self.address.as_str(), self.port).to_socket_addrs().with_context(|| self.address.clone())?;
+        found.next().with_context(|| format!("`{}` has no address", self.address))
+    }
+}
+
+impl End {
+    const fn bound(&self) -> Bound {
+        Bound { count: self.count, time: self.time }
+    }
+}
+
+fn tell(counts: &Counts, size: u64, started: u64) -> std::io::Result<()> {
+    let sent = counts.sent.load(Relaxed);
+    account::tell(&[
+        ("elapsed_ns", Monotonic.now().saturating_sub(started)),
+        ("sent_packets", sent),
+        ("sent_bytes", sent.saturating_mul(size)),
+        ("refused", counts.refused.load(Relaxed)),
+    ])
+}
+
+/// How many packets must have been tried for a rate to be told.
+const FOR_A_RATE: u64 = 10;
+
+impl Did {
+    fn with(self, counts: &Counts, size: u64, elapsed_ns: u64, numbered: Numbered) -> Self {
+        let per_second = |packets: u64, ns: u64| (ns > 0).then(|| packets as f64 * 1e9 / ns as f64);
+        if self.listened.is_none() {
+            let (sent, refused) = (counts.sent.load(Relaxed), counts.refused.load(Relaxed));
+            // Of fewer the time before the first and after the last is too large a part.
+            let rate = per_second(sent, elapsed_ns).filter(|_| sent.saturating_add(refused) >= FOR_A_RATE);
+            return Self {
+                elapsed_ns,
+                sent: Some(sent),
+                refused: Some(refused),
+                bytes: Some(sent.saturating_mul(size)),
+                rate,
+                ..self
+            };
+        }
+        let received = counts.received.load(Relaxed);
+        let span = counts.last_ns.load(Relaxed).saturating_sub(counts.first_ns.load(Relaxed));
+        // From the first to the last: what came before and after is no time of the flood.
+        let rate = per_second(received.saturating_sub(1), span).filter(|_| received > 1);
+        let numbered = (numbered.triggers > 0).then_some(numbered);
+        let bytes = Some(counts.received_bytes.load(Relaxed));
+        Self { elapsed_ns, received: Some(received), bytes, rate, numbered, ..self }
+    }
+
+    /// `sent 1200 packets (28800 bytes) in 60.000 s to 10.9.0.1:5201: 20.0 a second, 0 refused`
+    fn text(&self) -> String {
+        let seconds = self.elapsed_ns as f64 / 1e9;
+        let rate = self.rate.map_or_else(String::new, |rate| format!(": {rate:.1} a second"));
+        let bytes = self.bytes.unwrap_or(0);
+        let mut text = match (self.sent, self.to, self.listened) {
+            (Some(sent), Some(to), _) => {
+                let refused = match self.refused {
+                    None | Some(0) => "0 refused".to_owned(),
+                    // Told at the send after the one that nobody took.
+                    Some(n) => format!("{n} refused: nobody listens there, or there was no room"),
+                };
+                let packets = if sent == 1 { "packet" } else { "packets" };
+                format!("sent {sent} {packets} ({bytes} bytes) in {seconds:.3} s to {to}{rate}, {refused}")
+            }
+            (_, _, at) => {
+                let at = at.map_or_else(String::new, |at| format!(" at {at}"));
+                let received = self.received.unwrap_or(0);
+                let said = if self.rate.is_some() { " from the first to the last" } else { "" };
+                format!("received {received} packets ({bytes} bytes) in {seconds:.3} s{at}{rate}{said}")
+            }
+        };
+        if let Some(n) = self.numbered {
+            text.push_str(&format!("; {} triggers, {} lost, {} not in order", n.triggers, n.lost, n.not_in_order));
+        }
+        text.push('\n');
+        text
+    }
+}

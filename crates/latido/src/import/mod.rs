@@ -1,0 +1,222 @@
+//! What other tools wrote, made a run: a cell for each file, with the file itself beside its record.
+
+mod files;
+mod record;
+
+use crate::{
+    durable,
+    host::outcome,
+    output::tell,
+    store::{Contents, Draft, New},
+};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use files::Found;
+use latido_import::{Asked, Format, IMPORTS, Imported};
+use latido_model::{
+    cell::IMPORT as PLAN,
+    plan::{Order, Plan},
+    record::{HostFacts, Source},
+    run::cell_dir,
+    units::Ns,
+};
+use latido_report::judged::JudgedRun;
+use sha2::{Digest, Sha256};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// Files above this are not kept beside their record.
+const KEPT: usize = 64 << 20;
+
+/// So many files are put on the disk at once.
+const AT_ONCE: usize = 64;
+
+/// What is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Files and directories.
+    pub paths: Vec<PathBuf>,
+    /// The format, where the files' content is not to tell.
+    pub format: Option<String>,
+    /// What a person says of the files.
+    pub asked: Asked,
+    /// Names and values of what they are of.
+    pub labels: BTreeMap<String, String>,
+    /// The limit of every cell.
+    pub limit: Option<Ns>,
+    /// The command line, for the report.
+    pub command: Vec<String>,
+}
+
+/// What became of it.
+pub struct Came {
+    /// The run, judged.
+    pub run: JudgedRun,
+    /// How many of the files that were named could not be imported.
+    pub failed: usize,
+}
+
+/// Makes a run of files in the store; what cannot be read is told, and the others are imported all the same.
+///
+/// # Errors
+/// None of them could be imported, or the store cannot be written.
+pub fn run(root: &Path, wanted: &Wanted) -> Result<Came> {
+    let found = files::all(&wanted.paths);
+    let several = found.len() > 1;
+    let (mut draft, mut failed, mut passed) = (None, 0, 0);
+    let mut machines = BTreeSet::new();
+    for Found { path, named } in found {
+        let told = match one(&path, wanted) {
+            Ok(Some(read)) => {
+                let draft = match &mut draft {
+                    Some(draft) => draft,
+                    none => none.insert(begin(root, wanted)?),
+                };
+                store(draft, read, wanted, several).map(|machine| machines.insert(machine)).map(|_| ())
+            }
+            // What else lies in a directory is nobody's failure.
+            Ok(None) if !named => {
+                passed += 1;
+                continue;
+            }
+            Ok(None) => Err(anyhow!("{}", unrecognised())),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = told {
+            failed += 1;
+            tell(&format!("error: {}: {error:#}", path.display()));
+        }
+    }
+    if passed > 0 {
+        tell(&format!("note: {passed} files of the directories are in no format that is known, and were passed over"));
+    }
+    let Some(mut draft) = draft else { bail!("nothing was imported") };
+    draft.meta.machine = machines.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
+    draft.put_manifest()?;
+    let mut run = outcome::judged(&draft.dir)?;
+    run.run.meta = draft.finish(run.judgement.verdict, false, &run.judgement.headline.sentence())?;
+    Ok(Came { run, failed })
+}
+
+/// A file that was read.
+struct Read {
+    imported: Imported,
+    format: &'static Format,
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+/// Reads a file; `None` where no format knows it.
+fn one(path: &Path, wanted: &Wanted) -> Result<Option<Read>> {
+    let bytes = files::bytes(path)?;
+    let Some(format) = format(&bytes, wanted)? else { return Ok(None) };
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let asked = Asked { file, ..wanted.asked.clone() };
+    let imported = (format.read)(&bytes, &asked).with_context(|| format!("as {}", format.name))?;
+    ensure!(!imported.series.is_empty(), "as {}: it has no samples of any thread", format.name);
+    Ok(Some(Read { imported, format, path: path.to_owned(), bytes }))
+}
+
+/// The format of a file: as a person says, else as its content does.
+fn format(bytes: &[u8], wanted: &Wanted) -> Result<Option<&'static Format>> {
+    let recognised = latido_import::recognised(bytes);
+    if let Some(name) = &wanted.format {
+        // `cyclictest` stands for `cyclictest-json` too, where the content tells which it is.
+        let family = |format: &&Format| {
+            let rest = format.name.strip_prefix(name.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        let mut by_content = recognised.iter().copied().filter(family);
+        let exact = IMPORTS.iter().find(|format| format.name == name);
+        return match (by_content.next(), by_content.next()) {
+            (Some(only), None) => Ok(Some(only)),
+            _ => exact.map(Some).with_context(|| format!("no format is called `{name}`")),
+        };
+    }
+    match recognised[..] {
+        [] => Ok(None),
+        [only] => Ok(Some(only)),
+        ref several => {
+            let names: Vec<&str> = several.iter().map(|format| format.name).collect();
+            let tool = wanted.asked.args.as_deref().and_then(|args| args.split_whitespace().next());
+            let tool = tool.map(|word| word.rsplit('/').next().unwrap_or(word));
+            let said = several.iter().copied().find(|format| Some(format.name) == tool);
+            let joined = names.join(" or ");
+            said.map(Some).with_context(|| format!("it may be {joined}: say which by --format"))
+        }
+    }
+}
+
+/// What is told of a file that no format knows.
+fn unrecognised() -> String {
+    let names: Vec<&str> = IMPORTS.iter().map(|format| format.name).collect();
+    format!("in no format that is known by its content ({}); --format names one", names.join(", "))
+}
+
+/// A run without cells.
+fn begin(root: &Path, wanted: &Wanted) -> Result<Draft> {
+    let about = "files of other tools, imported".to_owned();
+    let plan = Plan { name: PLAN.into(), about: Some(about), order: Order::AsWritten, ..Plan::default() };
+    let toml = "# Imported: there is no plan. run.json has the cells, and each cell's folder `source` the file itself.\n\
+                name = \"import\"\n";
+    let contents = Contents { plan, measurands: Vec::new(), cells: Vec::new() };
+    let machine = String::new();
+    Draft::create(root, New { plan: PLAN, toml, contents, command: wanted.command.clone(), machine })
+}
+
+/// Writes the cell of a file; the name of the machine that it is of.
+fn store(draft: &mut Draft, read: Read, wanted: &Wanted, several: bool) -> Result<String> {
+    let Read { imported, format, path, bytes } = read;
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let kept = (bytes.len() <= KEPT).then(|| files::plain_name(&file));
+    let source = Source {
+        format: format.name.into(),
+        tool: imported.tool.clone(),
+        version: imported.version.clone(),
+        file: file.clone(),
+        sha256: Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
+        bytes: bytes.len() as u64,
+        kept: kept.as_ref().map(|name| format!("source/{name}")),
+        labels: wanted.labels.clone(),
+        ..Source::default()
+    };
+    let about = record::About { source, limit: wanted.limit, file: several.then_some(file) };
+    let record::Made { record, files, measurand } = record::of(imported, about)?;
+    let number = draft.add(record.cell.clone(), measurand)?;
+    draft.start_cell(number)?;
+    let dir = cell_dir(&draft.dir, number);
+    let mut all: Vec<(PathBuf, &[u8])> = files.iter().map(|(name, bytes)| (dir.join(name), bytes.as_slice())).collect();
+    if let Some(name) = &kept {
+        let beside = dir.join("source");
+        durable::make_dir(&beside)?;
+        all.push((beside.join(name), &bytes));
+    }
+    put(&all)?;
+    let now = jiff::Timestamp::now().to_string();
+    let host = HostFacts { started: now.clone(), stored: now, run: draft.meta.id.clone(), ..HostFacts::default() };
+    draft.finish_cell(number, &record, &host)?;
+    Ok(record.machine.hostname)
+}
+
+/// New files, all on the disk before the record that names them. Each by itself would wait for the disk in its turn.
+fn put(files: &[(PathBuf, &[u8])]) -> Result<()> {
+    let write = |(path, bytes): &(PathBuf, &[u8])| -> Result<(File, PathBuf)> {
+        let mut file = durable::create(path)?;
+        file.write_all(bytes).or_else(|error| durable::failed(error, "writing", path))?;
+        Ok((file, path.clone()))
+    };
+    let sync =
+        |(file, path): &(File, PathBuf)| file.sync_all().or_else(|error| durable::failed(error, "writing", path));
+    for some in files.chunks(AT_ONCE) {
+        let written = some.iter().map(write).collect::<Result<Vec<_>>>()?;
+        std::thread::scope(|scope| {
+            let each: Vec<_> = written.iter().map(|one| scope.spawn(|| sync(one))).collect();
+            each.into_iter()
+                .try_for_each(|one| one.join().unwrap_or_else(|_| Err(anyhow!("a thread that writes died"))))
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! What is known of samples that another tool has counted in bins: figures between two values, bins as they were printed.
+
+use super::{QUANTILES, Summary};
+use crate::ranks::{rank, supported};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// From one value to another, both inclusive; nothing bounds it above where the second is absent. Stored as `[low, high]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Between(pub i64, pub Option<i64>);
+
+impl Between {
+    /// One value and no other.
+    pub fn exactly(value: i64) -> Self {
+        Self(value, Some(value))
+    }
+
+    /// Whether it leaves nothing open.
+    pub fn is_exact(self) -> bool {
+        self.1 == Some(self.0)
+    }
+
+    /// Whether all of it is at most a limit: none is where some of it is and some is not.
+    pub fn within(self, limit: i64) -> Option<bool> {
+        match self.1 {
+            Some(high) if high <= limit => Some(true),
+            _ if self.0 > limit => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Both extremes of two: the smaller, or the larger, of their ends.
+    fn both(self, other: Self, of: fn(i64, i64) -> i64, open: bool) -> Self {
+        let high = match (self.1, other.1) {
+            (Some(a), Some(b)) => Some(of(a, b)),
+            (one, other) if !open => one.or(other),
+            _ => None,
+        };
+        Self(of(self.0, other.0), high)
+    }
+}
+
+/// The figures of a distribution as far as they are known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// The smallest sample; absent without samples, or where it is not known.
+    pub min: Option<Between>,
+    /// The largest.
+    pub max: Option<Between>,
+    /// The mean.
+    pub mean: Option<(f64, f64)>,
+    /// The order statistics; null where the bins do not give them.
+    pub quantiles: BTreeMap<String, Option<Between>>,
+    /// Whether nobody knows how many samples there were: the count is then the least that there must have been.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uncounted: bool,
+}
+
+/// How a tool has counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quantized {
+    /// The width of a bin in the series' unit; absent where values are exact.
+    pub width: Option<u64>,
+    /// Which of its values the tool prints for a bin.
+    pub edge: Edge,
+    /// Samples below this were never recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<i64>,
+    /// Whether the file ends before its bins do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+/// Which value stands for a bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Edge {
+    /// Its smallest.
+    #[default]
+    Lower,
+    /// Its largest, or the first beyond it.
+    Upper,
+    /// The one between them.
+    Middle,
+}
+
+/// So many samples from one value to another, both inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bin {
+    /// The smallest value.
+    pub low: i64,
+    /// The largest; absent for what lies beyond the last bin.
+    pub high: Option<i64>,
+    /// How many.
+    pub count: u64,
+}
+
+/// Bins of several together, ascending, those alike added up.
+pub fn merged(mut bins: Vec<Bin>) -> Vec<Bin> {
+    bins.sort_by_key(|bin| (bin.low, bin.high.unwrap_or(i64::MAX)));
+    bins.dedup_by(|next, kept| {
+        let alike = (next.low, next.high) == (kept.low, kept.high);
+        if alike {
+            kept.count = kept.count.saturating_add(next.count);
+        }
+        alike
+    });
+    bins
+}
+
+/// How many samples bins have.
+pub fn counted(bins: &[Bin]) -> u64 {
+    bins.iter().map(|bin| bin.count).fold(0, u64::saturating_add)
+}
+
+/// Where the order statistic ceil(n p) of all samples in bins lies; `None` where fewer than 1/(1-p) support it.
+///
+/// The k-th of the samples is at least the k-th of the bins' lower ends and at most the k-th of their upper ends.
+pub fn quantile(bins: &[Bin], p: f64) -> Option<Between> {
+    let count = counted(bins);
+    if count == 0 || !supported(count, p) { None } else { at_rank(bins, rank(count, p)) }
+}
+
+/// Where the sample of this rank lies, from 1; `None` beyond the last.
+pub fn at_rank(bins: &[Bin], rank: u64) -> Option<Between> {
+    let low = end_at(bins, rank, |bin| bin.low)?;
+    let high = end_at(bins, rank, |bin| bin.high.unwrap_or(i64::MAX))?;
+    Some(Between(low, (high != i64::MAX).then_some(high)))
+}
+
+/// The end of the bins at a rank by their ends. Most bins lie in the order of both of their ends: those need no copy.
+fn end_at(bins: &[Bin], rank: u64, end: impl Fn(&Bin) -> i64) -> Option<i64> {
+    let mut seen = 0u64;
+    let mut reached = |count: u64| {
+        seen = seen.saturating_add(count);
+        seen >= rank
+    };
+    if bins.is_sorted_by_key(&end) {
+        return bins.iter().find(|bin| reached(bin.count)).map(end);
+    }
+    let mut ends: Vec<(i64, u64)> = bins.iter().map(|bin| (end(bin), bin.count)).collect();
+    ends.sort_unstable();
+    ends.into_iter().find(|(_, count)| reached(*count)).map(|(end, _)| end)
+}
+
+/// How many samples in bins lie above an edge: at least, and at most.
+pub fn above(bins: &[Bin], edge: i64) -> (u64, u64) {
+    let of = |beyond: &dyn Fn(&Bin) -> bool| {
+        bins.iter().filter(|bin| beyond(bin)).map(|bin| bin.count).fold(0, u64::saturating_add)
+    };
+    (of(&|bin| bin.low > edge), of(&|bin| bin.high.is_none_or(|high| high > edge)))
+}
+
+impl Bounds {
+    /// The quantiles that every summary states, from bins.
+    #[must_use]
+    pub fn with_quantiles(self, bins: &[Bin]) -> Self {
+        let quantiles = QUANTILES.iter().map(|(key, p)| ((*key).to_owned(), quantile(bins, *p)));
+        Self { quantiles: quantiles.collect(), ..self }
+    }
+
+    /// What is known of a distribution whose figures are exact.
+    pub fn exact(summary: &Summary) -> Self {
+        let quantiles = summary.quantiles.iter().map(|(key, value)| (key.clone(), value.map(Between::exactly)));
+        Self {
+            min: summary.min.map(Between::exactly),
+            max: summary.max.map(Between::exactly),
+            mean: summary.mean.map(|mean| (mean, mean)),
+            quantiles: quantiles.collect(),
+            uncounted: false,
+        }
+    }
+
+    /// Of several distributions with so many samples together, without quantiles: the extremes are the extremes', the mean
+    /// is the weighted one. What is not known of one with samples is not known of all.
+    pub fn pooled(parts: &[(u64, Self)]) -> Self {
+        let parts: Vec<&(u64, Self)> = parts.iter().filter(|(count, _)| *count > 0).collect();
+        let all = |of: fn(&Self) -> Option<Between>, pick: fn(i64, i64) -> i64, open: bool| {
+            let each: Option<Vec<Between>> = parts.iter().map(|(_, bounds)| of(bounds)).collect();
+            each?.into_iter().reduce(|a, b| a.both(b, pick, open))
+        };
+        let n: f64 = parts.iter().map(|(count, _)| *count as f64).sum();
+        // A mean of nobody knows how many samples has no weight beside others.
+        let weighted = parts.len() < 2 || parts.iter().all(|(_, bounds)| !bounds.uncounted);
+        let means: Option<Vec<(f64, f64, f64)>> =
+            parts.iter().map(|(count, bounds)| bounds.mean.map(|(low, high)| (low, high, *count as f64 / n))).collect();
+        let mean = means.filter(|means| weighted && !means.is_empty()).map(|means| {
+            means.iter().fold((0.0, 0.0), |(low, high), (a, b, share)| (low + a * share, high + b * share))
+        });
+        Self {
+            min: all(|bounds| bounds.min, i64::min, false),
+            max: all(|bounds| bounds.max, i64::max, true),
+            mean,
+            quantiles: BTreeMap::new(),
+            uncounted: parts.iter().any(|(_, bounds)| bounds.uncounted),
+        }
+    }
+}
+
+impl Summary {
+    /// The figures of samples in bins: each key has the upper end of its bounds.
+    pub fn bounded(count: u64, bounds: Bounds) -> Self {
+        let high = |one: &Option<Between>| one.and_then(|one| one.1);
+        Self {
+            count,
+            min: high(&bounds.min),
+            max: high(&bounds.max),
+            mean: bounds.mean.map(|(_, high)| high),
+            sd: None,
+            quantiles: bounds.quantiles.iter().map(|(key, value)| (key.clone(), high(value))).collect(),
+            bands: Vec::new(),
+            bounds: Some(bounds),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the samples are and however they are binned: each figure lies within its bounds, pooled too.
+        #[test]
+        fn the_truth_lies_within(
+            parts in prop::collection::vec((1i64..50, prop::collection::vec(-100i64..1000, 1..80)), 1..4),
+            edge in -100i64..1000,
+        ) {
+            let mut bins = Vec::new();
+            let mut all = Vec::new();
+            for (width, values) in &parts {
+                bins.extend(values.iter().map(|value| {
+                    let low = value.div_euclid(*width) * width;
+                    Bin { low, high: Some(low + width - 1), count: 1 }
+                }));
+                all.extend(values.clone());
+            }
+            let bins = merged(bins);
+            all.sort_unstable();
+            prop_assert_eq!(counted(&bins), all.len() as u64);
+            for (_, p) in QUANTILES {
+                if let Some(Between(low, high)) = quantile(&bins, *p) {
+                    let truth = all[(all.len() as f64 * p - 1e-9).ceil() as usize - 1];
+                    prop_assert!(low <= truth && truth <= high.unwrap(), "{low} {truth} {high:?}");
+                }
+            }
+            let (least, most) = above(&bins, edge);
+            let truth = all.iter().filter(|value| **value > edge).count() as u64;
+            prop_assert!(least <= truth && truth <= most);
+        }
+    }
+
+    #[test]
+    fn what_one_does_not_know_is_not_known_of_all() {
+        let known = |low, high| Bounds {
+            min: Some(Between(low, Some(low))),
+            max: Some(Between(high, None)),
+            ..Bounds::default()
+        };
+        let pooled = Bounds::pooled(&[(2, known(1, 5)), (3, known(0, 9))]);
+        assert_eq!((pooled.min, pooled.max, pooled.mean), (Some(Between(0, Some(0))), Some(Between(9, None)), None));
+        assert_eq!(Bounds::pooled(&[(2, known(1, 5)), (1, Bounds::default())]).max, None);
+    }
+}

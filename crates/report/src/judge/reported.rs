@@ -1,0 +1,140 @@
+//! The trust check of samples that a program told itself: lines that were none, samples that did not arrive, a pipe that was full.
+
+use super::{
+    checks::{self, Graded},
+    deciding::Deciding,
+    finding::Grade::{Invalid, Note, Ok, Unknown},
+};
+use crate::span::{Span, spans};
+use latido_model::record::{Record, Reported};
+
+/// One bad line in so many is a remark, more are a doubt.
+const BAD: u64 = 10_000;
+
+/// Whether a program told the samples.
+pub(super) fn was(record: &Record) -> bool {
+    record.quality.reported.is_some()
+}
+
+/// Whether latido's own process measured: only of that is known how its memory and its timers were.
+pub(super) fn was_not(record: &Record) -> bool {
+    !was(record)
+}
+
+/// Whether nothing is known of the threads that measured, as the program named none.
+pub(super) fn is_unseen(record: &Record) -> bool {
+    was(record) && record.quality.threads.is_empty()
+}
+
+/// How well it was told.
+pub(super) fn reported(record: &Record, _: &Deciding) -> Graded {
+    let Some(told) = &record.quality.reported else { return (Unknown, spans!["not measured"]) };
+    let doubts = doubts(told);
+    let grade = match (doubts.is_empty(), remarks(told).is_empty()) {
+        (false, _) => Invalid,
+        (true, false) => Note,
+        (true, true) => Ok,
+    };
+    let what: Vec<String> = doubts.into_iter().chain(remarks(told)).collect();
+    let by = format!("by {}, ", told.by);
+    match what.is_empty() {
+        true => (grade, spans![by, Span::Count(told.lines), " lines, none bad"]),
+        false => (grade, spans![by, what.join("; ")]),
+    }
+}
+
+/// What leaves it open whether the samples are those that were taken.
+fn doubts(told: &Reported) -> Vec<String> {
+    let bad = told.bad_lines();
+    let lost = told.lost.unwrap_or(0);
+    [
+        (bad.saturating_mul(BAD) > told.lines).then(|| lines(told)),
+        (told.dropped > 0).then(|| format!("it dropped {}", samples(told.dropped))),
+        (lost > 0).then(|| format!("{} of those that it produced did not arrive", samples(lost))),
+        (told.surplus > 0).then(|| format!("{} more arrived than it produced", samples(told.surplus))),
+        told.pipe.blocked.then(|| "its pipe was full while it measured: it may have stood still".to_owned()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What is worth knowing.
+fn remarks(told: &Reported) -> Vec<String> {
+    let bad = told.bad_lines();
+    [
+        (bad > 0 && bad.saturating_mul(BAD) <= told.lines).then(|| lines(told)),
+        (told.backwards > 0).then(|| format!("{} times that were before the time before", told.backwards)),
+        (told.format == "latido" && !told.ended).then(|| "it did not tell its end".to_owned()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// `2 bad of 124 lines (number 1, not ASCII 1), the first: 0 12x4 99`.
+fn lines(told: &Reported) -> String {
+    let kinds: Vec<String> = told.bad.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+    let first = told.examples.first().map(|line| format!(", the first: {line}")).unwrap_or_default();
+    format!("{} bad of {} lines ({}){first}", told.bad_lines(), told.lines, kinds.join(", "))
+}
+
+fn samples(count: u64) -> String {
+    format!("{count} sample{}", if count == 1 { "" } else { "s" })
+}
+
+/// Of threads of latido's own as always; of a program's what policies they have: refused where the cell's was asked for and is
+/// not what runs.
+pub(super) fn policy(record: &Record, deciding: &Deciding) -> Graded {
+    let quality = &record.quality;
+    let Some(told) = quality.reported.as_ref().filter(|_| quality.policy_refused.is_none()) else {
+        return checks::policy(record, deciding);
+    };
+    let mut policies: Vec<&str> = record.quality.threads.iter().map(|thread| thread.policy.as_str()).collect();
+    policies.sort_unstable();
+    policies.dedup();
+    let (asked, found) = (record.cell.scheduling.to_string(), policies.join(", "));
+    match told.policy_asked {
+        true if policies.iter().any(|own| *own != asked) => {
+            (Invalid, spans![format!("{asked} was asked for, the threads that measure have {found}")])
+        }
+        true => (Ok, spans![format!("{asked} granted")]),
+        false => (Ok, spans![format!("{found}: the program's own choice")]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::{record::Pipe, sample};
+
+    fn found(told: Reported) -> (super::super::finding::Grade, String) {
+        let mut record = sample::record();
+        record.quality.reported = Some(Reported { by: "node.py".into(), ended: true, format: "latido".into(), ..told });
+        let (grade, state) = reported(&record, &Deciding::default());
+        (grade, crate::span::plain(&state))
+    }
+
+    fn bad(count: u64, lines: u64) -> Reported {
+        let examples = vec!["0 12x4 99".into()];
+        Reported { lines, bad: [("number".into(), count)].into(), examples, ..Reported::default() }
+    }
+
+    /// One bad line in ten thousand is a note, more are a doubt; so are lost samples and a pipe that was full.
+    #[test]
+    fn what_is_doubted_and_what_is_noted() {
+        assert_eq!(found(Reported { lines: 7, ..Reported::default() }), (Ok, "by node.py, 7 lines, none bad".into()));
+        assert_eq!(found(bad(1, 10_000)).0, Note);
+        assert_eq!(
+            found(bad(2, 19_999)),
+            (Invalid, "by node.py, 2 bad of 19999 lines (number 2), the first: 0 12x4 99".into())
+        );
+        assert_eq!(found(Reported { dropped: 1, ..bad(0, 9) }).0, Invalid);
+        assert_eq!(found(Reported { lost: Some(3), ..bad(0, 9) }).0, Invalid);
+        assert_eq!(found(Reported { surplus: 3, lost: Some(0), ..bad(0, 9) }).0, Invalid);
+        assert_eq!(found(Reported { lost: Some(0), ..bad(0, 9) }).0, Ok);
+        assert_eq!(found(Reported { backwards: 1, ..bad(0, 9) }).0, Note);
+        let pipe = Pipe { blocked: true, ..Pipe::default() };
+        assert_eq!(found(Reported { pipe, ..bad(0, 9) }).0, Invalid);
+    }
+}

@@ -1,0 +1,80 @@
+//! The trust check of events that were stamped three times: what t1 is worth, and what did not come together.
+
+use super::{
+    checks::Graded,
+    deciding::Deciding,
+    finding::Grade::{Note, Ok, Unknown},
+};
+use crate::span::spans;
+use latido_model::record::{HandlerStamp, Record, StampsRecord};
+
+/// Says where the events came from; notes what has no t2, and what the source does not cover.
+pub(super) fn stamps(record: &Record, _: &Deciding) -> Graded {
+    let Some(stamps) = &record.quality.stamps else { return (Unknown, spans!["not measured"]) };
+    let missing = missing(stamps);
+    let told = [t1(stamps), t2(stamps)].into_iter().chain(missing.clone()).chain(stamps.beware.clone());
+    let synchronous = (!stamps.asynchronous).then(|| "synchronous trigger: interrupts-off time not covered".to_owned());
+    let grade = if missing.is_none() && stamps.asynchronous { Ok } else { Note };
+    (grade, spans![told.chain(synchronous).collect::<Vec<_>>().join("; ")])
+}
+
+fn t1(stamps: &StampsRecord) -> String {
+    let error = stamps.error_ns.map(|ns| format!(", wrong by {ns} ns at most")).unwrap_or_default();
+    format!("source {}, t1 is {} (step {} ns{error})", stamps.source, stamps.t1, stamps.resolution_ns)
+}
+
+fn t2(stamps: &StampsRecord) -> String {
+    let threads = stamps.irq_threads.iter().map(|one| format!("{} {}", one.comm, one.policy)).collect::<Vec<_>>();
+    let threads = if threads.is_empty() { String::new() } else { format!(", thread {}", threads.join(" and ")) };
+    let trigger = stamps.trigger.as_ref().map(|policy| format!(", trigger {policy}")).unwrap_or_default();
+    match &stamps.handler {
+        HandlerStamp::Event { name } => format!("t2 is {name}{threads}{trigger}"),
+        HandlerStamp::Function { symbol, by } => format!("t2 is the entry of {symbol} ({by}){threads}{trigger}"),
+        HandlerStamp::Carried { what } => format!("t2 is {what}{threads}{trigger}"),
+        HandlerStamp::None { why } => format!("no t2: {why}{threads}{trigger}"),
+    }
+}
+
+/// What did not come together; nothing where all did.
+fn missing(stamps: &StampsRecord) -> Option<String> {
+    let counts = [
+        (stamps.lost, "without a stamp of the handler"),
+        (stamps.doubled, "with several stamps of the handler"),
+        (stamps.passed, "passed while the task was away"),
+        (stamps.dropped, "found no room"),
+    ];
+    let parts: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    (!parts.is_empty()).then(|| format!("of {} events {}", stamps.events, parts.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamps() -> StampsRecord {
+        let handler = HandlerStamp::Function { symbol: "hpet_interrupt".into(), by: "kprobe".into() };
+        let (source, t1) = ("hpet".into(), "the comparator".into());
+        StampsRecord {
+            source,
+            t1,
+            asynchronous: true,
+            resolution_ns: 10,
+            error_ns: Some(59),
+            handler,
+            events: 300,
+            ..StampsRecord::default()
+        }
+    }
+
+    /// Nothing is missing: nothing is said of it; what is, is counted and named.
+    #[test]
+    fn what_did_not_come_together_is_counted() {
+        assert_eq!(missing(&stamps()), None);
+        let some = StampsRecord { lost: 2, passed: 1, ..stamps() };
+        let told = "of 300 events 2 without a stamp of the handler, 1 passed while the task was away";
+        assert_eq!(missing(&some).as_deref(), Some(told));
+        assert_eq!(t1(&some), "source hpet, t1 is the comparator (step 10 ns, wrong by 59 ns at most)");
+        assert_eq!(t2(&some), "t2 is the entry of hpet_interrupt (kprobe)");
+    }
+}

@@ -1,0 +1,142 @@
+//! When a packet arrived, by the kernel's and the card's own clocks (SO_TIMESTAMPING; Documentation/networking/timestamping.rst).
+
+use super::errno;
+use crate::{Errno, clock::Clock};
+use std::{io, mem, net::UdpSocket, os::fd::AsRawFd, time::Duration};
+
+/// Which stamps are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamps {
+    /// Of the kernel, when the driver hands a packet over: CLOCK_REALTIME.
+    Software,
+    /// Of the kernel and of the card's own clock, which is its PHC.
+    Hardware,
+}
+
+/// A packet that arrived. Times are ns of CLOCK_REALTIME, the card's of its own clock; 0 stands for none, as the kernel has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// How many of its bytes are in the buffer.
+    pub bytes: usize,
+    /// The kernel's stamp.
+    pub software_ns: u64,
+    /// The card's stamp.
+    pub hardware_ns: u64,
+    /// When the call returned.
+    pub returned_ns: u64,
+}
+
+/// What arrives at a socket, for a loop that has no library.
+#[derive(Debug)]
+pub struct Arrivals(UdpSocket);
+
+impl Arrivals {
+    /// With a time to wait for each packet, and the kernel's stamps or none.
+    ///
+    /// # Errors
+    /// A kernel without them.
+    pub fn at(socket: UdpSocket, within: Duration, stamps: Option<Stamps>) -> Result<Self, Errno> {
+        socket.set_read_timeout(Some(within)).map_err(|error| errno(&error))?;
+        stamps.map_or(Ok(()), |stamps| stamped(&socket, stamps))?;
+        Ok(Self(socket))
+    }
+
+    /// Waits for a packet.
+    ///
+    /// # Errors
+    /// See [`receive`].
+    #[inline(always)]
+    pub fn next(&self, buffer: &mut [u8]) -> Result<Arrival, Errno> {
+        receive(&self.0, buffer)
+    }
+}
+
+/// Asks for stamps of whatever arrives at a socket.
+///
+/// # Errors
+/// A kernel without them.
+pub fn stamped(socket: &UdpSocket, stamps: Stamps) -> Result<(), Errno> {
+    let mut flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+    if stamps == Stamps::Hardware {
+        flags |= libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
+    }
+    // SAFETY: the option is a number of the length that is said, and lives through the call.
+    Errno::check(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPING,
+            (&raw const flags).cast(),
+            mem::size_of_val(&flags) as libc::socklen_t,
+        )
+    })
+    .map(drop)
+}
+
+/// Waits for a packet; allocates nothing.
+///
+/// # Errors
+/// As recvmsg(2): `EAGAIN` after the socket's time to wait, `EINTR`.
+pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Result<Arrival, Errno> {
+    #[repr(align(8))]
+    struct Control([u8; 256]);
+    let mut control = Control([0; 256]);
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: a structure of numbers and pointers, for which zeros are a value.
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = control.0.len() as _;
+    // SAFETY: all that the message points to is as long as it says, and lives through the call.
+    let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
+    let returned_ns = Clock::Realtime.now();
+    if length < 0 {
+        return Err(errno(&io::Error::last_os_error()));
+    }
+    let mut arrival = Arrival { bytes: length.cast_unsigned(), returned_ns, ..Arrival::default() };
+    // SAFETY: the macros walk the control data that the kernel wrote, within the length that it set.
+    unsafe {
+        let mut at = libc::CMSG_FIRSTHDR(&raw const message);
+        while let Some(header) = at.as_ref() {
+            if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SO_TIMESTAMPING) {
+                let stamps = libc::CMSG_DATA(at).cast::<[libc::timespec; 3]>().read_unaligned();
+                (arrival.software_ns, arrival.hardware_ns) = (ns(stamps[0]), ns(stamps[2]));
+            }
+            at = libc::CMSG_NXTHDR(&raw const message, at);
+        }
+    }
+    Ok(arrival)
+}
+
+fn ns(time: libc::timespec) -> u64 {
+    // A long has 32 bits on other processors.
+    let [seconds, rest] =
+        [u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec)].map(|part| part.unwrap_or_default());
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel's stamp lies between the sending and the return.
+    #[test]
+    fn what_arrives_has_the_kernels_stamp() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        stamped(&socket, Stamps::Hardware).unwrap();
+        let mut buffer = [0; 64];
+        // The first stamp asked for on a machine is switched on a moment later.
+        for _ in 0..100 {
+            let before = Clock::Realtime.now();
+            socket.send_to(b"abc", socket.local_addr().unwrap()).unwrap();
+            let arrival = receive(&socket, &mut buffer).unwrap();
+            assert_eq!((arrival.bytes, arrival.hardware_ns), (3, 0));
+            if arrival.software_ns != 0 {
+                assert!(before <= arrival.software_ns && arrival.software_ns <= arrival.returned_ns, "{arrival:?}");
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        panic!("no packet had a stamp");
+    }
+}
