@@ -13,7 +13,10 @@ use crate::{
     recorder::{Recorder, RecorderPhase},
 };
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use latido_sys::clock::{self, Clock::Monotonic};
+use latido_sys::{
+    clock::{self, Clock::Monotonic},
+    memory::touch_code,
+};
 
 /// Where the recorder of elapsed times counts instances whose inverse differed from the first one's: the first such
 /// ends the loop.
@@ -136,6 +139,7 @@ pub fn rehearse(sizes: &mut [Size]) {
             recorder.reset();
         }
     }
+    touch_code(&[run as *const () as usize]);
 }
 
 /// Warm-up, then all sizes.

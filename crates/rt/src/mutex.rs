@@ -6,6 +6,7 @@ use crate::rounds::{
 use core::sync::atomic::AtomicBool;
 use latido_sys::{
     Errno,
+    memory::touch_code,
     mutex::{self, Mutexes},
 };
 
@@ -157,12 +158,14 @@ pub fn run_batch(
 pub fn rehearse_each(kinds: &mut [Calls], channels: &mut [Channel<QUANTITIES>]) {
     let stop = AtomicBool::new(false);
     rounds::rehearse(channels, REHEARSED, &Monotonic, |pass, channels| each(kinds, channels, pass, &stop));
+    touch_code(&[run_each as *const () as usize]);
 }
 
 /// Runs every cold path of [`run_batch`] once, as [`rehearse_each`].
 pub fn rehearse_batch(kinds: &mut [CallBatch], channels: &mut [Channel<QUANTITIES>]) {
     let stop = AtomicBool::new(false);
     rounds::rehearse(channels, 4, &Monotonic, |pass, channels| batch(kinds, channels, pass, &stop));
+    touch_code(&[run_batch as *const () as usize]);
 }
 
 #[inline(never)]

@@ -10,6 +10,7 @@ use crate::{
 use core::sync::atomic::AtomicBool;
 use latido_sys::{
     Errno,
+    memory::touch_code,
     priority::{Own, Realtime},
 };
 
@@ -169,6 +170,7 @@ impl Changes {
         rounds::rehearse(core::slice::from_mut(channel), 64, &Monotonic, |pass, channels| {
             each(core::slice::from_mut(self), channels, pass, &stop)
         });
+        touch_code(&[Self::run as *const () as usize]);
     }
 
     /// Runs the loop until its end, and goes back to its own level.
@@ -192,6 +194,7 @@ impl ChangeBatch {
         rounds::rehearse(core::slice::from_mut(channel), 2, &Monotonic, |pass, channels| {
             batch(core::slice::from_mut(self), channels, pass, &stop)
         });
+        touch_code(&[Self::run as *const () as usize]);
     }
 
     /// As [`Changes::run`].

@@ -20,6 +20,7 @@ use latido_sys::{
     Errno,
     clock::Clock::Monotonic,
     handoff::{Handoff, Way, Words},
+    memory::touch_code,
 };
 use machine::{HandoffCalls, Real};
 
@@ -76,6 +77,7 @@ pub fn rehearse_wait(scratch: &Handoff, recorder: &mut Recorder) {
     }
     recorder.finish(Monotonic.now());
     recorder.reset();
+    touch_code(&[wait as *const () as usize]);
 }
 
 /// Runs every path of the posting loop once, on a handoff of its own.
@@ -85,6 +87,7 @@ pub fn rehearse_post(scratch: &Handoff) {
         scratch.words().announced.0.store(round, Relaxed);
         post_by_way(scratch, Pace { pause_ns: 1_000, interval_ns: 1_000 }, 1, &stop);
     }
+    touch_code(&[post as *const () as usize]);
 }
 
 /// Warm-up, a fresh start, and the rounds that count.
