@@ -103,6 +103,33 @@ fn a_timers_events_have_three_stamps() {
     assert!(left(&tracefs).iter().all(|name| !name.starts_with(&own)), "{:?}", left(&tracefs));
 }
 
+/// The worst responses are explained by the trace that the stamps come from, of which nothing is given up for that.
+#[test]
+fn the_worst_responses_are_explained() {
+    if tracefs("explaining responses to interrupts").is_none() {
+        return;
+    }
+    let world = World::new();
+    let output = world.run(["run", "interrupt", "source=timer", "events=200", "-q", "--explain=4", "--no-report"]);
+    assert!(matches!(output.status.code(), Some(0 | 2)), "{}", stderr(&output));
+    adds_up(&world.runs()[0], 200);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("4 late samples explained"), "{said}");
+    let json = world.run(["trace", "explain", "last", "--json"]);
+    let told: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let spikes = told["spikes"].as_array().unwrap_or_else(|| panic!("{told}"));
+    assert_eq!(spikes.len(), 4);
+    let stages = stages(&world.runs()[0]);
+    let mut responses: Vec<i64> = stages.iter().filter_map(|row| row[5]).collect();
+    responses.sort_unstable();
+    for (spike, response) in spikes.iter().zip(responses.iter().rev()) {
+        assert_eq!(spike["ns"], *response, "the largest responses, the largest first");
+        let sum: u64 = spike["slices"].as_array().unwrap().iter().map(|slice| slice["ns"].as_u64().unwrap()).sum();
+        assert_eq!(Some(sum), spike["ns"].as_u64(), "its causes add up to it");
+        assert_eq!(spike["covered"], true);
+    }
+}
+
 /// The same without the kernel's events: the response alone, with the reason in the record and no quantity that is 0.
 #[test]
 fn without_events_the_response_stands_alone_and_says_why() {

@@ -12,7 +12,7 @@ pub const MOST: u32 = 1_000;
 pub struct Explainable {
     /// The quantity.
     pub quantity: &'static str,
-    /// Whether the thread slept before it, until a timer (or read the clock again and again).
+    /// Whether the thread slept before it, until a timer or an event of a device (or read the clock again and again).
     pub slept: bool,
 }
 
@@ -20,6 +20,8 @@ pub struct Explainable {
 pub fn explainable(probe: &str) -> Option<Explainable> {
     match probe {
         "wakeup" => Some(Explainable { quantity: "latency", slept: true }),
+        // By an interrupt's handler, which the event is due for.
+        "interrupt" => Some(Explainable { quantity: "response", slept: true }),
         "gap" => Some(Explainable { quantity: "gap", slept: false }),
         _ => None,
     }

@@ -7,6 +7,7 @@
 mod collect;
 mod cut;
 mod scene;
+mod wakers;
 
 use crate::{
     events::{Above, Class, Comm, Priority},
@@ -120,9 +121,24 @@ pub struct Chain {
     pub interrupt: Option<(u64, String)>,
     /// A timer's function began in that interrupt.
     pub timer: Option<u64>,
+    /// A task woke it, in no interrupt: the interrupt's thread, where handlers are threads.
+    pub by: Option<Waker>,
     /// Somebody was about to wake it.
     pub waking: Option<u64>,
     /// It got a CPU.
+    pub on_cpu: Option<u64>,
+}
+
+/// A task that woke another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waker {
+    /// The task.
+    pub pid: i32,
+    /// `name-number`.
+    pub name: String,
+    /// Its class.
+    pub class: Class,
+    /// When it got the CPU on which it did that, where that was after the begin, ns.
     pub on_cpu: Option<u64>,
 }
 
@@ -151,7 +167,19 @@ impl Explained {
 }
 
 /// Explains windows of a buffer; what is at its edges, or where events are missing, is unexplained or lost.
+///
+/// Where a task woke the thread, the time until then is explained by what became of that task: it is walked twice then.
 pub fn explain(trace: &Trace<'_>, buffer: &Buffer<'_>, windows: &[Window]) -> (Vec<Explained>, Met) {
+    let (mut all, met) = explain_once(trace, buffer, windows);
+    let before: Vec<Window> = all.iter().filter_map(wakers::before).collect();
+    if !before.is_empty() {
+        let (of_wakers, _) = explain_once(trace, buffer, &before);
+        all.iter_mut().for_each(|one| wakers::follow(one, &of_wakers));
+    }
+    (all, met)
+}
+
+fn explain_once(trace: &Trace<'_>, buffer: &Buffer<'_>, windows: &[Window]) -> (Vec<Explained>, Met) {
     let mut collect = Collect::of(trace, windows);
     let mut pairing = Pairing::of(Definition::Waking);
     let met = pair(trace, buffer, &mut pairing, &mut collect);

@@ -1,7 +1,10 @@
 //! Where a station runs.
 
-use crate::far;
-use anyhow::{Result, bail};
+use crate::{
+    far,
+    machine::{LABORATORY, Root},
+};
+use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
@@ -21,6 +24,26 @@ pub enum Place {
 }
 
 impl Place {
+    /// Whether a station can run there at all.
+    ///
+    /// # Errors
+    /// What this machine is not, or lacks, and what to take in its place.
+    pub fn can_be(&self, root: &Root) -> Result<()> {
+        match self {
+            Self::Netns => ensure!(
+                root.exists("/proc/self/ns/net"),
+                "this kernel has no network namespaces (CONFIG_NET_NS): take station=local"
+            ),
+            Self::Guest => ensure!(
+                root.exists(LABORATORY),
+                "`station` = \"guest\" takes a network card away from its machine, and is for a guest of the laboratory alone \
+                 (--on lab --kernel NAME+net); for two machines there is ssh:HOST"
+            ),
+            Self::Local | Self::Ssh(_) => {}
+        }
+        Ok(())
+    }
+
     /// What a result must say of it: what such a station does not do.
     pub fn worth(&self) -> Option<String> {
         Some(match self {

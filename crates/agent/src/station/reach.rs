@@ -4,13 +4,12 @@
 //! process ends them. A station's own process ends with the thread that started it, and one elsewhere with its output.
 
 use super::place::Place;
-use crate::{far, loading::work, machine};
+use crate::{far, loading::work, machine::Root};
 use anyhow::{Context, Result, bail, ensure};
 use latido_sys::net;
 use std::{
     fs::File,
     net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket},
-    path::Path,
     process::{Child, ChildStdout, Command, Stdio},
     sync::mpsc::{Receiver, Sender, channel},
     thread,
@@ -179,11 +178,7 @@ fn keep(place: &Place, orders: &Receiver<Vec<String>>, tell: &Sender<Result<Told
 /// Leaves for the namespace, greets, and starts the station when it is ordered.
 fn kept(place: &Place, orders: &Receiver<Vec<String>>, said: &dyn Fn(Result<Told>) -> bool) -> Result<Option<Child>> {
     if matches!(place, Place::Netns | Place::Guest) {
-        ensure!(
-            *place != Place::Guest || Path::new("/").join(machine::LABORATORY).exists(),
-            "`station` = \"guest\" takes a network card away from its machine, and is for a guest of the laboratory alone (--on lab \
-             --kernel NAME+net); for two machines there is ssh:HOST"
-        );
+        place.can_be(&Root::default())?;
         let namespace = net::leave().context("no network namespace: root has them")?;
         said(Ok(Told::Namespace(namespace)));
         let Some(to) = orders.recv().ok().and_then(|words| words.first()?.parse::<SocketAddr>().ok()) else {

@@ -25,6 +25,8 @@ pub(super) struct Recording {
     maxima: bool,
     /// Whether the cell asked for the trace itself.
     kept: bool,
+    /// Whether its probe takes samples from it: then all of it is needed.
+    whole: bool,
     state: State,
 }
 
@@ -51,6 +53,7 @@ impl Recording {
         }
         let kept = recorded.is_some();
         // Who only looks on has no CPU to be kept off: what wakes the reader would be all that is there to be seen.
+        let whole = wanted.is_some();
         let looks_on = wanted.as_ref().is_some_and(|wanted| !wanted.beside);
         let quiet = if looks_on { None } else { cell.conditions.cpus.clone() };
         let mut wanted = wanted.unwrap_or_default();
@@ -75,6 +78,7 @@ impl Recording {
             stamped,
             maxima,
             kept,
+            whole,
             state: State::Runs(Box::new(capture)),
         }))
     }
@@ -134,6 +138,9 @@ impl Recording {
     /// # Errors
     /// What the checkpoint tells of its largest samples cannot be read.
     pub(super) fn checkpoint(&mut self, parcel: &Parcel) -> Result<()> {
+        if self.whole {
+            return Ok(());
+        }
         let (State::Runs(capture), Some(worst)) = (&mut self.state, explained(&parcel.record.cell)) else {
             return Ok(());
         };

@@ -11,6 +11,7 @@ use latido_agent::{
 use latido_model::{cell::Item, registry, units::Ns};
 use latido_report::words;
 use std::{
+    ffi::CString,
     thread,
     time::{Duration, Instant},
 };
@@ -23,6 +24,10 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
     let load = registry::build("load", LOADS, item)?;
     if item.name == latido_agent::load::none::DEF.name {
         bail!("the load `none` is nothing, so there is nothing to run; `latido list loads` shows the others");
+    }
+    if journal::started_as_load() {
+        // A trace names whom a sample waited for; its threads inherit it, and the kernel cuts it.
+        let _ = CString::new(item.name.as_str()).map(|name| rustix::thread::set_name(&name));
     }
     if journal::started_as_load()
         && let Some(borne) = load.bear()

@@ -158,7 +158,11 @@ fn steps(chain: &Chain, since: impl Fn(u64) -> i64) -> Vec<Step> {
     let all = [
         interrupt,
         step("its timer is handled", chain.timer),
-        step("it is woken", chain.waking),
+        chain.by.as_ref().and_then(|by| Some((format!("{} gets the CPU", by.name), by.on_cpu?))),
+        match &chain.by {
+            Some(by) => step(&format!("{} wakes it", by.name), chain.waking),
+            None => step("it is woken", chain.waking),
+        },
         step("it gets the CPU", chain.on_cpu),
     ];
     all.into_iter().flatten().map(|(what, time)| Step { what, since_ns: since(time) }).collect()

@@ -99,7 +99,9 @@ pub fn of_cell(
     let CellState::Measured(record) = &cell.state else { return Ok(Err("was not measured".into())) };
     let Some(Explainable { slept, .. }) = late::explainable(&cell.cell.probe.name) else {
         let probe = &cell.cell.probe.name;
-        return Ok(Err(format!("samples of `{probe}` are no times of one thread; wakeup and gap can be explained")));
+        return Ok(Err(format!(
+            "samples of `{probe}` are no times of one thread; wakeup, interrupt and gap can be explained"
+        )));
     };
     if record.quality.trace.is_none() {
         return Ok(Err("has no trace: it was measured without --explain and --trace".into()));

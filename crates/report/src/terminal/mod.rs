@@ -30,6 +30,7 @@ use crate::{
     words,
 };
 use latido_model::{
+    explain::explainable,
     quantity::Measurand,
     record::Record,
     run::{Run, StoredCell},
@@ -210,7 +211,7 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
 /// Whether the late samples of a cell can be explained: it was traced, and they are times of one thread.
 fn can_be_explained(cell: &StoredCell) -> bool {
     let traced = cell.record().is_some_and(|record| record.quality.trace.is_some());
-    traced && matches!(cell.cell.probe.name.as_str(), "wakeup" | "gap")
+    traced && explainable(&cell.cell.probe.name).is_some()
 }
 
 /// What stands in the way, and the command to try next, which is never broken.

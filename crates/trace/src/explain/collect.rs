@@ -20,9 +20,10 @@ const MARGIN: u64 = 20_000;
 #[derive(Debug)]
 pub(super) struct Collect<'t> {
     formats: BTreeMap<u16, &'t Format>,
-    /// The numbers of `contention_begin` and `contention_end`, and where a record tells who wrote it.
+    /// The numbers of `contention_begin` and `contention_end`, and where a record tells who wrote it and in what context.
     contention: [Option<u16>; 2],
     pid: Option<Number>,
+    flags: Option<Number>,
     events: Events,
     endian: Endian,
     /// In the order of their begin.
@@ -38,6 +39,10 @@ pub(super) struct Collect<'t> {
     /// What each CPU is at.
     wakers: Vec<Waker>,
 }
+
+/// In `common_flags`: written in a hard interrupt, in a soft one (`enum trace_flag_type`, include/linux/trace_events.h).
+const HARD: i64 = 0x08;
+const SOFT: i64 = 0x10;
 
 /// CPUs above this number wake nobody.
 const MOST_CPUS: usize = 1 << 16;
@@ -68,6 +73,7 @@ impl<'t> Collect<'t> {
             formats: all.iter().map(|one| (one.format.id, &one.format)).collect(),
             contention: [has("lock", "contention_begin"), has("lock", "contention_end")],
             pid: all.first().and_then(|one| one.format.number("common_pid", endian)),
+            flags: all.first().and_then(|one| one.format.number("common_flags", endian)),
             events: Events::of(all, endian),
             endian,
             scenes: windows.into_iter().map(|window| Scene::of(window, preemptirq)).collect(),
@@ -115,12 +121,17 @@ impl<'t> Collect<'t> {
             Some(Line { time: *time, cpu: *cpu, text })
         };
         let explained = |scene: Scene| {
-            let (slices, chain) = (cut::slices(&scene, &mut names), chain(&scene, &names));
+            let (slices, chain) = (cut::slices(&scene, &mut names), chain(&scene, &mut names));
             let excerpt = scene.excerpt.iter().filter_map(line).collect();
             let Scene { window, segments, excerpt: Excerpt { omitted, .. }, .. } = scene;
             Explained { window, slices, segments, excerpt, omitted, chain }
         };
         self.scenes.into_iter().map(explained).collect()
+    }
+
+    /// The task of the CPU that wrote a record.
+    fn task_of(&self, record: &[u8]) -> Option<i32> {
+        i32::try_from(self.pid?.of(record)?).ok()
     }
 
     /// The waker of a CPU, of those that there can be.
@@ -133,12 +144,20 @@ impl<'t> Collect<'t> {
     }
 
     /// A thread is about to be woken.
-    fn waking(&mut self, time: u64, cpu: u32, pid: i32) {
-        let waker = self.waker(cpu).map_or_else(Waker::default, |waker| *waker);
+    fn waking(&mut self, time: u64, cpu: u32, pid: i32, record: &[u8]) {
+        let mut waker = self.waker(cpu).map_or_else(Waker::default, |waker| *waker);
+        let flags = self.flags.and_then(|flags| flags.of(record));
+        if flags.is_some_and(|flags| flags & HARD != 0) {
+            // Its own interrupt goes on behind the event of its end.
+            waker.behind = waker.left.filter(|_| waker.entered.is_none());
+        }
+        // In an interrupt, the task that was interrupted has nothing to do with it.
+        let by =
+            flags.filter(|flags| flags & (HARD | SOFT) == 0).and_then(|_| self.task_of(record)).filter(|by| *by > 0);
         for scene in self.at(time, time) {
             let Window { pid: me, begin, end, slept, .. } = scene.window;
             if slept && me == pid && (begin..=end).contains(&time) {
-                scene.woken.get_or_insert((time, waker));
+                scene.woken.get_or_insert((time, waker, by));
             }
         }
         self.turn(time, pid, Turn::Waking(cpu));
@@ -176,12 +195,16 @@ impl Sink for Collect<'_> {
                     self.turn(time, from.pid, Turn::Out(*state));
                     self.turn(time, to.pid, Turn::In(cpu));
                 }
-                Happened::Waking(task) => self.waking(time, cpu, task.pid),
+                Happened::Waking(task) => self.waking(time, cpu, task.pid, record),
                 Happened::Enter(above @ (Above::Vector(_) | Above::Line(_))) => {
                     self.waker(cpu).into_iter().for_each(|waker| waker.entered = Some((time, *above)));
                 }
                 Happened::Exit(Above::Vector(_) | Above::Line(_)) => {
-                    self.waker(cpu).into_iter().for_each(|waker| *waker = Waker::default());
+                    let ended = |waker: &mut Waker| {
+                        *waker =
+                            Waker { left: waker.entered.map(|(began, above)| (began, above, time)), ..Waker::default() }
+                    };
+                    self.waker(cpu).into_iter().for_each(ended);
                 }
                 Happened::Expired { .. } => self.waker(cpu).into_iter().for_each(|waker| waker.expired = Some(time)),
                 Happened::Wakeup(task) | Happened::New(task) => self.turn(time, task.pid, Turn::Woken),
@@ -191,7 +214,7 @@ impl Sink for Collect<'_> {
         }
         if let Some(id) = self.events.id(record)
             && let Some(at) = self.contention.iter().position(|one| *one == Some(id))
-            && let Some(pid) = self.pid.and_then(|pid| i32::try_from(pid.of(record)?).ok())
+            && let Some(pid) = self.task_of(record)
         {
             self.contention(time, pid, at == 0);
         }
@@ -212,12 +235,17 @@ impl Sink for Collect<'_> {
 }
 
 /// How a thread came back, as far as events tell.
-fn chain(scene: &Scene, names: &Names<'_>) -> Chain {
-    let Some((waking, waker)) = scene.woken else { return Chain::default() };
+fn chain(scene: &Scene, names: &mut Names<'_>) -> Chain {
+    let Some((waking, waker, by)) = scene.woken else { return Chain::default() };
+    let by = by.filter(|by| *by != scene.window.pid).map(|pid| {
+        let (name, priority) = names.task(pid);
+        super::Waker { pid, name, class: priority.class(), on_cpu: None }
+    });
     let came = |(time, turn): &&(u64, Turn)| *time >= waking && matches!(turn, Turn::In(_));
     Chain {
-        interrupt: waker.entered.map(|(time, above)| (time, names.interrupt(above))),
+        interrupt: waker.came_by().map(|(time, above)| (time, names.interrupt(above))),
         timer: waker.expired,
+        by,
         waking: Some(waking),
         on_cpu: scene.turns.iter().find(came).map(|(time, _)| *time).filter(|time| *time <= scene.window.end),
     }

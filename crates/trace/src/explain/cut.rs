@@ -2,7 +2,7 @@
 
 use super::{
     Cause, Names, Slice,
-    scene::{MOST_SEGMENTS, Scene, Turn},
+    scene::{MOST_SEGMENTS, Scene, Turn, Waker},
 };
 use crate::{
     events::{Class, Off, Priority, State},
@@ -64,7 +64,20 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
         }
         slices.push(at, stretch.end, uncovered.clone());
     }
-    slices.0
+    behind_the_end(scene, names, slices)
+}
+
+/// What lies between the event of an interrupt's end and the waking that is still in it is that interrupt's.
+fn behind_the_end(scene: &Scene, names: &Names<'_>, slices: Slices) -> Vec<Slice> {
+    let Some((waking, Waker { behind: Some((_, above, ended)), .. }, _)) = scene.woken else { return slices.0 };
+    let mut all = Slices(Vec::new());
+    for Slice { begin, end, cause } in slices.0 {
+        let waits =
+            matches!(cause, Cause::NoInterrupt(_) | Cause::InterruptsOff(_) | Cause::Elsewhere | Cause::IdleExit);
+        let cause = if waits && begin >= ended && end <= waking { names.above(above) } else { cause };
+        all.push(begin, end, cause);
+    }
+    all.0
 }
 
 /// No interrupt came: as long as the task had turned them off that is why.

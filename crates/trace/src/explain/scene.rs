@@ -78,6 +78,17 @@ pub(super) struct Waker {
     pub entered: Option<(u64, Above)>,
     /// When a timer's function began last.
     pub expired: Option<u64>,
+    /// The hard interrupt that ended last, its begin and its end: an interrupt's thread is woken behind the event of its end.
+    pub left: Option<(u64, Above, u64)>,
+    /// The same where it wakes somebody behind that event.
+    pub behind: Option<(u64, Above, u64)>,
+}
+
+impl Waker {
+    /// The hard interrupt in which somebody is woken, with its begin.
+    pub fn came_by(&self) -> Option<(u64, Above)> {
+        self.entered.or(self.behind.map(|(began, above, _)| (began, above)))
+    }
 }
 
 /// A window with what happened in it.
@@ -92,8 +103,8 @@ pub(super) struct Scene {
     pub off: Vec<Span<Off>>,
     /// Whether they would.
     pub preemptirq: bool,
-    /// Who woke it first in its window, and when.
-    pub woken: Option<(u64, Waker)>,
+    /// Who woke it first in its window, and when; the task, where it was one.
+    pub woken: Option<(u64, Waker, Option<i32>)>,
     pub excerpt: Excerpt,
 }
 

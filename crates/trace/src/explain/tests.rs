@@ -1,5 +1,7 @@
 //! Windows over made-up events, of which it is known what happened.
 
+mod chain;
+
 use super::{collect::*, *};
 use crate::{
     bytes::Endian,
@@ -64,10 +66,16 @@ fn explained(window: Window, events: &[(u64, u32, Happened)]) -> Explained {
 }
 
 fn explained_of(trace: &Trace<'_>, window: Window, events: &[(u64, u32, Happened)]) -> Explained {
+    let recorded: Vec<_> = events.iter().map(|(time, cpu, happened)| (*time, *cpu, happened.clone(), [0; 8])).collect();
+    explained_records(trace, window, &recorded)
+}
+
+/// The same with the bytes of each event's record.
+fn explained_records(trace: &Trace<'_>, window: Window, events: &[(u64, u32, Happened, [u8; 8])]) -> Explained {
     let mut collect = Collect::of(trace, &[window]);
     let mut pairing = Pairing::of(Definition::Waking);
-    for (time, cpu, happened) in events {
-        collect.event(*cpu, *time, &[0; 8], Some(happened));
+    for (time, cpu, happened, record) in events {
+        collect.event(*cpu, *time, record, Some(happened));
         pairing.take(*cpu, *time, happened, &mut collect);
     }
     pairing.end(events.last().map_or(0, |(time, ..)| *time), &mut collect);
@@ -274,32 +282,6 @@ fn nothing_is_guessed() {
     let explained =
         collect.explained(Names { devices: &devices, vectors: Vec::new(), pairing: &mut pairing }).remove(0);
     assert_eq!(told(&explained), [(200, Cause::IdleExit), (700, Cause::Lost), (100, Cause::Unexplained)]);
-}
-
-/// How it came back is told step by step: the interrupt, its timer, the waking, the switch.
-#[test]
-fn the_chain_of_a_wake_up_is_told() {
-    let events = [
-        (100, 0, switch(ME, State::Sleeping, 0)),
-        (1_100, 0, Happened::Enter(Above::Vector(0))),
-        (1_120, 0, Happened::Expired { timer: 1, now: 1_000 }),
-        (1_150, 0, Happened::Waking(woken(ME))),
-        (1_160, 0, Happened::Wakeup(woken(ME))),
-        (1_200, 0, Happened::Exit(Above::Vector(0))),
-        (1_700, 0, switch(0, State::Runnable, ME)),
-        (2_500, 0, switch(ME, State::Sleeping, 0)),
-    ];
-    let chain = Chain {
-        interrupt: Some((1_100, "local_timer".into())),
-        timer: Some(1_120),
-        waking: Some(1_150),
-        on_cpu: Some(1_700),
-    };
-    assert_eq!(explained(SLEPT, &events).chain, chain);
-    assert_eq!(explained(Window { slept: false, ..SLEPT }, &events).chain, Chain::default(), "it did not sleep");
-    // By another task of another CPU, outside of any interrupt.
-    let by_task = [(100, 0, switch(ME, State::Sleeping, 0)), (1_050, 1, Happened::Waking(woken(ME)))];
-    assert_eq!(explained(SLEPT, &by_task).chain, Chain { waking: Some(1_050), ..Chain::default() });
 }
 
 /// Where the kernel tells when interrupts are off, a timer that was late for that is told from one that was late although

@@ -5,7 +5,7 @@ use crate::{
     machine::Root,
     station::{Reached, place::Place, trigger},
 };
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use latido_rt::stamped::{self, NetworkEvents};
 use latido_sys::net::{Arrivals, Stamps};
 use std::time::Duration;
@@ -31,18 +31,13 @@ pub const SOURCE: Source = Source {
 const PATIENCE: Duration = Duration::from_secs(3);
 
 fn lacks(root: &Root, setup: &Setup) -> Result<()> {
-    match &setup.station {
-        Place::Ssh(host) => bail!(
+    if let Place::Ssh(host) = &setup.station {
+        bail!(
             "a packet from {host} says when it was sent by that machine's clock, which is not this one's, and latido takes no stamps of a \
              card's own clock (PHC): let the station run on this machine (station=netns or local) or in a guest's (station=guest)"
-        ),
-        Place::Netns => ensure!(
-            root.exists("/proc/self/ns/net"),
-            "this kernel has no network namespaces (CONFIG_NET_NS): take station=local"
-        ),
-        Place::Local | Place::Guest => {}
+        );
     }
-    Ok(())
+    setup.station.can_be(root)
 }
 
 fn open(setup: &Setup) -> Result<Opened> {
@@ -75,5 +70,13 @@ mod tests {
         let setup = Setup { station: Place::Ssh("board".into()), ..Setup::default() };
         let error = lacks(&Root::default(), &setup).unwrap_err().to_string();
         assert!(error.contains("board") && error.contains("station=netns"), "{error}");
+    }
+
+    /// A guest's station on a machine that is none is refused before anything is measured.
+    #[test]
+    fn a_guests_station_is_for_guests() {
+        let setup = Setup { station: Place::Guest, ..Setup::default() };
+        let error = lacks(&Root::default(), &setup).unwrap_err().to_string();
+        assert!(error.contains("guest of the laboratory") && error.contains("ssh:HOST"), "{error}");
     }
 }

@@ -1,0 +1,142 @@
+//! How a thread came back, step by step, and what its waker was at until then.
+
+use super::*;
+
+/// How it came back is told step by step: the interrupt, its timer, the waking, the switch.
+#[test]
+fn the_chain_of_a_wake_up_is_told() {
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, 0)),
+        (1_100, 0, Happened::Enter(Above::Vector(0))),
+        (1_120, 0, Happened::Expired { timer: 1, now: 1_000 }),
+        (1_150, 0, Happened::Waking(woken(ME))),
+        (1_160, 0, Happened::Wakeup(woken(ME))),
+        (1_200, 0, Happened::Exit(Above::Vector(0))),
+        (1_700, 0, switch(0, State::Runnable, ME)),
+        (2_500, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    let chain = Chain {
+        interrupt: Some((1_100, "local_timer".into())),
+        timer: Some(1_120),
+        by: None,
+        waking: Some(1_150),
+        on_cpu: Some(1_700),
+    };
+    assert_eq!(explained(SLEPT, &events).chain, chain);
+    assert_eq!(explained(Window { slept: false, ..SLEPT }, &events).chain, Chain::default(), "it did not sleep");
+    // By another task of another CPU, outside of any interrupt.
+    let by_task = [(100, 0, switch(ME, State::Sleeping, 0)), (1_050, 1, Happened::Waking(woken(ME)))];
+    assert_eq!(explained(SLEPT, &by_task).chain, Chain { waking: Some(1_050), ..Chain::default() });
+}
+
+/// The thread of an interrupt, and a task more urgent than that.
+const HANDLER: i32 = 400;
+
+/// A trace whose records tell their context and their task.
+fn with_context() -> Trace<'static> {
+    let text = "name: sched_waking\nID: 0\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\t\
+        field:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\t\
+        field:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n";
+    Trace { formats: vec![Described { system: "sched".into(), format: Format::parse(text).unwrap() }], ..empty() }
+}
+
+/// A record of that trace.
+fn record(flags: u8, pid: i32) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    bytes[2] = flags;
+    bytes[4..].copy_from_slice(&pid.to_le_bytes());
+    bytes
+}
+
+/// An event of a device whose handler is a thread: the interrupt wakes that thread behind the event of its end, a more urgent
+/// task keeps it from the CPU, and at last it wakes who waits.
+fn handled_by_a_thread() -> Vec<(u64, u32, Happened, [u8; 8])> {
+    let hard = |pid| record(0x09, pid);
+    let task = |pid| record(0, pid);
+    vec![
+        (100, 0, switch(ME, State::Sleeping, FIFO_HIGH), task(ME)),
+        (1_050, 0, Happened::Enter(Above::Line(8)), hard(FIFO_HIGH)),
+        (1_100, 0, Happened::Exit(Above::Line(8)), hard(FIFO_HIGH)),
+        (1_110, 0, Happened::Waking(woken(HANDLER)), hard(FIFO_HIGH)),
+        (1_120, 0, Happened::Wakeup(woken(HANDLER)), hard(FIFO_HIGH)),
+        (1_500, 0, switch(FIFO_HIGH, State::Sleeping, HANDLER), task(FIFO_HIGH)),
+        (1_700, 0, Happened::Waking(woken(ME)), task(HANDLER)),
+        (1_710, 0, Happened::Wakeup(woken(ME)), task(HANDLER)),
+        (1_800, 0, switch(HANDLER, State::Sleeping, ME), task(HANDLER)),
+        (2_100, 0, switch(ME, State::Sleeping, 0), task(ME)),
+    ]
+}
+
+/// As [`explain`] does it, over made-up events.
+fn followed(events: &[(u64, u32, Happened, [u8; 8])]) -> Explained {
+    let trace = with_context();
+    let mut found = explained_records(&trace, SLEPT, events);
+    if let Some(before) = wakers::before(&found) {
+        let of_waker = explained_records(&trace, before, events);
+        wakers::follow(&mut found, &[of_waker]);
+    }
+    found
+}
+
+/// What it waited for is what its interrupt's thread waited for: not "no interrupt came", which is what a sleeper alone shows.
+#[test]
+fn a_handler_that_is_a_thread_is_followed() {
+    let found = followed(&handled_by_a_thread());
+    let urgent = || "urgent-200".to_owned();
+    let expected = [
+        (50, Cause::NoInterrupt(urgent())),
+        (60, Cause::Interrupt("8".into())),
+        (390, Cause::Task(urgent(), Class::RealTime)),
+        (200, Cause::Task("other-400".into(), Class::Fair)),
+        (100, Cause::NotPreemptible("other-400".into())),
+        (200, Cause::Itself),
+    ];
+    assert_eq!(told(&found), expected);
+    let by = Waker { pid: HANDLER, name: "other-400".into(), class: Class::Fair, on_cpu: Some(1_500) };
+    let chain = Chain {
+        interrupt: Some((1_050, "8".into())),
+        timer: None,
+        by: Some(by),
+        waking: Some(1_700),
+        on_cpu: Some(1_800),
+    };
+    assert_eq!(found.chain, chain);
+}
+
+/// Woken in an interrupt, hard or soft, it has no task to thank: the one that was interrupted only lent its CPU.
+#[test]
+fn who_was_interrupted_is_no_waker() {
+    for flags in [0x08, 0x09, 0x10, 0x19] {
+        let mut events = handled_by_a_thread();
+        events[6].3 = record(flags, HANDLER);
+        let found = followed(&events);
+        assert_eq!(found.chain.by, None, "flags {flags:#x}");
+        assert_eq!(found.chain.waking, Some(1_700));
+        let hard = flags & 0x08 != 0;
+        assert_eq!(found.chain.interrupt.is_some(), hard, "behind the end of the hard interrupt it is still in it");
+    }
+}
+
+proptest! {
+    /// Whatever wakes whom, followed or not, slices add up to the window, in order, without a gap.
+    #[test]
+    fn followed_slices_add_up(steps in proptest::collection::vec((0..200u64, any_event(), 0..3usize, any::<bool>()), 0..60)) {
+        let mut time = 900;
+        let task = [ME, FIFO_HIGH, FAIR];
+        let events: Vec<_> = steps
+            .into_iter()
+            .map(|(step, happened, of, hard)| {
+                time += step;
+                (time, 0, happened, record(if hard { 0x08 } else { 0 }, task[of]))
+            })
+            .collect();
+        let found = followed(&events);
+        let mut at = SLEPT.begin;
+        for slice in &found.slices {
+            prop_assert_eq!(slice.begin, at);
+            prop_assert!(slice.end > slice.begin);
+            at = slice.end;
+        }
+        prop_assert_eq!(at, SLEPT.end);
+    }
+}
