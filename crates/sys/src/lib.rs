@@ -34,5 +34,6 @@ pub mod tsc;
 pub mod uart;
 pub mod uio;
 pub mod usage;
+pub mod writeback;
 
 pub use errno::Errno;

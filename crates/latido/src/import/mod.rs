@@ -20,6 +20,7 @@ use latido_model::{
     units::Ns,
 };
 use latido_report::judged::JudgedRun;
+use latido_sys::writeback;
 use sha2::{Digest, Sha256};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,8 +32,10 @@ use std::{
 /// Files above this are not kept beside their record.
 const KEPT: usize = 64 << 20;
 
-/// So many files are put on the disk at once.
-const AT_ONCE: usize = 64;
+/// So many files are open at once, and so many threads wait for them: one by one each would be a flush of the disk, and a thread
+/// for each costs more than it waits.
+const AT_ONCE: usize = 256;
+const WAITING: usize = 8;
 
 /// What is wanted.
 #[derive(Clone, Debug, Default)]
@@ -188,12 +191,14 @@ fn store(draft: &mut Draft, read: Read, wanted: &Wanted, several: bool) -> Resul
     let number = draft.add(record.cell.clone(), measurand)?;
     draft.start_cell(number)?;
     let dir = cell_dir(&draft.dir, number);
-    let mut all: Vec<(PathBuf, &[u8])> = files.iter().map(|(name, bytes)| (dir.join(name), bytes.as_slice())).collect();
+    let mut all: Vec<(PathBuf, &[u8])> = Vec::new();
+    // The largest first: it is on its way to the disk while the others are written.
     if let Some(name) = &kept {
         let beside = dir.join("source");
         durable::make_dir(&beside)?;
         all.push((beside.join(name), &bytes));
     }
+    all.extend(files.iter().map(|(name, bytes)| (dir.join(name), bytes.as_slice())));
     put(&all)?;
     let now = jiff::Timestamp::now().to_string();
     let host = HostFacts { started: now.clone(), stored: now, run: draft.meta.id.clone(), ..HostFacts::default() };
@@ -201,19 +206,25 @@ fn store(draft: &mut Draft, read: Read, wanted: &Wanted, several: bool) -> Resul
     Ok(record.machine.hostname)
 }
 
-/// New files, all on the disk before the record that names them. Each by itself would wait for the disk in its turn.
+/// New files, all on the disk before the record that names them. All are on their way before the first is waited for.
 fn put(files: &[(PathBuf, &[u8])]) -> Result<()> {
     let write = |(path, bytes): &(PathBuf, &[u8])| -> Result<(File, PathBuf)> {
         let mut file = durable::create(path)?;
         file.write_all(bytes).or_else(|error| durable::failed(error, "writing", path))?;
+        let _ = writeback::begin(&file);
         Ok((file, path.clone()))
     };
-    let sync =
-        |(file, path): &(File, PathBuf)| file.sync_all().or_else(|error| durable::failed(error, "writing", path));
     for some in files.chunks(AT_ONCE) {
         let written = some.iter().map(write).collect::<Result<Vec<_>>>()?;
+        let wait = |some: &[(File, PathBuf)]| {
+            let mut all = some.iter();
+            all.try_for_each(|(file, path)| file.sync_all().or_else(|error| durable::failed(error, "writing", path)))
+        };
         std::thread::scope(|scope| {
-            let each: Vec<_> = written.iter().map(|one| scope.spawn(|| sync(one))).collect();
+            let each: Vec<_> = written
+                .chunks(written.len().div_ceil(WAITING).max(1))
+                .map(|some| scope.spawn(move || wait(some)))
+                .collect();
             each.into_iter()
                 .try_for_each(|one| one.join().unwrap_or_else(|_| Err(anyhow!("a thread that writes died"))))
         })?;
