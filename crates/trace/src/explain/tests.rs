@@ -66,7 +66,7 @@ fn explained(window: Window, events: &[(u64, u32, Happened)]) -> Explained {
 }
 
 fn explained_of(trace: &Trace<'_>, window: Window, events: &[(u64, u32, Happened)]) -> Explained {
-    let recorded: Vec<_> = events.iter().map(|(time, cpu, happened)| (*time, *cpu, happened.clone(), [0; 8])).collect();
+    let recorded: Vec<_> = events.iter().map(|(time, cpu, happened)| (*time, *cpu, *happened, [0; 8])).collect();
     explained_records(trace, window, &recorded)
 }
 
