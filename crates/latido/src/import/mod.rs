@@ -120,6 +120,9 @@ fn one(path: &Path, wanted: &Wanted) -> Result<Option<Read>> {
     let asked = Asked { file, ..wanted.asked.clone() };
     let imported = (format.read)(&bytes, &asked).with_context(|| format!("as {}", format.name))?;
     ensure!(!imported.series.is_empty(), "as {}: it has no samples of any thread", format.name);
+    let threads = imported.series.iter().map(|series| series.thread).collect::<BTreeSet<_>>().len();
+    let cpus = asked.cpus.len();
+    ensure!(cpus == 0 || cpus == threads, "--cpus names {cpus} CPUs, and it has {threads} threads: name one for each");
     Ok(Some(Read { imported, format, path: path.to_owned(), bytes }))
 }
 

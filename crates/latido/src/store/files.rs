@@ -17,6 +17,9 @@ const MAX_JSON: u64 = 32 << 20;
 /// The largest `plan.toml` or other text read.
 const MAX_PLAN: u64 = 1 << 20;
 
+/// The most of a text beside a record: a line for each of some million events.
+const MAX_TEXT: u64 = 256 << 20;
+
 /// The largest file of a series read.
 pub(super) const MAX_FILE: u64 = 64 << 20;
 
@@ -46,7 +49,7 @@ pub fn plan_text(dir: &Path) -> Result<String> {
 /// # Errors
 /// There is none that can be read.
 pub fn text_beside(cell: &StoredCell, name: &str) -> Result<String> {
-    Ok(String::from_utf8(bytes(&cell.dir.join(name), MAX_PLAN)?)?)
+    Ok(String::from_utf8(bytes(&cell.dir.join(name), MAX_TEXT)?)?)
 }
 
 /// Reads a regular file of at most `limit` bytes. Opening must not hang on a pipe that someone left there.

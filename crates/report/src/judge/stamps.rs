@@ -12,7 +12,7 @@ use latido_model::record::{HandlerStamp, Record, StampsRecord};
 pub(super) fn stamps(record: &Record, _: &Deciding) -> Graded {
     let Some(stamps) = &record.quality.stamps else { return (Unknown, spans!["not measured"]) };
     let missing = missing(stamps);
-    let told = [t1(stamps), t2(stamps)].into_iter().chain(missing.clone()).chain(stamps.beware.clone());
+    let told = missing.clone().into_iter().chain([t1(stamps), t2(stamps)]).chain(stamps.beware.clone());
     let synchronous = (!stamps.asynchronous).then(|| "synchronous trigger: interrupts-off time not covered".to_owned());
     let grade = if missing.is_none() && stamps.asynchronous { Ok } else { Note };
     (grade, spans![told.chain(synchronous).collect::<Vec<_>>().join("; ")])
@@ -45,7 +45,8 @@ fn missing(stamps: &StampsRecord) -> Option<String> {
     ];
     let parts: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    (!parts.is_empty()).then(|| format!("of {} events {}", stamps.events, parts.join(", ")))
+    let all = stamps.events.saturating_add(stamps.passed).saturating_add(stamps.dropped);
+    (!parts.is_empty()).then(|| format!("of {all} events {}", parts.join(", ")))
 }
 
 #[cfg(test)]
@@ -72,7 +73,7 @@ mod tests {
     fn what_did_not_come_together_is_counted() {
         assert_eq!(missing(&stamps()), None);
         let some = StampsRecord { lost: 2, passed: 1, ..stamps() };
-        let told = "of 300 events 2 without a stamp of the handler, 1 passed while the task was away";
+        let told = "of 301 events 2 without a stamp of the handler, 1 passed while the task was away";
         assert_eq!(missing(&some).as_deref(), Some(told));
         assert_eq!(t1(&some), "source hpet, t1 is the comparator (step 10 ns, wrong by 59 ns at most)");
         assert_eq!(t2(&some), "t2 is the entry of hpet_interrupt (kprobe)");

@@ -216,6 +216,9 @@ fn hypervisor(machine: &Machine) -> Option<String> {
 fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, kept_ns: Option<u64>) -> String {
     let mut words = vec!["latido run".to_owned(), cell.probe.name.clone()];
     words.extend(measurand.period.filter(|period| *period != USUAL).map(|period| format!("period={period}")));
+    // What it measures may hang on them.
+    let options = cell.probe.options.iter().filter(|(key, _)| *key != "period");
+    words.extend(options.filter_map(|(key, value)| option(key, value)));
     words.extend((cell.target != LOCAL).then(|| format!("--on {}", cell.target)));
     words.extend(
         (cell.kernel != RUNNING).then(|| format!("--kernel {}", written::shell(std::slice::from_ref(&cell.kernel)))),
@@ -257,14 +260,16 @@ fn policy(scheduling: Scheduling) -> Option<String> {
 
 /// A load or tuning as the command line writes it, where that needs no quotes.
 fn word(item: &Item) -> Option<String> {
-    let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./%".contains(c));
-    let option = |(key, value): (&String, &toml::Value)| {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        plain(&text).then(|| format!("{key}={text}"))
-    };
-    let options: Vec<String> = item.options.iter().map(option).collect::<Option<_>>()?;
+    let options: Vec<String> = item.options.iter().map(|(key, value)| option(key, value)).collect::<Option<_>>()?;
     let separator = if options.is_empty() { "" } else { ":" };
     Some(format!("{}{separator}{}", item.name, options.join(",")))
+}
+
+/// An option as the command line writes it, where that needs no quotes.
+fn option(key: &str, value: &toml::Value) -> Option<String> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./%".contains(c));
+    plain.then(|| format!("{key}={text}"))
 }
 
 #[cfg(test)]

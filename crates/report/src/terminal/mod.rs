@@ -208,9 +208,12 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
     lines
 }
 
-/// Whether the late samples of a cell can be explained: it was traced, and they are times of one thread.
+/// What a trace that is kept is called beside its record.
+const TRACE: &str = "trace.dat";
+
+/// Whether the late samples of a cell can be explained: its trace was kept, and they are times of one thread.
 fn can_be_explained(cell: &StoredCell) -> bool {
-    let traced = cell.record().is_some_and(|record| record.quality.trace.is_some());
+    let traced = cell.record().is_some_and(|record| record.attachments.iter().any(|name| name == TRACE));
     traced && explainable(&cell.cell.probe.name).is_some()
 }
 

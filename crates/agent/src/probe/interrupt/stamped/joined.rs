@@ -138,6 +138,8 @@ fn fill(source: &Source, stage: &Stage<'_>, gathered: &mut Gathered, joined: &Jo
         if let Some(lost) = lost {
             gathered.fact(place, "lost", lost);
         }
+        let has = joined.chains.iter().filter(|chain| of(chain).is_some()).count();
+        gathered.fact(place, "without", joined.chains.len().saturating_sub(has) as u64);
     }
     Ok(())
 }
