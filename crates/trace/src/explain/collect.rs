@@ -218,7 +218,15 @@ impl Sink for Collect<'_> {
         {
             self.contention(time, pid, at == 0);
         }
-        self.at(time, time).for_each(|scene| scene.excerpt.push(time, cpu, record));
+        // A switch is written by who leaves.
+        let switches = matches!(happened, Some(Happened::Switch { .. }));
+        let running = self.task_of(record).filter(|pid| *pid > 0 && !switches);
+        for scene in self.at(time, time) {
+            scene.excerpt.push(time, cpu, record);
+            if let Some(pid) = running.filter(|_| scene.running.len() < MOST_SEGMENTS) {
+                scene.running.push((time, cpu, pid));
+            }
+        }
     }
 
     fn off(&mut self, off: &Span<Off>) {

@@ -54,6 +54,16 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
                 continue;
             }
             slices.push(at, begin, uncovered.clone());
+            // Some kernels leave out the switch away from the idle task: who writes an event runs.
+            let writes = |(time, cpu, _): &&(u64, u32, i32)| *cpu == stretch.cpu && *time >= begin && *time <= end;
+            let writer = scene.running.iter().find(writes).filter(|_| segment.owner == Owner::Idle);
+            if let Some((time, _, pid)) = writer {
+                let ran = Segment { owner: Owner::Task(*pid), ..*segment };
+                slices.push(begin, *time, Cause::Unexplained);
+                slices.push(*time, end, cause(&stretch, &ran, scene.window.pid, mine, names));
+                at = end;
+                continue;
+            }
             match cause(&stretch, segment, scene.window.pid, mine, names) {
                 Cause::NoInterrupt(name) if scene.preemptirq => {
                     disabled(scene, stretch.cpu, (begin, end), &name, &mut slices)

@@ -103,6 +103,8 @@ pub(super) struct Scene {
     pub off: Vec<Span<Off>>,
     /// Whether they would.
     pub preemptirq: bool,
+    /// Which task wrote events on which CPU, but for switches and the idle one.
+    pub running: Vec<(u64, u32, i32)>,
     /// Who woke it first in its window, and when; the task, where it was one.
     pub woken: Option<(u64, Waker, Option<i32>)>,
     pub excerpt: Excerpt,
@@ -116,6 +118,7 @@ impl Scene {
             turns: Vec::new(),
             off: Vec::new(),
             preemptirq,
+            running: Vec::new(),
             woken: None,
             excerpt: Excerpt::default(),
         }

@@ -103,6 +103,37 @@ fn a_handler_that_is_a_thread_is_followed() {
     assert_eq!(found.chain, chain);
 }
 
+/// A kernel that leaves out the switch away from its idle task: who writes events meanwhile is not "leaving idle".
+#[test]
+fn who_writes_events_is_not_idle() {
+    let task = |pid| record(0, pid);
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, 0), task(ME)),
+        (1_050, 0, Happened::Enter(Above::Vector(0)), record(0x08, 0)),
+        (1_060, 0, Happened::Waking(woken(ME)), record(0x08, 0)),
+        (1_080, 0, Happened::Exit(Above::Vector(0)), record(0x08, 0)),
+        (1_300, 0, Happened::Waking(woken(FAIR)), task(FIFO_HIGH)),
+        (1_400, 0, Happened::Enter(Above::Vector(0)), record(0x08, FIFO_HIGH)),
+        (1_430, 0, Happened::Exit(Above::Vector(0)), record(0x08, FIFO_HIGH)),
+        (1_800, 0, switch(FIFO_HIGH, State::Sleeping, ME), task(FIFO_HIGH)),
+        (2_100, 0, switch(ME, State::Sleeping, 0), task(ME)),
+    ];
+    let found = told(&explained_records(&with_context(), SLEPT, &events));
+    let urgent = || Cause::Task("urgent-200".into(), Class::RealTime);
+    let timer = || Cause::Interrupt("local_timer".into());
+    let expected = [
+        (50, Cause::IdleExit),
+        (30, timer()),
+        // When it came is told by nothing.
+        (220, Cause::Unexplained),
+        (100, urgent()),
+        (30, timer()),
+        (370, urgent()),
+        (200, Cause::Itself),
+    ];
+    assert_eq!(found, expected);
+}
+
 /// Woken in an interrupt, hard or soft, it has no task to thank: the one that was interrupted only lent its CPU.
 #[test]
 fn who_was_interrupted_is_no_waker() {
