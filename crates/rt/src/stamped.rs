@@ -88,7 +88,7 @@ impl Log {
 }
 
 /// The t1 of an event that nobody can tell: it is not answered, and its number counts as passed.
-pub(crate) const UNKNOWN: u64 = 0;
+pub(crate) const UNKNOWN: u64 = u64::MAX;
 
 /// What the loop is to do.
 #[derive(Clone, Copy, Debug)]
