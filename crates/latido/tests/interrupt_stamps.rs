@@ -117,7 +117,7 @@ fn the_worst_responses_are_explained() {
     assert!(said.contains("4 late samples explained"), "{said}");
     let json = world.run(["trace", "explain", "last", "--json"]);
     let told: Value = serde_json::from_slice(&json.stdout).unwrap();
-    let spikes = told["spikes"].as_array().unwrap_or_else(|| panic!("{told}"));
+    let spikes = told["cells"][0]["spikes"].as_array().unwrap_or_else(|| panic!("{told}"));
     assert_eq!(spikes.len(), 4);
     let stages = stages(&world.runs()[0]);
     let mut responses: Vec<i64> = stages.iter().filter_map(|row| row[5]).collect();

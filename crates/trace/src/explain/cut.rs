@@ -59,7 +59,11 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
             let writer = scene.running.iter().find(writes).filter(|_| segment.owner == Owner::Idle);
             if let Some((time, _, pid)) = writer {
                 let ran = Segment { owner: Owner::Task(*pid), ..*segment };
-                slices.push(begin, *time, Cause::Unexplained);
+                let idle = match cause(&stretch, segment, scene.window.pid, mine, names) {
+                    Cause::IdleExit | Cause::InterProcessor | Cause::Throttled => Cause::Unexplained,
+                    other => other,
+                };
+                slices.push(begin, *time, idle);
                 slices.push(*time, end, cause(&stretch, &ran, scene.window.pid, mine, names));
                 at = end;
                 continue;

@@ -5,9 +5,14 @@
 
 use super::{Cause, Explained, Slice, Waker, Window};
 
-/// The time in which the waker of a thread was to go on: from the begin until it woke that.
+/// The time in which the waker of a thread was to go on: from the begin until it woke that. None of a thread that did not merely
+/// sleep: who lets a stopped one go on is not whom it waited for.
 pub(super) fn before(one: &Explained) -> Option<Window> {
     let (by, end) = (one.chain.by.as_ref()?, one.chain.waking?);
+    let told = |slice: &Slice| matches!(slice.cause, Cause::Stopped | Cause::Blocked | Cause::Lock | Cause::Itself);
+    if one.slices.iter().any(|slice| slice.begin < end && told(slice)) {
+        return None;
+    }
     Some(Window { end, pid: by.pid, ..one.window })
 }
 

@@ -103,6 +103,16 @@ fn a_handler_that_is_a_thread_is_followed() {
     assert_eq!(found.chain, chain);
 }
 
+/// Whoever lets a stopped thread go on is not followed: it was stopped, whatever that one did meanwhile.
+#[test]
+fn a_stopped_thread_was_stopped() {
+    let mut events = handled_by_a_thread();
+    events[0].2 = switch(ME, State::Stopped, FIFO_HIGH);
+    let found = told(&followed(&events));
+    assert_eq!(found[0].1, Cause::Stopped);
+    assert!(!found.iter().any(|(_, cause)| *cause == Cause::Task("urgent-200".into(), Class::RealTime)), "{found:?}");
+}
+
 /// A kernel that leaves out the switch away from its idle task: who writes events meanwhile is not "leaving idle".
 #[test]
 fn who_writes_events_is_not_idle() {
