@@ -84,7 +84,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("latido trace record --for 3s -e sched -e irq", How::Short("--for 3s", "--for 300ms", "")),
     ("latido trace analyze trace.dat --perfetto trace.json", How::Real),
     (
-        "latido run three-kernels",
+        "latido run three-kernels --seed 1",
         How::Planned("it boots 60 guests of fetched kernels; tests/lab.rs boots some of each"),
     ),
     ("latido run quick --wait", How::Short("", "", "-d 300ms")),
