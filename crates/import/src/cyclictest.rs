@@ -41,6 +41,16 @@ pub fn unit(asked: &Asked) -> Floors {
     Floors::of(asked.unit.unwrap_or(if nanoseconds { Unit::Ns } else { Unit::Us }))
 }
 
+/// What a text whose unit nobody says was taken for.
+pub fn unit_taken(asked: &Asked) -> Option<Finding> {
+    let unsaid = asked.unit.is_none() && asked.args.is_none();
+    unsaid.then(|| Finding {
+        severity: Severity::Note,
+        name: "unit".into(),
+        text: "taken for us: the text does not tell them from the ns of `cyclictest -N`; --unit ns says so".into(),
+    })
+}
+
 /// Whether a text has an object of JSON: what it prints beside is the same once more.
 pub fn is_json(bytes: &[u8]) -> bool {
     lines(bytes).any(|(_, line)| line == b"{")

@@ -73,6 +73,17 @@ fn the_command_line_says_what_the_text_does_not() {
     assert_eq!((plain.series[0].min.unwrap().low, plain.policy), (15_801_000, None));
 }
 
+/// A unit that is taken for granted is told, in each form of text; what says it ends the doubt.
+#[test]
+fn a_unit_that_nobody_said_is_told() {
+    let told = |file: &str, args: &str| import(file, args).findings.iter().any(|finding| finding.name == "unit");
+    for file in ["cyclictest-2.10-N-h.hist", "cyclictest-2.4-v.txt", "cyclictest-2.4-q.txt"] {
+        let file = format!("cyclictest/{file}");
+        assert!(told(&file, "") && !told(&file, "cyclictest -q"), "{file}");
+    }
+    assert!(!told("cyclictest/cyclictest-2.4-N.json", ""), "JSON says it");
+}
+
 #[test]
 fn json_without_distribution_and_without_cycles() {
     for file in ["cyclictest-2.4-N.json", "cyclictest-2.10-N.json"] {

@@ -164,6 +164,17 @@ pub fn human(ns: i64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// The same with every digit, for spans that are set against each other: `533.999 µs`, `534 µs`.
+pub fn exact(ns: i64) -> String {
+    let (unit, size) = readable(ns as f64);
+    let size = size as u64;
+    let (whole, rest) = (ns.unsigned_abs() / size, ns.unsigned_abs() % size);
+    let digits = size.ilog10() as usize;
+    let fraction = if rest == 0 { String::new() } else { format!(".{rest:0digits$}") };
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{whole}{} {unit}", fraction.trim_end_matches('0'))
+}
+
 /// A planned span in the unit that people plan with: `about 45 s`, `about 12 min`, `1 h 31 min`, `2 d 3 h`.
 pub fn about(span: Ns) -> String {
     const SECOND: u64 = 1_000_000_000;
@@ -187,6 +198,12 @@ pub fn about(span: Ns) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exact_span_has_every_digit_and_no_more() {
+        let all = [533_999, 534_000, -1_500, 72_600_001, 7, 0, 1_000_000_050].map(exact);
+        assert_eq!(all, ["533.999 µs", "534 µs", "-1.5 µs", "72.600001 ms", "7 ns", "0 ns", "1.00000005 s"]);
+    }
 
     #[test]
     fn a_planned_span_reads_like_a_plan() {

@@ -32,10 +32,10 @@ use std::{
 /// Files above this are not kept beside their record.
 const KEPT: usize = 64 << 20;
 
-/// So many files are open at once, and so many threads wait for them: one by one each would be a flush of the disk, and a thread
+/// So many files are open at once, and so many threads write them: one by one each would be a flush of the disk, and a thread
 /// for each costs more than it waits.
 const AT_ONCE: usize = 256;
-const WAITING: usize = 8;
+const WRITING: usize = 8;
 
 /// What is wanted.
 #[derive(Clone, Debug, Default)]
@@ -110,6 +110,7 @@ struct Read {
     format: &'static Format,
     path: PathBuf,
     bytes: Vec<u8>,
+    sha256: String,
 }
 
 /// Reads a file; `None` where no format knows it.
@@ -118,12 +119,18 @@ fn one(path: &Path, wanted: &Wanted) -> Result<Option<Read>> {
     let Some(format) = format(&bytes, wanted)? else { return Ok(None) };
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let asked = Asked { file, ..wanted.asked.clone() };
-    let imported = (format.read)(&bytes, &asked).with_context(|| format!("as {}", format.name))?;
+    // A second CPU has nothing else to do meanwhile.
+    let (imported, sha256) = std::thread::scope(|scope| {
+        let hash = scope.spawn(|| Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
+        let imported = (format.read)(&bytes, &asked).with_context(|| format!("as {}", format.name));
+        let hash = hash.join().map_err(|_| anyhow!("the thread that hashes the file died"));
+        imported.and_then(|imported| Ok((imported, hash?)))
+    })?;
     ensure!(!imported.series.is_empty(), "as {}: it has no samples of any thread", format.name);
     let threads = imported.series.iter().map(|series| series.thread).collect::<BTreeSet<_>>().len();
     let cpus = asked.cpus.len();
     ensure!(cpus == 0 || cpus == threads, "--cpus names {cpus} CPUs, and it has {threads} threads: name one for each");
-    Ok(Some(Read { imported, format, path: path.to_owned(), bytes }))
+    Ok(Some(Read { imported, format, path: path.to_owned(), bytes, sha256 }))
 }
 
 /// The format of a file: as a person says, else as its content does.
@@ -175,7 +182,7 @@ fn begin(root: &Path, wanted: &Wanted) -> Result<Draft> {
 
 /// Writes the cell of a file; the name of the machine that it is of.
 fn store(draft: &mut Draft, read: Read, wanted: &Wanted, several: bool) -> Result<String> {
-    let Read { imported, format, path, bytes } = read;
+    let Read { imported, format, path, bytes, sha256 } = read;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let kept = (bytes.len() <= KEPT).then(|| files::plain_name(&file));
     let source = Source {
@@ -183,7 +190,7 @@ fn store(draft: &mut Draft, read: Read, wanted: &Wanted, several: bool) -> Resul
         tool: imported.tool.clone(),
         version: imported.version.clone(),
         file: file.clone(),
-        sha256: Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
+        sha256,
         bytes: bytes.len() as u64,
         kept: kept.as_ref().map(|name| format!("source/{name}")),
         labels: wanted.labels.clone(),
@@ -203,13 +210,17 @@ fn store(draft: &mut Draft, read: Read, wanted: &Wanted, several: bool) -> Resul
     }
     all.extend(files.iter().map(|(name, bytes)| (dir.join(name), bytes.as_slice())));
     put(&all)?;
+    if kept.is_some() {
+        durable::sync_dir(&dir.join("source"))?;
+    }
     let now = jiff::Timestamp::now().to_string();
     let host = HostFacts { started: now.clone(), stored: now, run: draft.meta.id.clone(), ..HostFacts::default() };
     draft.finish_cell(number, &record, &host)?;
     Ok(record.machine.hostname)
 }
 
-/// New files, all on the disk before the record that names them. All are on their way before the first is waited for.
+/// New files, all on the disk before the record that names them: several threads, and of each all are on their way before it
+/// waits for the first.
 fn put(files: &[(PathBuf, &[u8])]) -> Result<()> {
     let write = |(path, bytes): &(PathBuf, &[u8])| -> Result<(File, PathBuf)> {
         let mut file = durable::create(path)?;
@@ -217,17 +228,15 @@ fn put(files: &[(PathBuf, &[u8])]) -> Result<()> {
         let _ = writeback::begin(&file);
         Ok((file, path.clone()))
     };
-    for some in files.chunks(AT_ONCE) {
+    let put = |some: &[(PathBuf, &[u8])]| -> Result<()> {
         let written = some.iter().map(write).collect::<Result<Vec<_>>>()?;
-        let wait = |some: &[(File, PathBuf)]| {
-            let mut all = some.iter();
-            all.try_for_each(|(file, path)| file.sync_all().or_else(|error| durable::failed(error, "writing", path)))
-        };
+        let mut all = written.iter();
+        all.try_for_each(|(file, path)| file.sync_all().or_else(|error| durable::failed(error, "writing", path)))
+    };
+    for some in files.chunks(AT_ONCE) {
         std::thread::scope(|scope| {
-            let each: Vec<_> = written
-                .chunks(written.len().div_ceil(WAITING).max(1))
-                .map(|some| scope.spawn(move || wait(some)))
-                .collect();
+            let each: Vec<_> =
+                some.chunks(some.len().div_ceil(WRITING).max(1)).map(|some| scope.spawn(move || put(some))).collect();
             each.into_iter()
                 .try_for_each(|one| one.join().unwrap_or_else(|_| Err(anyhow!("a thread that writes died"))))
         })?;

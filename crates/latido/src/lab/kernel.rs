@@ -181,6 +181,18 @@ fn plain(name: &str) -> Result<Kernel> {
     }
 }
 
+/// The preemption model that a command line asks for: of several the last, as the kernel takes it (kernel/sched/core.c).
+fn preempt(append: &str) -> Option<Model> {
+    let word = append.split_whitespace().filter_map(|word| word.strip_prefix("preempt=")).next_back()?;
+    match word {
+        "none" => Some(Model::None),
+        "voluntary" => Some(Model::Voluntary),
+        "lazy" => Some(Model::Lazy),
+        "full" => Some(Model::Full),
+        _ => None,
+    }
+}
+
 /// A kernel of the user's: a file, behind a colon what it is told at boot.
 fn own(name: &str) -> Result<Kernel> {
     let (path, append) = name.split_once(':').unwrap_or((name, ""));
@@ -204,7 +216,7 @@ impl Kernel {
             image: None,
             build: None,
             append: append.into(),
-            preemption: None,
+            preemption: preempt(append),
             board: Board::default(),
         }
     }
@@ -233,8 +245,10 @@ impl Kernel {
         let Some(found) = found else {
             bail!("the kernel `{}` was asked for preemption `{wanted}`, and does not tell what it has", self.name)
         };
+        // A PREEMPT_RT kernel that may be lazy is one either way.
+        let rt = found.model == Model::Rt && found.dynamic && matches!(wanted, Model::Full | Model::Lazy);
         ensure!(
-            wanted == found.model,
+            rt || wanted == found.model,
             "the kernel `{}` was asked for preemption `{wanted}` and has `{}` (by {})",
             self.name,
             found.model,
@@ -297,6 +311,17 @@ mod tests {
         assert!(granted(Model::Voluntary, "the version string").unwrap_err().contains("has `voluntary`"));
         assert!(granted(Model::Lazy, BOOT_PARAMETER).unwrap_err().contains("does not tell"));
         assert!(lazy.granted(None).unwrap_err().to_string().contains("does not tell"));
+        let own = named("linux-image-6.12.1-amd64:quiet preempt=full preempt=none").unwrap();
+        let own = |model, dynamic| {
+            let found = Preemption { model, dynamic, source: "debugfs".into() };
+            own.granted(Some(&found)).is_ok()
+        };
+        assert!(
+            own(Model::None, true) && !own(Model::Full, true) && !own(Model::Rt, true),
+            "asked for by the last word"
+        );
+        let lazy_rt = Preemption { model: Model::Rt, dynamic: true, source: "debugfs".into() };
+        assert!(lazy.granted(Some(&lazy_rt)).is_ok());
         assert!(named("6.12-rt-arm64").is_ok_and(|any| Kernel { preemption: None, ..any }.granted(None).is_ok()));
     }
 }

@@ -66,7 +66,9 @@ pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, what) = open().with_context(|| format!("reading {}", path.display()))?;
     ensure!(what.is_file(), "{}: not a file", path.display());
     ensure!(what.len() <= limit, "{}: {} bytes, more than the {limit} of any sound one", path.display(), what.len());
+    // Room for all and one more: so that its end is seen in one reading.
     let mut bytes = Vec::new();
+    let _ = bytes.try_reserve_exact(usize::try_from(what.len()).unwrap_or(0).saturating_add(1));
     file.take(limit).read_to_end(&mut bytes).with_context(|| format!("reading {}", path.display()))?;
     Ok(bytes)
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::span::{Span, joined, plain, spans};
 use crate::statistics::confidence::exceedance;
-use latido_model::units::readable;
+use latido_model::units::{exact, readable};
 use serde::{Serialize, Serializer};
 
 impl Reason {
@@ -40,7 +40,8 @@ impl Reason {
                 [largest(worst, *count), spans![", ", room, " inside the limit of ", Span::Time(*limit_ns)]].concat()
             }
             Self::Coarse { worst, limit_ns, open, .. } => {
-                let limit = spans![", and the limit is ", Span::Time(*limit_ns)];
+                // Rounded, the bounds of the bin and the limit inside it may read the same.
+                let limit = spans![format!(", and the limit is {}", exact(*limit_ns))];
                 let how = if *open {
                     spans!["how long the largest sample was is not known: "]
                 } else {
@@ -48,8 +49,8 @@ impl Reason {
                 };
                 let from = worst.from_ns.unwrap_or(worst.value_ns);
                 let reach = match open {
-                    true => spans![Span::Time(from), " or more ("],
-                    false => spans![Span::Time(from), " to ", Span::Time(worst.value_ns), " ("],
+                    true => spans![format!("{} or more (", exact(from))],
+                    false => spans![format!("{} to {} (", exact(from), exact(worst.value_ns))],
                 };
                 [how, reach, whose(worst), spans![")"], limit].concat()
             }
