@@ -2,13 +2,17 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 mod common;
+#[path = "common/ssh.rs"]
+mod ssh;
 
 use common::{World, skip};
 use serde_json::Value;
+use ssh::Board;
 use std::{
     fs,
     io::{BufRead, BufReader},
     net::UdpSocket,
+    os::unix::fs::symlink,
     process::{Child, Output, Stdio},
     thread::sleep,
     time::{Duration, Instant},
@@ -140,12 +144,7 @@ fn a_namespace_goes_with_its_load() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(load.stdout.take().unwrap()).lines();
-    let told = lines.find_map(|line| {
-        let line = line.unwrap();
-        let count = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)?.parse::<u64>().ok());
-        Some((count("sent_packets=")?, count("received_packets=")?)).filter(|told| told.0 > 0 && told.1 > 0)
-    });
+    let told = both_ends(&mut load);
     assert!(told.is_some(), "no line with the counts of both ends: {:?}", load.wait());
     assert_eq!(devices(), before, "the cable is nobody else's business");
     assert_eq!(bearing(&mark).len(), 2, "{:?}", bearing(&mark));
@@ -160,4 +159,49 @@ fn a_namespace_goes_with_its_load() {
         sleep(Duration::from_millis(50));
     }
     assert_eq!(devices(), before);
+}
+
+/// The counts of both ends that a load tells once both have packets.
+fn both_ends(load: &mut Child) -> Option<(u64, u64)> {
+    let mut lines = BufReader::new(load.stdout.take().unwrap()).lines();
+    lines.find_map(|line| {
+        let line = line.unwrap();
+        let count = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)?.parse::<u64>().ok());
+        Some((count("sent_packets=")?, count("received_packets=")?)).filter(|told| told.0 > 0 && told.1 > 0)
+    })
+}
+
+/// A station on another machine is started there over a real ssh, sends to the address that it is told, and is gone with its load.
+#[test]
+fn a_station_over_ssh_goes_with_its_load() {
+    let (world, port) = (World::new(), free_port());
+    let state = world.state();
+    let board = match Board::start(&[("LATIDO_STATE", state.as_path())]) {
+        Ok(board) => board,
+        Err(why) => return skip("a station over ssh", &why),
+    };
+    let agents = world.path("agents");
+    let of_arch = agents.join(std::env::consts::ARCH);
+    fs::create_dir_all(&of_arch).unwrap();
+    symlink(env!("CARGO_BIN_EXE_latido"), of_arch.join("latido")).unwrap();
+    let word = format!("udp-flood:station=ssh:board,to=127.0.0.1,size=64,rate=8Mbit,port={port}");
+    let mut load = world
+        .latido(["load", word.as_str()])
+        .env("LATIDO_SSH_CONFIG", board.config())
+        .env("LATIDO_AGENTS", &agents)
+        .env("LATIDO_LOAD", format!("{}-test", std::process::id()))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = both_ends(&mut load);
+    assert!(told.is_some(), "no line with the counts of both ends: {:?}\n{}", load.wait(), board.log());
+    let there = || bearing("station").into_iter().filter(|line| line.contains(&port.to_string())).collect::<Vec<_>>();
+    assert!(!there().is_empty(), "no station there: {:?}", bearing("station"));
+    load.kill().unwrap();
+    load.wait().unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while !there().is_empty() {
+        assert!(Instant::now() < until, "left behind: {:?}", there());
+        sleep(Duration::from_millis(50));
+    }
 }
