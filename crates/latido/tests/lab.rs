@@ -189,7 +189,11 @@ fn nothing_of_the_host(world: &World, record: &[u8]) {
     assert_eq!(record["machine"]["hostname"], "lab");
     assert_eq!(emulated["instruction_ns"], 1);
     let words: Vec<&str> = emulated["arguments"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
-    assert!(words.contains(&"shift=0,sleep=off") && words.iter().all(|word| !word.contains("/tmp")), "{words:?}");
+    assert!(
+        words.contains(&"shift=0,sleep=off,rr=record,rrfile=/dev/null")
+            && words.iter().all(|word| !word.contains("/tmp")),
+        "{words:?}"
+    );
     for key in ["package_sha256", "kernel_sha256", "latido_sha256", "image_sha256"] {
         assert_eq!(emulated[key].as_str().unwrap().len(), 64);
     }
