@@ -100,13 +100,17 @@ pub fn read(bytes: &[u8], sum: Option<bool>) -> Result<Table> {
 
 impl Rows {
     fn add(&mut self, line: &[u8]) -> Result<()> {
-        let mut words = line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
+        let mut words = Words(line);
         let value = words.next().and_then(number).context("no row of a histogram")?;
         ensure!(self.last.is_none_or(|last| last < value), "row {value} does not follow {:?}", self.last);
         let first = self.last.is_none();
         let (mut column, mut sum, mut latest) = (0, 0u64, 0u64);
         for word in words {
             sum = sum.checked_add(latest).context("more than 2^64 samples")?;
+            if word == NONE && !first {
+                (latest, column) = (0, column + 1);
+                continue;
+            }
             latest = count(word).with_context(|| format!("`{}` is no count", shown(word)))?;
             if first {
                 ensure!(column < MOST_COLUMNS, "more than {MOST_COLUMNS} columns");
@@ -230,11 +234,58 @@ impl Footer {
     }
 }
 
+/// The words of a row, between blanks and tabs.
+struct Words<'a>(&'a [u8]);
+
+/// A column without samples as cyclictest prints it: most of a table is this.
+const NONE: &[u8] = b"000000";
+
+impl<'a> Iterator for Words<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let gap = |byte: &u8| matches!(byte, b' ' | b'\t');
+        if let Some((none, [b'\t', rest @ ..])) = self.0.split_at_checked(NONE.len()).filter(|(word, _)| *word == NONE)
+        {
+            self.0 = rest;
+            return Some(none);
+        }
+        let begin = self.0.iter().position(|byte| !gap(byte))?;
+        let (_, rest) = self.0.split_at_checked(begin)?;
+        let (word, rest) = rest.split_at_checked(rest.iter().position(gap).unwrap_or(rest.len()))?;
+        self.0 = rest;
+        Some(word)
+    }
+}
+
 /// A count: digits alone.
+#[inline]
 fn count(word: &[u8]) -> Option<u64> {
+    if word == NONE {
+        return Some(0);
+    }
     // What has no more digits than these is below 2^63: a table has hundreds of thousands of them.
     if word.is_empty() || word.len() > 18 {
         return number(word).and_then(|count| u64::try_from(count).ok());
     }
     word.iter().try_fold(0, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + u64::from(byte - b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The short way over columns without samples changes no word: those of any row are what lies between its gaps.
+        #[test]
+        fn words_are_what_lies_between_gaps(row in "(0{5,7}|[0-9]{1,8}|[ \t]){0,24}") {
+            let plain = row.split([' ', '\t']).filter(|word| !word.is_empty());
+            prop_assert_eq!(Words(row.as_bytes()).collect::<Vec<_>>(), plain.map(str::as_bytes).collect::<Vec<_>>());
+            for word in Words(row.as_bytes()).filter(|word| word.len() < 19) {
+                prop_assert_eq!(count(word), std::str::from_utf8(word).unwrap().parse().ok());
+            }
+        }
+    }
 }
