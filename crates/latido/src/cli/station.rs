@@ -46,7 +46,7 @@ enum What {
         #[arg(long, value_name = "TIME", default_value = "4ms", allow_hyphen_values = true, value_parser = time)]
         walk: Ns,
         /// Bytes of payload of a packet
-        #[arg(long, value_name = "BYTES", default_value_t = 24, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(trigger::Trigger::LEAST as u64..=1472))]
+        #[arg(long, value_name = "BYTES", default_value_t = 24, allow_negative_numbers = true, value_parser = whole::<{ trigger::Trigger::LEAST as u64 }, 1472>)]
         size: u64,
         #[command(flatten)]
         end: End,
@@ -59,7 +59,7 @@ enum What {
         #[arg(long, value_name = "RATE", default_value = "max", allow_hyphen_values = true, value_parser = words::text)]
         rate: String,
         /// Bytes of payload of a packet; 22 are 64 on the wire
-        #[arg(long, value_name = "BYTES", default_value_t = 64, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=65_507))]
+        #[arg(long, value_name = "BYTES", default_value_t = 64, allow_negative_numbers = true, value_parser = whole::<1, 65_507>)]
         size: u64,
         #[command(flatten)]
         end: End,
@@ -93,7 +93,7 @@ struct End {
     #[arg(long = "for", value_name = "TIME", default_value = "10m", allow_hyphen_values = true, value_parser = span)]
     time: Ns,
     /// End after so many packets
-    #[arg(long, value_name = "N", default_value_t = 1_000_000_000_000, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000_000_000, allow_negative_numbers = true, value_parser = whole::<1, 1_000_000_000_000>)]
     count: u64,
     /// Print one document
     #[arg(long)]
@@ -101,6 +101,12 @@ struct End {
     /// Print counts as loads do, for whoever started this, and end with who listens
     #[arg(long, hide = true)]
     tell: bool,
+}
+
+/// A number of packets or bytes: clap's own complaint about one below zero names no range.
+fn whole<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
+    number.ok_or_else(|| format!("write a whole number, {LEAST} to {MOST}"))
 }
 
 fn hertz(text: &str) -> Result<f64, String> {
