@@ -6,15 +6,9 @@ mod common;
 mod far;
 
 use common::{skip, stderr};
-use far::Far;
-use rustix::process::{Pid, Signal, kill_process};
+use far::{Borrowed, Far};
 use serde_json::Value;
-use std::{
-    collections::BTreeMap,
-    process::{Child, Stdio},
-    thread,
-    time::Duration,
-};
+use std::collections::BTreeMap;
 
 /// What tracers have once for the whole machine, and the instances that there are.
 const SETTINGS: &str = "cd /sys/kernel/tracing && grep -s . osnoise/period_us osnoise/runtime_us osnoise/cpus \
@@ -27,69 +21,11 @@ fn count(record: &Value, quantity: &str, cpu: u64) -> u64 {
     all.iter().find(of).unwrap_or_else(|| panic!("no {quantity} of CPU {cpu}: {record}"))["count"].as_u64().unwrap()
 }
 
-/// Starts a run that changes settings of the whole machine, and waits until it has.
-fn changing(far: &Far, before: &str) -> Child {
-    let words = ["run", "timerlat", "period=90ms", "-c", "1", "-d", "10m", "--no-report"];
-    let mut child =
-        far.latido(&words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // Looked at, not waited for: however slow the machine, the run lasts longer.
-    for _ in 0..240 {
-        let now = far.there(SETTINGS);
-        if now.contains("timerlat_period_us:90000") && now != before {
-            return child;
-        }
-        thread::sleep(Duration::from_millis(500));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    panic!("the tracer's period was never set: {}", far.there(SETTINGS));
-}
-
-/// Everything is as it was, at once or as soon as those are gone who put it back.
-fn put_back(far: &Far, before: &str, after: &str) {
-    for _ in 0..120 {
-        if far.there(SETTINGS) == before {
-            return;
-        }
-        thread::sleep(Duration::from_millis(500));
-    }
-    assert_eq!(far.there(SETTINGS), before, "after {after}");
-}
-
-/// Ctrl-C, SIGKILL of the host, SIGKILL of everybody in the guest: the tracer's settings return, in the last case by `latido tune undo`.
-fn settings_return_however_it_ends(far: &Far, before: &str) {
-    for signal in [Signal::INT, Signal::KILL] {
-        let mut child = changing(far, before);
-        kill_process(Pid::from_child(&child), signal).unwrap();
-        child.wait().unwrap();
-        put_back(far, before, &format!("{signal:?} of the host"));
-    }
-    let mut child = changing(far, before);
-    far.there(
-        "for one in /proc/[0-9]*; do case $(cat $one/comm 2>/dev/null) in latido*) kill -9 ${one#/proc/};; esac; done",
-    );
-    child.wait().unwrap();
-    let output = far.ran(&["tune", "undo"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    put_back(far, before, "SIGKILL of everybody there");
-}
-
 /// Each has as many samples as its period allows, on the CPUs that were asked for, and leaves no setting changed and no instance.
 #[test]
 fn each_tracer_gives_samples_and_all_is_as_it_was() {
     // A busy host starves the emulated timer that the kernel would try out.
-    let far = match Far::start(&[
-        "--kernel",
-        "6.12",
-        "--flavour",
-        "rt-amd64",
-        "--mem",
-        "512",
-        "--timeout",
-        "300",
-        "--append",
-        "no_timer_check",
-    ]) {
+    let far = match Far::preempt_rt("no_timer_check") {
         Ok(far) => far,
         Err(why) => return skip("tracers of a PREEMPT_RT kernel", &why),
     };
@@ -124,7 +60,12 @@ fn each_tracer_gives_samples_and_all_is_as_it_was() {
     let told = String::from_utf8(told.stdout).unwrap();
     assert!(told.contains("wakeup-tracer: the longest of each second") && told.contains("begun in"), "{told}");
 
-    settings_return_however_it_ends(&far, &before);
+    let borrowed = Borrowed {
+        shown_by: SETTINGS,
+        run: &["run", "timerlat", "period=90ms", "-c", "1", "-d", "10m", "--no-report"],
+        is_borrowed: |now| now.contains("timerlat_period_us:90000"),
+    };
+    far.gives_back_however_it_ends(&borrowed, &before);
 
     // What this kernel lacks is refused with what it needs.
     let refused = far.ran(&["run", "irqsoff", "-d", "1s"]);

@@ -8,7 +8,7 @@ mod far;
 mod lab;
 
 use common::{World, root, skip, stderr};
-use far::Far;
+use far::{Borrowed, Far};
 use lab::{kernel, measured};
 use latido_agent::machine::{Root, tracefs::Tracefs};
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Child, Stdio},
+    process::Stdio,
     thread,
     time::Duration,
 };
@@ -325,53 +325,11 @@ fn the_hpets_handler_is_stamped_in_a_guest_twice_alike() {
 const BORROWED: &str =
     "cat /sys/kernel/tracing/kprobe_events /sys/kernel/tracing/dynamic_events; ls /sys/kernel/tracing/instances";
 
-/// Starts a run that stamps the HPET's handler, and waits until the event is defined there.
-fn stamping(far: &Far) -> Child {
-    let words = ["run", "interrupt", "source=hpet", "rate=20", "irq_prio=70", "-d", "10m", "--no-report"];
-    let mut child =
-        far.latido(&words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    // Looked at, not waited for: however slow the machine, the run lasts longer.
-    for _ in 0..240 {
-        if child.try_wait().unwrap().is_some() {
-            panic!("{}", stderr(&child.wait_with_output().unwrap()));
-        }
-        let borrowed = far.there(BORROWED);
-        if borrowed.contains("hpet_interrupt") && borrowed.lines().any(|line| line.starts_with("latido-")) {
-            return child;
-        }
-        thread::sleep(Duration::from_millis(500));
-    }
-    child.kill().unwrap();
-    panic!("the handler's event was never defined: {}", far.there(BORROWED));
-}
-
-/// Nothing is left, at once or as soon as those are gone who put it back.
-fn given_back(far: &Far, before: &str, after: &str) {
-    for _ in 0..120 {
-        if far.there(BORROWED) == before {
-            return;
-        }
-        thread::sleep(Duration::from_millis(500));
-    }
-    assert_eq!(far.there(BORROWED), before, "after {after}");
-}
-
 /// The event at the handler is the whole machine's: it is gone after success, Ctrl-C, SIGKILL of the host, and after SIGKILL of
 /// everybody there with the next latido. Somebody else's event stays.
 #[test]
 fn the_handlers_event_is_removed_however_it_ends() {
-    let far = match Far::start(&[
-        "--kernel",
-        "6.12",
-        "--flavour",
-        "rt-amd64",
-        "--mem",
-        "512",
-        "--timeout",
-        "300",
-        "--append",
-        "no_timer_check clocksource=tsc tsc=reliable",
-    ]) {
+    let far = match Far::preempt_rt("no_timer_check clocksource=tsc tsc=reliable") {
         Ok(far) => far,
         Err(why) => return skip("stamps of a handler that is a thread", &why),
     };
@@ -381,18 +339,10 @@ fn the_handlers_event_is_removed_however_it_ends() {
     let (record, said) = far.measured(&["interrupt", "source=hpet", "rate=20", "events=20"]);
     assert_eq!(far.there(BORROWED), before, "after a run: {said}");
     assert_eq!(record["quality"]["stamps"]["handler"]["symbol"], "hpet_interrupt", "{record}");
-    for signal in [Signal::INT, Signal::KILL] {
-        let mut child = stamping(&far);
-        kill_process(Pid::from_child(&child), signal).unwrap();
-        child.wait().unwrap();
-        given_back(&far, &before, &format!("{signal:?} of the host"));
-    }
-    let mut child = stamping(&far);
-    far.there(
-        "for one in /proc/[0-9]*; do case $(cat $one/comm 2>/dev/null) in latido*) kill -9 ${one#/proc/};; esac; done",
-    );
-    child.wait().unwrap();
-    let output = far.ran(&["tune", "undo"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    given_back(&far, &before, "SIGKILL of everybody there");
+    let borrowed = Borrowed {
+        shown_by: BORROWED,
+        run: &["run", "interrupt", "source=hpet", "rate=20", "irq_prio=70", "-d", "10m", "--no-report"],
+        is_borrowed: |now| now.contains("hpet_interrupt") && now.lines().any(|line| line.starts_with("latido-")),
+    };
+    far.gives_back_however_it_ends(&borrowed, &before);
 }

@@ -136,9 +136,13 @@ fn a_member_is_the_same_bytes_however_it_comes_about() {
     assert!((1..3).contains(&begun.len()), "{:?}", begun.keys());
 
     let crowd: Vec<Background> = (0..4).map(|_| Background::shell("while :; do :; done")).collect();
-    let resumed = world.run(["run", "--resume", "last", "--no-report", "-q"]);
+    let resumed = world.run(["run", "--resume", "last", "--no-report"]);
     drop(crowd);
-    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
+    let told = stderr(&resumed);
+    assert_eq!(resumed.status.code(), Some(0), "{told}");
+    // Where there is no terminal a line says of each cell that it is done.
+    let done = told.lines().filter(|line| line.starts_with("cell ") && line.ends_with(", measured"));
+    assert_eq!(done.count(), 3 - begun.len(), "{told}");
     let all = measured(&run);
     assert_eq!(all.len(), 3);
     begun.iter().for_each(|(cell, files)| assert_eq!(all.get(cell), Some(files), "{cell} stayed as it was"));

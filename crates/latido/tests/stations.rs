@@ -102,6 +102,19 @@ fn a_station_sends_nowhere_untold() {
     }
 }
 
+/// A station that would end before it began is refused, whichever it is, with what to write instead.
+#[test]
+fn a_station_needs_time() {
+    let world = World::new();
+    for words in [&["station", "sink"][..], &["station", "trigger", "127.0.0.1"], &["station", "flood", "127.0.0.1"]] {
+        let output = world.latido(words.iter().copied().chain(["--for=0s"])).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(64), "{words:?}: {output:?}");
+        assert!(said.contains("it would end before it began: write a time above 0"), "{words:?}: {said}");
+        assert!(output.stdout.is_empty(), "{words:?}: {output:?}");
+    }
+}
+
 /// The network namespaces that processes are in.
 fn namespaces() -> Vec<String> {
     let all = fs::read_dir("/proc").unwrap().flatten();

@@ -51,6 +51,7 @@ fn spikes(world: &World, low: u64, high: u64) -> Vec<Value> {
     for spike in spikes {
         let parts: u64 = spike["causes"].as_array().unwrap().iter().map(|piece| piece["ns"].as_u64().unwrap()).sum();
         assert_eq!(Some(parts), spike["ns"].as_u64(), "causes add up: {spike}");
+        assert!(spike["task"].as_str().unwrap().starts_with("latido/0-"), "as the kernel names it: {spike}");
     }
     spikes.iter().filter(|spike| (low..high).contains(&spike["ns"].as_u64().unwrap())).cloned().collect()
 }

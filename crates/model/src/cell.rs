@@ -24,9 +24,18 @@ pub const FILE: &str = "file";
 /// The kernel that is there.
 pub const RUNNING: &str = "running";
 
-/// Whether a target can have a kernel as far as their names tell: the laboratory boots what is named, others run what runs there.
-pub fn has_kernel(target: &str, kernel: &str) -> bool {
-    (target == LAB) == (kernel != RUNNING)
+/// Why a target cannot have a kernel, as far as their names tell: the laboratory boots what is named, others run what runs there.
+pub fn lacks_kernel(target: &str, kernel: &str) -> Option<String> {
+    match (target == LAB, kernel == RUNNING) {
+        (true, true) => Some(
+            "the laboratory boots kernels, and this one runs already: name others (kernel = [...], --kernel NAME)"
+                .into(),
+        ),
+        (false, false) => Some(format!(
+            "kernel `{kernel}`: the target `{target}` has the running kernel alone; the laboratory boots others (--on lab)"
+        )),
+        _ => None,
+    }
 }
 
 /// What one measurement is: everything the target needs to know, nothing about the host.

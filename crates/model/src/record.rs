@@ -17,7 +17,7 @@ pub use quantized::{Between, Bin, Bounds, Edge, Quantized};
 pub use reported::{Pipe, Reported};
 pub use source::{Source, Told};
 pub use stamps::{HandlerStamp, IrqThread, StampsRecord};
-pub use trace::{Caused, Kept, MissingEvent, TraceRecord, TracedCpu};
+pub use trace::{Caused, Kept, MissingEvent, TRACE, TraceRecord, TracedCpu};
 pub use tracing::{Freeze, Tracer, Tracing};
 
 use crate::{

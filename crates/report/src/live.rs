@@ -131,13 +131,18 @@ pub fn start(view: View<'_>) -> String {
     };
     let more = if view.number < view.cells { left(view) } else { String::new() };
     let state = if view.is_emulated() { Phase::Emulating.word() } else { "measuring" };
-    format!("{}{}, {state}{span}{more}", place(view), clean::line(view.label))
+    format!("{}{}, {state}{span}{more}", place(view.number, view.cells), clean::line(view.label))
+}
+
+/// The line of a log when a cell is measured.
+pub fn done(number: usize, cells: usize, label: &str) -> String {
+    format!("{}{}, measured", place(number, cells), clean::line(label))
 }
 
 /// Where the run is; too long a label gives way, not the time.
 fn head(view: View<'_>, width: usize) -> String {
     let progress = view.progress;
-    let place = place(view);
+    let place = place(view.number, view.cells);
     let mut state = format!(", {}", progress.phase.word());
     if progress.phase == Phase::Measuring {
         state = format!("{state} {}", clock(progress.elapsed_ns));
@@ -150,10 +155,10 @@ fn head(view: View<'_>, width: usize) -> String {
     place + &fit(view.label, room) + &state
 }
 
-fn place(view: View<'_>) -> String {
-    match view.cells {
+fn place(number: usize, cells: usize) -> String {
+    match cells {
         1 => String::new(),
-        cells => format!("cell {} of {cells}: ", view.number),
+        cells => format!("cell {number} of {cells}: "),
     }
 }
 

@@ -102,6 +102,8 @@ impl Slice {
 pub struct Explained {
     /// The window.
     pub window: Window,
+    /// `name-number` of its thread, where an event names it.
+    pub name: Option<String>,
     /// Its slices in order of time; they add up to it.
     pub slices: Vec<Slice>,
     /// What each CPU did around it.
@@ -214,6 +216,11 @@ impl Names<'_> {
             Above::Soft(_) => Cause::Soft(name),
             Above::Vector(_) | Above::Line(_) => Cause::Interrupt(name),
         }
+    }
+
+    /// `name-number` of a task that an event named.
+    fn name(&self, pid: i32) -> Option<String> {
+        self.pairing.name(pid).map(|comm| named(&comm, pid))
     }
 
     fn task(&mut self, pid: i32) -> (String, Priority) {

@@ -52,7 +52,10 @@ had no room for) and elapsed_ns. The load of the embedded-properties study (2014
     main_option: Some("rate"),
     new: |table| {
         if let Some(toml::Value::Integer(bare)) = table.get("rate") {
-            let text = format!("`rate` is bits a second with a unit: {bare}kbit, {bare}Mbit, {bare}Gbit or max");
+            let text = match bare {
+                1.. => format!("`rate` is bits a second with a unit: {bare}kbit, {bare}Mbit, {bare}Gbit or max"),
+                _ => no_rate(&bare.to_string()),
+            };
             return Err(Objection::Value(text).into());
         }
         let flood: UdpFlood = registry::options(table)?;
@@ -106,7 +109,7 @@ pub fn bits(rate: &str) -> Result<Option<u64>> {
     if rate == "max" {
         return Ok(None);
     }
-    let wrong = || format!("`rate` is written as 100Mbit, 64kbit, 2Gbit or max; got `{rate}`");
+    let wrong = || no_rate(rate);
     let (number, factor) = [("kbit", 1_000), ("Mbit", 1_000_000), ("Gbit", 1_000_000_000)]
         .into_iter()
         .find_map(|(unit, factor)| Some((rate.strip_suffix(unit)?, factor)))
@@ -114,6 +117,10 @@ pub fn bits(rate: &str) -> Result<Option<u64>> {
     let bits = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).with_context(wrong)?;
     ensure!(bits > 0, wrong());
     Ok(Some(bits))
+}
+
+fn no_rate(rate: &str) -> String {
+    format!("`rate` is a whole number above 0 with its unit, as 64kbit, 100Mbit or 2Gbit, or max; got `{rate}`")
 }
 
 impl UdpFlood {
@@ -263,6 +270,8 @@ mod tests {
         }
         let Err(bare) = (DEF.new)(toml::toml! { rate = 1000 }) else { panic!("a number has no unit") };
         assert!(bare.to_string().contains("1000kbit"), "{bare}");
+        let Err(below) = (DEF.new)(toml::toml! { rate = -5 }) else { panic!("below zero is no rate") };
+        assert!(below.to_string().contains("above 0") && !below.to_string().contains("-5kbit"), "{below}");
     }
 
     #[test]

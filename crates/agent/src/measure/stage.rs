@@ -40,8 +40,6 @@ use std::{
     thread,
 };
 
-pub use watching::TRACE;
-
 /// A thread to be: what it does, and what can be read of it meanwhile.
 struct MeasuringThread {
     cpu: Option<u32>,

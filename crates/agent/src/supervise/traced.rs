@@ -4,12 +4,12 @@ use super::outgoing::Parcel;
 use crate::{
     capture::{Capture, Spec, Time},
     journal::{Instance, Journal},
-    measure::{On, Stamped, Stamping, Wanted, assignment::Assignment, stage::TRACE},
+    measure::{On, Stamped, Stamping, Wanted, assignment::Assignment},
 };
 use anyhow::{Context, Result};
 use latido_model::{
     cell::{Cell, Conditions},
-    record::{Freeze, Sample, Series, TraceRecord},
+    record::{Freeze, Sample, Series, TRACE, TraceRecord},
     run::{codec, late},
 };
 use std::{

@@ -69,6 +69,25 @@ fn another_kernel_is_accepted_and_its_cells_are_counted_apart() {
         Extent::of_plan(&plan).sentence(),
         "12 cells, until the probe has its number of samples; 12 more are skipped"
     );
+    let printed = print::plan(&plan);
+    let reason = "the target `local` has the running kernel alone; the laboratory boots others (--on lab)";
+    assert_eq!(printed.lines().nth(1), Some(&*format!("# skipped, 12 cells: kernel `rt+rcu`: {reason}")));
+}
+
+/// Each reason is told once, with the cells of all groups and boots; a kernel's name ends no comment.
+#[test]
+fn why_cells_are_skipped_is_printed() {
+    let two = "probe = [\"null\"]\nkernel = [\"running\", \"a\\nb\"]\n";
+    let text = format!(
+        "schema = 1\nname = \"x\"\nboots = 2\n[[group]]\n{two}repeat = 3\n[[group]]\n{two}target = [\"lab\", \"local\"]\n"
+    );
+    let plan = parse("two.toml", &text).unwrap();
+    let printed = print::plan(&plan);
+    let told: Vec<&str> = printed.lines().filter(|line| line.starts_with('#')).collect();
+    assert!(told[0].ends_with("; 10 more are skipped"), "{told:#?}");
+    assert!(told[1].starts_with("# skipped, 8 cells: kernel `a") && told[1].contains("`local`"), "{told:#?}");
+    assert!(told[2].starts_with("# skipped, 2 cells: the laboratory boots kernels"), "{told:#?}");
+    assert_eq!((told.len(), parse("printed.toml", &printed).unwrap()), (3, plan));
 }
 
 /// The printed plan is what a run stores: it must be readable whatever the flags took away.

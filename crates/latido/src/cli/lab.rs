@@ -7,7 +7,10 @@ use crate::{
     output::{tell, write_out},
 };
 use anyhow::{Context, Result, ensure};
-use latido_model::{cell::LAB, plan::Plan};
+use latido_model::{
+    cell::{LAB, RUNNING},
+    plan::Plan,
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
@@ -37,7 +40,7 @@ enum What {
         #[arg(required = true)]
         kernels: Vec<String>,
     },
-    /// Run a plan twice and compare every byte of what the guests measured
+    /// Run a plan or a probe twice in kernels of the laboratory and compare every byte of what the guests measured
     Verify(Box<flags::Args>),
     Bisect(Box<lab_bisect::Args>),
 }
@@ -122,6 +125,15 @@ fn verify(args: flags::Args) -> Result<u8> {
     }
     if let Some(several) = plan.groups.iter().flat_map(|group| &group.kernel).find(|name| name.contains(MULTI_CPU)) {
         return Err(Usage::new(format!("{several} has the host's time, which is another one each time")).into());
+    }
+    if plan.groups.iter().flat_map(|group| &group.kernel).all(|kernel| kernel == RUNNING) {
+        let names: Vec<String> = kernel::shipped()?.into_iter().map(|kernel| kernel.name).collect();
+        return Err(Usage::new(format!(
+            "no kernel is named: name a probe and the kernel to boot, `latido lab verify wakeup -d 300ms --kernel 6.12-rt`, or a \
+             plan that has its kernels, `latido lab verify three-kernels`\nKernels: {}",
+            names.join(", ")
+        ))
+        .into());
     }
     let scratch = latido_agent::scratch::Scratch::new(0).context("there is no place for two runs")?;
     let first = measured(&plan, &scratch.path().join("1"))?;

@@ -1,6 +1,6 @@
 //! `latido lab bisect`: the first kernel of an ordered list in which an expectation does not hold.
 
-use super::{Usage, assemble, flags, known::CATALOGUE};
+use super::{Usage, assemble, flags};
 use crate::{
     host::{self, options::How},
     lab::kernel,
@@ -9,7 +9,7 @@ use crate::{
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     cell::LAB,
-    plan::{Plan, parse, print},
+    plan::{Expect, Group, Plan, expect, node::Keys, parse, source::Source},
     written::quote,
 };
 
@@ -107,10 +107,8 @@ fn between(list: &[String], good: &str, bad: &str) -> Result<Vec<String>> {
 fn plan(args: &Args, kernel: &str) -> Result<Plan> {
     let wrong =
         || Usage::new(format!("--expect {}: write METRIC < VALUE, for example wakeup.max < 100us", args.expect));
-    let mut words = args.expect.split_whitespace();
-    let (Some(metric), Some(op), Some(value), None) = (words.next(), words.next(), words.next(), words.next()) else {
-        return Err(wrong().into());
-    };
+    let words: Vec<&str> = args.expect.split_whitespace().collect();
+    let [metric, op, value] = words[..] else { return Err(wrong().into()) };
     let (probe, rest) = metric.split_once('.').ok_or_else(wrong)?;
     let mut run = args.run.clone();
     if run.words.is_empty() {
@@ -121,23 +119,47 @@ fn plan(args: &Args, kernel: &str) -> Result<Plan> {
     run.repeat.get_or_insert_with(|| MEMBERS.into());
     // The same members everywhere.
     run.seed.get_or_insert(1);
-    let (plan, _) = assemble::plan(&run)?;
+    let (mut plan, _) = assemble::plan(&run)?;
     let measured = plan.groups.iter().flat_map(|group| &group.probe).find(|one| one.item.name == probe);
     let quantities = measured.map(|one| &one.measurand.quantities[..]).unwrap_or_default();
     let is_named = quantities.iter().any(|one| rest.strip_prefix(&*one.name).is_some_and(|end| end.starts_with('.')));
-    let metric = match quantities.first() {
+    let asked = match quantities.first() {
         Some(first) if !is_named => format!("{probe}.{}.{rest}", first.name),
         _ => metric.to_owned(),
     };
-    let value = if value.parse::<f64>().is_ok() { value.to_owned() } else { quote(value) };
-    let text = format!(
-        "{}\n[[expect]]\nmetric = {}\nop = {}\nvalue = {value}\n",
-        print::plan(&plan),
-        quote(&metric),
-        quote(op)
-    );
-    let read = parse::parse("--expect", &text, CATALOGUE);
-    Ok(read.map_err(|problem| Usage::new(format!("--expect {}: {problem}", args.expect)))?)
+    let amount = if value.parse::<f64>().is_ok() { value.to_owned() } else { quote(value) };
+    let pieces = [
+        (metric, format!("metric = {}\n", quote(&asked))),
+        (op, format!("op = {}\n", quote(op))),
+        (value, format!("value = {amount}\n")),
+    ];
+    let also = expectation(&pieces, &plan.groups).map_err(|text| Usage::new(format!("--expect: {text}")))?;
+    plan.expect.extend(also);
+    Ok(plan)
+}
+
+/// The expectation of these words, each with what it is as TOML; or what is wrong, with a mark below the word.
+fn expectation(pieces: &[(&str, String)], groups: &[Group]) -> Result<Vec<Expect>, String> {
+    let (mut toml, mut marks) = ("[[expect]]\n".to_owned(), vec![(0, "all of it".to_owned())]);
+    for (number, (_, line)) in pieces.iter().enumerate() {
+        marks.push((toml.len(), number.to_string()));
+        toml.push_str(line);
+    }
+    let source = Source::words(&toml, &marks);
+    let read = || {
+        let document = parse::document("--expect", &source)?;
+        expect::read(Keys::document(&source, document.get_ref()).need("--expect", "expect")?, groups)
+    };
+    read().map_err(|problem| {
+        let words: Vec<&str> = pieces.iter().map(|(word, _)| *word).collect();
+        let length = |words: &[&str]| words.iter().map(|word| word.chars().count() + 1).sum::<usize>();
+        let blamed = problem.place().shown().parse().ok().and_then(|number: usize| Some((number, words.get(number)?)));
+        let (from, width) = match blamed {
+            Some((number, word)) => (length(words.get(..number).unwrap_or_default()), word.chars().count()),
+            None => (0, length(&words).saturating_sub(1)),
+        };
+        format!("{}\n  {}\n  {}{}", problem.message(), words.join(" "), " ".repeat(from), "^".repeat(width))
+    })
 }
 
 /// What the members of one kernel came to.
@@ -260,6 +282,25 @@ mod tests {
         assert!(of("wakeup.p99.9 < 100us").is_ok());
         for bad in ["wakeup", "wakeup.max 100us", "wakeup.most < 100us", "wakeup.max < often"] {
             assert!(of(bad).unwrap_err().is::<Usage>(), "{bad}");
+        }
+    }
+
+    /// What is wrong with an expectation is said above it, with a mark below the word that is to blame.
+    #[test]
+    fn the_wrong_word_of_an_expectation_is_marked() {
+        let of = |expect: &str| {
+            let (good, bad) = ("6.12-rt".into(), "6.12-none".into());
+            let args = Args { good, bad, expect: expect.into(), kernels: Vec::new(), run: flags::Args::default() };
+            plan(&args, "6.12-rt").unwrap_err().to_string()
+        };
+        for (expect, said, marked) in [
+            ("wakeup.max < often", "`often`", "  wakeup.max < often\n               ^^^^^"),
+            ("wakeup.max = 100us", "no comparison `=`", "  wakeup.max = 100us\n             ^"),
+            ("wakeup.most  <  1us", "most", "  wakeup.most < 1us\n  ^^^^^^^^^^^"),
+        ] {
+            let text = of(expect);
+            assert!(text.starts_with("--expect: ") && text.contains(said), "{text}");
+            assert!(text.ends_with(marked), "{text}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `latido station`: what runs on the other machines of a measurement, to trigger it, to flood it, or to count.
 
-use super::Usage;
+use super::{Usage, words};
 use crate::{output, stop::StopRequests};
 use anyhow::{Context, Result};
 use latido_agent::{
@@ -40,13 +40,13 @@ enum What {
         #[command(flatten)]
         to: To,
         /// Packets a second
-        #[arg(long, value_name = "HZ", default_value_t = 20.0, value_parser = hertz)]
+        #[arg(long, value_name = "HZ", default_value_t = 20.0, allow_hyphen_values = true, value_parser = hertz)]
         rate: f64,
         /// Over how much the phase walks, below the time from one packet to the next; 0s for none
-        #[arg(long, value_name = "TIME", default_value = "4ms", value_parser = time)]
+        #[arg(long, value_name = "TIME", default_value = "4ms", allow_hyphen_values = true, value_parser = time)]
         walk: Ns,
         /// Bytes of payload of a packet
-        #[arg(long, value_name = "BYTES", default_value_t = 24, value_parser = clap::value_parser!(u64).range(trigger::Trigger::LEAST as u64..=1472))]
+        #[arg(long, value_name = "BYTES", default_value_t = 24, allow_negative_numbers = true, value_parser = whole::<{ trigger::Trigger::LEAST as u64 }, 1472>)]
         size: u64,
         #[command(flatten)]
         end: End,
@@ -56,10 +56,10 @@ enum What {
         #[command(flatten)]
         to: To,
         /// Bits a second of payload (100Mbit, 64kbit), or max
-        #[arg(long, value_name = "RATE", default_value = "max")]
+        #[arg(long, value_name = "RATE", default_value = "max", allow_hyphen_values = true, value_parser = words::text)]
         rate: String,
         /// Bytes of payload of a packet; 22 are 64 on the wire
-        #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_507))]
+        #[arg(long, value_name = "BYTES", default_value_t = 64, allow_negative_numbers = true, value_parser = whole::<1, 65_507>)]
         size: u64,
         #[command(flatten)]
         end: End,
@@ -70,7 +70,7 @@ enum What {
         #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED))]
         address: IpAddr,
         /// The port
-        #[arg(long, value_name = "PORT", default_value_t = station::PORT)]
+        #[arg(long, value_name = "PORT", default_value_t = station::PORT, allow_negative_numbers = true)]
         port: u16,
         #[command(flatten)]
         end: End,
@@ -83,17 +83,17 @@ struct To {
     #[arg(value_name = "ADDRESS")]
     address: String,
     /// The port there
-    #[arg(long, value_name = "PORT", default_value_t = station::PORT)]
+    #[arg(long, value_name = "PORT", default_value_t = station::PORT, allow_negative_numbers = true)]
     port: u16,
 }
 
 #[derive(clap::Args, Clone, Debug)]
 struct End {
-    /// End after this time, 24h at most
-    #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = time)]
+    /// End after this time, above 0 and 24h at most
+    #[arg(long = "for", value_name = "TIME", default_value = "10m", allow_hyphen_values = true, value_parser = span)]
     time: Ns,
     /// End after so many packets
-    #[arg(long, value_name = "N", default_value_t = 1_000_000_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000_000_000, allow_negative_numbers = true, value_parser = whole::<1, 1_000_000_000_000>)]
     count: u64,
     /// Print one document
     #[arg(long)]
@@ -103,14 +103,28 @@ struct End {
     tell: bool,
 }
 
+/// A number of packets or bytes: clap's own complaint about one below zero names no range.
+fn whole<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
+    number.ok_or_else(|| format!("write a whole number, {LEAST} to {MOST}"))
+}
+
 fn hertz(text: &str) -> Result<f64, String> {
-    let rate = text.parse().ok().filter(|rate| (0.01..=100_000.0).contains(rate));
+    let rate = words::text(text)?.parse().ok().filter(|rate| (0.01..=100_000.0).contains(rate));
     rate.ok_or_else(|| "write packets a second, 0.01 to 100000".into())
 }
 
 fn time(text: &str) -> Result<Ns, String> {
-    let time: Ns = text.parse().map_err(|error| format!("{error}"))?;
+    let time: Ns = words::text(text)?.parse().map_err(|error| format!("{error}"))?;
     if time <= Ns::from_secs(86_400) { Ok(time) } else { Err("24h at most".into()) }
+}
+
+/// How long a station works: one that ends as it begins does nothing.
+fn span(text: &str) -> Result<Ns, String> {
+    match time(text)? {
+        Ns(0) => Err("it would end before it began: write a time above 0 and of 24h at most, for example 10m".into()),
+        time => Ok(time),
+    }
 }
 
 /// What a station did. Rates are packets a second; what was not done is absent.

@@ -22,7 +22,7 @@ use foretell::foretell;
 use latido_agent::{catalogue::Installed, measure::assignment::stay_on};
 use latido_model::{
     catalogue::{Catalogue, Kind},
-    cell::{Cell, Item},
+    cell::{Cell, Item, LAB},
     cpus::CpuSet,
     plan::{self, Order, Plan},
     quantity::Measurand,
@@ -213,6 +213,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, 
             Place { number, cells: cells.len(), label: &label, measurand: measurand.unwrap_or(&nothing), after_ns };
         let housekeeping = known.housekeeping.get(number - 1).and_then(Option::as_ref);
         match one(&mut draft, cell, place, (cells, housekeeping), &mut tools)? {
+            Ended::Measured if cell.target == LAB => tools.screen.measured(number, cells.len(), &label),
             Ended::Measured => {}
             Ended::Infra(reason) => tools.screen.error(&format!("cell {number} ({label}): {reason}")),
             Ended::Interrupted => {

@@ -27,7 +27,8 @@ enum Kind {
     Live(Vec<usize>),
     Lines {
         last: Instant,
-        measuring: bool,
+        /// The number of the cell that is being measured.
+        measuring: Option<usize>,
     },
     Quiet,
 }
@@ -40,7 +41,7 @@ impl Screen {
         let kind = match (quiet, terminal) {
             (true, _) => Kind::Quiet,
             (false, true) => Kind::Live(Vec::new()),
-            (false, false) => Kind::Lines { last: Instant::now(), measuring: false },
+            (false, false) => Kind::Lines { last: Instant::now(), measuring: None },
         };
         Self { kind, colour: terminal && errors_have_colours() }
     }
@@ -93,10 +94,11 @@ impl Screen {
         match &mut self.kind {
             Kind::Quiet => {}
             Kind::Lines { last, measuring } => {
-                let now = matches!(view.progress.phase, Phase::Measuring | Phase::Emulating);
-                let starts = now && !*measuring;
+                let is_measured = matches!(view.progress.phase, Phase::Measuring | Phase::Emulating);
+                let now = is_measured.then_some(view.number);
+                let starts = is_measured && now != *measuring;
                 *measuring = now;
-                if starts || (now && last.elapsed() >= LINE_EVERY) {
+                if starts || (is_measured && last.elapsed() >= LINE_EVERY) {
                     *last = Instant::now();
                     tell(&if starts { live::start(view) } else { live::line(view) });
                 }
@@ -107,6 +109,14 @@ impl Screen {
                 let lines = live::frame(view, rows.saturating_sub(1), self.style(columns.saturating_sub(1)));
                 self.frame(&lines).show();
             }
+        }
+    }
+
+    /// A cell of the laboratory is measured: its guest may have run before its turn, of which no line tells.
+    pub fn measured(&mut self, number: usize, cells: usize, label: &str) {
+        if let Kind::Lines { measuring, .. } = &mut self.kind {
+            *measuring = None;
+            tell(&live::done(number, cells, label));
         }
     }
 

@@ -6,7 +6,7 @@ use crate::target::{self, Target, Unavailable, recovered, session::Session};
 use anyhow::{Context, Result};
 use latido_model::{
     cell::Cell,
-    protocol::{Ready, Reply, Request},
+    protocol::{Phase, Progress, Ready, Reply, Request},
     units::Ns,
 };
 use std::collections::BTreeMap;
@@ -74,11 +74,15 @@ impl Sessions {
             Err(Unavailable::NotHad(reason)) => return Ok(Readiness::NotHad(reason)),
             Err(Unavailable::Failed(error)) => return Err(error.context(format!("target `{}`", block.target))),
         };
-        let mut ready = None;
+        let (mut ready, mut boots) = (None, false);
         let request = Request::Prepare { cells: cells.to_vec(), wait: self.wait };
         let answered = session.answer(&request, &|| stops.count() > 0, |reply| match reply {
             Reply::Ready(said) => ready = Some(said),
             Reply::Note { message } => screen.warn(&message),
+            Reply::Progress(Progress { phase: Phase::Emulating, .. }) if !boots => {
+                boots = true;
+                screen.say(&format!("kernel {}: a guest is booted and asked what it can have", block.kernel));
+            }
             _ => {}
         });
         match answered.and_then(|()| ready.context("the agent did not say what it can have")) {

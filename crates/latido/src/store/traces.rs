@@ -1,7 +1,7 @@
 //! Trace files, mapped: those that were asked for, and those beside records.
 
 use anyhow::{Context, Result, anyhow};
-use latido_model::run::StoredCell;
+use latido_model::{record::TRACE, run::StoredCell};
 use latido_sys::mapped::Mapped;
 use latido_trace::bytes::Bad;
 use rustix::fs::OFlags;
@@ -54,9 +54,6 @@ impl Source {
         anyhow!("{}: {bad}", self.path.display())
     }
 }
-
-/// The trace beside a record.
-const TRACE: &str = "trace.dat";
 
 /// The trace of a cell.
 ///

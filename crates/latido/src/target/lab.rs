@@ -6,7 +6,7 @@ use crate::{
     stop::Stopped,
 };
 use anyhow::{Context, Result, ensure};
-use latido_model::cell::{LAB, RUNNING};
+use latido_model::cell::{LAB, lacks_kernel};
 use std::sync::Arc;
 
 /// The list entry.
@@ -28,10 +28,8 @@ struct Lab;
 
 impl Target for Lab {
     fn open(&self, kernel: &str, _boot: u32, stopped: Stopped<'_>) -> Result<Session, Unavailable> {
-        if kernel == RUNNING {
-            let why =
-                "the laboratory boots kernels, and this one runs already: name others (kernel = [...], --kernel NAME)";
-            return Err(Unavailable::NotHad(why.into()));
+        if let Some(why) = lacks_kernel(LAB, kernel) {
+            return Err(Unavailable::NotHad(why));
         }
         let kernel = kernel::named(kernel).map_err(|error| Unavailable::NotHad(format!("{error:#}")))?;
         qemu::version(kernel.arch)?;

@@ -9,7 +9,7 @@ mod ssh;
 use crate::stop::Stopped;
 use anyhow::{Result, bail};
 use latido_model::{
-    cell::{LOCAL, RUNNING},
+    cell::{LOCAL, lacks_kernel},
     protocol::{Reply, Request},
     suggest::nearest,
 };
@@ -83,10 +83,7 @@ impl Def {
 
 /// For a target that has the one kernel that runs there, and is not booted.
 fn only_running(target: &str, kernel: &str, boot: u32) -> Result<(), Unavailable> {
-    if kernel != RUNNING {
-        let reason = format!(
-            "kernel `{kernel}`: the target `{target}` has the running kernel alone; the laboratory boots others (--on lab)"
-        );
+    if let Some(reason) = lacks_kernel(target, kernel) {
         return Err(Unavailable::NotHad(reason));
     }
     if boot > 1 {

@@ -2,10 +2,39 @@
 
 use super::{Group, Plan, Probed};
 use crate::{
-    cell::{Conditions, has_kernel},
+    cell::{Conditions, lacks_kernel},
+    clean,
     quantity::Measurand,
     units::{self, Ns},
 };
+
+/// Why cells of a plan are skipped, as far as the plan tells, and how many for each reason.
+pub fn skipped(plan: &Plan) -> Vec<(String, usize)> {
+    let mut all: Vec<(String, usize)> = Vec::new();
+    for group in &plan.groups {
+        let of_place = each(group).saturating_mul(group.probe.len()).saturating_mul(plan.boots as usize);
+        for reason in places(group).filter_map(|(target, kernel)| lacks_kernel(target, kernel)) {
+            // In a comment a name must not begin a line.
+            let reason = clean::line(&reason).to_string();
+            match all.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, cells)) => *cells = cells.saturating_add(of_place),
+                None => all.push((reason, of_place)),
+            }
+        }
+    }
+    all
+}
+
+/// Each target of a group with each of its kernels.
+fn places(group: &Group) -> impl Iterator<Item = (&str, &str)> {
+    group.target.iter().flat_map(|target| group.kernel.iter().map(move |kernel| (&**target, &**kernel)))
+}
+
+/// How many cells of each probe a group has in each place.
+fn each(group: &Group) -> usize {
+    let axes = [group.tuning.len(), group.load.len(), group.scheduling.len()];
+    axes.into_iter().fold(group.repeat as usize, usize::saturating_mul)
+}
 
 /// The size of a group, of a plan, or of any cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,10 +58,8 @@ impl Extent {
 
     /// How many of a group's cells this version measures, and for how long.
     pub fn of_group(group: &Group) -> Self {
-        let of_target = |target| group.kernel.iter().filter(|kernel| has_kernel(target, kernel)).count();
-        let booted = group.target.iter().map(|target| of_target(target)).sum();
-        let axes = [booted, group.tuning.len(), group.load.len(), group.scheduling.len()];
-        let each = axes.into_iter().fold(group.repeat as usize, usize::saturating_mul);
+        let booted = places(group).filter(|(target, kernel)| lacks_kernel(target, kernel).is_none()).count();
+        let each = booted.saturating_mul(each(group));
         let of = |Probed { measurand, .. }: &Probed| Self::of_cell(&group.conditions, measurand).times(each);
         let sum = group.probe.iter().map(of).fold(Self::default(), Self::and);
         Self { all: group.cells().unwrap_or(usize::MAX), ..sum }
@@ -69,16 +96,22 @@ impl Extent {
     pub fn sentence(&self) -> String {
         let Self { all, cells, open, time } = *self;
         let time = units::about(time);
-        let many = |number: usize| if number == 1 { "1 cell".into() } else { format!("{number} cells") };
         let until = "until the probe has its number of samples";
         let text = match (cells.saturating_sub(open), open) {
+            (0, 0) => many(0),
             (_, 0) => format!("{}, {time} with warm-up", many(cells)),
             (0, _) => format!("{}, {until}", many(cells)),
             (timed, _) => format!("{}, {time} with warm-up for {timed} of them, the others {until}", many(cells)),
         };
         match all.saturating_sub(cells) {
             0 => text,
+            1 => format!("{text}; 1 more is skipped"),
             skipped => format!("{text}; {skipped} more are skipped"),
         }
     }
+}
+
+/// So many cells.
+pub(super) fn many(number: usize) -> String {
+    if number == 1 { "1 cell".into() } else { format!("{number} cells") }
 }

@@ -2,7 +2,12 @@
 
 mod study;
 
-use super::{Against, Expect, Filter, Group, Order, Plan, SCHEMA, expect::NS, extent::Extent, items::nothing};
+use super::{
+    Against, Expect, Filter, Group, Order, Plan, SCHEMA,
+    expect::NS,
+    extent::{self, Extent},
+    items::nothing,
+};
 use crate::{
     catalogue::Kind,
     cell::{LOCAL, Level, NiceBy, Scheduling},
@@ -14,6 +19,9 @@ use std::fmt::Write;
 pub fn plan(plan: &Plan) -> String {
     let mut out = String::new();
     line(&mut out, format_args!("# {}", Extent::of_plan(plan).sentence()));
+    for (reason, cells) in extent::skipped(plan) {
+        line(&mut out, format_args!("# skipped, {}: {reason}", extent::many(cells)));
+    }
     line(&mut out, format_args!("schema = {SCHEMA}"));
     line(&mut out, format_args!("name = {}", quote(&plan.name)));
     if let Some(about) = &plan.about {

@@ -104,6 +104,16 @@ impl Place {
 }
 
 impl Problem {
+    /// Where it is.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// What is wrong there.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The same complaint about another place.
     pub fn elsewhere(self, place: &Place) -> Self {
         Self { place: place.clone(), ..self }

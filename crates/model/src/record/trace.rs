@@ -3,6 +3,9 @@
 use crate::cpus::CpuSet;
 use serde::{Deserialize, Serialize};
 
+/// What a trace that is kept is called beside its record, and in the spool from when it is whole.
+pub const TRACE: &str = "trace.dat";
+
 /// A recorded trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceRecord {

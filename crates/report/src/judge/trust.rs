@@ -42,6 +42,17 @@ pub struct Check {
 }
 
 impl Check {
+    /// It, of the threads that measured and of who disturbed them: where a probe only looked on there are none, and whoever
+    /// ran was what it looked at.
+    const fn of_threads(self) -> Self {
+        Self { applies: |record| !record.only_looked_on(), of_threads: true, ..self }
+    }
+
+    /// It, of what is known of latido's own threads alone.
+    const fn of_own_threads(self) -> Self {
+        Self { applies: |record| !record.only_looked_on() && reported::was_not(record), ..self.of_threads() }
+    }
+
     /// Judges a record whose deciding samples are known.
     pub fn apply(&self, record: &Record, deciding: &Deciding) -> Finding {
         let (grade, state) = match self.of_threads && reported::is_unseen(record) {
@@ -55,10 +66,10 @@ impl Check {
 /// Every check on a record, heaviest findings first, otherwise in the order of the table.
 pub fn findings(record: &Record, deciding: &Deciding) -> Vec<Finding> {
     let checks = CHECKS.iter().filter(|check| (check.applies)(record));
-    if let Some(source) = &record.source {
-        return imported(source, checks);
-    }
-    let mut all: Vec<Finding> = checks.map(|check| check.apply(record, deciding)).collect();
+    let mut all: Vec<Finding> = match &record.source {
+        Some(source) => imported(source, checks),
+        None => checks.map(|check| check.apply(record, deciding)).collect(),
+    };
     all.sort_by_key(|finding| std::cmp::Reverse(finding.grade));
     all
 }
@@ -74,9 +85,7 @@ fn imported<'a>(source: &Source, checks: impl Iterator<Item = &'a Check>) -> Vec
         let (grade, state) = unknown();
         Finding { check: check.name.into(), grade, state }
     });
-    let mut all: Vec<Finding> = told.chain(unknown).collect();
-    all.sort_by_key(|finding| std::cmp::Reverse(finding.grade));
-    all
+    told.chain(unknown).collect()
 }
 
 const fn check(
@@ -98,34 +107,9 @@ const fn check(
     }
 }
 
-/// As [`check`], of the threads that measured and of who disturbed them: where a probe only looked on there are none, and
-/// whoever ran was what it looked at.
-const fn of_threads(
-    name: &'static str,
-    source: &'static str,
-    threshold: &'static str,
-    grade: Grade,
-    judge: fn(&Record, &Deciding) -> Graded,
-) -> Check {
-    let applies = |record: &Record| !record.only_looked_on();
-    Check { applies, of_threads: true, ..check(name, source, threshold, grade, judge) }
-}
-
-/// As [`of_threads`], of what is known of latido's own threads alone.
-const fn of_own_threads(
-    name: &'static str,
-    source: &'static str,
-    threshold: &'static str,
-    grade: Grade,
-    judge: fn(&Record, &Deciding) -> Graded,
-) -> Check {
-    let applies = |record: &Record| !record.only_looked_on() && reported::was_not(record);
-    Check { applies, ..of_threads(name, source, threshold, grade, judge) }
-}
-
 /// The trust checks.
 pub const CHECKS: &[Check] = &[
-    of_threads("policy", "sched_setattr(2), read back", "refused", Invalid, reported::policy),
+    check("policy", "sched_setattr(2), read back", "refused", Invalid, reported::policy).of_threads(),
     Check {
         invalid: Verdict::Contaminated,
         ..check(
@@ -156,7 +140,8 @@ pub const CHECKS: &[Check] = &[
         applies: |record| !record.quality.by_hand.is_empty(),
         ..check("applied by hand", "the journal of latido tune", "any applied", Note, by_hand)
     },
-    of_threads("pinning", "/proc/thread-self/sched, nr_migrations", "a pinned thread that moved", Invalid, pinning),
+    check("pinning", "/proc/thread-self/sched, nr_migrations", "a pinned thread that moved", Invalid, pinning)
+        .of_threads(),
     check(
         "clock",
         "the samples' clock against itself and CLOCK_MONOTONIC",
@@ -164,55 +149,55 @@ pub const CHECKS: &[Check] = &[
         Invalid,
         clock,
     ),
-    of_threads(
+    check(
         "foreign tasks",
         "/proc/*/task/*/schedstat, of what is neither load nor kernel",
         "in a second that decides a failure, as long as its excess",
         Contaminated,
         foreign,
-    ),
+    )
+    .of_threads(),
     check("steal", "/proc/stat", "in a second that decides a failure, as long as its excess", Contaminated, steal),
-    of_threads(
+    check(
         "kernel threads",
         "/proc/*/task/*/schedstat",
         "in a second that decides a failure, as long as its excess; or 1 % of the time",
         Note,
         kernel_threads,
-    ),
+    )
+    .of_threads(),
     check("smi", "MSR 0x34", "any", Note, smi),
-    of_threads("throttle", "gaps with run delay, against the kernel's limits", "any", Note, throttle),
-    of_threads(
+    check("throttle", "gaps with run delay, against the kernel's limits", "any", Note, throttle).of_threads(),
+    check(
         "run delay",
         "/proc/thread-self/schedstat",
         "of a real-time thread, 1 % of the time or more that nobody listed explains",
         Note,
         run_delay,
-    ),
+    )
+    .of_threads(),
     check("outcome", "the agent", "not the whole duration", Note, outcome),
-    of_own_threads("memory", "mlockall(2)", "not locked", Note, memory),
-    of_threads("page faults", "getrusage(2) of the measuring threads", "any while measuring", Note, faults),
-    of_threads("preemptions", "getrusage(2) of the measuring threads", "any of a real-time thread", Note, preemptions),
+    check("memory", "mlockall(2)", "not locked", Note, memory).of_own_threads(),
+    check("page faults", "getrusage(2) of the measuring threads", "any while measuring", Note, faults).of_threads(),
+    check("preemptions", "getrusage(2) of the measuring threads", "any of a real-time thread", Note, preemptions)
+        .of_threads(),
     check("wall clock", "CLOCK_REALTIME against CLOCK_MONOTONIC", "a change above 1 ms", Note, wall_clock),
-    of_threads(
+    check(
         "throttle settings",
         "sched_rt_runtime_us, fair_server",
         "a limit, or a fair server for a measured real-time thread",
         Note,
         throttle_settings,
-    ),
-    of_threads("idle states", "/dev/cpu_dma_latency", "not held at 0", Note, idle_states),
+    )
+    .of_threads(),
+    check("idle states", "/dev/cpu_dma_latency", "not held at 0", Note, idle_states).of_threads(),
     check("frequency", "cpufreq", "more than 5 % apart", Note, frequency),
     check("temperature", "thermal zones", "within 10 degrees of the critical point", Note, temperature),
-    of_own_threads(
-        "timer slack",
-        "/proc/thread-self/timerslack_ns",
-        "above 1 ns without real-time policy",
-        Note,
-        timer_slack,
-    ),
-    of_threads("autogroup", "sched_autogroup_enabled", "on without real-time policy", Note, autogroup),
+    check("timer slack", "/proc/thread-self/timerslack_ns", "above 1 ns without real-time policy", Note, timer_slack)
+        .of_own_threads(),
+    check("autogroup", "sched_autogroup_enabled", "on without real-time policy", Note, autogroup).of_threads(),
     check("hypervisor", "the processor's identification", "there is one", Note, hypervisor),
-    of_threads("housekeeping", "the CPUs measured", "no CPU left for the rest", Note, housekeeping),
+    check("housekeeping", "the CPUs measured", "no CPU left for the rest", Note, housekeeping).of_threads(),
     Check {
         applies: |record| record.load.iter().any(|load| load.life.is_some()),
         ..check("load in time", "the load's own reports", "it starts, ends or ramps while measured", Note, load_course)

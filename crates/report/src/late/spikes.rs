@@ -138,7 +138,7 @@ fn spikes(
     let told = |one: &Late| {
         let window = window(one)?;
         let found: &Explained = explained.iter().find(|found| found.window == window)?;
-        Some(Worst::of(class, format!("thread {}-{}", one.thread, window.pid), one.at_ns, found))
+        Some(Worst::of(class, task(trace, found, one.thread), one.at_ns, found))
     };
     let told: Vec<Worst> = chosen.samples.iter().filter_map(told).collect();
     let recorded = record.quality.trace.as_ref();
@@ -156,6 +156,14 @@ fn spikes(
         lost_events: recorded.map_or(0, |recorded| recorded.lost()),
         cut: recorded.and_then(|recorded| recorded.cut.clone()),
     }
+}
+
+/// A measuring thread by the name that the kernel has of it, `latido/0-150`, as all other tasks are told: of its events, else of
+/// the names beside them.
+fn task(trace: &Trace<'_>, found: &Explained, thread: u32) -> String {
+    let pid = found.window.pid;
+    let beside = || Some(format!("{}-{pid}", trace.comms.iter().find(|(number, _)| *number == pid)?.1));
+    found.name.clone().or_else(beside).unwrap_or_else(|| format!("measuring thread {thread}, number {pid}"))
 }
 
 /// By what time is attributed.

@@ -9,6 +9,7 @@ use latido_trace::{
 fn explained(slices: Vec<Slice>) -> Explained {
     Explained {
         window: Window { begin: 0, end: slices.last().map_or(100, |last| last.end), pid: 1, cpu: 0, slept: true },
+        name: None,
         slices,
         segments: Vec::new(),
         excerpt: Vec::new(),

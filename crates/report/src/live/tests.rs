@@ -69,6 +69,8 @@ fn a_log_line() {
     insta::assert_snapshot!(line(view(&progress)), @"cell 2 of 4: wakeup, busy, measuring 0:07 of 0:15, 0:38 left in all, 14000 samples, max 228 µs, 0 missed");
     insta::assert_snapshot!(start(view(&progress)), @"cell 2 of 4: wakeup, busy, measuring for 0:15, 0:38 left in all");
     insta::assert_snapshot!(line(gap(&progress)), @"cell 4 of 4: gap, none, measuring 0:07 of 0:15, 0:08 left, 14000 samples, max 228 µs");
+    insta::assert_snapshot!(done(3, 4, "wakeup, busy"), @"cell 3 of 4: wakeup, busy, measured");
+    insta::assert_snapshot!(done(1, 1, "wakeup, busy"), @"wakeup, busy, measured");
 }
 
 #[test]

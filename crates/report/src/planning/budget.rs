@@ -8,7 +8,7 @@ use crate::judge::expect::{
 use anyhow::{Result, ensure};
 use latido_model::{
     catalogue::Catalogue,
-    cell::{Cell, has_kernel},
+    cell::{Cell, lacks_kernel},
     plan::{Plan, expand, extent::Extent, scale},
     quantity::Measurand,
     units::Ns,
@@ -93,7 +93,8 @@ fn certainty(family: u64, (asked, left): (u64, u64)) -> Option<String> {
 
 /// The comparisons of the cells that this version can measure.
 fn comparisons(plan: &Plan, catalogue: &dyn Catalogue) -> Vec<Planned> {
-    let cells: Vec<Cell> = expand(plan).into_iter().filter(|cell| has_kernel(&cell.target, &cell.kernel)).collect();
+    let cells: Vec<Cell> =
+        expand(plan).into_iter().filter(|cell| lacks_kernel(&cell.target, &cell.kernel).is_none()).collect();
     let known = cells.iter().filter_map(|cell| Some((cell, catalogue.measurand(&cell.probe).ok()?)));
     let known: Vec<(&Cell, Measurand)> = known.collect();
     let known: Vec<(&Cell, &Measurand)> = known.iter().map(|(cell, measurand)| (*cell, measurand)).collect();

@@ -32,7 +32,7 @@ use crate::{
 use latido_model::{
     explain::explainable,
     quantity::Measurand,
-    record::Record,
+    record::{Record, TRACE},
     run::{Run, StoredCell},
     verdict::Verdict,
 };
@@ -207,9 +207,6 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
     }
     lines
 }
-
-/// What a trace that is kept is called beside its record.
-const TRACE: &str = "trace.dat";
 
 /// Whether the late samples of a cell can be explained: its trace was kept, and they are times of one thread.
 fn can_be_explained(cell: &StoredCell) -> bool {

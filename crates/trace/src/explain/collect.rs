@@ -124,7 +124,8 @@ impl<'t> Collect<'t> {
             let (slices, chain) = (cut::slices(&scene, &mut names), chain(&scene, &mut names));
             let excerpt = scene.excerpt.iter().filter_map(line).collect();
             let Scene { window, segments, excerpt: Excerpt { omitted, .. }, .. } = scene;
-            Explained { window, slices, segments, excerpt, omitted, chain }
+            let name = names.name(window.pid);
+            Explained { window, name, slices, segments, excerpt, omitted, chain }
         };
         self.scenes.into_iter().map(explained).collect()
     }

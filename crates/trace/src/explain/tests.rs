@@ -110,6 +110,7 @@ fn a_wake_up_from_idle() {
     let interrupt = Cause::Interrupt("local_timer".into());
     assert_eq!(told(&found), [(100, Cause::IdleExit), (100, interrupt), (500, Cause::IdleExit), (300, Cause::Itself)]);
     assert_eq!(found.causes()[0], (&Cause::IdleExit, 600));
+    assert_eq!(found.name, Some(format!("probe-{ME}")), "as its events name it");
 }
 
 /// While a fair task runs and no interrupt comes, interrupts were off; a more urgent one is named with its class; a less

@@ -8,7 +8,7 @@ use crate::{
 use anyhow::{Context, Result, anyhow};
 use latido_model::{
     protocol::{Phase, Progress},
-    record::Outcome,
+    record::{Outcome, TRACE},
 };
 use latido_sys::{clock::Clock, mapped::Mapped};
 use std::{
@@ -18,9 +18,6 @@ use std::{
     thread,
     time::Duration,
 };
-
-/// The trace in the spool, from when it is whole.
-pub const TRACE: &str = "trace.dat";
 
 /// How often is looked whether it is.
 const ROUND: Duration = Duration::from_millis(5);

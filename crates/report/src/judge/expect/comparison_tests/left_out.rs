@@ -1,0 +1,74 @@
+//! Repeats that do not count, and sides that were not measured.
+
+use super::*;
+
+fn stolen() -> Second {
+    Second { start_ns: 0, length_ns: 1_000_000_000, steal_ns: 10_000_000, ..Second::default() }
+}
+
+/// A repeat whose excess is foreign, or that was not measured as asked, does not count; with none left nothing is said.
+#[test]
+fn doubtful_repeats_are_left_out() {
+    let isolated = grown(&TEN, 4.0);
+    let mut fixture = sides(&TEN, &isolated);
+    assert_eq!(judged(&fixture, &lower()).0, Outcome::DoesNotHold);
+    fixture.record(11).quality.timeline.push(stolen());
+    fixture.record(12).quality.policy_refused = Some("fifo 80 was refused: EPERM".into());
+    let (outcome, detail) = judged(&fixture, &lower());
+    assert_eq!(outcome, Outcome::DoesNotHold, "{detail}");
+    insta::assert_snapshot!(detail, @"wakeup, idle: isolated 460 µs against stock 115 µs, ratio 4.00 (2.89 to 5.45), p below 0.0001, 8 repeats against 10; one repeat of isolated left out: policy: fifo 80 was refused: EPERM; one repeat of isolated left out: all above 115 µs is foreign time");
+    for number in 11..=20 {
+        fixture.record(number).quality.timeline.push(stolen());
+    }
+    let one = &together(&fixture, &[lower()])[0];
+    assert_eq!((one.verdict, one.outcome), (Verdict::Contaminated, Outcome::Undecided));
+    let (_, detail) = told(one);
+    for said in
+        ["undecided: isolated has no repeat that counts", "; 9 repeats of isolated left out: all above 115 µs is"]
+    {
+        assert!(detail.contains(said), "{detail}");
+    }
+    // It makes no pass either: what makes the larger side larger must be its own.
+    let mut fixture = sides(&isolated, &TEN);
+    for number in 1..=10 {
+        fixture.record(number).quality.timeline.push(stolen());
+    }
+    assert_eq!(together(&fixture, &[lower()])[0].verdict, Verdict::Contaminated);
+    // Foreign time in what is the smaller side all the same takes nothing from it.
+    let mut fixture = sides(&isolated, &TEN);
+    for number in 11..=20 {
+        fixture.record(number).quality.timeline.push(stolen());
+    }
+    let (outcome, detail) = judged(&fixture, &lower());
+    assert_eq!((outcome, detail.contains("left out")), (Outcome::Holds, false), "{detail}");
+}
+
+/// A repeat that was not measured is one fewer; a side without any is told with the reason.
+#[test]
+fn the_side_that_was_not_measured_is_told_with_the_reason() {
+    let reason = "kernel `rt`: this version measures the running kernel alone";
+    let skip = |fixture: &mut Fixture, cells: std::ops::RangeInclusive<usize>| {
+        for number in cells {
+            fixture.run.cells[number - 1].state = CellState::Skipped(reason.into());
+        }
+    };
+    for cells in [1..=10, 11..=20] {
+        let mut fixture = sides(&grown(&TEN, 2.2), &TEN);
+        skip(&mut fixture, cells);
+        let expected = (Outcome::NotMeasured, format!("wakeup, idle: not measured: {reason}"));
+        assert_eq!(judged(&fixture, &lower()), expected);
+    }
+    let mut fixture = sides(&grown(&TEN, 2.2), &TEN);
+    skip(&mut fixture, 20..=20);
+    let (outcome, detail) = judged(&fixture, &lower());
+    assert_eq!(outcome, Outcome::Holds, "{detail}");
+    assert!(detail.ends_with("9 repeats against 10"), "{detail}");
+    // A pair that fails has failed, whatever was skipped elsewhere.
+    let both = [sides_under("idle", &grown(&TEN, 2.2), &TEN), sides_under("busy", &TEN, &grown(&TEN, 2.2))].concat();
+    let mut fixture = Fixture::new(both);
+    skip(&mut fixture, 1..=10);
+    assert_eq!(judged(&fixture, &lower()).0, Outcome::DoesNotHold);
+    // What is skipped and in no pair is nobody's business.
+    let idle = than(&[("tuning", "isolated"), ("load", "busy")], Statistic::Max, Op::Greater, STOCK);
+    assert_eq!(judged(&fixture, &idle).0, Outcome::Holds);
+}
