@@ -26,12 +26,12 @@ pub use root::Root;
 
 pub use config::{config, config_text};
 use cpu::{cpu, isolation};
-use latido_model::machine::{ClockSource, Machine, Memory};
+use latido_model::machine::{ClockSource, Emulated, Machine, Memory};
 use power::{frequency, idle};
 use preemption::preemption;
 pub use realtime::realtime;
 
-/// Where a guest's image says what laboratory it is in: an [`Emulated`](latido_model::machine::Emulated).
+/// Where a guest's image says what laboratory it is in: an [`Emulated`].
 pub const LABORATORY: &str = "lab/about";
 
 /// Reads the machine from files, about a hundred small ones. Never fails: what cannot be read is absent.
@@ -56,7 +56,7 @@ pub fn read(root: &Root) -> Machine {
         clock: clock(root),
         realtime: realtime(root, release, line, config.as_ref()),
         hypervisor: surroundings::hypervisor(root, cpuinfo.as_deref(), board.as_deref()),
-        emulated: root.read(LABORATORY).and_then(|text| serde_json::from_str(&text).ok()),
+        emulated: laboratory(root),
         container: surroundings::container(root),
         limits: limits::limits(root),
         libc: libc(),
@@ -66,6 +66,11 @@ pub fn read(root: &Root) -> Machine {
         command_line,
         kernel,
     }
+}
+
+/// The laboratory, of a guest in it.
+pub fn laboratory(root: &Root) -> Option<Emulated> {
+    serde_json::from_str(&root.read(LABORATORY)?).ok()
 }
 
 fn memory(root: &Root) -> Memory {

@@ -3,7 +3,7 @@
 use crate::{
     load::LOADS,
     machine::{self, Reach, Root, isolated},
-    measure::assignment::Assignment,
+    measure::{Probe, assignment::Assignment},
     probe, tuning,
 };
 use anyhow::{Result, ensure};
@@ -16,6 +16,13 @@ fn available(isolated: &CpuSet) -> Result<()> {
     let missing = isolated.without(&online);
     ensure!(missing.is_empty(), "CPU {missing} is to be isolated and not there: online are {online}");
     Ok(())
+}
+
+/// The CPUs that a probe measures where none is named. A guest of the laboratory lives for its cell alone: there is nothing
+/// else that its only CPU would have to be left for.
+fn places(probe: &dyn Probe, usable: &CpuSet, guest: bool) -> CpuSet {
+    let own = probe.default_cpus(usable);
+    if own.is_empty() && guest { usable.clone() } else { own }
 }
 
 /// Resolves a cell on this machine.
@@ -57,7 +64,7 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
             asked
         }
         None if !isolated.is_empty() => isolated.clone(),
-        None => probe.default_cpus(&usable),
+        None => places(probe.as_ref(), &usable, machine::laboratory(&root).is_some()),
     };
     ensure!(
         !cpus.is_empty(),
@@ -105,4 +112,22 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
         stamped: None,
         entries,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::cell::Item;
+
+    /// Loops that never sleep leave a machine's only CPU alone unless it is named, and take that of a guest.
+    #[test]
+    fn what_never_sleeps_takes_the_only_cpu_of_a_guest_alone() {
+        let one: CpuSet = [0].into_iter().collect();
+        for name in ["mutex", "priority", "gap"] {
+            let probe = Item { name: name.into(), options: toml::Table::new() };
+            let probe = registry::build("probe", probe::PROBES, &probe).unwrap();
+            assert!(places(probe.as_ref(), &one, false).is_empty(), "{name}");
+            assert_eq!(places(probe.as_ref(), &one, true), one, "{name}");
+        }
+    }
 }

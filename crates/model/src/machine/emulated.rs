@@ -52,4 +52,12 @@ impl Emulated {
             }
         }
     }
+
+    /// The same in a word, for what stands before a verdict.
+    pub const fn in_short(&self) -> &'static str {
+        match self.instruction_ns {
+            Some(_) => "emulated (ranks kernels, not hardware)",
+            None => "emulated (with the host's time: none is a latency)",
+        }
+    }
 }

@@ -4,8 +4,8 @@ use super::{
     finding::Grade,
     headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Wording},
     judgement::{CellJudgement, ExpectJudgement, Judgement},
-    label::title,
     limit::{judged, largest},
+    names::Names,
     outcome::Outcome,
     reason::Reason,
     trusted::trusted,
@@ -60,10 +60,11 @@ pub(super) fn headline(
     closest: Option<&ExpectJudgement>,
     source: &dyn SeriesSource,
 ) -> Headline {
+    let emulated = emulated(run);
     let imported = run.cells.iter().filter_map(StoredCell::record).any(|record| record.source.is_some());
     let ground = || ground(run, verdict, cells, expectations, closest, source);
     if !expectations.iter().any(|one| one.of_study) {
-        return Headline { conclusions: None, rest: Some(ground()), imported };
+        return Headline { conclusions: None, rest: Some(ground()), imported, emulated };
     }
     let count = |outcome| expectations.iter().filter(|one| one.outcome == outcome).count();
     let conclusions = Conclusions {
@@ -81,7 +82,14 @@ pub(super) fn headline(
         let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail);
         failed.map(|one| Ground::Expectation { expected: expected(one), alike: None, failed: None })
     };
-    Headline { conclusions: Some(conclusions), rest, imported }
+    Headline { conclusions: Some(conclusions), rest, imported, emulated }
+}
+
+/// What the figures of a run are worth that has emulated ones.
+fn emulated(run: &Run) -> Option<String> {
+    let guests = || run.cells.iter().filter_map(StoredCell::record).map(|record| record.machine.emulated.as_ref());
+    let worth = guests().flatten().next()?.in_short();
+    Some(if guests().all(|guest| guest.is_some()) { worth.into() } else { format!("partly {worth}") })
 }
 
 fn expected(one: &ExpectJudgement) -> Expected {
@@ -102,6 +110,8 @@ fn ground(
     closest: Option<&ExpectJudgement>,
     source: &dyn SeriesSource,
 ) -> Ground {
+    let names = Names::of_run(run);
+    let told = |found| told(found, &names);
     let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail).map(expected);
     if is_interrupted(run, verdict, cells) {
         let tried = run.cells.iter().filter(|cell| cell.skipped().is_none());
@@ -117,7 +127,7 @@ fn ground(
         return match (limited, closest) {
             (Some(found), _) => Ground::Cell { cause: told(found), alike: None, failed: None },
             (None, Some(one)) => Ground::Expectation { expected: expected(one), alike: None, failed: None },
-            (None, None) => Ground::Unjudged(trusted(run, cells, source, decisive.map(told))),
+            (None, None) => Ground::Unjudged(trusted(run, cells, &names, source, decisive.map(told))),
         };
     }
     let others = cells.iter().filter(|judged| judged.verdict == verdict).count();
@@ -149,7 +159,7 @@ fn decisive<'a>(
 }
 
 /// A cell and its first reason; where that is a doubt, also what is doubted. The other doubts are told above the table.
-fn told((cell, judged): (&StoredCell, &CellJudgement)) -> DecidingCell {
+fn told((cell, judged): (&StoredCell, &CellJudgement), names: &Names) -> DecidingCell {
     let reason = judged.reasons.first().cloned();
     let weighty = |other: &&Reason| matches!(other, Reason::Doubt(finding) if finding.grade >= Grade::Contaminated);
     let doubtful = matches!(judged.verdict, Verdict::Contaminated | Verdict::Inconclusive);
@@ -157,7 +167,7 @@ fn told((cell, judged): (&StoredCell, &CellJudgement)) -> DecidingCell {
     let doubted = others.find(|other| doubtful && Some(*other) != reason.as_ref()).cloned();
     let parts = cell.parts.len();
     let pooled = if parts > 0 { format!(", pooled from {parts} parts") } else { String::new() };
-    DecidingCell { cell: format!("{}{pooled}", title(&cell.cell)), reason, doubted }
+    DecidingCell { cell: format!("{}{pooled}", names.of(&cell.cell)), reason, doubted }
 }
 
 #[cfg(test)]
@@ -165,9 +175,10 @@ mod tests {
     use super::*;
     use crate::judge::judging::of_run;
     use latido_model::{
+        cell::Cell,
         plan::{Against, Expect, Op, Statistic},
         record::Second,
-        sample::{Fixture, cell, probing, quiet, under, with_spike},
+        sample::{self, Fixture, cell, probing, quiet, under, with_spike},
     };
 
     fn judged(fixture: &Fixture) -> Judgement {
@@ -262,5 +273,36 @@ mod tests {
         fixture.run.plan.expect.push(expect(Statistic::Max, 10_000.0, "wakeup.latency.max < 10us"));
         assert_eq!((judged(&fixture).verdict, judged(&fixture).exit), (Verdict::Fail, 2));
         insta::assert_snapshot!(said(&fixture), @"DOES NOT HOLD: expected wakeup.latency.max < 10us: wakeup, idle, CPU 0: 24.8 µs");
+    }
+
+    /// What comes from the laboratory is never told without that word, and with it once.
+    #[test]
+    fn an_emulated_result_says_so() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (under("busy"), vec![quiet(1)])]);
+        fixture.record(1).machine.emulated = Some(sample::emulated());
+        assert!(
+            said(&fixture).starts_with("HOLDS: partly emulated (ranks kernels, not hardware); "),
+            "{}",
+            said(&fixture)
+        );
+        fixture.record(2).machine.emulated = Some(sample::emulated());
+        insta::assert_snapshot!(said(&fixture), @"HOLDS: emulated (ranks kernels, not hardware); wakeup, busy: worst 24.8 µs of 10000 samples (latency, CPU 0), 75.2 µs inside the limit of 100 µs");
+        // The doubt of a guest of several CPUs has it already.
+        for number in 1..=2 {
+            let guest = fixture.record(number).machine.emulated.as_mut().unwrap();
+            guest.instruction_ns = None;
+        }
+        assert_eq!(said(&fixture).matches("emulated").count(), 1, "{}", said(&fixture));
+    }
+
+    /// The same work with two kernels: the one that decides is named.
+    #[test]
+    fn what_decides_is_told_with_its_kernel_where_there_are_several() {
+        let with = |kernel: &str| Cell { kernel: kernel.into(), ..cell() };
+        let late = vec![with_spike(0, 3_000, 228_000)];
+        let mut fixture = Fixture::new(vec![(with("6.12-none"), late), (with("6.12-rt"), vec![quiet(0)])]);
+        insta::assert_snapshot!(said(&fixture), @"DOES NOT HOLD: wakeup, idle, 6.12-none: 1 of 10000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 0)");
+        fixture.run.plan.expect.push(expect(Statistic::Max, 50_000.0, "wakeup.latency.max < 50us"));
+        insta::assert_snapshot!(said(&fixture), @"DOES NOT HOLD: expected wakeup.latency.max < 50us: wakeup, idle, 6.12-none, CPU 0: 228 µs");
     }
 }

@@ -19,8 +19,8 @@ use super::{
     deciding::Stored,
     foreign,
     judgement::{CellJudgement, ExpectJudgement, SeriesJudgement},
-    label::title,
     measured::{But, Decision, Measured, Missing, Whose},
+    names::Names,
     outcome::Outcome,
     reason::Reason,
 };
@@ -125,12 +125,13 @@ impl Found {
 
 fn against_value(expect: &Expect, value: f64, run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Found {
     let mut found = Found::default();
+    let names = Names::of_run(run);
     for (cell, judged) in run.cells.iter().zip(cells) {
         if !expect.covers(&cell.cell, &cell.measurand) {
             continue;
         }
         let Some(record) = cell.record() else {
-            found.without(title(&cell.cell), cell);
+            found.without(names.of(&cell.cell), cell);
             continue;
         };
         let has = |series: &&Series| {
@@ -140,7 +141,7 @@ fn against_value(expect: &Expect, value: f64, run: &Run, cells: &[CellJudgement]
         for series in record.series.iter().filter(has) {
             let (verdict, beyond, measured) = judge_series(expect, value, cell, judged, record, series, source);
             let beyond = beyond / value.abs().max(1.0);
-            found.add(verdict, beyond, title(&cell.cell), measured.clone());
+            found.add(verdict, beyond, names.of(&cell.cell), measured.clone());
             let (quantity, labels) = (series.quantity.clone(), series.labels.clone());
             found.each.push((beyond, SeriesJudgement { cell: cell.number, quantity, labels, verdict, measured }));
         }

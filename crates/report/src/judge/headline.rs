@@ -13,6 +13,8 @@ pub struct Headline {
     pub rest: Option<Ground>,
     /// Whether another tool measured, so that nothing was checked.
     pub imported: bool,
+    /// What figures of the laboratory are worth; absent where none is from there, or the rest says it.
+    pub emulated: Option<String>,
 }
 
 impl Headline {
@@ -120,15 +122,25 @@ pub enum Wording {
 /// What an unjudged run shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trusted {
-    /// Of periodic work; absent where none was measured, or too little to say anything.
-    pub periodic: Option<Periodic>,
+    /// Of periodic work, kernel by kernel, the one that keeps least first; none where none was measured, or too little to
+    /// say anything.
+    pub periodic: Vec<Deadlines>,
     /// The longest time that a loop which never sleeps stood still, in ns, and the cell.
     pub stopped: Option<(i64, String)>,
     /// The worst cell, where there is nothing better to say.
     pub worst: Option<DecidingCell>,
 }
 
-/// Deadlines, by the slots of all cells of one period.
+/// What the kernels of this name keep each: what is counted with one is never added to what is with another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deadlines {
+    /// The kernels, or the targets with them; none where all was measured with one.
+    pub kernels: Vec<String>,
+    /// Absent where there were too few slots.
+    pub kept: Option<Periodic>,
+}
+
+/// Deadlines, by the slots of all cells of one period and kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Periodic {
     /// The period, in ns.

@@ -211,11 +211,16 @@ fn place<T: Labelled>(one: &T, all: &[&T]) -> Vec<String> {
     let told = all.iter().all(|a| all.iter().all(|b| alike(a, b)));
     let host = if told { String::new() } else { one.machine().hostname.clone() };
     let level = |axis| match axis {
-        Axis::Kernel if cell.kernel == RUNNING => one.machine().kernel.clone(),
+        Axis::Kernel => kernel(cell, one.machine()),
         axis => cell.level(axis),
     };
     let axes = Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe));
     std::iter::once(host).chain(axes.map(level)).collect()
+}
+
+/// The kernel of a cell that was measured: what it was booted as, else the one that ran.
+pub(super) fn kernel(cell: &Cell, machine: &Machine) -> String {
+    if cell.kernel == RUNNING { machine.kernel.clone() } else { cell.kernel.clone() }
 }
 
 fn said_cpus(cpus: &Option<CpuSet>) -> String {

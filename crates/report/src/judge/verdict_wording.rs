@@ -4,7 +4,7 @@
 use super::{
     cause::Cause,
     comparison_wording::decimals,
-    headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Missed, Periodic, Trusted, Wording},
+    headline::{Conclusions, Deadlines, DecidingCell, Expected, Ground, Headline, Missed, Periodic, Trusted, Wording},
     measured::{Amount, But, Decision, Dimension, Measured, Missing},
     reason::{Reason, Worst},
 };
@@ -200,7 +200,11 @@ impl Headline {
     /// The verdict's sentence, without the verdict and without its full stop.
     pub fn spans(&self) -> Vec<Span> {
         let imported = self.imported.then(|| spans!["imported, nothing checked"]);
-        let parts = [imported, self.conclusions.as_ref().map(conclusions), self.rest.as_ref().map(ground)];
+        let rest = self.rest.as_ref().map(ground);
+        // A guest of several CPUs is doubted for it: it is not said twice.
+        let is_told = rest.as_ref().is_some_and(|rest| plain(rest).contains("emulated"));
+        let emulated = self.emulated.as_deref().filter(|_| !is_told).map(|worth| spans![worth]);
+        let parts = [imported, emulated, self.conclusions.as_ref().map(conclusions), rest];
         joined(parts.into_iter().flatten(), "; ")
     }
 
@@ -245,11 +249,30 @@ fn trusted(seen: &Trusted) -> Vec<Span> {
     let still = |(ns, cell): &(i64, String)| {
         spans!["a loop that never sleeps stood still for up to ", Span::Time(*ns), " (", Span::Where(cell.clone()), ")"]
     };
-    match (&seen.periodic, &seen.worst) {
-        (Some(of), _) => joined([Some(periodic(of)), seen.stopped.as_ref().map(still)].into_iter().flatten(), "; "),
-        (None, Some(worst)) => [cause(worst), spans![": nothing to judge"]].concat(),
-        (None, None) => spans!["no limit given: nothing to judge"],
+    match (&seen.periodic[..], &seen.worst) {
+        ([], Some(worst)) => [cause(worst), spans![": nothing to judge"]].concat(),
+        ([], None) => spans!["no limit given: nothing to judge"],
+        (all, _) => joined(deadlines(all).chain(seen.stopped.as_ref().map(still)), "; "),
     }
+}
+
+/// How many findings of kernels a headline has room for; the tables have all.
+const KERNELS: usize = 4;
+
+/// `6.12-none, 6.12-rt, each: periodic work ...`, kernel by kernel.
+fn deadlines(all: &[Deadlines]) -> impl Iterator<Item = Vec<Span>> + '_ {
+    let one = |of: &Deadlines| {
+        let each = if of.kernels.len() > 1 { ", each: " } else { ": " };
+        let whose = if of.kernels.is_empty() { Vec::new() } else { spans![Span::Where(of.kernels.join(", ")), each] };
+        [whose, of.kept.as_ref().map_or_else(|| spans!["too few slots to tell"], periodic)].concat()
+    };
+    let more: usize = all.iter().skip(KERNELS).map(|of| of.kernels.len()).sum();
+    let more = match more {
+        0 => None,
+        1 => Some(spans!["1 other kernel keeps no less"]),
+        more => Some(spans![format!("{more} other kernels keep no less")]),
+    };
+    all.iter().take(KERNELS).map(one).chain(more)
 }
 
 /// `periodic work of 10 ms with a deadline of 10 ms: missed in none of 26000 slots of 1 ms, with 95 % confidence fewer than 1

@@ -304,6 +304,7 @@ impl SampleRun {
                 conclusions: None,
                 rest: Some(Ground::Cell { cause, alike: None, failed: None }),
                 imported: false,
+                emulated: None,
             },
             advice: None,
             cells: configurations.iter().enumerate().map(judge).collect(),

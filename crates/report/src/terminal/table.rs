@@ -3,7 +3,7 @@
 use super::style::{Paint, Style, fit, hang, paint};
 use crate::{
     tree::{Datum, Head, Sheet, percent},
-    words::{Unit, Units},
+    words::{Unit, Units, apart},
 };
 use latido_model::clean;
 use std::borrow::Cow;
@@ -71,7 +71,9 @@ pub fn render(mut columns: Vec<TextColumn>, style: Style) -> Vec<String> {
     let excess = total(&columns).saturating_sub(style.width);
     if let Some(first) = columns.first_mut().filter(|first| first.left && excess > 0) {
         let width = first.width().saturating_sub(excess).max(12);
-        first.cells.iter_mut().for_each(|cell| *cell = fit(cell, width));
+        let names: Vec<&str> = first.cells.iter().map(String::as_str).collect();
+        // What tells them apart stays, and of a path that is its end: as a page has them.
+        first.cells = apart(&names, |name| name.chars().count() <= width);
     }
     let mut lines = vec![line(&columns, |column| (column.name.clone(), Paint::Dim), style)];
     if columns.iter().any(|column| !column.unit.is_empty()) {
@@ -209,6 +211,20 @@ mod tests {
         assert_eq!(written("ns", &[0.0, 1.5e10]), ["0", "15.0", "s"]);
         assert_eq!(written("ps", &[6_010.0, 6_340.5, 12_900.0]), ["6.01", "6.34", "12.90", "ns"]);
         assert_eq!(written("urad", &[6_010.0, 12_900.0]), ["6.01", "12.90", "mrad"]);
+    }
+
+    /// Of a kernel's path that is too long its end stays: it tells which kernel, and what it was told at boot.
+    #[test]
+    fn a_path_is_cut_at_its_beginning() {
+        let at = |name: &str| format!("/home/somebody/kernels/built/linux-6.12/arch/x86/boot/{name}");
+        let names = vec![at("vmlinuz-6.12-a"), at("vmlinuz-6.12-b:preempt=full"), "6.12-rt".into()];
+        let columns =
+            vec![TextColumn::text("configuration", names), TextColumn::counts("n", [Some(1), Some(2), Some(3)])];
+        let lines = render(columns, Style { width: 50, color: false });
+        assert!(lines[1].starts_with('…') && lines[1].contains("boot/vmlinuz-6.12-a "), "{lines:#?}");
+        assert!(lines[2].starts_with('…') && lines[2].contains("vmlinuz-6.12-b:preempt=full "), "{lines:#?}");
+        assert!(lines[3].starts_with("6.12-rt "), "{lines:#?}");
+        assert!(lines.iter().all(|line| line.chars().count() <= 50), "{lines:#?}");
     }
 
     proptest::proptest! {

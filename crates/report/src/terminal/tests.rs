@@ -218,7 +218,7 @@ fn long_names_are_cut_before_figures_are() {
     insta::assert_snapshot!(text, @r#"
     Wake-up latency (µs)
     configuration  wake-ups   p50  p99.9   max  > 100 µs  missed
-    a very long ~     10000  2.62   3.25  24.8         0       0
+    a very long…      10000  2.62   3.25  24.8         0       0
     b                 10000  2.62   3.25  24.8         0       0
      max: a once-a-day cause is missed with P above 0.99 in 10
      s, P 0.05 in 3 days

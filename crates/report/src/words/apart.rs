@@ -1,12 +1,15 @@
 //! Names that are too long for their place, shortened by what they differ in.
 
 /// The names of one figure or table, each as it fits: one that does not keeps its first word and what tells it from the
-/// others, and as much of the rest as there is room for. No two different names become one.
+/// others, and as much of the rest as there is room for; a path keeps its end. No two different names become one.
 pub fn apart(names: &[&str], fits: impl Fn(&str) -> bool) -> Vec<String> {
     let words: Vec<Vec<&str>> = names.iter().map(|name| words(name)).collect();
     let mut told: Vec<String> = Vec::with_capacity(names.len());
     for (own, name) in words.iter().zip(names) {
-        let mut short = if fits(name) { (*name).to_owned() } else { shortened(own, &words, &fits) };
+        let mut short = match fits(name) {
+            true => (*name).to_owned(),
+            false => end_of_path(name, names, &fits).unwrap_or_else(|| shortened(own, &words, &fits)),
+        };
         let others = || told.iter().zip(names);
         if others().any(|(known, other)| *known == short && other != name) {
             let number = format!(" #{}", told.len() + 1);
@@ -35,6 +38,18 @@ fn words(name: &str) -> Vec<&str> {
 /// What a word says, without the signs that follow it.
 fn said(word: &str) -> &str {
     word.trim_end_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// As much of the end of a name that begins with a path as fits, from a directory on where it can, if it is the end of no
+/// other name: `…/boot/vmlinuz-6.12-rt, busy`.
+fn end_of_path(name: &str, names: &[&str], fits: &impl Fn(&str) -> bool) -> Option<String> {
+    name.split([',', ' ']).next().filter(|first| first.contains('/'))?;
+    let ends = name.char_indices().skip(1).filter_map(|(at, _)| name.get(at..));
+    let mut ends = ends.filter(|end| fits(&format!("…{end}")));
+    let longest = ends.next()?;
+    let whole = longest.find('/').and_then(|at| longest.get(at..));
+    let alone = |end: &&str| names.iter().all(|other| *other == name || !other.ends_with(end));
+    whole.into_iter().chain([longest]).find(alone).map(|end| format!("…{end}"))
 }
 
 fn shortened(own: &[&str], all: &[Vec<&str>], fits: &impl Fn(&str) -> bool) -> String {
@@ -118,11 +133,28 @@ mod tests {
         assert_eq!(of(&["one-name-that-nothing-stands-beside"], 12), ["one-name…"]);
     }
 
+    #[test]
+    fn a_path_keeps_its_end() {
+        let names = [
+            "/cache/linux-6.12-rt-amd64/boot/vmlinuz-6.12-rt-amd64",
+            "/cache/linux-6.12-amd64/boot/vmlinuz-6.12-amd64:preempt=full",
+            "kernels/of/mine/vmlinuz-6.12-amd64, busy",
+            "6.12-rt",
+        ];
+        let told = of(&names, 32);
+        assert_eq!(told[0], "…/boot/vmlinuz-6.12-rt-amd64");
+        assert_eq!(told[1], "…vmlinuz-6.12-amd64:preempt=full", "not from a directory on, if it cannot");
+        assert_eq!(told[2..], ["…/mine/vmlinuz-6.12-amd64, busy", "6.12-rt"]);
+        // Where the end tells nothing, what differs stays.
+        let told = of(&["/one/kernels/of/mine/vmlinuz", "/two/kernels/of/mine/vmlinuz"], 20);
+        assert!(told[0].contains("one") && told[1].contains("two"), "{told:?}");
+    }
+
     proptest! {
         /// Whatever the names and the room, no two different ones become one.
         #[test]
         fn different_names_stay_different(
-            names in proptest::collection::vec("[ab]{1,6}([-, _][abc1]{0,4}){0,6}", 1..9),
+            names in proptest::collection::vec("[/ab]{1,6}([-, _/][abc1]{0,4}){0,6}", 1..9),
             most in 8usize..40,
         ) {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -4,9 +4,9 @@ use super::{
     Found,
     pairing::{Pairing, Tells, configuration},
     repeats,
-    side::{Member, Side, place},
+    side::{Member, Side},
 };
-use crate::judge::judgement::CellJudgement;
+use crate::judge::{judgement::CellJudgement, names::Names};
 use latido_model::{
     plan::{Expect, Than},
     run::{Run, SeriesSource, StoredCell},
@@ -55,12 +55,15 @@ pub(super) fn all(
     };
     untold.retain(|cell| !any(&here, cell));
     unpaired.retain(|cell| !any(&other, cell));
+    let names = Names::of_run(run);
     for cell in &untold {
-        found.without(place(&cell.cell), cell);
+        found.without(names.of_all(&cell.cell), cell);
     }
+    // What the two sides differ in is told with their figures.
+    let names_here = Names::among(here.iter().flat_map(|side| &side.members).map(|member| &member.cell.cell));
     for side in &here {
         for partner in other.iter().filter(|partner| partner.pair == side.pair) {
-            repeats::pair(expect, than, [side, partner], source, &mut found);
+            repeats::pair(expect, than, [side, partner], &names_here, source, &mut found);
         }
     }
     // Only what some cell would have been compared with is missing.
@@ -71,7 +74,7 @@ pub(super) fn all(
             || untold.iter().any(|one| pairing.axes(&one.cell) == pairing.axes(&cell.cell))
     };
     for cell in unpaired.iter().filter(needed) {
-        found.without(place(&cell.cell), cell);
+        found.without(names.of_all(&cell.cell), cell);
     }
     found
 }

@@ -3,13 +3,14 @@
 use super::{
     Found, doubt, figure, is_foreign_above,
     settle::Open,
-    side::{Member, Side, place},
+    side::{Member, Side},
 };
 use crate::{
     judge::{
         copies,
         foreign::{Parted, Repeated, part},
         measured::{Amount, Apart, But, Compared, Dimension, LeftOut, Measured, Missing, Pair, Ruling, Unfit},
+        names::Names,
     },
     statistics::middle,
 };
@@ -179,12 +180,13 @@ pub(super) fn pair(
     expect: &Expect,
     than: &Than,
     [here, there]: [&Side<Member<'_>>; 2],
+    names: &Names,
     source: &dyn SeriesSource,
     found: &mut Found,
 ) {
     let [first, ..] = here.members.as_slice() else { return };
     let labels = first.series.labels.iter().map(|(label, value)| format!("{label} {value}"));
-    let whose = [place(&first.cell.cell)].into_iter().chain(labels).collect::<Vec<_>>().join(", ");
+    let whose = [names.of_all(&first.cell.cell)].into_iter().chain(labels).collect::<Vec<_>>().join(", ");
     let [own, other] = without_foreign([here, there].map(|side| Arm::of(side, expect, source)), expect, source);
     let sideless = |name: &str, why| Measured::Sideless { name: name.into(), why };
     for arm in [&own, &other] {

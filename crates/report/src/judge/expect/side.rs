@@ -1,8 +1,7 @@
 //! A side of a comparison: the series of all repeats of a configuration, or what stands for them.
 
-use crate::judge::{judgement::CellJudgement, label::title};
+use crate::judge::judgement::CellJudgement;
 use latido_model::{
-    cell::Cell,
     record::{Record, Series},
     run::StoredCell,
 };
@@ -25,9 +24,4 @@ pub(super) struct Member<'a> {
     pub(super) judged: &'a CellJudgement,
     pub(super) record: &'a Record,
     pub(super) series: &'a Series,
-}
-
-/// A cell without its repeat.
-pub(super) fn place(cell: &Cell) -> String {
-    title(&Cell { repeat: 1, ..cell.clone() })
 }

@@ -144,3 +144,24 @@ fn the_laboratory_is_advised_by_its_own_means() {
     let advice = judged(vec![(loaded, vec![quiet(0)])], emulate).advice.unwrap();
     assert_eq!(advice.next, "latido run wakeup --on lab --kernel 6.12-none -c 0,1 --load messaging --repeat 20");
 }
+
+/// What one kernel keeps says nothing of another: nothing is counted over several, and each is named.
+#[test]
+fn deadlines_are_told_kernel_by_kernel() {
+    let with = |kernel: &str, load: Cell| Cell { kernel: kernel.into(), ..load };
+    let late = vec![with_spike(0, 3_000, 7_600_000)];
+    let cells = vec![
+        (with("6.12-full", cell()), vec![quiet(0)]),
+        (with("6.12-rt", cell()), vec![quiet(0)]),
+        (with("6.12-none", cell()), vec![quiet(0)]),
+        (with("6.12-none", under("busy")), late),
+    ];
+    let judgement = judged(cells, |_| {});
+    insta::assert_snapshot!(judgement.headline.sentence(), @"6.12-none: periodic work of 10 ms with a deadline of 10 ms: missed in none of 20000 slots of 1 ms, with 95 % confidence fewer than 1 in 6676; of 1 ms with a deadline of 1 ms: missed in 1 of 20000, all in wakeup, busy; 6.12-full, 6.12-rt, each: periodic work of 1 ms with a deadline of 100 µs: missed in none of 10000 slots of 1 ms, with 95 % confidence fewer than 1 in 3338; of 1 ms with a deadline of 10 µs: missed in 7 of 10000");
+    let few = vec![(with("a", cell()), vec![vec![2_000; 20]]), (with("b", cell()), vec![quiet(0)])];
+    insta::assert_snapshot!(judged(few, |_| {}).headline.sentence(), @"a: too few slots to tell; b: periodic work of 1 ms with a deadline of 100 µs: missed in none of 10000 slots of 1 ms, with 95 % confidence fewer than 1 in 3338; of 1 ms with a deadline of 10 µs: missed in 7 of 10000");
+    // A headline has room for the weakest.
+    let many = (0..6).map(|k| (with(&format!("k{k}"), cell()), vec![vec![2_000; 100 + k]])).collect();
+    let said = judged(many, |_| {}).headline.sentence();
+    assert!(said.contains("k3: ") && said.ends_with("; 2 other kernels keep no less"), "{said}");
+}

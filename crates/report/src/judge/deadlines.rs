@@ -1,0 +1,162 @@
+//! Deadlines that periodic work would have kept, of a run that neither a limit nor an expectation judges: kernel by kernel.
+
+use super::{
+    headline::{Deadlines, Missed, Periodic},
+    label::kernel,
+    limit::judged,
+    names::Names,
+};
+use crate::statistics::confidence::exceedance;
+use latido_model::{
+    record::{Record, Series},
+    run::{SeriesSource, StoredCell},
+    units::Ns,
+};
+use std::cmp::Reverse;
+
+/// The deadlines that are looked at, in ns: each ten times the one before.
+const DEADLINES: [u64; 6] = [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+
+/// Fewer slots than show, with the usual confidence, that under a twentieth of them miss a deadline say nothing.
+const TOO_RARE: f64 = 0.05;
+
+/// A measured cell with a periodic quantity: its period, and the series that its limits look at.
+pub(super) struct Slotted<'a> {
+    cell: &'a StoredCell,
+    record: &'a Record,
+    period_ns: u64,
+    series: Vec<&'a Series>,
+}
+
+impl<'a> Slotted<'a> {
+    pub(super) fn of(cell: &'a StoredCell, record: &'a Record) -> Option<Self> {
+        let period = cell.measurand.period?;
+        let mut series = judged(record, &cell.measurand);
+        series.retain(|series| series.slots.is_some());
+        (period.0 > 0 && !series.is_empty()).then_some(Self { cell, record, period_ns: period.0, series })
+    }
+
+    fn slots(&self) -> u64 {
+        let all = self.series.iter().filter_map(|series| series.slots);
+        all.map(|slots| slots.met.saturating_add(slots.late).saturating_add(slots.missed)).fold(0, u64::saturating_add)
+    }
+
+    /// How many of its slots were late or missed.
+    fn not_met(&self) -> u64 {
+        let all = self.series.iter().filter_map(|series| series.slots);
+        all.map(|slots| slots.late.saturating_add(slots.missed)).fold(0, u64::saturating_add)
+    }
+
+    /// How many of its slots would have missed a deadline. One that passed without being run for has missed whatever is
+    /// due within the period; work of a longer period would have waited for as long as it was late.
+    fn missed(&self, deadline_ns: u64, source: &dyn SeriesSource) -> Option<u64> {
+        let above = |histogram: &hdrhistogram::Histogram<u64>| {
+            histogram.len().saturating_sub(histogram.count_between(0, deadline_ns))
+        };
+        let mut count = 0u64;
+        for series in &self.series {
+            let data = source.series(self.cell, series).ok()?;
+            // Beyond the histogram's range is beyond every deadline.
+            let over = series.count.saturating_sub(data.histogram.len()).saturating_sub(series.negative);
+            let passed = match &data.missed {
+                Some(missed) if deadline_ns > self.period_ns => above(missed),
+                _ => series.slots.map_or(0, |slots| slots.missed),
+            };
+            let seen = above(&data.histogram).saturating_add(over).saturating_add(passed);
+            // The maximum is exact, a bucket of the histogram is not.
+            let beyond = series.decisive().max.is_some_and(|max| max > deadline_ns.cast_signed());
+            count = count.saturating_add(if beyond { seen.max(1) } else { passed });
+        }
+        Some(count)
+    }
+}
+
+/// What each kernel keeps, of the period of most slots: the one that keeps least first, those that keep the same in one.
+pub(super) fn of_kernels(mut slotted: Vec<Slotted<'_>>, source: &dyn SeriesSource) -> Vec<Deadlines> {
+    let slots = |period_ns| {
+        let alike = slotted.iter().filter(|one| one.period_ns == period_ns);
+        alike.map(Slotted::slots).fold(0, u64::saturating_add)
+    };
+    let most = slotted.iter().map(|one| one.period_ns).max_by_key(|period_ns| slots(*period_ns));
+    slotted.retain(|one| Some(one.period_ns) == most);
+    slotted.sort_by_key(|one| one.cell.written);
+    let mut all: Vec<Deadlines> = Vec::new();
+    for (name, cells) in by_kernel(&slotted) {
+        let kept = periodic(&cells, source);
+        match all.iter_mut().find(|known| known.kept == kept) {
+            Some(known) => known.kernels.extend(name),
+            None => all.push(Deadlines { kernels: name.into_iter().collect(), kept }),
+        }
+    }
+    if all.iter().all(|one| one.kept.is_none()) {
+        return Vec::new();
+    }
+    let kept = |one: &Deadlines| one.kept.as_ref().and_then(|kept| kept.kept_ns).unwrap_or(u64::MAX);
+    all.sort_by_key(|one| (one.kept.is_some(), Reverse(kept(one))));
+    all
+}
+
+/// The cells of each kernel on each target, by what tells these apart; a single one has no name.
+fn by_kernel<'s, 'a>(slotted: &'s [Slotted<'a>]) -> Vec<(Option<String>, Vec<&'s Slotted<'a>>)> {
+    let mut groups: Vec<([String; 2], Vec<&'s Slotted<'a>>)> = Vec::new();
+    for one in slotted {
+        let cell = &one.cell.cell;
+        let place = [cell.target.clone(), kernel(cell, &one.record.machine)];
+        match groups.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, cells)) => cells.push(one),
+            None => groups.push((place, vec![one])),
+        }
+    }
+    let first = groups.first().map(|(place, _)| place.clone()).unwrap_or_default();
+    let differs = |k: usize| groups.iter().any(|(place, _)| place.get(k) != first.get(k));
+    let differing: Vec<usize> = (0..first.len()).filter(|k| differs(*k)).collect();
+    let name = |place: &[String; 2]| {
+        let parts: Vec<&str> = differing.iter().filter_map(|k| Some(place.get(*k)?.as_str())).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    };
+    groups.iter().map(|(place, cells)| (name(place), cells.clone())).collect()
+}
+
+/// By the deadline that was asked for, if it is one for all: the slots tell exactly how many missed it.
+fn asked(period_ns: u64, slots: u64, cells: &[&Slotted<'_>], names: &Names) -> Option<Periodic> {
+    let deadline_ns = cells.first()?.cell.measurand.deadline?.0;
+    if slots == 0 || cells.iter().any(|one| one.cell.measurand.deadline != Some(Ns(deadline_ns))) {
+        return None;
+    }
+    let each: Vec<(String, u64)> = cells.iter().map(|one| (names.of(&one.cell.cell), one.not_met())).collect();
+    let count = each.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
+    let most = each.into_iter().max_by_key(|(_, count)| *count).filter(|_| cells.len() > 1);
+    let missed = (count > 0).then_some(Missed { deadline_ns, count, most });
+    Some(Periodic { period_ns, slots, kept_ns: (count == 0).then_some(deadline_ns), missed })
+}
+
+/// What these cells of one kernel and period keep; nothing of too few slots.
+fn periodic(cells: &[&Slotted<'_>], source: &dyn SeriesSource) -> Option<Periodic> {
+    let period_ns = cells.first()?.period_ns;
+    let slots = cells.iter().map(|one| one.slots()).fold(0, u64::saturating_add);
+    // The kernel is told before them.
+    let names = Names::among(cells.iter().map(|one| &one.cell.cell));
+    if let Some(asked) = asked(period_ns, slots, cells, &names) {
+        return Some(asked);
+    }
+    exceedance(0, slots).filter(|(_, upper)| *upper < TOO_RARE)?;
+    let (mut kept_ns, mut missed) = (None, None);
+    // Where the strictest that is missed is missed mostly, it tells nothing.
+    for deadline_ns in DEADLINES.into_iter().rev() {
+        let each: Option<Vec<(String, u64)>> =
+            cells.iter().map(|one| Some((names.of(&one.cell.cell), one.missed(deadline_ns, source)?))).collect();
+        let each = each?;
+        let count = each.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
+        if count == 0 {
+            kept_ns = Some(deadline_ns);
+            continue;
+        }
+        let alone = each.len() == 1;
+        let most = each.into_iter().max_by_key(|(_, count)| *count).filter(|_| !alone);
+        if kept_ns.is_none() || count <= slots / 2 {
+            missed = Some(Missed { deadline_ns, count, most });
+        }
+        break;
+    }
+    Some(Periodic { period_ns, slots, kept_ns, missed })
+}
