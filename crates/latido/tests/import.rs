@@ -66,7 +66,7 @@ fn limits_and_bins() {
     let file = sample("cyclictest/cyclictest-2.4-h-2threads.hist");
     for (limit, status, told) in [
         ("743999ns", 0, "inside the limit"),
-        ("743500ns", 3, "bins too coarse: 743 µs to 744 µs"),
+        ("743500ns", 3, "bins too coarse: 743 µs to 743.999 µs"),
         ("742999ns", 2, "above the limit"),
         ("59us", 2, "1100 of 6000 samples above the limit"),
     ] {

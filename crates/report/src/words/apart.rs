@@ -1,5 +1,8 @@
 //! Names that are too long for their place, shortened by what they differ in.
 
+/// Fewer letters of a word tell nothing.
+const FEW_LETTERS: usize = 4;
+
 /// The names of one figure or table, each as it fits: one that does not keeps its first word and what tells it from the
 /// others, and as much of the rest as there is room for; a path keeps its end. No two different names become one.
 pub fn apart(names: &[&str], fits: impl Fn(&str) -> bool) -> Vec<String> {
@@ -77,7 +80,21 @@ fn shortened(own: &[&str], all: &[Vec<&str>], fits: &impl Fn(&str) -> bool) -> S
             (kept, best) = (more, text);
         }
     }
-    if fits(&best) { best } else { cut(&best, fits) }
+    if fits(&best) { begun(own, &kept, fits).unwrap_or(best) } else { cut(&best, fits) }
+}
+
+/// The first word that there was no room for, begun where a few of its letters do fit: `rt-interfere…` says more than
+/// `rt…`.
+fn begun(own: &[&str], kept: &[bool], fits: &impl Fn(&str) -> bool) -> Option<String> {
+    let first = kept.iter().position(|kept| !kept)?;
+    let word: Vec<char> = own.get(first)?.chars().collect();
+    (FEW_LETTERS..word.len()).rev().find_map(|letters| {
+        let (mut words, mut kept) = (own.to_vec(), kept.to_vec());
+        let beginning: String = word.iter().take(letters).collect();
+        words.insert(first, &beginning);
+        kept.insert(first, true);
+        Some(joined(&words, &kept)).filter(|text| fits(text))
+    })
 }
 
 /// The words that are kept, with `…` for those that are not.
@@ -131,6 +148,7 @@ mod tests {
         assert_eq!(told[2], "memory…every-cpu-2, fifo 80");
         assert_eq!(told[3], "none, other", "what fits stays whole");
         assert_eq!(of(&["one-name-that-nothing-stands-beside"], 12), ["one-name…"]);
+        assert_eq!(of(&["rt-interference"], 13), ["rt-interfere…"]);
     }
 
     #[test]
