@@ -101,7 +101,10 @@ impl World {
     pub fn runs(&self) -> Vec<PathBuf> {
         let runs = fs::read_dir(self.store().join("runs")).into_iter().flatten().flatten();
         let mut runs: Vec<PathBuf> = runs.map(|e| e.path()).filter(|p| p.is_dir() && !p.is_symlink()).collect();
-        runs.sort();
+        // Names of one second are in no order; a plan is written once, when its run begins.
+        runs.sort_by_cached_key(|run| {
+            (run.join("plan.toml").metadata().and_then(|plan| plan.modified()).ok(), run.clone())
+        });
         runs
     }
 }
