@@ -42,12 +42,12 @@ pub fn unit(asked: &Asked) -> Floors {
 }
 
 /// What a text whose unit nobody says was taken for.
-pub fn unit_taken(asked: &Asked) -> Option<Finding> {
+pub fn unit_taken(tool: &str, asked: &Asked) -> Option<Finding> {
     let unsaid = asked.unit.is_none() && asked.args.is_none();
     unsaid.then(|| Finding {
         severity: Severity::Note,
         name: "unit".into(),
-        text: "taken for us: the text does not tell them from the ns of `cyclictest -N`; --unit ns says so".into(),
+        text: format!("taken for us: the text does not tell them from the ns of `{tool} -N`; --unit ns says so"),
     })
 }
 

@@ -1,4 +1,4 @@
-//! The lines `T:` of cyclictest, cyclicdeadline and signaltest: a thread's extremes and mean so far; the last one of each
+//! The lines `T:` of cyclictest, cyclicdeadline, signaltest and jitterdebugger: a thread's extremes and mean so far; the last one of each
 //! counts.
 
 use crate::{
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 const MOST: usize = 8192;
 
 /// What a line says, in the tool's unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Status {
     /// The thread's index.
     pub thread: u32,
@@ -27,8 +27,8 @@ pub struct Status {
     pub cycles: u64,
     /// Its smallest value.
     pub min: i64,
-    /// The whole-number part of the mean.
-    pub avg: i64,
+    /// The mean, from and to; absent of the first cyclictests.
+    pub avg: Option<[f64; 2]>,
     /// Its largest value.
     pub max: i64,
     /// SMIs, where they are counted.
@@ -43,11 +43,6 @@ impl Status {
         Progress { task: self.task, count: Some(self.cycles), min, max }
     }
 
-    /// The mean of the truncated values, from and to.
-    pub fn mean(&self) -> [f64; 2] {
-        [self.avg as f64, self.avg as f64 + 1.0]
-    }
-
     /// Adds what it says of the thread as facts.
     pub fn facts(&self, series: &mut Series) {
         let facts = [("priority", self.priority), ("interval_us", self.interval), ("smi", self.smi)];
@@ -59,19 +54,19 @@ impl Status {
     /// # Errors
     /// Figures that no samples have: the -x of 2.4 prints them.
     pub fn series(&self, unit: Floors) -> Result<Series> {
-        let sound = self.avg >= 0 && (self.cycles == 0 || self.max >= 0 && self.min <= self.max);
+        let mean = self.avg.is_none_or(|[_, to]| to >= 0.0);
         ensure!(
-            sound,
+            mean && (self.cycles == 0 || self.max >= 0 && self.min <= self.max),
             "thread {}: min {}, avg {}, max {} are no figures of samples (a known fault of 2.4 with -x)",
             self.thread,
             self.min,
-            self.avg,
+            self.avg.map_or_else(|| "?".into(), |[from, _]| from.to_string()),
             self.max
         );
         let figures = Figures {
             min: Some(self.min),
             max: Some(self.max),
-            mean: Some(self.mean()),
+            mean: self.avg,
             count: Some(self.cycles),
             over: Some(0),
             ..Figures::default()
@@ -124,7 +119,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Status>> {
 /// One line: names that end with a colon, each with a number behind it.
 fn one(line: &[u8]) -> Result<Status> {
     let mut status = Status::default();
-    let mut seen = [false; 5];
+    let mut seen = [false; 4];
     let mut rest = line;
     while let Some(colon) = rest.iter().position(|byte| *byte == b':') {
         let (before, after) = rest.split_at(colon);
@@ -148,25 +143,34 @@ fn one(line: &[u8]) -> Result<Status> {
                 status.cycles = u64::try_from(value()?).context("the number of cycles")?;
                 take(1);
             }
+            // Before the first cycle there are none: jitterdebugger prints where it begins from, and no number as the mean.
             b"Min" => {
-                status.min = value()?;
+                status.min = if status.cycles > 0 { value()? } else { 0 };
                 take(2);
             }
-            b"Avg" => {
-                status.avg = value()?;
-                take(3);
-            }
+            b"Avg" => status.avg = if status.cycles > 0 { Some(mean(digits, more)?) } else { None },
             b"Max" => {
                 status.max = value()?;
-                take(4);
+                take(3);
             }
             b"SMI" => status.smi = Some(value()?),
             _ => {}
         }
         rest = more;
     }
-    ensure!(seen.iter().all(|seen| *seen), "T:, C:, Min:, Avg: and Max: are not all there");
+    ensure!(seen.iter().all(|seen| *seen), "T:, C:, Min: and Max: are not all there");
     Ok(status)
+}
+
+/// A mean, from and to: a whole number is what a division left of it, one with decimals was rounded to them.
+fn mean(whole: &[u8], more: &[u8]) -> Result<[f64; 2]> {
+    let part = number(whole).with_context(|| format!("`Avg` has no number but `{}`", shown(whole)))? as f64;
+    let Some(decimals) = more.strip_prefix(b".") else { return Ok([part, part + 1.0]) };
+    let decimals = decimals.split(|byte| !byte.is_ascii_digit()).next().unwrap_or_default();
+    ensure!((1..=9).contains(&decimals.len()), "`Avg` has {} decimals", decimals.len());
+    let unit = 0.1f64.powi(decimals.len() as i32);
+    let middle = part + number(decimals).context("the mean")? as f64 * unit;
+    Ok([middle - unit / 2.0, middle + unit / 2.0])
 }
 
 /// The id between the parentheses behind a thread's index; 0 stands for a thread that does not run yet.
@@ -185,6 +189,19 @@ pub fn priority(all: &[Status]) -> Option<i64> {
 mod tests {
     use super::*;
 
+    /// jitterdebugger's has decimals, and no number before the first cycle; the first cyclictests had none.
+    #[test]
+    fn a_mean_is_a_whole_number_or_has_decimals_or_is_absent() {
+        let text = b"T: 0 ( 1797) A: 0 C:  0 Min:18446744073709551615 Avg:    -nan Max:  0 \x1b[K\n\x1b[1A\
+                     T: 0 ( 1797) A: 0 C: 299 Min: 15 Avg: 25.74 Max: 93 \x1b[K\n";
+        let [mean] = read(text).unwrap().iter().map(|one| one.avg.unwrap()).collect::<Vec<_>>()[..] else { panic!() };
+        assert!((mean[0] - 25.735).abs() < 1e-9 && (mean[1] - 25.745).abs() < 1e-9, "{mean:?}");
+        let old = b"T: 0 ( 5407) P:80 I:    1100 C: 2047066 Min:       7 Act:      15 Max:      59\n";
+        let told = read(old).unwrap();
+        assert_eq!((told[0].avg, told[0].max), (None, 59));
+        assert!(read(b"T: 0 (8) P:9 C: 1 Min: 1 Avg: nan Max: 2\n").is_err());
+    }
+
     #[test]
     fn the_last_line_of_a_thread_counts() {
         let text = b"T: 0 ( 8259) P:95 I:1000 C:   5000 Min:  16 Act:  25 Avg:  39 Max:  724\n\x1b[1A\
@@ -196,7 +213,7 @@ mod tests {
             interval: Some(1000),
             cycles: 5001,
             min: 15,
-            avg: 39,
+            avg: Some([39.0, 40.0]),
             max: 725,
             smi: Some(3),
         };
@@ -205,7 +222,7 @@ mod tests {
         assert!(read(b"T: 1 (8) P:9 C: 1 Min: 1 Act: 1 Avg: 1 Max: 2\n").is_err());
         assert!(read(b"T: 0 (8) P:9 C: 1 Min: Act: 1 Avg: 1 Max: 2\n").is_err());
         // The -x of 2.4.
-        let broken = Status { avg: i64::MIN, ..expected };
+        let broken = Status { avg: Some([i64::MIN as f64, i64::MIN as f64 + 1.0]), ..expected };
         assert!(broken.series(Floors::of(crate::Unit::Us)).is_err());
         assert!(Status { max: -4, ..expected }.series(Floors::of(crate::Unit::Us)).is_err());
     }

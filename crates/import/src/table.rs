@@ -52,9 +52,29 @@ struct Rows {
     adding_up: usize,
 }
 
+/// What a histogram begins with.
+const HEADING: &[u8] = b"# Histogram";
+
 /// Whether a text has such a histogram.
 pub fn has(bytes: &[u8]) -> bool {
-    lines(bytes).any(|(_, line)| plain(line).as_ref() == b"# Histogram")
+    is_headed(bytes) || has_without_heading(bytes)
+}
+
+fn is_headed(bytes: &[u8]) -> bool {
+    lines(bytes).any(|(_, line)| plain(line).as_ref() == HEADING)
+}
+
+/// Whether there is one whose heading was lost, as in the log of a console: rows, and a footer that says how many samples
+/// they must have.
+fn has_without_heading(bytes: &[u8]) -> bool {
+    let mut all = lines(bytes).map(|(_, line)| plain(line)).skip_while(|line| !is_row(line));
+    all.next().is_some() && all.any(|line| line.starts_with(b"# Total:"))
+}
+
+/// Whether a line is a row and nothing else: numbers of six digits and more.
+fn is_row(line: &[u8]) -> bool {
+    let number = |word: &[u8]| word.len() >= NONE.len() && word.iter().all(u8::is_ascii_digit);
+    Words(line).count() > 1 && Words(line).all(number)
 }
 
 /// Reads the histogram of a text. `sum` says whether the command line asked for the sum column, where it is known.
@@ -65,11 +85,16 @@ pub fn read(bytes: &[u8], sum: Option<bool>) -> Result<Table> {
     let torn = text::torn(bytes);
     let (mut table, mut rows, mut footer) = (Table::default(), Rows::default(), Footer::default());
     let (mut begun, mut ended) = (false, false);
+    let headed = is_headed(bytes);
     for (at, line) in lines(bytes) {
         let clean = plain(line);
         let line = clean.as_ref();
         let row = line.first().is_some_and(u8::is_ascii_digit);
-        if line == b"# Histogram" {
+        if !headed && !begun && is_row(line) {
+            begun = true;
+            table.remarks.push("its line `# Histogram` is missing: the rows come to their total".into());
+        }
+        if line == HEADING {
             ensure!(!begun, "line {at}: a second histogram: keep one run a file");
             begun = true;
         } else if !begun {
@@ -88,6 +113,7 @@ pub fn read(bytes: &[u8], sum: Option<bool>) -> Result<Table> {
         }
     }
     ensure!(begun, "no line `# Histogram`");
+    ensure!(headed || footer.total.is_some(), "neither a line `# Histogram` nor one `# Total:`");
     table.whole = footer.over.is_some() && footer.max.is_some() && footer.min.is_some();
     let threads = rows.threads(&footer, sum)?;
     // The first line of latido's own export.

@@ -216,6 +216,24 @@ fn rows_and_footer_bound_the_mean() {
     assert_eq!(read(own.as_bytes(), "").unwrap().series[0].max, Some(Interval::between(4_000, 4_999)));
 }
 
+/// The log of a console has no heading, or had it in what was lost: what its rows must come to tells whether they are all there.
+#[test]
+fn without_its_heading_the_total_counts() {
+    let text = String::from_utf8(sample("cyclictest/cyclictest-2.4-h-2threads.hist")).unwrap();
+    let whole = read(text.as_bytes(), "").unwrap();
+    let (head, rows) = text.split_once("# Histogram\n").unwrap();
+    let bare = format!("[    3.141592] random: crng init done\n{head}{rows}");
+    let told = read(bare.as_bytes(), "").unwrap();
+    assert_eq!(told.series, whole.series);
+    assert!(told.notes.iter().any(|note| note.contains("`# Histogram` is missing")), "{:?}", told.notes);
+    // With the first row that has a sample the rest is no whole histogram.
+    let counted = rows.lines().position(|row| row.split('\t').skip(1).any(|count| count != "000000")).unwrap();
+    let late: String = rows.lines().skip(counted + 1).map(|line| format!("{line}\n")).collect();
+    assert!(read(late.as_bytes(), "").is_err_and(|error| format!("{error:#}").contains("its total")));
+    let (cut, _) = rows.split_once("# Total").unwrap();
+    assert!(latido_import::recognised(cut.as_bytes()).is_empty(), "no total");
+}
+
 /// Marks, line ends and zeros of other systems.
 #[test]
 fn text_of_other_systems_reads_alike() {

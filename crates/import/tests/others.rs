@@ -54,6 +54,9 @@ fn jitterdebugger() {
         .flat_map(|one| [&one[..8], &one[12..16], &one[20..]].concat())
         .collect();
     assert_eq!(of(&short, None, None).unwrap().series, raw.series);
+    let screen = import("jitterdebugger/screen-v.txt", "");
+    let of_screen: Vec<_> = screen.series.iter().map(|one| (one.count, one.min, one.max)).collect();
+    assert_eq!(of_screen, [(Some(306), us(16), us(47)), (Some(303), us(17), us(46))]);
     let hdf5 = of(b"\x89HDF\r\n\x1a\n....", None, None).unwrap_err();
     assert!(hdf5.to_string().contains("samples.raw"));
 }

@@ -58,7 +58,7 @@ fn torn_at_every_byte_of_every_sample() {
                 }
                 let Some(part) = read(format, part) else { continue };
                 // A terminal has an older state, and fewer threads, at every moment.
-                let live = ["cyclictest-screen", "cyclictest-v"].contains(&format.name)
+                let live = ["cyclictest-screen", "cyclictest-v", "jitterdebugger-screen"].contains(&format.name)
                     || format.name == "signaltest"
                     || ENDLESS.contains(&format.name)
                     || whole.series.len() > part.series.len();

@@ -32,7 +32,7 @@ const fn case(
 const US: f64 = 1000.0;
 
 /// Read in the files by eye.
-const CASES: [Case; 19] = [
+const CASES: [Case; 20] = [
     case("rtla-timerlat-hist", "rtla/rtla-6.12-timerlat-hist.txt", "irq-latency", Some(3965), 2907.0, US),
     case("rtla-timerlat-top", "rtla/rtla-6.12-timerlat-top.txt", "irq-latency", Some(2751), 62_692.0, US),
     case("rtla-osnoise-hist", "rtla/rtla-6.12-osnoise-hist.txt", "gap", Some(2_924_245), 4050.0, US),
@@ -41,6 +41,7 @@ const CASES: [Case; 19] = [
     case("jitterdebugger-json", "jitterdebugger/results.json", "latency", Some(80), 93.0, US),
     case("jitterdebugger-raw", "jitterdebugger/samples.raw", "latency", Some(79), 93.0, US),
     case("jitterdebugger-raw", "jitterdebugger/udp-3-packets.bin", "latency", Some(75), 33.0, US),
+    case("jitterdebugger-screen", "jitterdebugger/screen-v.txt", "latency", Some(306), 47.0, US),
     case("jitterdebugger-csv", "jitterdebugger/samples.csv", "latency", Some(79), 93.0, US),
     Case {
         more: &["--args", "latency -h -B 2000"],

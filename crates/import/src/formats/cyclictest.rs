@@ -37,7 +37,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         }
         imported.series.push(series);
     }
-    imported.findings.extend(cyclictest::unit_taken(asked));
+    imported.findings.extend(cyclictest::unit_taken("cyclictest", asked));
     imported.findings.extend(cyclictest::smis(&imported.series));
     imported.ending = match broken {
         Some((value, thread)) => {

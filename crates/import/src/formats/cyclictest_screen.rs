@@ -36,7 +36,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         imported.series.push(cyclictest::series(status.series(unit)?, status.thread, asked));
     }
     cyclictest::policy_of(&mut imported, &all);
-    imported.findings.extend(cyclictest::unit_taken(asked));
+    imported.findings.extend(cyclictest::unit_taken("cyclictest", asked));
     imported.findings.extend(cyclictest::smis(&imported.series));
     // A screen has a block for each moment: what comes last may be no end.
     let blocks = lines(bytes).filter(|(_, line)| status::is(line)).count();

@@ -155,7 +155,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     // The ends of all threads, where it lived to print them.
     let last = status::read(bytes).unwrap_or_default();
     let mut imported = cyclictest::described("cyclictest", asked);
-    imported.findings.extend(cyclictest::unit_taken(asked));
+    imported.findings.extend(cyclictest::unit_taken("cyclictest", asked));
     let reduced = cyclictest::args(asked).is_some_and(|args| args.has('o', "oscope"));
     for (index, thread) in (0u32..).zip(threads) {
         if thread.lines == 0 {
@@ -199,7 +199,7 @@ fn of_thread(
         let figures = Figures {
             min: status.map(|one| one.min),
             max: status.map(|one| one.max).max(largest),
-            mean: status.map(status::Status::mean),
+            mean: status.and_then(|status| status.avg),
             count: status.map(|one| one.cycles),
             over: Some(0),
             ..Figures::default()

@@ -11,6 +11,7 @@ mod hlog;
 mod hwlatdetect;
 pub mod jitterdebugger;
 mod jitterdebugger_json;
+mod jitterdebugger_screen;
 mod latmus;
 pub(crate) mod ndjson;
 mod oslat;
@@ -53,6 +54,7 @@ pub const IMPORTS: &[Format] = &[
     jitterdebugger::RAW,
     jitterdebugger::CSV,
     jitterdebugger::HDF5,
+    jitterdebugger_screen::FORMAT,
     xenomai::FORMAT,
     xenomai_plot::FORMAT,
     latmus::FORMAT,
