@@ -6,7 +6,7 @@ use crate::{
     format::{Asked, Unit},
     imported::{Imported, Series},
     progress::Progress,
-    rt_json,
+    rt_json, status,
     text::{TORN, lines, number, plain, shown, torn},
 };
 use anyhow::{Context, Result, bail, ensure};
@@ -50,7 +50,12 @@ fn is_head(line: &[u8]) -> bool {
 pub fn read(bytes: &[u8], asked: &Asked, tool: &str, by: &str) -> Result<Imported> {
     let (mut imported, pairs) = match rt_json::is_of(bytes, tool, &["sender", "receiver"], &[]) {
         true => json(bytes, asked, tool)?,
-        false => (cyclictest::described(tool, asked), text(bytes)?),
+        false => {
+            let (mut imported, pairs) = (cyclictest::described(tool, asked), text(bytes)?);
+            let blocks = lines(bytes).filter(|(_, line)| is_head(&plain(line))).count();
+            imported.notes.extend((blocks > pairs.len()).then(|| status::LIVE.to_owned()));
+            (imported, pairs)
+        }
     };
     ensure!(!pairs.is_empty(), "no pair of threads");
     // Their -p is a priority, their -m and -S say nothing of memory.
@@ -142,8 +147,9 @@ fn head(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
     let task = |part: &str| -> Result<Option<u64>> {
         Ok(of(part, "ID")?.and_then(|id| u64::try_from(id).ok()).filter(|id| *id > 0))
     };
-    let tasks = [task(receiver)?, task(sender)?];
     let cycles = u64::try_from(cycles).context("cycles below 0")?;
+    // Before its first cycle a thread may stand there with the id of another.
+    let tasks = if cycles > 0 { [task(receiver)?, task(sender)?] } else { [None; 2] };
     let known = pairs.remove(&index).unwrap_or_default();
     for (before, task) in known.tasks.into_iter().zip(tasks) {
         let before = Progress { task: before, count: known.cycles, ..Progress::default() };
@@ -179,8 +185,12 @@ fn figures(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
         found.and_then(|value| number(value.as_bytes())).with_context(|| format!("no `{name}`"))
     };
     let (min, avg, max) = (of("Min")?, of("Avg")?, of("Max")?);
-    ensure!(avg >= 0, "an average below 0");
     let pair = pairs.entry(index).or_default();
+    // Before the first cycle there are none but those that it begins from: a least of -1, a mean of anything.
+    if pair.cycles == Some(0) {
+        return Ok(());
+    }
+    ensure!(avg >= 0, "an average below 0");
     let before = Progress { min: pair.min, max: pair.max, ..Progress::default() };
     before.then(&Progress { min: Some(min), max: Some(max), ..Progress::default() })?;
     // sigwaittest rounds its mean, and a version that cuts it off is not told apart.

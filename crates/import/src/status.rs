@@ -12,6 +12,15 @@ use anyhow::{Context, Result, bail, ensure};
 /// The most threads.
 const MOST: usize = 8192;
 
+/// How a tool takes the smallest value of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Smallest {
+    /// It only falls.
+    OfAll,
+    /// cyclicdeadline takes a 0 for none: the next value stands there, however large.
+    SinceZero,
+}
+
 /// What a line says, in the tool's unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Status {
@@ -37,9 +46,10 @@ pub struct Status {
 
 impl Status {
     /// What only grows in a run. Before the first cycle min and max are where the tool begins from.
-    fn progress(&self) -> Progress {
+    fn progress(&self, smallest: Smallest) -> Progress {
         let some = self.cycles > 0;
-        let (min, max) = (Some(self.min).filter(|_| some), Some(self.max).filter(|_| some));
+        let min = Some(self.min).filter(|_| some && smallest == Smallest::OfAll);
+        let max = Some(self.max).filter(|_| some);
         Progress { task: self.task, count: Some(self.cycles), min, max }
     }
 
@@ -80,20 +90,28 @@ impl Status {
 /// Whether a line is one.
 pub fn is(line: &[u8]) -> bool {
     let clean = plain(line);
-    let line = clean.trim_ascii_start();
+    let line = own(&clean);
     line.starts_with(b"T:") && line.windows(4).any(|four| four == b"Max:")
+}
+
+/// A line without what cyclictest 1.8 prints before its first one and does not end: `pid = 20483`.
+fn own(line: &[u8]) -> &[u8] {
+    let line = line.trim_ascii();
+    let id = line.strip_prefix(b"pid = ").map(|rest| rest.trim_ascii_start());
+    let rest = id.and_then(|rest| rest.get(rest.iter().take_while(|byte| byte.is_ascii_digit()).count()..));
+    rest.unwrap_or(line)
 }
 
 /// The last line of each thread, in the order of threads.
 ///
 /// # Errors
 /// A line that is none, or one of another run, with its number; a thread without a line between others.
-pub fn read(bytes: &[u8]) -> Result<Vec<Status>> {
+pub fn read(bytes: &[u8], smallest: Smallest) -> Result<Vec<Status>> {
     let torn = torn(bytes);
     let mut all: Vec<Status> = Vec::new();
     for (at, line) in lines(bytes) {
         let clean = plain(line);
-        let line = clean.trim_ascii();
+        let line = own(&clean);
         if !line.starts_with(b"T:") {
             continue;
         }
@@ -102,7 +120,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Status>> {
         ensure!((status.thread as usize) < MOST, "line {at}: thread {}, of which {MOST} are read", status.thread);
         match all.iter_mut().find(|known| known.thread == status.thread) {
             Some(known) => {
-                let follows = known.progress().then(&status.progress());
+                let follows = known.progress(smallest).then(&status.progress(smallest));
                 follows.with_context(|| format!("line {at}: thread {}", status.thread))?;
                 *known = status;
             }
@@ -115,6 +133,15 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Status>> {
     }
     Ok(all)
 }
+
+/// What is said of a screen with more lines than threads: it has a block for each moment, and what comes last may be no end.
+pub fn live(bytes: &[u8], all: &[Status]) -> Option<String> {
+    let blocks = lines(bytes).filter(|(_, line)| is(line)).count();
+    (blocks > all.len()).then(|| LIVE.into())
+}
+
+/// The note of a live screen.
+pub const LIVE: &str = "a live screen: the last line of each thread was taken";
 
 /// One line: names that end with a colon, each with a number behind it.
 fn one(line: &[u8]) -> Result<Status> {
@@ -189,17 +216,28 @@ pub fn priority(all: &[Status]) -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// jitterdebugger's has decimals, and no number before the first cycle; the first cyclictests had none.
+    /// jitterdebugger's has decimals, and no number before the first cycle; the first cyclictests had none. 1.8 has a word before.
     #[test]
     fn a_mean_is_a_whole_number_or_has_decimals_or_is_absent() {
         let text = b"T: 0 ( 1797) A: 0 C:  0 Min:18446744073709551615 Avg:    -nan Max:  0 \x1b[K\n\x1b[1A\
                      T: 0 ( 1797) A: 0 C: 299 Min: 15 Avg: 25.74 Max: 93 \x1b[K\n";
-        let [mean] = read(text).unwrap().iter().map(|one| one.avg.unwrap()).collect::<Vec<_>>()[..] else { panic!() };
+        let [mean] = read(text, Smallest::OfAll).unwrap().iter().map(|one| one.avg.unwrap()).collect::<Vec<_>>()[..]
+        else {
+            panic!()
+        };
         assert!((mean[0] - 25.735).abs() < 1e-9 && (mean[1] - 25.745).abs() < 1e-9, "{mean:?}");
-        let old = b"T: 0 ( 5407) P:80 I:    1100 C: 2047066 Min:       7 Act:      15 Max:      59\n";
-        let told = read(old).unwrap();
+        let old = b"pid = 20483T: 0 ( 5407) P:80 I:    1100 C: 2047066 Min:       7 Act:      15 Max:      59\n";
+        let told = read(old, Smallest::OfAll).unwrap();
         assert_eq!((told[0].avg, told[0].max), (None, 59));
-        assert!(read(b"T: 0 (8) P:9 C: 1 Min: 1 Avg: nan Max: 2\n").is_err());
+        assert!(read(b"T: 0 (8) P:9 C: 1 Min: 1 Avg: nan Max: 2\n", Smallest::OfAll).is_err());
+    }
+
+    #[test]
+    fn a_smallest_value_may_begin_anew_after_a_zero() {
+        let text = b"T: 0 (29929) I:10000 C: 2 Min: 0 Act: 0 Avg: 1 Max: 2\n\
+                     T: 0 (29929) I:10000 C: 3 Min: 15 Act: 15 Avg: 5 Max: 15\n";
+        assert_eq!(read(text, Smallest::SinceZero).unwrap()[0].min, 15);
+        assert!(read(text, Smallest::OfAll).unwrap_err().to_string().contains("thread 0"));
     }
 
     #[test]
@@ -217,10 +255,10 @@ mod tests {
             max: 725,
             smi: Some(3),
         };
-        assert_eq!(read(text).unwrap(), [expected]);
-        assert!(read(&text[..text.len() - 1]).unwrap_err().to_string().contains("no end"));
-        assert!(read(b"T: 1 (8) P:9 C: 1 Min: 1 Act: 1 Avg: 1 Max: 2\n").is_err());
-        assert!(read(b"T: 0 (8) P:9 C: 1 Min: Act: 1 Avg: 1 Max: 2\n").is_err());
+        assert_eq!(read(text, Smallest::OfAll).unwrap(), [expected]);
+        assert!(read(&text[..text.len() - 1], Smallest::OfAll).unwrap_err().to_string().contains("no end"));
+        assert!(read(b"T: 1 (8) P:9 C: 1 Min: 1 Act: 1 Avg: 1 Max: 2\n", Smallest::OfAll).is_err());
+        assert!(read(b"T: 0 (8) P:9 C: 1 Min: Act: 1 Avg: 1 Max: 2\n", Smallest::OfAll).is_err());
         // The -x of 2.4.
         let broken = Status { avg: Some([i64::MIN as f64, i64::MIN as f64 + 1.0]), ..expected };
         assert!(broken.series(Floors::of(crate::Unit::Us)).is_err());

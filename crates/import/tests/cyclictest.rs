@@ -11,6 +11,7 @@ use latido_import::{Bin, Ending, Interval, Severity};
 fn histograms_of_text() {
     let us = |low: i64, high: i64| Some(Interval::between(low * 1000, high * 1000 + 999));
     for (file, expected) in [
+        ("cyclictest-1.0-h.hist", vec![(300, 19, 116), (300, 22, 80)]),
         ("cyclictest-2.4-h-2threads.hist", vec![(3000, 12, 383), (3000, 17, 743)]),
         ("cyclictest-2.4-H-sum-overflow.hist", vec![(3000, 15, 256), (3000, 17, 147)]),
         ("cyclictest-2.4-histfile.hist", vec![(2000, 9, 135)]),
@@ -214,6 +215,14 @@ fn rows_and_footer_bound_the_mean() {
     assert!(read(up.as_bytes(), "").is_err());
     let own = format!("# latido 0.1.0 run 20260101T000000Z-ci-0000 cell 001 wakeup, measured\n{up}");
     assert_eq!(read(own.as_bytes(), "").unwrap().series[0].max, Some(Interval::between(4_000, 4_999)));
+}
+
+/// 1.8 prints `pid = 20483` and no line feed before the first thread.
+#[test]
+fn a_screen_of_a_version_with_a_word_too_many() {
+    let us = |low: i64| Some(Interval::between(low * 1000, low * 1000 + 999));
+    let screen = import("cyclictest/cyclictest-1.8-q.txt", "");
+    assert_eq!(figures(&screen), [(Some(300), us(16), us(192)), (Some(162), us(15), us(74))]);
 }
 
 /// The log of a console has no heading, or had it in what was lost: what its rows must come to tells whether they are all there.

@@ -37,6 +37,47 @@ fn oslat_by_version() {
     assert_eq!(biased.series[0].bins.last(), Some(&Bin { low: 8_000, high: Some(47_404_999), count: 691 }));
 }
 
+/// Up to 2.2 the line of frequencies had another name.
+#[test]
+fn oslat_before_its_counter_was_named() {
+    for (file, counts, largest) in [
+        ("oslat/oslat-1.10.txt", [21_093_524, 20_983_014], [8_047, 12_047]),
+        ("oslat/oslat-2.1.txt", [19_747_153, 19_463_186], [8_047, 8_079]),
+    ] {
+        let read = import(file, "");
+        for (core, series) in read.series.iter().enumerate() {
+            let us = largest[core] * 1000;
+            assert_eq!((series.cpu, series.count), (Some(core as u32), Some(counts[core])), "{file}");
+            assert_eq!(series.max, Some(Interval::between(us, us + 999)), "{file}");
+        }
+    }
+}
+
+/// A live screen begins before its threads do: an id that is another's, figures that are none. What comes last counts.
+#[test]
+fn what_has_not_begun_says_nothing() {
+    let us = |us: i64| Some(Interval::between(us * 1000, us * 1000 + 999));
+    for (file, tool, expected) in [
+        ("ptsematest-2.3-live.txt", "ptsematest", [(200, 3, 49), (144, 2, 8)]),
+        ("svsematest-2.3-live.txt", "svsematest", [(200, 3, 13), (97, 3, 15)]),
+    ] {
+        let format = IMPORTS.iter().find(|format| format.name == tool).unwrap();
+        let read = (format.read)(&sample(&format!("rt-tests/{file}")), &Asked::default()).unwrap();
+        assert_eq!(figures(&read), expected.map(|(n, min, max)| (Some(n), us(min), us(max))), "{file}");
+    }
+}
+
+/// cyclicdeadline takes a 0 for no smallest value: without rows the smallest lies between 0 and what it prints.
+#[test]
+fn a_smallest_value_that_begins_anew() {
+    let of = |to: i64, max: i64| {
+        (Some(Interval::between(0, to * 1000 + 999)), Some(Interval::between(max * 1000, max * 1000 + 999)))
+    };
+    let read = import("rt-tests/cyclicdeadline-2.0-live.txt", "");
+    let told: Vec<_> = read.series.iter().map(|one| (one.min, one.max)).collect();
+    assert_eq!(told, [of(4, 23), of(12, 46)]);
+}
+
 /// Text and JSON of one run: the same extremes, by what wakes.
 #[test]
 fn pairs_and_rings() {

@@ -5,8 +5,9 @@ use crate::{
     cyclictest,
     floors::{Figures, Floors},
     format::{Asked, Format, Unit},
-    imported::{Ending, Imported},
-    rt_json, status,
+    imported::{Ending, Imported, Interval, Series},
+    rt_json,
+    status::{self, Smallest},
     table::{self, Table},
     text::lines,
 };
@@ -38,9 +39,11 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         histogram(bytes, asked, unit)?
     } else {
         let mut imported = cyclictest::described("cyclicdeadline", asked);
-        for status in status::read(bytes)? {
-            imported.series.push(cyclictest::series(status.series(unit)?, status.thread, asked));
+        let all = status::read(bytes, Smallest::SinceZero)?;
+        for status in &all {
+            imported.series.push(cyclictest::series(since_zero(status.series(unit)?), status.thread, asked));
         }
+        imported.notes.extend(status::live(bytes, &all));
         imported
     };
     ensure!(!imported.series.is_empty(), "no thread");
@@ -90,7 +93,13 @@ fn json(bytes: &[u8], asked: &Asked, unit: Floors) -> Result<Imported> {
         let figures = cyclictest_json::figures(&one, bins, bins.is_some())?;
         let series = unit.series(with_zeros(figures, thread, &mut imported));
         let series = series.with_context(|| format!("thread {thread}"))?;
-        imported.series.push(cyclictest::series(series, thread, asked));
+        imported.series.push(cyclictest::series(since_zero(series), thread, asked));
     }
     Ok(imported)
+}
+
+/// Without rows nobody knows whether there was a 0 before the smallest value that is printed.
+fn since_zero(series: Series) -> Series {
+    let min = series.min.map(|min| if series.bins.is_empty() { Interval { low: 0, ..min } } else { min });
+    Series { min, ..series }
 }

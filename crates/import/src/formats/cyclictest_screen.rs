@@ -5,7 +5,8 @@ use crate::{
     format::{Asked, Format},
     formats::cyclictest_v,
     imported::{Ending, Imported},
-    status, table,
+    status::{self, Smallest},
+    table,
     text::{lines, plain},
 };
 use anyhow::{Result, ensure};
@@ -29,7 +30,7 @@ fn recognise(bytes: &[u8]) -> bool {
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let unit = cyclictest::unit(asked);
-    let all = status::read(bytes)?;
+    let all = status::read(bytes, Smallest::OfAll)?;
     ensure!(!all.is_empty(), "no line `T:`");
     let mut imported = cyclictest::described("cyclictest", asked);
     for status in &all {
@@ -38,11 +39,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     cyclictest::policy_of(&mut imported, &all);
     imported.findings.extend(cyclictest::unit_taken("cyclictest", asked));
     imported.findings.extend(cyclictest::smis(&imported.series));
-    // A screen has a block for each moment: what comes last may be no end.
-    let blocks = lines(bytes).filter(|(_, line)| status::is(line)).count();
-    if blocks > all.len() {
-        imported.notes.push("a live screen: the last line of each thread was taken".into());
-    }
+    imported.notes.extend(status::live(bytes, &all));
     imported.ending = Ending::Complete;
     Ok(imported)
 }

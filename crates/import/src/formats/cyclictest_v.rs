@@ -5,7 +5,7 @@ use crate::{
     floors::{Figures, Floors},
     format::{Asked, Format},
     imported::{Finding, Imported, Severity},
-    status,
+    status::{self, Smallest},
     text::{self, TORN, plain, shown},
 };
 use anyhow::{Context, Result, bail, ensure};
@@ -153,7 +153,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     }
     ensure!(!threads.is_empty(), "no line of -v: THREAD: CYCLE: VALUE");
     // The ends of all threads, where it lived to print them.
-    let last = status::read(bytes).unwrap_or_default();
+    let last = status::read(bytes, Smallest::OfAll).unwrap_or_default();
     let mut imported = cyclictest::described("cyclictest", asked);
     imported.findings.extend(cyclictest::unit_taken("cyclictest", asked));
     let reduced = cyclictest::args(asked).is_some_and(|args| args.has('o', "oscope"));

@@ -5,7 +5,7 @@ use crate::{
     floors::Floors,
     format::{Asked, Format, Unit},
     imported::{Ending, Imported},
-    status,
+    status::{self, Smallest},
     text::{TORN, lines, torn},
 };
 use anyhow::{Result, ensure};
@@ -22,7 +22,7 @@ fn recognise(bytes: &[u8]) -> bool {
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     // It says its unit in results.json alone: that of `-N` is nanoseconds.
     let unit = Floors::of(asked.unit.unwrap_or(Unit::Us));
-    let all = status::read(bytes)?;
+    let all = status::read(bytes, Smallest::OfAll)?;
     ensure!(!all.is_empty(), "no line `T:`");
     let mut imported = Imported {
         tool: "jitterdebugger".into(),

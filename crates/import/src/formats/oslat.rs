@@ -12,12 +12,18 @@ use anyhow::{Context, Result, bail, ensure};
 pub const FORMAT: Format =
     Format { name: "oslat", about: "oslat's table as text, versions 1.9 to 2.10", recognise, read };
 
+/// How the line of frequencies began up to 2.2.
+const CPU: &[u8] = b"CPU Freq:";
+
+/// How it begins.
+const FREQUENCY: [&[u8]; 2] = [CPU, b"Counter Freq:"];
+
 /// The most columns.
 const MOST: usize = 8192;
 
 fn recognise(bytes: &[u8]) -> bool {
     let key = |name: &[u8]| lines(bytes).take(100_000).any(|(_, line)| line.trim_ascii_start().starts_with(name));
-    key(b"Core:") && key(b"Counter Freq:")
+    key(b"Core:") && FREQUENCY.iter().any(|name| key(name))
 }
 
 /// What the table says, a column each.
@@ -26,6 +32,7 @@ struct Table {
     cores: Vec<i64>,
     freq: Vec<i64>,
     megahertz: Option<bool>,
+    of_cpu: bool,
     rows: Vec<(Label, Vec<i64>)>,
     including: bool,
     min: Option<Vec<String>>,
@@ -50,8 +57,9 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let args = asked.args.as_deref().map(oslat::args_of);
     let zero = threads.iter().any(|one| one.min.as_deref().is_some_and(|text| text == "0"));
     let point = table.rows.iter().any(|(label, _)| label.ns() % 1000 != 0);
-    // Only the case of a letter tells 2.1 from 2.10 where the version is `2.10`.
+    // Only the name of a line, or the case of a letter in it, tells 2.1 from 2.10 where the version is `2.10`.
     let generation = match (table.megahertz, table.version.as_deref()) {
+        _ if table.of_cpu => Generation::AddingOne,
         (Some(true), _) => Generation::Truncating,
         _ if zero || point => Generation::Truncating,
         (Some(false), Some("2.50" | "2.60")) => Generation::RoundingUp,
@@ -82,9 +90,10 @@ impl Table {
             self.cores = numbers(rest)?;
             ensure!(self.cores.len() <= MOST, "more than {MOST} cores");
             ensure!(self.cores.iter().all(|core| (0..=i64::from(u32::MAX)).contains(core)), "a core that is none");
-        } else if let Some(rest) = after(b"Counter Freq:") {
+        } else if let Some(rest) = FREQUENCY.into_iter().find_map(after) {
             let text = String::from_utf8_lossy(rest).into_owned();
             self.megahertz = Some(text.contains("(MHz)"));
+            self.of_cpu = line.starts_with(CPU);
             self.freq = numbers(text.split('(').next().unwrap_or_default().as_bytes())?;
         } else if let Some(rest) = after(b"Minimum:") {
             self.min = Some(figures(rest)?);

@@ -5,7 +5,8 @@ use crate::{
     floors::{Figures, Floors},
     format::{Asked, Format, Unit},
     imported::{Imported, Series},
-    rt_json, status,
+    rt_json,
+    status::{self, Smallest},
     text::lines,
 };
 use anyhow::{Context, Result, ensure};
@@ -41,7 +42,7 @@ fn recognise(bytes: &[u8]) -> bool {
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let unit = Floors::of(asked.unit.unwrap_or(Unit::Us));
     if !rt_json::is_any(bytes) {
-        let all = status::read(bytes)?;
+        let all = status::read(bytes, Smallest::OfAll)?;
         ensure!(!all.is_empty(), "no line `T:`");
         let mut imported = cyclictest::described("signaltest", asked);
         for status in &all {
