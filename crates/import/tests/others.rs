@@ -89,6 +89,21 @@ fn xenomai() {
     assert_eq!(of(switched.as_bytes(), None, None).unwrap().findings[0].severity, Severity::Contaminated);
 }
 
+/// klatency and the first versions count no switches to secondary mode.
+#[test]
+fn xenomai_without_mode_switches() {
+    let head = "RTT|  00:00:00  (in-kernel periodic task, 100 us period, priority 99)\n\
+                RTH|-----lat min|-----lat avg|-----lat max|-overrun|----lat best|---lat worst\n\
+                RTD|      -0.917|      -0.800|       4.041|       0|      -4.250|       5.167\n";
+    let cut = of(head.as_bytes(), None, None).unwrap();
+    assert_eq!((cut.series[0].min, cut.series[0].max), (ns(-4250), ns(5167)));
+    assert!(matches!(cut.ending, Ending::Interrupted(_)) && !cut.series[0].facts.contains_key("mode_switches"));
+    let summary = "RTS|      -4.250|      -0.810|       5.167|       3|    00:00:02/00:00:02\n";
+    let whole = of(format!("{head}{summary}").as_bytes(), None, None).unwrap();
+    assert_eq!((whole.ending, whole.series[0].facts["overruns"]), (Ending::Complete, 3));
+    assert_eq!(whole.elapsed_ns, Some(2_000_000_000));
+}
+
 /// With a negative smallest value, what was folded onto it is one bin.
 #[test]
 fn xenomai_folds() {

@@ -38,8 +38,8 @@ pub struct Figures {
     pub max: i64,
     /// Periods that were overrun.
     pub overruns: i64,
-    /// Switches to secondary mode.
-    pub switches: i64,
+    /// Switches to secondary mode; klatency and the first versions do not count them.
+    pub switches: Option<i64>,
 }
 
 /// Figures between `|`, after their mark.
@@ -48,8 +48,11 @@ pub struct Figures {
 /// A field that is none.
 pub fn figures(line: &str) -> Result<(Figures, Vec<&str>)> {
     let fields: Vec<&str> = line.split('|').map(str::trim).collect();
-    let [min, avg, max, overruns, switches, rest @ ..] = &fields[..] else {
-        anyhow::bail!("not all its columns are there")
+    let [min, avg, max, overruns, rest @ ..] = &fields[..] else { anyhow::bail!("not all its columns are there") };
+    // What follows is a time with decimals, or of the clock.
+    let (switches, rest) = match rest {
+        [first, rest @ ..] if !first.contains(['.', ':']) => (Some(first), rest),
+        rest => (None, rest),
     };
     let us = |text: &str| {
         let places = text.split_once('.').is_some_and(|(_, part)| part.len() == 3);
@@ -60,8 +63,13 @@ pub fn figures(line: &str) -> Result<(Figures, Vec<&str>)> {
             .filter(|value| *value >= 0)
             .with_context(|| format!("`{}` is no count", shown(text.as_bytes())))
     };
-    let figures =
-        Figures { min: us(min)?, avg: us(avg)?, max: us(max)?, overruns: whole(overruns)?, switches: whole(switches)? };
+    let figures = Figures {
+        min: us(min)?,
+        avg: us(avg)?,
+        max: us(max)?,
+        overruns: whole(overruns)?,
+        switches: switches.map(|text| whole(text)).transpose()?,
+    };
     ensure!(figures.min <= figures.max, "its smallest is above its largest");
     Ok((figures, rest.to_vec()))
 }
@@ -79,8 +87,9 @@ pub fn described(figures: Figures, asked: &Asked) -> (Series, Option<Finding>) {
         mean: Some([avg.saturating_sub(1) as f64, avg.saturating_add(1) as f64]),
         ..Series::default()
     };
-    series.facts.extend([("overruns".to_owned(), overruns), ("mode_switches".to_owned(), switches)]);
-    let finding = (switches > 0).then(|| Finding {
+    series.facts.insert("overruns".into(), overruns);
+    series.facts.extend(switches.map(|switches| ("mode_switches".to_owned(), switches)));
+    let finding = switches.filter(|switches| *switches > 0).map(|switches| Finding {
         severity: Severity::Contaminated,
         name: "mode switches".into(),
         text: format!("{switches} switches to secondary mode: the kernel's latency is among the samples"),
