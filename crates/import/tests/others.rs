@@ -170,6 +170,22 @@ fn rteval() {
     assert!(format!("{none:#}").contains("beyond the buckets"), "{none:#}");
     let timerlat = text("rteval/rteval-3.8-summary.xml").replace("cyclictest", "timerlat");
     assert!(format!("{:#}", of(timerlat.as_bytes(), None, None).unwrap_err()).contains("user threads"));
+    // As 2 and 1 nested it.
+    let text = text("rteval/rteval-3.8-summary.xml");
+    let [begin, end] = ["<Measurements measurecpus=\"1\">", "</Measurements>"];
+    let two = text
+        .replace(begin, "<Measurements><Profile loads=\"1\" parallel=\"1\">")
+        .replace(end, "</Profile></Measurements>");
+    let one = text.replace(begin, "").replace(end, "");
+    for older in [two, one] {
+        assert_eq!(of(older.as_bytes(), None, None).unwrap().series, all.series);
+    }
+    let broken = text.replace(
+        "<system ",
+        "<abort_report reason=\"breaktrace\"><breaktrace latency_threshold=\"3000\" measured_latency=\"3099\"/></abort_report><system ",
+    );
+    let stopped = of(broken.as_bytes(), None, None).unwrap().ending;
+    assert_eq!(stopped, Ending::Stopped { value: us(3099).unwrap(), thread: None });
     let whole = sample("rteval/rteval-3.8-summary.xml");
     assert!((0..whole.len()).step_by(7).all(|end| of(&whole[..end], None, None).is_err()));
 }

@@ -4,7 +4,7 @@ use crate::{
     cyclictest,
     floors::{Figures, Floors},
     format::{Asked, Format, Unit},
-    imported::{Imported, Series},
+    imported::{Ending, Imported, Series},
 };
 use anyhow::{Context, Result, bail, ensure};
 use quick_xml::{
@@ -93,9 +93,21 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     state.finish(asked)
 }
 
+/// Where an element stands, as the newest version has it: those before had a `Profile` around each set of measurements, those
+/// before 2.0 nothing around them.
+fn place(path: &[String]) -> Vec<&str> {
+    let mut names: Vec<&str> = path.iter().map(String::as_str).collect();
+    match names[..] {
+        ["rteval", "Measurements", "Profile", ..] => drop(names.remove(2)),
+        ["rteval", "cyclictest", ..] => names.insert(1, "Measurements"),
+        _ => {}
+    }
+    names
+}
+
 impl State {
     fn begun(&mut self, path: &[String], element: &BytesStart<'_>) -> Result<()> {
-        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        let names = place(path);
         match names[..] {
             ["rteval"] => self.imported.version = attribute(element, "version")?,
             ["rteval", "Measurements", "timerlat"] => {
@@ -109,6 +121,11 @@ impl State {
                 if let Some(line) = attribute(element, "command_line")? {
                     cyclictest::commanded(&mut self.imported, &line);
                 }
+            }
+            ["rteval", "Measurements", "cyclictest", "abort_report", "breaktrace"] => {
+                let value = attribute(element, "measured_latency")?.context("a break without its latency")?;
+                let value = Floors::of(Unit::Us).interval(number(&value, "measured_latency")?)?;
+                self.imported.ending = Ending::Stopped { value, thread: None };
             }
             [.., "uname", "kernel"] => {
                 if let Some(realtime) = attribute(element, "is_RT")? {
@@ -144,7 +161,7 @@ impl State {
     }
 
     fn ended(&mut self, path: &[String], content: &str) -> Result<()> {
-        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        let names = place(path);
         match names[..] {
             ["rteval", "Measurements", "cyclictest", "core", "statistics", name] => {
                 let core = self.cores.last_mut().context("statistics without a core")?;
