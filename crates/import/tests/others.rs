@@ -276,6 +276,8 @@ fn stress_ng() {
     let own = &all.series[0];
     assert_eq!((own.min, own.max, own.count, own.width), (ns(14_060), ns(373_191), Some(2000), Some(20_000)));
     assert!(all.notes[0].contains("--cyclic-samples"));
+    let older = text("other/stress-ng-cyclic.txt").replace("] cyclic:", "] stress-ng-cyclic:");
+    assert_eq!(of(older.as_bytes(), None, None).unwrap().series, all.series);
 }
 
 /// The same samples as CSV and NDJSON are the same to the ns; units, commas and torn lines.

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 /// The list entry.
 pub const FORMAT: Format = Format {
     name: "cyclictest",
-    about: "cyclictest -h, -H or --histfile: the histogram as text, versions 1.0 to 2.10",
+    about: "cyclictest -h, -H or --histfile: the histogram as text, versions 0.84 to 2.10",
     recognise,
     read,
 };
