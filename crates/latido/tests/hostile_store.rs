@@ -153,10 +153,10 @@ fn the_last_run_is_the_one_begun_last() {
     fs::write(&manifest, fs::read_to_string(&manifest).unwrap().replace(&name, &future)).unwrap();
     assert_eq!(last(), future, "a store without an order goes by the names");
     run();
-    let new = world.runs()[0].file_name().unwrap().to_str().unwrap().to_owned();
+    let new = world.runs()[1].file_name().unwrap().to_str().unwrap().to_owned();
     assert_eq!(last(), new);
     run();
-    let newer = world.runs()[1].file_name().unwrap().to_str().unwrap().to_owned();
+    let newer = world.runs()[2].file_name().unwrap().to_str().unwrap().to_owned();
     let listed = common::json(&world.run(["list", "runs", "--json"]), 0);
     let ids: Vec<&str> = listed["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
     assert_eq!(last(), ids[0]);
