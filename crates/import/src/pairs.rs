@@ -7,7 +7,7 @@ use crate::{
     imported::{Imported, Series},
     progress::Progress,
     rt_json, status,
-    text::{TORN, lines, number, plain, shown, torn},
+    text::{TORN, contains, lines, number, plain, shown, torn},
 };
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
@@ -35,12 +35,12 @@ struct Pair {
 /// Whether a text has pairs; `timeouts` is what pmqtest alone prints.
 pub fn is_text(bytes: &[u8], timeouts: bool) -> bool {
     let pair = lines(bytes).take(10_000).map(|(_, line)| plain(line).into_owned()).find(|line| is_head(line));
-    pair.is_some_and(|line| line.windows(5).any(|part| part == b", TO ") == timeouts)
+    pair.is_some_and(|line| contains(&line, b", TO ") == timeouts)
 }
 
 fn is_head(line: &[u8]) -> bool {
     let line = line.trim_ascii();
-    line.starts_with(b"#") && line.windows(3).any(|part| part == b": I") && line.windows(3).any(|part| part == b"; #")
+    line.starts_with(b"#") && contains(line, b": I") && contains(line, b"; #")
 }
 
 /// Reads text or JSON of a tool; `by` is what wakes.

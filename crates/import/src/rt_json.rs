@@ -4,7 +4,7 @@ use crate::{
     cyclictest,
     format::Asked,
     imported::Imported,
-    text::{lines, shown},
+    text::{contains, lines, shown},
 };
 use anyhow::{Context, Result, ensure};
 use serde::{
@@ -144,10 +144,6 @@ impl Object<'_> {
     fn first_kib(&self) -> &[u8] {
         self.0.get(..self.0.len().min(1024)).unwrap_or_default()
     }
-}
-
-fn contains(text: &[u8], what: &[u8]) -> bool {
-    text.windows(what.len()).any(|window| window == what)
 }
 
 /// The object of a file: from the line that begins with `{` to the one that is `}`. Before and after it stands what the

@@ -5,7 +5,7 @@ use crate::{
     floors::{Figures, Floors},
     imported::Series,
     progress::Progress,
-    text::{TORN, lines, number, plain, shown, torn},
+    text::{TORN, contains, lines, number, plain, shown, torn},
 };
 use anyhow::{Context, Result, bail, ensure};
 
@@ -91,7 +91,7 @@ impl Status {
 pub fn is(line: &[u8]) -> bool {
     let clean = plain(line);
     let line = own(&clean);
-    line.starts_with(b"T:") && line.windows(4).any(|four| four == b"Max:")
+    line.starts_with(b"T:") && contains(line, b"Max:")
 }
 
 /// A line without what cyclictest 1.8 prints before its first one and does not end: `pid = 20483`.

@@ -35,6 +35,11 @@ pub fn shown(line: &[u8]) -> String {
     short
 }
 
+/// Whether these bytes are somewhere in a text.
+pub fn contains(text: &[u8], what: &[u8]) -> bool {
+    text.windows(what.len()).any(|part| part == what)
+}
+
 /// The numbers of a text between blanks and tabs.
 ///
 /// # Errors

@@ -57,6 +57,9 @@ fn jitterdebugger() {
     let screen = import("jitterdebugger/screen-v.txt", "");
     let of_screen: Vec<_> = screen.series.iter().map(|one| (one.count, one.min, one.max)).collect();
     assert_eq!(of_screen, [(Some(306), us(16), us(47)), (Some(303), us(17), us(46))]);
+    let fine = import("jitterdebugger/screen-v.txt", "jitterdebugger -v -l 400 -N -a 0,1");
+    assert_eq!((fine.series[0].max, fine.findings.len(), screen.findings.len()), (ns(47), 0, 1));
+    assert!(screen.notes.iter().any(|note| note.contains("live screen")), "{:?}", screen.notes);
     let hdf5 = of(b"\x89HDF\r\n\x1a\n....", None, None).unwrap_err();
     assert!(hdf5.to_string().contains("samples.raw"));
 }
@@ -89,7 +92,7 @@ fn xenomai() {
     assert_eq!(of(switched.as_bytes(), None, None).unwrap().findings[0].severity, Severity::Contaminated);
 }
 
-/// klatency and the first versions count no switches to secondary mode.
+/// klatency counts no switches to secondary mode.
 #[test]
 fn xenomai_without_mode_switches() {
     let head = "RTT|  00:00:00  (in-kernel periodic task, 100 us period, priority 99)\n\

@@ -13,22 +13,8 @@ use std::{
     time::Duration,
 };
 
-/// The only record of a run, whatever its verdict: a virtual machine may be robbed at any moment. With a page fault it is
-/// measured again, three times at most: the kernel may move locked pages (vm.compact_unevictable_allowed), while a fault of
-/// latido's own comes every time.
+/// The only record of a run, whatever its verdict: a virtual machine may be robbed at any moment.
 fn record(world: &World, arguments: &[&str]) -> Value {
-    let faults = |thread: &Value| number(thread, "minor_faults") + number(thread, "major_faults") > 0;
-    let mut record = measured(world, arguments);
-    for _ in 0..2 {
-        if !record["quality"]["threads"].as_array().is_some_and(|all| all.iter().any(faults)) {
-            break;
-        }
-        record = measured(world, arguments);
-    }
-    record
-}
-
-fn measured(world: &World, arguments: &[&str]) -> Value {
     let common = ["--warmup=20ms", "--no-report", "--json"];
     let output = world.run(["run"].into_iter().chain(arguments.iter().copied()).chain(common));
     let mut document: Value = serde_json::from_slice(&output.stdout)

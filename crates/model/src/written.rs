@@ -9,6 +9,12 @@ pub fn item(item: &Item) -> String {
     format!("{{ name = {}{} }}", quote(&item.name), options.collect::<String>())
 }
 
+/// `wakeup:period=1ms`: what the command line is told, where no value has a blank or a comma.
+pub fn short(item: &Item) -> String {
+    let options: Vec<String> = item.options.iter().map(|(key, one)| format!("{key}={}", said(one))).collect();
+    if options.is_empty() { item.name.clone() } else { format!("{}:{}", item.name, options.join(",")) }
+}
+
 /// A value in one line.
 pub fn value(one: &Value) -> String {
     match one {
@@ -20,6 +26,11 @@ pub fn value(one: &Value) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// A value as a person says it, a string without its quotes: `250us`.
+pub fn said(one: &Value) -> String {
+    one.as_str().map_or_else(|| one.to_string(), str::to_owned)
 }
 
 /// A string in one line, whatever is in it. JSON's escapes are TOML's, but for the one control character that JSON

@@ -1,7 +1,7 @@
 //! The stages of an event from its instant to the task that waited for it, of the median and of the worst event: by the files
 //! `stages.csv` beside the records of probes that stamp events.
 
-use crate::judge::label::Titles;
+use crate::judge::title::Titles;
 use anyhow::{Context, Result, ensure};
 use latido_model::{
     cell::{Axis, Cell},

@@ -74,7 +74,7 @@ fn another_kernel_is_accepted_and_its_cells_are_counted_apart() {
     assert_eq!(printed.lines().nth(1), Some(&*format!("# skipped, 12 cells: kernel `rt+rcu`: {reason}")));
 }
 
-/// Each reason is told once, with the cells of all groups and boots; a kernel's name ends no comment.
+/// Each reason is told once, with the cells of all groups and boots. No kernel has a name that would end the comment.
 #[test]
 fn why_cells_are_skipped_is_printed() {
     let two = "probe = [\"null\"]\nkernel = [\"running\", \"6.12-rt\"]\n";
@@ -88,6 +88,10 @@ fn why_cells_are_skipped_is_printed() {
     assert!(told[1].starts_with("# skipped, 8 cells: kernel `6.12-rt`") && told[1].contains("`local`"), "{told:#?}");
     assert!(told[2].starts_with("# skipped, 2 cells: the laboratory boots kernels"), "{told:#?}");
     assert_eq!((told.len(), parse("printed.toml", &printed).unwrap()), (3, plan));
+    for name in ["a\\nb", "a/b\\nc", "linux-image-a\\rb"] {
+        let hostile = parse("two.toml", &text.replace("6.12-rt", name)).unwrap_err().to_string();
+        assert!(hostile.contains("a kernel's name is"), "{hostile}");
+    }
 }
 
 /// The printed plan is what a run stores: it must be readable whatever the flags took away.

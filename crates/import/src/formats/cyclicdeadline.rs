@@ -9,7 +9,7 @@ use crate::{
     rt_json,
     status::{self, Smallest},
     table::{self, Table},
-    text::lines,
+    text::{contains, lines},
 };
 use anyhow::{Context, Result, ensure};
 
@@ -26,8 +26,7 @@ fn recognise(bytes: &[u8]) -> bool {
         // Without its name it is a cyclictest's with less.
         return rt_json::is_of(bytes, "cyclicdeadline", &[], &[]);
     }
-    let has = |line: &[u8], name: &[u8]| line.windows(name.len()).any(|part| part == name);
-    let own = |line: &[u8]| status::is(line) && has(line, b" I:") && !has(line, b" P:");
+    let own = |line: &[u8]| status::is(line) && contains(line, b" I:") && !contains(line, b" P:");
     table::has(bytes) && cyclictest::is_deadline(bytes) || lines(bytes).any(|(_, line)| own(line))
 }
 

@@ -7,7 +7,7 @@ use crate::{
     imported::{Ending, Imported},
     status::{self, Smallest},
     table,
-    text::{lines, plain},
+    text::{contains, lines, plain},
 };
 use anyhow::{Result, ensure};
 
@@ -20,8 +20,7 @@ pub const FORMAT: Format = Format {
 };
 
 fn recognise(bytes: &[u8]) -> bool {
-    let has = |name: &[u8], line: &[u8]| line.windows(name.len()).any(|part| part == name);
-    let own = |line: &[u8]| status::is(line) && has(b" P:", line) && has(b" I:", line);
+    let own = |line: &[u8]| status::is(line) && contains(line, b" P:") && contains(line, b" I:");
     let mut lines_of = lines(bytes);
     lines_of.any(|(_, line)| own(line))
         && !table::has(bytes)

@@ -1,12 +1,13 @@
 //! `jitterdebugger-screen`: its lines `T:` while it runs (`-v`).
 
 use crate::{
+    args::Args,
     cyclictest,
     floors::Floors,
     format::{Asked, Format, Unit},
     imported::{Ending, Imported},
     status::{self, Smallest},
-    text::{TORN, lines, torn},
+    text::{TORN, contains, lines, torn},
 };
 use anyhow::{Result, ensure};
 
@@ -14,14 +15,16 @@ use anyhow::{Result, ensure};
 pub const FORMAT: Format =
     Format { name: "jitterdebugger-screen", about: "jitterdebugger -v: the lines `T:` of a terminal", recognise, read };
 
+/// Its short options that take a value.
+const VALUED: &str = "ocapnlDbi";
+
 fn recognise(bytes: &[u8]) -> bool {
-    let has = |name: &[u8], line: &[u8]| line.windows(name.len()).any(|part| part == name);
-    lines(bytes).any(|(_, line)| status::is(line) && has(b" A:", line) && !has(b" P:", line))
+    lines(bytes).any(|(_, line)| status::is(line) && contains(line, b" A:") && !contains(line, b" P:"))
 }
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
-    // It says its unit in results.json alone: that of `-N` is nanoseconds.
-    let unit = Floors::of(asked.unit.unwrap_or(Unit::Us));
+    let nanoseconds = asked.args.as_deref().is_some_and(|line| Args::new(line, VALUED).has('N', "nsec"));
+    let unit = Floors::of(asked.unit.unwrap_or(if nanoseconds { Unit::Ns } else { Unit::Us }));
     let all = status::read(bytes, Smallest::OfAll)?;
     ensure!(!all.is_empty(), "no line `T:`");
     let mut imported = Imported {
@@ -34,7 +37,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         imported.series.push(cyclictest::series(status.series(unit)?, status.thread, asked));
     }
     imported.findings.extend(cyclictest::unit_taken("jitterdebugger", asked));
-    imported.notes.push("a live screen: the last line of each thread was taken, which is no end".into());
+    imported.notes.extend(status::live(bytes, &all));
     if let Some(at) = torn(bytes) {
         imported.ending = Ending::Interrupted(format!("line {at} {TORN}"));
     }

@@ -93,8 +93,8 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     state.finish(asked)
 }
 
-/// Where an element stands, as the newest version has it: those before had a `Profile` around each set of measurements, those
-/// before 2.0 nothing around them.
+/// Where an element stands, as 3.8 has it. Version 2 has a `Profile` around each set of measurements, those before it have
+/// cyclictest below the root (its server/parser/xmlparser.xsl tells them apart).
 fn place(path: &[String]) -> Vec<&str> {
     let mut names: Vec<&str> = path.iter().map(String::as_str).collect();
     match names[..] {

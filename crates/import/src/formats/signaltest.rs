@@ -7,7 +7,7 @@ use crate::{
     imported::{Imported, Series},
     rt_json,
     status::{self, Smallest},
-    text::lines,
+    text::{contains, lines},
 };
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -34,8 +34,7 @@ fn recognise(bytes: &[u8]) -> bool {
     if rt_json::is_any(bytes) {
         return rt_json::is_of(bytes, "signaltest", &["cycles", "cpu"], &lacks);
     }
-    let has = |line: &[u8], name: &[u8]| line.windows(name.len()).any(|part| part == name);
-    let own = |line: &[u8]| status::is(line) && has(line, b" P:") && !has(line, b" I:");
+    let own = |line: &[u8]| status::is(line) && contains(line, b" P:") && !contains(line, b" I:");
     lines(bytes).any(|(_, line)| own(line))
 }
 

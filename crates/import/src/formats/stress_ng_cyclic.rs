@@ -25,7 +25,7 @@ struct Instance {
 }
 
 fn told(line: &str) -> Option<(&str, &str)> {
-    // Versions before 0.14 called it by both names.
+    // Versions before 0.15 called it by both names.
     let (before, text) = line.split_once("] cyclic:").or_else(|| line.split_once("] stress-ng-cyclic:"))?;
     let (tool, pid) = before.rsplit_once('[')?;
     tool.contains("stress-ng").then_some((pid, text.trim()))

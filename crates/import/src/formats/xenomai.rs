@@ -38,7 +38,7 @@ pub struct Figures {
     pub max: i64,
     /// Periods that were overrun.
     pub overruns: i64,
-    /// Switches to secondary mode; klatency and the first versions do not count them.
+    /// Switches to secondary mode; klatency does not count them.
     pub switches: Option<i64>,
 }
 

@@ -28,7 +28,7 @@ use latido_model::{
     quantity::Measurand,
     run::{Planned, Run},
 };
-use latido_report::judge::label;
+use latido_report::judge::title;
 use latido_sys::clock::Clock;
 use options::How;
 use prepare::Known;
@@ -199,7 +199,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, 
     let todo: Vec<usize> = todo.into_iter().filter(|number| !skipped(number)).collect();
     announce(&draft, (todo.len(), cells.len(), before), known, &mut tools.screen);
     foretell(draft.plan(), cells, &todo, known, &mut tools.screen);
-    let titles = label::Titles::among(cells.iter());
+    let titles = title::Titles::among(cells.iter());
     let mut interrupted = false;
     for (done, &number) in todo.iter().enumerate() {
         let Some(cell) = number.checked_sub(1).and_then(|index| cells.get(index)) else { continue };

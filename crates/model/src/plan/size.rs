@@ -6,7 +6,7 @@ use super::{
     node::Keys,
     source::{Place, Problem},
 };
-use crate::{catalogue::Catalogue, suggest::nearest};
+use crate::{catalogue::Catalogue, suggest::nearest, written};
 
 /// The most sizes of a plan.
 const MOST: usize = 20;
@@ -61,7 +61,7 @@ impl Size {
         if let Some(node) = keys.get("options") {
             for entry in node.table("options")?.entries() {
                 let value = entry.value.plain()?;
-                let word = value.as_str().map_or_else(|| value.to_string(), String::from);
+                let word = written::said(&value);
                 options.push(ProbeOption { key: entry.key.into(), word, place: entry.value.place() });
             }
         }

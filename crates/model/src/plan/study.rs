@@ -10,6 +10,7 @@ use crate::{
     catalogue::{Catalogue, Kind},
     printed,
     suggest::nearest,
+    written,
 };
 use std::collections::BTreeMap;
 
@@ -131,8 +132,7 @@ fn option_values(probe: &str, key: &str, groups: &[Group], catalogue: &dyn Catal
     let items = groups.iter().flat_map(|group| &group.probe).map(|one| &one.item).filter(|item| item.name == probe);
     let value = |item| {
         let table = catalogue.read(Kind::Probe, item).ok()?;
-        let value = table.get(key)?;
-        Some(value.as_str().map_or_else(|| value.to_string(), str::to_string))
+        table.get(key).map(written::said)
     };
     let mut values: Vec<String> = items.filter_map(value).collect();
     values.sort_unstable();

@@ -2,7 +2,7 @@
 
 use super::{format::Exported, state::State, units};
 use crate::{
-    judge::{judgement::CellJudgement, label::Titles},
+    judge::{judgement::CellJudgement, title::Titles},
     judged::JudgedRun,
 };
 use latido_model::{

@@ -5,7 +5,10 @@ use crate::{
     judge::configuration::Configuration,
     words::{self, NOT_MEASURED},
 };
-use latido_model::cell::{Item, Level};
+use latido_model::{
+    cell::{Item, Level},
+    written,
+};
 
 /// The rows of the environment.
 pub struct Environment {
@@ -155,8 +158,11 @@ pub(super) fn item(item: &Item) -> String {
 }
 
 fn options(item: &Item, separator: &str) -> String {
-    let value = |v: &toml::Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
-    item.options.iter().map(|(key, v)| format!("{key}={}", value(v))).collect::<Vec<_>>().join(separator)
+    item.options
+        .iter()
+        .map(|(key, value)| format!("{key}={}", written::said(value)))
+        .collect::<Vec<_>>()
+        .join(separator)
 }
 
 #[cfg(test)]

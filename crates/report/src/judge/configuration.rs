@@ -4,6 +4,7 @@ use super::{
     copies,
     label::{self, Labelled},
     repeat::{Pooled, Repeat, RepeatQuantity, Track},
+    title,
 };
 use anyhow::Result;
 use latido_model::{
@@ -172,7 +173,7 @@ pub fn configurations<'a>(
 
 /// Whose member a record is: its cell's name without the repeat, and its kernel.
 fn swept(record: &Record) -> String {
-    format!("{} on {}", label::title(&Cell { repeat: 1, ..record.cell.clone() }), record.cell.kernel)
+    format!("{} on {}", title::title(&Cell { repeat: 1, ..record.cell.clone() }), record.cell.kernel)
 }
 
 /// What is said of the members of a sweep that are left out, all in one sentence: of a short measurement most may be.

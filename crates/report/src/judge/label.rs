@@ -1,87 +1,13 @@
-//! Names for cells and configurations: as short as possible, built from what differs.
+//! Names for configurations and systems: as short as possible, built from what differs.
 
+use super::title::title;
 use latido_model::{
-    cell::{Axis, Cell, Conditions, Item, RUNNING},
+    cell::{Axis, Cell, Conditions, RUNNING},
     cpus::CpuSet,
     machine::Machine,
     units::Ns,
     written,
 };
-
-/// A cell for people, beside others of its run: `wakeup, busy`, with the repeat where it is not the first.
-pub fn title(cell: &Cell) -> String {
-    let mut text = measured_by(cell);
-    if !cell.load.id.is_empty() {
-        text = format!("{text}, {}", cell.load.id);
-    }
-    if cell.repeat > 1 {
-        text = format!("{text}, repeat {}", cell.repeat);
-    }
-    text
-}
-
-/// The probe; where a program told the samples, that: `reported by node.py`.
-fn measured_by(cell: &Cell) -> String {
-    let name = &cell.probe.name;
-    // Options that differ may stand behind the name.
-    let behind = name.strip_prefix("command").filter(|rest| rest.is_empty() || rest.starts_with(' '));
-    let words = cell.probe.options.get("argv").and_then(toml::Value::as_array);
-    let Some((behind, words)) = behind.zip(words) else { return name.clone() };
-    let argv: Vec<String> = words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect();
-    format!("reported by {}{behind}", written::program(&argv))
-}
-
-/// Names for the cells of a run: as [`title`], with all in which they differ: `wakeup period=250us, busy, other, isolated`.
-#[derive(Debug, Default)]
-pub struct Titles {
-    /// The axes beside probe and load.
-    axes: Vec<Axis>,
-    /// The options of a probe, each with the probe's name.
-    options: Vec<(String, String)>,
-}
-
-impl Titles {
-    /// What differs among these cells.
-    pub fn among<'a>(all: impl Iterator<Item = &'a Cell> + Clone) -> Self {
-        let beside = |axis: &Axis| !matches!(axis, Axis::Probe | Axis::Load);
-        let differs = |axis: &Axis| {
-            let mut levels = all.clone().map(|cell| cell.level(*axis));
-            let first = levels.next();
-            levels.any(|level| Some(level) != first)
-        };
-        // The faster an axis changes, the more it tells.
-        let axes = Axis::ALL.into_iter().rev().filter(beside).filter(differs).collect();
-        let mut firsts: Vec<&Cell> = Vec::new();
-        let mut options: Vec<(String, String)> = Vec::new();
-        for cell in all {
-            let Some(first) = firsts.iter().find(|first| first.probe.name == cell.probe.name) else {
-                firsts.push(cell);
-                continue;
-            };
-            let (own, other) = (&cell.probe.options, &first.probe.options);
-            for key in own.keys().chain(other.keys()).filter(|key| own.get(*key) != other.get(*key)) {
-                let known = (cell.probe.name.clone(), key.clone());
-                if !options.contains(&known) {
-                    options.push(known);
-                }
-            }
-        }
-        Self { axes, options }
-    }
-
-    /// The name of one of them.
-    pub fn of(&self, cell: &Cell) -> String {
-        let options = self.options.iter().filter(|(probe, _)| *probe == cell.probe.name);
-        let options = options.filter_map(|(_, key)| Some(format!(" {key}={}", said(cell.probe.options.get(key)?))));
-        let name = options.fold(cell.probe.name.clone(), |name, option| name + &option);
-        let named = Cell { probe: Item { name, ..cell.probe.clone() }, ..cell.clone() };
-        let level = |axis: &Axis| match axis {
-            Axis::Boot => format!("boot {}", cell.boot),
-            axis => cell.level(*axis),
-        };
-        std::iter::once(title(&named)).chain(self.axes.iter().map(level)).collect::<Vec<_>>().join(", ")
-    }
-}
 
 /// What can be labelled: a cell and the machine that it was measured on.
 pub trait Labelled {
@@ -251,12 +177,7 @@ pub fn options(cell: &Cell, others: &[&Cell], but: &dyn Fn(&str) -> bool) -> Vec
         others.iter().any(|other| other.probe.name == cell.probe.name && other.probe.options.get(*key) != value)
     };
     let keys = cell.probe.options.keys().filter(|key| !but(key)).filter(differs);
-    keys.filter_map(|key| Some(format!("{key}={}", said(cell.probe.options.get(key)?)))).collect()
-}
-
-/// An option's value as a person writes it.
-pub fn said(value: &toml::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+    keys.filter_map(|key| Some(format!("{key}={}", written::said(cell.probe.options.get(key)?)))).collect()
 }
 
 /// Whether every probe has one value of this over all configurations.
@@ -305,31 +226,15 @@ mod tests {
         labels(all).into_iter().map(|label| label.text).collect()
     }
 
-    /// Repeats of another boot are the same configuration; at work the boot tells where the run is.
+    /// Repeats of another boot are the same configuration.
     #[test]
-    fn targets_and_boots_are_told_where_they_differ() {
+    fn targets_are_told_where_they_differ() {
         let at = |target: &str, boot| Cell { target: target.into(), boot, ..sample::cell() };
         assert_eq!(labelled(vec![at("local", 1), at("ssh:board", 2)]), ["local", "ssh:board"]);
         let board = On(at("ssh:board", 1), Machine { hostname: "board".into(), ..Machine::default() });
         assert_eq!(texts(&[on_host(at("local", 1)), board]), ["local", "ssh:board"]);
         let other = On(at("local", 1), Machine { hostname: "other".into(), ..Machine::default() });
         assert_eq!(texts(&[on_host(at("local", 1)), other]), ["host", "other"]);
-        let all = [at("local", 1), at("local", 2)];
-        assert_eq!(Titles::among(all.iter()).of(&all[1]), "wakeup, idle, boot 2");
-    }
-
-    #[test]
-    fn a_cell_at_work_is_told_with_what_differs() {
-        let shared = sample::under("busy");
-        let isolated =
-            Cell { tuning: latido_model::cell::Level { id: "isolated".into(), items: Vec::new() }, ..shared.clone() };
-        let all = [shared.clone(), isolated.clone()];
-        assert_eq!(Titles::among(all.iter()).of(&isolated), format!("{}, isolated", title(&isolated)));
-        let fast = Item { name: "wakeup".into(), options: toml::toml! { period = "250us" } };
-        let other = Cell { probe: fast, scheduling: Scheduling::OTHER, ..shared.clone() };
-        let all = [shared.clone(), other.clone()];
-        assert_eq!(Titles::among(all.iter()).of(&other), "wakeup period=250us, busy, other");
-        assert_eq!(Titles::among(std::iter::once(&shared)).of(&shared), title(&shared));
     }
 
     #[test]
@@ -358,7 +263,7 @@ mod tests {
             labels(&all).into_iter().map(|label| label.short).collect()
         };
         let of = |load: &str, period: &str| Cell {
-            probe: Item { name: "wakeup".into(), options: toml::toml! { period = period } },
+            probe: latido_model::cell::Item { name: "wakeup".into(), options: toml::toml! { period = period } },
             ..sample::under(load)
         };
         assert_eq!(short(vec![of("busy", "1ms")]), ["busy"]);
@@ -402,6 +307,5 @@ mod tests {
         twin.load.items[0].name = "stress-ng".into();
         let labels = labelled(vec![sample::cell(), twin, sample::under("idle")]);
         assert_eq!(labels, ["wakeup, idle", "wakeup, idle #2", "wakeup, idle #3"]);
-        assert_eq!(title(&Cell { repeat: 3, ..sample::under("busy") }), "wakeup, busy, repeat 3");
     }
 }

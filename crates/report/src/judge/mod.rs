@@ -29,6 +29,7 @@ pub mod repeat;
 mod reported;
 mod run_delay;
 mod stamps;
+pub mod title;
 mod tracing;
 pub mod trust;
 mod trusted;

@@ -1,6 +1,6 @@
 //! Names of a run's cells in sentences: as short as a title, but no two configurations have the same.
 
-use super::label::{Titles, title};
+use super::title::{Titles, title};
 use latido_model::{cell::Cell, run::Run};
 use std::collections::BTreeMap;
 

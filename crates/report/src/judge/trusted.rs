@@ -167,7 +167,7 @@ fn word(item: &Item) -> Option<String> {
 
 /// An option as the command line writes it, where that needs no quotes.
 fn option(key: &str, value: &toml::Value) -> Option<String> {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = written::said(value);
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./%".contains(c));
     plain.then(|| format!("{key}={text}"))
 }

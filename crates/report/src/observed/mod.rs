@@ -18,18 +18,18 @@ pub use unlike::Unlike;
 
 use crate::judge::{
     copies, judging,
-    label::said,
     repeat::{Pooled, Repeat, RepeatQuantity},
 };
 use anyhow::Result;
 use latido_model::{
-    cell::{Axis, Cell, FILE, IMPORT, Item, Level, RUNNING},
+    cell::{Axis, Cell, FILE, IMPORT, Level, RUNNING},
     machine::Machine,
     plan::Statistic,
     quantity::Measurand,
     record::{LoadRecord, Record, Series},
     run::{Run, SeriesData, SeriesSource, StoredCell, codec},
     verdict::Verdict,
+    written,
 };
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -244,7 +244,7 @@ pub fn columns(cell: &Cell, kernel: &str) -> Vec<(String, String)> {
     let axes = axes.map(|axis| (axis.name().to_owned(), level(axis)));
     // The files of an import are its repeats.
     let told = |(key, _): &(&String, _)| cell.plan != IMPORT || key.as_str() != FILE;
-    let options = cell.probe.options.iter().filter(told).map(|(key, value)| (key.clone(), said(value)));
+    let options = cell.probe.options.iter().filter(told).map(|(key, value)| (key.clone(), written::said(value)));
     let cpus = cell.conditions.cpus.as_ref().map(ToString::to_string).unwrap_or_default();
     let limit = cell.conditions.limit.map(|limit| limit.to_string()).unwrap_or_default();
     axes.chain(options).chain([("cpus".to_owned(), cpus), ("limit".to_owned(), limit)]).collect()
@@ -264,11 +264,6 @@ impl Observed {
 
 /// What a level is made of, whatever its name: `stress-ng:cpu=4 + spin`.
 pub fn items(level: &Level) -> String {
-    let items: Vec<String> = level.items.iter().map(item).collect();
+    let items: Vec<String> = level.items.iter().map(written::short).collect();
     if items.is_empty() { "nothing".into() } else { items.join(" + ") }
-}
-
-fn item(item: &Item) -> String {
-    let options: Vec<String> = item.options.iter().map(|(key, value)| format!("{key}={}", said(value))).collect();
-    if options.is_empty() { item.name.clone() } else { format!("{}:{}", item.name, options.join(",")) }
 }

@@ -249,7 +249,7 @@ fn support(found: &Configurations) -> Option<String> {
 pub fn rescue(records: &[&Record], style: Style) -> String {
     let mut lines = Vec::new();
     for record in records {
-        lines.push(paint(&crate::judge::label::title(&record.cell), Paint::Plain, style));
+        lines.push(paint(&crate::judge::title::title(&record.cell), Paint::Plain, style));
         lines.extend(show::threads(record, &Measurand::default(), style));
         for series in &record.series {
             let bands = series.decisive().bands;

@@ -10,22 +10,22 @@ use crate::{
     judge::{
         configuration::Configurations,
         judgement::{CellJudgement, Judgement},
-        label::Titles,
         load_course,
         outcome::Outcome,
         reason::Reason,
+        title::Titles,
     },
     tables::summary,
     tree::{declared::Lookup, sections},
     words,
 };
 use latido_model::{
-    cell::Item,
     quantity::Measurand,
     record::{Record, Series, Source},
     run::{Run, StoredCell},
     units::human,
     verdict::Verdict,
+    written,
 };
 
 /// The summary, then each cell with its threads, loads, tunings and trust checks, then the machine.
@@ -138,7 +138,7 @@ fn imported(record: &Record, source: &Source) -> Vec<(&'static str, String)> {
 fn settings(record: &Record, style: Style) -> Vec<String> {
     let cell = &record.cell;
     let mut facts = vec![
-        ("probe", item(&cell.probe)),
+        ("probe", written::short(&cell.probe)),
         ("scheduling", cell.scheduling.to_string()),
         ("cpus", cell.conditions.cpus.as_ref().map_or_else(|| "any".into(), |cpus| cpus.to_string())),
     ];
@@ -157,7 +157,7 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
         let commands: Vec<String> = argv.into_iter().chain(load.commands.iter().cloned()).collect();
         let command = if commands.is_empty() { String::new() } else { format!(": {}", commands.join("; ")) };
         let version = load.version.as_deref().map(|version| format!(" ({version})")).unwrap_or_default();
-        facts.push(("load", format!("{}{version}{command}", item(&load.item))));
+        facts.push(("load", format!("{}{version}{command}", written::short(&load.item))));
         let rates = words::of_load(load);
         if !rates.is_empty() {
             facts.push(("its rate", rates));
@@ -179,7 +179,7 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
     }
     for tuning in &record.tunings {
         let changes = tuning.changes.iter().map(|c| format!("{} {} -> {}", c.knob, c.original, c.new));
-        facts.push(("tuning", format!("{}: {}", item(&tuning.item), changes.collect::<Vec<_>>().join(", "))));
+        facts.push(("tuning", format!("{}: {}", written::short(&tuning.item), changes.collect::<Vec<_>>().join(", "))));
     }
     pairs(&facts, style)
 }
@@ -264,13 +264,6 @@ fn machine(run: &Run, style: Style) -> Vec<String> {
 fn pairs(rows: &[(&str, String)], style: Style) -> Vec<String> {
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     rows.iter().flat_map(|(name, value)| hang(&format!("  {name:<width$} "), Paint::Dim, value, style)).collect()
-}
-
-/// A probe, load or tuning as the command line writes it: `wakeup:period=1ms`.
-fn item(item: &Item) -> String {
-    let value = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
-    let options: Vec<String> = item.options.iter().map(|(key, v)| format!("{key}={}", value(v))).collect();
-    if options.is_empty() { item.name.clone() } else { format!("{}:{}", item.name, options.join(",")) }
 }
 
 #[cfg(test)]

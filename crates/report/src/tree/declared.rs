@@ -2,11 +2,7 @@
 //! study's printed number under ours.
 
 use super::{Curve, Report, Section};
-use crate::{
-    input::Declared,
-    judge::{label, repeat::Pooled},
-    words,
-};
+use crate::{input::Declared, judge::repeat::Pooled, words};
 use latido_model::{
     cell::Axis,
     places,
@@ -17,6 +13,7 @@ use latido_model::{
     printed::PrintedNumber,
     record::{QUANTILES, Summary},
     run::pool,
+    written,
 };
 
 /// What was measured of a pick.
@@ -122,7 +119,7 @@ impl<'r, 'a> Lookup<'r, 'a> {
 /// Whether a series was measured with the probe's options that the study had.
 fn has_options(curve: &Curve, sought: &Sought) -> bool {
     let own = &curve.configuration.cell.probe.options;
-    sought.taken.options.iter().all(|(key, value)| own.get(key).is_some_and(|one| label::said(one) == *value))
+    sought.taken.options.iter().all(|(key, value)| own.get(key).is_some_and(|one| written::said(one) == *value))
 }
 
 /// The unit of a statistic: `ns` for every time.

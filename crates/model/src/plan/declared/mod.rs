@@ -13,6 +13,7 @@ use super::{
 use crate::{
     catalogue::{Catalogue, Kind},
     suggest::nearest,
+    written,
 };
 
 /// What picks are read against.
@@ -91,7 +92,7 @@ impl<'a> Ground<'a> {
             None => return Err(values.problem(format!("`{text}` is no ramp such as \"4,8,12..44\""))),
         };
         let one = |step: toml::Value| {
-            let name = step.as_str().map_or_else(|| step.to_string(), String::from);
+            let name = written::said(&step);
             Ok(Pick { name: name.clone(), ..self.common(keys, &name)? })
         };
         steps.into_iter().map(one).collect()
@@ -157,8 +158,7 @@ impl<'a> Ground<'a> {
             return 0;
         }
         let options = self.catalogue.read(Kind::Probe, &probe.item).unwrap_or_default();
-        let said = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), String::from);
-        if taken.options.iter().any(|(key, value)| options.get(key).map(said).as_ref() != Some(value)) {
+        if taken.options.iter().any(|(key, value)| options.get(key).map(written::said).as_ref() != Some(value)) {
             return 0;
         }
         let of_label = |(label, values): &(String, Vec<String>)| match levels.iter().find(|(key, _)| key == label) {

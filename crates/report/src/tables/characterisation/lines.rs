@@ -2,7 +2,6 @@
 
 use super::{Call, CallFigures};
 use crate::{
-    judge::label,
     statistics::pool,
     study::{PublishedColumn, PublishedRow},
     tree::{CallRow, Chapter, Curve, Datum, Section},
@@ -11,6 +10,7 @@ use crate::{
 use latido_model::{
     plan::{Distribution, Statistic},
     record::Summary,
+    written,
 };
 
 /// A line before it has entries.
@@ -57,7 +57,7 @@ impl Line<'_, '_, '_> {
         let Self { row, section, .. } = self;
         let options = row.series.iter().flatten().map(|s| &s.configuration.cell.probe.options).next();
         let has =
-            |key: &String, value: &String| options.and_then(|o| o.get(key)).is_some_and(|v| label::said(v) == *value);
+            |key: &String, value: &String| options.and_then(|o| o.get(key)).is_some_and(|v| written::said(v) == *value);
         (printed.probe.as_str(), printed.quantity.as_str()) == (section.probe, section.quantity)
             && printed.labels.iter().all(|(key, value)| section.labels.get(key) == Some(value))
             && printed.options.iter().all(|(key, value)| has(key, value))

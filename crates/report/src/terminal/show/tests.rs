@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::judge::{configuration, judging};
+use latido_model::cell::Item;
 use latido_model::{
     record::{Change, LoadRecord, Skip, Slots, TuningRecord},
     run::CellState,
