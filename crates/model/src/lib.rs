@@ -10,6 +10,8 @@ pub mod consistency;
 pub mod cpus;
 pub mod explain;
 pub mod machine;
+#[cfg(any(test, feature = "sample"))]
+pub mod needs;
 mod null;
 pub mod places;
 pub mod plan;

@@ -1,4 +1,5 @@
 use super::*;
+use latido_model::needs::{Need, skip};
 use rustix::fs::flock;
 use std::{
     cell::RefCell,
@@ -151,7 +152,7 @@ fn patience_is_one_time_for_all_locks() {
 #[test]
 fn a_lock_that_was_there_before_roots_counts() {
     if !rustix::process::geteuid().is_root() {
-        return crate::fixture::skipped("locks of other users", "only root can make them");
+        return skip("locks of other users", Need::Root, "only root can make them");
     }
     let dir = tempfile::tempdir().unwrap();
     let (roots, others) = (dir.path().join("run"), dir.path().join("tmp"));
@@ -215,7 +216,7 @@ fn a_lock_is_signed_from_its_beginning() {
 #[test]
 fn root_passes_by_who_is_no_latido_and_puts_back_in_spite_of_one() {
     if !rustix::process::geteuid().is_root() {
-        return crate::fixture::skipped("root's locks beside a user's", "only root has them");
+        return skip("root's locks beside a user's", Need::Root, "only root has them");
     }
     let dir = tempfile::tempdir().unwrap();
     let root = || Claim::open_in(dir.path(), &dir.path().join("none"), Account { uid: 0, is_root: true }).unwrap();

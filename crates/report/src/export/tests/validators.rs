@@ -1,6 +1,7 @@
 //! The formats as programs of others read them, where `scripts/readers` or the machine has these.
 
 use super::*;
+use latido_model::needs::{Need, skip};
 use std::{
     io::Write,
     path::{Path, PathBuf},
@@ -193,14 +194,6 @@ with tempfile.NamedTemporaryFile("w", suffix=".hlog") as file:
 assert totals == [1000, 1000, 1000, 4, 1000], totals
 "#;
 
-fn skipped(what: &str, why: &str) {
-    println!("skipped: {what}: {why}");
-    if let Some(list) = std::env::var_os("LATIDO_SKIPS") {
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(list).unwrap();
-        writeln!(file, "{what}: {why}").unwrap();
-    }
-}
-
 /// Where `scripts/readers` puts them.
 fn installed() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers")
@@ -249,7 +242,7 @@ fn others_read_them() {
         let (reader, words) = match found(*with) {
             Ok(found) => found,
             Err(why) => {
-                skipped(&format!("the export {format}"), &format!("{why}: scripts/readers installs it"));
+                skip(&format!("the export {format}"), Need::Readers, &format!("{why}: scripts/readers installs it"));
                 continue;
             }
         };

@@ -1,6 +1,7 @@
 //! Who is foreign, what a census costs, and what counts of a task that is found late or demoted.
 
 use super::*;
+use latido_model::needs::{Need, skip};
 use latido_sys::sched::{self, Policy};
 use std::{
     sync::{
@@ -113,7 +114,7 @@ fn all_cpus() -> CpuSet {
 #[test]
 fn the_life_before_the_census_that_finds_a_task_counts() {
     let Some(busy) = Busy::start() else {
-        return crate::fixture::skipped("a task that is found late", "no right to real-time scheduling");
+        return skip("a task that is found late", Need::Realtime, "no right to real-time scheduling");
     };
     busy.runs_on();
     let found = |since_tick: u64, known: Option<u64>| {
@@ -131,7 +132,7 @@ fn the_life_before_the_census_that_finds_a_task_counts() {
 #[test]
 fn a_task_that_is_demoted_is_listed_with_what_it_ran_until_then() {
     let Some(busy) = Busy::start() else {
-        return crate::fixture::skipped("a task that is demoted", "no right to real-time scheduling");
+        return skip("a task that is demoted", Need::Realtime, "no right to real-time scheduling");
     };
     let mut watched = Watched { census_at: 0, ..watched() };
     watched.own.priority = None;

@@ -1,0 +1,211 @@
+//! CPUs isolated for real: who is where while a probe runs, that interrupts stay away, and that everything is as it was
+//! afterwards, also after SIGKILL.
+
+use crate::common;
+use crate::common::placement;
+
+use common::{Background, World, json};
+use placement::{Snapshot, Stage, interrupts, threads_of};
+use std::{
+    fs,
+    os::unix::process::ExitStatusExt,
+    process::{Command, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+const BUSY: &str = "while :; do :; done";
+
+#[test]
+fn the_measured_task_is_alone_on_its_cpu_and_everything_returns() {
+    let Some(stage) = Stage::take("isolation of a CPU") else { return };
+    let cpu = stage.cpu;
+    let world = World::new();
+    let _restore = stage.restore(&world);
+    let busy = Background::shell(BUSY);
+    let pinned = Background::shell(BUSY);
+    placement::pin(pinned.pid(), cpu);
+    // Forks while it is being moved.
+    let _forking = Background::shell("while :; do /bin/true; sleep 0.01; done");
+    let before = Snapshot::take(&stage);
+
+    let (isolate, irqs) = (format!("isolate:cpus={cpu}"), format!("irqs:away={cpu}"));
+    let arguments =
+        ["run", "wakeup", "-d", "3s", "--tune", &isolate, "--tune", &irqs, "--load", "spin:cpu=2", "--json"];
+    let run = world.latido(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+
+    let give_up = Instant::now() + Duration::from_secs(300);
+    while stage.inside().is_empty() {
+        assert!(Instant::now() < give_up, "no thread entered the isolated CPU");
+        sleep(Duration::from_millis(5));
+    }
+    // Born inside the isolation of a task that was moved, and still there when it is over.
+    let child = Background::shell("exec sleep 300");
+    sleep(Duration::from_millis(300));
+    let counts = interrupts(cpu);
+    let mut samples = 0;
+    let mut last = counts.clone();
+    loop {
+        let inside = stage.inside();
+        if inside.is_empty() {
+            break;
+        }
+        for task in [&busy, &pinned, &child] {
+            let seen = placement::thread(task.pid()).unwrap();
+            assert!(!seen.affinity.contains(&cpu), "{} may run on CPU {cpu}: {seen:?}", task.pid());
+        }
+        for task in [&busy, &pinned] {
+            assert_ne!(placement::thread(task.pid()).unwrap().cpu, cpu, "a busy task runs on the isolated CPU");
+        }
+        // Everything of this world that is not inside, the load and the supervisor, stays outside.
+        for (pid, line) in world.alive() {
+            for tid in threads_of(pid).into_iter().filter(|tid| !inside.contains(tid)) {
+                let Some(seen) = placement::thread(tid) else { continue };
+                assert!(!seen.affinity.contains(&cpu) || stage.inside().contains(&tid), "{line}: {seen:?}");
+            }
+        }
+        let seen: Vec<_> = inside.iter().filter_map(|tid| placement::thread(*tid)).collect();
+        assert!(seen.iter().all(|thread| thread.cpu == cpu && thread.comm.starts_with("latido/")), "{seen:?}");
+        samples += 1;
+        last = interrupts(cpu);
+        sleep(Duration::from_millis(50));
+    }
+    let output = run.wait_with_output().unwrap();
+    let document = json(&output, output.status.code().unwrap());
+    assert!(samples >= 10, "the probe was watched only {samples} times");
+
+    let record = &document["records"][0];
+    assert_eq!(
+        record["cell"]["conditions"]["cpus"],
+        cpu.to_string(),
+        "a cell that names no CPUs measures the isolated ones"
+    );
+    let tunings = record["tunings"].as_array().unwrap();
+    let tuning = |name: &str| tunings.iter().find(|tuning| tuning["item"]["name"] == name).unwrap();
+    assert_eq!(tuning("isolate")["in_force"], true);
+    let note = tuning("isolate")["note"].as_str().unwrap();
+    assert!(note.contains(&format!("bound to CPU {cpu}")) && note.contains(&format!("migration/{cpu}")), "{note}");
+
+    let note = tuning("irqs")["note"].as_str().unwrap_or_default().to_owned();
+    let (stuck, pending) = note.split_once("pending").unwrap_or((&note, ""));
+    let mut still = 0;
+    for (line, count) in &counts {
+        let (grew, named) = (last[line] - count, |text: &str| text.contains(&format!("IRQ {line} ")));
+        if named(stuck) {
+            continue;
+        }
+        // A pending one comes once more where it was, and takes its new affinity with it.
+        assert!(grew <= u64::from(named(pending)), "IRQ {line} came {grew} times on CPU {cpu}: {note}");
+        still += 1;
+    }
+    assert!(still > 0, "no interrupt can be moved here, so nothing was shown: {note}");
+
+    drop(busy);
+    before.equals(&Snapshot::take(&stage), "after a run");
+    let seen = placement::thread(child.pid()).unwrap();
+    let own = placement::thread(std::process::id().cast_signed()).unwrap();
+    assert_eq!((&seen.group, &seen.affinity), (&own.group, &own.affinity), "born in isolation, it is out of it");
+    assert!(!world.state().join("journal.jsonl").exists());
+}
+
+#[test]
+fn killed_at_steps_all_over_the_journal_everything_returns() {
+    let Some(stage) = Stage::take("isolation after SIGKILL of the supervisor") else { return };
+    let cpu = stage.cpu;
+    let world = World::new();
+    let _restore = stage.restore(&world);
+    let pinned = Background::shell(BUSY);
+    placement::pin(pinned.pid(), cpu);
+    let before = Snapshot::take(&stage);
+    let (isolate, irqs) = (format!("isolate:cpus={cpu}"), format!("irqs:away={cpu}"));
+    // Every step would take an hour: an odd stride meets entries before, during and after the change, and in the undoing.
+    for point in (1..).step_by(23) {
+        assert!(point < 4000, "no end of points");
+        let arguments = ["run", "null", "samples=100", "--tune", &isolate, "--tune", &irqs, "--json", "--no-report"];
+        let output = world.latido(arguments).env("LATIDO_FAULT", format!("agent:{point}")).output().unwrap();
+        world.nothing_left(&format!("after SIGKILL at agent:{point}"));
+        before.equals(&Snapshot::take(&stage), &format!("after SIGKILL at agent:{point}"));
+        assert!(!world.state().join("journal.jsonl").exists(), "agent:{point}: the host settles the journal");
+        if output.status.code() != Some(1) {
+            assert!(point > 100, "only {point} points passed: the test proves nothing");
+            return;
+        }
+    }
+}
+
+#[test]
+fn host_and_supervisor_killed_together_the_next_latido_puts_everything_back() {
+    let Some(stage) = Stage::take("isolation after SIGKILL of everybody") else { return };
+    let cpu = stage.cpu;
+    let isolate = format!("isolate:cpus={cpu}");
+    for entries in [1, 2, 5, 30, usize::MAX] {
+        let world = World::new();
+        let _restore = stage.restore(&world);
+        let before = Snapshot::take(&stage);
+        let arguments = ["run", "null", "hold=20s", "--tune", &isolate, "--json", "--no-report"];
+        let mut run = world.latido(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let journal = world.state().join("journal.jsonl");
+        let give_up = Instant::now() + Duration::from_secs(300);
+        // How many there are depends on the machine's tasks: once the probe is inside, these are all.
+        let written = || fs::read_to_string(&journal).unwrap_or_default().lines().count();
+        while written() < entries && stage.inside().is_empty() {
+            assert!(Instant::now() < give_up, "the journal never had {entries} entries");
+            sleep(Duration::from_millis(1));
+        }
+        // All at one instant: whoever is told of the other's end would begin to put things right.
+        let all = world.alive();
+        all.iter().for_each(|(pid, _)| placement::stop(*pid));
+        all.iter().for_each(|(pid, _)| placement::kill(*pid));
+        assert_eq!(run.wait().unwrap().signal(), Some(9));
+        world.nothing_left("after SIGKILL of host and supervisor");
+        assert!(journal.exists(), "nobody was left to settle it");
+        if entries > 2 {
+            assert!(stage.exists(), "the machine is still changed, or the test proves nothing");
+        }
+        // The same run again: what is left over of the first is no isolation that stands in its way.
+        let again = ["run", "null", "samples=100", "--tune", &isolate, "--json", "--no-report"];
+        let document = json(&world.run(again), 0);
+        assert_eq!(document["records"][0]["cell"]["conditions"]["cpus"], cpu.to_string());
+        before.equals(&Snapshot::take(&stage), &format!("by the latido after SIGKILL at {entries} entries"));
+        assert!(!journal.exists());
+    }
+}
+
+#[test]
+fn what_cannot_be_isolated_is_refused_and_nothing_is_changed() {
+    let Some(stage) = Stage::take("refusals of isolation") else { return };
+    let world = World::new();
+    let before = Snapshot::take(&stage);
+    let all = format!("isolate:cpus={}", placement::online());
+    for (tune, words) in [
+        (all.as_str(), "everything else needs a CPU too"),
+        ("isolate:cpus=4095", "not there"),
+        ("irqs:away=4095", "not there"),
+        ("isolate", "`cpus` is required"),
+    ] {
+        let output = world.run(["run", "null", "samples=100", "--tune", tune, "--json", "--no-report"]);
+        assert!(!output.status.success(), "{tune}");
+        assert!(common::stderr(&output).contains(words), "{tune}: {}", common::stderr(&output));
+        before.equals(&Snapshot::take(&stage), tune);
+    }
+    // Without the right nothing is begun.
+    if !common::installed("setpriv", "isolation without root") {
+        return;
+    }
+    let open = tempfile::tempdir().unwrap();
+    fs::set_permissions(open.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    for tune in [format!("isolate:cpus={}", stage.cpu), format!("irqs:away={}", stage.cpu)] {
+        // Not every directory above the binary lets others in.
+        let binary = open.path().join("latido");
+        fs::copy(env!("CARGO_BIN_EXE_latido"), &binary).unwrap();
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--reuid", "65534", "--clear-groups", "--inh-caps=-all"])
+            .arg(&binary)
+            .args(["tune", "apply", &tune]);
+        let output = command.env("LATIDO_STATE", open.path().join("state")).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{tune}");
+        assert!(common::stderr(&output).contains("only root may"), "{tune}: {}", common::stderr(&output));
+        before.equals(&Snapshot::take(&stage), &tune);
+    }
+}

@@ -1,0 +1,359 @@
+//! SIGKILL at random moments of `tune apply`, of `tune undo` and of a tuned run: the machine is as before.
+//!
+//! `LATIDO_KILLS` says how many (20 if not), `LATIDO_KILL_SEED` repeats the choices of a run that failed.
+
+use crate::common::family;
+use crate::common::whole;
+use crate::common::{self, Need};
+
+use common::{World, skip, stderr};
+use family::Family;
+use rand::{
+    Rng, SeedableRng,
+    seq::{IndexedRandom, SliceRandom},
+};
+use rand_chacha::ChaCha8Rng;
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    fs,
+    os::unix::process::ExitStatusExt,
+    process::{Child, ExitStatus},
+    thread::sleep,
+    time::{Duration, Instant, SystemTime},
+};
+use whole::Whole;
+
+/// How long anything may take before it hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
+}
+
+/// The tunings that change something here; the others are noted as skipped, with what latido says of them.
+fn words(world: &World, cpu: u32) -> Vec<String> {
+    let names = |dir: &str| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let irq = names("/proc").find_map(|path| {
+        let comm = fs::read_to_string(path.join("comm")).ok()?;
+        comm.strip_prefix("irq/")?.split_once('-').map(|(irq, _)| irq.to_owned())
+    });
+    // Devices of the kernel alone have no interrupts and refuse.
+    let device = names("/sys/class/net").find(|path| path.join("threaded").exists() && path.join("device").exists());
+    let device = device.map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+    let mut candidates: Vec<String> = ["timers", "vm-stat:77s", "thp:never,defrag=never", "printk:2", "watchdog"]
+        .into_iter()
+        .chain(["resume-latency:3us", "rcu:normal", "ksm:on", "frequency", "throttle:off,server=as-is"])
+        .map(str::to_owned)
+        .collect();
+    candidates.extend(["isolate", "irqs", "workqueues"].map(|name| format!("{name}:{cpu}")));
+    candidates.extend(irq.map(|irq| format!("irq-priority:{irq},prio=77")));
+    candidates.extend(device.map(|device| format!("nic:{device},coalesce=as-is,threaded=on")));
+    candidates.retain(|word| {
+        let output = world.run(["tune", "apply", word]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
+        let changes = output.status.code() == Some(0) && said.contains("puts it back");
+        if !changes {
+            skip(&format!("kills of tuning {word}"), Need::Kernel, said.lines().next().unwrap_or_default());
+        }
+        undo(world);
+        changes
+    });
+    candidates
+}
+
+fn undo(world: &World) -> String {
+    let output = world.run(["tune", "undo"]);
+    assert_eq!(output.status.code(), Some(0), "tune undo: {}", stderr(&output));
+    stderr(&output)
+}
+
+/// What is killed, and in what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Apply,
+    Undo,
+    Host,
+    Supervisor,
+    Measure,
+    /// Host and supervisor at once: nobody is left to put anything back.
+    Both,
+}
+
+struct Scene {
+    world: World,
+    words: Vec<String>,
+    before: Whole,
+    family: Family,
+    chance: ChaCha8Rng,
+}
+
+impl Scene {
+    /// A command whose words are those that are said, in files: nobody reads pipes while a kill is awaited.
+    fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = self.world.latido(arguments.iter().copied());
+        let file = |name: &str| fs::File::create(self.world.path(name)).unwrap();
+        command.env("TMPDIR", self.world.path("tmp")).stdout(file("stdout")).stderr(file("stderr"));
+        command.spawn().unwrap()
+    }
+
+    fn wait(&self, child: &mut Child) -> ExitStatus {
+        let give_up = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < give_up, "it hangs: {:?}", self.world.alive());
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn said(&self) -> String {
+        fs::read_to_string(self.world.path("stderr")).unwrap_or_default()
+    }
+
+    /// Does it, and it goes well.
+    fn whole(&self, arguments: &[&str]) -> Duration {
+        let started = Instant::now();
+        let status = self.wait(&mut self.start(arguments));
+        // 3: measured on a busy machine.
+        let well = matches!(status.code(), Some(0) | Some(3)) && (arguments[0] == "run" || status.code() == Some(0));
+        assert!(well, "{arguments:?}: {status}: {}", self.said());
+        started.elapsed()
+    }
+
+    fn arguments(&mut self, victim: Victim) -> Vec<String> {
+        // Whatever order they are applied in, they are undone in the opposite one.
+        self.words.shuffle(&mut self.chance);
+        let of = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        match victim {
+            Victim::Apply => [of(&["tune", "apply"]), self.words.clone()].concat(),
+            Victim::Undo => of(&["tune", "undo"]),
+            _ => {
+                let probe = ["wakeup", "null"].choose(&mut self.chance).unwrap();
+                let mut arguments = of(&["run", probe, "-d", "300ms", "--warmup", "50ms", "--no-report", "--json"]);
+                arguments.extend(of(&["--load", "spin:cpu=1,memory=1,size=1,fork=true", "--load", "tree:files=20"]));
+                arguments.extend(self.words.iter().flat_map(|word| ["--tune".to_owned(), word.clone()]));
+                if *probe == "null" {
+                    arguments.extend(of(&["hold=300ms", "samples=100"]));
+                }
+                arguments
+            }
+        }
+    }
+
+    /// The pid of a role, as soon as there is one; `None` if the run ends before.
+    fn find(&self, host: &mut Child, victim: Victim) -> Option<i32> {
+        while host.try_wait().unwrap().is_none() {
+            let found = self.world.alive().into_iter().find(|(_, line)| match victim {
+                Victim::Measure => line.contains(" agent --measure"),
+                Victim::Supervisor | Victim::Both => line.trim_end().ends_with(" agent"),
+                _ => false,
+            });
+            if let Some((pid, _)) = found {
+                return Some(pid);
+            }
+        }
+        None
+    }
+
+    /// Starts the action, kills, and waits for those that are left; returns when. The error is how long the action took that
+    /// was over before.
+    fn kill(&mut self, victim: Victim, length: Duration) -> Result<Duration, Duration> {
+        if victim == Victim::Undo {
+            let mut apply = vec!["tune", "apply"];
+            apply.extend(self.words.iter().map(String::as_str));
+            self.whole(&apply);
+        }
+        let arguments = self.arguments(victim);
+        let moment = length.mul_f64(self.chance.random());
+        // From the birth of the process, so that its first steps are not all that is met.
+        let longest = [0.0, 0.02, 0.3].choose(&mut self.chance).unwrap();
+        let delay = Duration::from_secs_f64(*longest * self.chance.random::<f64>());
+        let started = Instant::now();
+        let mut child = self.start(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        while started.elapsed() < moment && child.try_wait().unwrap().is_none() {
+            sleep((moment - started.elapsed().min(moment)).min(Duration::from_millis(2)));
+        }
+        let own = child.id().cast_signed();
+        let victims = match victim {
+            Victim::Apply | Victim::Undo | Victim::Host => vec![own],
+            role => {
+                let Some(pid) = self.find(&mut child, role) else {
+                    self.wait(&mut child);
+                    return Err(started.elapsed());
+                };
+                sleep(delay);
+                if role == Victim::Both { vec![own, pid] } else { vec![pid] }
+            }
+        };
+        let signal = |pid: i32, signal| kill_process(Pid::from_raw(pid).unwrap(), signal).is_ok();
+        let over = child.try_wait().unwrap().is_some();
+        // Stopped first, neither of two can act on the death of the other.
+        let alive = !over && victims.iter().all(|pid| signal(*pid, Signal::STOP));
+        for pid in victims.iter().filter(|_| !over) {
+            signal(*pid, if alive { Signal::KILL } else { Signal::CONT });
+        }
+        let at = started.elapsed();
+        let status = self.wait(&mut child);
+        if !alive {
+            return Err(at);
+        }
+        match victim {
+            // A process that has just ended cannot be killed any more.
+            Victim::Supervisor | Victim::Measure => assert_ne!(status.signal(), Some(9), "{victim:?}"),
+            _ if status.signal() != Some(9) => return Err(at),
+            _ => {}
+        }
+        Ok(at)
+    }
+
+    /// Checks what must hold; returns who put the machine back.
+    fn after(&mut self, victim: Victim, when: &str) -> &'static str {
+        let journal = self.world.state().join("journal.jsonl");
+        if victim == Victim::Both {
+            // All but the load, which nobody was left to end.
+            let own = |line: &str| line.contains(" agent") || line.contains(" run ");
+            let give_up = Instant::now() + PATIENCE;
+            while self.world.alive().iter().any(|(_, line)| own(line)) {
+                assert!(Instant::now() < give_up, "{when}: {:?}", self.world.alive());
+                sleep(Duration::from_millis(20));
+            }
+        } else {
+            self.world.nothing_left(when);
+        }
+        let survived = matches!(victim, Victim::Host | Victim::Supervisor | Victim::Measure);
+        if survived {
+            assert!(!journal.exists(), "{when}: who survives settles the journal");
+            self.before.holds(&format!("{when}, by who survived"));
+            self.nothing_else(when);
+        }
+        let status = self.world.run(["tune", "status", "--json"]);
+        // 2: an undo was killed, and what it had put back by then is not in force.
+        assert!(matches!(status.status.code(), Some(0 | 2)), "{when}: {}", stderr(&status));
+        let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+        let by_hand = !status["applied"].as_array().unwrap().is_empty();
+        let by = match survived {
+            _ if by_hand || self.chance.random() => {
+                let output = self.start(&["tune", "undo"]).wait().unwrap();
+                assert_eq!(output.code(), Some(0), "{when}: tune undo: {}", self.said());
+                "undo"
+            }
+            _ => {
+                self.whole(&["run", "null", "samples=10", "-d", "10ms", "--no-report", "--json"]);
+                "the next run"
+            }
+        };
+        self.world.nothing_left(&format!("{when}, by {by}"));
+        self.before.holds(&format!("{when}, by {by}"));
+        assert!(!journal.exists(), "{when}: {}", fs::read_to_string(&journal).unwrap_or_default());
+        self.nothing_else(when);
+        if survived { "who survived" } else { by }
+    }
+
+    /// No lock, no directory of a load, and nobody born meanwhile who is not where his parent is.
+    fn nothing_else(&self, when: &str) {
+        let held = fs::read_to_string("/proc/locks").unwrap();
+        for name in ["run", "lock"] {
+            let Ok(file) = fs::metadata(self.world.state().join(name)) else { continue };
+            let inode = format!(":{} ", std::os::unix::fs::MetadataExt::ino(&file));
+            assert!(!held.contains(&inode), "{when}: somebody holds the lock {name}");
+        }
+        let left: Vec<_> = fs::read_dir(self.world.path("tmp")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(left.is_empty(), "{when}: left behind: {left:?}");
+        let give_up = Instant::now() + Duration::from_secs(2);
+        loop {
+            match Whole::like_their_parent(self.family.forking.pid()) {
+                Ok(children) if children > 0 => return,
+                said => assert!(Instant::now() < give_up, "{when}: {said:?}"),
+            }
+            sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Puts the machine back even when the test fails half-way; what is wrong with it then, the snapshot's own drop.
+impl Drop for Scene {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            for pid in self.world.alive().into_iter().filter_map(|(pid, _)| Pid::from_raw(pid)) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            let _ = self.world.run(["tune", "undo"]);
+        }
+    }
+}
+
+#[test]
+fn killed_at_random_moments_the_machine_is_as_before() {
+    let what = "random kills of tunings";
+    if !common::root(what) {
+        return;
+    }
+    let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+    let cpus: latido_model::cpus::CpuSet = online.trim().parse().unwrap();
+    let Some(cpu) = cpus.iter().filter(|_| cpus.len() > 1).last() else {
+        return skip(what, Need::TwoCpus, "needs two CPUs");
+    };
+    let rounds = number("LATIDO_KILLS").unwrap_or(20);
+    let seed =
+        number("LATIDO_KILL_SEED").unwrap_or_else(|| SystemTime::UNIX_EPOCH.elapsed().unwrap().subsec_nanos().into());
+    println!("{rounds} kills of tunings; LATIDO_KILL_SEED={seed} repeats their choices");
+
+    let _machine = common::machine();
+    let world = World::new();
+    fs::create_dir(world.path("tmp")).unwrap();
+    let family = Family::start(cpu);
+    let words = words(&world, cpu);
+    if words.len() < 3 {
+        return skip(what, Need::Kernel, "fewer than three tunings can be changed here");
+    }
+    sleep(Duration::from_millis(300));
+    let before = Whole::take();
+    let mut scene = Scene { world, words, before, family, chance: ChaCha8Rng::seed_from_u64(seed) };
+
+    // How long each takes when nobody disturbs it.
+    let owned = |arguments: &Vec<String>| arguments.clone();
+    let mut lengths: Vec<Duration> = [Victim::Apply, Victim::Undo, Victim::Host]
+        .into_iter()
+        .map(|victim| {
+            let arguments = owned(&scene.arguments(victim));
+            scene.whole(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+        })
+        .collect();
+    scene.before.holds("undisturbed");
+    println!(
+        "undisturbed: apply {:?}, undo {:?}, run {:?}; {}",
+        lengths[0],
+        lengths[1],
+        lengths[2],
+        scene.words.join(" ")
+    );
+
+    let (mut done, mut late) = (0, 0);
+    while done < rounds {
+        let of_run = [Victim::Host, Victim::Supervisor, Victim::Measure, Victim::Both];
+        let (victim, length) = match scene.chance.random_range(0..8) {
+            0 | 1 => (Victim::Apply, &mut lengths[0]),
+            2 | 3 => (Victim::Undo, &mut lengths[1]),
+            other => (of_run[other - 4], &mut lengths[2]),
+        };
+        let at = match scene.kill(victim, *length) {
+            Ok(at) => at,
+            Err(took) => {
+                // A machine is busier at one time than at another: the moments follow it, and spread again after kills.
+                *length = took;
+                late += 1;
+                assert!(late < 5 * rounds + 20, "nothing lives long enough to be killed");
+                undo(&scene.world);
+                scene.before.holds("ended by itself");
+                continue;
+            }
+        };
+        *length = length.mul_f64(1.05);
+        done += 1;
+        let when = format!("round {done} of seed {seed}: {victim:?} killed after {at:.3?}");
+        let by = scene.after(victim, &when);
+        println!("{when}: put back by {by}");
+    }
+    println!("{done} kills, all as before; {late} more came too late and do not count");
+}

@@ -1,0 +1,234 @@
+//! What the record knows of a load's work, loads in hard places, and a load's command line.
+
+use crate::common::{self, Need};
+
+use common::{World, installed, root, skip, stderr};
+use latido::cli::known::CATALOGUE;
+use latido_model::catalogue::Kind;
+use serde_json::Value;
+use std::{fs, net::UdpSocket, path::Path, process::Command, time::Duration};
+
+/// A world whose loads put their data into a directory of its own.
+fn world() -> World {
+    let world = World::new();
+    fs::create_dir(world.path("tmp")).unwrap();
+    world
+}
+
+/// The record's entry of the only load of a short run.
+fn under(world: &World, hold: &str, load: &str) -> Value {
+    let (hold, load) = (format!("hold={hold}"), format!("--load={load}"));
+    let mut command = world.latido(["run", "null", &hold, &load, "--no-report", "--json"]);
+    let output = command.env("TMPDIR", world.path("tmp")).output().unwrap();
+    // A stolen machine may contaminate; the load is what is tested.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{load}: {}", stderr(&output));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    document["records"][0]["load"][0].clone()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// The rates are those of the counts, and no second is outside slowest and fastest.
+#[test]
+fn a_load_has_its_rates_by_the_second() {
+    let load = under(&world(), "4s", "messaging:1,pairs=2");
+    let rate = &load["rates"]["messages"];
+    let (mean, slowest, fastest) = (number(&rate["mean"]), number(&rate["slowest"]), number(&rate["fastest"]));
+    assert!(0.0 < slowest && slowest <= mean && mean <= fastest, "{load}");
+    let counted = number(&load["achieved"]["messages"]) / number(&load["achieved"]["elapsed_ns"]) * 1e9;
+    // The two differ by the reports at their edges, a tenth of a second each.
+    assert!((mean / counted - 1.0).abs() < 0.5, "{mean} {counted}");
+    assert!(load["rates"]["elapsed_ns"].is_null() && load["unaccounted"].is_null(), "{load}");
+}
+
+/// stress-ng ends by a signal and tells what it did all the same.
+#[test]
+fn stress_ng_tells_its_own_rates() {
+    if !installed("stress-ng", "the account of stress-ng") {
+        return;
+    }
+    let load = under(&world(), "2s", "stress-ng:cpu=1,vm=1,vm-bytes=16M");
+    let rate = &load["rates"]["cpu_bogo_ops"];
+    assert!(number(&rate["mean"]) > 0.0, "{load}");
+    assert_eq!((&rate["whole_life"], &rate["slowest"]), (&true.into(), &Value::Null), "{load}");
+    assert!(number(&rate["over_ns"]) > 1e9 && load["rates"]["vm_bogo_ops"].is_object(), "{load}");
+    assert!(load["alive"] == true && load["achieved"].is_null(), "{load}");
+    // Who takes its account away has none, and is told so.
+    let world = world();
+    let file = world.path("own.yaml");
+    let silent = under(&world, "500ms", &format!("stress-ng:cpu=1,yaml={}", file.display()));
+    assert!(silent["rates"].is_null() && silent["unaccounted"].is_string(), "{silent}");
+}
+
+/// A program of one's own keeps account by lines, with its own clock or without; one that does not is not measured.
+#[test]
+fn a_program_of_ones_own_may_keep_account() {
+    let world = world();
+    let told =
+        "n=0\nwhile sleep 0.1; do n=$((n+50)); echo \"noise $n\"; echo \"latido-load requests=$n errors=0\"; done\n";
+    let script = world.file("told.sh", told);
+    let load = under(&world, "3s", &format!("command:sh {}", script.display()));
+    let rate = number(&load["rates"]["requests"]["mean"]);
+    assert!(0.0 < rate && rate <= 520.0, "at most fifty each tenth of a second: {load}");
+    assert_eq!(load["rates"]["errors"]["mean"], 0.0, "told, and none");
+    let script = world.file("silent.sh", "echo latido-load broken\nwhile sleep 0.1; do echo 5; done\n");
+    let load = under(&world, "1s", &format!("command:sh {}", script.display()));
+    assert!(load["rates"].is_null() && load["achieved"].is_null(), "{load}");
+    assert!(load["unaccounted"].as_str().unwrap().contains("did not tell"), "{load}");
+}
+
+/// What `latido show` prints of a stored load is its rate, or that there is none.
+#[test]
+fn show_prints_the_rates() {
+    let world = world();
+    under(&world, "4s", "messaging:1,pairs=2");
+    // Long lines are broken somewhere.
+    let show = || {
+        let text = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let shown = show();
+    assert!(shown.contains("its rate messages") && shown.contains("/s (slowest second"), "{shown}");
+    under(&world, "200ms", "command:sleep 600");
+    let shown = show();
+    assert!(shown.contains("not measured: the program did not tell"), "{shown}");
+}
+
+/// The options as flags, and packets of that size to that address alone.
+#[test]
+fn a_flood_goes_where_it_is_told() {
+    let world = world();
+    let sink = UdpSocket::bind("127.0.0.1:0").unwrap();
+    sink.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let port = sink.local_addr().unwrap().port().to_string();
+    let mut child = world
+        .latido(["load", "udp-flood", "--to", "127.0.0.1", "--port", &port, "--size", "64", "--rate", "max", "-d1s"])
+        .spawn()
+        .unwrap();
+    let mut packet = [0; 2048];
+    let (length, from) = sink.recv_from(&mut packet).unwrap();
+    assert_eq!((length, from.ip().is_loopback()), (64, true));
+    assert!(child.wait().unwrap().success());
+    world.nothing_left("by a flood");
+    let output = world.run(["load", "udp-flood", "--too", "127.0.0.1"]);
+    assert_eq!(output.status.code(), Some(64));
+    assert!(stderr(&output).contains("`too`") && stderr(&output).contains("did you mean `to`"), "{}", stderr(&output));
+}
+
+/// A ramp as the command line has it: one level a step, each as often as asked.
+#[test]
+fn a_ramp_is_written_on_the_command_line() {
+    let world = world();
+    let output = world.run(["run", "null", "--load=stress-ng:sleep=4,8,12..44,cpu=1", "--repeat=3", "--print-plan"]);
+    let plan = String::from_utf8(output.stdout).unwrap();
+    assert!(plan.starts_with("# 33 cells"), "{plan}");
+    for sleep in (4..=44).step_by(4) {
+        let level = format!(
+            "{{ id = \"stress-ng cpu=1 sleep={sleep}\", use = [{{ name = \"stress-ng\", cpu = 1, sleep = {sleep} }}] }}"
+        );
+        assert!(plan.contains(&level), "{level}\n{plan}");
+    }
+    let output = world.run(["run", "null", "--load=stress-ng:sleep=4,8..45", "--print-plan"]);
+    assert_eq!(output.status.code(), Some(64));
+    assert!(stderr(&output).contains("do not lead from 8 to 45"), "{}", stderr(&output));
+}
+
+/// Where there is no room nothing is begun, and nothing stays.
+#[test]
+fn a_small_file_system_is_a_refusal() {
+    if !root("loads on a small file system") {
+        return;
+    }
+    let world = world();
+    let script = "mount -t tmpfs -o size=2m none \"$1\" || exit 99; shift; \"$@\"; s=$?; ls -A \"$TMPDIR\"; exit $s";
+    for load in ["compile", "archive", "tree"] {
+        let output = Command::new("unshare")
+            .args(["-m", "sh", "-c", script, "sh"])
+            .arg(world.path("tmp"))
+            .arg(env!("CARGO_BIN_EXE_latido"))
+            .args(["load", load, "-d5s"])
+            .env("TMPDIR", world.path("tmp"))
+            .env("LATIDO_STATE", world.state())
+            .output()
+            .unwrap();
+        if matches!(output.status.code(), Some(99)) || stderr(&output).contains("unshare") {
+            skip("loads on a small file system", Need::Namespaces, &stderr(&output));
+            return;
+        }
+        let said = stderr(&output);
+        if said.contains("is not installed") {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(1), "{load}: {said}");
+        assert!(said.contains("2 MiB free") && said.contains("TMPDIR"), "{load}: {said}");
+        assert!(output.stdout.is_empty(), "{load} left {}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+/// A load without any right, in a directory of its user: it works, keeps account and leaves nothing.
+#[test]
+fn loads_need_no_rights() {
+    if !(root("loads without rights") && installed("setpriv", "loads without rights")) {
+        return;
+    }
+    // Where anybody may go: the test's own directories are root's.
+    let base = tempfile::Builder::new().prefix("latido-nobody-").tempdir_in("/var/tmp").unwrap();
+    let program = base.path().join("latido");
+    fs::copy(env!("CARGO_BIN_EXE_latido"), &program).unwrap();
+    for path in [base.path().to_path_buf(), base.path().join("tmp")] {
+        fs::create_dir_all(&path).unwrap();
+        std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).unwrap();
+    }
+    let run = |load: &str| {
+        Command::new("setpriv")
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"])
+            .arg(&program)
+            .args(["load", load, "-d2s"])
+            .env("TMPDIR", base.path().join("tmp"))
+            .env("LATIDO_STATE", base.path().join("state"))
+            .env("HOME", base.path())
+            .output()
+            .unwrap()
+    };
+    let left = |dir: &Path| fs::read_dir(dir).unwrap().count();
+    for load in ["disk:size=4,block=64", "messaging:1,pairs=2", "interrupts:100,timers=1", "udp-flood:8Mbit", "tree:50"]
+    {
+        let output = run(load);
+        let said = stderr(&output);
+        if said.contains("is not installed") {
+            continue;
+        }
+        assert!(output.status.success() && said.contains("/s"), "{load}: {said}");
+        assert_eq!(left(&base.path().join("tmp")), 0, "{load}");
+    }
+    let refused = run("rt-interference");
+    let said = stderr(&refused);
+    // A machine may grant the right to everybody.
+    assert!(refused.status.success() || said.contains("was refused"), "{said}");
+}
+
+/// The page of loads names every load, every option of it, and every count that its help promises.
+#[test]
+fn the_page_of_loads_is_complete() {
+    let path = format!("{}/../../docs/loads.md", env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(path).unwrap();
+    let loads = CATALOGUE.list(Kind::Load);
+    for entry in loads.entries() {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", entry.name)));
+        let row = row.unwrap_or_else(|| panic!("docs/loads.md has no row for `{}`", entry.name));
+        for option in loads.options(entry.name) {
+            assert_ne!(option, "name", "the key of the item itself");
+            assert!(row.contains(&format!("`{option}`")), "`{option}` of `{}` is not in its row", entry.name);
+        }
+        let promised = entry.help.split_once("`achieved` holds ").map(|(_, rest)| rest).unwrap_or_default();
+        let promised = promised.split_once("elapsed_ns").map_or("", |(counts, _)| counts);
+        for word in promised.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| word.contains('_'))
+        {
+            assert!(row.contains(&format!("`{word}`")), "`{word}` of `{}` is not in its row", entry.name);
+        }
+    }
+    let rows = page.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(rows, loads.entries().len(), "a row of a load that is none");
+}

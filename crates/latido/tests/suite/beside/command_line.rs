@@ -1,0 +1,214 @@
+//! The binary's manners: exit statuses, which stream says what, pipes that close.
+
+use assert_cmd::Command;
+use std::process::Stdio;
+
+/// With a state directory of its own: whoever is at work on the machine, or in the test beside, is not met.
+fn latido(line: &[&str]) -> (i32, String, String) {
+    let state = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
+    let output = command.args(line).env("LATIDO_STATE", state.path()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn wrong_command_lines_exit_64_and_say_so_on_stderr() {
+    for line in [
+        &[][..],
+        &["no-such-command"],
+        &["run", "-p", "1"],
+        &["run", "no-such-probe"],
+        &["run", "null", "--prio", "100"],
+        &["run", "--resume", "last", "-d", "1s"],
+        &["run", "null", "-d", "1s", "-d", "2s"],
+        &["help", "no-such-topic"],
+        &["load", "no-such-load"],
+        &["report"],
+        &["completions", "no-such-shell"],
+    ] {
+        let (status, out, err) = latido(line);
+        assert_eq!((status, out.as_str()), (64, ""), "{line:?}: {err}");
+        assert!(!err.is_empty(), "{line:?}");
+    }
+}
+
+#[test]
+fn help_and_version_exit_0_on_stdout() {
+    for line in [
+        &["--help"][..],
+        &["--version"],
+        &["run", "--help"],
+        &["help"],
+        &["help", "run"],
+        &["help", "null"],
+        &["help", "exit-status"],
+        &["help", "plans"],
+        &["help", "quick"],
+        &["help", "probes"],
+        &["help", "loads"],
+        &["help", "tunings"],
+        &["list"],
+        &["completions", "bash"],
+        &["man"],
+        &["run", "null", "--print-plan"],
+    ] {
+        let (status, out, err) = latido(line);
+        assert_eq!((status, err.as_str()), (0, ""), "{line:?}");
+        assert!(!out.is_empty(), "{line:?}");
+        assert!(!out.contains("\\u") && !out.contains('\u{1b}'), "no colours in a pipe: {line:?}: {out}");
+    }
+}
+
+#[test]
+fn a_list_as_json_is_one_document() {
+    let (_, out, _) = latido(&["list", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+    for list in ["probes", "loads", "tunings", "plans"] {
+        assert!(document[list].is_array(), "{list}");
+    }
+}
+
+#[test]
+fn a_broken_plan_file_exits_1_and_names_the_line() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("x.toml"), "schema = 1\nname = 5\n").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_latido")).args(["run", "x.toml"]).current_dir(&dir).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(err, "error: x.toml:2: name must be a string in quotes, not 5\n");
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let (status, _, err) = latido(&["man", dir.path().to_str().unwrap()]);
+    assert_eq!(status, 0, "{err}");
+    for page in ["latido.1", "latido-run.1", "latido-report.1"] {
+        assert!(dir.path().join(page).exists(), "{page}");
+    }
+}
+
+/// `latido help run | head -0` must neither panic nor complain.
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    for line in [&["help", "run"][..], &["completions", "bash"], &["run", "--help"], &["list"]] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_latido"))
+            .args(line)
+            .stdout(closed_pipe())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let status = child.wait().unwrap();
+        let err = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+        assert_eq!((status.code(), err.as_str()), (Some(0), ""), "{line:?}");
+    }
+}
+
+/// The writing end of a pipe that nobody reads.
+fn closed_pipe() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+/// What a person typed wrongly is answered with what to type instead, never with a guess that leads astray.
+#[test]
+fn complaints_name_the_remedy() {
+    for (line, status, told) in [
+        (&["run", "-p", "1ms"][..], 64, "there is no short option -p: write --period"),
+        (&["run", "null", "-d", "-5s"], 64, "a span of time is not negative"),
+        (&["run", "null", "--seed", "abc"], 64, "a seed is a whole number from 0 to 9223372036854775807"),
+        (&["run", "null", "-d", "--load", "none"], 64, "the value before it is missing"),
+        (&["run", "null", "-c", "-q"], 64, "the value before it is missing"),
+        (&["run", "null", "--seed", "-1"], 64, "a seed is a whole number from 0"),
+        (&["load", "spin", "--seed", "abc"], 64, "a seed is a whole number from 0"),
+        (&["load", "none", "-d", "1s"], 1, "there is nothing to run"),
+        (&["load", "qqq"], 64, "try 'latido help load'"),
+        (&["run", "qqq"], 64, "try 'latido help run'"),
+        (&["help", "qqq"], 64, "try 'latido --help'"),
+        (&["run", "null", "-o", "-"], 64, "name a file, or write --no-report"),
+        (&["report", "last", "-o", "-"], 64, "name one, for example -o report.html"),
+        (&["list", "runs", "--store", "/etc/passwd"], 1, "the store /etc/passwd is a file, not a directory"),
+        (&["run", "null", "--store", "/proc/version"], 1, "the store /proc/version is a file, not a directory"),
+        (&["run", "null", "--store", "/proc/none"], 1, "making /proc/none: No such file or directory"),
+        (&["compare", "a"], 64, "it takes two arms to compare: `latido compare RUN RUN`"),
+        (&["compare", "--by", "load"], 64, "--by load: name the runs whose levels are compared"),
+        (&["compare", "a", "b", "--despite", "everything"], 64, "[possible values: probe, clock, load, cpus, length]"),
+        (&["compare", "a", "--values", "b"], 64, "cannot be used with"),
+        (&["history"], 64, "name runs in order of time, or a directory that holds them"),
+        (&["effects"], 64, "name a run, or values by --values FILE"),
+        (&["tune"], 64, "Usage: latido tune [OPTIONS] <COMMAND>"),
+        (&["export", "junti", "last"], 64, "no export format `junti` (did you mean `junit`?): there are ktap, junit"),
+        (&["export", "junit"], 64, "name a run, for example `latido export junit last`"),
+        (&["run", "null", "--export", "junit"], 64, "it is FORMAT=FILE, and FILE is - for stdout"),
+        (&["run", "null", "--export", "ktap=-,junit=-"], 64, "stdout takes one format"),
+        (&["run", "null", "--export", "kcidb=x"], 64, "`latido export kcidb RUN --build ORIGIN:ID`"),
+        (&["lab", "verify"], 64, "`latido lab verify wakeup -d 300ms --kernel 6.12-rt`"),
+        (&["lab", "verify"], 64, "Kernels: 6.12-none, "),
+        (&["lab", "verify", "quick"], 64, "no kernel is named"),
+        (&["load", "udp-flood", "--rate", "-5"], 64, "a whole number above 0 with its unit"),
+        (&["station", "trigger", "localhost", "--rate", "-5"], 64, "write packets a second, 0.01 to 100000"),
+        (&["station", "trigger", "localhost", "--rate", "--json"], 64, "the value before it is missing"),
+        (&["station", "flood", "localhost", "--rate", "-5"], 64, "a whole number above 0 with its unit"),
+        (&["station", "flood", "localhost", "--size", "-5"], 64, "write a whole number, 1 to 65507"),
+        (&["station", "sink", "--count", "-5"], 64, "write a whole number, 1 to 1000000000000"),
+        (&["station", "sink", "--for", "-5s"], 64, "a span of time is not negative"),
+        (&["import", "/nowhere/a.hist"], 1, "No such file"),
+        (&["import", "a", "--format", "zzz"], 64, "there is none called so"),
+        (&["import", "a", "--label", "zzz"], 64, "write KEY=VALUE"),
+        (&["run", "--no-such-flag"], 64, "Usage: latido run [NAME] [KEY=VALUE]... [OPTIONS]"),
+        (&["list", "-x"], 64, "unexpected argument '-x'"),
+    ] {
+        let (code, out, err) = latido(line);
+        assert_eq!((code, out.as_str()), (status, ""), "{line:?}: {err}");
+        assert!(err.contains(told), "{line:?}: {err}");
+        for misleading in ["as a value, use", "similar", "invalid digit", "expected u"] {
+            assert!(!err.contains(misleading), "{line:?}: {err}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_no_runs_says_where_it_looked() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("none");
+    let (status, out, _) = latido(&["list", "runs", "--store", store.to_str().unwrap()]);
+    let place = format!("no runs yet in {} (there is no such directory):", store.display());
+    assert!(status == 0 && out.starts_with(&place), "{out}");
+}
+
+#[test]
+fn help_knows_plans_lists_and_the_statuses_of_check() {
+    for (line, told) in [
+        (&["help", "quick"][..], "plan `quick`: Wake-ups and gaps"),
+        (&["help", "quick"], "4 cells, about 56 s with warm-up"),
+        (&["help", "quick"], "latido run quick --print-plan"),
+        (&["help", "probes"], "wakeup"),
+        (&["help", "loads"], "stress-cpu"),
+        (&["help", "tunings"], "cstates"),
+        (&["help", "plans"], "quick"),
+        (&["help", "plans"], "{ cpu = \"1\" }"),
+        (&["help", "exit-status"], "2 that it is unfit, 3 that it cannot tell"),
+        (&["check", "--help"], "0 fit to measure, 2 unfit, 3 cannot tell"),
+    ] {
+        let (status, out, err) = latido(line);
+        assert!(status == 0 && out.contains(told), "{line:?}: {out}{err}");
+    }
+}
+
+#[test]
+fn a_run_named_twice_is_reported_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let call = |line: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
+        command.env("LATIDO_STORE", dir.path().join("store")).env("LATIDO_STATE", dir.path().join("state"));
+        command.args(line).current_dir(&dir).output().unwrap()
+    };
+    let made = call(&["run", "null", "samples=5", "--load", "none", "-q", "--no-report"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let output = call(&["report", "last", "last"]);
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert_eq!(err, "note: `last` names a run that is named before; it is taken once\n");
+}

@@ -1,0 +1,137 @@
+//! A program of an attacker's that PATH has first is not started as root; a sound one is, and the record says which it was.
+
+use crate::common;
+#[allow(dead_code, reason = "others use the rest of it")]
+use crate::common::attacker;
+use crate::common::behind;
+
+use behind::Behind;
+use common::stderr;
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, chown},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The attacker's, for chown.
+const THEIRS: Option<u32> = Some(attacker::UID);
+
+/// Gives others a way to replace a program in a directory.
+type Spoil = fn(&Path, &Path);
+
+/// A stress-ng that plants a file and loads nothing.
+fn fake(dir: &Path, planted: &Path) -> PathBuf {
+    let path = dir.join("stress-ng");
+    let text = format!(
+        "#!/bin/sh\n: > {}\necho 'stress-ng, version 0.0'\n[ \"$1\" = --version ] || exec sleep 60\n",
+        planted.display()
+    );
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn first_in_path(dir: &Path) -> String {
+    format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", dir.display())
+}
+
+fn run(behind: &Behind, load: &str, dir: &Path) -> Command {
+    let mut command = behind.latido(["run", "null", "samples=10", "--load", load, "--no-report", "--json"]);
+    command.env("PATH", first_in_path(dir));
+    command
+}
+
+/// Where root's programs may lie: below the file system's top, not below a directory for everybody's files.
+fn roots_own() -> tempfile::TempDir {
+    tempfile::tempdir_in("/run").unwrap()
+}
+
+/// Each way for others to have put it there: their own file, their own directory, a directory for everybody, and a link from
+/// there; and the error names the place.
+#[test]
+fn a_program_of_others_is_refused_by_name() {
+    let Some(behind) = Behind::new("programs of others") else { return };
+    let world = &behind.world;
+    let planted = world.path("planted");
+    for (what, spoil) in [
+        ("their file", (|_, file| chown(file, THEIRS, THEIRS).unwrap()) as Spoil),
+        ("everybody's file", |_, file| fs::set_permissions(file, fs::Permissions::from_mode(0o777)).unwrap()),
+        ("a file of their group", |_, file| {
+            chown(file, Some(0), THEIRS).unwrap();
+            fs::set_permissions(file, fs::Permissions::from_mode(0o775)).unwrap();
+        }),
+        ("their directory", |dir, _| chown(dir, THEIRS, THEIRS).unwrap()),
+        ("everybody's directory", |dir, _| fs::set_permissions(dir, fs::Permissions::from_mode(0o1777)).unwrap()),
+        ("a link", |dir, file| {
+            let moved = dir.with_extension("moved");
+            fs::create_dir(&moved).unwrap();
+            fs::rename(file, moved.join("stress-ng")).unwrap();
+            chown(&moved, THEIRS, THEIRS).unwrap();
+            std::os::unix::fs::symlink(moved.join("stress-ng"), file).unwrap();
+        }),
+    ] {
+        let top = roots_own();
+        let dir = top.path().join("bin");
+        fs::create_dir(&dir).unwrap();
+        let file = fake(&dir, &planted);
+        spoil(&dir, &file);
+        for load in ["stress-ng:cpu=1", "stress-cpu", "command:stress-ng"] {
+            let output = run(&behind, load, &dir).output().unwrap();
+            let said = stderr(&output);
+            assert!(!planted.exists(), "{what}: {load} started it: {said}");
+            assert_eq!(output.status.code(), Some(1), "{what}: {load}: {said}");
+            let named = said.contains(&file.display().to_string()) && said.contains("others may replace");
+            assert!(named && said.contains("chown"), "{what}: {said}");
+        }
+    }
+}
+
+/// A sound one is started, and the record holds its whole path and its hash; what it starts in turn does not come from a
+/// directory of others.
+#[test]
+fn a_sound_program_is_started_and_recorded() {
+    let Some(behind) = Behind::new("programs of root's") else { return };
+    let world = &behind.world;
+    let (planted, top) = (world.path("planted"), roots_own());
+    fs::set_permissions(top.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let file = fake(top.path(), &planted);
+    let document = common::json(&run(&behind, "stress-ng:cpu=1", top.path()).output().unwrap(), 0);
+    assert!(planted.exists());
+    let sum = Command::new("sha256sum").arg(&file).output().unwrap();
+    let sum = String::from_utf8(sum.stdout).unwrap();
+    let expected = serde_json::json!([{
+        "name": "stress-ng", "path": file.canonicalize().unwrap(), "sha256": sum.split_whitespace().next().unwrap()
+    }]);
+    assert_eq!(document["records"][0]["load"][0]["programs"], expected);
+}
+
+/// What a trusted program starts by a name alone is not found in a directory of others.
+#[test]
+fn a_program_does_not_find_those_of_others() {
+    let Some(behind) = Behind::new("programs of others") else { return };
+    let world = &behind.world;
+    let (planted, top) = (world.path("planted"), roots_own());
+    fake(top.path(), &planted);
+    chown(top.path(), Some(attacker::UID), Some(attacker::UID)).unwrap();
+    let script = world.file("load.sh", "stress-ng --version\nexec sleep 60\n");
+    let output = run(&behind, &format!("command:sh {}", script.display()), top.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!planted.exists(), "it was started by a trusted shell");
+}
+
+/// A person's own program, named by its path, is that person's choice; one that others may change is not.
+#[test]
+fn a_program_named_by_its_path_is_the_persons() {
+    let Some(behind) = Behind::new("a person's program") else { return };
+    let world = &behind.world;
+    let program = world.file("mine.sh", "#!/bin/sh\nexec sleep 60\n");
+    let load = format!("command:{}", program.display());
+    for (owner, mode, expected) in [(attacker::UID, 0o755, 0), (attacker::UID, 0o757, 1), (attacker::UID + 1, 0o755, 1)]
+    {
+        chown(&program, Some(owner), Some(owner)).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
+        let output = run(&behind, &load, Path::new("/usr/bin")).output().unwrap();
+        assert_eq!(output.status.code(), Some(expected), "{owner} {mode:o}: {}", stderr(&output));
+    }
+}

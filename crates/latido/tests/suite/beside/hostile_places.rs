@@ -1,0 +1,61 @@
+//! Where root works must be out of reach of others: below a directory of theirs they could move it, and have root believe a
+//! journal or write through a link of theirs.
+
+#[allow(dead_code, reason = "others use the rest of it")]
+use crate::common::attacker;
+use crate::common::{self, Need};
+
+use common::{World, skip, stderr};
+use std::{fs, os::unix::fs::chown, path::PathBuf};
+
+/// A directory of root's below one of the attacker's.
+fn below_theirs(world: &World, name: &str) -> PathBuf {
+    let theirs = world.path("theirs");
+    fs::create_dir_all(theirs.join(name)).unwrap();
+    chown(&theirs, Some(attacker::UID), Some(attacker::UID)).unwrap();
+    theirs.join(name)
+}
+
+/// A state directory that others could exchange for theirs is refused, by every command that would believe its journal.
+#[test]
+fn a_state_directory_within_reach_of_others_is_refused() {
+    if let Some(why) = attacker::missing() {
+        return skip("a state directory below one of others", Need::AnotherUser, &why);
+    }
+    let world = World::new();
+    let state = below_theirs(&world, "state");
+    for words in [&["tune", "undo"][..], &["tune", "apply", "printk:2"], &["run", "null", "samples=10", "--no-report"]]
+    {
+        let output = world.latido(words.iter().copied()).env("LATIDO_STATE", &state).output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains("theirs belongs to user") && said.contains("a directory of root's"), "{words:?}: {said}");
+    }
+    assert_eq!(fs::read_dir(&state).unwrap().count(), 0, "something was written there");
+}
+
+/// The same of the directory for temporary files: neither a load nor the measurement's spool is put there.
+#[test]
+fn a_temporary_directory_within_reach_of_others_is_refused() {
+    if let Some(why) = attacker::missing() {
+        return skip("a temporary directory below one of others", Need::AnotherUser, &why);
+    }
+    let world = World::new();
+    let temporary = below_theirs(&world, "tmp");
+    for words in [&["load", "tree:files=5", "-d1s"][..], &["run", "null", "samples=10", "--no-report"]] {
+        let output = world.latido(words.iter().copied()).env("TMPDIR", &temporary).output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains("TMPDIR") && said.contains("theirs belongs to user"), "{words:?}: {said}");
+    }
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "something was written there");
+}
+
+/// An empty LATIDO_STATE names nothing.
+#[test]
+fn an_empty_word_names_no_state_directory() {
+    let world = World::new();
+    let output = world.latido(["tune", "status"]).env("LATIDO_STATE", "").output().unwrap();
+    assert!(!stderr(&output).contains("cannot look at"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}

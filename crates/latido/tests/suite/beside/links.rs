@@ -1,0 +1,262 @@
+//! Sessions over real links: attachments of gigabytes, a real sshd, a link that is lost in silence, turns.
+
+use crate::common::ssh;
+use crate::common::{self, Need};
+
+use common::{World, installed, root, skip, stderr};
+use ssh::Board;
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What a process had resident at most, in KiB (proc_pid_status(5), VmHWM).
+fn peak_kib(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
+}
+
+/// The descendants of a process, with their command lines.
+fn descendants(pid: u32) -> Vec<(u32, String)> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let mut all = Vec::new();
+    for child in children.split_whitespace().filter_map(|word| word.parse().ok()) {
+        let line = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        all.push((child, String::from_utf8_lossy(&line).replace('\0', " ")));
+        all.extend(descendants(child));
+    }
+    all
+}
+
+/// A run of the null probe with an attachment: how much each kind of process had resident at most, in KiB.
+fn peaks(world: &World, bytes: u64) -> Vec<(String, u64)> {
+    let probe = format!("attach={bytes}");
+    let words = ["run", "null", "samples=10", &probe, "--no-report", "--quiet"];
+    let mut child = world.latido(words).stdout(Stdio::null()).spawn().unwrap();
+    let mut found: Vec<(String, u64)> = Vec::new();
+    loop {
+        let own = [(child.id(), "host".to_string())];
+        for (pid, line) in own.into_iter().chain(descendants(child.id())) {
+            let Some(peak) = peak_kib(pid) else { continue };
+            let kind = match () {
+                () if line.contains("--measure") => "measuring",
+                () if line.contains(" agent") => "agent",
+                () => "host",
+            };
+            match found.iter_mut().find(|(known, _)| known == kind) {
+                Some((_, most)) => *most = peak.max(*most),
+                None => found.push((kind.into(), peak)),
+            }
+        }
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success());
+            return found;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// 2 GiB pass through three processes with less than 16 MiB more in any of them than without, and arrive whole.
+#[test]
+fn two_gibibytes_pass_in_little_memory() {
+    const BYTES: u64 = 2 << 30;
+    let free = |dir: &Path| {
+        let said = Command::new("df").args(["--output=avail", "-B1"]).arg(dir).output().unwrap();
+        String::from_utf8_lossy(&said.stdout)
+            .lines()
+            .nth(1)
+            .and_then(|line| line.trim().parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    let world = World::new();
+    if free(world.dir.path()) < 3 * BYTES || free(&std::env::temp_dir()) < 3 * BYTES {
+        return skip("an attachment of 2 GiB", Need::Disk, "less than 6 GiB free for temporary files");
+    }
+    let small = peaks(&world, 1);
+    let large = peaks(&world, BYTES);
+    for (kind, most) in &large {
+        let before = small.iter().find(|(known, _)| known == kind).map_or(0, |(_, most)| *most);
+        assert!(most.saturating_sub(before) < 16 << 10, "{kind}: {before} KiB without, {most} KiB with");
+    }
+    assert!(large.iter().any(|(kind, _)| kind == "agent"), "{large:?}");
+    let runs = common::runs_of(&world);
+    let sizes: Vec<u64> =
+        runs.iter().map(|run| fs::metadata(run.join("cells/001/attachment.bin")).unwrap().len()).collect();
+    assert!(sizes.contains(&BYTES) && sizes.contains(&1), "{sizes:?}");
+    world.nothing_left("after 2 GiB");
+}
+
+/// A directory of agents for $LATIDO_AGENTS with the binary under test.
+fn agents(world: &World) -> PathBuf {
+    let dir = world.path("agents");
+    let of_arch = dir.join(std::env::consts::ARCH);
+    fs::create_dir_all(&of_arch).unwrap();
+    let _ = symlink(env!("CARGO_BIN_EXE_latido"), of_arch.join("latido"));
+    dir
+}
+
+/// A command that reaches the board with the test's own ssh configuration.
+fn over(world: &World, config: &Path, words: &[&str]) -> Command {
+    let mut command = world.latido(words.iter().copied());
+    command.env("LATIDO_SSH_CONFIG", config).env("LATIDO_AGENTS", agents(world));
+    command
+}
+
+fn ran(mut command: Command) -> Output {
+    command.output().unwrap()
+}
+
+fn board(world: &World, what: &str) -> Option<Board> {
+    if !installed("sshd", what) && !Path::new("/usr/sbin/sshd").exists() {
+        return None;
+    }
+    let state = world.state();
+    Board::start(&[("LATIDO_STATE", state.as_path())]).map_err(|why| skip(what, Need::Ssh, &why)).ok()
+}
+
+/// `run`, `check` and `tune` reach a machine over a real sshd; the agent is copied there once, by its hash.
+#[test]
+fn a_board_is_measured_inspected_and_tuned_over_ssh() {
+    let world = World::new();
+    let Some(board) = board(&world, "a board over ssh") else { return };
+    let first = ran(over(&world, &board.config(), &["run", "null", "--on", "ssh:board", "--no-report", "--json"]));
+    let document = common::json(&first, 0);
+    assert_eq!(document["records"][0]["cell"]["target"], "ssh:board");
+    let kept = board.home("board").unwrap().join(".cache/latido/agents");
+    let copies = || -> Vec<(PathBuf, std::time::SystemTime)> {
+        let entries = fs::read_dir(&kept).unwrap().flatten();
+        entries.map(|entry| (entry.path(), entry.metadata().unwrap().modified().unwrap())).collect()
+    };
+    let before = copies();
+    assert_eq!(before.len(), 1, "{before:?}");
+    let wakeup = ["run", "wakeup", "--on", "ssh:board", "-d", "300ms", "--repeat", "2", "--no-report", "--json"];
+    let document = common::json(&ran(over(&world, &board.config(), &wakeup)), 0);
+    assert_eq!(document["records"].as_array().unwrap().len(), 2);
+    assert_eq!(copies(), before, "the agent is copied once");
+    let checked = ran(over(&world, &board.config(), &["check", "--on", "ssh:board", "--json"]));
+    let here = ran(over(&world, &board.config(), &["check", "--json"]));
+    let names = |output: &Output| -> Vec<String> {
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let points = document["points"].as_array().unwrap();
+        points.iter().map(|point| point["check"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&checked), names(&here), "{}", stderr(&checked));
+    if root("tuning over ssh") {
+        let knob = Path::new("/proc/sys/kernel/watchdog_thresh");
+        let status = ran(over(&world, &board.config(), &["tune", "status", "--on", "ssh:board"]));
+        assert!(String::from_utf8_lossy(&status.stdout).contains("nothing is applied"), "{knob:?}");
+    }
+    world.nothing_left("after a board");
+}
+
+/// A copy that was changed there is not run: its hash is another.
+#[test]
+fn an_agent_that_is_not_ours_is_replaced() {
+    let world = World::new();
+    let Some(board) = board(&world, "an agent that is not ours") else { return };
+    let null = ["run", "null", "--on", "ssh:board", "--no-report", "--json"];
+    common::json(&ran(over(&world, &board.config(), &null)), 0);
+    let kept = board.home("board").unwrap().join(".cache/latido/agents");
+    let copy = fs::read_dir(&kept).unwrap().flatten().next().unwrap().path();
+    fs::write(&copy, "#!/bin/sh\necho planted; exit 0\n").unwrap();
+    common::json(&ran(over(&world, &board.config(), &null)), 0);
+    assert!(fs::metadata(&copy).unwrap().len() > 1 << 20, "it was put there anew");
+}
+
+/// What is wrong is said: no such host, no agent for it.
+#[test]
+fn what_ssh_refuses_is_told() {
+    let world = World::new();
+    let Some(board) = board(&world, "what ssh refuses") else { return };
+    let none = ran(over(&world, &board.config(), &["run", "null", "--on", "ssh:nobody@127.0.0.1", "--no-report"]));
+    assert_eq!(none.status.code(), Some(1));
+    assert!(stderr(&none).contains("ssh nobody@127.0.0.1"), "{}", stderr(&none));
+    let mut command = over(&world, &board.config(), &["run", "null", "--on", "ssh:board", "--no-report"]);
+    let without = command.env("LATIDO_AGENTS", world.path("empty")).output().unwrap();
+    assert!(stderr(&without).contains("scripts/cross x86_64"), "{}", stderr(&without));
+    assert!(common::runs_of(&world).is_empty());
+}
+
+/// Passes bytes on to a port until it is told to keep them: a link that is lost in silence. Both connections stay open.
+fn silent_link(to: u16) -> (u16, Arc<AtomicBool>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let lost = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&lost);
+    thread::spawn(move || {
+        for near in listener.incoming().flatten() {
+            let far = TcpStream::connect((Ipv4Addr::LOCALHOST, to)).unwrap();
+            for (mut from, mut into) in [
+                (near.try_clone().unwrap(), far.try_clone().unwrap()),
+                (far.try_clone().unwrap(), near.try_clone().unwrap()),
+            ] {
+                let lost = Arc::clone(&seen);
+                thread::spawn(move || {
+                    let mut buffer = [0; 16 << 10];
+                    while let Ok(count @ 1..) = from.read(&mut buffer) {
+                        if lost.load(Ordering::Relaxed) {
+                            // Nothing more arrives, and nobody hears of it.
+                            thread::sleep(Duration::from_secs(120));
+                            return;
+                        }
+                        if into.write_all(&buffer[..count]).is_err() {
+                            return;
+                        }
+                    }
+                    let _ = into.shutdown(std::net::Shutdown::Write);
+                });
+            }
+        }
+    });
+    (port, lost)
+}
+
+/// A connection that is half open never ends the agent's input. Without a ping it puts everything back by itself and ends;
+/// the host notices on its side, and says which cell it cost.
+#[test]
+fn a_link_lost_in_silence_leaves_nothing_on_the_board() {
+    let world = World::new();
+    let Some(board) = board(&world, "a link lost in silence") else { return };
+    let (port, lost) = silent_link(board.port());
+    let config = fs::read_to_string(board.config()).unwrap();
+    let through =
+        world.file("lost_ssh_config", &config.replace(&format!("Port {}", board.port()), &format!("Port {port}")));
+    assert!(fs::read_to_string(&through).unwrap().contains(&format!("Port {port}")), "{config}");
+    let words = ["run", "wakeup", "--on", "ssh:board", "-d", "100s", "--load", "spin", "--no-report", "--quiet"];
+    let mut run = over(&world, &through, &words).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let measuring = || world.alive().iter().any(|(_, line)| line.contains("--measure"));
+    let until = Instant::now() + Duration::from_secs(40);
+    while !measuring() {
+        assert!(Instant::now() < until && run.try_wait().unwrap().is_none(), "it does not measure");
+        thread::sleep(Duration::from_millis(50));
+    }
+    thread::sleep(Duration::from_secs(1));
+    lost.store(true, Ordering::Relaxed);
+    // 15 s without a ping, and a while to end loads and loops. The host's own doing is another thing.
+    let until = Instant::now() + Duration::from_secs(60);
+    let there = || world.alive().iter().any(|(_, line)| line.contains("agents/latido-"));
+    while there() {
+        assert!(Instant::now() < until, "still there: {:?}", world.alive());
+        thread::sleep(Duration::from_millis(100));
+    }
+    let output = loop {
+        if run.try_wait().unwrap().is_some() {
+            break run.wait_with_output().unwrap();
+        }
+        assert!(Instant::now() < until + Duration::from_secs(60), "the host hangs");
+        thread::sleep(Duration::from_millis(100));
+    };
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    world.nothing_left("after a lost link");
+}

@@ -1,0 +1,221 @@
+//! Every load for real and small: what it says it did, and that it leaves nothing behind.
+
+use crate::common::loads;
+use crate::common::{self, Need};
+
+use common::{World, installed, skip, stderr};
+use loads::{achieved, did, latido, left, under, world};
+use serde_json::Value;
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+#[test]
+fn a_disk_is_written_synced_and_read() {
+    let world = world();
+    let dir = world.path("tmp");
+    let both = under(&world, "3s", &format!("disk:size=4,block=256,sync=4,dir={}", dir.display()));
+    did(&both[0], &["read_bytes", "written_bytes", "syncs", "sync_ns"]);
+    // Four blocks a sync, as far as a sample in the middle can tell.
+    let blocks = achieved(&both[0], "written_bytes") / (256 << 10);
+    assert!((blocks / 4 - achieved(&both[0], "syncs")).abs() <= 1, "{}", both[0]);
+    // A device is read and never written.
+    let file = world.file("device", &"x".repeat(1 << 20));
+    let read = under(&world, "3s", &format!("disk:size=1,block=64,device={}", file.display()));
+    did(&read[0], &["read_bytes"]);
+    assert_eq!(achieved(&read[0], "written_bytes"), 0);
+    assert!(fs::read(&file).unwrap().iter().all(|byte| *byte == b'x'));
+}
+
+#[test]
+fn a_tree_is_searched() {
+    if !(installed("find", "the load tree") && installed("grep", "the load tree")) {
+        return;
+    }
+    let world = world();
+    let loads = under(&world, "3s", "tree:50");
+    did(&loads[0], &["passes", "files", "lines"]);
+    assert!(loads[0]["version"].as_str().unwrap().contains("grep"), "{}", loads[0]);
+}
+
+#[test]
+fn archives_are_made() {
+    let world = world();
+    for with in ["gzip", "bzip2", "xz", "zstd"] {
+        if installed("tar", "the load archive") && installed(with, &format!("the load archive with {with}")) {
+            did(&under(&world, "3s", &format!("archive:{with},size=1,level=1,jobs=2"))[0], &["compressed_bytes"]);
+        }
+    }
+}
+
+#[test]
+fn source_is_compiled() {
+    if !installed("cc", "the load compile") {
+        return;
+    }
+    let world = world();
+    did(&under(&world, "8s", "compile:units=2,level=0")[0], &["units"]);
+}
+
+#[test]
+fn messages_are_sent_by_either_way_and_program() {
+    let world = world();
+    for by in ["sockets", "pipes"] {
+        did(&under(&world, "3s", &format!("messaging:1,pairs=4,by={by}"))[0], &["messages"]);
+    }
+    // hackbench has no --version and runs at once; -h prints its help.
+    match Command::new("hackbench").arg("-h").output() {
+        Ok(_) => did(&under(&world, "3s", "messaging:1,pairs=4,with=hackbench")[0], &["messages", "rounds"]),
+        Err(_) => skip("messaging with hackbench", Need::Program, "hackbench (rt-tests) is not installed"),
+    }
+}
+
+#[test]
+fn the_built_in_load_tells_what_it_did() {
+    let world = world();
+    did(&under(&world, "3s", "spin:cpu=1,memory=1,size=1")[0], &["computed", "touched", "forks"]);
+}
+
+#[test]
+fn memory_is_thrashed() {
+    let world = world();
+    did(&under(&world, "3s", "memory:both,threads=2,size=2")[0], &["copied_bytes", "accesses"]);
+    let random = under(&world, "3s", "memory:random,threads=1,size=1");
+    did(&random[0], &["accesses"]);
+    assert!(random[0]["achieved"]["copied_bytes"].is_null(), "what was not done is absent: {}", random[0]);
+}
+
+/// The storm blows as hard as asked, as far as the CPU lets the threads read: expiries of timerfds are not lost.
+#[test]
+fn timers_storm() {
+    let world = world();
+    let loads = under(&world, "3s", "interrupts:1000,timers=4,cpus=0");
+    did(&loads[0], &["expiries", "wakeups"]);
+    let rate = achieved(&loads[0], "expiries") as f64 / (achieved(&loads[0], "elapsed_ns") as f64 * 1e-9);
+    assert!((rate / 4000.0 - 1.0).abs() < 0.3, "{rate} a second of 4000");
+    did(&under(&world, "3s", "interrupts:1000,timers=1,by=nanosleep")[0], &["expiries"]);
+}
+
+/// Without the kernel's module there is no such load, and the command that loads the module is told. With it: `scripts/slow/interrupts-off`.
+#[test]
+fn interrupts_are_off_by_the_kernels_module_alone() {
+    if std::path::Path::new("/sys/kernel/preemptirq_delay_test").exists() {
+        return skip("the refusal of irqs-off", Need::Kernel, "the module preemptirq_delay_test is loaded here");
+    }
+    let world = world();
+    let output = latido(&world, ["load", "irqs-off:200us", "-d", "3s"]).output().unwrap();
+    assert!(!output.status.success(), "{output:?}");
+    let told = stderr(&output);
+    assert!(told.contains("not loaded: modprobe preemptirq_delay_test delay=200 test_mode=irq"), "{told}");
+}
+
+#[test]
+fn iperf3_sends_over_the_loopback() {
+    if !installed("iperf3", "the load iperf3") {
+        return;
+    }
+    let world = world();
+    let loads = under(&world, "4s", "iperf3:8Mbit,size=1000");
+    did(&loads[0], &["sent_packets"]);
+    let bits = 8.0 * achieved(&loads[0], "sent_bytes") as f64 / (achieved(&loads[0], "elapsed_ns") as f64 * 1e-9);
+    assert!((bits / 8e6 - 1.0).abs() < 0.3, "{bits} bit/s");
+}
+
+#[test]
+fn a_missing_program_is_an_error_with_the_command_that_installs_it() {
+    let world = world();
+    for (load, package) in [("iperf3", "iperf3"), ("compile", "gcc"), ("archive:xz", "tar"), ("tree", "findutils")] {
+        let output = latido(&world, ["load", load]).env("PATH", world.path("tmp")).output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("is not installed: apt-get install") && said.contains(package), "{said}");
+    }
+}
+
+/// All at once the preset of the study is taken apart: four entries, and what is missing is said.
+#[test]
+fn the_compound_is_its_parts() {
+    let world = world();
+    let load = "--load=compound-2008:together";
+    let output = latido(&world, ["run", "null", "hold=5s", load, "--no-report", "--json"]).output();
+    let output = output.unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let record = &document["records"][0];
+    let loads = record["load"].as_array().unwrap();
+    for (name, count) in
+        [("disk", "read_bytes"), ("tree", "files"), ("archive", "compressed_bytes"), ("compile", "units")]
+    {
+        match loads.iter().find(|load| load["item"]["name"] == name) {
+            Some(load) => did(load, &[count]),
+            None => assert!(record["skipped"].to_string().contains(name), "{record}"),
+        }
+    }
+    assert_eq!(left(&world), Vec::<PathBuf>::new());
+}
+
+/// One after the other it is one load, as the study had it: its programs are never those of two parts at once.
+#[test]
+fn the_compound_s_parts_come_one_after_the_other() {
+    for program in ["find", "tar", "cc"] {
+        if !common::installed(program, "the parts of compound-2008 one after the other") {
+            return;
+        }
+    }
+    let world = world();
+    let mut load = latido(&world, ["load", "compound-2008", "-d", "3m"]).stderr(Stdio::null()).spawn().unwrap();
+    // What each part starts; its disk reads start nothing.
+    let parts = [&["find", "grep"][..], &["tar", "bzip2", "gzip"], &["cc", "gcc", "cc1", "as", "collect2", "ld"]];
+    let mut seen = [false; 3];
+    let give_up = Instant::now() + Duration::from_secs(150);
+    while seen != [true; 3] {
+        assert!(Instant::now() < give_up && load.try_wait().unwrap().is_none(), "{seen:?}");
+        let before = at_work(&world, &parts);
+        // Looked at twice: of what ends and what begins one glance may see both.
+        let again = at_work(&world, &parts);
+        let both: Vec<bool> = before.iter().zip(&again).map(|(a, b)| *a && *b).collect();
+        assert!(both.iter().filter(|at_work| **at_work).count() <= 1, "two parts at once: {both:?}");
+        seen.iter_mut().zip(&again).for_each(|(seen, now)| *seen |= now);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    rustix::process::kill_process(rustix::process::Pid::from_child(&load), rustix::process::Signal::INT).unwrap();
+    assert_eq!(load.wait().unwrap().code(), Some(130));
+    assert_eq!(left(&world), Vec::<PathBuf>::new());
+}
+
+/// Which of the parts have a program of theirs at work in this world.
+fn at_work(world: &World, parts: &[&[&str]; 3]) -> [bool; 3] {
+    let alive = world.alive();
+    let named = |names: &[&str]| {
+        alive.iter().any(|(pid, _)| {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            names.contains(&name.trim())
+        })
+    };
+    parts.map(named)
+}
+
+/// An array in a plan is a ramp: one cell a level, each repeated, each with its own account.
+#[test]
+fn a_ramp_is_an_axis_of_a_plan() {
+    let world = world();
+    let plan = "schema = 1\nname = \"ramp\"\n\n[[group]]\nprobe = [{ name = \"null\", hold = \"2s\" }]\n\
+                load = [{ id = \"ramp\", use = [{ name = \"messaging\", groups = [1, 2], pairs = 2 }] }]\nrepeat = 2\n";
+    world.file("ramp.toml", plan);
+    let output = latido(&world, ["run", "./ramp.toml", "--no-report", "--json"]).output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let records = document["records"].as_array().unwrap();
+    let mut levels: Vec<i64> = records
+        .iter()
+        .map(|record| {
+            did(&record["load"][0], &["messages"]);
+            record["load"][0]["item"]["options"]["groups"].as_i64().unwrap()
+        })
+        .collect();
+    levels.sort_unstable();
+    assert_eq!(levels, [1, 1, 2, 2]);
+}

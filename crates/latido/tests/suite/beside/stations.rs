@@ -1,0 +1,218 @@
+//! Stations end to end: over the loopback, and in namespaces that leave nothing behind, whatever ends them.
+
+use crate::common::ssh;
+use crate::common::{self, Need};
+
+use common::{World, skip};
+use serde_json::Value;
+use ssh::Board;
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    net::UdpSocket,
+    os::unix::fs::symlink,
+    process::{Child, Output, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+fn free_port() -> u16 {
+    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A sink on the loopback that listens already.
+fn sink(world: &World, port: u16, more: &[&str]) -> Child {
+    let port_text = port.to_string();
+    let mut words = vec!["station", "sink", "--address=127.0.0.1", "--port", &port_text, "--json"];
+    words.extend(more);
+    let child = world.latido(words).stdout(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while UdpSocket::bind(("127.0.0.1", port)).is_ok() {
+        assert!(Instant::now() < until, "the sink does not listen");
+        sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// Every trigger arrives, once and in order, and both ends end by their count.
+#[test]
+fn a_trigger_is_counted_by_number() {
+    let (world, port) = (World::new(), free_port());
+    let sink = sink(&world, port, &["--count=30", "--for=60s"]);
+    let text = port.to_string();
+    let sent = ["station", "trigger", "127.0.0.1", "--port", &text, "--rate=200", "--count=30", "--json"];
+    let sent = document(&world.latido(sent).output().unwrap());
+    assert_eq!((&sent["sent"], &sent["refused"]), (&Value::from(30), &Value::from(0)));
+    let took = document(&sink.wait_with_output().unwrap());
+    assert_eq!(took["received"], 30);
+    assert_eq!(took["numbered"]["triggers"], 30);
+    assert_eq!((&took["numbered"]["lost"], &took["numbered"]["not_in_order"]), (&Value::from(0), &Value::from(0)));
+}
+
+/// Nobody listens: what was refused is said with the likely reason, and a few packets are no rate.
+#[test]
+fn a_station_that_nobody_hears_says_so() {
+    let (world, port) = (World::new(), free_port());
+    let text = port.to_string();
+    let output =
+        world.latido(["station", "trigger", "127.0.0.1", "--port", &text, "--rate=200", "--count=3"]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("1 refused: nobody listens there") || said.contains("2 refused: nobody listens there"),
+        "{said}"
+    );
+    assert!(!said.contains("a second"), "{said}");
+}
+
+/// A flood ends by its time, and what arrives is no more than what was sent.
+#[test]
+fn a_flood_is_told_at_both_ends() {
+    let (world, port) = (World::new(), free_port());
+    let sink = sink(&world, port, &["--for=3s"]);
+    let text = port.to_string();
+    let sent = ["station", "flood", "127.0.0.1", "--port", &text, "--for=1s", "--json"];
+    let sent = document(&world.latido(sent).output().unwrap());
+    let took = document(&sink.wait_with_output().unwrap());
+    let (sent, took) = (sent["sent"].as_u64().unwrap(), took["received"].as_u64().unwrap());
+    assert!(took > 0 && took <= sent, "{took} of {sent}");
+}
+
+/// Nothing is sent without an address, nor to one of many machines.
+#[test]
+fn a_station_sends_nowhere_untold() {
+    let world = World::new();
+    for (words, status) in [
+        (&["station", "flood"][..], 64),
+        (&["station", "trigger"], 64),
+        (&["station", "flood", "255.255.255.255", "--for=1s"], 1),
+        (&["station", "trigger", "239.1.1.1", "--for=1s"], 1),
+        (&["station", "trigger", "127.0.0.1", "--rate=1000", "--walk=4ms"], 64),
+        (&["station", "flood", "127.0.0.1", "--for=25h"], 64),
+        (&["station", "flood", "127.0.0.1", "--rate=7"], 64),
+    ] {
+        let output = world.latido(words.iter().copied()).output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{words:?}: {output:?}");
+        assert!(output.stdout.is_empty(), "{words:?}: {output:?}");
+    }
+}
+
+/// A station that would end before it began is refused, whichever it is, with what to write instead.
+#[test]
+fn a_station_needs_time() {
+    let world = World::new();
+    for words in [&["station", "sink"][..], &["station", "trigger", "127.0.0.1"], &["station", "flood", "127.0.0.1"]] {
+        let output = world.latido(words.iter().copied().chain(["--for=0s"])).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(64), "{words:?}: {output:?}");
+        assert!(said.contains("it would end before it began: write a time above 0"), "{words:?}: {said}");
+        assert!(output.stdout.is_empty(), "{words:?}: {output:?}");
+    }
+}
+
+/// The network namespaces that processes are in.
+fn namespaces() -> Vec<String> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let mut names: Vec<String> = all
+        .filter_map(|entry| fs::read_link(entry.path().join("ns/net")).ok()?.into_os_string().into_string().ok())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The processes that bear a station of this world's load: its port is theirs alone.
+fn bearing(mark: &str) -> Vec<String> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let line = |entry: fs::DirEntry| fs::read(entry.path().join("cmdline")).ok();
+    let lines = all.filter_map(line).map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(mark)).collect()
+}
+
+/// A flood from a namespace is counted at both ends; when its load is killed, station and namespace are gone, and the machine's own
+/// devices are what they were all along.
+#[test]
+fn a_namespace_goes_with_its_load() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("stations in namespaces", Need::Root, "network namespaces need root");
+    }
+    let (world, port) = (World::new(), free_port());
+    let devices = || {
+        let mut all: Vec<_> =
+            fs::read_dir("/sys/class/net").unwrap().flatten().map(|entry| entry.file_name()).collect();
+        all.sort();
+        all
+    };
+    let (before, mark) = (devices(), format!("port={port}"));
+    let word = format!("udp-flood:station=netns,size=64,rate=8Mbit,port={port}");
+    // As an agent starts it: with the mark of a load, the counts on its output.
+    let mut load = world
+        .latido(["load", word.as_str()])
+        .env("LATIDO_LOAD", format!("{}-test", std::process::id()))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = both_ends(&mut load);
+    assert!(told.is_some(), "no line with the counts of both ends: {:?}", load.wait());
+    assert_eq!(devices(), before, "the cable is nobody else's business");
+    assert_eq!(bearing(&mark).len(), 2, "{:?}", bearing(&mark));
+    let own = fs::read_link(format!("/proc/{}/ns/net", load.id())).unwrap().into_os_string().into_string().unwrap();
+    let station = namespaces();
+    assert!(station.contains(&own) && station.len() > 1, "{station:?}");
+    load.kill().unwrap();
+    load.wait().unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while !bearing(&mark).is_empty() {
+        assert!(Instant::now() < until, "left behind: {:?}", bearing(&mark));
+        sleep(Duration::from_millis(50));
+    }
+    assert_eq!(devices(), before);
+}
+
+/// The counts of both ends that a load tells once both have packets.
+fn both_ends(load: &mut Child) -> Option<(u64, u64)> {
+    let mut lines = BufReader::new(load.stdout.take().unwrap()).lines();
+    lines.find_map(|line| {
+        let line = line.unwrap();
+        let count = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)?.parse::<u64>().ok());
+        Some((count("sent_packets=")?, count("received_packets=")?)).filter(|told| told.0 > 0 && told.1 > 0)
+    })
+}
+
+/// A station on another machine is started there over a real ssh, sends to the address that it is told, and is gone with its load.
+#[test]
+fn a_station_over_ssh_goes_with_its_load() {
+    let (world, port) = (World::new(), free_port());
+    let state = world.state();
+    let board = match Board::start(&[("LATIDO_STATE", state.as_path())]) {
+        Ok(board) => board,
+        Err(why) => return skip("a station over ssh", Need::Ssh, &why),
+    };
+    let agents = world.path("agents");
+    let of_arch = agents.join(std::env::consts::ARCH);
+    fs::create_dir_all(&of_arch).unwrap();
+    symlink(env!("CARGO_BIN_EXE_latido"), of_arch.join("latido")).unwrap();
+    let word = format!("udp-flood:station=ssh:board,to=127.0.0.1,size=64,rate=8Mbit,port={port}");
+    let mut load = world
+        .latido(["load", word.as_str()])
+        .env("LATIDO_SSH_CONFIG", board.config())
+        .env("LATIDO_AGENTS", &agents)
+        .env("LATIDO_LOAD", format!("{}-test", std::process::id()))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = both_ends(&mut load);
+    assert!(told.is_some(), "no line with the counts of both ends: {:?}\n{}", load.wait(), board.log());
+    let there = || bearing("station").into_iter().filter(|line| line.contains(&port.to_string())).collect::<Vec<_>>();
+    assert!(!there().is_empty(), "no station there: {:?}", bearing("station"));
+    load.kill().unwrap();
+    load.wait().unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while !there().is_empty() {
+        assert!(Instant::now() < until, "left behind: {:?}", there());
+        sleep(Duration::from_millis(50));
+    }
+}

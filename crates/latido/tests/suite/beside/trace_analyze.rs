@@ -1,0 +1,235 @@
+//! Traces analysed: one that latido recorded here, held against trace-cmd, written in every form, and cut and spoilt.
+
+use crate::common::{self, Need};
+#[path = "../../../../trace/tests/common/mod.rs"]
+mod made;
+
+use common::{World, installed, json, root, skip, stderr, text};
+use latido_trace::{
+    events::Class,
+    file::Trace,
+    pairing::{Definition, Pairing, Why, pair},
+    summary::Summary,
+};
+use serde_json::Value;
+use std::{fs, path::PathBuf, process::Command};
+
+/// A trace of this machine, or none where root cannot record one; then the test is noted as skipped.
+fn recorded(world: &World, what: &str) -> Option<PathBuf> {
+    if !root(what) {
+        return None;
+    }
+    let busy = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 0.005; true | true; done";
+    let output = world.run(["trace", "record", "-o", "a.dat", "--", "sh", "-c", busy]);
+    if !output.status.success() {
+        skip(what, Need::Tracefs, stderr(&output).trim());
+        return None;
+    }
+    Some(world.path("a.dat"))
+}
+
+fn sum(pieces: &Value) -> u64 {
+    pieces.as_array().unwrap().iter().map(|piece| piece["ns"].as_u64().unwrap()).sum()
+}
+
+/// The numbers fit each other: events by kind add up to all, each CPU's shares to one, what a wait was lost to to the wait;
+/// the other forms tell the same.
+#[test]
+fn an_analysis_adds_up_in_every_form() {
+    let world = World::new();
+    let Some(_file) = recorded(&world, "latido trace analyze") else { return };
+    let all = json(&world.run(["trace", "analyze", "a.dat", "--json"]), 0);
+    let one = &all["buffers"][0];
+    let kinds: u64 = one["kinds"].as_array().unwrap().iter().map(|kind| kind[1].as_u64().unwrap()).sum();
+    assert_eq!(Some(kinds), one["events"].as_u64());
+    for cpu in one["cpus"].as_array().unwrap() {
+        let shares: f64 =
+            cpu["owners"].as_array().unwrap().iter().map(|owner| owner[1]["share"].as_f64().unwrap()).sum();
+        assert!((shares - 1.0).abs() < 1e-9, "{cpu}");
+    }
+    let worst = one["worst"].as_array().unwrap();
+    assert!(!worst.is_empty());
+    for wait in worst {
+        assert_eq!(Some(sum(&wait["causes"])), wait["ns"].as_u64(), "{wait}");
+        if !wait["slices"].as_array().unwrap().is_empty() {
+            assert_eq!(Some(sum(&wait["slices"])), wait["ns"].as_u64(), "{wait}");
+        }
+    }
+    let rows = one["rows"].as_array().unwrap();
+    let scheduling = |row: &&Value| row["kind"] == "scheduling" && row["name"] == "fair";
+    let fair = rows.iter().find(scheduling).unwrap();
+    let csv = text(&world.run(["trace", "analyze", "a.dat", "--csv"]));
+    let line = csv.lines().find(|line| line.starts_with(",scheduling,fair,")).unwrap();
+    assert!(line.starts_with(&format!(",scheduling,fair,{},{},", fair["count"], fair["min_ns"])), "{line}");
+    assert_eq!(csv.lines().count(), rows.len() + 1);
+    let output = world.run(["trace", "analyze", "a.dat", "--html", "t.html", "--perfetto", "t.json"]);
+    assert!(text(&output).contains("Scheduling latency"), "{}", stderr(&output));
+    let page = fs::read_to_string(world.path("t.html")).unwrap();
+    assert!(page.len() < 1 << 20 && !page.contains("src=") && !page.contains("http"), "one file, at home");
+    let perfetto: Value = serde_json::from_slice(&fs::read(world.path("t.json")).unwrap()).unwrap();
+    let slices = perfetto["traceEvents"].as_array().unwrap();
+    assert!(slices.iter().filter(|event| event["ph"] == "X").all(|event| event["dur"].as_f64().unwrap() >= 0.0));
+    assert!(slices.iter().any(|event| event["args"]["name"] == "CPU 0"));
+}
+
+/// Where the pairing of trace-cmd is used, counts and means and maxima are those of `trace-cmd report -w`.
+#[test]
+fn wake_up_latencies_are_those_of_trace_cmd() {
+    let world = World::new();
+    if !installed("trace-cmd", "wake-up latencies against trace-cmd report -w") {
+        return;
+    }
+    let Some(file) = recorded(&world, "wake-up latencies against trace-cmd report -w") else { return };
+    let bytes = fs::read(&file).unwrap();
+    let trace = Trace::open(&bytes).unwrap();
+    let mut summary = Summary::default();
+    pair(&trace, &trace.buffers[0], &mut Pairing::of(Definition::TraceCmd), &mut summary);
+    let series: Vec<_> = Class::ALL.into_iter().map(|class| &summary.waits(Why::Woken, class).unwrap().all).collect();
+    let of = |some: &[&latido_trace::distribution::Distribution]| {
+        let (count, sum) = some.iter().fold((0, 0), |(n, sum), all| (n + all.count(), sum + all.sum()));
+        let max = some.iter().filter_map(|all| all.max()).max();
+        (format!("{:.3}", sum as f64 / count as f64 / 1e3), max.map(|max| format!("{:.3}", max as f64 / 1e3)))
+    };
+    let output = Command::new("trace-cmd").args(["report", "-w", "-i"]).arg(&file).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let after = |key: &str| -> Vec<String> {
+        let values = said.lines().filter_map(|line| line.strip_prefix(key)?.split_whitespace().next());
+        values.map(str::to_owned).collect()
+    };
+    let (means, maxima) = (after("Average wakeup latency: "), after("Maximum Latency: "));
+    let (mean, max) = of(&series);
+    // Both round a mean to whole ns before they print it: it may differ by one in the last place.
+    let near =
+        |ours: &str, theirs: &str| (ours.parse::<f64>().unwrap() - theirs.parse::<f64>().unwrap()).abs() < 0.001_5;
+    assert!(near(&mean, &means[0]) && max.as_deref() == Some(&*maxima[0]), "{mean} {max:?}, {means:?} {maxima:?}");
+    if let Some(theirs) = means.get(1) {
+        let (mean, max) = of(&series[..2]);
+        assert!(near(&mean, theirs) && max.as_deref() == Some(&*maxima[1]), "{mean} {max:?}, {means:?} {maxima:?}");
+    }
+}
+
+/// Cut anywhere and spoilt anywhere it is answered with what there is, or with an error that names the file; nothing ends
+/// by a signal.
+#[test]
+fn what_is_broken_is_said() {
+    let world = World::new();
+    for (name, content) in [
+        ("empty", &b""[..]),
+        ("text", b"# tracer: nop\n"),
+        ("other", b"root:x:0:0:root:/root:/bin/bash\n"),
+        ("magic", b"\x17\x08\x44tracing7\0"),
+    ] {
+        fs::write(world.path(name), content).unwrap();
+        let output = world.run(["trace", "analyze", name]);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(stderr(&output).contains(name), "{}", stderr(&output));
+    }
+    let directory = world.run(["trace", "analyze", "."]);
+    assert!(stderr(&directory).contains("is no file"), "{}", stderr(&directory));
+    let Some(file) = recorded(&world, "broken traces of this machine") else { return };
+    let whole = fs::read(&file).unwrap();
+    for outputs in [&["--html", "./a.dat"][..], &["--perfetto", "a.dat"], &["--html", "b", "--perfetto", "b"]] {
+        let output = world.run([&["trace", "analyze", "a.dat"], outputs].concat());
+        assert_eq!(output.status.code(), Some(64), "{outputs:?}: {}", stderr(&output));
+    }
+    assert!(fs::read(&file).unwrap() == whole, "a trace is never written over by its own analysis");
+    for part in 1..16 {
+        fs::write(world.path("cut.dat"), &whole[..whole.len() * part / 16]).unwrap();
+        let mut spoilt = whole.clone();
+        for at in (part * 97..spoilt.len()).step_by(4_099) {
+            spoilt[at] ^= 0x55;
+        }
+        fs::write(world.path("spoilt.dat"), &spoilt).unwrap();
+        for name in ["cut.dat", "spoilt.dat"] {
+            let output = world.run(["trace", "analyze", name, "--json"]);
+            let code = output.status.code();
+            assert!(matches!(code, Some(0 | 1)), "{part} of 16, {name}: {:?} {}", output.status, stderr(&output));
+            assert!(code == Some(0) || stderr(&output).contains(name), "{}", stderr(&output));
+        }
+    }
+}
+
+/// What could not be read is told with its place in every form: of a page in the middle, of CPUs that the file ends before, and
+/// where nothing is left at all.
+#[test]
+fn what_was_lost_is_told_with_its_place() {
+    let world = World::new();
+    let story = made::events::story(300, 1_000_000);
+    let built = made::File::of(made::BIG, story.pages(made::BIG, 4096)).build();
+    let trace = Trace::open(&built.bytes).unwrap();
+    let page = trace.buffers[0].cpus[1].at as usize + 4096;
+    let mut spoilt = built.bytes.clone();
+    spoilt[page + 8..page + 20].fill(0x77);
+    fs::write(world.path("spoilt.dat"), spoilt).unwrap();
+    let place = format!("at byte {page}: CPU 1: a page says that it holds");
+    let one = json(&world.run(["trace", "analyze", "spoilt.dat", "--json"]), 0)["buffers"][0].clone();
+    assert_eq!(one["unread"].as_array().unwrap().len(), 1, "{}", one["unread"]);
+    assert!(one["unread"][0].as_str().unwrap().starts_with(&place), "{}", one["unread"]);
+    let waits = one["rows"].as_array().unwrap().iter().filter(|row| row["kind"] == "scheduling");
+    let waits: u64 = waits.map(|row| row["count"].as_u64().unwrap()).sum();
+    assert!(waits > 150 && waits < 300, "{waits} of 300");
+    let output = world.run(["trace", "analyze", "spoilt.dat", "--html", "spoilt.html"]);
+    assert!(text(&output).contains(&format!("at byte {page}")), "{}", text(&output));
+    assert!(fs::read_to_string(world.path("spoilt.html")).unwrap().contains(&place));
+    // What tells of the rings is the last part of this file.
+    fs::write(world.path("cut.dat"), &built.bytes[..built.bytes.len() - 30]).unwrap();
+    let output = world.run(["trace", "analyze", "cut.dat"]);
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(1) && said.contains("holds no events") && said.contains("at byte "), "{said}");
+}
+
+/// A file of a latency tracer holds its text, which is told as text is.
+#[test]
+fn the_text_in_a_file_is_told() {
+    let world = World::new();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/data/form/irqsoff.txt");
+    let file = made::File { version: 6, ..made::File::of(made::LITTLE, Vec::new()) }.build().bytes;
+    let head = file.windows(10).position(|ten| ten == b"flyrecord\0").unwrap();
+    let bytes = [&file[..head], b"latency  \0", &fs::read(data).unwrap()].concat();
+    fs::write(world.path("irqsoff.dat"), bytes).unwrap();
+    let plain = text(&world.run(["trace", "analyze", data, "--csv"]));
+    assert!(plain.contains(",longest,irqsoff,"), "{plain}");
+    assert_eq!(text(&world.run(["trace", "analyze", "irqsoff.dat", "--csv"])), plain);
+}
+
+/// The texts of every tracer are told in every form; what each must tell was read from the texts by hand.
+#[test]
+fn texts_of_tracers_are_told_in_every_form() {
+    let world = World::new();
+    let data = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/data"));
+    let cases = [
+        ("form/irqsoff.txt", "longest", "irqsoff"),
+        ("form/preemptoff.txt", "longest", "preemptoff"),
+        ("form/preemptirqsoff.txt", "longest", "preemptirqsoff"),
+        ("6.12-rt/wakeup.txt", "longest", "wakeup"),
+        ("6.12-rt/wakeup_rt-function.txt", "longest", "wakeup_rt"),
+        ("6.12-rt/timerlat.txt", "timerlat", "thread, CPU 1"),
+        ("6.1-rt/osnoise.txt", "osnoise", "CPU 0"),
+        ("form/hwlat-nmi.txt", "hwlat", "in a loop"),
+        ("6.12-rt/graph.txt", "function", "update_wall_time"),
+        ("6.12-rt/hist-log2.txt", "histogram", "bytes_req to 2^4"),
+        ("6.12-rt/events.txt", "scheduling", "real-time"),
+    ];
+    for (name, kind, row) in cases {
+        let path = data.join(name).into_os_string().into_string().unwrap();
+        let csv = text(&world.run(["trace", "analyze", &path, "--csv"]));
+        let quoted = if row.contains(',') { format!("\"{row}\"") } else { row.to_owned() };
+        let line = format!(",{kind},{quoted},");
+        assert!(csv.lines().any(|one| one.starts_with(&line)), "{name}: no {line} in {csv}");
+        let said = json(&world.run(["trace", "analyze", &path, "--json"]), 0)["buffers"][0].clone();
+        assert!(said["told"]["lines"].as_u64().unwrap() > 0 && said["version"].is_null(), "{name}: {said}");
+        let shown = text(&world.run(["trace", "analyze", &path, "--html", "t.html"]));
+        assert!(shown.contains(row), "{name}: {shown}");
+        let page = fs::read_to_string(world.path("t.html")).unwrap();
+        assert!(page.contains(row), "{name}");
+        assert_eq!(page.contains("id=\"lanes\""), page.contains("</script>"), "{name}: a script only where it draws");
+    }
+    let path = data.join("6.12-rt/events-tsc.txt").into_os_string().into_string().unwrap();
+    assert!(text(&world.run(["trace", "analyze", &path])).contains("count something else than ns"));
+    let timerlat = data.join("6.12-rt/timerlat.txt").into_os_string().into_string().unwrap();
+    let rows = json(&world.run(["trace", "analyze", &timerlat, "--json"]), 0)["buffers"][0]["told"]["rows"].clone();
+    assert_eq!(rows[0]["count"], 12, "{rows}");
+    fs::write(world.path("other"), "root:x:0:0:root:/root:/bin/bash\n").unwrap();
+    let said = stderr(&world.run(["trace", "analyze", "other"]));
+    assert!(said.contains("neither a trace of trace-cmd") && said.contains("nor the text of a tracer"), "{said}");
+}

@@ -1,0 +1,130 @@
+//! A machine with a kernel of its own, and latido here that measures it over ssh.
+
+use crate::common::guest as emulation;
+
+use crate::common::{World, stderr};
+use emulation::Guest;
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
+
+/// A guest, and latido that reaches it.
+pub struct Far {
+    pub world: World,
+    pub guest: Guest,
+    agents: PathBuf,
+}
+
+/// What a run borrows of the machine there.
+pub struct Borrowed<'a> {
+    /// The command that prints how it stands.
+    pub shown_by: &'a str,
+    /// The run, longer than anybody waits for it.
+    pub run: &'a [&'a str],
+    /// Whether what is printed shows that it is borrowed.
+    pub is_borrowed: fn(&str) -> bool,
+}
+
+impl Far {
+    /// With Debian's PREEMPT_RT kernel and these boot parameters.
+    pub fn preempt_rt(append: &str) -> Result<Self, String> {
+        let kernel = ["--kernel", "6.12", "--flavour", "rt-amd64", "--mem", "512", "--timeout", "300"];
+        Self::start(&[&kernel[..], &["--append", append]].concat())
+    }
+
+    pub fn start(options: &[&str]) -> Result<Self, String> {
+        let world = World::new();
+        let agents = world.path("agents");
+        let of_arch = agents.join(std::env::consts::ARCH);
+        fs::create_dir_all(&of_arch).unwrap();
+        let copy = of_arch.join("latido");
+        fs::copy(env!("CARGO_BIN_EXE_latido"), &copy).unwrap();
+        // A debug build is mostly what only a debugger reads; it would take a while through the emulated network card.
+        let _ = Command::new("strip").arg(&copy).status();
+        let guest = Guest::start(options)?;
+        Ok(Self { world, guest, agents })
+    }
+
+    /// latido here, for the guest.
+    pub fn latido(&self, words: &[&str]) -> Command {
+        let mut command = self.world.latido(words.iter().copied().chain(["--on", "ssh:guest"]));
+        command.env("LATIDO_SSH_CONFIG", self.guest.config()).env("LATIDO_AGENTS", &self.agents);
+        command
+    }
+
+    pub fn ran(&self, words: &[&str]) -> Output {
+        self.latido(words).output().unwrap()
+    }
+
+    /// What a command in the guest prints.
+    pub fn there(&self, command: &str) -> String {
+        let output = self.guest.ssh("guest", command).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// The first record of a run there.
+    pub fn measured(&self, words: &[&str]) -> (serde_json::Value, String) {
+        let output = self.ran(&[&["run"], words, &["--no-report", "--json"]].concat());
+        // Times of an emulated machine pass or not; that there are some is what counts.
+        assert!(matches!(output.status.code(), Some(0 | 2 | 3)), "{words:?}: {}", stderr(&output));
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let record = document["records"][0].clone();
+        assert_eq!(record["outcome"]["kind"], "complete", "{words:?}: {record}");
+        (record, stderr(&output))
+    }
+
+    /// Ctrl-C, SIGKILL of the host, SIGKILL of everybody in the guest: all stands as `before`, in the last case by `latido tune undo`.
+    pub fn gives_back_however_it_ends(&self, borrowed: &Borrowed<'_>, before: &str) {
+        for signal in [Signal::INT, Signal::KILL] {
+            let mut child = self.borrowing(borrowed, before);
+            kill_process(Pid::from_child(&child), signal).unwrap();
+            child.wait().unwrap();
+            self.given_back(borrowed, before, &format!("{signal:?} of the host"));
+        }
+        let mut child = self.borrowing(borrowed, before);
+        self.there(
+            "for one in /proc/[0-9]*; do case $(cat $one/comm 2>/dev/null) in latido*) kill -9 ${one#/proc/};; esac; done",
+        );
+        child.wait().unwrap();
+        let output = self.ran(&["tune", "undo"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        self.given_back(borrowed, before, "SIGKILL of everybody there");
+    }
+
+    /// Starts the run, and waits until it has borrowed what it needs.
+    fn borrowing(&self, borrowed: &Borrowed<'_>, before: &str) -> Child {
+        let mut command = self.latido(borrowed.run);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        // Looked at, not waited for: however slow the machine, the run lasts longer.
+        for _ in 0..240 {
+            if child.try_wait().unwrap().is_some() {
+                panic!("{}", stderr(&child.wait_with_output().unwrap()));
+            }
+            let now = self.there(borrowed.shown_by);
+            if now != before && (borrowed.is_borrowed)(&now) {
+                return child;
+            }
+            thread::sleep(Duration::from_millis(500));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        panic!("{:?} never borrowed anything: {}", borrowed.run, self.there(borrowed.shown_by));
+    }
+
+    /// All stands as before, at once or as soon as those are gone who put it back.
+    fn given_back(&self, borrowed: &Borrowed<'_>, before: &str, after: &str) {
+        for _ in 0..120 {
+            if self.there(borrowed.shown_by) == before {
+                return;
+            }
+            thread::sleep(Duration::from_millis(500));
+        }
+        assert_eq!(self.there(borrowed.shown_by), before, "after {after}");
+    }
+}

@@ -1,0 +1,246 @@
+//! What the end-to-end tests share: the binary in a world of its own, and the list of what could not be tested.
+
+pub mod attacker;
+pub mod behind;
+pub mod family;
+pub mod far;
+pub mod guest;
+pub mod lab;
+pub mod loads;
+pub mod placement;
+pub mod recording;
+pub mod scripted;
+pub mod ssh;
+#[path = "../../../../agent/tests/trees/plant.rs"]
+pub mod trees;
+mod turn;
+pub mod whole;
+
+pub use latido_model::needs::{Need, skip};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+pub use turn::Turn;
+
+/// A store, a state directory and a working directory of a test's own. Every process started from here, and every
+/// descendant, carries the state directory in its environment: that is how leftovers are found.
+pub struct World {
+    pub dir: TempDir,
+    _turn: Turn,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap(), _turn: Turn::among_others() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.path("store")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.path("state")
+    }
+
+    /// The binary with arguments, not yet started.
+    pub fn latido<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
+        command
+            .args(arguments)
+            .current_dir(self.dir.path())
+            .env("LATIDO_STORE", self.store())
+            .env("LATIDO_STATE", self.state())
+            .env("NO_COLOR", "1")
+            .env_remove("LATIDO_FAULT")
+            // A suite behind sudo is root's own all the same.
+            .env_remove("SUDO_UID")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Output {
+        self.latido(arguments).output().unwrap()
+    }
+
+    /// Writes a file in the working directory.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Processes of this world that are still alive, with their command lines.
+    pub fn alive(&self) -> Vec<(i32, String)> {
+        let wanted = format!("LATIDO_STATE={}", self.state().display());
+        let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
+        pids.filter(|pid| *pid != std::process::id().cast_signed())
+            .filter(|pid| {
+                let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+                environ.split(|b| *b == 0).any(|variable| variable == wanted.as_bytes())
+            })
+            .map(|pid| {
+                let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                (pid, String::from_utf8_lossy(&line).replace('\0', " "))
+            })
+            .collect()
+    }
+
+    /// Waits until no process of this world is left; panics with their names if some stay.
+    pub fn nothing_left(&self, after: &str) {
+        let give_up = Instant::now() + Duration::from_secs(20);
+        loop {
+            let alive = self.alive();
+            if alive.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < give_up, "left behind {after}: {alive:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The directories of the runs, oldest first.
+    pub fn runs(&self) -> Vec<PathBuf> {
+        let runs = fs::read_dir(self.store().join("runs")).into_iter().flatten().flatten();
+        let mut runs: Vec<PathBuf> = runs.map(|e| e.path()).filter(|p| p.is_dir() && !p.is_symlink()).collect();
+        // Names of one second are in no order; a plan is written once, when its run begins.
+        runs.sort_by_cached_key(|run| {
+            (run.join("plan.toml").metadata().and_then(|plan| plan.modified()).ok(), run.clone())
+        });
+        runs
+    }
+}
+
+/// A background process that ends with the test.
+pub struct Background(Child);
+
+impl Background {
+    pub fn shell(script: &str) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.0.id().cast_signed()
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// All of a run's `record.json` files, for comparison.
+pub fn records(run: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let cells = fs::read_dir(run.join("cells")).into_iter().flatten().flatten();
+    let mut found: Vec<_> = cells
+        .map(|cell| cell.path().join("record.json"))
+        .filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes)))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The `--json` document of a run that must end with this status.
+pub fn json(output: &Output, status: i32) -> serde_json::Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{stderr}");
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Standard error as text.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What it printed; it must have gone well.
+pub fn text(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The Python that has these modules: that of `scripts/readers`, or the machine's; if none, the test is noted as skipped.
+pub fn reader(modules: &str, what: &str) -> Option<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers/python/bin/python3");
+    let has = |python: &PathBuf| {
+        let import = format!("import {modules}");
+        let status = Command::new(python).args(["-c", &import]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    let found = [own, "python3".into()].into_iter().find(has);
+    if found.is_none() {
+        skip(what, Need::Readers, &format!("python3 has no module {modules}: scripts/readers installs them"));
+    }
+    found
+}
+
+/// Whether this process may become FIFO here; if not, the test is noted as skipped.
+pub fn realtime(what: &str) -> bool {
+    let allowed = Command::new("chrt").args(["-f", "10", "true"]).output().is_ok_and(|o| o.status.success());
+    if !allowed {
+        skip(what, Need::Realtime, "no permission for SCHED_FIFO here (or no chrt)");
+    }
+    allowed
+}
+
+/// Whether a program is installed; if not, the test is noted as skipped.
+pub fn installed(program: &str, what: &str) -> bool {
+    let there = Command::new(program).arg("--version").output().is_ok();
+    if !there {
+        skip(what, Need::Program, &format!("{program} is not installed"));
+    }
+    there
+}
+
+/// Whether the tests run as root; if not, the test is noted as skipped.
+pub fn root(what: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        skip(what, Need::Root, "needs root");
+    }
+    root
+}
+
+/// Keeps the other tests of this file away: real-time measurements on one CPU would measure each other.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps everybody else away while this machine's settings are changed and compared: the tests of this file, of other
+/// working copies, and a `latido run` of a person. To be had before a [`World`].
+pub fn machine() -> Turn {
+    Turn::alone()
+}
+
+/// The runs of a world; none where there is no store.
+pub fn runs_of(world: &World) -> Vec<PathBuf> {
+    let dirs = fs::read_dir(world.store().join("runs")).into_iter().flatten().flatten();
+    dirs.map(|entry| entry.path()).collect()
+}
+
+/// How many cells of a world's runs have a record.
+pub fn records_of(world: &World) -> usize {
+    let cells =
+        runs_of(world).into_iter().flat_map(|run| fs::read_dir(run.join("cells")).into_iter().flatten().flatten());
+    cells.filter(|cell| cell.path().join("record.json").exists()).count()
+}
+
+/// The agent of a host: its only child.
+pub fn agent_of(host: u32) -> u32 {
+    let children = fs::read_to_string(format!("/proc/{host}/task/{host}/children")).unwrap();
+    children.split_whitespace().next().expect("a host has an agent").parse().unwrap()
+}

@@ -1,0 +1,71 @@
+//! Probes of tracers that few kernels have, met for real: Debian's PREEMPT_RT kernel has all but those of interrupts off.
+
+use crate::common::far;
+use crate::common::{self, Need};
+
+use common::{skip, stderr};
+use far::{Borrowed, Far};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What tracers have once for the whole machine, and the instances that there are.
+const SETTINGS: &str = "cd /sys/kernel/tracing && grep -s . osnoise/period_us osnoise/runtime_us osnoise/cpus \
+    osnoise/timerlat_period_us osnoise/stop_tracing_us hwlat_detector/window hwlat_detector/width hwlat_detector/mode \
+    tracing_thresh; ls instances";
+
+fn count(record: &Value, quantity: &str, cpu: u64) -> u64 {
+    let all = record["series"].as_array().unwrap();
+    let of = |one: &&Value| one["quantity"] == quantity && one["cpu"].as_u64().is_none_or(|its| its == cpu);
+    all.iter().find(of).unwrap_or_else(|| panic!("no {quantity} of CPU {cpu}: {record}"))["count"].as_u64().unwrap()
+}
+
+/// Each has as many samples as its period allows, on the CPUs that were asked for, and leaves no setting changed and no instance.
+#[test]
+fn each_tracer_gives_samples_and_all_is_as_it_was() {
+    // A busy host starves the emulated timer that the kernel would try out.
+    let far = match Far::preempt_rt("no_timer_check") {
+        Ok(far) => far,
+        Err(why) => return skip("tracers of a PREEMPT_RT kernel", Need::Qemu, &why),
+    };
+    let before = far.there(SETTINGS);
+    let mut seen = BTreeMap::new();
+    // Emulated CPUs are slow, and two of them share this machine's: periods are long.
+    for words in [
+        &["timerlat", "period=100ms", "-c", "1", "-d", "3s"][..],
+        &["osnoise", "period=500ms", "runtime=200ms", "-d", "3s"],
+        &["hwlat", "window=400ms", "width=100ms", "-d", "3s"],
+        &["wakeup-tracer", "of=all", "-d", "3s"],
+    ] {
+        let (record, said) = far.measured(words);
+        assert_eq!(far.there(SETTINGS), before, "after {words:?}: {said}");
+        seen.insert(words[0], record);
+    }
+    // An expiry every 100 ms: 30, of which a slow machine keeps some.
+    assert!((5..=31).contains(&count(&seen["timerlat"], "interrupt", 1)), "{}", seen["timerlat"]);
+    assert!((5..=31).contains(&count(&seen["timerlat"], "thread", 1)), "{}", seen["timerlat"]);
+    assert!(!seen["timerlat"]["series"].to_string().contains("\"cpu\":0"), "CPU 1 alone was asked for");
+    for cpu in [0, 1] {
+        assert!((2..=6).contains(&count(&seen["osnoise"], "noise", cpu)), "{}", seen["osnoise"]);
+    }
+    let facts = &seen["osnoise"]["series"][0]["facts"];
+    assert!(facts["irq"].as_i64().unwrap() > 0, "ticks interrupt it: {facts}");
+    assert!(count(&seen["hwlat"], "inner", 0) + count(&seen["hwlat"], "inner", 1) > 0, "{}", seen["hwlat"]);
+    let longest = &seen["wakeup-tracer"]["series"][0];
+    assert!((1..=3).contains(&longest["count"].as_u64().unwrap()), "one a second: {longest}");
+    assert!(seen["wakeup-tracer"]["attachments"].to_string().contains("maxima.csv"));
+    // People read whom it befell at the end of the run.
+    let told = far.ran(&["run", "wakeup-tracer", "of=all", "-d", "2s", "--no-report"]);
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains("wakeup-tracer: the longest of each second") && told.contains("begun in"), "{told}");
+
+    let borrowed = Borrowed {
+        shown_by: SETTINGS,
+        run: &["run", "timerlat", "period=90ms", "-c", "1", "-d", "10m", "--no-report"],
+        is_borrowed: |now| now.contains("timerlat_period_us:90000"),
+    };
+    far.gives_back_however_it_ends(&borrowed, &before);
+
+    // What this kernel lacks is refused with what it needs.
+    let refused = far.ran(&["run", "irqsoff", "-d", "1s"]);
+    assert!(!refused.status.success() && stderr(&refused).contains("CONFIG_IRQSOFF_TRACER"), "{}", stderr(&refused));
+}

@@ -1,0 +1,188 @@
+//! Something else lies where a report or a figure is to go: it stays as it is, at once and in words.
+
+use crate::common::attacker;
+use crate::common::behind;
+use crate::common::{self, Need};
+
+use behind::{Behind, owner, tree};
+use common::{World, installed, root, skip, stderr};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+const RUN: [&str; 4] = ["run", "null", "--policy", "other"];
+
+/// Runs a command that must end by itself.
+fn ended(mut command: Command) -> Output {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > until {
+            child.kill().unwrap();
+            panic!("it hangs: {command:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// A world with a run, and nothing in the working directory but its store.
+fn measured() -> World {
+    let world = World::new();
+    assert_eq!(world.run(RUN.into_iter().chain(["--no-report"])).status.code(), Some(0));
+    world
+}
+
+/// A link, a FIFO or a directory named as the report: refused before anything is written, whoever asks.
+#[test]
+fn only_a_file_is_replaced() {
+    let world = measured();
+    let precious = world.file("precious", "root's");
+    symlink(&precious, world.path("link.html")).unwrap();
+    symlink(world.path("nothing"), world.path("dangling.html")).unwrap();
+    assert!(Command::new("mkfifo").arg(world.path("pipe.html")).status().unwrap().success());
+    fs::create_dir(world.path("dir.html")).unwrap();
+    let before = tree(world.dir.path());
+    for (name, what) in
+        [("link.html", "a link"), ("dangling.html", "a link"), ("pipe.html", "a pipe"), ("dir.html", "a directory")]
+    {
+        for format in ["html", "csv"] {
+            let told = ended(world.latido(["report", "last", "-o", name, "--format", format]));
+            assert_eq!(told.status.code(), Some(1), "{name}: {}", stderr(&told));
+            assert!(stderr(&told).contains(name) && stderr(&told).contains(what), "{name}: {}", stderr(&told));
+        }
+        // Asked for by name it is refused before anything is measured.
+        let told = ended(world.latido(RUN.into_iter().chain(["-o", name])));
+        assert_eq!(told.status.code(), Some(1), "{name}: {}", stderr(&told));
+        assert_eq!(world.runs().len(), 1, "{name}: {}", stderr(&told));
+        // Nobody asked for it: the run counts.
+        fs::rename(world.path(name), world.path("report.html")).unwrap();
+        let told = ended(world.latido(RUN));
+        assert_eq!(told.status.code(), Some(0), "{name}: {}", stderr(&told));
+        assert!(stderr(&told).contains("no report") && stderr(&told).contains(what), "{name}: {}", stderr(&told));
+        fs::rename(world.path("report.html"), world.path(name)).unwrap();
+        fs::remove_dir_all(&world.runs()[1]).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "root's");
+    let runs = |path: &std::path::PathBuf| path.starts_with("store") || path.starts_with("state");
+    let left = |tree: Vec<std::path::PathBuf>| tree.into_iter().filter(|path| !runs(path)).collect::<Vec<_>>();
+    assert_eq!(left(tree(world.dir.path())), left(before));
+}
+
+/// A figure that would go through a link is refused, and what the link leads to stays.
+#[test]
+fn figures_follow_no_link() {
+    let world = measured();
+    let precious = world.file("precious", "root's");
+    fs::create_dir(world.path("figures")).unwrap();
+    symlink(&precious, world.path("figures/summary.csv")).unwrap();
+    let told = ended(world.latido(["report", "last", "--figures", "figures"]));
+    assert_eq!(told.status.code(), Some(1), "{}", stderr(&told));
+    assert!(stderr(&told).contains("summary.csv") && stderr(&told).contains("a link"), "{}", stderr(&told));
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "root's");
+}
+
+/// Behind sudo a link to a file of root's is refused, and a report in a directory of root's is not to be had.
+#[test]
+fn behind_sudo_a_report_is_the_persons() {
+    let Some(behind) = Behind::new("reports behind sudo") else { return };
+    let precious = behind.world.file("precious", "root's");
+    behind::mode(&precious, 0o600);
+    behind.script(&format!("ln -s {} $HOME/report.html", precious.display()));
+    let run = ended(behind.latido(RUN));
+    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    assert!(stderr(&run).contains("no report"), "{}", stderr(&run));
+    let roots = behind.roots(0o755);
+    behind.script(&format!("ln -s {} $HOME/out", roots.display()));
+    for words in
+        [&["report", "last"][..], &["report", "last", "-o", "out/new.html"], &["report", "last", "--figures", "out"]]
+    {
+        let told = ended(behind.latido(words.iter().copied()));
+        assert_eq!(told.status.code(), Some(1), "{words:?}: {}", stderr(&told));
+    }
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "root's");
+    assert_eq!(tree(&roots), [Path::new("001"), Path::new("001/precious")]);
+    behind.script("rm $HOME/report.html; echo '<!doctype html><title>latido · mine</title>' > $HOME/report.html");
+    let told = ended(behind.latido(["report", "last"]));
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    assert_eq!(owner(&behind.home().join("report.html")), (attacker::UID, attacker::UID));
+}
+
+/// What nobody named with -o is replaced only where it is a report of latido's.
+#[test]
+fn a_run_replaces_reports_alone() {
+    let world = World::new();
+    let report = world.path("report.html");
+    for (old, replaced) in [
+        ("", true),
+        ("<!doctype html>\nmy thesis", false),
+        ("<!doctype html>\n<html lang=\"en\">\n<head>\n<title>latido · x</title>", true),
+    ] {
+        fs::write(&report, old).unwrap();
+        let told = world.run(RUN);
+        assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+        assert_eq!(fs::read_to_string(&report).unwrap() != old, replaced, "{old}: {}", stderr(&told));
+        assert_eq!(stderr(&told).contains("no report"), !replaced, "{old}: {}", stderr(&told));
+    }
+    fs::write(&report, "my thesis").unwrap();
+    let told = world.run(RUN.into_iter().chain(["-o", "report.html"]));
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    assert_ne!(fs::read_to_string(&report).unwrap(), "my thesis");
+}
+
+/// No room for the new report: the old one is whole, and nothing is left beside it.
+#[test]
+fn a_full_disk_leaves_the_old_report() {
+    let what = "a report on a full disk";
+    if !root(what) || !installed("unshare", what) {
+        return;
+    }
+    let world = measured();
+    let disk = world.path("disk");
+    fs::create_dir(&disk).unwrap();
+    assert_eq!(world.run(["report", "last", "-o", "old.html"]).status.code(), Some(0));
+    let script = "mount -t tmpfs -o size=2m none disk || exit 77
+        cp old.html disk/report.html; cp old.html disk/summary.csv; dd if=/dev/zero of=disk/rest bs=4k 2>/dev/null
+        $LATIDO report last -o disk/report.html; echo $? > first
+        $LATIDO report last -o other.html --figures disk; echo $? > second
+        cmp old.html disk/report.html && cmp old.html disk/summary.csv && ls -A disk | sort > left";
+    let mut shell = Command::new("unshare");
+    shell.args(["-m", "--propagation", "private", "sh", "-c", script]).current_dir(world.dir.path());
+    shell
+        .env_remove("SUDO_UID")
+        .env("LATIDO_STORE", world.store())
+        .env("LATIDO_STATE", world.state())
+        .env("LATIDO", env!("CARGO_BIN_EXE_latido"));
+    let told = ended(shell);
+    if told.status.code() == Some(77) {
+        return skip(what, Need::Namespaces, "no permission to mount a small file system");
+    }
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    for name in ["first", "second"] {
+        assert_eq!(fs::read_to_string(world.path(name)).unwrap(), "1\n", "{}", stderr(&told));
+    }
+    assert!(stderr(&told).contains("No space left on device"), "{}", stderr(&told));
+    assert_eq!(fs::read_to_string(world.path("left")).unwrap(), "report.html\nrest\nsummary.csv\n");
+}
+
+/// Labels of a record as long as a stranger likes: every figure has a name that a file system takes, and one of its own.
+#[test]
+fn long_labels_have_files() {
+    let world = World::new();
+    assert_eq!(world.run(RUN.into_iter().chain(["--repeat", "2", "--no-report"])).status.code(), Some(0));
+    for (number, end) in [("001", "a"), ("002", "b")] {
+        let path = world.runs()[0].join("cells").join(number).join("record.json");
+        let mut record: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        record["series"][0]["labels"] = serde_json::json!({ "level": "x".repeat(300) + end });
+        fs::write(&path, record.to_string()).unwrap();
+    }
+    let told = world.run(["report", "last", "--figures", "figures"]);
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    let figures = tree(&world.path("figures"));
+    let pictures = |path: &&std::path::PathBuf| path.to_str().unwrap().ends_with("-histogram.csv");
+    assert_eq!(figures.iter().filter(pictures).count(), 2, "{figures:?}");
+}

@@ -1,0 +1,161 @@
+//! The rivals of real-time priority, the presets, and every way of being scheduled, for real and small.
+
+use crate::common;
+
+use common::{World, installed, realtime};
+use serde_json::Value;
+use std::process::Output;
+
+/// The document, whatever the verdict: a stolen machine may contaminate one.
+fn said(output: &Output) -> Value {
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn record(document: &Value) -> &Value {
+    &document["records"][0]
+}
+
+/// A rival above the probe on its own CPU costs it about the rival's burst; the load tells what it did.
+#[test]
+fn rivals_above_the_probe_are_felt_and_keep_account() {
+    let _turn = common::alone();
+    if !realtime("rt-interference") {
+        return;
+    }
+    let world = World::new();
+    let output = world.run([
+        "run",
+        "wakeup",
+        "-c0",
+        "-d3s",
+        "--prio=60",
+        "--load=rt-interference:busy=10ms,idle=40ms",
+        "--no-report",
+        "--json",
+    ]);
+    let document = said(&output);
+    let load = &record(&document)["load"][0];
+    assert_eq!(load["alive"], true, "{load}");
+    assert!(load["note"].as_str().unwrap().contains("throttle"), "{load}");
+    let achieved = |name: &str| load["achieved"][name].as_i64().unwrap();
+    // Six or more threads, each with a burst every 50 ms of its own or somewhat more.
+    assert!(achieved("bursts") > 20 && achieved("elapsed_ns") > 1_000_000_000, "{load}");
+    let burst = achieved("busy_ns") / achieved("bursts");
+    assert!((10_000_000..15_000_000).contains(&burst), "{burst} ns a burst");
+    // The rival of priority 90 keeps the probe of priority 60 away for its whole burst.
+    let max = record(&document)["series"][0]["corrected"]["max"].as_i64().unwrap();
+    assert!(max > 8_000_000, "{max}");
+}
+
+/// A preset is taken apart: each part has its own entry, and what is missing is said.
+#[test]
+fn a_preset_records_every_part() {
+    let _turn = common::alone();
+    let world = World::new();
+    let output = world.run(["run", "null", "hold=1s", "--load=cpu-memory-video", "--no-report", "--json"]);
+    let document = said(&output);
+    let (loads, skipped) = (record(&document)["load"].as_array().unwrap(), record(&document)["skipped"].to_string());
+    let has = |name: &str| loads.iter().any(|load| load["item"]["name"] == name);
+    assert!(has("stress-ng") || (has("spin") && skipped.contains("stress-ng")), "{document}");
+    assert!(has("video") || skipped.contains("ffmpeg"), "{document}");
+    assert!(loads.iter().all(|load| load["alive"] == true && !load["version"].is_null()), "{document}");
+}
+
+#[test]
+fn a_film_is_decoded_and_counted() {
+    let _turn = common::alone();
+    if !installed("ffmpeg", "the load video") {
+        return;
+    }
+    let world = World::new();
+    let output = world.run(["run", "null", "hold=3s", "--load=video:320x240,speed=max", "--no-report", "--json"]);
+    let document = said(&output);
+    let frames = record(&document)["load"][0]["achieved"]["frames"].as_i64().unwrap();
+    assert!(frames > 100, "{frames} frames of a small film as fast as it goes");
+}
+
+/// The kernel's own answer names the policy asked for, and round robin its slice.
+#[test]
+fn every_policy_is_granted_as_asked() {
+    let _turn = common::alone();
+    if !realtime("every policy") {
+        return;
+    }
+    let world = World::new();
+    for (asked, granted) in [
+        ("other", "other"),
+        ("other:nice=-7", "other nice -7"),
+        ("other:nice=-8,by=setpriority", "other nice -8"),
+        ("batch:nice=3", "batch nice 3"),
+        ("idle", "idle"),
+        ("fifo:1", "fifo 1"),
+        ("rr:99", "rr 99"),
+        ("deadline:runtime=100us,deadline=1ms,period=1ms", "deadline 100us/1000us/1000us"),
+    ] {
+        let policy = format!("--policy={asked}");
+        let output = world.run(["run", "wakeup", "cycles=50", "--warmup=10ms", &policy, "--no-report", "--json"]);
+        let document = said(&output);
+        for thread in record(&document)["quality"]["threads"].as_array().unwrap() {
+            assert_eq!(thread["policy"], granted, "{asked}");
+            assert_eq!(
+                thread["rr_slice_ns"].as_u64().is_some_and(|slice| slice > 0),
+                asked.starts_with("rr"),
+                "{asked}"
+            );
+        }
+        assert!(record(&document)["quality"]["policy_refused"].is_null(), "{asked}");
+    }
+}
+
+/// Nothing starts when the kernel would refuse: the error names the policy, the reason and what to do.
+#[test]
+fn what_the_machine_refuses_is_an_error_before_the_run() {
+    let _turn = common::alone();
+    if !realtime("a refused deadline") {
+        return;
+    }
+    let world = World::new();
+    // Less than the kernel's shortest period, whoever asks.
+    let mut command =
+        world.latido(["run", "wakeup", "period=50us", "--policy=deadline:runtime=10us,period=50us", "--no-report"]);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("nothing was started") && said.contains("a period of 100us to 4s"), "{said}");
+}
+
+/// The pendulum stands when actuated on time, and its record has angles with their sign in order.
+#[test]
+fn a_pendulum_is_balanced() {
+    let _turn = common::alone();
+    if !realtime("pendulum") {
+        return;
+    }
+    let world = World::new();
+    let output = world.run(["run", "pendulum", "-c0", "-d2s", "--no-report", "--json"]);
+    let document = said(&output);
+    let series = record(&document)["series"].as_array().unwrap();
+    let of = |name: &str| series.iter().find(|series| series["quantity"] == name).unwrap();
+    let (lateness, angle) = (of("lateness"), of("angle"));
+    assert_eq!((&lateness["unit"], &angle["unit"]), (&"ns".into(), &"urad".into()));
+    let slots = |name: &str| lateness["slots"][name].as_u64().unwrap();
+    assert_eq!(slots("met") + slots("late") + slots("missed"), 2000);
+    assert!(lateness["files"]["samples"].is_string() && angle["files"]["samples"].is_string());
+    let fell = angle["facts"]["fell"].as_i64().unwrap();
+    // One angle an actuation as long as it stands; nobody guarantees that on a stolen machine.
+    assert!(fell == 1 || angle["count"] == lateness["count"], "{angle}");
+}
+
+/// What is sent over the loopback is what was asked for, and the record says so.
+#[test]
+fn a_flood_keeps_its_rate() {
+    let _turn = common::alone();
+    let world = World::new();
+    let output = world.run(["run", "null", "hold=2s", "--load=udp-flood:8Mbit,size=1000", "--no-report", "--json"]);
+    let document = said(&output);
+    let achieved = |name: &str| record(&document)["load"][0]["achieved"][name].as_i64().unwrap();
+    let bits = 8.0 * achieved("sent_bytes") as f64 / (achieved("elapsed_ns") as f64 * 1e-9);
+    assert!((bits / 8e6 - 1.0).abs() < 0.2, "{bits} bit/s");
+    assert!(achieved("received_packets") > 0);
+}

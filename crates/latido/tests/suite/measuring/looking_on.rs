@@ -1,0 +1,358 @@
+//! Probes that look on, with the tracefs of this machine: what they count is what others find in the same trace, programs are
+//! started, followed and ended, and whoever names what is not there is told.
+
+use crate::common::attacker;
+use crate::common::behind;
+use crate::common::{self, Need};
+
+use behind::Behind;
+use common::{Background, World, installed, root, skip, stderr};
+use latido_agent::machine::{Root, tracefs::Tracefs};
+use serde_json::Value;
+use std::{collections::BTreeMap, fs, path::Path, process::Command, thread, time::Duration};
+
+/// Whether this machine lets root record; if not, the test is noted as skipped.
+fn traced(what: &str) -> bool {
+    if !root(what) {
+        return false;
+    }
+    match Tracefs::find(&Root::default()) {
+        Ok(_) => true,
+        Err(error) => {
+            skip(what, Need::Tracefs, &format!("{error:#}"));
+            false
+        }
+    }
+}
+
+/// Runs a cell; its record.
+fn record<'a>(world: &World, line: impl IntoIterator<Item = &'a str>) -> Value {
+    let output = world.run(line);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    document["records"][0].clone()
+}
+
+/// The error of a run that measures nothing.
+fn complaint<'a>(world: &World, line: impl IntoIterator<Item = &'a str>) -> String {
+    let output = world.run(line);
+    assert!(!output.status.success(), "{}", stderr(&output));
+    stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn series<'a>(record: &'a Value, quantity: &str, label: &str, value: &str) -> &'a Value {
+    let all = record["series"].as_array().unwrap_or_else(|| panic!("{record}"));
+    let found = all.iter().find(|one| one["quantity"] == quantity && one["labels"][label] == value);
+    found.unwrap_or_else(|| panic!("no {quantity} of {value}: {}", record["series"]))
+}
+
+/// The sum of a series, whole.
+fn sum(series: &Value) -> u64 {
+    (series["mean"].as_f64().unwrap_or(0.0) * series["count"].as_u64().unwrap() as f64).round() as u64
+}
+
+/// A line of `trace-cmd report`.
+enum Line {
+    /// Of a waking or a wake-up: whether it is the first, and whom.
+    Woken(bool, i32),
+    /// Who leaves in which state, and who comes with which priority.
+    Switch(i32, bool, i32, i32),
+}
+
+/// What trace-cmd reads in a trace of the scheduler, with its times in ns.
+fn by_trace_cmd(file: &Path) -> Vec<(u64, Line)> {
+    let output = Command::new("trace-cmd").args(["report", "-t", "-i"]).arg(file).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().filter_map(line).collect()
+}
+
+fn line(text: &str) -> Option<(u64, Line)> {
+    let rest = text.get(text.find("] ")? + 2..)?.trim_start();
+    let (time, rest) = rest.split_once(": ")?;
+    let (seconds, ns) = time.split_once('.')?;
+    let time = seconds.parse::<u64>().ok()? * 1_000_000_000 + ns.parse::<u64>().ok()?;
+    let (event, rest) = rest.split_once(':')?;
+    // `name with spaces:12 [120]`, perhaps with a state behind it.
+    let side = |side: &str| -> Option<(i32, i32)> {
+        let (name, priority) = side.rsplit_once(" [")?;
+        Some((name.rsplit_once(':')?.1.parse().ok()?, priority.split(']').next()?.parse().ok()?))
+    };
+    Some((
+        time,
+        match event.trim() {
+            "sched_waking" => Line::Woken(true, rest.rsplit_once(" pid=")?.1.split(' ').next()?.parse().ok()?),
+            "sched_wakeup" | "sched_wakeup_new" => Line::Woken(false, side(rest)?.0),
+            "sched_switch" => {
+                let (from, to) = rest.split_once(" ==> ")?;
+                let (to, priority) = side(to)?;
+                Line::Switch(
+                    side(from)?.0,
+                    from.trim_end().ends_with('R') || from.trim_end().ends_with("R+"),
+                    to,
+                    priority,
+                )
+            }
+            _ => return None,
+        },
+    ))
+}
+
+/// What a task is at, as the text tells.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum At {
+    #[default]
+    Idle,
+    Woken(u64),
+    Preempted,
+    Runs,
+    RunsWoken,
+}
+
+/// Waits after wake-ups in that time: begin, end, whose, with which priority.
+fn wakeups(lines: &[(u64, Line)], from: u64, until: u64) -> Vec<(u64, u64, i32, i32)> {
+    let (mut at, mut found) = (BTreeMap::<i32, At>::new(), Vec::new());
+    for (time, line) in lines {
+        match *line {
+            Line::Woken(first, pid) => {
+                let at = at.entry(pid).or_default();
+                *at = match (*at, first) {
+                    (At::Idle, _) => At::Woken(*time),
+                    (At::Runs, true) => At::RunsWoken,
+                    (At::RunsWoken, false) => At::Runs,
+                    (other, _) => other,
+                };
+            }
+            Line::Switch(leaves, would_go_on, comes, priority) => {
+                if leaves != 0 {
+                    let at = at.entry(leaves).or_default();
+                    *at = match (would_go_on, *at) {
+                        (true, _) => At::Preempted,
+                        (false, At::RunsWoken) => At::Woken(*time),
+                        (false, _) => At::Idle,
+                    };
+                }
+                if comes != 0
+                    && let At::Woken(begin) = at.insert(comes, At::Runs).unwrap_or_default()
+                    && begin >= from
+                    && *time <= until
+                {
+                    found.push((begin, *time, comes, priority));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// When a record's samples were counted, on the trace's clock.
+fn counted(record: &Value) -> (u64, u64) {
+    let from = record["anchors"]["monotonic_ns"].as_u64().unwrap();
+    (from, from + record["elapsed_ns"].as_u64().unwrap())
+}
+
+/// Beside a load, counts, sums and maxima of wake-ups by class are those that trace-cmd's reading of the same trace gives.
+#[test]
+fn waits_are_those_that_trace_cmd_s_text_tells() {
+    let what = "scheduling against trace-cmd";
+    if !traced(what) || !installed("trace-cmd", what) || !installed("stress-ng", what) {
+        return;
+    }
+    let world = World::new();
+    let line = ["run", "scheduling", "-d1s", "--trace=sched_switch", "--load=stress-ng:sleep=2", "--json"];
+    let record = record(&world, line);
+    let trace = &record["quality"]["trace"];
+    let lost: u64 = trace["cpus"].as_array().unwrap().iter().map(|cpu| cpu["lost"].as_u64().unwrap()).sum();
+    if lost > 0 {
+        return skip(what, Need::Tracefs, "events were lost: the machine is too busy");
+    }
+    let (from, until) = counted(&record);
+    let all = wakeups(&by_trace_cmd(&world.runs()[0].join("cells/001/trace.dat")), from, until);
+    assert!(all.len() > 50, "{}", all.len());
+    for (class, priorities) in [("fair", 100..140), ("real-time", 0..100)] {
+        let waits: Vec<u64> =
+            all.iter().filter(|(.., prio)| priorities.contains(prio)).map(|(begin, end, ..)| end - begin).collect();
+        if waits.is_empty() {
+            continue;
+        }
+        // Of the class alone, not of a task.
+        let of_class = |one: &&Value| {
+            one["quantity"] == "wakeup" && one["labels"]["class"] == class && one["labels"].get("task").is_none()
+        };
+        let own = record["series"].as_array().unwrap().iter().find(of_class).unwrap();
+        let (count, max) = (own["count"].as_u64().unwrap(), own["max"].as_u64().unwrap());
+        assert_eq!((count, max), (waits.len() as u64, *waits.iter().max().unwrap()), "{class}");
+        assert_eq!(sum(own), waits.iter().sum::<u64>(), "{class}");
+    }
+    // Nothing measured: nothing is said of measuring threads.
+    let shown = world.run(["show", "last"]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(!shown.contains("page faults"), "{shown}");
+}
+
+/// Each activation of a program has its wake-up as trace-cmd's text has it, no wake-up is longer than what the program itself
+/// measured, slots add up, and what it printed is kept.
+#[test]
+fn a_program_is_watched_from_its_start_to_its_end() {
+    let what = "cyclictest watched";
+    if !traced(what) || !installed("cyclictest", what) || !installed("trace-cmd", what) {
+        return;
+    }
+    let world = World::new();
+    let line = ["run", "task", "period=2ms", "-d30s", "--warmup=300ms", "--trace", "--json", "--", "cyclictest"];
+    let record = record(&world, line.into_iter().chain(["-p", "80", "-i", "2000", "-D", "2", "-q"]));
+    let cell = world.runs()[0].join("cells/001");
+    let said = fs::read_to_string(cell.join("program.txt")).unwrap();
+    let most = said.split("Max:").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+    let most: u64 = most.parse().unwrap_or_else(|_| panic!("{said}"));
+    let (from, until) = counted(&record);
+    assert!(until - from < 20_000_000_000, "the cell ends with the program");
+    // The thread that measures is the real-time one.
+    let all = record["series"].as_array().unwrap();
+    let completion = all.iter().find(|one| one["quantity"] == "completion").unwrap();
+    let name = completion["labels"]["task"].as_str().unwrap();
+    let of = |quantity| series(&record, quantity, "task", name);
+    let (wakeup, response) = (of("wakeup"), of("response"));
+    assert!(wakeup["max"].as_u64().unwrap() / 1000 <= most + 1, "{said}: {wakeup}");
+    let facts = &completion["facts"];
+    let slots = &completion["slots"];
+    let slot = |key: &str| slots[key].as_u64().unwrap();
+    assert_eq!(slot("met") + slot("late") + slot("missed"), facts["expected"].as_u64().unwrap());
+    assert_eq!(slot("met") + slot("late"), facts["seen"].as_u64().unwrap());
+    assert_eq!(facts["exit_status"], 0);
+    if facts["voided"] != 0 || facts["unseen"] != 0 {
+        return skip(what, Need::Tracefs, "events were lost, or are kept out of the trace here");
+    }
+    let parts = ["wakeup", "running", "preempted"].map(|quantity| sum(of(quantity))).iter().sum::<u64>();
+    assert!(parts.abs_diff(sum(response)) <= 3, "{parts} {response}");
+    // Of all tasks one has these wake-ups; the last one may end with the thread, and has no response.
+    let mut by_task = BTreeMap::<i32, Vec<u64>>::new();
+    for (begin, end, pid, _) in wakeups(&by_trace_cmd(&cell.join("trace.dat")), from, until) {
+        by_task.entry(pid).or_default().push(end - begin);
+    }
+    let (count, unfinished) = (response["count"].as_u64().unwrap(), facts["unfinished"].as_u64().unwrap());
+    let same = by_task.values().filter(|waits| {
+        let without = waits.len() as u64 - count.min(waits.len() as u64);
+        without <= unfinished && waits.len() as u64 >= count && waits.contains(&wakeup["max"].as_u64().unwrap())
+    });
+    assert_eq!(same.count(), 1, "{count} {unfinished}");
+}
+
+/// A program that goes on is ended with the run and with what it started; also when latido is killed.
+#[test]
+fn no_program_outlives_its_run() {
+    if !traced("programs are ended") {
+        return;
+    }
+    let world = World::new();
+    let marked = world.path("marked-sleep");
+    fs::copy("/bin/sleep", &marked).unwrap();
+    let (path, loops) = (marked.display().to_string(), "while :; do sleep 0.02; done");
+    let script = format!("{path} 600 & {loops}");
+    let there = || {
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        all.filter(|one| fs::read(one.path().join("cmdline")).unwrap_or_default().starts_with(path.as_bytes())).count()
+    };
+    let record = record(&world, ["run", "task", "-d400ms", "--json", "--", "sh", "-c", &script]);
+    assert_eq!(record["outcome"]["kind"], "complete");
+    assert_eq!(there(), 0);
+    let mut run = world.latido(["run", "task", "-d60s", "--", "sh", "-c", &script]).spawn().unwrap();
+    while there() == 0 {
+        thread::sleep(Duration::from_millis(20));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    while there() > 0 {
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Behind sudo a program runs as the person.
+#[test]
+fn behind_sudo_the_program_is_the_person_s() {
+    if !traced("a program behind sudo") {
+        return;
+    }
+    let Some(behind) = Behind::new("a program behind sudo") else { return };
+    let script = "id -u; id -g; cat /etc/shadow; while :; do sleep 0.02; done";
+    let output = behind.run(["run", "task", "-d400ms", "--no-report", "--", "sh", "-c", script]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let run = fs::read_dir(behind.store().join("runs")).unwrap().flatten().next().unwrap().path();
+    let said = fs::read_to_string(run.join("cells/001/program.txt")).unwrap();
+    assert!(said.starts_with(&format!("{0}\n{0}\n", attacker::UID)) && !said.contains("root:"), "{said}");
+}
+
+/// Whoever is not there is said to be so, with who may be meant.
+#[test]
+fn what_is_not_there_is_said_to_be_so() {
+    if !traced("complaints of probes that look on") {
+        return;
+    }
+    let world = World::new();
+    let run = |words: &[&str]| complaint(&world, ["run", "-d300ms"].iter().chain(words).copied());
+    assert!(run(&["task", "pid=4194305"]).contains("there is no process 4194305"));
+    fs::copy("/bin/sleep", world.path("control-loop")).unwrap();
+    let _there = Background::shell(&format!("exec {} 600", world.path("control-loop").display()));
+    let why = run(&["task", "name=contrl-loop"]);
+    assert!(why.contains("no process named `contrl-loop` (did you mean `control-loop`?)"), "{why}");
+    let why = run(&["task", "name=control-loop"]);
+    assert!(why.contains("no activation of process"), "{why}");
+    let why = run(&["task", "--", "sh", "-c", "echo broken; exit 3"]);
+    assert!(why.contains("ended with status 3 before anything was counted; it said: broken"), "{why}");
+    assert!(run(&["task", "--", "./no-such-program"]).contains("there is no program `./no-such-program`"));
+    let why = run(&["syscall", "name=clock_nanoslep"]);
+    assert!(why.contains("sys_enter_clock_nanosleep"), "{why}");
+    assert!(run(&["task"]).contains("pid=N, name=PATTERN, or -- CMD"));
+    let why = run(&["scheduling", "--", "sleep", "1"]);
+    assert!(why.contains("starts no program"), "{why}");
+    assert!(run(&["interrupt", "task=no-such-task"]).contains("no timer woke a thread named `no-such-task`"));
+}
+
+/// System calls are found by name and by thread, and what they last is running, asleep, and without a CPU.
+#[test]
+fn system_calls_are_taken_apart() {
+    if !traced("system calls") {
+        return;
+    }
+    let world = World::new();
+    let copying = "--load=command:dd if=/dev/zero of=/dev/null bs=1M";
+    let record = record(&world, ["run", "syscall", "name=read,clock_nanosleep", "-d400ms", copying, "--json"]);
+    let all = record["series"].as_array().unwrap();
+    let own = |quantity: &str| {
+        let found = all.iter().find(|one| {
+            one["quantity"] == quantity && one["labels"]["name"] == "read" && one["labels"]["task"] == "dd"
+        });
+        found.unwrap_or_else(|| panic!("{quantity}: {}", record["series"]))
+    };
+    assert!(own("call")["count"].as_u64().unwrap() > 10);
+    let parts = ["running", "blocked", "waiting"].map(|quantity| sum(own(quantity))).iter().sum::<u64>();
+    // Where a machine recorded no switch back to the thread, that call has no parts: each is at most the longest.
+    let [whole, known] = ["call", "running"].map(|quantity| own(quantity)["count"].as_u64().unwrap());
+    let without = (whole - known) * own("call")["max"].as_u64().unwrap();
+    assert!(known * 10 > whole * 9, "{known} of {whole} calls have parts");
+    assert!((parts - 3..=parts + 3 + without).contains(&sum(own("call"))), "{parts} {}", own("call"));
+    assert!(all.iter().all(|one| ["read", "clock_nanosleep"].contains(&one["labels"]["name"].as_str().unwrap())));
+}
+
+/// The way from a timer to its task is cut into stages that add up, and interrupts are told by kind and name.
+#[test]
+fn the_way_from_a_timer_to_its_task_adds_up() {
+    if !traced("interrupts") {
+        return;
+    }
+    let world = World::new();
+    fs::copy("/bin/sleep", world.path("napper")).unwrap();
+    let _naps = Background::shell(&format!("while :; do {} 0.01; done", world.path("napper").display()));
+    let record = record(&world, ["run", "interrupt", "task=napp*", "-d500ms", "--json"]);
+    let all = record["series"].as_array().unwrap();
+    let total = |quantity: &str| {
+        let of = all.iter().filter(|one| one["quantity"] == quantity);
+        of.fold((0, 0), |(count, ns), one| (count + one["count"].as_u64().unwrap(), ns + sum(one)))
+    };
+    let whole = total("latency");
+    let stages = ["expiry", "handler", "waking", "switch"].map(total);
+    // Each nap is a process of its own: on a busy machine few of them begin and end meanwhile.
+    assert!(whole.0 > 0, "{whole:?} of {} series", all.len());
+    assert!(stages.iter().all(|(count, _)| *count == whole.0), "{stages:?} {whole:?}");
+    let slack = 5 * all.len() as u64;
+    assert!(stages.iter().map(|(_, ns)| ns).sum::<u64>().abs_diff(whole.1) <= slack, "{stages:?} {whole:?}");
+    assert!(all.iter().any(|one| one["quantity"] == "duration" && one["labels"]["kind"] == "soft"), "{all:?}");
+}

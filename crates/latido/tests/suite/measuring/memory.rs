@@ -1,0 +1,126 @@
+//! While samples are taken the measuring process asks the kernel for no memory and gives none back: each such call could
+//! interrupt every CPU that the process is measured on (a TLB shootdown).
+
+use crate::common::{self, Need};
+
+use common::{World, installed, skip};
+use std::{
+    collections::BTreeSet,
+    fs,
+    process::{Command, Stdio},
+};
+
+/// The calls that change what a process has mapped.
+const MEMORY: [&str; 6] = ["brk", "mmap", "munmap", "mremap", "madvise", "mprotect"];
+
+/// What strace saw of the measuring process.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Lines of strace between the gate and the end of the loops that are calls of [`MEMORY`].
+    memory: Vec<String>,
+    /// Memory calls before the gate: proof that they are seen at all.
+    before: usize,
+    /// Lines of progress and checkpoints between the two.
+    told: usize,
+    checkpoints: usize,
+    /// The end was seen.
+    ended: bool,
+}
+
+/// Reads what strace wrote: the measuring process is the one that became `agent --measure`, its gate the first policy
+/// that one of its threads asks for, its end the first word that the loops are over.
+fn read(trace: &str) -> Seen {
+    let mut tasks: BTreeSet<&str> = BTreeSet::new();
+    let (mut gate, mut seen) = (false, Seen::default());
+    for line in trace.lines() {
+        let Some((tid, call)) = line.trim_start().split_once(' ') else { continue };
+        let call = call.trim_start();
+        if call.starts_with("execve(") && call.contains("\"--measure\"") {
+            tasks = BTreeSet::from([tid]);
+            continue;
+        }
+        if !tasks.contains(tid) {
+            continue;
+        }
+        let name = call.strip_prefix("<... ").unwrap_or(call);
+        if name.starts_with("clone") {
+            if let Some((_, child)) = call.rsplit_once(" = ") {
+                tasks.extend(child.split_whitespace().next());
+            }
+        } else if name.starts_with("sched_setattr(") {
+            gate = true;
+        } else if call.starts_with("write(1") && gate {
+            seen.ended |= call.contains("finishing");
+            seen.told += usize::from(!seen.ended && call.contains("progress"));
+            seen.checkpoints += usize::from(!seen.ended && call.contains("\"record\\\""));
+        } else if !call.starts_with('<') && MEMORY.iter().any(|name| call.starts_with(&format!("{name}("))) {
+            match (gate, seen.ended) {
+                (false, _) => seen.before += 1,
+                (true, false) => seen.memory.push(line.into()),
+                (true, true) => {}
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn the_reading_of_a_trace_tells_before_from_meanwhile_and_whose_it_is() {
+    let trace = r#"
+7 execve("/x/latido", ["latido", "agent"], 0x1 /* 9 vars */) = 0
+8 execve("/x/latido", ["latido", "agent", "--measure"], 0x1 /* 9 vars */) = 0
+8 brk(NULL) = 0x1
+8 clone3({flags=CLONE_VM, stack=0x7, exit_signal=0}, 88 <unfinished ...>
+9 brk(0x1 <unfinished ...>
+8 <... clone3 resumed> => {parent_tid=[9]}, 88) = 9
+9 sched_setattr(0, {size=48, sched_policy=SCHED_FIFO}, 0) = 0
+9 brk(0x2) = 0x2
+7 mmap(NULL, 4096, PROT_READ) = 0x7
+8 write(1, "{\"seq\":0,\"body\":{\"type\":\"progress\",\"phase\":\"measuring\""..., 200) = 200
+8 madvise(0x7, 4096, MADV_DONTNEED) = 0
+8 write(1, "{\"seq\":1,\"body\":{\"type\":\"record\",\"record\":{\"schema\""..., 200) = 200
+8 write(1, "{\"seq\":2,\"body\":{\"type\":\"progress\",\"phase\":\"finishing\""..., 200) = 200
+8 munmap(0x7, 4096) = 0
+"#;
+    let seen = read(trace);
+    assert_eq!(seen.memory.len(), 2, "{seen:?}");
+    assert_eq!((seen.before, seen.told, seen.checkpoints, seen.ended), (1, 1, 1, true), "{seen:?}");
+}
+
+/// Progress, drained blocks and checkpoints included, of loops that sleep, that spin, and that keep every sample in
+/// order; with threads that end long before others.
+#[test]
+fn the_measuring_process_makes_no_memory_call_while_samples_are_taken() {
+    let what = "that measuring makes no memory call";
+    if !installed("strace", what) {
+        return;
+    }
+    let mut checkpoints = 0;
+    for words in [
+        &["wakeup", "period=1ms", "-d1500ms"][..],
+        &["gap", "duty=50ms/100ms", "-c0", "-d1500ms"],
+        &["compute", "size=8,64", "instances=4000", "-c0"],
+        &["sleep", "length=1ms", "sleeps=500"],
+    ] {
+        let world = World::new();
+        let trace = world.path("trace");
+        let calls = format!("trace=execve,clone,clone3,write,sched_setattr,{}", MEMORY.join(","));
+        let mut command = Command::new("strace");
+        command.args(["-f", "--seccomp-bpf", "-qq", "-s120", "-e", &calls, "-o"]).arg(&trace);
+        command.arg(env!("CARGO_BIN_EXE_latido")).arg("run").args(words).args(["--warmup=100ms", "--no-report", "-q"]);
+        command.env("LATIDO_STORE", world.store()).env("LATIDO_STATE", world.state());
+        // Often, so that what a checkpoint takes would show.
+        command.env("LATIDO_CHECKPOINT_MS", "300").env_remove("LATIDO_FAULT");
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let text = fs::read_to_string(&trace).unwrap_or_default();
+        if !text.contains("execve") {
+            return skip(what, Need::Ptrace, &format!("strace cannot trace here: {}", common::stderr(&output)));
+        }
+        let seen = read(&text);
+        assert!(seen.ended && seen.before > 0 && seen.told > 0, "{words:?}: {seen:?}");
+        checkpoints += seen.checkpoints;
+        assert!(seen.memory.is_empty(), "{words:?}: {:#?}", seen.memory);
+    }
+    // A loop that leaves no pause to copy what it counted has none.
+    assert!(checkpoints > 0, "no checkpoint was made");
+}
