@@ -1,6 +1,7 @@
 """The figures of a run's report in text form, for the short log of a script of this folder.
 
 usage: latido report last --format text | python3 scripts/slow/figures.py
+       python3 scripts/slow/figures.py --self-test
 
 Of the report stay, in this order: how many members count once; the study's tables (their rows alone, without what is published), or
 where there are none the maxima of the repeats and the summaries; whether what is expected holds, a line each; the verdict.
@@ -64,5 +65,51 @@ def figures(text):
     return lines + [re.sub(r"^([A-Z ]+): (?!of ).*", r"\1", line) for line in verdict[-1:]]
 
 
+PLANTED = """Title of the report
+
+warning: wakeup, none, repeat 9 on a is identical to repeat 5: identical members count
+         once
+Wake-up latency, maxima of the repeats (µs)
+configuration    repeats  least max
+stock                  9      21.72
+ emulated: one CPU; a
+ reading takes 82 ns
+
+Wake-up latency, quantiles with 95 % limits (µs)
+configuration    wake-ups    p50
+stock               18000   3.06
+
+expected
+  holds      the one: 5 µs
+             against 6 µs; one repeat left out
+  undecided  the other: 7 µs; undecided: chance
+
+HOLDS: the one holds: 5 µs
+"""
+STUDIED = """Time by workers; median over 3 repeats
+             unit  full  full
+                    avg   max
+4              ns  8 500  9 000
+– published    ns  1 024  4 626
+13             ns  not measured
+"""
+WANTED = [
+    "emulated: one CPU; a reading takes 82 ns",
+    "warnings of members that are identical to others: 1",
+    "configuration    repeats  least max  -- Wake-up latency, maxima of the repeats (µs)",
+    "stock                  9      21.72",
+    "holds: the one: 5 µs against 6 µs",
+    "undecided: the other: 7 µs",
+    "HOLDS",
+]
+
+
+def self_test():
+    """Whether the figures of two planted reports are those that stand in them."""
+    found = figures(PLANTED), figures(STUDIED)[1:]
+    assert found == (WANTED, ["Time by workers, full; avg max:", "  4  ns  8 500  9 000"]), found
+    print("the figures of planted reports are found")
+
+
 if __name__ == "__main__":
-    print("\n".join(figures(sys.stdin.read())))
+    self_test() if "--self-test" in sys.argv else print("\n".join(figures(sys.stdin.read())))

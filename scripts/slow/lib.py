@@ -138,7 +138,7 @@ def run(script, arguments):
         whole.write(first + "\n")
         environment = os.environ | {"LATIDO_SLOW": name, "PYTHONUNBUFFERED": "1"}
         pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
-        child = subprocess.Popen([script, *arguments], env=environment, **pipes)
+        child = subprocess.Popen([pathlib.Path(script).resolve(), *arguments], env=environment, **pipes)
         # Ctrl-C reaches the script too, which clears away and ends; other signals are passed on.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda *_: child.terminate())
