@@ -8,9 +8,11 @@ use latido_trace::text::{
 };
 use std::collections::BTreeMap;
 
+include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/texts.rs"));
+
 fn data(name: &str) -> Vec<u8> {
-    let path = format!("{}/tests/data/{name}.txt", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    let found = texts_below(env!("CARGO_MANIFEST_DIR")).remove(name);
+    found.unwrap_or_else(|| panic!("there is no text {name} below tests/data"))
 }
 
 /// Looks at every line of a text.
@@ -120,8 +122,7 @@ fn every_line_is_told() {
     for (name, kinds_) in texts {
         assert_eq!(kinds(name), kinds_, "{name}");
     }
-    let dirs = ["6.12-rt", "6.1-rt", "form"].map(|dir| format!("{}/tests/data/{dir}", env!("CARGO_MANIFEST_DIR")));
-    assert_eq!(dirs.iter().map(|dir| std::fs::read_dir(dir).unwrap().count()).sum::<usize>(), texts.len());
+    assert_eq!(texts_below(env!("CARGO_MANIFEST_DIR")).len(), texts.len());
 }
 
 /// The header of a latency: who, how long, from which function to which; and one of each of several texts in a row.

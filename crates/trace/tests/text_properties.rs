@@ -14,13 +14,11 @@ fn told<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, Seen) {
     (lines, reader.seen().clone())
 }
 
+include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/texts.rs"));
+
 /// All texts under `data/`.
 fn texts() -> Vec<Vec<u8>> {
-    let dirs = ["6.12-rt", "6.1-rt", "form"].map(|dir| format!("{}/tests/data/{dir}", env!("CARGO_MANIFEST_DIR")));
-    let files = dirs.iter().flat_map(|dir| std::fs::read_dir(dir).unwrap());
-    let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    files.sort();
-    files.iter().map(|file| std::fs::read(file).unwrap()).collect()
+    texts_below(env!("CARGO_MANIFEST_DIR")).into_values().collect()
 }
 
 /// Each sample cut off at each of its bytes gives the first lines of the whole. Lines do not depend on what follows them, so

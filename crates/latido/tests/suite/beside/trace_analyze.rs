@@ -14,6 +14,16 @@ use latido_trace::{
 use serde_json::Value;
 use std::{fs, path::PathBuf, process::Command};
 
+include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/common/texts.rs"));
+
+/// A text of a tracer as a file of this world: its path.
+fn tracer_text(world: &World, name: &str) -> String {
+    let texts = texts_below(concat!(env!("CARGO_MANIFEST_DIR"), "/../trace"));
+    let path = world.path(&format!("{}.txt", name.replace('/', "-")));
+    fs::write(&path, texts.get(name).unwrap_or_else(|| panic!("there is no text {name}"))).unwrap();
+    path.into_os_string().into_string().unwrap()
+}
+
 /// A trace of this machine, or none where root cannot record one; then the test is noted as skipped.
 fn recorded(world: &World, what: &str) -> Option<PathBuf> {
     if !root(what) {
@@ -182,12 +192,12 @@ fn what_was_lost_is_told_with_its_place() {
 #[test]
 fn the_text_in_a_file_is_told() {
     let world = World::new();
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/data/form/irqsoff.txt");
+    let data = tracer_text(&world, "form/irqsoff");
     let file = made::File { version: 6, ..made::File::of(made::LITTLE, Vec::new()) }.build().bytes;
     let head = file.windows(10).position(|ten| ten == b"flyrecord\0").unwrap();
-    let bytes = [&file[..head], b"latency  \0", &fs::read(data).unwrap()].concat();
+    let bytes = [&file[..head], b"latency  \0", &fs::read(&data).unwrap()].concat();
     fs::write(world.path("irqsoff.dat"), bytes).unwrap();
-    let plain = text(&world.run(["trace", "analyze", data, "--csv"]));
+    let plain = text(&world.run(["trace", "analyze", &data, "--csv"]));
     assert!(plain.contains(",longest,irqsoff,"), "{plain}");
     assert_eq!(text(&world.run(["trace", "analyze", "irqsoff.dat", "--csv"])), plain);
 }
@@ -196,22 +206,21 @@ fn the_text_in_a_file_is_told() {
 #[test]
 fn texts_of_tracers_are_told_in_every_form() {
     let world = World::new();
-    let data = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/data"));
     let cases = [
-        ("form/irqsoff.txt", "longest", "irqsoff"),
-        ("form/preemptoff.txt", "longest", "preemptoff"),
-        ("form/preemptirqsoff.txt", "longest", "preemptirqsoff"),
-        ("6.12-rt/wakeup.txt", "longest", "wakeup"),
-        ("6.12-rt/wakeup_rt-function.txt", "longest", "wakeup_rt"),
-        ("6.12-rt/timerlat.txt", "timerlat", "thread, CPU 1"),
-        ("6.1-rt/osnoise.txt", "osnoise", "CPU 0"),
-        ("form/hwlat-nmi.txt", "hwlat", "in a loop"),
-        ("6.12-rt/graph.txt", "function", "update_wall_time"),
-        ("6.12-rt/hist-log2.txt", "histogram", "bytes_req to 2^4"),
-        ("6.12-rt/events.txt", "scheduling", "real-time"),
+        ("form/irqsoff", "longest", "irqsoff"),
+        ("form/preemptoff", "longest", "preemptoff"),
+        ("form/preemptirqsoff", "longest", "preemptirqsoff"),
+        ("6.12-rt/wakeup", "longest", "wakeup"),
+        ("6.12-rt/wakeup_rt-function", "longest", "wakeup_rt"),
+        ("6.12-rt/timerlat", "timerlat", "thread, CPU 1"),
+        ("6.1-rt/osnoise", "osnoise", "CPU 0"),
+        ("form/hwlat-nmi", "hwlat", "in a loop"),
+        ("6.12-rt/graph", "function", "update_wall_time"),
+        ("6.12-rt/hist-log2", "histogram", "bytes_req to 2^4"),
+        ("6.12-rt/events", "scheduling", "real-time"),
     ];
     for (name, kind, row) in cases {
-        let path = data.join(name).into_os_string().into_string().unwrap();
+        let path = tracer_text(&world, name);
         let csv = text(&world.run(["trace", "analyze", &path, "--csv"]));
         let quoted = if row.contains(',') { format!("\"{row}\"") } else { row.to_owned() };
         let line = format!(",{kind},{quoted},");
@@ -224,9 +233,9 @@ fn texts_of_tracers_are_told_in_every_form() {
         assert!(page.contains(row), "{name}");
         assert_eq!(page.contains("id=\"lanes\""), page.contains("</script>"), "{name}: a script only where it draws");
     }
-    let path = data.join("6.12-rt/events-tsc.txt").into_os_string().into_string().unwrap();
+    let path = tracer_text(&world, "6.12-rt/events-tsc");
     assert!(text(&world.run(["trace", "analyze", &path])).contains("count something else than ns"));
-    let timerlat = data.join("6.12-rt/timerlat.txt").into_os_string().into_string().unwrap();
+    let timerlat = tracer_text(&world, "6.12-rt/timerlat");
     let rows = json(&world.run(["trace", "analyze", &timerlat, "--json"]), 0)["buffers"][0]["told"]["rows"].clone();
     assert_eq!(rows[0]["count"], 12, "{rows}");
     fs::write(world.path("other"), "root:x:0:0:root:/root:/bin/bash\n").unwrap();

@@ -1,0 +1,25 @@
+// The texts of tracers under `data/`: each file there has several, each below a line `==> NAME <==`. It is included, by tests of two
+// crates: what it needs of the crate around it is the directory of this one.
+
+/// All texts below `data/` by their names, as in `6.12-rt/hwlat`.
+fn texts_below(crate_dir: &str) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let mut found = std::collections::BTreeMap::new();
+    for file in ["6.12-rt", "6.1-rt", "form"] {
+        let path = format!("{crate_dir}/tests/data/{file}.txt");
+        let whole = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let mut text: Option<&mut Vec<u8>> = None;
+        for line in whole.split_inclusive(|byte| *byte == b'\n') {
+            let name = line.strip_prefix(b"==> ").and_then(|rest| rest.strip_suffix(b" <==\n"));
+            match (name, &mut text) {
+                (Some(name), _) => {
+                    let name = format!("{file}/{}", String::from_utf8_lossy(name));
+                    assert!(!found.contains_key(&name), "{path} has two texts of the name {name}");
+                    text = Some(found.entry(name).or_default());
+                }
+                (None, Some(text)) => text.extend_from_slice(line),
+                (None, None) => panic!("{path} does not begin with the name of a text"),
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,115 @@
+"""The figures of a run's report in text form, for the short log of a script of this folder.
+
+usage: latido report last --format text | python3 scripts/slow/figures.py
+       python3 scripts/slow/figures.py --self-test
+
+Of the report stay, in this order: how many members count once; the study's tables (their rows alone, without what is published), or
+where there are none the maxima of the repeats and the summaries; whether what is expected holds, a line each; the verdict.
+"""
+
+import re
+import sys
+
+
+def blocks(text):
+    """What stands between blank lines, as lists of lines."""
+    return [part.split("\n") for part in re.split(r"\n\s*\n", text.strip("\n"))]
+
+
+def rows(block):
+    """A table's rows with its heading, without the remarks below it."""
+    return [line for line in block[1:] if line and not line.startswith(" ")]
+
+
+def study(block):
+    """A table of the study as `title, its columns:` and the rows that were measured; nothing where none was."""
+    heads = [line.split() for line in block[1:] if line.startswith(" ")]
+    measured = [line for line in rows(block) if not line.startswith("–") and "not measured" not in line]
+    title = re.sub(r"[:;] (median )?over .*", "", block[0])
+    title = re.sub(r"(: [^:]+)\1$", r"\1", title)
+    # The same word above many columns stands once.
+    words = [" ".join(dict.fromkeys(word for word in head if word != "unit")) for head in heads]
+    return [f"{title}, {'; '.join(words)}:", *(f"  {re.sub(' {2,}', '  ', line)}" for line in measured)] if measured else []
+
+
+def outcomes(block):
+    """A line for each thing that is expected: the lines that follow it are set in further."""
+    lines = []
+    for line in block[1:]:
+        if re.match(r"  \S", line):
+            lines.append(line.strip())
+        elif lines:
+            lines[-1] += " " + line.strip()
+    return [re.sub(r"; undecided: .*|; one repeat .*|; \d+ repeats .*", "", re.sub(" {2,}", ": ", line, count=1)) for line in lines]
+
+
+def figures(text):
+    """The lines for the log."""
+    # Warnings stand right above the first table.
+    found = [block for block in blocks(re.sub(r"^warning: .*\n(  .*\n)*", "", text, flags=re.M)) if block]
+    studied = [line for block in found if len(block) > 1 and block[1].split()[:1] == ["unit"] for line in study(block)]
+    emulated = re.search(r"^ emulated: (.+(\n .+)?)", text, re.M)
+    lines = [f"emulated: {' '.join(emulated[1].split())}"] if emulated else []
+    lines.append(f"warnings of members that are identical to others: {len(re.findall(r'^warning: .* identical', text, re.M))}")
+    tables = []
+    for block in found:
+        if len(block) > 2 and block[1].startswith("configuration ") and "quantiles" not in block[0]:
+            # One line for the heading and the title.
+            heading, *others = rows(block)
+            tables += [f"{heading}  -- {block[0]}", *others]
+    lines += studied or tables
+    for block in found:
+        if block[0] in ("expected", "conclusions of the study"):
+            lines += outcomes(block)
+    verdict = re.findall(r"^[A-Z][A-Z ]+: [^\n]*", text, re.M)
+    return lines + [re.sub(r"^([A-Z ]+): (?!of ).*", r"\1", line) for line in verdict[-1:]]
+
+
+PLANTED = """Title of the report
+
+warning: wakeup, none, repeat 9 on a is identical to repeat 5: identical members count
+         once
+Wake-up latency, maxima of the repeats (µs)
+configuration    repeats  least max
+stock                  9      21.72
+ emulated: one CPU; a
+ reading takes 82 ns
+
+Wake-up latency, quantiles with 95 % limits (µs)
+configuration    wake-ups    p50
+stock               18000   3.06
+
+expected
+  holds      the one: 5 µs
+             against 6 µs; one repeat left out
+  undecided  the other: 7 µs; undecided: chance
+
+HOLDS: the one holds: 5 µs
+"""
+STUDIED = """Time by workers; median over 3 repeats
+             unit  full  full
+                    avg   max
+4              ns  8 500  9 000
+– published    ns  1 024  4 626
+13             ns  not measured
+"""
+WANTED = [
+    "emulated: one CPU; a reading takes 82 ns",
+    "warnings of members that are identical to others: 1",
+    "configuration    repeats  least max  -- Wake-up latency, maxima of the repeats (µs)",
+    "stock                  9      21.72",
+    "holds: the one: 5 µs against 6 µs",
+    "undecided: the other: 7 µs",
+    "HOLDS",
+]
+
+
+def self_test():
+    """Whether the figures of two planted reports are those that stand in them."""
+    found = figures(PLANTED), figures(STUDIED)[1:]
+    assert found == (WANTED, ["Time by workers, full; avg max:", "  4  ns  8 500  9 000"]), found
+    print("the figures of planted reports are found")
+
+
+if __name__ == "__main__":
+    self_test() if "--self-test" in sys.argv else print("\n".join(figures(sys.stdin.read())))
