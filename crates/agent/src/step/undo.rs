@@ -3,6 +3,7 @@
 use super::{Form, Step, ethtool, fake, group, shown, started, thread, write};
 use crate::machine::Root;
 use anyhow::{Context, Result, ensure};
+use latido_model::cell::Scheduling;
 
 /// How an undoing went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,26 @@ pub enum Undone {
     Back,
     /// Left alone, and why: somebody else changed it meanwhile, or it is gone.
     Left(String),
+}
+
+/// Which way there is back to an original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// None is needed: it is there.
+    Is,
+    /// The original is set again: what is found is what latido made of it.
+    Again,
+    /// None: somebody else was there meanwhile.
+    Others,
+}
+
+/// Compares what is found with the original and with what latido made of it; with `None` anything may have come of it.
+fn way<T: PartialEq>(found: &T, original: &T, made: Option<&T>) -> Way {
+    match made {
+        _ if found == original => Way::Is,
+        Some(made) if found != made => Way::Others,
+        _ => Way::Again,
+    }
 }
 
 impl Step {
@@ -22,63 +43,22 @@ impl Step {
         match self {
             Self::Value { path, original, new, form } => {
                 let found = match shown(root, path, *form) {
-                    Ok(text) => form.value(&text),
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                        return Ok(Undone::Left(format!("{path} is gone: it was `{original}`")));
-                    }
+                    Ok(text) => text,
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(gone(path, original)),
                     Err(error) => return Err(error).with_context(|| format!("cannot read {path}")),
                 };
-                if found == form.value(original) {
-                    return Ok(Undone::Back);
-                }
-                if found != form.value(new) {
-                    return Ok(Undone::Left(by_others(path, &found, original)));
-                }
-                put_back(root, path, original, *form)
+                restore(root, path, &found, original, Some(new), *form)
             }
+            Self::Kept { path, original, .. } if !root.exists(path) => Ok(gone(path, original)),
             Self::Kept { path, original, becomes, form } => {
-                if !root.exists(path) {
-                    return Ok(Undone::Left(format!("{path} is gone: it was `{original}`")));
-                }
-                let found = form.value(&shown(root, path, *form)?);
-                let expected = |text: &String| found == form.value(text);
-                if expected(original) {
-                    return Ok(Undone::Back);
-                }
-                match becomes {
-                    Some(text) if !expected(text) => Ok(Undone::Left(by_others(path, &found, original))),
-                    _ => put_back(root, path, original, *form),
-                }
+                restore(root, path, &shown(root, path, *form)?, original, becomes.as_deref(), *form)
             }
             Self::Within { .. } => Ok(Undone::Back),
-            Self::Policy { tid, start, comm, original, new } => {
-                if started(root, *tid) != Some(*start) {
-                    return Ok(Undone::Left(format!("task {tid} ({comm}) is gone: it was {original}")));
-                }
-                let found = thread::policy(root, *tid)?;
-                if found != *original && found != *new {
-                    let text = format!("task {tid} ({comm}) was made {found} by somebody else (it was {original})");
-                    return Ok(Undone::Left(text));
-                }
-                if found != *original {
-                    thread::set_policy(root, *tid, *original)?;
-                }
-                Ok(Undone::Back)
+            Self::Policy { tid, start, comm, original, .. } if started(root, *tid) != Some(*start) => {
+                Ok(Undone::Left(format!("task {tid} ({comm}) is gone: it was {original}")))
             }
-            Self::Coalesce { device, key, original, new } => {
-                if !root.exists(&format!("sys/class/net/{device}")) {
-                    return Ok(Undone::Left(format!("{device} is gone: its {key} was {original}")));
-                }
-                let found = ethtool::get(root, device, key)?;
-                if found != *original && found != *new {
-                    let text = format!("{key} of {device} was set to {found} by somebody else (it was {original})");
-                    return Ok(Undone::Left(text));
-                }
-                if found != *original {
-                    ethtool::set(root, device, key, original)?;
-                }
-                Ok(Undone::Back)
-            }
+            Self::Policy { tid, comm, original, new, .. } => policy_back(root, (*tid, comm), *original, *new),
+            Self::Coalesce { device, key, original, new } => coalesced(root, (device, key), original, new),
             Self::Group { path } | Self::Set { path, .. } if !group::ours(root, path) => {
                 Ok(Undone::Left(format!("{path} was made by somebody else: left so")))
             }
@@ -103,6 +83,7 @@ impl Step {
             }
         }
     }
+
     /// Puts back what was refused halfway: nobody else can have been there, so a value that the kernel made of ours is
     /// none of somebody else's.
     ///
@@ -116,8 +97,51 @@ impl Step {
     }
 }
 
-fn by_others(path: &str, found: &str, original: &str) -> String {
-    format!("{path} was set to `{found}` by somebody else: left so (it was `{original}`)")
+/// A value in a file, where this text is found.
+fn restore(root: &Root, path: &str, found: &str, original: &str, made: Option<&str>, form: Form) -> Result<Undone> {
+    let found = form.value(found);
+    match way(&found, &form.value(original), made.map(|made| form.value(made)).as_ref()) {
+        Way::Is => Ok(Undone::Back),
+        Way::Again => put_back(root, path, original, form),
+        Way::Others => {
+            Ok(Undone::Left(format!("{path} was set to `{found}` by somebody else: left so (it was `{original}`)")))
+        }
+    }
+}
+
+/// The policy of a thread that is there.
+fn policy_back(root: &Root, (tid, comm): (i32, &str), original: Scheduling, new: Scheduling) -> Result<Undone> {
+    let found = thread::policy(root, tid)?;
+    match way(&found, &original, Some(&new)) {
+        Way::Is => {}
+        Way::Again => thread::set_policy(root, tid, original)?,
+        Way::Others => {
+            let text = format!("task {tid} ({comm}) was made {found} by somebody else (it was {original})");
+            return Ok(Undone::Left(text));
+        }
+    }
+    Ok(Undone::Back)
+}
+
+/// How a network device gathers interrupts.
+fn coalesced(root: &Root, (device, key): (&str, &str), original: &str, new: &str) -> Result<Undone> {
+    if !root.exists(&format!("sys/class/net/{device}")) {
+        return Ok(Undone::Left(format!("{device} is gone: its {key} was {original}")));
+    }
+    let found = ethtool::get(root, device, key)?;
+    match way(&found.as_str(), &original, Some(&new)) {
+        Way::Is => {}
+        Way::Again => ethtool::set(root, device, key, original)?,
+        Way::Others => {
+            let text = format!("{key} of {device} was set to {found} by somebody else (it was {original})");
+            return Ok(Undone::Left(text));
+        }
+    }
+    Ok(Undone::Back)
+}
+
+fn gone(path: &str, original: &str) -> Undone {
+    Undone::Left(format!("{path} is gone: it was `{original}`"))
 }
 
 fn put_back(root: &Root, path: &str, original: &str, form: Form) -> Result<Undone> {
@@ -125,4 +149,84 @@ fn put_back(root: &Root, path: &str, original: &str, form: Form) -> Result<Undon
     let back = form.value(&shown(root, path, form)?);
     ensure!(back == form.value(original), "{path} was put back to `{original}` and says `{back}`");
     Ok(Undone::Back)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::{prelude::*, test_runner::RngSeed};
+    use std::{cell::Cell, fs};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(28), failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Nobody's value is overwritten: what is set again was latido's, and what is the original already is left so.
+        #[test]
+        fn only_latidos_own_value_is_replaced(found in 0u8..4, original in 0u8..4, made in prop::option::of(0u8..4)) {
+            let chosen = way(&found, &original, made.as_ref());
+            prop_assert_eq!(chosen == Way::Is, found == original);
+            prop_assert_eq!(chosen == Way::Again, found != original && made.is_none_or(|made| made == found));
+            prop_assert_eq!(chosen == Way::Others, found != original && made.is_some_and(|made| made != found));
+        }
+    }
+
+    /// The four ways that a file can be found, for a value that latido wrote and for one that was only remembered.
+    #[test]
+    fn a_file_goes_back_or_its_new_owner_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::new(dir.path());
+        let (path, form) = ("knob".to_owned(), Form::Plain);
+        let value = Step::Value { path: path.clone(), original: "1".into(), new: "2".into(), form };
+        let kept = |becomes: Option<&str>| Step::Kept {
+            path: path.clone(),
+            original: "1".into(),
+            becomes: becomes.map(str::to_owned),
+            form,
+        };
+        let undone = |step: &Step, found: Option<&str>| {
+            let _ = fs::remove_file(dir.path().join("knob"));
+            found.iter().for_each(|found| fs::write(dir.path().join("knob"), format!("{found}\n")).unwrap());
+            let undone = step.undo(&root).unwrap();
+            (undone, root.read("knob"))
+        };
+        let back = (Undone::Back, Some("1".to_owned()));
+        let others =
+            |found: &str| Undone::Left(format!("knob was set to `{found}` by somebody else: left so (it was `1`)"));
+        for step in [value, kept(Some("2"))] {
+            assert_eq!(undone(&step, Some("1")), back);
+            assert_eq!(undone(&step, Some("2")), back);
+            assert_eq!(undone(&step, Some("3")), (others("3"), Some("3".into())));
+            assert_eq!(undone(&step, None), (gone("knob", "1"), None));
+        }
+        assert_eq!(undone(&kept(None), Some("3")), back, "whatever the kernel made of it");
+    }
+
+    /// A number that another task has now is left alone; of the same task only latido's own policy is replaced.
+    #[test]
+    fn a_policy_goes_back_to_the_task_that_had_it() {
+        let tree = crate::fixture::machine::empty();
+        let (fifo, rr) = (Scheduling::Fifo { prio: 50 }, Scheduling::Rr { prio: 3 });
+        let start = Cell::new(77);
+        let step = || Step::Policy {
+            tid: 9,
+            start: start.get(),
+            comm: "irq/9-eth0".into(),
+            original: Scheduling::OTHER,
+            new: fifo,
+        };
+        let stat =
+            "9 (irq/9-eth0) S 2 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0";
+        tree.write("proc/9/stat", stat);
+        let set = |policy| thread::set_policy(&tree.root, 9, policy).unwrap();
+        for (found, after) in [(fifo, Scheduling::OTHER), (Scheduling::OTHER, Scheduling::OTHER), (rr, rr)] {
+            set(found);
+            let undone = step().undo(&tree.root).unwrap();
+            assert_eq!(undone == Undone::Back, found != rr, "{undone:?}");
+            assert_eq!(thread::policy(&tree.root, 9).unwrap(), after);
+        }
+        start.set(78);
+        set(fifo);
+        assert!(matches!(step().undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("is gone")));
+        assert_eq!(thread::policy(&tree.root, 9).unwrap(), fifo, "another task has its number");
+    }
 }

@@ -1,5 +1,7 @@
 //! A cell resolved on this machine: its CPUs known, its options complete.
 
+mod places;
+
 use crate::{
     load::LOADS,
     machine::{self, Reach, Root, isolated},
@@ -7,97 +9,51 @@ use crate::{
     probe, tuning,
 };
 use anyhow::{Result, ensure};
-use latido_model::{cell::Cell, cpus::CpuSet, protocol::LeftOut, registry};
+use latido_model::{
+    cell::{Cell, Item},
+    cpus::CpuSet,
+    registry,
+};
+use places::{Facts, Placed, available, default_cpus, together};
 use std::path::PathBuf;
-
-/// Whether CPUs that are to be isolated are there.
-fn available(isolated: &CpuSet) -> Result<()> {
-    let online = machine::online_cpus();
-    let missing = isolated.without(&online);
-    ensure!(missing.is_empty(), "CPU {missing} is to be isolated and not there: online are {online}");
-    Ok(())
-}
-
-/// The CPUs that a probe measures where none is named. A guest of the laboratory lives for its cell alone: there is nothing
-/// else that its only CPU would have to be left for.
-fn places(probe: &dyn Probe, usable: &CpuSet, guest: bool) -> CpuSet {
-    let own = probe.default_cpus(usable);
-    if own.is_empty() && guest { usable.clone() } else { own }
-}
 
 /// Resolves a cell on this machine.
 ///
 /// # Errors
 /// An item that this machine cannot have, or CPUs that are not there.
 pub fn assign(mut cell: Cell) -> Result<Assignment> {
-    ensure!(
-        cell.schema == latido_model::cell::SCHEMA,
-        "the cell has schema {}, this latido reads {}: use the same version on both sides",
-        cell.schema,
-        latido_model::cell::SCHEMA
-    );
-    let probe = registry::build("probe", probe::PROBES, &cell.probe)?;
-    probe.check(&cell)?;
-    cell.probe.options = probe.options();
-    for item in &mut cell.load.items {
-        item.options = registry::build("load", LOADS, item)?.options();
-    }
-    let mut isolated = CpuSet::default();
-    for item in &mut cell.tuning.items {
-        let tuning = registry::build("tuning", tuning::TUNINGS, item)?;
-        isolated = isolated.iter().chain(tuning.isolated().iter().flat_map(|cpus| cpus.iter())).collect();
-        item.options = tuning.options();
-    }
-    let own = isolated.clone();
+    let (probe, own) = complete(&mut cell)?;
     // What was isolated by hand is outside of this process's cpuset, but its measuring threads know the door.
     let root = Root::default();
     let standing = isolated::entries(&root);
-    isolated = isolated.iter().chain(standing.iter().flat_map(|entry| entry.cpus.iter())).collect();
+    let isolated = together(&own, standing.iter().map(|entry| &entry.cpus));
     let reach = Reach::ask();
-    let usable: CpuSet = reach.usable.iter().chain(isolated.iter()).collect();
-    available(&isolated)?;
+    let usable = together(&reach.usable, [&isolated]);
+    available(&isolated, &machine::online_cpus())?;
     let named = cell.conditions.cpus.take();
-    let chosen = named.is_some();
-    let cpus = match named {
-        Some(asked) => {
-            reach.admit(&root, &asked, &isolated)?;
-            asked
-        }
-        None if !isolated.is_empty() => isolated.clone(),
-        None => places(probe.as_ref(), &usable, machine::laboratory(&root).is_some()),
+    if let Some(asked) = &named {
+        reach.admit(&root, asked, &isolated)?;
+    }
+    let own_cpus = machine::own_cpus();
+    let facts = Facts {
+        probe: &cell.probe.name,
+        named,
+        isolated: &isolated,
+        usable: &usable,
+        reach: &reach.usable,
+        own: &own_cpus,
+        kept_free: &machine::kept_free(),
     };
-    ensure!(
-        !cpus.is_empty(),
-        "the probe `{}` would take the only CPU ({usable}) and never give it back: name it with -c to do so all the same",
-        cell.probe.name
-    );
-    let open = |cpus: CpuSet| cpus.without(&isolated);
-    let kept_free = machine::kept_free();
-    let housekeeping =
-        machine::housekeeping(&cpus, &open(machine::own_cpus()), &open(reach.usable.clone()), &kept_free);
-    let mut left_out = Vec::new();
-    if !chosen {
-        let beyond = reach.left_out(&root).into_iter().map(|left| LeftOut { cpus: left.cpus.without(&cpus), ..left });
-        let rest = if isolated.is_empty() {
-            format!("left for everything else by `{}`", cell.probe.name)
-        } else {
-            format!("not isolated, as {isolated} is")
-        };
-        left_out.extend(beyond.chain([LeftOut { cpus: usable.without(&cpus), why: rest }]));
-        left_out.retain(|left| !left.cpus.is_empty());
-    }
+    let guest = || machine::laboratory(&root).is_some();
+    let Placed { cpus, housekeeping, left_out } =
+        facts.place(|usable| default_cpus(probe.as_ref(), usable, guest()), || reach.left_out(&root))?;
     cell.conditions.cpus = Some(cpus);
-    // The idle states are held unless the cell says how it wants them, or what is there is looked at as it is.
-    if !probe.looks_on() && !cell.tuning.items.iter().any(|item| item.name == "cstates") {
-        let cstates = registry::build(
-            "tuning",
-            tuning::TUNINGS,
-            &latido_model::cell::Item { name: "cstates".into(), options: toml::Table::new() },
-        )?;
-        let item = latido_model::cell::Item { name: "cstates".into(), options: cstates.options() };
-        cell.tuning.items.insert(0, item);
+    if holds_idle_states(&cell, probe.looks_on()) {
+        let cstates = |options| Item { name: "cstates".into(), options };
+        let tuning = registry::build("tuning", tuning::TUNINGS, &cstates(toml::Table::new()))?;
+        cell.tuning.items.insert(0, cstates(tuning.options()));
     }
-    let counted = machine::own_cpus().iter().chain(isolated.iter()).collect();
+    let counted = together(&own_cpus, [&isolated]);
     let (spool, entries) = (PathBuf::new(), Vec::new());
     Ok(Assignment {
         cell,
@@ -114,20 +70,68 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
     })
 }
 
+/// Completes the options of everything that a cell asks for; its probe, and the CPUs that its tunings isolate.
+fn complete(cell: &mut Cell) -> Result<(Box<dyn Probe>, CpuSet)> {
+    ensure!(
+        cell.schema == latido_model::cell::SCHEMA,
+        "the cell has schema {}, this latido reads {}: use the same version on both sides",
+        cell.schema,
+        latido_model::cell::SCHEMA
+    );
+    let probe = registry::build("probe", probe::PROBES, &cell.probe)?;
+    probe.check(cell)?;
+    cell.probe.options = probe.options();
+    for item in &mut cell.load.items {
+        item.options = registry::build("load", LOADS, item)?.options();
+    }
+    let mut isolated = CpuSet::default();
+    for item in &mut cell.tuning.items {
+        let tuning = registry::build("tuning", tuning::TUNINGS, item)?;
+        isolated = together(&isolated, tuning.isolated());
+        item.options = tuning.options();
+    }
+    Ok((probe, isolated))
+}
+
+/// The idle states are held unless the cell says how it wants them, or what is there is looked at as it is.
+fn holds_idle_states(cell: &Cell, looks_on: bool) -> bool {
+    !looks_on && !cell.tuning.items.iter().any(|item| item.name == "cstates")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::cell::Item;
+    use latido_model::sample;
 
-    /// Loops that never sleep leave a machine's only CPU alone unless it is named, and take that of a guest.
+    fn item(name: &str) -> Item {
+        Item { name: name.into(), options: toml::Table::new() }
+    }
+
     #[test]
-    fn what_never_sleeps_takes_the_only_cpu_of_a_guest_alone() {
-        let one: CpuSet = [0].into_iter().collect();
-        for name in ["mutex", "priority", "gap"] {
-            let probe = Item { name: name.into(), options: toml::Table::new() };
-            let probe = registry::build("probe", probe::PROBES, &probe).unwrap();
-            assert!(places(probe.as_ref(), &one, false).is_empty(), "{name}");
-            assert_eq!(places(probe.as_ref(), &one, true), one, "{name}");
-        }
+    fn idle_states_are_held_where_nothing_is_said_of_them() {
+        let with = |tunings: &[&str], looks_on| {
+            let mut cell = sample::cell();
+            cell.tuning.items = tunings.iter().map(|name| item(name)).collect();
+            holds_idle_states(&cell, looks_on)
+        };
+        assert!(with(&[], false) && with(&["irqs"], false));
+        assert!(!with(&["irqs", "cstates"], false), "as the cell wants them");
+        assert!(!with(&[], true), "who looks on changes nothing");
+    }
+
+    /// After it every option has its value, and another version's cell is refused with both versions.
+    #[test]
+    fn options_are_completed_and_a_later_schema_is_refused() {
+        let mut cell = Cell { probe: item("null"), ..sample::cell() };
+        cell.tuning.items =
+            vec![Item { name: "isolate".into(), options: toml::Table::from_iter([("cpus".to_owned(), "1,3".into())]) }];
+        cell.load.items = vec![item("spin")];
+        let (_, isolated) = complete(&mut cell).unwrap();
+        assert_eq!(isolated, "1,3".parse().unwrap());
+        assert!(!cell.probe.options.is_empty() && !cell.load.items[0].options.is_empty(), "{cell:?}");
+        let later = &mut Cell { schema: 99, ..sample::cell() };
+        let error = complete(later).err().unwrap().to_string();
+        let both = format!("schema 99, this latido reads {}", latido_model::cell::SCHEMA);
+        assert!(error.contains(&both), "{error}");
     }
 }

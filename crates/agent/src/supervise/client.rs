@@ -99,23 +99,33 @@ impl Client {
     /// must be half open.
     pub fn is_gone(&self) -> bool {
         let silent = Clock::Monotonic.now().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
-        // Words that wait to be heard are no silence: then it is this process that a crowd keeps from its CPU.
-        self.ended.load(Ordering::Relaxed) || (u128::from(silent) > PATIENCE.as_nanos() && !words_wait())
+        gone(self.ended.load(Ordering::Relaxed), silent, words_wait)
     }
 
     /// What it wants of the request that is being answered.
     pub fn wish(&self) -> Wish {
-        match self.wish.load(Ordering::Relaxed) {
-            _ if self.terminated.load(Ordering::Relaxed) => Wish::EndNow,
-            0 if !self.is_gone() => Wish::GoOn,
-            0 | 1 => Wish::End,
-            _ => Wish::EndNow,
-        }
+        wish(self.wish.load(Ordering::Relaxed), self.is_terminated(), || self.is_gone())
     }
 
     /// Whether a signal ended this process's work for good.
     pub fn is_terminated(&self) -> bool {
         self.terminated.load(Ordering::Relaxed)
+    }
+}
+
+/// Whether a host is gone whose input ended or which was silent for so long, in ns. Words that wait to be heard are no
+/// silence: then it is this process that a crowd keeps from its CPU.
+fn gone(ended: bool, silent_ns: u64, words_wait: impl FnOnce() -> bool) -> bool {
+    ended || (u128::from(silent_ns) > PATIENCE.as_nanos() && !words_wait())
+}
+
+/// What is wanted: by a signal, by how urgently the end was asked for, or since nobody is there any more.
+fn wish(asked: u8, terminated: bool, gone: impl FnOnce() -> bool) -> Wish {
+    match asked {
+        _ if terminated => Wish::EndNow,
+        0 if !gone() => Wish::GoOn,
+        0 | 1 => Wish::End,
+        _ => Wish::EndNow,
     }
 }
 
@@ -132,4 +142,31 @@ pub const URGENT: i8 = -15;
 /// Puts the calling thread before time-sharing ones. Refused without the right; then it is as it is.
 pub fn urgently() {
     let _ = sched::set_policy(0, Policy::Other { nice: URGENT }, false);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A host is gone when its input ended, or behind 15 s without a word, unless words wait.
+    #[test]
+    fn silence_counts_by_the_clock_and_only_where_nothing_waits() {
+        let limit = 15_000_000_000;
+        let of = |ended, silent_ns, waits| gone(ended, silent_ns, || waits);
+        assert!(!of(false, 0, false) && !of(false, limit, false), "not at 15 s");
+        assert!(of(false, limit + 1, false), "behind them");
+        assert!(!of(false, u64::MAX, true), "a process that is kept from its CPU has not heard it yet");
+        assert!(of(true, 0, true));
+    }
+
+    /// A signal is obeyed at once; a host that is gone has its measurement ended in order, unless it asked for more.
+    #[test]
+    fn the_most_urgent_wish_counts() {
+        let of = |asked, terminated, gone| wish(asked, terminated, || gone);
+        assert_eq!([of(0, false, false), of(0, false, true)], [Wish::GoOn, Wish::End]);
+        for gone in [false, true] {
+            assert_eq!([of(1, false, gone), of(2, false, gone)], [Wish::End, Wish::EndNow]);
+            assert_eq!([0, 1, 2].map(|asked| of(asked, true, gone)), [Wish::EndNow; 3]);
+        }
+    }
 }

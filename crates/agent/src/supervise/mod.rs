@@ -2,6 +2,7 @@
 
 pub mod admission;
 pub mod assign;
+mod attempt;
 pub mod by_hand;
 mod cell;
 mod child;

@@ -1,5 +1,8 @@
 //! What the main thread does while the loops run, and when they are over: progress, checkpoints, the record.
 
+mod outcome;
+mod pace;
+
 use super::{
     Finished, Stage, interval, lock,
     warm_up::{Schedstats, WarmUp},
@@ -16,25 +19,18 @@ use latido_model::{
     units::Ns,
 };
 use latido_sys::clock::Clock;
+pub use pace::LOOK;
+use pace::{Checkpoints, Look, Looks};
 use std::{
     sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
-/// How often the main thread looks: whether the end is wanted, and how the loops go.
-pub const LOOK: Duration = Duration::from_millis(200);
-
-/// Looks in a second. Once in so many the finished blocks are drained and quantiles read: both take longer.
-const A_SECOND: u64 = 5;
-
-/// From so many series on progress is told once a second only: each line is read and written again by two processes.
-const MANY: usize = 8;
-
 /// What the main thread remembers between two looks.
 pub struct Lookout {
     armed_at: u64,
-    checkpoint_at: Instant,
-    looks: u64,
+    checkpoints: Checkpoints,
+    looks: Looks,
     /// What was told last: made once, then only its numbers change.
     progress: Progress,
     /// How much was remarkable about each series when its spike was looked up.
@@ -55,8 +51,8 @@ impl Lookout {
         let conditions = &stage.cell.conditions;
         Self {
             armed_at,
-            checkpoint_at: Instant::now() + crate::fault::checkpoint_every(),
-            looks: 0,
+            checkpoints: Checkpoints::after(crate::fault::checkpoint_every(), Instant::now()),
+            looks: Looks::of(threads.len()),
             noted: vec![u64::MAX; threads.len()],
             progress: Progress {
                 phase: Phase::WarmUp,
@@ -71,11 +67,8 @@ impl Lookout {
 
     /// How long to wait: a look's time, shorter when the warm-up ends before, so that others learn of it.
     pub fn patience(&self, cell: &Cell) -> Duration {
-        if self.progress.phase == Phase::Measuring {
-            return LOOK;
-        }
-        let until = self.armed_at.saturating_add(cell.conditions.warmup.0).saturating_add(1_000_000);
-        Duration::from_nanos(until.saturating_sub(Clock::Monotonic.now())).clamp(Duration::from_millis(1), LOOK)
+        let warmup_ends_ns = self.armed_at.saturating_add(cell.conditions.warmup.0);
+        pace::patience(self.progress.phase, warmup_ends_ns, Clock::Monotonic.now())
     }
 
     /// Brings the numbers up to date; whether they are to be told now.
@@ -83,9 +76,7 @@ impl Lookout {
         let phase = if elapsed_ns == 0 { Phase::WarmUp } else { Phase::Measuring };
         let turn = phase != self.progress.phase;
         (self.progress.phase, self.progress.elapsed_ns) = (phase, elapsed_ns);
-        let thorough = turn || self.looks.is_multiple_of(A_SECOND);
-        self.looks += 1;
-        let told = thorough || self.noted.len() < MANY;
+        let Look { told, thorough } = self.looks.next(turn);
         let limit = limit.map(|limit| limit.0.cast_signed());
         let shown = self.progress.threads.iter_mut().zip(&mut self.noted);
         for (series, (thread, noted)) in series.iter_mut().flatten().zip(shown).filter(|_| told) {
@@ -117,10 +108,10 @@ impl Stage<'_> {
         if lookout.renew(elapsed, self.cell.conditions.limit, series) {
             self.reporter.progress(&lookout.progress)?;
         }
-        if Instant::now() >= lookout.checkpoint_at && elapsed > 0 {
+        if lookout.checkpoints.is_due(Instant::now(), elapsed) {
             let every = crate::fault::checkpoint_every();
             let told = self.checkpoint(lookout.armed_at + warmup, elapsed, series)?;
-            lookout.checkpoint_at = Instant::now() + if told { every } else { every / 10 };
+            lookout.checkpoints.tried(told, every, Instant::now());
         }
         crate::fault::point("measure");
         Ok(())
@@ -162,23 +153,11 @@ impl Stage<'_> {
             for mut series in own_series {
                 let snapshot = series.reader.snapshot().context("the memory of a finished loop is not at rest")?;
                 let mut facts = series.stated(&snapshot);
-                for (total, fact) in [
-                    (&mut self.evidence.throttle.throttled, "throttled"),
-                    (&mut self.evidence.throttle.throttled_ns, "throttled_ns"),
-                ] {
-                    if let Some(value) = facts.get(fact) {
-                        *total = Some(total.unwrap_or(0).saturating_add(value.unsigned_abs()));
-                    }
-                }
+                outcome::throttled(&mut self.evidence.throttle, &facts);
                 let offset_ns = interval.first_slot_ns.saturating_sub(first);
                 facts.insert("first_slot_ns".into(), i64::try_from(offset_ns).unwrap_or(i64::MAX));
                 if let Some(stopped) = snapshot.stopped {
-                    // Of several threads above it the first in time is the one that ended the cell.
-                    let at_ns = stopped.at_ns + offset_ns;
-                    if !matches!(outcome, Outcome::Stopped { at_ns: earlier, .. } if earlier.is_some_and(|earlier| earlier <= at_ns))
-                    {
-                        outcome = Outcome::Stopped { value_ns: stopped.value, cpu: series.cpu, at_ns: Some(at_ns) };
-                    }
+                    outcome::stopped(&mut outcome, stopped.value, series.cpu, stopped.at_ns + offset_ns);
                 }
                 self.evidence.clock.backwards += snapshot.plain.negative + snapshot.spin.backwards;
                 parts.push(series.part(parts.len(), &snapshot, offset_ns, facts)?);
@@ -186,11 +165,8 @@ impl Stage<'_> {
         }
         parts
             .extend(gathered.into_iter().flat_map(|gathered| gathered.parts(parts.len())).collect::<Result<Vec<_>>>()?);
-        // Who is interrupted after the last loop was over has measured all the same: the loops were not told to stop.
-        let told = self.interrupted.load(Ordering::Relaxed) && self.stop.load(Ordering::Relaxed);
-        if outcome == Outcome::Complete && told {
-            outcome = Outcome::Interrupted;
-        }
+        let interrupted = self.interrupted.load(Ordering::Relaxed);
+        let outcome = outcome::concluded(outcome, interrupted, self.stop.load(Ordering::Relaxed));
         self.evidence.clock.realtime_shift_ns = self.clocks.shift();
         self.evidence.clock.drift_ppb = self.clocks.drift_ppb();
         let anchors = self.clocks.anchors(first);

@@ -1,0 +1,163 @@
+//! A record completed with what only the supervisor knows.
+
+use crate::{
+    machine::{heat::TooHot, isolated::Entry},
+    supervise::{in_force::InForce, outgoing::Parcel},
+};
+use anyhow::{Result, bail};
+use latido_model::{
+    cell::{Cell, Scheduling},
+    cpus::CpuSet,
+    machine::Machine,
+    record::{ByHand, Evidence, Overheated, Record},
+};
+
+/// The machine as it is measured, once the tunings are in force.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) machine: Machine,
+    /// What persons had applied.
+    pub(super) by_hand: Vec<ByHand>,
+    /// The doors to isolated CPUs.
+    pub(super) entries: Vec<Entry>,
+}
+
+/// Adds to the measuring process's record what only the supervisor knows.
+/// `watched_from` is the zero of the evidence's times on CLOCK_MONOTONIC; a record's is its first slot.
+pub(super) fn complete(record: &mut Record, machine: &Machine, borrowed: &InForce, seen: Evidence, watched_from: u64) {
+    let evidence = &mut record.quality;
+    evidence.steal_ns = seen.steal_ns;
+    evidence.smi = seen.smi;
+    evidence.moved_pages = seen.moved_pages;
+    evidence.frequency_khz = seen.frequency_khz;
+    evidence.temperature_mc = seen.temperature_mc;
+    evidence.foreign = seen.foreign;
+    evidence.interrupts = seen.interrupts;
+    evidence.siblings = seen.siblings;
+    evidence.tracing = seen.tracing;
+    evidence.by_hand = seen.by_hand;
+    let shift = watched_from.wrapping_sub(record.anchors.monotonic_ns).cast_signed();
+    evidence.timeline = seen.timeline;
+    evidence.timeline.iter_mut().for_each(|second| second.start_ns = second.start_ns.saturating_add_signed(shift));
+    evidence.dma_latency_held = borrowed
+        .tunings
+        .iter()
+        .any(|t| t.record.in_force && t.record.changes.iter().any(|change| change.knob == "/dev/cpu_dma_latency"));
+    evidence.autogroup = machine.realtime.autogroup;
+    evidence.throttle.rt_runtime_us = machine.realtime.runtime_us;
+    evidence.throttle.rt_period_us = machine.realtime.period_us;
+    evidence.throttle.fair_server = Some(machine.realtime.fair_server.to_string());
+    evidence.clock.source = machine.clock.current.clone();
+    record.machine = machine.clone();
+    let origin = record.anchors.monotonic_ns;
+    record.load = borrowed.loads.iter().map(|load| load.record(origin)).collect();
+    record.tunings = borrowed.tunings.iter().map(|applied| applied.record.clone()).collect();
+    record.skipped.extend(borrowed.skipped.iter().cloned());
+}
+
+/// What a record says of the heat that ended its loads. Both times are of CLOCK_MONOTONIC in ns: when it was too hot, and
+/// the record's first slot.
+pub(super) fn overheated((when, hot): (u64, TooHot), first_slot_ns: u64) -> Overheated {
+    Overheated {
+        at_ns: when.wrapping_sub(first_slot_ns).cast_signed(),
+        temperature_mc: hot.temperature,
+        limit_mc: hot.limit,
+    }
+}
+
+/// What a measuring process that ended so has given.
+///
+/// # Errors
+/// It gave no record: why, by its own words or by its end.
+pub(super) fn given(record: Option<Parcel>, failure: Option<String>, ended: &str) -> Result<Parcel> {
+    match (record, failure) {
+        (Some(parcel), _) => Ok(parcel),
+        (None, Some(why)) => bail!(why),
+        (None, None) => bail!("the measuring process gave no record: it {ended}"),
+    }
+}
+
+/// The CPUs of a cell that is assigned to them.
+pub(super) fn measured_cpus(cell: &Cell) -> CpuSet {
+    cell.conditions.cpus.clone().unwrap_or_default()
+}
+
+/// The priority that a foreign task must reach to delay the probe. Deadline tasks yield only to others of their kind.
+pub(super) fn priority(scheduling: Scheduling) -> Option<u8> {
+    match scheduling {
+        Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle | Scheduling::Unknown => None,
+        Scheduling::Fifo { prio } | Scheduling::Rr { prio } => Some(prio),
+        Scheduling::Deadline { .. } => Some(100),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::{
+        record::{Second, Skip},
+        sample,
+        units::Ns,
+    };
+    use std::path::PathBuf;
+
+    /// The evidence counts from the begin of the watch, a record from its first slot, before it or after it.
+    #[test]
+    fn times_of_the_evidence_count_from_the_first_slot() {
+        let first = sample::record().anchors.monotonic_ns;
+        let starts = |watched_from: u64| {
+            let mut record = sample::record();
+            let second = |start_ns| Second { start_ns, ..Second::default() };
+            let seen = Evidence { timeline: vec![second(0), second(700)], ..Evidence::default() };
+            let borrowed = InForce {
+                skipped: vec![Skip { what: "tuning cstates".into(), why: "no such file".into() }],
+                ..InForce::default()
+            };
+            let before = record.skipped.len();
+            complete(&mut record, &Machine::default(), &borrowed, seen, watched_from);
+            assert_eq!(record.skipped.len(), before + 1);
+            assert!(record.load.is_empty() && record.tunings.is_empty(), "nothing was borrowed");
+            record.quality.timeline.iter().map(|second| second.start_ns).collect::<Vec<_>>()
+        };
+        assert_eq!(starts(first + 50), [50, 750]);
+        assert_eq!(starts(first - 200), [0, 500], "nothing is before the first slot");
+        let hot = TooHot { temperature: 97_000, limit: 95_000 };
+        let told = |when| overheated((when, hot), first);
+        assert_eq!((told(first + 9).at_ns, told(first - 9).at_ns), (9, -9), "negative in the warm-up");
+        assert_eq!((told(first).temperature_mc, told(first).limit_mc), (97_000, 95_000));
+    }
+
+    /// What a tuning of the machine says stands in the record of each cell, whatever the measuring process said.
+    #[test]
+    fn a_record_says_what_the_machine_was() {
+        let (mut record, mut machine) = (sample::record(), Machine::default());
+        machine.realtime.runtime_us = Some(950_000);
+        machine.clock.current = Some("tsc".into());
+        let seen = Evidence { steal_ns: Some(7), ..Evidence::default() };
+        complete(&mut record, &machine, &InForce::default(), seen, 0);
+        let quality = &record.quality;
+        assert_eq!((quality.steal_ns, quality.throttle.rt_runtime_us), (Some(7), Some(950_000)));
+        assert_eq!((quality.clock.source.as_deref(), quality.dma_latency_held), (Some("tsc"), false));
+        assert_eq!(record.machine, machine);
+    }
+
+    /// A record counts even if an error was said; without one the process's own words count, then how it ended.
+    #[test]
+    fn no_record_has_a_reason() {
+        let parcel =
+            || Parcel { record: Box::new(sample::record()), files: Vec::new(), dir: PathBuf::from("/nowhere") };
+        assert!(given(Some(parcel()), Some("no".into()), "ended").is_ok());
+        let why = |failure: Option<&str>| {
+            given(None, failure.map(str::to_owned), "ended with signal: 9 (SIGKILL)").unwrap_err().to_string()
+        };
+        assert_eq!(why(Some("the spool is full")), "the spool is full");
+        assert_eq!(why(None), "the measuring process gave no record: it ended with signal: 9 (SIGKILL)");
+    }
+
+    #[test]
+    fn only_what_ranks_as_high_delays_a_probe() {
+        let deadline = Scheduling::Deadline { runtime: Ns(1), deadline: Ns(2), period: Ns(2) };
+        let asked = [Scheduling::Fifo { prio: 80 }, Scheduling::Rr { prio: 1 }, deadline, Scheduling::OTHER];
+        assert_eq!(asked.map(priority), [Some(80), Some(1), Some(100), None]);
+    }
+}
