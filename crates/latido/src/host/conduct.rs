@@ -1,6 +1,10 @@
 //! One cell from the host's side: ask for it, listen, store what comes.
 
-use super::screen::Screen;
+use super::{
+    patience::{PATIENCE, Patience, Stop},
+    screen::Screen,
+    verdict::{Ended, Heard},
+};
 use crate::stop::StopRequests;
 use crate::{
     store::{self, Draft, Incoming},
@@ -17,24 +21,11 @@ use latido_report::live::View;
 use latido_sys::memory;
 use std::time::{Duration, Instant};
 
-/// How long an agent may take to stop at once, everything put back.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// How long a wait for words may last before Ctrl-C is asked about again; while samples are taken words come as often.
 const LISTEN: Duration = Duration::from_millis(200);
 
 /// How much of the files that came is kept in memory, for a person to see where the store takes nothing: bytes.
 const RESCUE: usize = 4 << 20;
-
-/// What became of a cell.
-pub enum Ended {
-    /// A record is stored.
-    Measured,
-    /// No record, for a reason that is not the machine under test.
-    Infra(String),
-    /// A person stopped it; a record of what was measured until then may be stored.
-    Interrupted,
-}
 
 /// A cell's place in its run.
 #[derive(Clone, Copy)]
@@ -91,32 +82,13 @@ pub fn cell(
     if let Err(error) = listener.draft.forget(number) {
         screen.warn(&format!("{error:#}"));
     }
-    if asked > 0 {
-        // Left open: without a record it counts as not measured, and --resume measures it again. What went wrong on the
-        // way is told all the same: it may be a setting that would not go back.
-        let broke = status.err().map(|error| format!("{error:#}"));
-        said.into_iter().chain(broke).for_each(|told| screen.warn(&told));
-        return Ok(Ended::Interrupted);
+    let heard = Heard { status, stored, said, interrupted: asked > 0 };
+    let (warnings, ended) = heard.verdict();
+    warnings.iter().for_each(|warning| screen.warn(warning));
+    if let Ended::Infra(reason) = &ended {
+        draft.fail_cell(number, reason)?;
     }
-    match status {
-        Ok(status) if stored => {
-            if status == EndStatus::Failed {
-                let said = said.unwrap_or_else(|| "the agent does not say what".into());
-                screen.warn(&format!("after its record was sent something went wrong: {said}"));
-            }
-            Ok(Ended::Measured)
-        }
-        Ok(_) => infra(draft, number, said.unwrap_or_else(|| "the agent gave no record and no reason".into())),
-        // The record is whole and came after everything was put back: what broke then cost nothing.
-        Err(error) if stored => {
-            screen.warn(&format!("after its record was stored: {error:#}"));
-            Ok(Ended::Measured)
-        }
-        Err(error) => {
-            let reason: Vec<String> = said.into_iter().chain([format!("{error:#}")]).collect();
-            infra(draft, number, reason.join("; "))
-        }
-    }
+    Ok(ended)
 }
 
 /// Listens until the agent says that the cell is over, and passes on what a person asks meanwhile. How the stream ended,
@@ -127,55 +99,45 @@ fn listen(
     stops: &StopRequests,
     screen: &mut Screen,
 ) -> Result<(Result<EndStatus>, usize)> {
-    let (mut asked, mut given_up) = (0, None::<Instant>);
     if let Err(error) = session.ask(&Request::Measure { cell: Box::new(listener.cell.clone()) }) {
         session.abandon();
-        return Ok((Err(error), asked));
+        return Ok((Err(error), 0));
     }
     latido_agent::fault::point("host");
-    let silence = latido_agent::fault::silence();
-    let mut heard = Instant::now();
+    let began = Instant::now();
+    let mut patience = Patience::new(latido_agent::fault::silence(), began.elapsed());
     loop {
-        // First Ctrl-C: finish and store what there is; second: stop now. Both undo.
-        let wanted = stops.count();
-        if wanted > asked {
-            let now = wanted > 1;
-            screen.note(match now {
-                false => "ending the measurement and storing it; press Ctrl-C again to stop at once",
-                true => "stopping at once; the machine's settings are put back",
+        if let Some(stop) = patience.asked_for(stops.count(), began.elapsed()) {
+            screen.note(match stop {
+                Stop::InOrder => "ending the measurement and storing it; press Ctrl-C again to stop at once",
+                Stop::AtOnce => "stopping at once; the machine's settings are put back",
             });
-            session.stop(now);
-            asked = wanted;
-            if now {
-                given_up.get_or_insert_with(Instant::now);
-            }
+            session.stop(stop == Stop::AtOnce);
         }
-        if given_up.is_some_and(|since| since.elapsed() > PATIENCE) {
+        if patience.is_over(began.elapsed()) {
             session.abandon();
-            let seconds = PATIENCE.as_secs();
-            return Ok((Err(anyhow!("the agent did not stop within {seconds} s and was ended")), asked));
+            return Ok((Err(patience.refused()), patience.asked()));
         }
         let message = match session.receive(LISTEN) {
             Ok(Some(message)) => message,
-            Ok(None) if heard.elapsed() > silence => {
+            Ok(None) if patience.is_silent(began.elapsed()) => {
                 session.abandon();
-                let seconds = silence.as_secs_f64();
-                return Ok((Err(anyhow!("the agent said nothing for {seconds} s and was ended")), asked));
+                return Ok((Err(patience.deaf()), patience.asked()));
             }
             Ok(None) => continue,
             Err(error) => {
                 let said = session.abandon();
                 let error = if said.is_empty() { error } else { error.context(said) };
-                return Ok((Err(error), asked));
+                return Ok((Err(error), patience.asked()));
             }
         };
-        heard = Instant::now();
+        patience.heard(began.elapsed());
         match listener.hear(message, screen) {
             Ok(None) => {}
-            Ok(Some(end)) => return Ok((Ok(end), asked)),
+            Ok(Some(end)) => return Ok((Ok(end), patience.asked())),
             Err(Trouble::Agent(error)) => {
                 session.abandon();
-                return Ok((Err(error), asked));
+                return Ok((Err(error), patience.asked()));
             }
             // The store refuses: the machine is put back before that is reported.
             Err(Trouble::Store(error)) => {
@@ -188,11 +150,6 @@ fn listen(
         }
         latido_agent::fault::point("host");
     }
-}
-
-fn infra(draft: &mut Draft, number: usize, reason: String) -> Result<Ended> {
-    draft.fail_cell(number, &reason)?;
-    Ok(Ended::Infra(reason))
 }
 
 /// Why a message was not taken.

@@ -1,6 +1,6 @@
 //! What is said of a run before its first cell: how long it takes, and what so few repeats cannot decide.
 
-use super::{prepare::Known, screen::Screen};
+use super::{known::Known, screen::Screen};
 use latido_model::{
     cell::{Cell, LAB},
     plan::{Plan, extent::Extent},

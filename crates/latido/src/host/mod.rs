@@ -3,13 +3,17 @@
 mod conduct;
 pub mod exports;
 mod foretell;
+mod known;
 pub mod load_alone;
 pub mod options;
 pub mod outcome;
+mod patience;
 mod prepare;
 mod screen;
 mod sessions;
 pub mod trace_alone;
+mod traced_program;
+mod verdict;
 
 use crate::{
     stop::{INTERRUPTED, StopRequests},
@@ -17,8 +21,9 @@ use crate::{
     target,
 };
 use anyhow::{Context, Result};
-use conduct::{Ended, Place};
+use conduct::Place;
 use foretell::foretell;
+use known::Known;
 use latido_agent::{catalogue::Installed, measure::assignment::stay_on};
 use latido_model::{
     catalogue::{Catalogue, Kind},
@@ -31,10 +36,10 @@ use latido_model::{
 use latido_report::judge::title;
 use latido_sys::clock::Clock;
 use options::How;
-use prepare::Known;
 use screen::Screen;
 use sessions::{BootBlock, Sessions};
 use std::{collections::HashMap, path::Path, sync::OnceLock};
+use verdict::Ended;
 
 static STARTED: OnceLock<u64> = OnceLock::new();
 

@@ -2,45 +2,24 @@
 
 use super::options::How;
 use super::{
+    known::{self, Known},
     outcome,
     screen::Screen,
-    sessions::{BootBlock, Readiness, Sessions},
+    sessions::{Readiness, Sessions},
 };
-use crate::{durable, stop::StopRequests, store, target::is_local};
+use crate::{durable, stop::StopRequests, store};
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::catalogue::Installed;
 use latido_model::{
     catalogue::Catalogue,
     cell::Cell,
     check::{Point, Remedy},
-    cpus::CpuSet,
-    protocol::LeftOut,
-    quantity::Measurand,
     run::{Run, StoredCell, parts::MeasuredOn},
 };
-use std::{collections::BTreeSet, path::Path};
+use std::path::Path;
 
 /// What cells measure that no target was asked about.
 const CATALOGUE: &dyn Catalogue = &Installed;
-
-/// What the targets say of the cells, each in their order.
-#[derive(Debug, Default)]
-pub struct Known {
-    /// Why a cell is skipped, if it is.
-    pub skips: Vec<Option<String>>,
-    /// What the probes measure, each once.
-    pub measurands: Vec<Measurand>,
-    /// Index in `measurands` for each cell.
-    pub measurand: Vec<usize>,
-    /// The CPUs that each cell leaves for everything else.
-    pub housekeeping: Vec<Option<CpuSet>>,
-    /// Where each cell would be measured, as far as its target tells.
-    pub places: Vec<Option<MeasuredOn>>,
-    /// The CPUs that cells which name none do not measure, each said once, with its target where that is not this machine.
-    pub left_out: Vec<String>,
-    /// The texts of the targets' kernel configurations.
-    pub kernel_configs: BTreeSet<String>,
-}
 
 /// Opens the targets of the cells and asks each what it can have. Cells that cannot be had are skipped, unless that
 /// leaves none. Of a run that goes on, `begun`, no target is asked that has nothing left to do.
@@ -58,70 +37,28 @@ pub fn all(
     if let Some(path) = outcome::report_path(how).filter(|_| how.output.is_some()) {
         writable(&path)?;
     }
-    let mut known = Known {
-        skips: vec![None; cells.len()],
-        measurands: Vec::new(),
-        measurand: vec![0; cells.len()],
-        housekeeping: vec![None; cells.len()],
-        places: vec![None; cells.len()],
-        left_out: Vec::new(),
-        kernel_configs: BTreeSet::new(),
-    };
-    let mut blocks: Vec<BootBlock> = Vec::new();
-    for cell in cells {
-        let block = BootBlock::of(cell);
-        if !blocks.contains(&block) {
-            blocks.push(block);
-        }
-    }
-    for (turn, block) in blocks.iter().enumerate() {
-        let of_block = |(_, cell): &(usize, &Cell)| BootBlock::of(cell) == *block;
-        let (places, own): (Vec<usize>, Vec<Cell>) =
-            cells.iter().enumerate().filter(of_block).map(|(place, cell)| (place, cell.clone())).unzip();
-        let stored = |place: &usize| begun.and_then(|run| run.cells.get(*place));
-        if places.iter().all(|place| stored(place).is_some_and(store::is_done)) {
-            for (place, stored) in places.iter().filter_map(|place| Some((*place, stored(place)?))) {
-                put(&mut known.skips, place, stored.skipped().map(str::to_owned));
-                put(&mut known.measurand, place, among(&mut known.measurands, stored.measurand.clone()));
+    let mut known = Known::nothing(cells.len());
+    for (turn, (block, places)) in known::blocks(cells).iter().enumerate() {
+        if let Some(stored) = begun.and_then(|run| finished(run, places)) {
+            for (place, stored) in stored {
+                known.note(place, stored.skipped().map(str::to_owned), stored.measurand.clone());
             }
             continue;
         }
+        let own: Vec<Cell> = places.iter().filter_map(|place| cells.get(*place)).cloned().collect();
         match sessions.prepare(block, &own, stops, screen)? {
             Readiness::NotHad(reason) => {
-                for place in &places {
-                    put(&mut known.skips, *place, Some(reason.clone()));
-                }
                 // What such cells would measure is known all the same.
                 for (place, cell) in places.iter().zip(&own) {
-                    let measurand = CATALOGUE.measurand(&cell.probe)?;
-                    put(&mut known.measurand, *place, among(&mut known.measurands, measurand));
+                    known.note(*place, Some(reason.clone()), CATALOGUE.measurand(&cell.probe)?);
                 }
             }
             Readiness::Ready(ready) => {
-                ensure!(
-                    ready.refusals.is_empty(),
-                    "the machine refuses what the plan asks for, so nothing was started:\n  {}",
-                    ready.refusals.join("\n  ")
-                );
+                known::granted(&ready)?;
                 if let Some(point) = &ready.permission {
                     screen.warn(&banner(point));
                 }
-                known.kernel_configs.extend(ready.kernel_config);
-                for LeftOut { cpus, why } in &ready.left_out {
-                    let there = if is_local(&block.target) { String::new() } else { format!(" of {}", block.target) };
-                    let told = format!("CPU {cpus}{there} ({why})");
-                    if !known.left_out.contains(&told) {
-                        known.left_out.push(told);
-                    }
-                }
-                for (index, place) in places.iter().enumerate() {
-                    put(&mut known.skips, *place, ready.skips.get(index).cloned().flatten());
-                    put(&mut known.housekeeping, *place, ready.housekeeping.get(index).cloned().flatten());
-                    put(&mut known.places, *place, ready.places.get(index).cloned().flatten());
-                    let measurand = ready.measurand.get(index).and_then(|index| ready.measurands.get(*index));
-                    let measurand = measurand.context("the agent did not say what a cell measures")?.clone();
-                    put(&mut known.measurand, *place, among(&mut known.measurands, measurand));
-                }
+                known.take(&block.target, places, &ready)?;
             }
         }
         // The machine of the first block waits for its cells; others are taken again when their turn comes.
@@ -134,6 +71,12 @@ pub fn all(
     }
     something_left(&known.skips)?;
     Ok(known)
+}
+
+/// These cells of a run that goes on, where nothing of them is left to do.
+fn finished<'a>(run: &'a Run, places: &[usize]) -> Option<Vec<(usize, &'a StoredCell)>> {
+    let stored = |place: &usize| run.cells.get(*place).filter(|cell| store::is_done(cell)).map(|cell| (*place, cell));
+    places.iter().map(stored).collect()
 }
 
 /// Refuses to measure the rest of cells elsewhere than what is kept of them: that would be no part of them.
@@ -155,20 +98,6 @@ pub fn parts_fit(run: &Run, known: &Known) -> Result<()> {
         run.meta.id
     );
     Ok(())
-}
-
-fn put<T>(list: &mut [T], place: usize, value: T) {
-    if let Some(slot) = list.get_mut(place) {
-        *slot = value;
-    }
-}
-
-/// The index of a measurand, which is added if it is not there yet.
-fn among(all: &mut Vec<Measurand>, one: Measurand) -> usize {
-    all.iter().position(|known| *known == one).unwrap_or_else(|| {
-        all.push(one);
-        all.len() - 1
-    })
 }
 
 /// Refuses a plan of which nothing can be measured.
@@ -250,5 +179,29 @@ mod tests {
         assert_eq!((known.measurands, known.measurand), (vec![measurand.clone()], vec![0, 0]));
         let error = format!("{:#}", asked([Some(Outcome::Complete), Some(Outcome::Checkpoint)]).unwrap_err());
         assert!(error.contains("/nowhere/to/be/found"), "{error}");
+    }
+    /// One cell that can be measured is enough; otherwise every reason is given once.
+    #[test]
+    fn a_plan_of_which_nothing_can_be_measured_is_refused() {
+        let why = |reason: &str| Some(reason.to_owned());
+        assert!(something_left(&[why("no knob"), None]).is_ok());
+        let error = something_left(&[why("no knob"), why("no ssh"), why("no knob")]).unwrap_err().to_string();
+        assert!(error.ends_with("nothing was started: no knob; no ssh"), "{error}");
+    }
+
+    #[test]
+    fn what_is_missing_is_told_with_its_commands() {
+        let point = Point {
+            check: "real-time permission".into(),
+            severity: latido_model::check::Severity::Warning,
+            state: "no right".into(),
+            why: String::new(),
+            remedies: vec![Remedy::Run("ulimit -r 99".into())],
+            decides: true,
+            rules_out: None,
+        };
+        let told = banner(&point);
+        assert!(told.starts_with("NOT REAL-TIME: no right."), "{told}");
+        assert!(told.ends_with("\n  ulimit -r 99"), "{told}");
     }
 }

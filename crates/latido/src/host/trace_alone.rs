@@ -2,6 +2,7 @@
 //!
 //! Tracing is root's; the file and the program are the person's behind sudo.
 
+use super::traced_program::{Over, Program, over};
 use crate::{
     durable,
     output::{tell, write_out},
@@ -17,18 +18,15 @@ use latido_model::{record::TraceRecord, units::Ns};
 use latido_report::words::{count, many};
 use latido_sys::{identity, sched};
 use std::{
-    os::unix::process::{CommandExt, ExitStatusExt},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 /// How often is looked whether it is over.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// How long a program may take to end after Ctrl-C before it is told by a signal, and after that before it is killed.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where a trace goes unless another place is named: where trace-cmd's go.
 const USUAL: &str = "trace.dat";
@@ -180,16 +178,12 @@ fn captured(order: &Order, stops: &StopRequests, journal: &mut Journal) -> Resul
     }
     let until = order.span.map(|span| Instant::now() + span.as_duration());
     let over = loop {
-        if program.as_mut().is_some_and(|program| program.ended().is_some()) {
-            break Over::Program;
+        let ended = program.as_mut().is_some_and(|program| program.ended().is_some());
+        let time_is_up = until.is_some_and(|until| Instant::now() >= until) || capture.cut().is_some();
+        match over(ended, time_is_up, stops.count() > 0) {
+            Some(over) => break over,
+            None => thread::sleep(LOOK),
         }
-        if until.is_some_and(|until| Instant::now() >= until) || capture.cut().is_some() {
-            break Over::Time;
-        }
-        if stops.count() > 0 {
-            break Over::Interrupt;
-        }
-        thread::sleep(LOOK);
     };
     let stopped = {
         let _own = identity::own()?;
@@ -202,58 +196,6 @@ fn captured(order: &Order, stops: &StopRequests, journal: &mut Journal) -> Resul
         (None, _) => 0,
     };
     Ok((stopped?, exit))
-}
-
-/// What ended a recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Over {
-    Program,
-    Time,
-    Interrupt,
-}
-
-/// The program that is recorded.
-struct Program {
-    child: Child,
-    ended: Option<ExitStatus>,
-}
-
-impl Program {
-    fn of(child: Child) -> Self {
-        Self { child, ended: None }
-    }
-
-    fn ended(&mut self) -> Option<ExitStatus> {
-        if self.ended.is_none() {
-            self.ended = self.child.try_wait().ok().flatten();
-        }
-        self.ended
-    }
-
-    /// Waits for its end; its exit status as a shell has it. Who is asked to end has heard it from the terminal, too.
-    fn wait(mut self, asked: bool, stops: &StopRequests) -> u8 {
-        let mut asked = asked.then(Instant::now);
-        let mut told = false;
-        loop {
-            if let Some(status) = self.ended() {
-                let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-                return code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-            }
-            if asked.is_none() && stops.count() > 0 {
-                asked = Some(Instant::now());
-            }
-            match asked.map(|since| since.elapsed()) {
-                Some(passed) if passed > 2 * PATIENCE => _ = self.child.kill(),
-                Some(passed) if passed > PATIENCE && !told => {
-                    told = true;
-                    let pid = rustix::process::Pid::from_child(&self.child);
-                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-                }
-                _ => {}
-            }
-            thread::sleep(LOOK);
-        }
-    }
 }
 
 /// What a person should know of a trace.

@@ -1,0 +1,116 @@
+//! What became of a cell, decided from what was heard of it.
+
+use anyhow::Result;
+use latido_model::protocol::EndStatus;
+
+/// What became of a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// A record is stored.
+    Measured,
+    /// No record, for a reason that is not the machine under test.
+    Infra(String),
+    /// A person stopped it; a record of what was measured until then may be stored.
+    Interrupted,
+}
+
+/// What was heard of a cell until its stream was over.
+#[derive(Debug)]
+pub struct Heard {
+    /// How the agent ended it, or what broke.
+    pub status: Result<EndStatus>,
+    /// Whether its record is stored.
+    pub stored: bool,
+    /// What the agent said was wrong.
+    pub said: Option<String>,
+    /// Whether a person wanted the end.
+    pub interrupted: bool,
+}
+
+impl Heard {
+    /// What a person should know, and what became of the cell.
+    pub fn verdict(self) -> (Vec<String>, Ended) {
+        let Self { status, stored, said, interrupted } = self;
+        if interrupted {
+            // Left open: without a record it counts as not measured, and --resume measures it again. What went wrong on
+            // the way is told all the same: it may be a setting that would not go back.
+            let broke = status.err().map(|error| format!("{error:#}"));
+            return (said.into_iter().chain(broke).collect(), Ended::Interrupted);
+        }
+        match status {
+            Ok(EndStatus::Failed) if stored => {
+                let said = said.unwrap_or_else(|| "the agent does not say what".into());
+                (vec![format!("after its record was sent something went wrong: {said}")], Ended::Measured)
+            }
+            Ok(EndStatus::Done) if stored => (Vec::new(), Ended::Measured),
+            Ok(_) => {
+                let reason = said.unwrap_or_else(|| "the agent gave no record and no reason".into());
+                (Vec::new(), Ended::Infra(reason))
+            }
+            // The record is whole and came after everything was put back: what broke then cost nothing.
+            Err(error) if stored => (vec![format!("after its record was stored: {error:#}")], Ended::Measured),
+            Err(error) => {
+                let reason: Vec<String> = said.into_iter().chain([format!("{error:#}")]).collect();
+                (Vec::new(), Ended::Infra(reason.join("; ")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+
+    fn heard(status: Result<EndStatus>, stored: bool, said: Option<&str>) -> (Vec<String>, Ended) {
+        Heard { status, stored, said: said.map(str::to_owned), interrupted: false }.verdict()
+    }
+
+    fn broke() -> Result<EndStatus> {
+        Err(anyhow!("end of input").context("the link broke"))
+    }
+
+    fn infra(reason: &str) -> (Vec<String>, Ended) {
+        (Vec::new(), Ended::Infra(reason.into()))
+    }
+
+    /// A stored record counts whatever came behind it, and what came is told.
+    #[test]
+    fn a_stored_record_counts() {
+        let measured =
+            |told: &[&str]| (told.iter().map(|told| (*told).to_owned()).collect::<Vec<_>>(), Ended::Measured);
+        assert_eq!(heard(Ok(EndStatus::Done), true, None), measured(&[]));
+        let said = "after its record was sent something went wrong: a knob says 3";
+        assert_eq!(heard(Ok(EndStatus::Failed), true, Some("a knob says 3")), measured(&[said]));
+        let silent = "after its record was sent something went wrong: the agent does not say what";
+        assert_eq!(heard(Ok(EndStatus::Failed), true, None), measured(&[silent]));
+        assert_eq!(
+            heard(broke(), true, None),
+            measured(&["after its record was stored: the link broke: end of input"])
+        );
+    }
+
+    /// Without a record there is a reason, that of the agent before that of the link.
+    #[test]
+    fn no_record_has_a_reason() {
+        assert_eq!(heard(Ok(EndStatus::Failed), false, Some("too hot")), infra("too hot"));
+        for status in [EndStatus::Done, EndStatus::Failed] {
+            assert_eq!(heard(Ok(status), false, None), infra("the agent gave no record and no reason"));
+        }
+        assert_eq!(heard(broke(), false, None), infra("the link broke: end of input"));
+        assert_eq!(heard(broke(), false, Some("no space")), infra("no space; the link broke: end of input"));
+    }
+
+    /// A person's stop is no failure, with or without a record; what went wrong on the way is told all the same.
+    #[test]
+    fn a_stop_is_no_failure() {
+        for stored in [false, true] {
+            let of = |status, said: Option<&str>| {
+                Heard { status, stored, said: said.map(str::to_owned), interrupted: true }.verdict()
+            };
+            assert_eq!(of(Ok(EndStatus::Failed), None), (vec![], Ended::Interrupted));
+            let told = vec!["a knob says 3".to_owned(), "the link broke: end of input".to_owned()];
+            assert_eq!(of(broke(), Some("a knob says 3")), (told, Ended::Interrupted));
+        }
+    }
+}
