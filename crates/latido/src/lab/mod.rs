@@ -8,6 +8,7 @@ mod brought;
 pub mod build;
 pub mod cache;
 mod child;
+mod console;
 mod elf;
 pub mod fetch;
 pub mod front;

@@ -2,6 +2,7 @@
 
 use super::{
     child,
+    console::{last, log},
     image::Image,
     kernel::{Arch, Kernel},
     sealed::Sealed,
@@ -19,7 +20,7 @@ use sha2::{Digest, Sha256};
 use signal_hook::consts::SIGKILL;
 use std::{
     fs::{self, File},
-    io::{self, Read, Seek, SeekFrom},
+    io::{self, Read},
     path::Path,
     process::{Child, Stdio},
     thread,
@@ -48,18 +49,12 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A guest that took no processor time for so long will take none any more.
 const STILL: Duration = Duration::from_secs(120);
 
-/// How many lines of a guest's log an error shows.
-const LINES: usize = 12;
-
 /// The largest answers that are taken in, in bytes.
 const MOST: u64 = 256 << 20;
 
 /// The most that a guest may write to one of its ports: its answers, which are packed, are smaller than unpacked. QEMU is
 /// ended by SIGXFSZ where it is more (setrlimit(2)).
 const MOST_FILE: u64 = MOST + (1 << 20);
-
-/// How much of a guest's log is read, in bytes from its end.
-const LOG: u64 = 1 << 20;
 
 /// The program.
 ///
@@ -256,39 +251,6 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
     GzDecoder::new(packed).take(MOST + 1).read_to_end(&mut answers).context("it cannot be unpacked")?;
     ensure!(answers.len() as u64 <= MOST, "it holds more than {} MiB", MOST >> 20);
     Ok(answers)
-}
-
-/// The end of a guest's log, as part of an error, and before it why the kernel gave up: a backtrace follows that.
-fn log(dir: &Path) -> String {
-    let path = dir.join("console.log");
-    let text = last(&path, LINES);
-    let all = tail(&path);
-    let cause = all.lines().rfind(|line| line.contains("Kernel panic")).map(latido_model::clean::line);
-    let cause = cause.filter(|line| !text.contains(line.trim())).map(|line| format!("  | {}\n", line.trim()));
-    let text = if text.is_empty() { text } else { cause.unwrap_or_default() + &text };
-    if text.is_empty() {
-        "; it wrote nothing on its console".into()
-    } else {
-        format!("; its console ends with:\n{text}")
-    }
-}
-
-/// The end of a text.
-fn tail(path: &Path) -> String {
-    let mut bytes = Vec::new();
-    let _ = File::open(path).and_then(|mut file| {
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(LOG)))?;
-        file.take(LOG).read_to_end(&mut bytes)
-    });
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn last(path: &Path, lines: usize) -> String {
-    let text = tail(path).replace('\r', "");
-    let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let lines = all.iter().rev().take(lines).rev().map(|line| format!("  | {}", latido_model::clean::line(line)));
-    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
