@@ -23,10 +23,10 @@ pub fn silence() -> Duration {
     Duration::from_secs(120)
 }
 
-/// How long a request may take at most, where a test shortens it with `LATIDO_REQUEST_MS`.
-pub fn request_patience() -> Option<Duration> {
+/// How long a cell may take at most, where a test shortens it with `LATIDO_CELL_MS`.
+pub fn cell_patience() -> Option<Duration> {
     #[cfg(debug_assertions)]
-    if let Some(ms) = std::env::var("LATIDO_REQUEST_MS").ok().and_then(|ms| ms.parse().ok()) {
+    if let Some(ms) = std::env::var("LATIDO_CELL_MS").ok().and_then(|ms| ms.parse().ok()) {
         return Some(Duration::from_millis(ms));
     }
     None

@@ -66,10 +66,10 @@ impl Patience {
             Request::Prepare { wait, .. } => wait.unwrap_or_default(),
             Request::Tune(tune) => tune.wait.unwrap_or_default(),
             // Without its probe nobody knows whether it ends after a time or a number of samples.
-            Request::Measure { .. } => return Self::within(Some(BESIDES.saturating_add(OPEN))),
+            Request::Measure { .. } => return Self::within(BESIDES.saturating_add(OPEN)),
             _ => Ns(0),
         };
-        Self::within(Some(BESIDES.saturating_add(wait.as_duration())))
+        Self::within(BESIDES.saturating_add(wait.as_duration()))
     }
 
     /// For a cell of which its probe is known.
@@ -77,12 +77,11 @@ impl Patience {
         let extent = Extent::of_cell(&cell.conditions, measurand);
         let time = Ns(extent.time.0.saturating_mul(FACTOR)).as_duration();
         let time = if extent.open > 0 { time.saturating_add(OPEN) } else { time };
-        Self::within(Some(BESIDES.saturating_add(time)))
+        Self::within(latido_agent::fault::cell_patience().unwrap_or(BESIDES.saturating_add(time)))
     }
 
-    fn within(within: Option<Duration>) -> Self {
-        let shortened = latido_agent::fault::request_patience();
-        Self { within: within.map(|within| shortened.unwrap_or(within)), ..Self::default() }
+    fn within(within: Duration) -> Self {
+        Self { within: Some(within), ..Self::default() }
     }
 
     /// Without an end of time: the laboratory is this host's own, and bounds its guests by the processor time that they take.

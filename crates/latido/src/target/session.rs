@@ -141,8 +141,9 @@ impl Session {
     }
 
     /// The session, of which this host itself bounds how long an answer takes.
-    pub fn of_our_own(self) -> Self {
-        Self { own: true, ..self }
+    pub fn of_our_own(mut self) -> Self {
+        self.own = true;
+        self
     }
 
     /// Asks for a cell, of which the probe says how long it takes.

@@ -49,7 +49,7 @@ impl Board {
         let script = [&self.said.hello[..], b"#wait 1\n", prepared, b"#wait 2\n", &numbered(&lines, first)].concat();
         fs::write(self.world.path("agent.script"), script).unwrap();
         let mut command = self.world.latido(["run", "./hostile.toml", "--no-report", "--json"]);
-        command.env("LATIDO_REQUEST_MS", "60000").output().unwrap()
+        command.env("LATIDO_CELL_MS", "60000").output().unwrap()
     }
 
     /// The cell has no record, for this reason; the store has none of what came.
@@ -125,7 +125,7 @@ fn progress_without_end_ends_the_cell() {
     let world = &board.world;
     let run = |ms: &str| {
         let mut command = world.latido(["run", "./hostile.toml", "--no-report", "--json"]);
-        command.env("LATIDO_REQUEST_MS", ms).output().unwrap()
+        command.env("LATIDO_CELL_MS", ms).output().unwrap()
     };
     let _ = board.run(|say| {
         (0..2000).for_each(|_| say.send(&Reply::Progress(Progress::default())).unwrap());

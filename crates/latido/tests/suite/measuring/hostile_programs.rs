@@ -54,8 +54,10 @@ fn leaving(world: &World) -> PathBuf {
 fn left(probe: &[&str], duration: &str, interrupted: bool) -> Option<Output> {
     let world = World::new();
     let script = leaving(&world);
-    let words = ["run"].iter().chain(probe).chain(&["-d", duration, "--no-report", "--wait"]).copied();
-    let mut command = world.latido(words.chain(["--", "python3", script.to_str().unwrap()]));
+    let words =
+        [&["run"], probe, &["-d", duration, "--no-report", "--wait", "--", "python3", script.to_str().unwrap()]]
+            .concat();
+    let mut command = world.latido(words);
     let run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     if interrupted {
         let until = Instant::now() + GIVEN_UP;
