@@ -55,7 +55,7 @@ fn left(probe: &[&str], duration: &str, interrupted: bool) -> Option<Output> {
     let world = World::new();
     let script = leaving(&world);
     let words =
-        [&["run"], probe, &["-d", duration, "--no-report", "--wait", "--", "python3", script.to_str().unwrap()]]
+        [&["run"][..], probe, &["-d", duration, "--no-report", "--wait", "--", "python3", script.to_str().unwrap()]]
             .concat();
     let mut command = world.latido(words);
     let run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
