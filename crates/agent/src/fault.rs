@@ -23,6 +23,15 @@ pub fn silence() -> Duration {
     Duration::from_secs(120)
 }
 
+/// How long a cell may take at most, where a test shortens it with `LATIDO_CELL_MS`.
+pub fn cell_patience() -> Option<Duration> {
+    #[cfg(debug_assertions)]
+    if let Some(ms) = std::env::var("LATIDO_CELL_MS").ok().and_then(|ms| ms.parse().ok()) {
+        return Some(Duration::from_millis(ms));
+    }
+    None
+}
+
 /// How much of the host's processor time a guest of the laboratory may take, where a test shortens it with
 /// `LATIDO_GUEST_MS`.
 pub fn guest_patience() -> Option<Duration> {

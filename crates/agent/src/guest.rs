@@ -142,6 +142,7 @@ fn answers() -> Result<Answers> {
     let requests: Vec<Request> = serde_json::from_slice(&text).context("what is asked for")?;
     let offset = fs::read_to_string(Path::new("/").join(OFFSET)).unwrap_or_default();
     thread::sleep(Duration::from_nanos(offset.trim().parse().unwrap_or(0)));
+    // Runs as latido does: a guest has nobody but root.
     let mut agent = Command::new("/init");
     agent.arg("agent").env_clear().env("PATH", "/bin").env("HOME", "/").env("LATIDO_STATE", "/run/latido");
     agent.stdin(Stdio::piped()).stdout(Stdio::piped());

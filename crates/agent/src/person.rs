@@ -1,6 +1,7 @@
 //! The person behind sudo: in whose name files are read and written, and programs of theirs run, while root measures.
 
 use latido_sys::identity::Identity;
+use std::path::PathBuf;
 
 /// The person who called latido through sudo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,11 @@ impl Person {
         (root && person.uid != 0).then_some(person)
     }
 
+    /// Their home directory, where `/etc/passwd` knows one.
+    pub fn home(self) -> Option<PathBuf> {
+        home_of(self.uid, &std::fs::read_to_string("/etc/passwd").ok()?)
+    }
+
     /// With the groups that they have.
     pub fn identity(self) -> Identity {
         let Self { uid, gid } = self;
@@ -29,6 +35,14 @@ impl Person {
         };
         Identity { uid, gid, groups }
     }
+}
+
+/// The home directory of a user id, see passwd(5).
+fn home_of(uid: u32, passwd: &str) -> Option<PathBuf> {
+    passwd.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        (fields.get(2)?.parse() == Ok(uid)).then(|| fields.get(5).map(PathBuf::from)).flatten()
+    })
 }
 
 /// The groups of a user, see group(5): those of a directory service are not known here, and so not used.
@@ -47,6 +61,13 @@ fn groups(user: &str, own: u32, file: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_home_behind_sudo_comes_from_passwd() {
+        let passwd = "root:x:0:0::/root:/bin/sh\nana:x:1000:1000:Ana:/home/ana:/bin/bash\nbroken\n";
+        assert_eq!(home_of(1000, passwd), Some(PathBuf::from("/home/ana")));
+        assert_eq!(home_of(1001, passwd), None);
+    }
 
     #[test]
     fn groups_are_those_that_name_the_user() {

@@ -1,6 +1,6 @@
 //! The programs that latido starts: found once, refused where others may replace them, started by their whole path.
 
-use crate::rights::{Trust, is_root};
+use crate::rights::{self, Trust, is_root};
 use anyhow::{Context, Result};
 use latido_model::{protocol::hex, record::ProgramRecord};
 use sha2::{Digest, Sha256};
@@ -34,6 +34,7 @@ pub struct Program {
 impl Program {
     /// It, not yet started. It is called by the name that was asked for, since some do what their name says.
     pub fn command(&self) -> Command {
+        // Runs as latido does: the file was looked at, and nobody but root can replace it.
         let mut command = Command::new(&self.path);
         guarded(command.arg0(&self.name));
         command
@@ -47,6 +48,15 @@ impl Program {
             sha256: self.sha256.clone(),
         }
     }
+}
+
+/// Whether programs that this process starts as itself may read what lies there: for root, that nobody else can change what
+/// the path leads to. Behind sudo they are started as the person, and it may be the person's.
+///
+/// # Errors
+/// The part of the path that others may change.
+pub fn out_of_reach(path: &Path) -> Result<()> {
+    if latido_sys::identity::is_taken_on() { Ok(()) } else { rights::ours(path) }
 }
 
 /// The program that PATH has for a name, or that a word with a slash names; `None` where there is none.

@@ -4,9 +4,9 @@
 //! go when that process ends, even by SIGKILL; a directory that nobody holds is a leftover, and every latido that starts
 //! or ends a load, or settles the journal of a crashed run, removes those of its user.
 
-use crate::rights;
+use crate::{person::Person, rights};
 use anyhow::{Context, Result, ensure};
-use latido_sys::clock::Clock::Monotonic;
+use latido_sys::{clock::Clock::Monotonic, identity};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use std::{
     fs::{self, File},
@@ -33,6 +33,14 @@ impl Scratch {
     /// There is no room, or the directory cannot be written.
     pub fn new(bytes: u64) -> Result<Self> {
         Self::within(&std::env::temp_dir(), bytes)
+    }
+
+    /// Makes one in another directory, after removing leftovers there.
+    ///
+    /// # Errors
+    /// Others may move what lies there, or it cannot be written.
+    pub fn at(base: &Path) -> Result<Self> {
+        Self::within(base, 0)
     }
 
     fn within(base: &Path, bytes: u64) -> Result<Self> {
@@ -102,16 +110,28 @@ fn remove(path: &Path) {
     }
 }
 
-/// Removes what dead loads of this user left in the directory for temporary files.
+/// Removes what dead processes of this user left: in the directory for temporary files, and where sockets of connections lie.
 pub fn sweep() {
-    sweep_in(&std::env::temp_dir());
+    let mut bases = vec![std::env::temp_dir(), sockets()];
+    bases.dedup();
+    bases.iter().for_each(|base| sweep_in(base));
+}
+
+/// Where sockets lie: names there are short enough for them (unix(7): 108 bytes).
+pub fn sockets() -> PathBuf {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    // Behind sudo it is root who connects: what the person may rename is no place for that.
+    let runtime = runtime.filter(|dir| !identity::is_taken_on() && dir.is_dir());
+    runtime.unwrap_or_else(|| "/tmp".into())
 }
 
 fn sweep_in(base: &Path) {
     if rights::ours(base).is_err() {
         return;
     }
-    let own = rustix::process::geteuid().as_raw();
+    // Behind sudo what this process makes is the person's, unless it makes it as root.
+    let person = Person::behind_sudo().filter(|_| identity::is_taken_on());
+    let own = [Some(rustix::process::geteuid().as_raw()), person.map(|person| person.uid)];
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
@@ -119,7 +139,7 @@ fn sweep_in(base: &Path) {
         let path = entry.path();
         // The lock is kept until the directory is gone.
         let Ok(held) = hold(&path) else { continue };
-        if held.metadata().is_ok_and(|found| found.uid() == own) {
+        if held.metadata().is_ok_and(|found| own.contains(&Some(found.uid()))) {
             remove(&path);
         }
     }

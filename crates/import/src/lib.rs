@@ -1,6 +1,7 @@
 //! What other tools wrote, read as what it says and no more: bytes in, [`Imported`] out. It knows no run and no record.
 
 pub mod args;
+pub mod cost;
 pub mod cyclictest;
 pub mod floors;
 pub mod format;

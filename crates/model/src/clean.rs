@@ -16,6 +16,34 @@ pub fn line(text: &str) -> Cow<'_, str> {
     cleaned(text, |_, _| false)
 }
 
+/// Text in which no line is a command to who runs a build and reads its log: GitHub's runner obeys `::error` at the beginning of a
+/// line, and `##[error]` anywhere in it, Azure's `##vso[task.setvariable]`, TeamCity `##teamcity[`. The first sign of such a
+/// command is written out.
+pub fn commands(text: &str) -> Cow<'_, str> {
+    if !text.contains("##") && !text.contains("::") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    // Whether only blanks stand before in the line.
+    let mut begins = true;
+    for (at, c) in text.char_indices() {
+        let rest = text.get(at..).unwrap_or_default();
+        if (begins && rest.starts_with("::")) || is_command(rest) {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+        begins = matches!(c, '\n' | '\r') || (begins && c.is_whitespace());
+    }
+    Cow::Owned(out)
+}
+
+/// `##vso[`: two signs, a word or none, and a bracket.
+fn is_command(rest: &str) -> bool {
+    rest.strip_prefix("##")
+        .is_some_and(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('['))
+}
+
 /// Writes out what is hidden, unless it is wanted; asked are the character and the rest of the text from there on.
 fn cleaned(text: &str, wanted: impl Fn(char, &str) -> bool) -> Cow<'_, str> {
     let hides = |(at, c): &(usize, char)| is_hidden(*c) && !wanted(*c, text.get(*at..).unwrap_or_default());
@@ -65,6 +93,23 @@ mod tests {
         assert_eq!(text("a\nb\tc\r\nd\re"), "a\nb\tc\r\nd\\u000de");
         assert_eq!(text("\u{2028}\u{e0041}"), "\\u2028\\udb40\\udc41");
         assert!(matches!(text("µs, größer, 日本, 🙂, a\u{a0}b\u{202f}c"), Cow::Borrowed(_)));
+    }
+
+    /// A log of a build has no commands in it but those of whoever wrote the build.
+    #[test]
+    fn a_log_obeys_nobody() {
+        for (dirty, clean) in [
+            ("::error::no", "\\u003a:error::no"),
+            ("fine\n \t::set-output name=a::b", "fine\n \t\\u003a:set-output name=a::b"),
+            ("x ##vso[task.setvariable variable=a]b", "x \\u0023#vso[task.setvariable variable=a]b"),
+            ("##[error]no", "\\u0023#[error]no"),
+            ("###teamcity[a]", "#\\u0023#teamcity[a]"),
+        ] {
+            assert_eq!(commands(dirty), clean);
+        }
+        for fine in ["## A heading [1]", "std::fmt::Error", "a ::b", "fe80::1", "#[derive]", "wakeup #2"] {
+            assert_eq!(commands(fine), fine);
+        }
     }
 
     /// Any characters, the hidden ones far more often than by chance.

@@ -10,7 +10,7 @@ mod stamps;
 mod trace;
 mod tracing;
 
-pub use conditions::{Change, LoadRecord, ProgramRecord, Rate, Skip, TuningRecord};
+pub use conditions::{Change, LoadRecord, ProgramRecord, Rate, STRANGERS, Skip, TuningRecord};
 pub use evidence::*;
 pub use load::{LoadLife, LoadStep};
 pub use quantized::{Between, Bin, Bounds, Edge, Quantized};

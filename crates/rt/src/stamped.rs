@@ -56,12 +56,14 @@ pub struct Log {
     held: usize,
     /// Events that found no room.
     pub dropped: u64,
+    /// What came of strangers and was no event.
+    pub strangers: u64,
 }
 
 impl Log {
     /// With room for so many events.
     pub fn new(capacity: usize) -> Self {
-        Self { events: (0..capacity).map(|_| Stamped::default()).collect(), held: 0, dropped: 0 }
+        Self { events: (0..capacity).map(|_| Stamped::default()).collect(), held: 0, dropped: 0, strangers: 0 }
     }
 
     /// In the order in which they were answered.
@@ -128,6 +130,14 @@ pub enum Source {
 }
 
 impl Source {
+    /// Packets of strangers, which were no events.
+    pub fn strangers(&self) -> u64 {
+        match self {
+            Self::Network(device) => device.strangers,
+            _ => 0,
+        }
+    }
+
     /// Answers one event: for whoever has to see a first one before the loop.
     ///
     /// # Errors
@@ -224,7 +234,12 @@ fn sweep(
                     return End::Complete;
                 }
             }
-            Err(Refusal { error: Errno::EINTR, .. }) => {}
+            // No event came. Who is woken without end by something else ends in time all the same.
+            Err(Refusal { error: Errno::EINTR, .. }) => {
+                if Clock::Monotonic.now() >= pass.until_ns {
+                    return End::Complete;
+                }
+            }
             Err(refusal) => return End::Failed(refusal),
         }
         if stop.load(Relaxed) {

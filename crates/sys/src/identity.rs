@@ -78,7 +78,7 @@ pub fn start_as(command: &mut Command, whose: Identity) -> &mut Command {
 }
 
 /// In a child between fork and exec; async-signal-safe. The raw calls change this thread, which is all that there is.
-fn become_them() -> Result<(), Errno> {
+pub(crate) fn become_them() -> Result<(), Errno> {
     CHANGED.get().map_or(Ok(()), |(_, whose)| become_one(whose))
 }
 

@@ -1,7 +1,12 @@
 //! What a child sets up between fork and exec, so that nothing of it is left behind.
 
 use crate::{Errno, identity, sched};
-use std::{fs::File, io::Write, os::unix::process::CommandExt, process::Command};
+use std::{
+    fs::File,
+    io::Write,
+    os::{fd::AsRawFd, unix::process::CommandExt},
+    process::Command,
+};
 
 /// What a child sets up between fork and exec.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +24,20 @@ pub struct Child {
 /// Makes the command's child prepare itself as asked before it becomes the program. It is what this process was before it
 /// took on somebody's file-system identity.
 pub fn prepare(command: &mut Command, child: Child) -> &mut Command {
+    prepare_as(command, child, identity::restore)
+}
+
+/// As [`prepare`], but the child is handed over to the person whose identity this process took on, as by
+/// [`identity::hand_over`]: wholly and for good.
+pub fn prepare_theirs(command: &mut Command, child: Child) -> &mut Command {
+    prepare_as(command, child, identity::become_them)
+}
+
+fn prepare_as(command: &mut Command, child: Child, become_one: fn() -> Result<(), Errno>) -> &mut Command {
     let parent = std::process::id();
     let setup = move || -> std::io::Result<()> {
         // First: to change it forgets the death signal.
-        identity::restore()?;
+        become_one()?;
         if child.own_group {
             // SAFETY: takes numbers only.
             Errno::check(unsafe { libc::setpgid(0, 0) })?;
@@ -63,6 +78,19 @@ pub fn join(command: &mut Command, procs: File) -> &mut Command {
     unsafe { command.pre_exec(join) }
 }
 
+/// Makes the command's child keep this descriptor, by the same number, when it becomes the program. The caller keeps it open
+/// until the child is started.
+pub fn keep_open<'a>(command: &'a mut Command, file: &File) -> &'a mut Command {
+    let number = file.as_raw_fd();
+    let keep = move || -> std::io::Result<()> {
+        // SAFETY: takes numbers only; FD_CLOEXEC is the only flag that a descriptor has (fcntl(2)).
+        Errno::check(unsafe { libc::fcntl(number, libc::F_SETFD, 0) })?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes one system call: no allocation, no lock.
+    unsafe { command.pre_exec(keep) }
+}
+
 fn parent_id() -> u32 {
     std::os::unix::process::parent_id()
 }
@@ -91,6 +119,22 @@ mod tests {
         let told = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
         let group = told.split_whitespace().nth(4).unwrap();
         assert_eq!(group, pid);
+    }
+
+    /// What a child keeps it can open again by its number; all else is closed for it.
+    #[test]
+    fn a_child_keeps_a_descriptor_that_it_is_to_keep() {
+        let file = File::open("/proc/self/status").unwrap();
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let opened = |keep: bool| {
+            let mut command = Command::new("cat");
+            command.arg(&path).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+            if keep {
+                keep_open(&mut command, &file);
+            }
+            command.status().unwrap().success()
+        };
+        assert!(opened(true) && !opened(false));
     }
 
     #[test]

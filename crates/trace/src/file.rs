@@ -171,7 +171,7 @@ impl<'a> Trace<'a> {
 
     /// The pages of a CPU's data, unpacked where they are packed.
     pub fn pages(&self, buffer: &Buffer<'a>, data: CpuData<'a>) -> Pages<'a> {
-        Pages::of(data, buffer.page, Unpacker::of(self.packing, buffer.cpus.len()), self.layout)
+        Pages::of(data, buffer.page, Unpacker::of_pages(self.packing, buffer.cpus.len(), buffer.page), self.layout)
     }
 
     /// A time of the file on its clock in ns, with everything applied that the file says of it.

@@ -1,19 +1,16 @@
 //! The way to a machine over ssh: one connection for all commands, ended with it.
 
 use super::Stopped;
+use crate::scratch::{self, Scratch};
 use anyhow::{Context, Result, bail, ensure};
-use latido_sys::{clock::Clock, identity, process::Child};
+use latido_sys::{identity, process::Child};
 use signal_hook::consts::SIGTERM;
 use std::{
     ffi::OsStr,
-    fs,
-    os::unix::fs::DirBuilderExt,
+    io::{self, Read},
     path::PathBuf,
     process::{self, Command, Output, Stdio},
-    sync::{
-        atomic::{AtomicU32, Ordering},
-        mpsc,
-    },
+    sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
@@ -24,12 +21,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a machine may take to answer a question.
 const ANSWER: Duration = Duration::from_secs(60);
 
+/// How much a command may print on each of its outputs, bytes: every answer is a few lines.
+const SAID: usize = 64 << 10;
+
 /// A connection. Dropping it ends it, and with it whatever goes over it.
 #[derive(Debug)]
 pub struct Way {
     host: String,
-    /// Holds the socket of the connection.
+    /// Where the socket of the connection lies.
     dir: PathBuf,
+    /// Holds that; it goes with the connection, or with the next latido's first look.
+    scratch: Option<Scratch>,
     master: process::Child,
 }
 
@@ -39,12 +41,13 @@ impl Way {
     /// # Errors
     /// What ssh says.
     pub fn open(host: &str, stopped: Stopped<'_>) -> Result<Self> {
-        let dir = place()?;
+        let scratch = place()?;
+        let dir = scratch.path().to_path_buf();
         let mut command = ssh(&dir);
         command.args(["-M", "-N", "--"]).arg(host).stdin(Stdio::null()).stdout(Stdio::null());
         let started = command.stderr(Stdio::piped()).spawn();
         let master = started.context("cannot start ssh: install it (apt-get install openssh-client)")?;
-        let mut way = Self { host: host.into(), dir, master };
+        let mut way = Self { host: host.into(), dir, scratch: Some(scratch), master };
         way.wait(stopped)?;
         Ok(way)
     }
@@ -54,10 +57,11 @@ impl Way {
         let until = Instant::now() + PATIENCE;
         loop {
             if self.master.try_wait()?.is_some() {
-                let mut said = String::new();
-                if let Some(mut complaints) = self.master.stderr.take() {
-                    let _ = std::io::Read::read_to_string(&mut complaints, &mut said);
+                let mut said = Vec::new();
+                if let Some(complaints) = self.master.stderr.take() {
+                    let _ = complaints.take(SAID as u64).read_to_end(&mut said);
                 }
+                let said = String::from_utf8_lossy(&said);
                 bail!("ssh {}: {}", self.host, said.trim().replace(['\n', '\r'], " "));
             }
             // The socket is made when the machine has let us in; ssh answers on it a moment later.
@@ -96,8 +100,8 @@ impl Way {
     /// Runs such a command with this input; what it prints.
     ///
     /// # Errors
-    /// It cannot be started here, or has not ended in time (a machine may answer pings and still hang at a command), or
-    /// nobody wants the answer any more.
+    /// It cannot be started here, prints more than an answer has, or has not ended in time (a machine may answer pings and
+    /// still hang at a command), or nobody wants the answer any more.
     pub fn run(&self, words: &[&str], input: Stdio, within: Duration, stopped: Stopped<'_>) -> Result<Output> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let mut command = self.command(&words);
@@ -105,16 +109,17 @@ impl Way {
         let child = started.context("cannot start ssh")?;
         let ssh = rustix::process::Pid::from_child(&child);
         let (ended, end) = mpsc::sync_channel(1);
-        thread::Builder::new().spawn(move || ended.send(child.wait_with_output())).context("cannot wait for ssh")?;
+        thread::Builder::new().spawn(move || waited(child, &ended)).context("cannot wait for ssh")?;
         let until = Instant::now() + within;
         loop {
+            let (host, what) = (&self.host, words.join(" "));
             match end.recv_timeout(Duration::from_millis(100)) {
-                Ok(output) => return Ok(output?),
+                Ok(Said::Whole(output)) => return Ok(output?),
                 Err(_) if Instant::now() < until && !stopped() => {}
-                Err(_) => {
+                too_much_or_late => {
                     // Still waited for, and so still the process of this number.
                     let _ = rustix::process::kill_process(ssh, rustix::process::Signal::TERM);
-                    let (host, what) = (&self.host, words.join(" "));
+                    ensure!(too_much_or_late.is_err(), "{host} answers `{what}` with more than {} KiB", SAID >> 10);
                     ensure!(!stopped(), "{host}: stopped during `{what}`");
                     bail!("{host} has not ended `{what}` within {} s", within.as_secs())
                 }
@@ -135,8 +140,51 @@ impl Drop for Way {
         let _ = leave.stdout(Stdio::null()).stderr(Stdio::null()).status();
         let _ = self.master.kill();
         let _ = self.master.wait();
-        let _ = identity::own().map(|_own| fs::remove_dir_all(&self.dir));
+        let _ = identity::own().map(|_own| self.scratch = None);
     }
+}
+
+/// What became of a command.
+enum Said {
+    /// It has ended.
+    Whole(io::Result<Output>),
+    /// It goes on beyond what an answer has.
+    TooMuch,
+}
+
+/// Waits for a command's end, and says at once where it prints too much.
+fn waited(mut child: process::Child, ended: &mpsc::SyncSender<Said>) {
+    let (output, errors) = (child.stdout.take(), child.stderr.take());
+    let heard = thread::Builder::new().spawn(move || errors.map(answer));
+    let output = output.map(answer).transpose();
+    if matches!(output, Ok(Some(None))) {
+        // The other pipe may stay open until it is ended for this.
+        let _ = ended.send(Said::TooMuch);
+        let _ = child.wait();
+        return;
+    }
+    let errors = heard.and_then(|heard| heard.join().unwrap_or(None).transpose());
+    let said = match (output, errors) {
+        (_, Ok(Some(None))) => {
+            let _ = ended.send(Said::TooMuch);
+            let _ = child.wait();
+            return;
+        }
+        (Ok(stdout), Ok(stderr)) => child.wait().map(|status| Output {
+            status,
+            stdout: stdout.flatten().unwrap_or_default(),
+            stderr: stderr.flatten().unwrap_or_default(),
+        }),
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    };
+    let _ = ended.send(Said::Whole(said));
+}
+
+/// All that comes; nothing where it is too much. Then its pipe is closed.
+fn answer(from: impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut said = Vec::new();
+    from.take(SAID as u64 + 1).read_to_end(&mut said)?;
+    Ok(Some(said).filter(|said| said.len() <= SAID))
 }
 
 /// Whether a word means the same to every shell (sh, fish, csh).
@@ -147,6 +195,7 @@ fn is_plain(word: &str) -> bool {
 
 /// ssh over the connection whose socket lies in this directory. A link that is lost in silence is noticed within 10 s.
 fn ssh(dir: &std::path::Path) -> Command {
+    // Runs as latido does: root connects with its own keys, and its socket lies in a directory of root's.
     let mut command = Command::new("ssh");
     if let Some(config) = std::env::var_os("LATIDO_SSH_CONFIG") {
         command.arg("-F").arg(config);
@@ -177,17 +226,8 @@ fn ssh(dir: &std::path::Path) -> Command {
     command
 }
 
-/// A directory of our own for the socket, with a name short enough for one (unix(7): 108 bytes).
-fn place() -> Result<PathBuf> {
-    static MADE: AtomicU32 = AtomicU32::new(0);
-    let number = MADE.fetch_add(1, Ordering::Relaxed);
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    // Behind sudo it is root who connects: what the person may rename is no place for that.
-    let runtime = runtime.filter(|dir| !identity::is_taken_on() && dir.is_dir());
-    let base = runtime.unwrap_or_else(|| "/tmp".into());
-    let dir = base.join(format!("latido-ssh-{}-{number}-{:x}", std::process::id(), Clock::Monotonic.now()));
+/// A directory of our own for the socket, which the next latido removes should this one be killed.
+fn place() -> Result<Scratch> {
     let _own = identity::own()?;
-    // New: what somebody else prepared there is not taken.
-    fs::DirBuilder::new().mode(0o700).create(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    Ok(dir)
+    Scratch::at(&scratch::sockets()).context("there is no place for the connection's socket")
 }

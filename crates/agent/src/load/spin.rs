@@ -104,6 +104,7 @@ fn fork(work: &Work) -> Result<()> {
     // `latido --version` is a program that is certainly there and ends at once.
     let own = std::env::current_exe()?;
     while !work.is_over() {
+        // Runs as latido does: a load is the agent's, and this is latido's own file.
         bound(Command::new(&own)).arg("--version").status().context("spin: fork")?;
         work.add("forks", 1);
     }

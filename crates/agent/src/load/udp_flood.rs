@@ -7,10 +7,16 @@ use crate::{
         Launch, Load, Surroundings,
         account::{self, Account, Manner},
     },
-    station::{self, Bound, Counts, PORT, Reached, flood, place::Place, sink},
+    station::{
+        self, Bound, Counts, PORT, Reached, flood,
+        mark::Mark,
+        place::Place,
+        sink::{self, Whose},
+    },
 };
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
+    record::STRANGERS,
     registry::{self, Def, Objection},
     units::Ns,
 };
@@ -38,7 +44,7 @@ Options:
   station  where the packets come from, to be taken and counted here: netns (a network namespace of this machine, over
            veth), guest (behind the second network card of a guest of the laboratory), ssh:[USER@]HOST; default local
   between  ONE,OTHER instead: two network devices on one hub, in a guest of the laboratory (kernel = \"...+net\")
-  size     bytes of payload of a packet, 1 to 65507; default 1472, the most in an Ethernet frame
+  size     bytes of payload of a packet, 1 to 65507 (of a station 8 at least); default 1472, the most in an Ethernet frame
   rate     bits a second of payload: 100Mbit (default), 64kbit, 2Gbit, or max
   port     the port where `to` names none; default 5201
 
@@ -46,6 +52,9 @@ Options:
 really leave and arrive and both devices raise interrupts, as those on the loopback never do. It stands in for a network:
 both ends are one machine's work. veth raises no interrupts either: what comes from netns is softirq work of the sender's
 CPU. A station elsewhere is `latido station flood` (docs/stations.md), and both ends' counts are kept.
+
+Of a station elsewhere only packets with a word that nobody can guess are counted; what others send to that port is counted as
+stranger_packets.
 
 The record's `achieved` holds sent_packets, sent_bytes, received_packets (unless `to` a host), refused (sends that the kernel
 had no room for) and elapsed_ns. The load of the embedded-properties study (2014) was 100 Mbit/s of UDP by iperf.",
@@ -76,6 +85,11 @@ had no room for) and elapsed_ns. The load of the embedded-properties study (2014
         }
         cable::ends(flood.between.as_deref())?;
         ensure!((1..=65_507).contains(&flood.size), "`size` is 1 to 65507 bytes, what a UDP packet can carry");
+        ensure!(
+            flood.elsewhere().is_none() || flood.size >= Mark::BYTES,
+            "`size` is {} bytes at least where a `station` sends: so long is the word by which its packets are known",
+            Mark::BYTES
+        );
         bits(&flood.rate)?;
         Ok(Box::new(flood))
     },
@@ -174,14 +188,21 @@ impl UdpFlood {
             return self.taken_from(place);
         }
         let done = Arc::new(Counts::default());
-        let target = match (self.target()?, cable::ends(self.between.as_deref())?) {
-            (Some(target), _) => target,
-            (None, Some(ends)) => cable::laid(&ends, self.port, &done)?,
-            (None, None) => own_sink(&done)?,
+        let (target, sink) = match (self.target()?, cable::ends(self.between.as_deref())?) {
+            (Some(target), _) => (target, None),
+            (None, Some(ends)) => (cable::laid(&ends, self.port, &done)?, None),
+            (None, None) => {
+                let sink = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("udp-flood: no socket on the loopback")?;
+                (sink.local_addr()?, Some(sink))
+            }
         };
         let socket = station::towards(target).context("udp-flood")?;
+        if let Some(sink) = sink {
+            own_sink(sink, &socket, &done)?;
+        }
         let (size, rate, counts) = (self.size, bits(&self.rate)?, Arc::clone(&done));
-        let sender = thread::Builder::new().spawn(move || flood::send(&socket, size, rate, Bound::OUTSIDE, &counts))?;
+        let sender =
+            thread::Builder::new().spawn(move || flood::send(&socket, size, rate, Bound::OUTSIDE, &counts, None))?;
         let started = Monotonic.now();
         loop {
             thread::sleep(Duration::from_millis(100));
@@ -217,11 +238,16 @@ impl UdpFlood {
             .context("udp-flood: `to` is an address of this machine")?;
         let reached = Reached::lay(place, here, self.port).context("udp-flood")?;
         let done = Arc::new(Counts::default());
-        let (socket, counts) = (reached.socket().try_clone()?, Arc::clone(&done));
-        thread::Builder::new().spawn(move || sink::count(&socket, Bound::OUTSIDE, &counts, &Mutex::default()))?;
+        let mark = Mark::new();
         let (size, rate) = (format!("--size={}", self.size), format!("--rate={}", self.rate));
         // The station ends with who listens to it; its own bound is for the case that this is not noticed.
-        let output = reached.start(&["flood", &size, &rate, "--for=24h", "--count=1000000000000"])?;
+        let output = reached.start(&["flood", &size, &rate, "--for=24h", "--count=1000000000000"], mark)?;
+        let met = reached.meet(mark).context("udp-flood")?;
+        done.arrived(met.bytes);
+        done.strangers.store(met.strangers, Relaxed);
+        let (socket, counts) = (reached.socket().try_clone()?, Arc::clone(&done));
+        let count = move || sink::count(&socket, Whose::Marked(mark), Bound::OUTSIDE, &counts, &Mutex::default());
+        thread::Builder::new().spawn(count)?;
         let (ended, end) = mpsc::channel::<()>();
         let told = Account::of(Watched(output, ended), Manner::Lines)?;
         let started = Monotonic.now();
@@ -231,6 +257,7 @@ impl UdpFlood {
             let mut counts = vec![
                 ("elapsed_ns", Monotonic.now().saturating_sub(started)),
                 ("received_packets", done.received.load(Relaxed)),
+                (STRANGERS, done.strangers.load(Relaxed)),
             ];
             counts.extend(["sent_packets", "sent_bytes", "refused"].into_iter().filter_map(there));
             account::tell(&counts)?;
@@ -248,13 +275,13 @@ impl std::io::Read for Watched {
     }
 }
 
-/// A socket of this process on the loopback that counts what arrives.
-fn own_sink(done: &Arc<Counts>) -> Result<SocketAddr> {
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("udp-flood: no socket on the loopback")?;
-    let address = socket.local_addr()?;
+/// A socket of this process on the loopback that counts what arrives from this one, and from no other.
+fn own_sink(socket: UdpSocket, of: &UdpSocket, done: &Arc<Counts>) -> Result<()> {
+    socket.connect(of.local_addr()?).context("udp-flood: the loopback")?;
     let done = Arc::clone(done);
-    thread::Builder::new().spawn(move || sink::count(&socket, Bound::OUTSIDE, &done, &Mutex::default()))?;
-    Ok(address)
+    let count = move || sink::count(&socket, Whose::Everybodys, Bound::OUTSIDE, &done, &Mutex::default());
+    thread::Builder::new().spawn(count)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -93,6 +93,7 @@ impl Running {
         }
         let (program, arguments) = argv.split_first().context("the load has no program")?;
         let mut command = match is_own(program) {
+            // Runs as latido does: a load is the agent's, and this is latido's own file.
             true => Command::new(program),
             false => {
                 let found =

@@ -148,6 +148,14 @@ impl Gathered {
         }
     }
 
+    /// So many slots of a periodic series that passed with nothing in them: what came at last was so late for the first, and
+    /// `step` less for each that follows.
+    pub fn missed_in_turn(&mut self, place: Place, delay: u64, step: u64, count: u64) {
+        if let Some(filled) = self.series.get_mut(place.0) {
+            filled.recorder.missed_in_turn(delay, step, count);
+        }
+    }
+
     /// Whether what lasted from then to then is counted.
     pub fn covers(&self, begin: u64, end: u64) -> bool {
         begin >= self.interval.first_slot_ns && end <= self.interval.ended_ns

@@ -77,7 +77,7 @@ enum Telling<'a> {
 }
 
 /// The most that a measurement may write, in bytes: what lies in a spool in memory is taken from what is measured.
-pub const QUOTA: u64 = 4 << 30;
+pub const QUOTA: u64 = latido_model::run::bounds::MOST_FILES_BYTES;
 
 /// Writes the stream to the supervisor, and files to the spool.
 pub struct Reporter {

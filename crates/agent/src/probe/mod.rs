@@ -2,6 +2,7 @@
 
 mod command;
 mod compute;
+mod ending;
 mod entries;
 mod gap;
 mod hwlat;

@@ -1,6 +1,6 @@
 //! A flood: packets of one size as fast as they go, or at a rate.
 
-use super::{Bound, Counts};
+use super::{Bound, Counts, mark::Mark};
 use latido_sys::clock::Clock::Monotonic;
 use std::{net::UdpSocket, sync::atomic::Ordering::Relaxed, thread, time::Duration};
 
@@ -9,8 +9,9 @@ const TICK: Duration = Duration::from_millis(1);
 
 /// Sends packets of `size` bytes through a connected socket at `rate` bits a second of payload, or as fast as they go, until it
 /// is over. Nobody listening (ECONNREFUSED) and no room (ENOBUFS) are part of it, and counted.
-pub fn send(socket: &UdpSocket, size: usize, rate: Option<u64>, bound: Bound, counts: &Counts) {
-    let packet = vec![0x5a; size];
+pub fn send(socket: &UdpSocket, size: usize, rate: Option<u64>, bound: Bound, counts: &Counts, mark: Option<Mark>) {
+    let mut packet = vec![0x5a; size];
+    mark.inspect(|mark| mark.put(&mut packet));
     let started = Monotonic.now();
     let mut tried = 0u64;
     while !counts.is_over(tried, started, bound) {

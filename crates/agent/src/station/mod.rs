@@ -3,12 +3,13 @@
 //! A station sends to one address that it is told, and always has an end: a time, a count, or whoever listens to it.
 
 pub mod flood;
+pub mod mark;
 pub mod place;
 mod reach;
 pub mod sink;
 pub mod trigger;
 
-pub use reach::Reached;
+pub use reach::{Met, Reached};
 
 use anyhow::{Result, ensure};
 use latido_model::units::Ns;
@@ -46,6 +47,8 @@ pub struct Counts {
     pub received: AtomicU64,
     /// Bytes of payload in them.
     pub received_bytes: AtomicU64,
+    /// Packets that arrived of others than whom they were expected of, and are not among those.
+    pub strangers: AtomicU64,
     /// When the first and the last arrived, CLOCK_MONOTONIC in ns; 0 before.
     pub first_ns: AtomicU64,
     /// See `first_ns`.
@@ -64,7 +67,8 @@ impl Counts {
         done >= bound.count || self.over.load(Relaxed) || Monotonic.now().saturating_sub(started) >= bound.time.0
     }
 
-    fn arrived(&self, bytes: usize) {
+    /// A packet of so many bytes arrived.
+    pub fn arrived(&self, bytes: usize) {
         let now = Monotonic.now();
         if self.received.fetch_add(1, Relaxed) == 0 {
             self.first_ns.store(now, Relaxed);

@@ -3,7 +3,7 @@
 //! Namespaces have no name and belong to threads of this process, the cable between them to the namespaces: whatever ends the
 //! process ends them. A station's own process ends with the thread that started it, and one elsewhere with its output.
 
-use super::place::Place;
+use super::{mark::Mark, place::Place};
 use crate::{far, loading::work, machine::Root};
 use anyhow::{Context, Result, bail, ensure};
 use latido_sys::net;
@@ -33,9 +33,26 @@ const ARRIVES: Duration = Duration::from_secs(20);
 pub struct Reached {
     /// What arrives from the station, and nothing else.
     socket: UdpSocket,
-    orders: Option<Sender<Vec<String>>>,
+    orders: Option<Sender<Order>>,
     told: Receiver<Result<Told>>,
     keeper: Option<thread::JoinHandle<()>>,
+}
+
+/// What the station's keeper is ordered: where to greet, to end that, or which words to start the station with.
+#[derive(Debug)]
+struct Order {
+    words: Vec<String>,
+    /// What its packets are to be known by.
+    mark: Option<Mark>,
+}
+
+/// A station that was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Met {
+    /// The length of its first packet.
+    pub bytes: usize,
+    /// How many packets of others came before.
+    pub strangers: u64,
 }
 
 /// What the station's keeper answers.
@@ -81,7 +98,7 @@ impl Reached {
         }?;
         let reached = Self { socket, orders: Some(orders), told, keeper: Some(keeper) };
         if matches!(place, Place::Netns | Place::Guest) {
-            reached.order(vec![reached.socket.local_addr()?.to_string()])?;
+            reached.order(vec![reached.socket.local_addr()?.to_string()], None)?;
             reached.greeted()?;
         }
         Ok(reached)
@@ -92,25 +109,53 @@ impl Reached {
         &self.socket
     }
 
-    /// Starts `latido station WORDS... ADDRESS --port PORT --tell` there; what it tells.
+    /// Starts `latido station WORDS... ADDRESS --port PORT --tell` there, whose packets have this mark; what it tells.
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn start(&self, words: &[&str]) -> Result<ChildStdout> {
+    pub fn start(&self, words: &[&str], mark: Mark) -> Result<ChildStdout> {
         let to = self.socket.local_addr()?;
         let mut all = vec!["station".to_owned()];
         all.extend(words.iter().map(|word| (*word).to_owned()));
-        all.extend([to.ip().to_string(), format!("--port={}", to.port()), "--tell".into()]);
-        self.order(all)?;
+        all.extend([to.ip().to_string(), format!("--port={}", to.port()), "--tell".into(), "--marked".into()]);
+        self.order(all, Some(mark))?;
         match self.answer()? {
             Told::Started(output) => Ok(output),
             _ => bail!("the station's keeper does not say that it is started"),
         }
     }
 
-    fn order(&self, words: Vec<String>) -> Result<()> {
+    /// Waits for the station's first packet; from then on the kernel takes no packets from elsewhere at this socket.
+    ///
+    /// # Errors
+    /// None comes.
+    pub fn meet(&self, mark: Mark) -> Result<Met> {
+        let until = Instant::now() + ARRIVES;
+        let mut packet = vec![0; 65_536];
+        let mut strangers = 0;
+        self.socket.set_read_timeout(Some(Duration::from_millis(50)))?;
+        loop {
+            match self.socket.recv_from(&mut packet) {
+                Ok((bytes, from)) if packet.get(..bytes).is_some_and(|packet| mark.is_on(packet)) => {
+                    self.socket.connect(from).context("the way to the station")?;
+                    self.socket.set_read_timeout(None)?;
+                    return Ok(Met { bytes, strangers });
+                }
+                Ok(_) => strangers += 1,
+                Err(_) => {}
+            }
+            ensure!(
+                Instant::now() < until,
+                "nothing arrives from the station within {} s{}",
+                ARRIVES.as_secs(),
+                if strangers > 0 { format!(", but {strangers} packets of strangers") } else { String::new() }
+            );
+        }
+    }
+
+    fn order(&self, words: Vec<String>, mark: Option<Mark>) -> Result<()> {
         let orders = self.orders.as_ref().context("the station is over")?;
-        orders.send(words).ok().context("the station's keeper is gone")
+        orders.send(Order { words, mark }).ok().context("the station's keeper is gone")
     }
 
     fn answer(&self) -> Result<Told> {
@@ -126,7 +171,7 @@ impl Reached {
             ensure!(Instant::now() < until, "nothing arrives from the station within {} s", ARRIVES.as_secs());
         }
         // Ends the greetings.
-        self.order(Vec::new())?;
+        self.order(Vec::new(), None)?;
         while !matches!(self.answer()?, Told::Ready) {}
         while self.socket.recv(&mut byte).is_ok() {}
         self.socket.set_read_timeout(None)?;
@@ -161,7 +206,7 @@ fn cabled(there: File, port: u16) -> Result<UdpSocket> {
 }
 
 /// The thread that a station's namespace and process belong to.
-fn keep(place: &Place, orders: &Receiver<Vec<String>>, tell: &Sender<Result<Told>>) {
+fn keep(place: &Place, orders: &Receiver<Order>, tell: &Sender<Result<Told>>) {
     let said = |what| tell.send(what).is_ok();
     match kept(place, orders, &said) {
         Ok(Some(mut child)) => {
@@ -176,12 +221,12 @@ fn keep(place: &Place, orders: &Receiver<Vec<String>>, tell: &Sender<Result<Told
 }
 
 /// Leaves for the namespace, greets, and starts the station when it is ordered.
-fn kept(place: &Place, orders: &Receiver<Vec<String>>, said: &dyn Fn(Result<Told>) -> bool) -> Result<Option<Child>> {
+fn kept(place: &Place, orders: &Receiver<Order>, said: &dyn Fn(Result<Told>) -> bool) -> Result<Option<Child>> {
     if matches!(place, Place::Netns | Place::Guest) {
         place.can_be(&Root::default())?;
         let namespace = net::leave().context("no network namespace: root has them")?;
         said(Ok(Told::Namespace(namespace)));
-        let Some(to) = orders.recv().ok().and_then(|words| words.first()?.parse::<SocketAddr>().ok()) else {
+        let Some(to) = orders.recv().ok().and_then(|order| order.words.first()?.parse::<SocketAddr>().ok()) else {
             return Ok(None);
         };
         let own = if *place == Place::Guest { CARDS.1 } else { CABLE.1 };
@@ -200,17 +245,21 @@ fn kept(place: &Place, orders: &Receiver<Vec<String>>, said: &dyn Fn(Result<Told
         _ => None,
     };
     let copied = way.as_ref().map(|way| far::there(way, &mut Vec::new(), &|| false)).transpose()?;
-    let Ok(words) = orders.recv() else { return Ok(None) };
+    let Ok(Order { words, mark }) = orders.recv() else { return Ok(None) };
     let mut command = match (&way, &copied) {
         (Some(way), Some(copied)) => way.command(&[vec!["exec".into(), copied.path.clone()], words].concat()),
         _ => {
+            // Runs as latido does: a part of the measuring process, of latido's own file.
             let mut command = Command::new(std::env::current_exe().context("cannot find latido's own file")?);
             command.args(words);
             work::bound(command)
         }
     };
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut child = command.spawn().context("the station does not start")?;
+    if let (Some(mark), Some(input)) = (mark, child.stdin.take()) {
+        mark.tell(input)?;
+    }
     let output = child.stdout.take().context("the station has no output")?;
     said(Ok(Told::Started(output)));
     if let Some(way) = way {

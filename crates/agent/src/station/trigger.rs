@@ -1,6 +1,6 @@
 //! A trigger: numbered packets at a steady rate whose phase to any clock tick walks.
 
-use super::{Bound, Counts};
+use super::{Bound, Counts, mark::Mark};
 use anyhow::Result;
 use latido_model::units::Ns;
 pub use latido_rt::stamped::Trigger;
@@ -33,8 +33,16 @@ impl Pace {
 ///
 /// # Errors
 /// The clock cannot be waited for.
-pub fn send(socket: &UdpSocket, size: usize, pace: Pace, bound: Bound, counts: &Counts) -> Result<()> {
-    let mut packet = vec![0; size.max(Trigger::LEAST)];
+pub fn send(
+    socket: &UdpSocket,
+    size: usize,
+    pace: Pace,
+    bound: Bound,
+    counts: &Counts,
+    mark: Option<Mark>,
+) -> Result<()> {
+    let mut packet = vec![0; size.max(Trigger::LEAST + mark.map_or(0, |_| Mark::BYTES))];
+    mark.inspect(|mark| mark.put(&mut packet));
     let started = Monotonic.now();
     let mut number = 0;
     loop {

@@ -34,6 +34,7 @@ impl Measuring {
         events: impl Fn(Result<Option<Told>>) -> bool + Send + 'static,
     ) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find latido's own file")?;
+        // Runs as latido does: it measures, and is of latido's own file.
         let mut command = Command::new(own);
         command.args(["agent", "--measure"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let nice = match assignment.cell.scheduling {

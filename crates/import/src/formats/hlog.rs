@@ -1,6 +1,7 @@
 //! `hlog`: HdrHistogram's interval log, V2: the histograms of each tag added up.
 
 use crate::{
+    cost,
     format::{Asked, Format, Unit},
     imported::{Bin, Ending, Imported, Interval, Series},
     samples::decimal,
@@ -85,6 +86,8 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let torn = text::torn(bytes);
     let mut tags: BTreeMap<String, BTreeMap<(i64, i64), u64>> = BTreeMap::new();
     let (mut imported, mut span) = (Imported::default(), None::<(i64, i64)>);
+    // Of all tags together.
+    let mut held = 0;
     for (at, raw) in lines(bytes).filter(|(at, line)| torn != Some(*at) && !line.is_empty()) {
         ensure!(raw.len() <= LONGEST, "line {at}: longer than 1 MiB");
         let text = std::str::from_utf8(raw).with_context(|| format!("line {at}: bytes that are no UTF-8"))?;
@@ -106,6 +109,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         span = Some(span.map_or((start, end), |(from, to)| (from.min(start), to.max(end))));
         ensure!(tags.len() < 8192 || tags.contains_key(&tag), "line {at}: more than 8192 tags");
         let own = tags.entry(tag).or_default();
+        let before = own.len();
         for bin in buckets(payload).with_context(|| format!("line {at}"))? {
             let low = bin.low.checked_mul(unit);
             let high = bin.high.and_then(|high| high.checked_add(1)?.checked_mul(unit)).map(|end| end - 1);
@@ -113,6 +117,8 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
             let count = own.entry((low, high)).or_default();
             *count = count.checked_add(bin.count).with_context(|| format!("line {at}: more than 2^64 samples"))?;
         }
+        held += own.len() - before;
+        cost::enough(held, bytes.len()).with_context(|| format!("line {at}"))?;
     }
     ensure!(!tags.is_empty(), "no interval");
     (imported.tool, imported.title, imported.command) = ("HdrHistogram".into(), "hlog".into(), asked.args.clone());
@@ -150,4 +156,39 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         });
     }
     Ok(imported)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::{
+        Histogram,
+        serialization::{Serializer, V2DeflateSerializer},
+    };
+
+    /// A log of so many tags, each with a sample in every bucket that there is: packed they are hardly any bytes.
+    fn dense(tags: usize) -> String {
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, 1 << 50, 3).unwrap();
+        let mut value = 1;
+        while value < 1 << 50 {
+            histogram.record(value).unwrap();
+            value = histogram.next_non_equivalent(value);
+        }
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
+        let payload = base64::engine::general_purpose::STANDARD.encode(bytes);
+        let line = |tag| format!("Tag=t{tag},{}.000,1.000,1.0,{payload}\n", tag + 1);
+        "#[Histogram log format version 1.3]\n".to_owned() + &(0..tags).map(line).collect::<String>()
+    }
+
+    /// One dense histogram is read; a file that consists of such ones is refused before it has taken the memory.
+    #[test]
+    fn a_small_file_does_not_become_a_large_one() {
+        let one = read(dense(1).as_bytes(), &Asked::default()).unwrap();
+        assert!(one.series[0].bins.len() > 30_000, "{}", one.series[0].bins.len());
+        let many = dense(100);
+        assert!(many.len() < 100_000, "{}", many.len());
+        let told = format!("{:#}", read(many.as_bytes(), &Asked::default()).unwrap_err());
+        assert!(told.contains("buckets") && told.contains("line "), "{told}");
+    }
 }

@@ -8,7 +8,8 @@ use latido_agent::{
     loading::account,
     station::{
         self, Bound, Counts, flood,
-        sink::{self, Numbered},
+        mark::Mark,
+        sink::{self, Numbered, Whose},
         trigger::{self, Pace},
     },
 };
@@ -101,6 +102,9 @@ struct End {
     /// Print counts as loads do, for whoever started this, and end with who listens
     #[arg(long, hide = true)]
     tell: bool,
+    /// Put a word into each packet that comes through the standard input
+    #[arg(long, hide = true)]
+    marked: bool,
 }
 
 /// A number of packets or bytes: clap's own complaint about one below zero names no range.
@@ -170,17 +174,17 @@ pub fn run(args: Args) -> Result<u8> {
             }
             let target = to.resolved()?;
             let socket = station::towards(target)?;
-            let (pace, bound) = (Pace { period, walk }, end.bound());
-            let work =
-                thread::Builder::new().spawn(move || trigger::send(&socket, size as usize, pace, bound, &own))?;
+            let (pace, bound, mark) = (Pace { period, walk }, end.bound(), end.mark()?);
+            let send = move || trigger::send(&socket, size as usize, pace, bound, &own, mark);
+            let work = thread::Builder::new().spawn(send)?;
             (Did { station: "trigger", to: Some(target), ..Did::default() }, end, size, work)
         }
         What::Flood { to, rate, size, end } => {
             let rate = bits(&rate).map_err(|error| Usage::new(format!("--rate: {error}")))?;
             let target = to.resolved()?;
-            let (socket, bound) = (station::towards(target)?, end.bound());
+            let (socket, bound, mark) = (station::towards(target)?, end.bound(), end.mark()?);
             let work = thread::Builder::new().spawn(move || {
-                flood::send(&socket, size as usize, rate, bound, &own);
+                flood::send(&socket, size as usize, rate, bound, &own, mark);
                 Ok(())
             })?;
             (Did { station: "flood", to: Some(target), ..Did::default() }, end, size, work)
@@ -190,7 +194,8 @@ pub fn run(args: Args) -> Result<u8> {
                 UdpSocket::bind((address, port)).with_context(|| format!("port {port} of {address} cannot be had"))?;
             let listened = Some(socket.local_addr()?);
             let (numbered, bound) = (Arc::clone(&numbered), end.bound());
-            let work = thread::Builder::new().spawn(move || sink::count(&socket, bound, &own, &numbered))?;
+            let work = thread::Builder::new()
+                .spawn(move || sink::count(&socket, Whose::Everybodys, bound, &own, &numbered))?;
             (Did { station: "sink", listened, ..Did::default() }, end, 0, work)
         }
     };
@@ -222,6 +227,11 @@ impl To {
 }
 
 impl End {
+    /// The word that the packets are known by, where there is one.
+    fn mark(&self) -> Result<Option<Mark>> {
+        self.marked.then(|| Mark::hear(std::io::stdin().lock())).transpose()
+    }
+
     const fn bound(&self) -> Bound {
         Bound { count: self.count, time: self.time }
     }

@@ -13,13 +13,16 @@ use crate::{
 use anyhow::{Result, anyhow};
 use latido_model::{
     cell::Cell,
-    protocol::{EndStatus, Message, Reply, Request},
+    protocol::{EndStatus, Message, Reply},
     quantity::Measurand,
     record::{HostFacts, Outcome, Record},
 };
 use latido_report::live::View;
 use latido_sys::memory;
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 /// How long a wait for words may last before Ctrl-C is asked about again; while samples are taken words come as often.
 const LISTEN: Duration = Duration::from_millis(200);
@@ -65,6 +68,7 @@ pub fn cell(
         armed_at: 0,
         incoming: None,
         rescue: Vec::new(),
+        held: 0,
         error: None,
         notes: Vec::new(),
         refused: None,
@@ -99,7 +103,7 @@ fn listen(
     stops: &StopRequests,
     screen: &mut Screen,
 ) -> Result<(Result<EndStatus>, usize)> {
-    if let Err(error) = session.ask(&Request::Measure { cell: Box::new(listener.cell.clone()) }) {
+    if let Err(error) = session.measure(listener.cell, listener.place.measurand) {
         session.abandon();
         return Ok((Err(error), 0));
     }
@@ -171,6 +175,8 @@ struct Listener<'a> {
     incoming: Option<Incoming>,
     /// Small files in memory, the one that is coming last.
     rescue: Vec<(String, Vec<u8>)>,
+    /// How many bytes these have together.
+    held: usize,
     error: Option<String>,
     notes: Vec<String>,
     /// Why the store did not take a file.
@@ -189,9 +195,6 @@ impl Listener<'_> {
             Message::Bytes(bytes) => self.bytes(&bytes),
             Message::Reply(Reply::Attachment { name, .. }) => {
                 store::check_name(&name).map_err(Trouble::Agent)?;
-                if self.rescue.iter().any(|(known, _)| *known == name) {
-                    return Err(Trouble::Agent(anyhow!("the agent sent {name} twice")));
-                }
                 let begun = self.draft.receive(self.place.number, &name);
                 self.incoming = self.unless_refused(begun);
                 self.rescue.push((name, Vec::new()));
@@ -239,9 +242,10 @@ impl Listener<'_> {
                 self.incoming = None;
             }
         }
-        let held: usize = self.rescue.iter().map(|(_, bytes)| bytes.len()).sum();
-        if let Some((_, kept)) = self.rescue.last_mut().filter(|_| held + bytes.len() <= RESCUE) {
+        let held = self.held + bytes.len();
+        if let Some((_, kept)) = self.rescue.last_mut().filter(|_| held <= RESCUE) {
             kept.extend_from_slice(bytes);
+            self.held = held;
         }
     }
 
@@ -260,8 +264,9 @@ impl Listener<'_> {
         if let Some(why) = record.strays_from(self.cell) {
             return Err(Trouble::Agent(anyhow!(why)));
         }
-        let files = std::mem::take(&mut self.rescue);
-        if let Some(name) = record.files().find(|name| files.iter().all(|(came, _)| came != *name)) {
+        let (files, _) = (std::mem::take(&mut self.rescue), std::mem::take(&mut self.held));
+        let came: BTreeSet<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        if let Some(name) = record.files().find(|name| !came.contains(name.as_str())) {
             return Err(Trouble::Agent(anyhow!("the record names the file {name}, which did not come")));
         }
         let refused = self.refused.take();

@@ -138,6 +138,7 @@ struct Guard(Child);
 impl Guard {
     fn stand() -> Result<Self> {
         let own = std::env::current_exe().context("cannot find latido's own file to guard the recording")?;
+        // Runs as latido does: it puts back what is root's, and is of latido's own file.
         let mut guard = Command::new(own);
         guard.args(["agent", "--guard"]).env_remove(latido_agent::journal::MARK);
         // Of a group of its own: Ctrl-C and a terminal that closes are this process's to answer.
@@ -166,6 +167,7 @@ fn captured(order: &Order, stops: &StopRequests, journal: &mut Journal) -> Resul
         tell(&format!("note: without {}: {}", missing.event, missing.why));
     }
     let program = order.command.split_first().map(|(program, arguments)| {
+        // Runs as the person: by `hand_over`.
         let mut command = Command::new(program);
         identity::hand_over(command.args(arguments));
         command.spawn().with_context(|| format!("cannot start `{program}`"))

@@ -1,6 +1,6 @@
 //! Debian's packages, through apt: found and downloaded, never installed.
 
-use super::kernel::Arch;
+use super::{child, kernel::Arch};
 use anyhow::{Context, Result, bail, ensure};
 use std::{
     fs, io,
@@ -62,7 +62,7 @@ impl Apt {
             fs::write(dir.join("status"), "").with_context(|| format!("{}", dir.display()))?;
             // A server in the midst of its own renewal gives one list and not the other: that is asked for again the next time. Of one
             // that does not answer apt says no more than a warning, unless told so (apt-get(8), --error-on).
-            match output(apt.command("apt-get")?.args(["-o", "APT::Update::Error-Mode=any", "-q", "update"])) {
+            match output(apt.command("apt-get").args(["-o", "APT::Update::Error-Mode=any", "-q", "update"])) {
                 Ok(_) => fs::write(known, "").with_context(|| format!("{}", dir.display()))?,
                 Err(error) => apt.stale = Some(format!("{error:#}")),
             }
@@ -70,15 +70,14 @@ impl Apt {
         Ok(apt)
     }
 
-    fn command(&self, program: &str) -> Result<Command> {
-        // As the user who asks: apt's own user may not write here, and apt says so at length.
-        let user = output(Command::new("id").arg("-un"))?;
-        let mut command = Command::new(program);
-        command.arg("-o").arg(format!("APT::Sandbox::User={}", user.trim()));
+    fn command(&self, program: &str) -> Command {
+        let mut command = child::command(program);
+        // As the user who asks: apt's own user, which root would become, may not write here, and apt says so at length.
+        command.args(["-o", "APT::Sandbox::User=root"]);
         for option in &self.options {
             command.args(["-o", option]);
         }
-        Ok(command)
+        command
     }
 
     /// The newest package of a pattern; `*` stands for a version.
@@ -86,7 +85,7 @@ impl Apt {
     /// # Errors
     /// There is none, with the remedy.
     pub fn newest(&self, pattern: &str) -> Result<Package> {
-        let all = output(self.command("apt-cache")?.args(["pkgnames", pattern.split('*').next().unwrap_or_default()]))?;
+        let all = output(self.command("apt-cache").args(["pkgnames", pattern.split('*').next().unwrap_or_default()]))?;
         let newest = all.lines().filter(|package| fits(pattern, package)).max_by_key(|package| order(package));
         let name = newest.with_context(|| {
             format!(
@@ -94,7 +93,7 @@ impl Apt {
                 self.stale.as_ref().map_or(String::new(), |why| format!("; not all lists could be had: {why}"))
             )
         })?;
-        let policy = output(self.command("apt-cache")?.args(["policy", name]))?;
+        let policy = output(self.command("apt-cache").args(["policy", name]))?;
         let version = policy.lines().find_map(|line| line.trim().strip_prefix("Candidate: "));
         let version = version.filter(|version| *version != "(none)");
         let version = version.with_context(|| format!("apt has no version of {name}: run `apt-get update`"))?;
@@ -107,7 +106,7 @@ impl Apt {
     /// It cannot be had.
     pub fn download(&self, package: &Package, dir: &Path) -> Result<PathBuf> {
         let wanted = format!("{}={}", package.name, package.version);
-        output(self.command("apt-get")?.args(["-q", "download", &wanted]).current_dir(dir))?;
+        output(self.command("apt-get").args(["-q", "download", &wanted]).current_dir(dir))?;
         let mut files = fs::read_dir(dir)?.flatten().map(|file| file.path());
         let deb = files.find(|path| path.extension().is_some_and(|ending| ending == "deb"));
         deb.with_context(|| format!("apt downloaded nothing for {wanted}"))

@@ -1,13 +1,16 @@
 //! Programs of the host that a guest bears, with their libraries.
 
+use super::{elf::Elf, search};
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::program;
 use std::{
-    fs::File,
-    io::Read,
+    collections::BTreeMap,
+    fs,
     path::{Component, Path, PathBuf},
-    process::Command,
 };
+
+/// More libraries than these no program has.
+const MOST: usize = 1024;
 
 /// A program of the host in a guest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,49 +46,50 @@ impl Brought {
     }
 }
 
-/// Where programs of the system lie.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// The libraries of a program, and their loader (ldd(1)).
-pub(super) fn libraries(program: &Path) -> Result<Vec<String>> {
-    let mut begin = [0; 2];
-    let read = File::open(program).and_then(|mut file| file.read_exact(&mut begin));
+/// The libraries of a program, and their loader, by their paths here. Only files are read: neither the program nor its loader
+/// runs. What a user's environment puts before the system's libraries is not the guest's.
+///
+/// # Errors
+/// It is a script, cannot be read, or needs a library that is not here.
+pub(super) fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
+    let bytes = fs::read(program).with_context(|| format!("{}", program.display()))?;
     ensure!(
-        read.is_err() || &begin != b"#!",
+        !bytes.starts_with(b"#!"),
         "{} is a script, and a guest has nothing that reads it: name the interpreter's own program, or a compiled one",
         program.display()
     );
-    // What a user's environment puts before the system's libraries is not the guest's.
-    let output = Command::new("ldd")
-        .arg(program)
-        .env_clear()
-        .env("PATH", PATH)
-        .env("LC_ALL", "C")
-        .output()
-        .context("ldd, which finds libraries")?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if !output.status.success() {
-        // A static program has none.
-        ensure!(text.contains("not a dynamic") || output.stderr.is_empty(), "ldd {}: {text}", program.display());
-        return Ok(Vec::new());
-    }
-    let mut all = Vec::new();
-    for line in text.lines().map(str::trim) {
-        let path = line.split_once(" => ").map_or(line, |(_, path)| path).split(" (").next().unwrap_or_default();
-        if path == "not found" {
-            bail!("{} needs a library that is not here: {line}", program.display());
+    let read = |bytes: &[u8]| Elf::read(bytes).with_context(|| format!("{}", program.display()));
+    // What is no ELF file has no libraries; neither has a static program.
+    let Some(first) = read(&bytes)? else { return Ok(Vec::new()) };
+    let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let loader = first.loader.clone().map(PathBuf::from);
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    found.extend(loader.map(|path| (name(&path), path)));
+    let system = search::system();
+    let mut open = vec![(program.to_path_buf(), first.clone())];
+    while let Some((from, elf)) = open.pop() {
+        for wanted in &elf.needed {
+            let short = name(Path::new(wanted));
+            if found.contains_key(&short) {
+                continue;
+            }
+            let own = search::origins(&elf.paths, &from);
+            let all = own.into_iter().chain(search::origins(&first.paths, program)).chain(system.iter().cloned());
+            let there = search::first(wanted, all, first.kind);
+            let (path, library) =
+                there.with_context(|| format!("{} needs a library that is not here: {wanted}", program.display()))?;
+            found.insert(short, path.clone());
+            open.push((path, library));
         }
-        if path.starts_with('/') {
-            all.push(path.to_owned());
-        }
+        ensure!(found.len() <= MOST, "{} needs more than {MOST} libraries", program.display());
     }
-    Ok(all)
+    Ok(found.into_values().collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{fs, os::unix::fs::PermissionsExt};
+    use std::os::unix::fs::PermissionsExt;
 
     /// A guest has a program where the word that names it leads to: its PATH, a whole path, or its root.
     #[test]
@@ -98,11 +102,29 @@ mod tests {
         assert!(above.to_string().contains("whole path"), "{above:#}");
     }
 
+    /// What ldd(1) finds by running the loader is found by reading alone.
+    #[test]
+    fn libraries_are_those_that_the_loader_takes() {
+        let said = std::process::Command::new("ldd").arg("/bin/sh").output();
+        let Ok(said) = said else { return };
+        let text = String::from_utf8(said.stdout).unwrap();
+        let line = |line: &str| {
+            let path = line.trim().split_once(" => ").map_or(line.trim(), |(_, path)| path);
+            path.split(" (").next().filter(|path| path.starts_with('/')).map(|path| fs::canonicalize(path).unwrap())
+        };
+        let mut expected: Vec<PathBuf> = text.lines().filter_map(line).collect();
+        let mut found: Vec<PathBuf> =
+            libraries(Path::new("/bin/sh")).unwrap().iter().map(|path| fs::canonicalize(path).unwrap()).collect();
+        expected.sort();
+        found.sort();
+        assert_eq!(found, expected);
+    }
+
     /// A dynamic program has its loader with it, and a script is refused by name.
     #[test]
     fn a_script_is_no_program_of_a_guest() {
         let libraries_of_sh = libraries(Path::new("/bin/sh")).unwrap();
-        assert!(libraries_of_sh.iter().any(|path| path.contains("libc")), "{libraries_of_sh:?}");
+        assert!(libraries_of_sh.iter().any(|path| path.to_string_lossy().contains("libc")), "{libraries_of_sh:?}");
         let dir = tempfile::tempdir().unwrap();
         let script = dir.path().join("script");
         fs::write(&script, "#!/bin/sh\n").unwrap();

@@ -3,13 +3,14 @@
 use super::{
     apt::{Apt, output},
     cache::Cache,
+    child,
     kernel::{Arch, Kernel},
     recipe::{Recipe, refused},
     tree::{self, Fetched, hash},
 };
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::program;
-use latido_sys::process;
+use latido_sys::process::Child;
 use signal_hook::consts::SIGTERM;
 use std::{
     ffi::OsString,
@@ -99,7 +100,7 @@ fn needed() -> Result<()> {
     let mut packages: Vec<&str> =
         PROGRAMS.iter().filter(|(name, _)| program::is_missing(name)).map(|(_, package)| *package).collect();
     // objtool, which the build makes for itself, reads object files.
-    let headers = Command::new("gcc").args(["-E", "-include", "libelf.h", "-x", "c", "/dev/null"]).output();
+    let headers = child::command("gcc").args(["-E", "-include", "libelf.h", "-x", "c", "/dev/null"]).output();
     if headers.is_ok_and(|output| !output.status.success()) {
         packages.push("libelf-dev");
     }
@@ -114,7 +115,7 @@ fn needed() -> Result<()> {
 
 /// Which compiler it is: another one makes another kernel.
 fn compiler() -> Result<String> {
-    let text = output(Command::new("gcc").arg("--version"))?;
+    let text = output(child::command("gcc").arg("--version"))?;
     Ok(text.lines().next().unwrap_or("gcc").to_owned())
 }
 
@@ -127,11 +128,11 @@ fn source(cache: &Cache, apt: &Apt, package: &super::apt::Package, say: &mut imp
     say(Said::Step(&format!("fetching {} {} (1.7 GB unpacked)", package.name, package.version)));
     let new = cache.empty("new")?;
     let deb = apt.download(package, &new)?;
-    output(Command::new("dpkg-deb").arg("-x").arg(&deb).arg(new.join("package")))?;
+    output(child::command("dpkg-deb").arg("-x").arg(&deb).arg(new.join("package")))?;
     let archive = new.join("package/usr/src").join(format!("{}.tar.xz", package.name));
     fs::create_dir(new.join("tree"))?;
     let tar = ["-xJf".as_ref(), archive.as_os_str(), "--strip-components=1".as_ref(), "-C".as_ref()];
-    output(Command::new("tar").args(tar).arg(new.join("tree")))?;
+    output(child::command("tar").args(tar).arg(new.join("tree")))?;
     fs::create_dir_all(tree.parent().context("a source lies somewhere")?)?;
     fs::rename(new.join("tree"), &tree).with_context(|| format!("{}", tree.display()))?;
     fs::remove_dir_all(&new)?;
@@ -148,17 +149,15 @@ struct Making<'a> {
 impl Making<'_> {
     /// `make`, with nothing of this user's, this machine's or this hour's in what comes of it.
     fn command(&self) -> Command {
-        let mut make = Command::new("make");
+        // It ends what it started.
+        let manners = Child { own_group: false, death_signal: Some(SIGTERM), reset_scheduling: false, nice: None };
+        let mut make = child::prepared("make", manners);
         make.arg("-C").arg(self.source).arg(format!("O={}", self.out.display()));
         for name in ["ARCH", "CROSS_COMPILE", "MAKEFLAGS", "MAKEOVERRIDES", "KCFLAGS", "KBUILD_BUILD_VERSION"] {
             make.env_remove(name);
         }
         make.env("KBUILD_BUILD_TIMESTAMP", "2020-01-01").env("KBUILD_BUILD_USER", "latido");
         make.env("KBUILD_BUILD_HOST", "lab").env("LC_ALL", "C").stdin(Stdio::null());
-        // It ends what it started.
-        let manners =
-            process::Child { own_group: false, death_signal: Some(SIGTERM), reset_scheduling: false, nice: None };
-        process::prepare(&mut make, manners);
         make
     }
 

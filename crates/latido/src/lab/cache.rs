@@ -1,9 +1,12 @@
 //! Where fetched and built kernels are kept: a directory that may be removed at any time.
 
+use crate::person::Person;
 use anyhow::{Context, Result};
+use latido_agent::program;
 use rustix::fs::{FlockOperation, flock};
 use std::{
     env,
+    ffi::OsString,
     fs::{self, File},
     path::{Path, PathBuf},
 };
@@ -16,7 +19,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// `$LATIDO_LAB`, else `latido/lab` of the user's cache; waits for another that fills it.
+    /// `$LATIDO_LAB`, else `latido/lab` of the user's cache, behind sudo of the person's; waits for another that fills it.
     ///
     /// # Errors
     /// It cannot be made.
@@ -33,7 +36,10 @@ impl Cache {
     }
 
     fn held(dir: PathBuf, lock: &str) -> Result<Self> {
-        fs::create_dir_all(&dir).with_context(|| format!("making the laboratory's cache {}", dir.display()))?;
+        fs::create_dir_all(&dir)
+            .with_context(|| format!("making the laboratory's cache {}{}", dir.display(), remedy()))?;
+        program::out_of_reach(&dir)
+            .with_context(|| format!("root builds and boots nothing in {}{}", dir.display(), remedy()))?;
         let path = dir.join(lock);
         let lock = File::create(&path).with_context(|| format!("{}", path.display()))?;
         flock(&lock, FlockOperation::LockExclusive).with_context(|| format!("waiting for {}", path.display()))?;
@@ -69,12 +75,56 @@ impl Cache {
 /// # Errors
 /// Nobody says where it is to be.
 fn place() -> Result<PathBuf> {
-    if let Some(dir) = env::var_os("LATIDO_LAB") {
-        return Ok(dir.into());
+    place_from(|name| env::var_os(name), Person::behind_sudo().map(Person::home))
+}
+
+/// `behind_sudo` is the home of the person who called sudo, where there is such a person: `$HOME` is root's then.
+fn place_from(env: impl Fn(&str) -> Option<OsString>, behind_sudo: Option<Option<PathBuf>>) -> Result<PathBuf> {
+    let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(dir) = set("LATIDO_LAB") {
+        return Ok(dir);
     }
-    let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
-    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+    let home = || match behind_sudo {
+        Some(home) => home,
+        None => set("HOME"),
+    };
+    let cache = set("XDG_CACHE_HOME").or_else(|| Some(home()?.join(".cache")));
     Ok(cache
-        .context("neither LATIDO_LAB, XDG_CACHE_HOME nor HOME says where kernels are to be kept")?
+        .context(
+            "neither LATIDO_LAB, XDG_CACHE_HOME nor a home directory says where kernels are to be kept: name a directory \
+             with LATIDO_LAB",
+        )?
         .join("latido/lab"))
+}
+
+/// What to type where the cache cannot be had.
+fn remedy() -> String {
+    match Person::behind_sudo() {
+        Some(person) => format!(
+            "; latido works there as user {}, who called sudo: name a directory of theirs, sudo env LATIDO_LAB=DIR latido ...",
+            person.uid
+        ),
+        None => "; name another directory with LATIDO_LAB".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Behind sudo the cache is the person's: `$HOME` is root's, where the person can reach nothing.
+    #[test]
+    fn the_cache_is_the_persons() {
+        let place = |env: &[(&str, &str)], behind: Option<Option<&str>>| {
+            let env = |name: &str| env.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+            place_from(env, behind.map(|home| home.map(PathBuf::from))).map(|path| path.display().to_string())
+        };
+        let all = [("LATIDO_LAB", "/l"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/root")];
+        assert_eq!(place(&all, Some(Some("/home/ana"))).unwrap(), "/l");
+        assert_eq!(place(&all[1..], Some(Some("/home/ana"))).unwrap(), "/x/latido/lab");
+        assert_eq!(place(&all[2..], Some(Some("/home/ana"))).unwrap(), "/home/ana/.cache/latido/lab");
+        assert_eq!(place(&all[2..], None).unwrap(), "/root/.cache/latido/lab");
+        let nowhere = place(&all[2..], Some(None)).unwrap_err().to_string();
+        assert!(nowhere.contains("LATIDO_LAB"), "{nowhere}");
+    }
 }

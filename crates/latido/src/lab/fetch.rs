@@ -6,6 +6,7 @@ use super::{
     apt::{Apt, Package, output},
     build,
     cache::Cache,
+    child,
     kernel::{Kernel, Source},
     tree::{keep, renew, unpacked},
 };
@@ -13,7 +14,6 @@ use anyhow::{Context, Result};
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 /// The kernel as it is in the cache, fetched where it is not; `again` looks for a newer one.
@@ -60,7 +60,7 @@ fn debian(cache: &Cache, apt: &Apt, package: &Package, say: &mut impl FnMut(&str
     let new = cache.empty("new")?;
     let deb = apt.download(package, &new)?;
     fs::create_dir(new.join("tree"))?;
-    output(Command::new("dpkg-deb").arg("-x").arg(&deb).arg(new.join("tree")))?;
+    output(child::command("dpkg-deb").arg("-x").arg(&deb).arg(new.join("tree")))?;
     let (package, version, sha256) = (package.name.clone(), package.version.clone(), hash(&deb)?);
     keep(&new.join("tree"), &Fetched { package, version, sha256, ..Fetched::default() }, &tree)?;
     fs::remove_dir_all(&new)?;

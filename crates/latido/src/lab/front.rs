@@ -6,14 +6,15 @@
 use super::{
     answer::Answer,
     brought::Brought,
-    fetch::{self, Fetched},
-    image::{Image, guests_own},
+    fetch::Fetched,
+    image::Image,
     jobs::{Job, Jobs, is_measuring, job, measuring, within},
     kernel::Kernel,
     modules::{self, Module},
     qemu,
+    sealed::Sealed,
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use latido_agent::scratch::Scratch;
 use latido_model::{
     cell::Cell,
@@ -45,19 +46,24 @@ const AHEAD: usize = 2;
 /// There is no thread or stream to be had.
 pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair().context("a stream to the laboratory")?;
+    let vmlinuz = Sealed::copy(&fetched.vmlinuz)?;
+    ensure!(
+        fetched.tree.is_some() || vmlinuz.sha256() == fetched.sha256,
+        "the kernel {} was changed while it was read",
+        fetched.vmlinuz.display()
+    );
     let about = Emulated {
         emulator: qemu::version(kernel.arch)?,
         instruction_ns: (kernel.board.cpus() == 1).then_some(qemu::INSTRUCTION_NS),
         kernel: fetched.package.clone(),
         version: fetched.version.clone(),
         package_sha256: fetched.sha256.clone(),
-        kernel_sha256: fetch::hash(&fetched.vmlinuz)?,
-        latido_sha256: fetch::hash(&guests_own(kernel.arch)?)?,
+        kernel_sha256: vmlinuz.sha256().into(),
         ..Emulated::default()
     };
     let modules = modules::of(fetched.tree.as_deref(), &kernel.board.modules)?;
     let (stop, jobs, changed) = (AtomicBool::new(false), Mutex::default(), Condvar::new());
-    let lab = Arc::new(Lab { kernel, fetched, modules, about, images: Mutex::default(), stop, jobs, changed });
+    let lab = Arc::new(Lab { kernel, fetched, vmlinuz, modules, about, images: Mutex::default(), stop, jobs, changed });
     let (asked, requests) = channel();
     let hearing = Arc::clone(&lab);
     let from = ours.try_clone().context("a stream to the laboratory")?;
@@ -75,6 +81,8 @@ pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
 struct Lab {
     kernel: Kernel,
     fetched: Fetched,
+    /// As it is booted.
+    vmlinuz: Sealed,
     modules: Vec<Module>,
     about: Emulated,
     /// By the programs that are in it.
@@ -153,7 +161,8 @@ impl Lab {
             .with_modules(&self.modules)
             .with_settings(&self.kernel.board.settings);
         let arguments = qemu::arguments(&self.kernel, qemu::memory(image.size()));
-        let about = Emulated { image_sha256: image.sha256()?, arguments, ..self.about.clone() };
+        let (image_sha256, latido_sha256) = (image.sha256()?, image.own_sha256());
+        let about = Emulated { image_sha256, latido_sha256, arguments, ..self.about.clone() };
         all.insert(programs.to_vec(), (image.clone(), about.clone()));
         Ok((image, about))
     }
@@ -168,7 +177,7 @@ impl Lab {
         let scratch = Scratch::new(0).context("there is no place for a guest")?;
         let stopped = || self.stop.load(Ordering::Relaxed);
         let answers =
-            qemu::boot(scratch.path(), &self.kernel, &about.arguments, &self.fetched, &image, job.within, &stopped)?;
+            qemu::boot(scratch.path(), &self.kernel, &about.arguments, &self.vmlinuz, &image, job.within, &stopped)?;
         if let Some(kept) = kept {
             kept.write(&answers)?;
         }

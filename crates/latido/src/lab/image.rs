@@ -138,6 +138,14 @@ impl Image {
         Ok(hex(&hash.finalize()))
     }
 
+    /// The SHA-256 of latido's own file in it; empty where there is none.
+    pub fn own_sha256(&self) -> String {
+        match self.entries.get("init") {
+            Some(Entry::Bytes { bytes, .. }) => hex(&Sha256::digest(bytes)),
+            _ => String::new(),
+        }
+    }
+
     /// With modules, which the guest loads in this order.
     pub fn with_modules(mut self, modules: &[Module]) -> Self {
         let mut list = String::new();
@@ -158,9 +166,9 @@ impl Image {
     }
 
     /// Libraries lie in one directory, whatever directory they come from.
-    fn library(&mut self, path: &str) -> Result<()> {
-        let Some(name) = Path::new(path).file_name() else { return Ok(()) };
-        self.file(&format!("lib/{}", name.to_string_lossy()), Path::new(path))
+    fn library(&mut self, path: &Path) -> Result<()> {
+        let Some(name) = path.file_name() else { return Ok(()) };
+        self.file(&format!("lib/{}", name.to_string_lossy()), path)
     }
 
     /// A file of the host that can be executed.
@@ -259,7 +267,7 @@ mod tests {
     #[test]
     fn two_libraries_of_one_name_are_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let path = |place: &str| dir.path().join(place).join("libm.so").display().to_string();
+        let path = |place: &str| dir.path().join(place).join("libm.so");
         for (place, bytes) in [("a", "one"), ("b", "one"), ("c", "other")] {
             fs::create_dir(dir.path().join(place)).unwrap();
             fs::write(path(place), bytes).unwrap();

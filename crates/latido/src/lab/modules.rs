@@ -1,11 +1,11 @@
 //! Modules of a kernel's package: those that are asked for, and before each what it depends on.
 
+use super::child;
 use anyhow::{Context, Result, bail};
 use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 /// A module to be loaded.
@@ -95,7 +95,7 @@ fn unpacked(path: &Path) -> Result<Vec<u8>> {
     }
     for (ending, program) in [(".xz", "xz"), (".zst", "zstd"), (".gz", "gzip")] {
         if with(ending).exists() {
-            let output = Command::new(program).arg("-dc").arg(with(ending)).output();
+            let output = child::command(program).arg("-dc").arg(with(ending)).output();
             let output = output.with_context(|| format!("{program}, which unpacks modules"))?;
             if !output.status.success() {
                 bail!(
@@ -152,7 +152,7 @@ mod tests {
         let tree = tree();
         let path = tree.path().join("lib/modules/6.0-test/kernel/mid.ko");
         let plain = fs::read(&path).unwrap();
-        assert!(Command::new("gzip").arg(&path).status().unwrap().success());
+        assert!(std::process::Command::new("gzip").arg(&path).status().unwrap().success());
         assert!(!path.exists());
         assert_eq!(unpacked(&path).unwrap(), plain);
     }

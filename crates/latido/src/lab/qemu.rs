@@ -1,22 +1,28 @@
 //! One boot of a guest: QEMU in plain emulation, its clock counted in instructions.
 
 use super::{
-    fetch::Fetched,
+    child,
+    console::{last, log},
     image::Image,
     kernel::{Arch, Kernel},
+    sealed::Sealed,
 };
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use flate2::read::GzDecoder;
 use latido_agent::guest::MARK;
 use latido_model::protocol::hex;
 use latido_sys::process;
+use rustix::{
+    io::Errno,
+    process::{Pid, Resource, Rlimit, prlimit},
+};
 use sha2::{Digest, Sha256};
 use signal_hook::consts::SIGKILL;
 use std::{
     fs::{self, File},
-    io::{self, BufWriter, Read, Write},
+    io::{self, Read},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -43,11 +49,12 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A guest that took no processor time for so long will take none any more.
 const STILL: Duration = Duration::from_secs(120);
 
-/// How many lines of a guest's log an error shows.
-const LINES: usize = 12;
-
 /// The largest answers that are taken in, in bytes.
 const MOST: u64 = 256 << 20;
+
+/// The most that a guest may write to one of its ports: its answers, which are packed, are smaller than unpacked. QEMU is
+/// ended by SIGXFSZ where it is more (setrlimit(2)).
+const MOST_FILE: u64 = MOST + (1 << 20);
 
 /// The program.
 ///
@@ -66,7 +73,7 @@ pub fn program(arch: Arch) -> &'static str {
 /// # Errors
 /// It is not installed, with the remedy.
 pub fn version(arch: Arch) -> Result<String> {
-    let output = Command::new(program(arch)).arg("--version").output().map_err(|error| match error.kind() {
+    let output = child::command(program(arch)).arg("--version").output().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             let package = if arch == Arch::X86_64 { "qemu-system-x86" } else { "qemu-system-arm" };
             anyhow::anyhow!("there is no {}: install QEMU (Debian: apt-get install {package})", program(arch))
@@ -163,6 +170,24 @@ fn worked(pid: u32) -> Option<Duration> {
     Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
 }
 
+/// The arguments with the files that are open in the place of their names, each behind its option.
+fn opened<'a>(arguments: &'a [String], files: &'a [(&str, String)]) -> Vec<&'a str> {
+    let behind = |number: usize| number.checked_sub(1).and_then(|before| arguments.get(before));
+    let path = |option: &String| files.iter().find(|(known, _)| known == option).map(|(_, path)| path.as_str());
+    let all = arguments.iter().enumerate();
+    all.map(|(number, word)| behind(number).and_then(path).unwrap_or(word)).collect()
+}
+
+/// Bounds the files that a guest fills: its kernel may be anybody's, and write to its ports without end.
+fn bounded(child: &Child) -> Result<()> {
+    let most = Rlimit { current: Some(MOST_FILE), maximum: Some(MOST_FILE) };
+    match prlimit(Some(Pid::from_child(child)), Resource::Fsize, most) {
+        // It has ended already.
+        Ok(_) | Err(Errno::SRCH) => Ok(()),
+        Err(error) => Err(error).context("bounding what a guest may write"),
+    }
+}
+
 /// Boots a guest in a directory of its own, and waits for its end; what it answered.
 ///
 /// # Errors
@@ -172,23 +197,22 @@ pub fn boot(
     dir: &Path,
     kernel: &Kernel,
     arguments: &[String],
-    fetched: &Fetched,
+    vmlinuz: &Sealed,
     image: &Image,
     within: Duration,
     stopped: &dyn Fn() -> bool,
 ) -> Result<Vec<u8>> {
-    let path = dir.join("image");
-    let mut out = BufWriter::new(File::create(&path).with_context(|| format!("{}", path.display()))?);
-    image.write(&mut out)?;
-    out.flush().with_context(|| format!("{}", path.display()))?;
-    std::os::unix::fs::symlink(fs::canonicalize(&fetched.vmlinuz)?, dir.join("vmlinuz"))?;
-    let mut command = Command::new(program(kernel.arch));
-    let complaints = File::create(dir.join("complaints"))?;
-    command.args(arguments).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
     // A session's Ctrl-C is the host's to decide on. When it runs changes none of its bytes: it stays as nice as its host is.
     let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: false, nice: None };
-    process::prepare(&mut command, manners);
+    let mut command = child::prepared(program(kernel.arch), manners);
+    let image = Sealed::of(|mut to| image.write(&mut to))?;
+    let files = [("-kernel", vmlinuz.give(&mut command)), ("-initrd", image.give(&mut command))];
+    let complaints = File::create(dir.join("complaints"))?;
+    command.args(opened(arguments, &files)).current_dir(dir);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
     let child = command.spawn().with_context(|| format!("cannot start {}", program(kernel.arch)))?;
+    bounded(&child)?;
+    drop(image);
     let mut running = Running(child);
     let mut life = Life::new(&running.0);
     let status = loop {
@@ -204,7 +228,9 @@ pub fn boot(
         thread::sleep(LOOK);
     };
     ensure!(status.success(), "QEMU ended with {status}: {}{}", last(&dir.join("complaints"), 3), log(dir));
-    let answers = fs::read(dir.join("answers")).unwrap_or_default();
+    let mut answers = Vec::new();
+    // Cut, it fits its length no more.
+    let _ = File::open(dir.join("answers")).and_then(|file| file.take(MOST_FILE).read_to_end(&mut answers));
     unpack(&answers).map_err(|error| anyhow!("the guest gave no answer: {error:#}{}", log(dir)))
 }
 
@@ -227,31 +253,10 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(answers)
 }
 
-/// The end of a guest's log, as part of an error, and before it why the kernel gave up: a backtrace follows that.
-fn log(dir: &Path) -> String {
-    let path = dir.join("console.log");
-    let text = last(&path, LINES);
-    let all = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
-    let cause = all.lines().rfind(|line| line.contains("Kernel panic")).map(latido_model::clean::line);
-    let cause = cause.filter(|line| !text.contains(line.trim())).map(|line| format!("  | {}\n", line.trim()));
-    let text = if text.is_empty() { text } else { cause.unwrap_or_default() + &text };
-    if text.is_empty() {
-        "; it wrote nothing on its console".into()
-    } else {
-        format!("; its console ends with:\n{text}")
-    }
-}
-
-fn last(path: &Path, lines: usize) -> String {
-    let text = String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).replace('\r', "");
-    let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let lines = all.iter().rev().take(lines).rev().map(|line| format!("  | {}", latido_model::clean::line(line)));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     /// Half of the memory holds the image's files, and the other half the image and the kernel.
     #[test]
@@ -260,6 +265,15 @@ mod tests {
         for mib in [1_u64, 127, 128, 129, 240, 700] {
             assert!(memory(mib << 20) / 2 >= 2 * mib, "{mib}");
         }
+    }
+
+    /// Only the two files are put in, each in its place; a word of a kernel's own is left alone.
+    #[test]
+    fn open_files_take_the_place_of_names() {
+        let words =
+            ["-m", "512", "-kernel", "vmlinuz", "-initrd", "image", "-append", "image vmlinuz"].map(String::from);
+        let files = [("-kernel", "/k".to_owned()), ("-initrd", "/i".to_owned())];
+        assert_eq!(opened(&words, &files), ["-m", "512", "-kernel", "/k", "-initrd", "/i", "-append", "image vmlinuz"]);
     }
 
     /// As a guest hands them out.

@@ -18,7 +18,7 @@ const MAX_JSON: u64 = 32 << 20;
 const MAX_PLAN: u64 = 1 << 20;
 
 /// The most of a text beside a record: a line for each of some million events.
-const MAX_TEXT: u64 = 256 << 20;
+const MAX_TEXT: u64 = bounds::MOST_FILE;
 
 /// The largest file of a series read.
 pub(super) const MAX_FILE: u64 = 64 << 20;

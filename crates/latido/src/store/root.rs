@@ -16,9 +16,8 @@ use std::{
 /// # Errors
 /// None of them is set, or what is set is a file.
 pub fn root(flag: Option<&Path>) -> Result<PathBuf> {
-    let owner = Person::behind_sudo();
-    let passwd = owner.and_then(|_| std::fs::read_to_string("/etc/passwd").ok()).unwrap_or_default();
-    let root = root_from(flag, |name| std::env::var_os(name), owner.and_then(|owner| home_of(owner.uid, &passwd)))?;
+    let home = Person::behind_sudo().and_then(Person::home);
+    let root = root_from(flag, |name| std::env::var_os(name), home)?;
     match root.ancestors().find(|path| path.exists()) {
         Some(path) if path == root && !path.is_dir() => {
             bail!("the store {} is a file, not a directory; name another with --store DIR", root.display())
@@ -46,14 +45,6 @@ fn root_from(
         .or_else(|| data().map(|path| path.join("latido")))
         .or_else(|| home().map(|path| path.join(".local/share/latido")))
         .context("no place to store runs: $HOME is not set; name one with --store DIR or $LATIDO_STORE")
-}
-
-/// The home directory of a user id, see passwd(5).
-fn home_of(uid: u32, passwd: &str) -> Option<PathBuf> {
-    passwd.lines().find_map(|line| {
-        let fields: Vec<&str> = line.split(':').collect();
-        (fields.get(2)?.parse() == Ok(uid)).then(|| fields.get(5).map(PathBuf::from)).flatten()
-    })
 }
 
 /// Makes a directory of a name that nobody has: `20261121T200000Z-quick-k3f9`. Making it is the claim.
@@ -174,13 +165,6 @@ mod tests {
         assert!(error.contains(file.path().to_str().unwrap()), "{error}");
         let error = root(Some(&file.path().join("deeper"))).unwrap_err().to_string();
         assert!(error.contains("cannot be") && error.ends_with("--store DIR"), "{error}");
-    }
-
-    #[test]
-    fn the_home_behind_sudo_comes_from_passwd() {
-        let passwd = "root:x:0:0::/root:/bin/sh\nana:x:1000:1000:Ana:/home/ana:/bin/bash\nbroken\n";
-        assert_eq!(home_of(1000, passwd), Some(PathBuf::from("/home/ana")));
-        assert_eq!(home_of(1001, passwd), None);
     }
 
     #[test]

@@ -36,6 +36,7 @@ impl Target for Lab {
         let fetched = fetch::kernel(&kernel, false, crate::output::tell)?;
         let output = front::open(kernel, fetched)?;
         let input = output.try_clone().context("a stream to the laboratory")?;
-        Ok(Session::on(Box::new(input), Box::new(output), None, Arc::default(), "the laboratory", stopped)?)
+        let session = Session::on(Box::new(input), Box::new(output), None, Arc::default(), "the laboratory", stopped)?;
+        Ok(session.of_our_own())
     }
 }

@@ -24,6 +24,7 @@ impl Target for Local {
     fn open(&self, kernel: &str, boot: u32, stopped: Stopped<'_>) -> Result<Session, Unavailable> {
         only_running(DEF.name, kernel, boot)?;
         let own = std::env::current_exe().context("cannot find latido's own file to start the agent")?;
+        // Runs as latido does: the agent is all of root, and is of latido's own file.
         let mut agent = Command::new(own);
         // What marks the processes of somebody's load is none of the agent's.
         agent.arg("agent").env_remove(latido_agent::journal::MARK);

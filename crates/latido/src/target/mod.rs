@@ -3,6 +3,7 @@
 mod fake;
 mod lab;
 mod local;
+mod patience;
 pub mod session;
 mod ssh;
 

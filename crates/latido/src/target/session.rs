@@ -1,9 +1,11 @@
 //! A live session with an agent: requests go in, replies come out, and a ping now and then says that we are still there.
 
+use super::patience::Patience;
 use crate::stop::{Awaited, Stopped};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use latido_agent::loading::listening;
 use latido_model::protocol::{Chunks, EndStatus, HELLO_WITHIN, Hello, Message, PING_EVERY, Reply, Request, Writer};
+use latido_model::{cell::Cell, quantity::Measurand};
 use latido_sys::sched::{self, Policy};
 use std::{
     any::Any,
@@ -51,6 +53,10 @@ pub struct Session {
     awaited: Option<Awaited>,
     /// What must be there as long as the session.
     held: Option<Box<dyn Any + Send>>,
+    /// How much more is heard in answer to what was asked last.
+    patience: Patience,
+    /// Its answers are this host's own, and no board's.
+    own: bool,
 }
 
 impl Session {
@@ -93,7 +99,18 @@ impl Session {
         thread().spawn(move || speak(Writer::new(input), &requests)).context(NO_THREAD)?;
         let awaited = child.as_ref().map(|child| Awaited::new(child.id(), what));
         let (hello, input) = (Hello::default(), Some(asked));
-        let mut session = Self { hello, input, messages, child, complaint, broken: false, awaited, held: None };
+        let mut session = Self {
+            hello,
+            input,
+            messages,
+            child,
+            complaint,
+            broken: false,
+            awaited,
+            held: None,
+            patience: Patience::default(),
+            own: false,
+        };
         let until = Instant::now() + OPENING;
         let hello = loop {
             match greeting.recv_timeout(Duration::from_millis(100)) {
@@ -123,12 +140,36 @@ impl Session {
         self
     }
 
+    /// The session, of which this host itself bounds how long an answer takes.
+    pub fn of_our_own(mut self) -> Self {
+        self.own = true;
+        self
+    }
+
+    /// Asks for a cell, of which the probe says how long it takes.
+    ///
+    /// # Errors
+    /// As [`Session::ask`].
+    pub fn measure(&mut self, cell: &Cell, measurand: &Measurand) -> Result<()> {
+        self.ask(&Request::Measure { cell: Box::new(cell.clone()) })?;
+        self.wait_as(Patience::of_cell(cell, measurand));
+        Ok(())
+    }
+
+    fn wait_as(&mut self, patience: Patience) {
+        self.patience = if self.own { patience.timeless() } else { patience };
+    }
+
     /// Asks for something, without waiting for an agent that does not read.
     ///
     /// # Errors
     /// The agent is gone, or has not read what was asked for before.
     pub fn ask(&mut self, request: &Request) -> Result<()> {
         let input = self.input.as_ref().context("the session is closed")?;
+        if !matches!(request, Request::Ping | Request::Stop { .. }) {
+            let patience = Patience::of(request);
+            self.patience = if self.own { patience.timeless() } else { patience };
+        }
         input.try_send(request.clone()).map_err(|_| anyhow!("the agent does not take requests any more"))
     }
 
@@ -140,15 +181,21 @@ impl Session {
     /// The next message within this time; `Ok(None)` when nothing came.
     ///
     /// # Errors
-    /// The stream broke or ended: the session is of no more use.
+    /// The stream broke or ended, or more of it comes than an answer has: the session is of no more use.
     pub fn receive(&mut self, within: Duration) -> Result<Option<Message>> {
         let got = match self.messages.recv_timeout(within) {
-            Ok(Ok(Some(message))) => return Ok(Some(message)),
+            Ok(Ok(Some(message))) => match self.patience.hear(&message) {
+                Ok(()) => return Ok(Some(message)),
+                Err(too_much) => Err(too_much),
+            },
             Ok(Ok(None)) | Err(RecvTimeoutError::Disconnected) => {
                 Err(anyhow!("the agent ended without saying so (killed, crashed, out of memory, or the link was lost)"))
             }
             Ok(Err(error)) => Err(error),
-            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => match self.patience.look() {
+                Ok(()) => return Ok(None),
+                Err(too_long) => Err(too_long),
+            },
         };
         self.broken = true;
         got
@@ -314,7 +361,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::{cell::Cell, sample};
+    use latido_model::sample;
     use std::sync::mpsc::channel;
 
     /// The link is full, the machine at its far end is busy or dead: whoever asks, pings or ends is not held up by it.

@@ -5,6 +5,9 @@ use crate::cell::Item;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// The name in [`LoadRecord::achieved`] of packets that others sent than whom a load expects them of, and which it did not count.
+pub const STRANGERS: &str = "stranger_packets";
+
 /// A load as it ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {

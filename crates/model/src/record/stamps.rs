@@ -39,6 +39,9 @@ pub struct StampsRecord {
     /// Events that found no room.
     #[serde(default, skip_serializing_if = "is_none")]
     pub dropped: u64,
+    /// Packets that others than the station sent to the same port: they are no events.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub strangers: u64,
 }
 
 fn is_none(count: &u64) -> bool {

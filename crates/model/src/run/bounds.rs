@@ -32,6 +32,15 @@ pub const MOST_CELLS: usize = 20_000;
 /// Bytes of all records of a run together: its reader keeps them all.
 pub const MOST_RECORDS: u64 = 1 << 30;
 
+/// Bytes of one file beside a record, but for a trace and what a probe hands over whole: a line for each of some million events.
+pub const MOST_FILE: u64 = 256 << 20;
+
+/// Bytes of all files beside one record: traces are the largest of them.
+pub const MOST_FILES_BYTES: u64 = 4 << 30;
+
+/// Files beside one record: up to six of each series.
+pub const MOST_FILES: usize = MOST_SERIES * 6;
+
 /// Bytes of text in what a run says of itself: a listing keeps that of every run.
 pub const MOST_META: usize = 64 << 10;
 

@@ -72,6 +72,8 @@ fn escape(text: &str) -> String {
     for c in clean::text(text).chars() {
         match c {
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
+            // Behind the end of a row these would be an argument of that.
+            '[' | '*' => out.extend(['{', c, '}']),
             '\\' => out.push_str("\\textbackslash{}"),
             '~' => out.push_str("\\textasciitilde{}"),
             '^' => out.push_str("\\textasciicircum{}"),
@@ -107,6 +109,19 @@ mod tests {
 
     fn summary(all: &[Configuration]) -> String {
         tables::printed(&Report::new(&SampleRun::of(all).input(all), FORMATS), table).unwrap()
+    }
+
+    /// A row's name is no argument of the row before: `\\\\[1cm]` is a distance, and `\\\\*` keeps two rows on a page.
+    #[test]
+    fn a_name_is_no_argument() {
+        for name in ["[9cm]", "*", "* [x]"] {
+            let rows = vec![vec![Datum::Text("first".into())], vec![Datum::Text(name.into())]];
+            let sheet = Sheet::new("t".into(), vec!["name".into()], rows, "ns", &[]);
+            let text = table(&sheet);
+            let begins = |line: &str| line.trim_start().starts_with(['[', '*']);
+            assert!(!text.lines().any(begins), "{text}");
+        }
+        assert_eq!(escape("a[b]*"), "a{[}b]{*}");
     }
 
     #[test]

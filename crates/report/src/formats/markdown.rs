@@ -32,14 +32,31 @@ fn table(sheet: &Sheet) -> String {
     out
 }
 
-/// Text that no Markdown reader takes for markup or HTML.
+/// What parts a word and is not seen: a site links `@name`, `#12` and addresses after it has taken the markup away, so that a
+/// backslash does not keep it from that.
+const PARTED: &str = "<!-- -->";
+
+/// Text that no Markdown reader takes for markup or HTML, and no site for a link or for somebody's name.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in clean::text(text).chars() {
+    let text = clean::text(text);
+    for (at, c) in text.char_indices() {
+        let rest = text.get(at + c.len_utf8()..).unwrap_or_default();
+        let next = rest.chars().next();
+        let links = match c {
+            '@' => next.is_some_and(|next| next.is_alphanumeric() || matches!(next, '-' | '_')),
+            '#' | '!' => next.is_some_and(|next| next.is_ascii_digit()),
+            ':' => rest.starts_with("//"),
+            'w' | 'W' => rest.starts_with('.'),
+            _ => false,
+        };
         match c {
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '<' | '#' => out.extend(['\\', c]),
             c if c.is_control() => out.push(' '),
             c => out.push(c),
+        }
+        if links {
+            out.push_str(PARTED);
         }
     }
     out
@@ -67,5 +84,15 @@ mod tests {
     #[test]
     fn hostile_names_stay_text() {
         assert_eq!(escape("a|b\n<script>_x_"), "a\\|b \\<script>\\_x\\_");
+    }
+
+    /// Nobody is called, and nothing is linked, by a name in a report.
+    #[test]
+    fn a_name_calls_nobody() {
+        assert_eq!(escape("@root, a@b.org"), "@<!-- -->root, a@<!-- -->b.org");
+        assert_eq!(escape("https://a.example"), "https:<!-- -->//a.example");
+        assert_eq!(escape("www.a.example"), "www<!-- -->.a.example");
+        assert_eq!(escape("#12 !7"), "\\#<!-- -->12 !<!-- -->7");
+        assert_eq!(escape("wakeup @ 1 ms, busy #"), "wakeup @ 1 ms, busy \\#");
     }
 }

@@ -9,7 +9,7 @@ use crate::span::{Span, spans};
 use latido_model::{
     cpus::CpuSet,
     machine::FairServer,
-    record::{Foreign, Outcome, Record, Second, TaskOwner, ThreadEvidence},
+    record::{Foreign, Outcome, Record, STRANGERS, Second, TaskOwner, ThreadEvidence},
 };
 
 /// A grade and a short sentence with the number.
@@ -70,7 +70,12 @@ pub(super) fn load(record: &Record, _: &Deciding) -> Graded {
     if !dead.is_empty() {
         return (Invalid, spans![dead.join(", ")]);
     }
-    let notes: Vec<&str> = record.load.iter().filter_map(|load| load.note.as_deref()).collect();
+    let strange = record.load.iter().filter_map(|load| {
+        let count = load.achieved.get(STRANGERS).filter(|count| **count > 0)?;
+        Some(format!("{count} packets of strangers came to the load `{}`, and were not counted", load.item.name))
+    });
+    let notes = record.load.iter().filter_map(|load| load.note.clone());
+    let notes: Vec<String> = notes.chain(strange).collect();
     match record.load.len() {
         0 => ok("none"),
         _ if !notes.is_empty() => (Note, spans![notes.join(", ")]),

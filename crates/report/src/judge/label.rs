@@ -1,13 +1,16 @@
 //! Names for configurations and systems: as short as possible, built from what differs.
 
-use super::title::title;
+use super::{
+    differing::{Differing, shared},
+    title::title,
+};
 use latido_model::{
     cell::{Axis, Cell, Conditions, RUNNING},
     cpus::CpuSet,
     machine::Machine,
     units::Ns,
-    written,
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What can be labelled: a cell and the machine that it was measured on.
 pub trait Labelled {
@@ -24,20 +27,25 @@ pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<Label> {
     if let [one] = all {
         return vec![Label { text: first(one), short: one.cell().load.id.clone() }];
     }
-    let every: Vec<&T> = all.iter().collect();
+    let cells: Vec<&Cell> = all.iter().map(T::cell).collect();
+    let (hosts, differing) = (hosts_are_told(all.iter()), Differing::of(&cells));
+    // Different probes may measure different CPUs or have a limit each: that is no difference of its own.
+    let one_cpus = shared(&cells, |cell| cell.conditions.cpus.as_ref());
+    let one_limit = shared(&cells, |cell| cell.conditions.limit.as_ref());
     let row = |one: &T| {
         let Conditions { cpus, limit, trace, .. } = &one.cell().conditions;
-        // Different probes may measure different CPUs or have a limit each: that is no difference of its own.
-        let cpus = if shared(all, |other| other.conditions.cpus.as_ref()) { String::new() } else { said_cpus(cpus) };
-        let limit =
-            if shared(all, |other| other.conditions.limit.as_ref()) { String::new() } else { said_limit(limit) };
-        [place(one, &every), vec![cpus, limit, said_trace(trace)]].concat()
+        let cpus = if one_cpus { String::new() } else { said_cpus(cpus) };
+        let limit = if one_limit { String::new() } else { said_limit(limit) };
+        [place(one, hosts), vec![cpus, limit, said_trace(trace)]].concat()
     };
-    let rows = |probe: &dyn Fn(&T) -> String| -> Vec<(Vec<String>, String)> {
-        all.iter().map(|one| ([vec![probe(one)], row(one)].concat(), first(one))).collect()
+    let rows = |probe: &dyn Fn(&Cell) -> String| -> Vec<(Vec<String>, String)> {
+        all.iter().map(|one| ([vec![probe(one.cell())], row(one)].concat(), first(one))).collect()
     };
-    let names = named(&rows(&|one| probe(one.cell(), all)));
-    let under = rows(&|one| differing(one.cell(), all).join(" "));
+    let options = |cell: &Cell| differing.options(cell, &|_| false);
+    let names = named(&rows(&|cell| {
+        std::iter::once(cell.probe.name.clone()).chain(options(cell)).collect::<Vec<_>>().join(" ")
+    }));
+    let under = rows(&|cell| options(cell).join(" "));
     let label = |((name, (row, _)), one): ((Name, &(Vec<String>, String)), &T)| {
         let parts: Vec<&str> = name.columns.iter().filter_map(|k| row.get(*k)).map(String::as_str).collect();
         let parts = if parts.is_empty() { vec![one.cell().load.id.as_str()] } else { parts };
@@ -76,16 +84,21 @@ fn named(rows: &[(Vec<String>, String)]) -> Vec<Name> {
     let width = rows.first().map_or(0, |(row, _)| row.len());
     let differing: Vec<usize> = (0..width).filter(differs).collect();
     let mut names: Vec<Name> = Vec::new();
+    // What was given, and how often a name was asked for.
+    let (mut given, mut asked) = (BTreeSet::new(), BTreeMap::<String, usize>::new());
     for (row, otherwise) in rows {
         let part = |k: usize| row.get(k).map(String::as_str).filter(|part| !part.is_empty());
         let columns: Vec<usize> = differing.iter().copied().filter(|k| part(*k).is_some()).collect();
         let parts: Vec<&str> = columns.iter().filter_map(|k| part(*k)).collect();
         let label = if parts.is_empty() { otherwise.clone() } else { parts.join(", ") };
         // Levels of one name with other items (two runs, two meanings of `busy`) still need two labels.
-        let numbered = format!("{label} #");
-        let twin = names.iter().filter(|other| other.text == label || other.text.starts_with(&numbered)).count();
-        let text = if twin == 0 { label } else { format!("{numbered}{}", twin + 1) };
-        names.push(Name { text, columns, twin });
+        let twin = asked.entry(label.clone()).or_default();
+        let text = |twin: usize| if twin == 0 { label.clone() } else { format!("{label} #{}", twin + 1) };
+        // A level may be called as a numbered one is.
+        while !given.insert(text(*twin)) {
+            *twin += 1;
+        }
+        names.push(Name { text: text(*twin), columns, twin: *twin });
     }
     names
 }
@@ -104,17 +117,23 @@ pub struct Systems {
 pub fn systems<T: Labelled>(all: &[&T], fine: bool) -> Systems {
     let mut firsts: Vec<&T> = Vec::new();
     let mut of = Vec::new();
+    // Those that have the same names: only among these can one be alike.
+    let mut by_names: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
     for one in all {
-        let known = firsts.iter().position(|first| alike(*first, *one, fine));
-        of.push(known.unwrap_or(firsts.len()));
-        if known.is_none() {
+        let namesakes = by_names.entry(axes(*one)).or_default();
+        let alike = |at: &usize| firsts.get(*at).is_some_and(|first| alike(*first, *one, fine));
+        let known = namesakes.iter().copied().find(alike).unwrap_or_else(|| {
+            namesakes.push(firsts.len());
             firsts.push(one);
-        }
+            firsts.len() - 1
+        });
+        of.push(known);
     }
+    let hosts = hosts_are_told(firsts.iter().copied());
     let row = |one: &T| {
         let Conditions { cpus, limit, trace, .. } = &one.cell().conditions;
         let conditions = if fine { vec![said_cpus(cpus), said_limit(limit), said_trace(trace)] } else { Vec::new() };
-        [place(one, &firsts), conditions].concat()
+        [place(one, hosts), conditions].concat()
     };
     let rows: Vec<_> = firsts.iter().map(|one| (row(one), alone(*one))).collect();
     Systems { labels: named(&rows).into_iter().map(|name| name.text).collect(), of }
@@ -129,19 +148,30 @@ fn alike<T: Labelled>(a: &T, b: &T, fine: bool) -> bool {
         && (!fine || x.conditions.recorded() == y.conditions.recorded())
 }
 
-/// Host, target, kernel, tuning, load and scheduling: all but the probe, and the boot, in which repeats differ.
-fn place<T: Labelled>(one: &T, all: &[&T]) -> Vec<String> {
+/// Whether the targets tell the hosts: each target is one host.
+fn hosts_are_told<'a, T: Labelled + 'a>(mut all: impl Iterator<Item = &'a T>) -> bool {
+    let mut hosts: BTreeMap<&str, &str> = BTreeMap::new();
+    all.all(|one| {
+        let host = one.machine().hostname.as_str();
+        *hosts.entry(one.cell().target.as_str()).or_insert(host) == host
+    })
+}
+
+/// Host, target, kernel, tuning, load and scheduling: all but the probe, and the boot, in which repeats differ. The host is
+/// left out where the target tells it.
+fn place<T: Labelled>(one: &T, hosts_are_told: bool) -> Vec<String> {
+    let host = if hosts_are_told { String::new() } else { one.machine().hostname.clone() };
+    std::iter::once(host).chain(axes(one)).collect()
+}
+
+/// Target, kernel, tuning, load and scheduling by their names.
+fn axes<T: Labelled>(one: &T) -> Vec<String> {
     let cell = one.cell();
-    // Where each host is a target of its own, the target says which.
-    let alike = |a: &T, b: &T| a.machine().hostname == b.machine().hostname || a.cell().target != b.cell().target;
-    let told = all.iter().all(|a| all.iter().all(|b| alike(a, b)));
-    let host = if told { String::new() } else { one.machine().hostname.clone() };
     let level = |axis| match axis {
         Axis::Kernel => kernel(cell, one.machine()),
         axis => cell.level(axis),
     };
-    let axes = Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe));
-    std::iter::once(host).chain(axes.map(level)).collect()
+    Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe)).map(level).collect()
 }
 
 /// The kernel of a cell that was measured: what it was booted as, else the one that ran.
@@ -168,33 +198,6 @@ fn alone<T: Labelled>(one: &T) -> String {
         .find(|name| !name.is_empty() && *name != "none")
         .cloned()
         .unwrap_or_else(|| "this machine".into())
-}
-
-/// The options of a probe on which it differs from some of these cells of the same probe, but for those named: `key=value`.
-pub fn options(cell: &Cell, others: &[&Cell], but: &dyn Fn(&str) -> bool) -> Vec<String> {
-    let differs = |key: &&String| {
-        let value = cell.probe.options.get(*key);
-        others.iter().any(|other| other.probe.name == cell.probe.name && other.probe.options.get(*key) != value)
-    };
-    let keys = cell.probe.options.keys().filter(|key| !but(key)).filter(differs);
-    keys.filter_map(|key| Some(format!("{key}={}", written::said(cell.probe.options.get(key)?)))).collect()
-}
-
-/// Whether every probe has one value of this over all configurations.
-fn shared<'a, S: Labelled, T: PartialEq>(all: &'a [S], value: impl Fn(&'a Cell) -> Option<T>) -> bool {
-    let cells = || all.iter().map(S::cell);
-    cells().all(|a| cells().all(|b| a.probe.name != b.probe.name || value(a) == value(b)))
-}
-
-/// The options on which configurations of the same probe differ.
-fn differing<T: Labelled>(cell: &Cell, all: &[T]) -> Vec<String> {
-    let others: Vec<&Cell> = all.iter().map(T::cell).collect();
-    options(cell, &others, &|_| false)
-}
-
-/// The probe's name with the options on which configurations of the same probe differ.
-fn probe<T: Labelled>(cell: &Cell, all: &[T]) -> String {
-    std::iter::once(cell.probe.name.clone()).chain(differing(cell, all)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -224,6 +227,55 @@ mod tests {
 
     fn texts(all: &[On]) -> Vec<String> {
         labels(all).into_iter().map(|label| label.text).collect()
+    }
+
+    /// Configurations that count how often they are looked at.
+    struct Counted<'a>(On, &'a std::cell::Cell<usize>);
+
+    impl Labelled for Counted<'_> {
+        fn cell(&self) -> &Cell {
+            self.1.set(self.1.get() + 1);
+            &self.0.0
+        }
+
+        fn machine(&self) -> &Machine {
+            self.1.set(self.1.get() + 1);
+            &self.0.1
+        }
+    }
+
+    /// Names and systems cost as many looks as there are configurations, ten times as many where these are ten times as many:
+    /// of different machines, loads, probes' options, and levels of one name.
+    #[test]
+    fn naming_grows_as_configurations() {
+        let looks = std::cell::Cell::new(0);
+        let of = |number: usize| {
+            let options = toml::toml! { period = "1ms" };
+            let options = [(("n").to_owned(), toml::Value::from(number as i64))].into_iter().chain(options).collect();
+            let probe = latido_model::cell::Item { name: "wakeup".into(), options };
+            let cell = Cell { probe, target: format!("ssh:board{}", number % 7), ..sample::under("busy") };
+            let hostname = format!("host{}", number / 3);
+            Counted(On(cell, Machine { hostname, ..Machine::default() }), &looks)
+        };
+        for count in [10, 100, 1_000] {
+            let all: Vec<Counted<'_>> = (0..count).map(of).collect();
+            looks.set(0);
+            let names = labels(&all);
+            assert_eq!(names.iter().map(|label| &label.text).collect::<BTreeSet<_>>().len(), count);
+            let named = looks.take();
+            assert!(named <= 40 * count, "{count} configurations: {named} looks");
+            let machines: Vec<Counted<'_>> = (0..count)
+                .map(|number| {
+                    let Counted(On(cell, machine), looks) = of(number);
+                    let load = latido_model::cell::Level { id: format!("load {number}"), ..Default::default() };
+                    Counted(On(Cell { load, ..cell }, machine), looks)
+                })
+                .collect();
+            looks.set(0);
+            assert_eq!(systems(&machines.iter().collect::<Vec<_>>(), true).labels.len(), count);
+            let named = looks.take();
+            assert!(named <= 40 * count, "{count} systems: {named} looks");
+        }
     }
 
     /// Repeats of another boot are the same configuration.

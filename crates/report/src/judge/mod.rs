@@ -11,6 +11,7 @@ pub mod copies;
 mod deadlines;
 pub mod decide;
 pub mod deciding;
+pub mod differing;
 pub mod expect;
 pub mod finding;
 pub mod foreign;

@@ -12,9 +12,15 @@ use latido_model::record::{HandlerStamp, Record, StampsRecord};
 pub(super) fn stamps(record: &Record, _: &Deciding) -> Graded {
     let Some(stamps) = &record.quality.stamps else { return (Unknown, spans!["not measured"]) };
     let missing = missing(stamps);
-    let told = missing.clone().into_iter().chain([t1(stamps), t2(stamps)]).chain(stamps.beware.clone());
+    let strangers = strangers(stamps);
+    let told = missing
+        .clone()
+        .into_iter()
+        .chain(strangers.clone())
+        .chain([t1(stamps), t2(stamps)])
+        .chain(stamps.beware.clone());
     let synchronous = (!stamps.asynchronous).then(|| "synchronous trigger: interrupts-off time not covered".to_owned());
-    let grade = if missing.is_none() && stamps.asynchronous { Ok } else { Note };
+    let grade = if missing.is_none() && strangers.is_none() && stamps.asynchronous { Ok } else { Note };
     (grade, spans![told.chain(synchronous).collect::<Vec<_>>().join("; ")])
 }
 
@@ -33,6 +39,13 @@ fn t2(stamps: &StampsRecord) -> String {
         HandlerStamp::Carried { what } => format!("t2 is {what}{threads}{trigger}"),
         HandlerStamp::None { why } => format!("no t2: {why}{threads}{trigger}"),
     }
+}
+
+/// What others sent to the station's end; nothing where nobody did. Each such packet cost the measured machine its interrupt.
+fn strangers(stamps: &StampsRecord) -> Option<String> {
+    let count = stamps.strangers;
+    let packets = if count == 1 { "packet" } else { "packets" };
+    (count > 0).then(|| format!("{count} {packets} of strangers came to the station's port, and were left out"))
 }
 
 /// What did not come together; nothing where all did.
@@ -66,6 +79,14 @@ mod tests {
             events: 300,
             ..StampsRecord::default()
         }
+    }
+
+    /// Somebody else sent to the port: what is measured is the station's, and that somebody did is noted.
+    #[test]
+    fn strangers_are_noted() {
+        assert_eq!(strangers(&stamps()), None);
+        let told = strangers(&StampsRecord { strangers: 3, ..stamps() }).unwrap();
+        assert_eq!(told, "3 packets of strangers came to the station's port, and were left out");
     }
 
     /// Nothing is missing: nothing is said of it; what is, is counted and named.

@@ -47,7 +47,10 @@ impl TextColumn {
         Self { alarm: true, ..self }
     }
 
+    /// As wide as its widest text: every text is looked at, so it is asked for once a table and not once a line.
     fn width(&self) -> usize {
+        #[cfg(test)]
+        tests::LOOKED_AT.with(|looked| looked.set(looked.get() + self.cells.len() + 2));
         self.cells.iter().chain([&self.name, &self.unit]).map(|text| text.chars().count()).max().unwrap_or(0)
     }
 }
@@ -63,23 +66,27 @@ pub fn render(mut columns: Vec<TextColumn>, style: Style) -> Vec<String> {
             *text = clean;
         }
     }
-    let total = |columns: &[TextColumn]| columns.iter().map(|c| c.width() + GAP).sum::<usize>().saturating_sub(GAP);
+    let mut columns: Vec<(TextColumn, usize)> = columns.into_iter().map(with_width).collect();
+    let total = |columns: &[(TextColumn, usize)]| {
+        columns.iter().map(|(_, width)| width + GAP).sum::<usize>().saturating_sub(GAP)
+    };
     while total(&columns) > style.width {
-        let Some(last) = columns.iter().map(|c| c.spare).max().filter(|spare| *spare > 0) else { break };
-        columns.retain(|column| column.spare != last);
+        let Some(last) = columns.iter().map(|(one, _)| one.spare).max().filter(|spare| *spare > 0) else { break };
+        columns.retain(|(column, _)| column.spare != last);
     }
     let excess = total(&columns).saturating_sub(style.width);
-    if let Some(first) = columns.first_mut().filter(|first| first.left && excess > 0) {
-        let width = first.width().saturating_sub(excess).max(12);
+    if let Some((first, wide)) = columns.first_mut().filter(|(first, _)| first.left && excess > 0) {
+        let width = wide.saturating_sub(excess).max(12);
         let names: Vec<&str> = first.cells.iter().map(String::as_str).collect();
         // What tells them apart stays, and of a path that is its end: as a page has them.
         first.cells = apart(&names, |name| name.chars().count() <= width);
+        *wide = first.width();
     }
     let mut lines = vec![line(&columns, |column| (column.name.clone(), Paint::Dim), style)];
-    if columns.iter().any(|column| !column.unit.is_empty()) {
+    if columns.iter().any(|(column, _)| !column.unit.is_empty()) {
         lines.push(line(&columns, |column| (column.unit.clone(), Paint::Dim), style));
     }
-    for row in 0..columns.iter().map(|column| column.cells.len()).max().unwrap_or(0) {
+    for row in 0..columns.iter().map(|(column, _)| column.cells.len()).max().unwrap_or(0) {
         let cell = |column: &TextColumn| {
             let text = column.cells.get(row).map(String::as_str).unwrap_or_default();
             let bad = column.alarm && !matches!(text, "0" | "-" | "");
@@ -90,10 +97,16 @@ pub fn render(mut columns: Vec<TextColumn>, style: Style) -> Vec<String> {
     lines
 }
 
+/// A column with its width.
+fn with_width(column: TextColumn) -> (TextColumn, usize) {
+    let width = column.width();
+    (column, width)
+}
+
 /// One line: every column's text, aligned first and painted then, so that colours move nothing.
-fn line(columns: &[TextColumn], text: impl Fn(&TextColumn) -> (String, Paint), style: Style) -> String {
-    let cells = columns.iter().map(|column| {
-        let ((text, tone), width) = (text(column), column.width());
+fn line(columns: &[(TextColumn, usize)], text: impl Fn(&TextColumn) -> (String, Paint), style: Style) -> String {
+    let cells = columns.iter().map(|(column, width)| {
+        let ((text, tone), width) = (text(column), *width);
         let padded = if column.left { format!("{text:<width$}") } else { format!("{text:>width$}") };
         paint(&padded, tone, style)
     });
@@ -193,6 +206,28 @@ fn digits(smallest: f64, ratio: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        /// How many texts were measured.
+        pub(super) static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// A table costs as its rows are many: a hundred times the rows, a hundred times the looks.
+    #[test]
+    fn a_table_grows_as_its_rows() {
+        let looks = |rows: usize| {
+            LOOKED_AT.set(0);
+            let names = (0..rows).map(|row| format!("a name of some length, {row}")).collect();
+            let counts = (0..rows).map(|row| Some(row as u64));
+            let columns = vec![TextColumn::text("run", names), TextColumn::counts("n", counts)];
+            assert_eq!(render(columns, Style { width: 30, color: false }).len(), rows + 1);
+            LOOKED_AT.get()
+        };
+        for rows in [10, 100, 1_000] {
+            assert!(looks(rows) <= 4 * (rows + 2), "{rows} rows: {} looks", looks(rows));
+        }
+    }
 
     /// Heads and cells of one column of values, as they are in a table.
     fn written(stored: &str, values: &[f64]) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Chapters: all that one probe measured, as rows of calls and columns of systems.
 
 use super::section::{Curve, Section};
-use crate::judge::{configuration::Configuration, label};
+use crate::judge::{configuration::Configuration, differing::Differing, label};
 use latido_model::cell::Cell;
 
 /// All sections of a probe.
@@ -99,13 +99,14 @@ fn place<'s, 'a>(sections: &'s [Section<'a>], way: Telling) -> Option<(Vec<Strin
     for (number, section) in sections.iter().enumerate() {
         let alike = sections.iter().filter(|other| other.quantity == section.quantity);
         let others: Vec<&Cell> = alike.flat_map(|s| &s.series).map(|s| &s.configuration.cell).collect();
+        let differing = Differing::of(&others);
         let start = rows.len();
         let mut seen: Vec<String> = Vec::new();
         for series in &section.series {
             let at = configurations.iter().position(|one| std::ptr::eq(*one, series.configuration))?;
             let system = *systems.of.get(at)?;
             let labelled = |key: &str| !way.all_options && section.labels.contains_key(key);
-            let options = label::options(&series.configuration.cell, &others, &labelled);
+            let options = differing.options(&series.configuration.cell, &labelled);
             let parts = std::iter::once(section.short_title()).chain(options);
             let name = parts.collect::<Vec<_>>().join(", ");
             let free = |row: &CallRow| row.series.get(system).is_some_and(Option::is_none);

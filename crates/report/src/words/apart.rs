@@ -1,5 +1,7 @@
 //! Names that are too long for their place, shortened by what they differ in.
 
+use std::collections::BTreeMap;
+
 /// Fewer letters of a word tell nothing.
 const FEW_LETTERS: usize = 4;
 
@@ -7,17 +9,24 @@ const FEW_LETTERS: usize = 4;
 /// others, and as much of the rest as there is room for; a path keeps its end. No two different names become one.
 pub fn apart(names: &[&str], fits: impl Fn(&str) -> bool) -> Vec<String> {
     let words: Vec<Vec<&str>> = names.iter().map(|name| words(name)).collect();
+    let ends = Ends::of(names);
     let mut told: Vec<String> = Vec::with_capacity(names.len());
+    // Whose each of them is.
+    let mut whose: BTreeMap<String, &str> = BTreeMap::new();
     for (own, name) in words.iter().zip(names) {
         let mut short = match fits(name) {
             true => (*name).to_owned(),
-            false => end_of_path(name, names, &fits).unwrap_or_else(|| shortened(own, &words, &fits)),
+            false => end_of_path(name, &ends, &fits).unwrap_or_else(|| {
+                let from = told.len().saturating_sub(COMPARED / 2).min(words.len().saturating_sub(COMPARED));
+                let beside = words.get(from..words.len().min(from + COMPARED)).unwrap_or_default();
+                shortened(own, beside, &fits)
+            }),
         };
-        let others = || told.iter().zip(names);
-        if others().any(|(known, other)| *known == short && other != name) {
+        if whose.get(&short).is_some_and(|other| other != name) {
             let number = format!(" #{}", told.len() + 1);
             short = cut(name, |text| fits(&format!("{text}{number}"))) + &number;
         }
+        whose.entry(short.clone()).or_insert(name);
         told.push(short);
     }
     told
@@ -43,15 +52,38 @@ fn said(word: &str) -> &str {
     word.trim_end_matches(|c: char| !c.is_alphanumeric())
 }
 
+/// So many other names a name that does not fit is compared with, those beside it first: in a longer list the eye does not
+/// compare all of them either, and names that come out alike are numbered.
+const COMPARED: usize = 200;
+
+/// The names from their ends on, in order.
+struct Ends(Vec<String>);
+
+impl Ends {
+    fn of(names: &[&str]) -> Self {
+        let mut all: Vec<String> = names.iter().map(|name| name.chars().rev().collect()).collect();
+        all.sort_unstable();
+        all.dedup();
+        Self(all)
+    }
+
+    /// Whether no more than one name ends so.
+    fn is_ones(&self, end: &str) -> bool {
+        let end: String = end.chars().rev().collect();
+        let from = self.0.partition_point(|name| *name < end);
+        !self.0.get(from + 1).is_some_and(|name| name.starts_with(&end))
+    }
+}
+
 /// As much of the end of a name that begins with a path as fits, from a directory on where it can, if it is the end of no
 /// other name: `…/boot/vmlinuz-6.12-rt, busy`.
-fn end_of_path(name: &str, names: &[&str], fits: &impl Fn(&str) -> bool) -> Option<String> {
+fn end_of_path(name: &str, names: &Ends, fits: &impl Fn(&str) -> bool) -> Option<String> {
     name.split([',', ' ']).next().filter(|first| first.contains('/'))?;
     let ends = name.char_indices().skip(1).filter_map(|(at, _)| name.get(at..));
     let mut ends = ends.filter(|end| fits(&format!("…{end}")));
     let longest = ends.next()?;
     let whole = longest.find('/').and_then(|at| longest.get(at..));
-    let alone = |end: &&str| names.iter().all(|other| *other == name || !other.ends_with(end));
+    let alone = |end: &&str| names.is_ones(end);
     whole.into_iter().chain([longest]).find(alone).map(|end| format!("…{end}"))
 }
 

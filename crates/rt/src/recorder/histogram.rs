@@ -86,6 +86,29 @@ impl Counters {
         }
     }
 
+    /// Counts `times` samples of one value, none of them negative.
+    pub fn count_alike(&self, value: u64, times: u64) {
+        if value > HIGHEST {
+            self.overflow.add(times);
+            return;
+        }
+        let bucket = buckets::index(value);
+        if let Some(word) = self.words.get(bucket) {
+            word.add(times);
+        }
+        for edge in self.edges.iter().filter(|edge| edge.bucket == bucket && value > edge.edge) {
+            edge.above.add(times);
+        }
+    }
+
+    /// The smallest value that is counted where this one is: in its bucket, and on its side of every edge.
+    pub fn least_alike(&self, value: u64) -> u64 {
+        let edges = self.edges.iter().map(|edge| edge.edge).filter(|edge| *edge < value);
+        let above = edges.map(|edge| edge.saturating_add(1)).max().unwrap_or(0);
+        let bucket = if value > HIGHEST { HIGHEST.saturating_add(1) } else { buckets::lowest(buckets::index(value)) };
+        bucket.max(above.min(value))
+    }
+
     /// The count of a bucket; 0 beyond the last.
     pub fn bucket(&self, index: usize) -> u64 {
         self.words.get(index).map_or(0, |word| word.get() & !MARK)

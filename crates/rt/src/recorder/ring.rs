@@ -69,6 +69,21 @@ impl RawBlock {
         self.set_squares(self.squares().wrapping_add(square.wrapping_mul(u128::from(times))));
     }
 
+    /// Adds `times` samples to the sums, of which each is `step` smaller than the one before; none is negative.
+    pub fn add_falling(&self, largest: u64, step: u64, times: u64) {
+        let (a, s, n) = (u128::from(largest), u128::from(step), u128::from(times));
+        let before = n.saturating_sub(1);
+        // The sums of k and of k squared below n.
+        let ks = n.wrapping_mul(before) / 2;
+        let squares = n.wrapping_mul(before).wrapping_mul(n.wrapping_add(before)) / 6;
+        self.count.add(times);
+        let sum = n.wrapping_mul(a).wrapping_sub(ks.wrapping_mul(s));
+        self.set_sum(self.sum().wrapping_add(sum as i128));
+        let square = n.wrapping_mul(a.wrapping_mul(a)).wrapping_sub(a.wrapping_mul(s).wrapping_mul(ks).wrapping_mul(2));
+        let square = square.wrapping_add(squares.wrapping_mul(s.wrapping_mul(s)));
+        self.set_squares(self.squares().wrapping_add(square));
+    }
+
     pub fn sum(&self) -> i128 {
         let large = u128::from(self.sum_high.get()) << 64 | u128::from(self.sum_low.get());
         (large as i128).wrapping_add(i128::from(self.sum_small.get()))

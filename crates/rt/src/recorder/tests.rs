@@ -147,6 +147,25 @@ proptest! {
         prop_assert_eq!(snapshot.slots, SlotCounts { met: history.len() as u64, late: 0, missed: delays.len() as u64 });
     }
 
+    /// Slots that passed in turn are those that passed one by one, in no more turns than there are buckets and edges.
+    #[test]
+    fn slots_missed_in_turn_are_slots_missed(count in 0u64..2_000, beyond in 0u64..70_000_000_000, step in 0u64..60_000_000) {
+        let edges = [1_000, 50_000, 200_000];
+        let of = |play: &dyn Fn(&mut Recorder)| {
+            let (mut recorder, reader) = new(&Config { periodic: true, ..config(&edges) }).unwrap();
+            recorder.reset();
+            play(&mut recorder);
+            reader.finish(recorder).0
+        };
+        let delay = beyond + count * step;
+        let turns = std::cell::Cell::new(0);
+        let together = of(&|recorder| turns.set(recorder.missed_in_turn(delay, step, count)));
+        let single = of(&|recorder| (0..count).for_each(|k| recorder.missed(delay - k * step)));
+        prop_assert_eq!(together.corrected().unwrap(), single.corrected().unwrap());
+        prop_assert_eq!(together.slots, single.slots);
+        prop_assert!(turns.get() as u64 <= count);
+    }
+
     #[test]
     fn ranks_are_within_three_digits(mut values in prop::collection::vec(0i64..10_000_000_000, 1..200)) {
         let (mut recorder, reader) = new(&Config::default()).unwrap();
@@ -304,4 +323,15 @@ fn ordered_samples_are_the_first_in_time() {
     let (few, with_few) = run(2);
     assert_eq!(values(few), [(5, 0), (3, 10)]);
     assert_eq!((&plain, &plain), (&with_all, &with_few));
+}
+
+/// A thousand million slots of a nanosecond cost as many turns as there are buckets, not as there are slots.
+#[test]
+fn many_missed_slots_take_few_turns() {
+    let (mut recorder, reader) = new(&Config { periodic: true, ..config(&[1_000, 50_000, 200_000]) }).unwrap();
+    recorder.reset();
+    let turns: Vec<usize> =
+        [10, 1_000, 1_000_000_000].iter().map(|count| recorder.missed_in_turn(*count, 1, *count)).collect();
+    assert!(turns[2] <= crate::buckets::LEN + 4, "{turns:?}");
+    assert_eq!(reader.finish(recorder).0.slots.missed, 1_000_001_010);
 }

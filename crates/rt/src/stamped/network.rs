@@ -44,12 +44,16 @@ impl Trigger {
 pub struct NetworkEvents {
     arrivals: Arrivals,
     packet: [u8; 64],
+    /// The end of each packet of the station's.
+    mark: [u8; 8],
+    /// Packets that others sent, which are no events.
+    pub strangers: u64,
 }
 
 impl NetworkEvents {
-    /// What arrives.
-    pub fn of(arrivals: Arrivals) -> Self {
-        Self { arrivals, packet: [0; 64] }
+    /// What arrives from a station that ends each packet with a mark; `strangers` are known already.
+    pub fn of(arrivals: Arrivals, mark: [u8; 8], strangers: u64) -> Self {
+        Self { arrivals, packet: [0; 64], mark, strangers }
     }
 }
 
@@ -61,7 +65,11 @@ impl Device for NetworkEvents {
         let t3 = Monotonic.now();
         let packet = self.packet.get(..arrival.bytes).unwrap_or(&[]);
         // Whoever else sends to this port is no event; as after a signal one waits on.
-        let Some(trigger) = Trigger::read(packet) else { return Err(refused(Errno::EINTR)) };
+        let own = packet.last_chunk() == Some(&self.mark);
+        let Some(trigger) = Trigger::read(packet).filter(|_| own) else {
+            self.strangers = self.strangers.wrapping_add(1);
+            return Err(refused(Errno::EINTR));
+        };
         // Both clocks together, after each event: so one may be set without harm to more than one event.
         let before = Monotonic.now();
         let real = Realtime.now();

@@ -23,6 +23,10 @@ pub const MOST: usize = 32 << 20;
 /// What all CPUs of a ring hold unpacked at once, together. trace-cmd's chunks are of 10 pages: 160 MiB of 4,096 CPUs.
 const MOST_TOGETHER: usize = 256 << 20;
 
+/// So many pages no chunk has: trace-cmd packs 10 together. Pages may be as small as 64 bytes, each is a piece of work, and a
+/// few packed bytes could claim half a million of them.
+const MOST_PAGES: usize = 256;
+
 impl Packing {
     /// By its name in a file; unknown names are refused where they are needed.
     pub fn named(name: &str) -> Option<Self> {
@@ -52,6 +56,12 @@ impl Unpacker {
     /// For what is packed like this, of which so many are held at once.
     pub fn of(packing: Packing, held: usize) -> Self {
         Self { packing, most: (MOST_TOGETHER / held.max(1)).min(MOST) }
+    }
+
+    /// For chunks of pages of this size.
+    pub fn of_pages(packing: Packing, held: usize, page: usize) -> Self {
+        let Self { most, .. } = Self::of(packing, held);
+        Self { packing, most: most.min(page.saturating_mul(MOST_PAGES)) }
     }
 
     /// Unpacks into a vector, which keeps its memory for the next time.
@@ -91,4 +101,26 @@ fn zstd(packed: &[u8], length: usize, into: &mut Vec<u8>) -> io::Result<()> {
         into.reserve(length);
         decompressor.decompress_to_buffer(packed, into).map(drop)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thousand bytes that claim half a million pages of 64 bytes are no chunk; what trace-cmd packs is one.
+    #[test]
+    fn a_chunk_has_as_many_pages_as_a_chunk_may() {
+        for (page, usual) in [(64, 640), (4096, 40_960), (65_536, 655_360)] {
+            let unpacker = Unpacker::of_pages(Packing::Zstd, 1, page);
+            let mut into = Vec::new();
+            let packed = zstd::bulk::compress(&vec![0; usual], 1).unwrap();
+            unpacker.unpack(&packed, usual as u64, &mut into).unwrap();
+            assert_eq!(into.len(), usual);
+            let bomb = zstd::bulk::compress(&vec![0; MOST], 1).unwrap();
+            assert!(bomb.len() < 4096, "{}", bomb.len());
+            let refused = unpacker.unpack(&bomb, MOST as u64, &mut into);
+            assert_eq!(refused.is_err(), page * MOST_PAGES < MOST, "{page}");
+            assert!(into.len() / page <= MOST / 4096, "{page}: {} pages", into.len() / page);
+        }
+    }
 }

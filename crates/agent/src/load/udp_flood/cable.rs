@@ -69,7 +69,7 @@ pub(super) fn laid((one, other): &(String, String), port: u16, done: &Arc<Counts
             Ok(socket) => {
                 tell(&ready, Ok(None));
                 // It ends with its process.
-                let _ = sink::count(&socket, Bound::OUTSIDE, &counts, &Mutex::default());
+                let _ = sink::count(&socket, sink::Whose::Everybodys, Bound::OUTSIDE, &counts, &Mutex::default());
             }
             Err(error) => tell(&ready, Err(error)),
         }

@@ -58,6 +58,14 @@ impl Stage<'_> {
         self.instance.as_ref().context("no tracer runs")?.dir()
     }
 
+    /// Ends the recording, where there is one: what follows is no part of the measurement. The trace stays beside the record.
+    ///
+    /// # Errors
+    /// The supervisor is gone.
+    pub fn end_recording(&mut self) -> Result<()> {
+        self.reporter.wants_trace()
+    }
+
     /// What was recorded, from before the interval to behind it.
     ///
     /// # Errors

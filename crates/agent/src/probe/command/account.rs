@@ -316,6 +316,10 @@ impl Sink for Taking<'_, '_> {
         };
         let interval = gathered.interval();
         let length = interval.ended_ns.saturating_sub(interval.first_slot_ns);
+        // More than there are in the whole measurement nobody can have missed.
+        let most = (length / period + 1).saturating_sub(told.missed);
+        // No clock says a later time.
+        let count = count.min(i64::MAX as u64 / period);
         let slots = match due.zip(told.offset) {
             Some((due, offset)) => {
                 let due = due.saturating_add_signed(offset.saturating_neg());
@@ -324,13 +328,13 @@ impl Sink for Taking<'_, '_> {
                 begin..behind.min(count)
             }
             None if account.now < interval.first_slot_ns => 0..0,
-            // More than there are in the whole measurement nobody can have missed.
-            None => 0..count.min((length / period + 1).saturating_sub(told.missed)),
+            None => 0..count,
         };
         // A slot that passed has waited until the next one that did not, at least.
-        for slot in slots {
-            told.missed += 1;
-            gathered.missed(place, count.saturating_sub(slot).saturating_mul(period));
+        let number = slots.end.saturating_sub(slots.start).min(most);
+        if number > 0 {
+            told.missed += number;
+            gathered.missed_in_turn(place, count.saturating_sub(slots.start).saturating_mul(period), period, number);
         }
     }
 

@@ -191,6 +191,10 @@ impl Conversation<'_, '_, '_> {
         let ended_ns = Monotonic.now().clamp(first_slot_ns, until);
         self.account.until(ended_ns);
         self.stage.tell(&Progress::of(Phase::Finishing))?;
+        // A trace that was asked for ends here, and not when the program does.
+        if conditions.trace.is_some() {
+            self.stage.end_recording()?;
+        }
         Ok(Interval { first_slot_ns, ended_ns })
     }
 

@@ -5,7 +5,7 @@ use crate::{
     machine::{self, isolated::door},
     measure::{Stage, permission},
     person::Person,
-    probe::overheard::Overheard,
+    probe::{ending, overheard::Overheard},
     program,
 };
 use anyhow::{Context, Result, anyhow, bail};
@@ -13,7 +13,7 @@ use latido_model::{cell::Scheduling, record::ProgramRecord, written};
 use latido_sys::{identity, process, sched};
 use rustix::{
     io::{FdFlags, fcntl_setfd},
-    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+    process::{Pid, Signal, WaitId, WaitIdOptions, waitid},
 };
 use std::{
     io::{self, PipeReader, Write},
@@ -53,6 +53,7 @@ impl Program {
         let (name, arguments) = probe.argv.split_first().context("`argv` names no program")?;
         let person = Person::behind_sudo();
         let (mut command, found) = match person {
+            // Runs as the person: by `start_as` below.
             Some(_) => (Command::new(name), None),
             None => {
                 let found = program::find(name)?;
@@ -159,16 +160,16 @@ impl Program {
     /// Sends a signal to it and all of its group.
     pub fn urge(&mut self, signal: Signal) {
         self.urged |= !self.has_ended();
-        let _ = kill_process_group(Pid::from_child(&self.child), signal);
+        ending::send(&self.child, signal);
     }
 
     /// Its exit status, where it ended by itself.
     ///
     /// # Errors
-    /// It was none of success: with what it said last.
+    /// It was none of success: with what it said last. Or it does not end.
     pub fn finish(&mut self, by: &str) -> Result<Option<u8>> {
-        self.urge(Signal::KILL);
-        let status = self.child.wait().context("waiting for the program")?;
+        self.urged |= !self.has_ended();
+        let status = ending::kill(&mut self.child, by)?;
         if self.urged {
             return Ok(None);
         }
@@ -205,8 +206,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-        let _ = self.child.wait();
+        let _ = ending::kill(&mut self.child, "the program");
     }
 }
 

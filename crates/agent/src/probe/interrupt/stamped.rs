@@ -23,13 +23,17 @@ use latido_rt::{
     Config,
     stamped::{self, Log, Raised, Watch},
 };
+use latido_sys::Errno;
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// So many events are answered before anything else: the thread of an interrupt sets its own priority when it first runs.
 const FIRST: u32 = 2;
+
+/// How long one of them may take where something else comes in its place.
+const FIRST_WITHIN: Duration = Duration::from_secs(20);
 
 /// From its options.
 ///
@@ -109,7 +113,7 @@ impl Probe for StampedProbe {
         let setup = self.asked.setup(Duration::from_nanos(conditions.duration.0.saturating_add(conditions.warmup.0)));
         let Opened { mut source, resolution_ns, beware, mut trigger, held } = (self.source.open)(&setup)?;
         for _ in 0..FIRST {
-            source.once().map_err(|refusal| anyhow!("{refusal}"))?;
+            first(&mut source)?;
         }
         let line = self.source.line.map(|line| line(&setup));
         if let (Some(line), Some(prio)) = (&line, irq_prio) {
@@ -150,6 +154,7 @@ impl Probe for StampedProbe {
                 if let Some(raised) = &raised {
                     raised.end();
                 }
+                log.strangers = source.strangers();
                 *over.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::mem::take(&mut log));
                 match watched.end.failure() {
                     Some(refusal) => Err(anyhow!("{refusal}")),
@@ -228,4 +233,15 @@ fn wanted(source: &Source, asked: &Asked) -> Wanted {
         wanted.enough.extend(filters.map(|(event, text)| (event.to_owned(), Enough::Filter(text))));
     }
     wanted
+}
+/// Answers a first event. What is none, such as a stranger's packet, is passed over, but not without end.
+fn first(source: &mut stamped::Source) -> Result<()> {
+    let until = Instant::now() + FIRST_WITHIN;
+    loop {
+        match source.once() {
+            Ok(_) => return Ok(()),
+            Err(refusal) if refusal.error == Errno::EINTR && Instant::now() < until => {}
+            Err(refusal) => return Err(anyhow!("{refusal}")),
+        }
+    }
 }

@@ -126,6 +126,7 @@ impl Partner {
     /// It cannot be started, or ended at once.
     pub fn start(orders: &Orders) -> Result<(Self, Option<String>)> {
         let own = std::env::current_exe().context("cannot find latido's own file")?;
+        // Runs as latido does: a part of the measuring process, of latido's own file.
         let mut command = Command::new(own);
         command.args(["agent", "--partner"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let manners =

@@ -36,7 +36,7 @@ Options:
 
 One of pid, program and argv is needed. Threads and processes that it makes are followed. A program that is started runs on the
 CPUs of the cell (-c), as you and not as root behind sudo; its output lies beside the record as program.txt, 1 MiB at most.
-When it ends, the cell ends. It is ended (SIGTERM, two seconds later SIGKILL, with all of its process group) when the cell's
+When it ends, the cell ends. It is ended (SIGTERM, two seconds later SIGKILL, with its process group and whatever else it started) when the cell's
 duration is over.
 
 Quantities (ns), each a sample an activation:
@@ -163,10 +163,11 @@ impl Probe for TaskProbe {
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
-        let mut watched = Watched::find(self, &stage.cpus())?;
+        let mut watched = Watched::find(self, &stage.cpus(), stage.program.as_ref())?;
         let interval = stage.watch(|| Ok(watched.lives()))?;
-        let ended = watched.end();
+        // The recording first: while the program is ended nobody asks what it does.
         let mapped = stage.recorded()?;
+        let ended = watched.end()?;
         let trace = Trace::open(&mapped)?;
         let gathered = filling::filled(self, stage, interval, &trace, &ended)?;
         if !ended.output.is_empty() {

@@ -2,14 +2,15 @@
 
 use super::TaskProbe;
 use crate::{
+    journal::Marked,
     person::Person,
-    probe::{looking_on::fits, overheard::Overheard},
+    probe::{ending, looking_on::fits, overheard::Overheard},
     program,
 };
 use anyhow::{Context, Result, bail};
 use latido_model::suggest::nearest;
 use latido_sys::{identity, process, sched};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use std::{
     collections::BTreeSet,
     fs, io,
@@ -50,9 +51,9 @@ impl Watched {
     ///
     /// # Errors
     /// There is no such process or program, with those that may be meant.
-    pub fn find(probe: &TaskProbe, cpus: &[u32]) -> Result<Self> {
+    pub fn find(probe: &TaskProbe, cpus: &[u32], marked: Option<&Marked>) -> Result<Self> {
         if !probe.argv.is_empty() {
-            let started = Started::start(&probe.argv, cpus)?;
+            let started = Started::start(&probe.argv, cpus, marked)?;
             let pid = started.child.id().cast_signed();
             return Ok(Self { processes: vec![pid], threads: BTreeSet::from([pid]), started: Some(started) });
         }
@@ -78,19 +79,22 @@ impl Watched {
     }
 
     /// Nobody watches any more: what was started is ended.
-    pub fn end(self) -> Ended {
+    ///
+    /// # Errors
+    /// It does not end.
+    pub fn end(self) -> Result<Ended> {
         let mut ended = Ended { threads: self.threads, ..Ended::default() };
         match self.started {
             Some(started) => {
                 ended.words = format!("`{}`", started.name);
-                (ended.exit, ended.output) = started.end();
+                (ended.exit, ended.output) = started.end()?;
             }
             None => {
                 let numbers: Vec<String> = self.processes.iter().map(i32::to_string).collect();
                 ended.words = format!("process {}", numbers.join(", "));
             }
         }
-        ended
+        Ok(ended)
     }
 }
 
@@ -104,10 +108,11 @@ struct Started {
 
 impl Started {
     /// As the person behind sudo, or as what we are: then what others may replace is not started.
-    fn start(argv: &[String], cpus: &[u32]) -> Result<Self> {
+    fn start(argv: &[String], cpus: &[u32], marked: Option<&Marked>) -> Result<Self> {
         let (name, arguments) = argv.split_first().context("`argv` names no program")?;
         let person = Person::behind_sudo();
         let mut command = match person {
+            // Runs as the person: by `start_as` below.
             Some(_) => Command::new(name),
             None => {
                 let found = program::find(name)?;
@@ -129,6 +134,8 @@ impl Started {
             nice: None,
         };
         process::prepare(&mut command, manners);
+        // Whatever it starts, also what leaves its group, is found by this and ended with the cell.
+        marked.inspect(|marked| marked.put_on(&mut command));
         // A child has its parent's CPUs.
         let own = sched::affinity(0).ok();
         let _ = sched::set_affinity(0, cpus.iter().copied());
@@ -152,27 +159,27 @@ impl Started {
     }
 
     /// Ends it and all of its group; its own exit status, and what it said.
-    fn end(mut self) -> (Option<u8>, Vec<u8>) {
+    ///
+    /// # Errors
+    /// It does not end.
+    fn end(mut self) -> Result<(Option<u8>, Vec<u8>)> {
         let by_itself = self.has_ended();
-        let group = Pid::from_child(&self.child);
         if !by_itself {
-            let _ = kill_process_group(group, Signal::TERM);
+            ending::send(&self.child, Signal::TERM);
             let until = Instant::now() + PATIENCE;
             while !self.has_ended() && Instant::now() < until {
                 thread::sleep(LOOK);
             }
         }
-        let _ = kill_process_group(group, Signal::KILL);
-        let status = self.child.wait().ok().filter(|_| by_itself);
+        let status = Some(ending::kill(&mut self.child, &self.name)?).filter(|_| by_itself);
         let exit = status.and_then(|status| status.code().or_else(|| status.signal().map(|signal| 128 + signal)));
-        (exit.and_then(|exit| u8::try_from(exit).ok()), self.output.all())
+        Ok((exit.and_then(|exit| u8::try_from(exit).ok()), self.output.all()))
     }
 }
 
 impl Drop for Started {
     fn drop(&mut self) {
-        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-        let _ = self.child.wait();
+        let _ = ending::kill(&mut self.child, &self.name);
     }
 }
 
@@ -230,11 +237,12 @@ mod tests {
     #[test]
     fn a_program_that_ends_is_told() {
         let cpus = sched::affinity(0).unwrap();
-        let mut watched = Watched::find(&probe(&["/bin/sh", "-c", "echo a; echo b >&2; exit 7"]), &cpus).unwrap();
+        let told = probe(&["/bin/sh", "-c", "echo a; echo b >&2; exit 7"]);
+        let mut watched = Watched::find(&told, &cpus, None).unwrap();
         while watched.lives() {
             thread::sleep(LOOK);
         }
-        let ended = watched.end();
+        let ended = watched.end().unwrap();
         assert_eq!((ended.exit, ended.output), (Some(7), b"a\nb\n".to_vec()));
     }
 
@@ -243,14 +251,14 @@ mod tests {
     fn a_program_that_goes_on_is_ended_with_its_group() {
         let cpus = sched::affinity(0).unwrap();
         let script = "trap '' TERM; sleep 61 & echo $!; while :; do sleep 1; done";
-        let mut watched = Watched::find(&probe(&["/bin/sh", "-c", script]), &cpus).unwrap();
+        let mut watched = Watched::find(&probe(&["/bin/sh", "-c", script]), &cpus, None).unwrap();
         let said = || watched.started.as_ref().unwrap().output.all();
         while !said().ends_with(b"\n") {
             thread::sleep(LOOK);
         }
         let child: i32 = String::from_utf8(said()).unwrap().trim().parse().unwrap();
         assert!(watched.lives() && is_there(child));
-        assert_eq!(watched.end().exit, None, "it did not end by itself");
+        assert_eq!(watched.end().unwrap().exit, None, "it did not end by itself");
         while is_there(child) {
             thread::sleep(LOOK);
         }
@@ -271,6 +279,6 @@ mod tests {
         assert!(found.contains(&pid), "{found:?}");
         assert!(why.contains("`sleep`"), "{why}");
         let gone = TaskProbe { pid: Some(i32::MAX), ..TaskProbe::default() };
-        assert!(Watched::find(&gone, &[0]).err().unwrap().to_string().contains("there is no process"));
+        assert!(Watched::find(&gone, &[0], None).err().unwrap().to_string().contains("there is no process"));
     }
 }

@@ -12,6 +12,8 @@ mod factorial;
 mod goldens;
 mod hardship;
 mod hostile_agent;
+mod hostile_boards;
+mod hostile_lab;
 mod hostile_locks;
 mod hostile_namespaces;
 mod hostile_path;

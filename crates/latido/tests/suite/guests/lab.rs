@@ -46,7 +46,7 @@ fn what_the_laboratory_cannot_have_is_told() {
     fs::create_dir(&full).unwrap();
     if root("a full directory for temporary files") {
         let script = format!(
-            "mount -t tmpfs -o size=64k none {0} && exec env TMPDIR={0} {1} {2}",
+            "mount -t tmpfs -o size=64k,nr_inodes=1 none {0} && exec env TMPDIR={0} {1} {2}",
             full.display(),
             env!("CARGO_BIN_EXE_latido"),
             run(own, &["--load", "messaging"]).join(" ")

@@ -6,6 +6,7 @@ mod checkpoint;
 mod hog;
 mod hostile_loads;
 mod hostile_outputs;
+mod hostile_programs;
 mod hostile_text;
 mod interference;
 mod interrupt;

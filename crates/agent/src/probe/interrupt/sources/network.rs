@@ -3,7 +3,7 @@
 use super::{Handler, Opened, RaisedBy, Setup, Source};
 use crate::{
     machine::Root,
-    station::{Reached, place::Place, trigger},
+    station::{Reached, mark::Mark, place::Place, trigger},
 };
 use anyhow::{Context, Result, bail};
 use latido_rt::stamped::{self, NetworkEvents};
@@ -42,18 +42,21 @@ fn lacks(root: &Root, setup: &Setup) -> Result<()> {
 
 fn open(setup: &Setup) -> Result<Opened> {
     let reached = Reached::lay(&setup.station, None, 0)?;
-    let socket = reached.socket().try_clone().context("the station's socket")?;
-    let stamps = setup.traced.then_some(Stamps::Software);
-    let arrivals = Arrivals::at(socket, PATIENCE, stamps).context("the kernel's receive stamps (SO_TIMESTAMPING)")?;
     // The phase walks over a tick, or over what is free of the time to the next packet.
     let walk = trigger::WALK.0.min(setup.period_ns() / 2);
     let (rate, time) = (format!("--rate={}", setup.rate), format!("--for={}ms", setup.bound.as_millis()));
-    let output = reached.start(&["trigger", &rate, &time, &format!("--walk={walk}ns")])?;
+    let mark = Mark::new();
+    let output = reached.start(&["trigger", &rate, &time, &format!("--walk={walk}ns")], mark)?;
+    let met = reached.meet(mark)?;
+    let socket = reached.socket().try_clone().context("the station's socket")?;
+    let stamps = setup.traced.then_some(Stamps::Software);
+    let arrivals = Arrivals::at(socket, PATIENCE, stamps).context("the kernel's receive stamps (SO_TIMESTAMPING)")?;
+    let events = NetworkEvents::of(arrivals, mark.bytes(), met.strangers);
     let worth = setup
         .station
         .worth()
         .unwrap_or_else(|| "a station of this machine, over the loopback: no device raises an interrupt".into());
-    let mut opened = Opened::of(stamped::Source::Network(NetworkEvents::of(arrivals)), 1);
+    let mut opened = Opened::of(stamped::Source::Network(events), 1);
     opened.beware = Some(worth);
     opened.trigger = Some(format!("station {}, policy other", setup.station));
     opened.held = Some(Box::new((output, reached)));

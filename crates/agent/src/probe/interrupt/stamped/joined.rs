@@ -85,6 +85,7 @@ pub fn joined(source: &Source, said: Said, stage: &mut Stage<'_>, interval: Inte
         doubled: of_stamps(joined.doubled),
         passed: joined.passed,
         dropped: log.dropped,
+        strangers: log.strangers,
     });
     Ok(gathered)
 }

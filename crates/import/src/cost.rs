@@ -1,0 +1,38 @@
+//! How much a file may become: packed into a few bytes, a histogram has as many buckets as its writer likes.
+
+use crate::imported::Imported;
+use anyhow::{Result, ensure};
+
+/// Buckets that any file may have.
+const ANY: usize = 200_000;
+
+/// Buckets of a further byte. A bucket takes some 40 bytes of memory and 20 of the disk, and a written one at least two bytes
+/// of its file.
+const EACH: usize = 4;
+
+/// The most buckets of a file of so many bytes.
+pub fn buckets(bytes: usize) -> usize {
+    bytes.saturating_mul(EACH).saturating_add(ANY)
+}
+
+/// Refuses more than that, in all series together.
+///
+/// # Errors
+/// How many there are.
+pub fn enough(found: usize, bytes: usize) -> Result<()> {
+    let most = buckets(bytes);
+    ensure!(
+        found <= most,
+        "a file of {bytes} bytes with more than {most} buckets: no tool writes so many into so few (cut it into several files)"
+    );
+    Ok(())
+}
+
+/// Refuses a file that became more than it may.
+///
+/// # Errors
+/// See [`enough`].
+pub fn bounded(imported: &Imported, bytes: usize) -> Result<()> {
+    let found = imported.series.iter().map(|series| series.bins.len()).fold(0, usize::saturating_add);
+    enough(found, bytes)
+}

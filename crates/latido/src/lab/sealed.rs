@@ -1,0 +1,119 @@
+//! A file that nobody can change any more: what is hashed is what is booted.
+//!
+//! It lies in memory (memfd_create(2)), sealed against writing, and has no path that somebody could lead elsewhere. A child
+//! that keeps its descriptor opens it by `/proc/self/fd/N`.
+
+use anyhow::{Context, Result};
+use latido_model::protocol::hex;
+use latido_sys::process;
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use sha2::{Digest, Sha256};
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    os::fd::AsRawFd,
+    path::Path,
+    process::Command,
+};
+
+/// The file, and the SHA-256 of its bytes.
+#[derive(Debug)]
+pub struct Sealed {
+    file: File,
+    sha256: String,
+}
+
+impl Sealed {
+    /// What is written, sealed.
+    ///
+    /// # Errors
+    /// There is no memory for it, or what is to be written cannot be read.
+    pub fn of(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<Self> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        // A machine may refuse files in memory that could be executed (vm.memfd_noexec), and kernels before 6.3 do not know the flag.
+        let file =
+            memfd_create("latido-lab", flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create("latido-lab", flags));
+        let file = File::from(file.context("a file in memory")?);
+        let mut out = Hashed { to: BufWriter::new(&file), hash: Sha256::new() };
+        write(&mut out)?;
+        out.flush().context("a file in memory")?;
+        let sha256 = hex(&out.hash.finalize_reset());
+        drop(out);
+        fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)
+            .context("sealing a file in memory")?;
+        Ok(Self { file, sha256 })
+    }
+
+    /// A copy of a file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn copy(path: &Path) -> Result<Self> {
+        let mut from = File::open(path).with_context(|| format!("{}", path.display()))?;
+        Self::of(|mut to| {
+            io::copy(&mut from, &mut to).with_context(|| format!("{}", path.display()))?;
+            Ok(())
+        })
+    }
+
+    /// The SHA-256 of its bytes.
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    /// Gives it to a child; the path by which that opens it.
+    pub fn give(&self, command: &mut Command) -> String {
+        process::keep_open(command, &self.file);
+        format!("/proc/self/fd/{}", self.file.as_raw_fd())
+    }
+}
+
+/// Writes and hashes the same bytes.
+struct Hashed<W> {
+    to: W,
+    hash: Sha256,
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.hash.update(bytes.get(..written).unwrap_or_default());
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, os::unix::fs::FileExt};
+
+    /// Whoever has the descriptor, or opens it again for writing, changes nothing.
+    #[test]
+    fn what_is_sealed_stays() {
+        let sealed = Sealed::of(|to| Ok(to.write_all(b"kernel")?)).unwrap();
+        assert_eq!(sealed.sha256(), hex(&Sha256::digest(b"kernel")));
+        assert!(sealed.file.write_at(b"x", 0).is_err());
+        assert!(sealed.file.set_len(0).is_err());
+        let path = format!("/proc/self/fd/{}", sealed.file.as_raw_fd());
+        let again = fs::OpenOptions::new().write(true).open(&path);
+        assert!(again.is_err() || again.unwrap().write_at(b"x", 0).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"kernel");
+    }
+
+    /// A child reads it by the path that it is given, though the file that was copied is another one by then.
+    #[test]
+    fn a_child_reads_what_was_hashed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("vmlinuz");
+        fs::write(&path, "one").unwrap();
+        let sealed = Sealed::copy(&path).unwrap();
+        fs::write(&path, "other").unwrap();
+        let mut command = Command::new("cat");
+        let given = sealed.give(&mut command);
+        assert_eq!(command.arg(given).output().unwrap().stdout, b"one");
+    }
+}
