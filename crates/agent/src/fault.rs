@@ -1,5 +1,6 @@
 //! Crash points for tests: in debug builds, `LATIDO_FAULT=agent:7` kills the process of that role with SIGKILL at its
-//! seventh point. Release builds contain none of it.
+//! seventh point, `agent:7:stop` stops it there with SIGSTOP, and `LATIDO_POINTS` names a file that each point adds its role
+//! to. Release builds contain none of it.
 
 use crate::machine::Root;
 use std::time::Duration;
@@ -30,6 +31,30 @@ pub fn cell_patience() -> Option<Duration> {
         return Some(Duration::from_millis(ms));
     }
     None
+}
+
+/// How long an agent waits for a sign of its host before it puts everything back and ends. Tests shorten it with
+/// `LATIDO_PATIENCE_MS`.
+pub fn patience() -> Duration {
+    #[cfg(debug_assertions)]
+    if let Some(ms) = std::env::var("LATIDO_PATIENCE_MS").ok().and_then(|ms| ms.parse().ok()) {
+        return Duration::from_millis(ms);
+    }
+    latido_model::protocol::PATIENCE
+}
+
+/// How often a host says that it is there: several times within an agent's patience.
+pub fn ping_every() -> Duration {
+    latido_model::protocol::PING_EVERY.min(patience() / 5)
+}
+
+/// The words before the command of an agent on another machine, by which what a test shortens here is shortened there.
+pub fn passed_on() -> Vec<String> {
+    #[cfg(debug_assertions)]
+    if let Some(ms) = std::env::var("LATIDO_PATIENCE_MS").ok().and_then(|ms| ms.parse::<u64>().ok()) {
+        return vec!["env".into(), format!("LATIDO_PATIENCE_MS={ms}")];
+    }
+    Vec::new()
 }
 
 /// How much of the host's processor time a guest of the laboratory may take, where a test shortens it with
@@ -79,14 +104,22 @@ pub fn only_once(_agent: &mut std::process::Command) {}
 pub fn point(role: &str) {
     use std::sync::atomic::{AtomicU32, Ordering};
     static PASSED: AtomicU32 = AtomicU32::new(0);
+    if let Some(file) = std::env::var_os("LATIDO_POINTS") {
+        let file = std::fs::File::options().create(true).append(true).open(file);
+        let _ = file.and_then(|mut file| std::io::Write::write_all(&mut file, format!("{role}\n").as_bytes()));
+    }
     let Ok(wanted) = std::env::var("LATIDO_FAULT") else { return };
     // Several roles may die in one story: `agent:3,host:1`.
     let of_role =
         |one: &str| one.split_once(':').filter(|(wanted, _)| *wanted == role).map(|(_, number)| number.to_owned());
     let Some(number) = wanted.split(',').find_map(of_role) else { return };
+    let (number, signal) = match number.strip_suffix(":stop") {
+        Some(number) => (number.to_owned(), rustix::process::Signal::STOP),
+        None => (number, rustix::process::Signal::KILL),
+    };
     let passed = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
     if number.parse() == Ok(passed) {
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+        let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
     }
 }
 

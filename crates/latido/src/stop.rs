@@ -45,7 +45,7 @@ impl StopRequests {
         let mut signals = Signals::new(wanted).context("cannot take over Ctrl-C")?;
         let count = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&count);
-        let watching = thread::Builder::new().spawn(move || {
+        let watching = thread::Builder::new().name("latido-signals".into()).spawn(move || {
             for _ in signals.forever() {
                 if counted.fetch_add(1, Ordering::Relaxed) + 1 >= GIVE_UP {
                     give_up();

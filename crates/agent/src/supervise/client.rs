@@ -1,7 +1,7 @@
 //! The host as the agent hears it: its requests in order, and at any time whether it wants the end or is gone.
 
 use anyhow::{Context, Result};
-use latido_model::protocol::{PATIENCE, Reader, Request};
+use latido_model::protocol::{Reader, Request};
 use latido_sys::{
     clock::Clock,
     sched::{self, Policy},
@@ -116,7 +116,7 @@ impl Client {
 /// Whether a host is gone whose input ended or which was silent for so long, in ns. Words that wait to be heard are no
 /// silence: then it is this process that a crowd keeps from its CPU.
 fn gone(ended: bool, silent_ns: u64, words_wait: impl FnOnce() -> bool) -> bool {
-    ended || (u128::from(silent_ns) > PATIENCE.as_nanos() && !words_wait())
+    ended || (u128::from(silent_ns) > crate::fault::patience().as_nanos() && !words_wait())
 }
 
 /// What is wanted: by a signal, by how urgently the end was asked for, or since nobody is there any more.

@@ -4,7 +4,7 @@ use super::patience::Patience;
 use crate::stop::{Awaited, Stopped};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use latido_agent::loading::listening;
-use latido_model::protocol::{Chunks, EndStatus, HELLO_WITHIN, Hello, Message, PING_EVERY, Reply, Request, Writer};
+use latido_model::protocol::{Chunks, EndStatus, HELLO_WITHIN, Hello, Message, Reply, Request, Writer};
 use latido_model::{cell::Cell, quantity::Measurand};
 use latido_sys::sched::{self, Policy};
 use std::{
@@ -338,12 +338,13 @@ fn greeting(output: &mut impl BufRead) -> Result<Hello> {
 fn speak(mut writer: Writer<Box<dyn Write + Send>>, requests: &Receiver<Request>) {
     // Behind a crowd of loads a ping would come too late, and the agent take us for gone. Refused without the right.
     let _ = sched::set_policy(0, Policy::Other { nice: -15 }, false);
-    let mut next = Instant::now() + PING_EVERY;
+    let every = latido_agent::fault::ping_every();
+    let mut next = Instant::now() + every;
     loop {
         let request = match requests.recv_timeout(next.saturating_duration_since(Instant::now())) {
             Ok(request) => request,
             Err(RecvTimeoutError::Timeout) => {
-                next = Instant::now() + PING_EVERY;
+                next = Instant::now() + every;
                 Request::Ping
             }
             Err(RecvTimeoutError::Disconnected) => return,

@@ -37,9 +37,12 @@ impl Target for Ssh {
 /// How the agent is started: as root where sudo allows just that without a word.
 fn command(way: &Way, copied: &Copied, stopped: Stopped<'_>) -> Result<Vec<String>> {
     let path = copied.path.as_str();
-    let own = ["exec", path, "agent"];
+    let own = || {
+        let passed_on = latido_agent::fault::passed_on();
+        ["exec".into()].into_iter().chain(passed_on).chain([path.into(), "agent".into()]).collect()
+    };
     if copied.uid == 0 {
-        return Ok(own.map(String::from).to_vec());
+        return Ok(own());
     }
     let allowed = way.ask(&["sudo", "-n", "-l", path, "agent"], stopped)?;
     // A login shell may complain of what it likes; only sudo's own refusal matters here.
@@ -52,6 +55,6 @@ fn command(way: &Way, copied: &Copied, stopped: Stopped<'_>) -> Result<Vec<Strin
     );
     Ok(match allowed.status.success() {
         true => ["exec", "sudo", "-n", path, "agent"].map(String::from).to_vec(),
-        false => own.map(String::from).to_vec(),
+        false => own(),
     })
 }

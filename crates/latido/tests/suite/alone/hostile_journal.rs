@@ -2,12 +2,10 @@
 
 use crate::common::{self, Need};
 
-use common::{World, json, stderr, text};
+use common::{World, ended, json, meanwhile, stderr, text};
 use std::{
     fs,
     process::{Output, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
 };
 
 const KNOB: &str = "/proc/sys/vm/stat_interval";
@@ -46,14 +44,12 @@ fn a_tuned_run_that_loses_its_journal_puts_back_and_says_so() {
     for (said, lose) in losses {
         let world = World::new();
         let words = ["run", "null", "hold=1s", "--tune", "vm-stat:77s", "--json", "--no-report"];
-        let run = world.latido(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let give_up = Instant::now() + Duration::from_secs(30);
-        while fs::read_to_string(KNOB).unwrap() != "77\n" {
-            assert!(Instant::now() < give_up, "the tuning is never in force");
-            sleep(Duration::from_millis(5));
-        }
+        let mut run = world.latido(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let in_force = || (fs::read_to_string(KNOB).unwrap() == "77\n").then_some(());
+        meanwhile(&mut run, "a tuning in force", in_force);
+        // The run stands still while its journal is taken away: however late this test comes, it has not ended before.
         lose(&world);
-        let output = run.wait_with_output().unwrap();
+        let output = ended(run, "a run without its journal");
         assert_eq!(fs::read_to_string(KNOB).unwrap(), before.0, "{said}");
         json(&output, 0);
         let told = stderr(&output);

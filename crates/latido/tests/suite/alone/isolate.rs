@@ -4,14 +4,14 @@
 use crate::common;
 use crate::common::placement;
 
-use common::{Background, World, json};
+use common::{Background, World, ended, json, meanwhile};
 use placement::{Snapshot, Stage, interrupts, threads_of};
 use std::{
     fs,
     os::unix::process::ExitStatusExt,
     process::{Command, Stdio},
     thread::sleep,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 const BUSY: &str = "while :; do :; done";
@@ -32,13 +32,9 @@ fn the_measured_task_is_alone_on_its_cpu_and_everything_returns() {
     let (isolate, irqs) = (format!("isolate:cpus={cpu}"), format!("irqs:away={cpu}"));
     let arguments =
         ["run", "wakeup", "-d", "3s", "--tune", &isolate, "--tune", &irqs, "--load", "spin:cpu=2", "--json"];
-    let run = world.latido(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut run = world.latido(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
 
-    let give_up = Instant::now() + Duration::from_secs(300);
-    while stage.inside().is_empty() {
-        assert!(Instant::now() < give_up, "no thread entered the isolated CPU");
-        sleep(Duration::from_millis(5));
-    }
+    meanwhile(&mut run, "a thread on the isolated CPU", || (!stage.inside().is_empty()).then_some(()));
     // Born inside the isolation of a task that was moved, and still there when it is over.
     let child = Background::shell("exec sleep 300");
     sleep(Duration::from_millis(300));
@@ -70,7 +66,7 @@ fn the_measured_task_is_alone_on_its_cpu_and_everything_returns() {
         last = interrupts(cpu);
         sleep(Duration::from_millis(50));
     }
-    let output = run.wait_with_output().unwrap();
+    let output = ended(run, "an isolated run");
     let document = json(&output, output.status.code().unwrap());
     assert!(samples >= 10, "the probe was watched only {samples} times");
 
@@ -145,13 +141,10 @@ fn host_and_supervisor_killed_together_the_next_latido_puts_everything_back() {
         let arguments = ["run", "null", "hold=20s", "--tune", &isolate, "--json", "--no-report"];
         let mut run = world.latido(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let journal = world.state().join("journal.jsonl");
-        let give_up = Instant::now() + Duration::from_secs(300);
         // How many there are depends on the machine's tasks: once the probe is inside, these are all.
         let written = || fs::read_to_string(&journal).unwrap_or_default().lines().count();
-        while written() < entries && stage.inside().is_empty() {
-            assert!(Instant::now() < give_up, "the journal never had {entries} entries");
-            sleep(Duration::from_millis(1));
-        }
+        let there = || (written() >= entries || !stage.inside().is_empty()).then_some(());
+        meanwhile(&mut run, &format!("{entries} entries of the journal"), there);
         // All at one instant: whoever is told of the other's end would begin to put things right.
         let all = world.alive();
         all.iter().for_each(|(pid, _)| placement::stop(*pid));

@@ -2,6 +2,7 @@
 
 mod hostile_journal;
 mod isolate;
+mod kill_moment;
 mod tune_kill;
 mod tune_nic;
 mod tune_real;

@@ -1,12 +1,14 @@
-//! SIGKILL at random moments of `tune apply`, of `tune undo` and of a tuned run: the machine is as before.
+//! SIGKILL at moments of `tune apply`, of `tune undo` and of a tuned run: the machine is as before.
 //!
-//! `LATIDO_KILLS` says how many (20 if not), `LATIDO_KILL_SEED` repeats the choices of a run that failed.
+//! In the suite the moments are steps that latido itself passes, drawn with a fixed seed. `scripts/slow/kill --tunings` draws
+//! moments of the clock. `LATIDO_KILLS` says how many (20 if not), `LATIDO_KILL_SEED` which.
 
+use super::kill_moment::{Moment, Points};
 use crate::common::family;
 use crate::common::whole;
 use crate::common::{self, Need};
 
-use common::{World, skip, stderr};
+use common::{World, settled, skip, stderr, until};
 use family::Family;
 use rand::{
     Rng, SeedableRng,
@@ -18,13 +20,12 @@ use std::{
     fs,
     os::unix::process::ExitStatusExt,
     process::{Child, ExitStatus},
-    thread::sleep,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 use whole::Whole;
 
-/// How long anything may take before it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Of the kills in the suite.
+const SEED: u64 = 28;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
@@ -68,8 +69,8 @@ fn undo(world: &World) -> String {
 }
 
 /// What is killed, and in what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Victim {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Victim {
     Apply,
     Undo,
     Host,
@@ -89,36 +90,32 @@ struct Scene {
 
 impl Scene {
     /// A command whose words are those that are said, in files: nobody reads pipes while a kill is awaited.
-    fn start(&self, arguments: &[&str]) -> Child {
+    fn start(&self, arguments: &[&str], environment: &[(&str, String)]) -> Child {
         let mut command = self.world.latido(arguments.iter().copied());
+        command.envs(environment.iter().cloned());
         let file = |name: &str| fs::File::create(self.world.path(name)).unwrap();
         command.env("TMPDIR", self.world.path("tmp")).stdout(file("stdout")).stderr(file("stderr"));
         command.spawn().unwrap()
     }
 
     fn wait(&self, child: &mut Child) -> ExitStatus {
-        let give_up = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(Instant::now() < give_up, "it hangs: {:?}", self.world.alive());
-            sleep(Duration::from_millis(5));
-        }
+        common::status(child, "a command whose processes were killed")
     }
 
     fn said(&self) -> String {
         fs::read_to_string(self.world.path("stderr")).unwrap_or_default()
     }
 
-    /// Does it, and it goes well.
-    fn whole(&self, arguments: &[&str]) -> Duration {
+    /// Does it, and it goes well; how long it took, and the points that it passed.
+    fn whole(&self, arguments: &[&str]) -> (Duration, Points) {
         let started = Instant::now();
-        let status = self.wait(&mut self.start(arguments));
+        let points = self.world.path("points");
+        let environment = [("LATIDO_POINTS", points.display().to_string())];
+        let status = self.wait(&mut self.start(arguments, &environment));
         // 3: measured on a busy machine.
         let well = matches!(status.code(), Some(0) | Some(3)) && (arguments[0] == "run" || status.code() == Some(0));
         assert!(well, "{arguments:?}: {status}: {}", self.said());
-        started.elapsed()
+        (started.elapsed(), Points::taken(&points))
     }
 
     fn arguments(&mut self, victim: Victim) -> Vec<String> {
@@ -156,24 +153,19 @@ impl Scene {
         None
     }
 
-    /// Starts the action, kills, and waits for those that are left; returns when. The error is how long the action took that
-    /// was over before.
-    fn kill(&mut self, victim: Victim, length: Duration) -> Result<Duration, Duration> {
+    /// Starts the action, kills at that moment, and waits for those that are left. The error is how long the action took that was
+    /// over before.
+    fn kill(&mut self, victim: Victim, moment: Moment) -> Result<(), Duration> {
         if victim == Victim::Undo {
             let mut apply = vec!["tune", "apply"];
             apply.extend(self.words.iter().map(String::as_str));
             self.whole(&apply);
         }
         let arguments = self.arguments(victim);
-        let moment = length.mul_f64(self.chance.random());
-        // From the birth of the process, so that its first steps are not all that is met.
-        let longest = [0.0, 0.02, 0.3].choose(&mut self.chance).unwrap();
-        let delay = Duration::from_secs_f64(*longest * self.chance.random::<f64>());
         let started = Instant::now();
-        let mut child = self.start(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-        while started.elapsed() < moment && child.try_wait().unwrap().is_none() {
-            sleep((moment - started.elapsed().min(moment)).min(Duration::from_millis(2)));
-        }
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let mut child = self.start(&words, &moment.environment());
+        let stopped = moment.reached(&mut child, started, &self.world);
         let own = child.id().cast_signed();
         let victims = match victim {
             Victim::Apply | Victim::Undo | Victim::Host => vec![own],
@@ -182,7 +174,7 @@ impl Scene {
                     self.wait(&mut child);
                     return Err(started.elapsed());
                 };
-                sleep(delay);
+                moment.and_then_some();
                 if role == Victim::Both { vec![own, pid] } else { vec![pid] }
             }
         };
@@ -192,6 +184,10 @@ impl Scene {
         let alive = !over && victims.iter().all(|pid| signal(*pid, Signal::STOP));
         for pid in victims.iter().filter(|_| !over) {
             signal(*pid, if alive { Signal::KILL } else { Signal::CONT });
+        }
+        // What stands still at the moment goes on, and finds the others gone.
+        if let Some(pid) = stopped {
+            signal(pid, Signal::CONT);
         }
         let at = started.elapsed();
         let status = self.wait(&mut child);
@@ -204,7 +200,7 @@ impl Scene {
             _ if status.signal() != Some(9) => return Err(at),
             _ => {}
         }
-        Ok(at)
+        Ok(())
     }
 
     /// Checks what must hold; returns who put the machine back.
@@ -213,11 +209,8 @@ impl Scene {
         if victim == Victim::Both {
             // All but the load, which nobody was left to end.
             let own = |line: &str| line.contains(" agent") || line.contains(" run ");
-            let give_up = Instant::now() + PATIENCE;
-            while self.world.alive().iter().any(|(_, line)| own(line)) {
-                assert!(Instant::now() < give_up, "{when}: {:?}", self.world.alive());
-                sleep(Duration::from_millis(20));
-            }
+            let gone = || !self.world.alive().iter().any(|(_, line)| own(line));
+            until(&format!("the end of latido ({when})"), || gone().then_some(()));
         } else {
             self.world.nothing_left(when);
         }
@@ -234,7 +227,7 @@ impl Scene {
         let by_hand = !status["applied"].as_array().unwrap().is_empty();
         let by = match survived {
             _ if by_hand || self.chance.random() => {
-                let output = self.start(&["tune", "undo"]).wait().unwrap();
+                let output = self.start(&["tune", "undo"], &[]).wait().unwrap();
                 assert_eq!(output.code(), Some(0), "{when}: tune undo: {}", self.said());
                 "undo"
             }
@@ -260,14 +253,12 @@ impl Scene {
         }
         let left: Vec<_> = fs::read_dir(self.world.path("tmp")).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(left.is_empty(), "{when}: left behind: {left:?}");
-        let give_up = Instant::now() + Duration::from_secs(2);
-        loop {
+        settled(&format!("children that are placed as their parent ({when})"), || {
             match Whole::like_their_parent(self.family.forking.pid()) {
-                Ok(children) if children > 0 => return,
-                said => assert!(Instant::now() < give_up, "{when}: {said:?}"),
+                Ok(children) if children > 0 => Ok(()),
+                said => Err(format!("{said:?}")),
             }
-            sleep(Duration::from_millis(50));
-        }
+        });
     }
 }
 
@@ -284,8 +275,40 @@ impl Drop for Scene {
 }
 
 #[test]
-fn killed_at_random_moments_the_machine_is_as_before() {
-    let what = "random kills of tunings";
+fn killed_at_any_step_the_machine_is_as_before() {
+    let seed = number("LATIDO_KILL_SEED").unwrap_or(SEED);
+    kills("kills of tunings", seed, |chance, victim, known| Moment::step(chance, victim, known.points(victim)));
+}
+
+#[test]
+#[ignore = "moments of the clock, by the hundred: scripts/slow/kill --tunings"]
+fn killed_at_random_times_the_machine_is_as_before() {
+    let seed = number("LATIDO_KILL_SEED").expect("scripts/slow/kill says the seed");
+    kills("random kills of tunings", seed, |chance, victim, known| Moment::time(chance, known.length(victim)));
+}
+
+/// What is known of the actions when nobody disturbs them: of `apply`, of `undo`, of a run.
+struct Known([(Duration, Points); 3]);
+
+impl Known {
+    fn at(victim: Victim) -> usize {
+        match victim {
+            Victim::Apply => 0,
+            Victim::Undo => 1,
+            _ => 2,
+        }
+    }
+
+    fn length(&self, victim: Victim) -> Duration {
+        self.0[Self::at(victim)].0
+    }
+
+    fn points(&self, victim: Victim) -> &Points {
+        &self.0[Self::at(victim)].1
+    }
+}
+
+fn kills(what: &str, seed: u64, mut moment: impl FnMut(&mut ChaCha8Rng, Victim, &Known) -> Moment) {
     if !common::root(what) {
         return;
     }
@@ -295,8 +318,6 @@ fn killed_at_random_moments_the_machine_is_as_before() {
         return skip(what, Need::TwoCpus, "needs two CPUs");
     };
     let rounds = number("LATIDO_KILLS").unwrap_or(20);
-    let seed =
-        number("LATIDO_KILL_SEED").unwrap_or_else(|| SystemTime::UNIX_EPOCH.elapsed().unwrap().subsec_nanos().into());
     println!("{rounds} kills of tunings; LATIDO_KILL_SEED={seed} repeats their choices");
 
     let _machine = common::machine();
@@ -307,51 +328,36 @@ fn killed_at_random_moments_the_machine_is_as_before() {
     if words.len() < 3 {
         return skip(what, Need::Kernel, "fewer than three tunings can be changed here");
     }
-    sleep(Duration::from_millis(300));
+    until("children", || matches!(Whole::like_their_parent(family.forking.pid()), Ok(1..)).then_some(()));
     let before = Whole::take();
     let mut scene = Scene { world, words, before, family, chance: ChaCha8Rng::seed_from_u64(seed) };
-
-    // How long each takes when nobody disturbs it.
-    let owned = |arguments: &Vec<String>| arguments.clone();
-    let mut lengths: Vec<Duration> = [Victim::Apply, Victim::Undo, Victim::Host]
-        .into_iter()
-        .map(|victim| {
-            let arguments = owned(&scene.arguments(victim));
-            scene.whole(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
-        })
-        .collect();
+    let mut known = Known([Victim::Apply, Victim::Undo, Victim::Host].map(|victim| {
+        let arguments = scene.arguments(victim);
+        scene.whole(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    }));
     scene.before.holds("undisturbed");
-    println!(
-        "undisturbed: apply {:?}, undo {:?}, run {:?}; {}",
-        lengths[0],
-        lengths[1],
-        lengths[2],
-        scene.words.join(" ")
-    );
+    println!("undisturbed (apply, undo, run): {:?}; {}", known.0, scene.words.join(" "));
 
     let (mut done, mut late) = (0, 0);
     while done < rounds {
-        let of_run = [Victim::Host, Victim::Supervisor, Victim::Measure, Victim::Both];
-        let (victim, length) = match scene.chance.random_range(0..8) {
-            0 | 1 => (Victim::Apply, &mut lengths[0]),
-            2 | 3 => (Victim::Undo, &mut lengths[1]),
-            other => (of_run[other - 4], &mut lengths[2]),
-        };
-        let at = match scene.kill(victim, *length) {
-            Ok(at) => at,
-            Err(took) => {
-                // A machine is busier at one time than at another: the moments follow it, and spread again after kills.
-                *length = took;
-                late += 1;
-                assert!(late < 5 * rounds + 20, "nothing lives long enough to be killed");
-                undo(&scene.world);
-                scene.before.holds("ended by itself");
-                continue;
-            }
-        };
+        let victims = [Victim::Apply, Victim::Undo, Victim::Host, Victim::Supervisor, Victim::Measure, Victim::Both];
+        let victim = victims[[0, 0, 1, 1, 2, 3, 4, 5][scene.chance.random_range(0..8)]];
+        let at = moment(&mut scene.chance, victim, &known);
+        let when = format!("round {} of seed {seed}: {victim:?} killed {at}", done + 1);
+        let length = &mut known.0[Known::at(victim)].0;
+        if let Err(took) = scene.kill(victim, at) {
+            // A step that this action did not come to; or a moment after its end, because a machine is busier at one time than
+            // at another: then the moments follow it, and spread again after kills.
+            *length = took;
+            late += 1;
+            println!("{when}: it was over before");
+            assert!(late < 5 * rounds + 20, "nothing lives long enough to be killed");
+            undo(&scene.world);
+            scene.before.holds("ended by itself");
+            continue;
+        }
         *length = length.mul_f64(1.05);
         done += 1;
-        let when = format!("round {done} of seed {seed}: {victim:?} killed after {at:.3?}");
         let by = scene.after(victim, &when);
         println!("{when}: put back by {by}");
     }

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::{World, json, root, stderr};
+use common::{World, json, meanwhile, root, stderr};
 use rustix::{
     fs::{CWD, FileType, Mode, OFlags},
     process::{Pid, Signal, kill_process},
@@ -13,19 +13,7 @@ use std::{
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Child, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
 };
-
-const PATIENCE: Duration = Duration::from_secs(30);
-
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let give_up = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < give_up, "{what}");
-        sleep(Duration::from_millis(5));
-    }
-}
 
 /// A machine of which one file is a pipe: who reads it waits until the test writes, and keeps the lock meanwhile.
 struct Slow {
@@ -71,8 +59,8 @@ impl Slow {
 
     /// Applies two tunings and stands still between them: the first is in force, the second not yet looked at.
     fn half_way(&self) -> Child {
-        let child = self.start(&["apply", "vm-stat:60s", "timers"]);
-        until("the first tuning is never applied", || self.interval() == "60\n");
+        let mut child = self.start(&["apply", "vm-stat:60s", "timers"]);
+        meanwhile(&mut child, "the first tuning", || (self.interval() == "60\n").then_some(()));
         child
     }
 }
@@ -98,9 +86,9 @@ fn while_a_tune_is_at_work_every_other_latido_waits_its_turn() {
     assert_eq!((status["applied"].as_array().unwrap().len(), status["unsettled"].as_array().unwrap().len()), (0, 1));
 
     // It goes on undisturbed: the other file says already what it should.
-    until("the first never ends", || {
+    common::until("the end of the first", || {
         slow.answer("0\n");
-        first.try_wait().unwrap().is_some()
+        first.try_wait().unwrap()
     });
     let output = first.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -185,7 +173,7 @@ fn what_a_run_left_before_a_reboot_is_void_and_the_next_run_goes_on() {
     let world = World::new();
     let mut command = world.latido(["run", "null", "hold=60s", "--tune", "vm-stat:77s", "--json", "--no-report"]);
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    until("the tuning is never in force", || knob.now() == "77\n");
+    meanwhile(&mut run, "a tuning in force", || (knob.now() == "77\n").then_some(()));
     let alive: Vec<_> = world.alive().into_iter().filter_map(|(pid, _)| Pid::from_raw(pid)).collect();
     // Stopped first, none can act on the death of another.
     for (signal, pid) in

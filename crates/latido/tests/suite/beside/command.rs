@@ -5,11 +5,7 @@ use crate::common;
 
 use common::{World, agent_of, installed, json, realtime, stderr};
 use serde_json::Value;
-use std::{
-    fs,
-    process::Output,
-    time::{Duration, Instant},
-};
+use std::{fs, process::Output};
 
 /// A program that is ready, waits for `go`, and then does this.
 fn telling(declared: &str, then: &str) -> String {
@@ -280,11 +276,8 @@ fn nothing_of_it_stays_behind() {
         let file = world.file("source.sh", &script);
         let line = ["run", "command", "-d60s", "--no-report", "--", "sh", file.to_str().unwrap()];
         let mut host = world.latido(line).spawn().unwrap();
-        let give_up = Instant::now() + Duration::from_secs(60);
-        while !world.alive().iter().any(|(_, line)| line.starts_with("sleep 77")) {
-            assert!(Instant::now() < give_up, "the program was not started");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let started = || world.alive().iter().any(|(_, line)| line.starts_with("sleep 77")).then_some(());
+        common::meanwhile(&mut host, "the program", started);
         let pid = if killed == "agent" { agent_of(host.id()) } else { host.id() };
         rustix::process::kill_process(
             rustix::process::Pid::from_raw(pid.cast_signed()).unwrap(),

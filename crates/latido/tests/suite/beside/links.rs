@@ -3,7 +3,7 @@
 use crate::common::ssh;
 use crate::common::{self, Need};
 
-use common::{World, installed, root, skip, stderr};
+use common::{World, ended, installed, meanwhile, processes, root, settled, skip, stderr};
 use ssh::Board;
 use std::{
     fs,
@@ -17,7 +17,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// What a process had resident at most, in KiB (proc_pid_status(5), VmHWM).
@@ -222,6 +222,9 @@ fn silent_link(to: u16) -> (u16, Arc<AtomicBool>) {
     (port, lost)
 }
 
+/// How long the agent waits for a sign of its host, in ms; 15 s where a test does not shorten it.
+const PATIENCE_MS: &str = "5000";
+
 /// A connection that is half open never ends the agent's input. Without a ping it puts everything back by itself and ends;
 /// the host notices on its side, and says which cell it cost.
 #[test]
@@ -233,30 +236,20 @@ fn a_link_lost_in_silence_leaves_nothing_on_the_board() {
     let through =
         world.file("lost_ssh_config", &config.replace(&format!("Port {}", board.port()), &format!("Port {port}")));
     assert!(fs::read_to_string(&through).unwrap().contains(&format!("Port {port}")), "{config}");
-    let words = ["run", "wakeup", "--on", "ssh:board", "-d", "100s", "--load", "spin", "--no-report", "--quiet"];
-    let mut run = over(&world, &through, &words).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    let measuring = || world.alive().iter().any(|(_, line)| line.contains("--measure"));
-    let until = Instant::now() + Duration::from_secs(40);
-    while !measuring() {
-        assert!(Instant::now() < until && run.try_wait().unwrap().is_none(), "it does not measure");
-        thread::sleep(Duration::from_millis(50));
-    }
-    thread::sleep(Duration::from_secs(1));
+    let words = ["run", "wakeup", "--on", "ssh:board", "-d", "10m", "--load", "spin", "--no-report", "--quiet"];
+    let mut command = over(&world, &through, &words);
+    command.env("LATIDO_PATIENCE_MS", PATIENCE_MS).stderr(Stdio::piped()).stdout(Stdio::null());
+    let mut run = command.spawn().unwrap();
+    // It measures: each wake-up is a sleep that ended.
+    let measuring = || world.alive().into_iter().find(|(_, line)| line.contains("--measure")).map(|(pid, _)| pid);
+    meanwhile(&mut run, "a hundred wake-ups", || (processes::wakeups(measuring()?) > 100).then_some(()));
     lost.store(true, Ordering::Relaxed);
-    // 15 s without a ping, and a while to end loads and loops. The host's own doing is another thing.
-    let until = Instant::now() + Duration::from_secs(60);
-    let there = || world.alive().iter().any(|(_, line)| line.contains("agents/latido-"));
-    while there() {
-        assert!(Instant::now() < until, "still there: {:?}", world.alive());
-        thread::sleep(Duration::from_millis(100));
-    }
-    let output = loop {
-        if run.try_wait().unwrap().is_some() {
-            break run.wait_with_output().unwrap();
-        }
-        assert!(Instant::now() < until + Duration::from_secs(60), "the host hangs");
-        thread::sleep(Duration::from_millis(100));
-    };
+    // The agent's patience, and then what it takes to end loads and loops. The host's own doing is another thing.
+    settled("the agent's end", || {
+        let there = world.alive().into_iter().filter(|(_, line)| line.contains("agents/latido-")).collect::<Vec<_>>();
+        there.is_empty().then_some(()).ok_or_else(|| format!("still there: {there:?}"))
+    });
+    let output = ended(run, "the host of a lost link");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     world.nothing_left("after a lost link");
 }

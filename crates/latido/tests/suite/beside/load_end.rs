@@ -3,28 +3,19 @@
 use crate::common::loads;
 use crate::common::{self, Need};
 
-use common::{World, installed, json, skip, stderr};
+use common::{World, ended, installed, json, meanwhile, processes, skip, stderr, until};
 use loads::{did, latido, left, under, world};
 use std::{
     fs,
     path::PathBuf,
     process::{Child, Stdio},
-    time::{Duration, Instant},
 };
 
 /// A load started by itself, when it has put data into the directory.
 fn alone(world: &World, load: &str) -> Child {
-    let child = latido(world, ["load", load]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    until(|| !left(world).is_empty(), "data of the load");
+    let mut child = latido(world, ["load", load]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    meanwhile(&mut child, "data of the load", || (!left(world).is_empty()).then_some(()));
     child
-}
-
-fn until(mut reached: impl FnMut() -> bool, what: &str) {
-    let give_up = Instant::now() + Duration::from_secs(20);
-    while !reached() {
-        assert!(Instant::now() < give_up, "{what}: not within 20 s");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 fn signal(pid: i32, signal: rustix::process::Signal) {
@@ -50,7 +41,7 @@ fn an_ended_load_removes_its_data() {
         }
     }
     child.wait().unwrap();
-    until(|| left(&world).is_empty(), "the data are gone");
+    until("the end of the data", || left(&world).is_empty().then_some(()));
     world.nothing_left("by SIGTERM");
 }
 
@@ -91,7 +82,7 @@ fn data_go_when_the_supervisor_is_killed() {
     let world = world();
     let arguments = ["run", "null", "hold=30s", "--load=compile:units=4", "--no-report"];
     let mut host = latido(&world, arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    until(|| !left(&world).is_empty(), "data of the load");
+    meanwhile(&mut host, "data of the load", || (!left(&world).is_empty()).then_some(()));
     let supervisor = world.alive().into_iter().find(|(_, line)| line.trim_end().ends_with(" agent")).unwrap().0;
     signal(supervisor, rustix::process::Signal::KILL);
     host.wait().unwrap();
@@ -125,14 +116,16 @@ fn heat_ends_a_load_and_marks_the_cell() {
     for (arguments, limit) in [(vec![], 95_000), (vec!["--max-temp=70"], 70_000)] {
         let world = world();
         zone(&world, 60);
-        let mut words = vec!["run", "wakeup", "-d20s", "--policy=other", "--load=messaging:1,pairs=2", "--no-report"];
+        let mut words = vec!["run", "wakeup", "-d5m", "--policy=other", "--load=messaging:1,pairs=2", "--no-report"];
         words.extend(["--warmup=100ms", "--json"].iter().chain(&arguments));
         let mut command = latido(&world, words);
         command.env("LATIDO_THERMAL", world.path("thermal")).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().unwrap();
-        std::thread::sleep(Duration::from_secs(4));
+        let mut child = command.spawn().unwrap();
+        // The heat comes when it measures: so many wake-ups are beyond its warm-up.
+        let pid = common::measuring_process(&world);
+        meanwhile(&mut child, "1500 wake-ups", || (processes::wakeups(pid) > 1500).then_some(()));
         zone(&world, 97);
-        let output = child.wait_with_output().unwrap();
+        let output = ended(child, "a run that grew hot");
         let document = json(&output, 3);
         assert_eq!(document["verdict"], "contaminated", "{document}");
         let record = &document["records"][0];
@@ -140,7 +133,8 @@ fn heat_ends_a_load_and_marks_the_cell() {
         assert_eq!((&hot["temperature_mc"], &hot["limit_mc"]), (&97_000.into(), &limit.into()), "{hot}");
         let at = hot["at_ns"].as_i64().unwrap();
         let elapsed = record["elapsed_ns"].as_i64().unwrap();
-        assert!(at > 0 && at < 20_000_000_000 && elapsed < 20_000_000_000, "{at} {elapsed}");
+        // The end came from the heat, and not from the duration of 5 minutes.
+        assert!(0 < at && at <= elapsed && elapsed < 300_000_000_000, "{at} {elapsed}");
         let load = &record["load"][0];
         assert_eq!(load["alive"], false);
         assert!(load["died"].as_str().unwrap().contains("97 degrees, above the limit of"), "{load}");

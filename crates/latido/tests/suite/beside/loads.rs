@@ -3,14 +3,13 @@
 use crate::common::loads;
 use crate::common::{self, Need};
 
-use common::{World, installed, skip, stderr};
+use common::{World, installed, meanwhile, skip, stderr};
 use loads::{achieved, did, latido, left, under, world};
 use serde_json::Value;
 use std::{
     fs,
     path::PathBuf,
     process::{Command, Stdio},
-    time::{Duration, Instant},
 };
 
 #[test]
@@ -166,21 +165,19 @@ fn the_compound_s_parts_come_one_after_the_other() {
         }
     }
     let world = world();
-    let mut load = latido(&world, ["load", "compound-2008", "-d", "3m"]).stderr(Stdio::null()).spawn().unwrap();
+    let mut load = latido(&world, ["load", "compound-2008", "-d", "1h"]).stderr(Stdio::null()).spawn().unwrap();
     // What each part starts; its disk reads start nothing.
     let parts = [&["find", "grep"][..], &["tar", "bzip2", "gzip"], &["cc", "gcc", "cc1", "as", "collect2", "ld"]];
     let mut seen = [false; 3];
-    let give_up = Instant::now() + Duration::from_secs(150);
-    while seen != [true; 3] {
-        assert!(Instant::now() < give_up && load.try_wait().unwrap().is_none(), "{seen:?}");
+    meanwhile(&mut load, "programs of each part", || {
         let before = at_work(&world, &parts);
         // Looked at twice: of what ends and what begins one glance may see both.
         let again = at_work(&world, &parts);
         let both: Vec<bool> = before.iter().zip(&again).map(|(a, b)| *a && *b).collect();
         assert!(both.iter().filter(|at_work| **at_work).count() <= 1, "two parts at once: {both:?}");
         seen.iter_mut().zip(&again).for_each(|(seen, now)| *seen |= now);
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        (seen == [true; 3]).then_some(())
+    });
     rustix::process::kill_process(rustix::process::Pid::from_child(&load), rustix::process::Signal::INT).unwrap();
     assert_eq!(load.wait().unwrap().code(), Some(130));
     assert_eq!(left(&world), Vec::<PathBuf>::new());

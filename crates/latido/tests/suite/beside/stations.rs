@@ -3,7 +3,7 @@
 use crate::common::ssh;
 use crate::common::{self, Need};
 
-use common::{World, skip};
+use common::{World, ended, skip, until};
 use serde_json::Value;
 use ssh::Board;
 use std::{
@@ -12,8 +12,6 @@ use std::{
     net::UdpSocket,
     os::unix::fs::symlink,
     process::{Child, Output, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
 };
 
 fn free_port() -> u16 {
@@ -25,12 +23,8 @@ fn sink(world: &World, port: u16, more: &[&str]) -> Child {
     let port_text = port.to_string();
     let mut words = vec!["station", "sink", "--address=127.0.0.1", "--port", &port_text, "--json"];
     words.extend(more);
-    let child = world.latido(words).stdout(Stdio::piped()).spawn().unwrap();
-    let until = Instant::now() + Duration::from_secs(60);
-    while UdpSocket::bind(("127.0.0.1", port)).is_ok() {
-        assert!(Instant::now() < until, "the sink does not listen");
-        sleep(Duration::from_millis(20));
-    }
+    let mut child = world.latido(words).stdout(Stdio::piped()).spawn().unwrap();
+    common::meanwhile(&mut child, "a sink that listens", || UdpSocket::bind(("127.0.0.1", port)).err());
     child
 }
 
@@ -47,7 +41,7 @@ fn a_trigger_is_counted_by_number() {
     let sent = ["station", "trigger", "127.0.0.1", "--port", &text, "--rate=200", "--count=30", "--json"];
     let sent = document(&world.latido(sent).output().unwrap());
     assert_eq!((&sent["sent"], &sent["refused"]), (&Value::from(30), &Value::from(0)));
-    let took = document(&sink.wait_with_output().unwrap());
+    let took = document(&ended(sink, "a sink that counts to 30"));
     assert_eq!(took["received"], 30);
     assert_eq!(took["numbered"]["triggers"], 30);
     assert_eq!((&took["numbered"]["lost"], &took["numbered"]["not_in_order"]), (&Value::from(0), &Value::from(0)));
@@ -164,11 +158,7 @@ fn a_namespace_goes_with_its_load() {
     assert!(station.contains(&own) && station.len() > 1, "{station:?}");
     load.kill().unwrap();
     load.wait().unwrap();
-    let until = Instant::now() + Duration::from_secs(30);
-    while !bearing(&mark).is_empty() {
-        assert!(Instant::now() < until, "left behind: {:?}", bearing(&mark));
-        sleep(Duration::from_millis(50));
-    }
+    until("the end of the station", || bearing(&mark).is_empty().then_some(()));
     assert_eq!(devices(), before);
 }
 
@@ -210,9 +200,5 @@ fn a_station_over_ssh_goes_with_its_load() {
     assert!(!there().is_empty(), "no station there: {:?}", bearing("station"));
     load.kill().unwrap();
     load.wait().unwrap();
-    let until = Instant::now() + Duration::from_secs(30);
-    while !there().is_empty() {
-        assert!(Instant::now() < until, "left behind: {:?}", there());
-        sleep(Duration::from_millis(50));
-    }
+    until("the end of the station there", || there().is_empty().then_some(()));
 }

@@ -249,10 +249,7 @@ fn another_latido_at_work_is_named() {
     let fake = Fake::new();
     let mut run = fake.world.latido(["run", "null", "hold=60s", "-d", "60s", "--json"]);
     let mut run = run.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    while fake.status()["at_work"].is_null() {
-        assert!(run.try_wait().unwrap().is_none(), "the run ended");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    common::meanwhile(&mut run, "a run that has the machine", || (!fake.status()["at_work"].is_null()).then_some(()));
     for words in [&["apply", "timers"][..], &["undo"]] {
         let output = fake.tune(words, None);
         assert_eq!(output.status.code(), Some(1));

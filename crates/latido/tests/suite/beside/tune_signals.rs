@@ -10,15 +10,18 @@ use latido_model::{
 };
 use rustix::{
     fs::{CWD, FileType, FlockOperation, Mode, OFlags, flock, mknodat},
-    process::{Pid, Signal, kill_process},
+    process::Signal,
 };
 use std::{
     fs::{self, File},
     io::{BufRead, BufReader, Write},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 const INTERVAL: &str = "root/proc/sys/vm/stat_interval";
@@ -82,40 +85,36 @@ impl Machine {
     ) -> std::process::Output {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut pipe = self.reader(&mut child, path);
-        kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
         // It shall have noticed before it goes on.
-        sleep(Duration::from_millis(500));
+        common::processes::heard_by_agent(child.id(), signal);
         pipe.write_all(text.as_bytes()).unwrap();
         drop(pipe);
         // Who only begins reads it more than once; who reads it once must not be told twice.
-        let give_up = Instant::now() + Duration::from_secs(30);
-        while child.try_wait().unwrap().is_none() {
-            if Instant::now() > give_up {
-                child.kill().unwrap();
-                panic!("it hangs");
-            }
-            sleep(Duration::from_millis(5));
-            if !again {
-                continue;
-            }
-            let opened = rustix::fs::open(self.0.path(path), OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty());
-            let _ = opened.map(|file| File::from(file).write_all(text.as_bytes()));
+        let file = self.0.path(path);
+        let over = Arc::new(AtomicBool::new(false));
+        let answers = again.then(|| {
+            let (text, over) = (text.to_owned(), Arc::clone(&over));
+            std::thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    let opened = rustix::fs::open(&file, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty());
+                    let _ = opened.map(|file| File::from(file).write_all(text.as_bytes()));
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            })
+        });
+        let output = common::ended(child, "an interrupted tune");
+        over.store(true, Ordering::Relaxed);
+        if let Some(answers) = answers {
+            answers.join().unwrap();
         }
-        child.wait_with_output().unwrap()
+        output
     }
 
     /// Waits until it reads the pipe.
     fn reader(&self, child: &mut Child, path: &str) -> File {
-        let give_up = Instant::now() + Duration::from_secs(30);
-        loop {
-            let opened = rustix::fs::open(self.0.path(path), OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty());
-            if let Ok(file) = opened {
-                return file.into();
-            }
-            assert!(child.try_wait().unwrap().is_none(), "it ended before it read {path}");
-            assert!(Instant::now() < give_up, "it never reads {path}");
-            sleep(Duration::from_millis(5));
-        }
+        common::meanwhile(child, &format!("a reader of {path}"), || {
+            rustix::fs::open(self.0.path(path), OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()).ok().map(File::from)
+        })
     }
 
     /// An apply that was killed with the first of its changes made.

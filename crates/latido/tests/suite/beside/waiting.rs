@@ -2,11 +2,11 @@
 
 use crate::common;
 
-use common::{World, json, stderr};
+use common::{World, ended, json, meanwhile, stderr};
 use std::{
     fs,
+    io::{BufRead, BufReader, Read},
     process::{Child, Output, Stdio},
-    thread::sleep,
     time::{Duration, Instant},
 };
 
@@ -19,11 +19,8 @@ impl First {
         let words = ["run", "null", "samples=10", &hold, "--no-report", "--quiet"];
         let child = world.latido(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let mut first = Self(child);
-        let until = Instant::now() + Duration::from_secs(30);
-        while !world.alive().iter().any(|(_, line)| line.contains("--measure")) {
-            assert!(Instant::now() < until && first.0.try_wait().unwrap().is_none(), "it does not measure");
-            sleep(Duration::from_millis(10));
-        }
+        let measures = || world.alive().iter().any(|(_, line)| line.contains("--measure")).then_some(());
+        meanwhile(&mut first.0, "its measuring process", measures);
         first
     }
 }
@@ -43,6 +40,20 @@ fn second(world: &World, more: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
+/// Until it says that it waits: what it said so far, and the run, which goes on.
+fn waits(mut child: Child) -> (Child, String) {
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut said = String::new();
+    while !said.contains("waiting for another latido") {
+        let line = lines.next().unwrap_or_else(|| panic!("it ended and did not wait: {said}")).unwrap();
+        said += &line;
+        said.push('\n');
+    }
+    // Somebody must go on reading, or the run is stopped by a full pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    (child, said)
+}
+
 /// It ended with status 1, says who has the machine, and stored nothing.
 fn refused(world: &World, output: &Output) {
     let said = stderr(output);
@@ -55,13 +66,16 @@ fn refused(world: &World, output: &Output) {
 #[test]
 fn who_waits_says_for_whom_and_then_measures() {
     let world = World::new();
-    let mut first = First::start(&world, "3s");
-    let output = second(&world, &["--wait"]).wait_with_output().unwrap();
+    let mut first = First::start(&world, "60s");
+    let (child, said) = waits(second(&world, &["--wait"]));
+    assert!(said.contains("waiting for another latido (pid ") && said.contains("running `null`"), "{said}");
+    assert!(first.0.try_wait().unwrap().is_none(), "the first is not disturbed");
+    // Only now does the first end: orderly, with what it has measured.
+    common::processes::ctrl_c(first.0.id());
+    assert_eq!(common::status(&mut first.0, "the first run").code(), Some(130));
+    let output = ended(child, "the run that waited");
     let document = json(&output, 0);
     assert_eq!(document["records"][0]["outcome"]["kind"], "complete");
-    let said = stderr(&output);
-    assert!(said.contains("waiting for another latido (pid ") && said.contains("running `null`"), "{said}");
-    assert_eq!(first.0.wait().unwrap().code(), Some(0), "the first is not disturbed");
     // One after the other: what the first measured was stored before the second began its cell.
     let runs = world.runs();
     assert_eq!(runs.len(), 2);
@@ -84,7 +98,7 @@ fn who_waits_says_for_whom_and_then_measures() {
 fn without_waiting_it_is_refused_at_once() {
     let world = World::new();
     let _first = First::start(&world, "60s");
-    let output = second(&world, &[]).wait_with_output().unwrap();
+    let output = ended(second(&world, &[]), "a run that does not wait");
     refused(&world, &output);
     assert!(!stderr(&output).contains("waiting"), "{}", stderr(&output));
 }
@@ -92,28 +106,30 @@ fn without_waiting_it_is_refused_at_once() {
 #[test]
 fn patience_ends_when_it_was_said() {
     let world = World::new();
-    let _first = First::start(&world, "60s");
+    let mut first = First::start(&world, "60s");
     let begun = Instant::now();
-    let output = second(&world, &["--wait=1s"]).wait_with_output().unwrap();
+    let output = ended(second(&world, &["--wait=1s"]), "a run that waits for a second");
     let waited = begun.elapsed();
+    // The other run still has the machine: what ended was the patience.
+    assert!(first.0.try_wait().unwrap().is_none());
     refused(&world, &output);
     assert!(stderr(&output).contains("waiting for another latido (pid "), "{}", stderr(&output));
-    assert!(waited >= Duration::from_secs(1) && waited < Duration::from_secs(20), "{waited:?}");
+    assert!(waited >= Duration::from_secs(1), "{waited:?}");
 }
 
 #[test]
 fn ctrl_c_ends_the_waiting_and_stores_nothing() {
     let world = World::new();
     let mut first = First::start(&world, "60s");
-    let child = second(&world, &["--wait=10m"]);
-    // Time to come to the lock; before that it would end in the same way.
-    sleep(Duration::from_secs(2));
-    let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(130), "{said}");
-    assert!(said.contains("waiting for another latido (pid "), "{said}");
+    let mut child = second(&world, &["--wait=10m"]);
+    let mut words = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("waiting for another latido (pid ") {
+        assert!(words.read_line(&mut said).unwrap() > 0, "it ended and did not wait: {said}");
+    }
+    common::processes::ctrl_c(child.id());
+    words.read_to_string(&mut said).unwrap();
+    assert_eq!(ended(child, "a run that waits and is interrupted").status.code(), Some(130), "{said}");
     assert!(said.contains("nothing was started"), "{said}");
     assert_eq!(common::runs_of(&world).len(), 1, "only the first run is stored");
     assert!(first.0.try_wait().unwrap().is_none(), "the first goes on");

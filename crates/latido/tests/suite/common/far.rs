@@ -2,15 +2,13 @@
 
 use crate::common::guest as emulation;
 
-use crate::common::{World, stderr};
+use crate::common::{World, ended, meanwhile, settled, stderr};
 use emulation::Guest;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
     path::PathBuf,
     process::{Child, Command, Output, Stdio},
-    thread,
-    time::Duration,
 };
 
 /// A guest, and latido that reaches it.
@@ -31,12 +29,6 @@ pub struct Borrowed<'a> {
 }
 
 impl Far {
-    /// With Debian's PREEMPT_RT kernel and these boot parameters.
-    pub fn preempt_rt(append: &str) -> Result<Self, String> {
-        let kernel = ["--kernel", "6.12", "--flavour", "rt-amd64", "--mem", "512", "--timeout", "300"];
-        Self::start(&[&kernel[..], &["--append", append]].concat())
-    }
-
     pub fn start(options: &[&str]) -> Result<Self, String> {
         let world = World::new();
         let agents = world.path("agents");
@@ -82,16 +74,16 @@ impl Far {
     /// Ctrl-C, SIGKILL of the host, SIGKILL of everybody in the guest: all stands as `before`, in the last case by `latido tune undo`.
     pub fn gives_back_however_it_ends(&self, borrowed: &Borrowed<'_>, before: &str) {
         for signal in [Signal::INT, Signal::KILL] {
-            let mut child = self.borrowing(borrowed, before);
+            let child = self.borrowing(borrowed, before);
             kill_process(Pid::from_child(&child), signal).unwrap();
-            child.wait().unwrap();
+            ended(child, &format!("a host after {signal:?}"));
             self.given_back(borrowed, before, &format!("{signal:?} of the host"));
         }
-        let mut child = self.borrowing(borrowed, before);
+        let child = self.borrowing(borrowed, before);
         self.there(
             "for one in /proc/[0-9]*; do case $(cat $one/comm 2>/dev/null) in latido*) kill -9 ${one#/proc/};; esac; done",
         );
-        child.wait().unwrap();
+        ended(child, "a host whose agent was killed");
         let output = self.ran(&["tune", "undo"]);
         assert!(output.status.success(), "{}", stderr(&output));
         self.given_back(borrowed, before, "SIGKILL of everybody there");
@@ -101,30 +93,18 @@ impl Far {
     fn borrowing(&self, borrowed: &Borrowed<'_>, before: &str) -> Child {
         let mut command = self.latido(borrowed.run);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        // Looked at, not waited for: however slow the machine, the run lasts longer.
-        for _ in 0..240 {
-            if child.try_wait().unwrap().is_some() {
-                panic!("{}", stderr(&child.wait_with_output().unwrap()));
-            }
+        meanwhile(&mut child, "what it borrows", || {
             let now = self.there(borrowed.shown_by);
-            if now != before && (borrowed.is_borrowed)(&now) {
-                return child;
-            }
-            thread::sleep(Duration::from_millis(500));
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        panic!("{:?} never borrowed anything: {}", borrowed.run, self.there(borrowed.shown_by));
+            (now != before && (borrowed.is_borrowed)(&now)).then_some(())
+        });
+        child
     }
 
     /// All stands as before, at once or as soon as those are gone who put it back.
     fn given_back(&self, borrowed: &Borrowed<'_>, before: &str, after: &str) {
-        for _ in 0..120 {
-            if self.there(borrowed.shown_by) == before {
-                return;
-            }
-            thread::sleep(Duration::from_millis(500));
-        }
-        assert_eq!(self.there(borrowed.shown_by), before, "after {after}");
+        settled(&format!("all as before after {after}"), || match self.there(borrowed.shown_by) {
+            same if same == before => Ok(()),
+            other => Err(format!("{other}\ninstead of\n{before}")),
+        });
     }
 }

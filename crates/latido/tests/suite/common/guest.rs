@@ -49,6 +49,11 @@ impl Guest {
         self.must("link", &[if on { "on" } else { "off" }]);
     }
 
+    /// What its kernel and its programs wrote to the console so far.
+    pub fn console(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.path().join("console.log")).unwrap_or_default()).into_owned()
+    }
+
     fn path(&self) -> PathBuf {
         self.dir.path().join("guest")
     }

@@ -1,5 +1,6 @@
 //! What the end-to-end tests share: the binary in a world of its own, and the list of what could not be tested.
 
+mod alone;
 pub mod attacker;
 pub mod behind;
 pub mod family;
@@ -8,24 +9,28 @@ pub mod guest;
 pub mod lab;
 pub mod loads;
 pub mod placement;
+mod planted;
+pub mod processes;
 pub mod recording;
 pub mod scripted;
 pub mod ssh;
 #[path = "../../../../agent/tests/trees/plant.rs"]
 pub mod trees;
 mod turn;
+mod waiting;
 pub mod whole;
 
+pub use alone::Alone;
 pub use latido_model::needs::{Need, skip};
+pub use planted::Planted;
 use std::{
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 pub use turn::Turn;
+pub use waiting::{ended, meanwhile, settled, status, until};
 
 /// A store, a state directory and a working directory of a test's own. Every process started from here, and every
 /// descendant, carries the state directory in its environment: that is how leftovers are found.
@@ -97,15 +102,10 @@ impl World {
 
     /// Waits until no process of this world is left; panics with their names if some stay.
     pub fn nothing_left(&self, after: &str) {
-        let give_up = Instant::now() + Duration::from_secs(20);
-        loop {
-            let alive = self.alive();
-            if alive.is_empty() {
-                return;
-            }
-            assert!(Instant::now() < give_up, "left behind {after}: {alive:?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        settled(&format!("the end of all processes {after}"), || match self.alive() {
+            alive if alive.is_empty() => Ok(()),
+            alive => Err(format!("left behind: {alive:?}")),
+        });
     }
 
     /// The directories of the runs, oldest first.
@@ -214,10 +214,16 @@ pub fn root(what: &str) -> bool {
     root
 }
 
-/// Keeps the other tests of this file away: real-time measurements on one CPU would measure each other.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+/// Keeps the other tests that measure away: real-time measurements on one CPU would measure each other.
+pub fn alone() -> Alone {
+    Alone::of("measuring")
+}
+
+/// The measuring process of a world, as soon as there is one.
+pub fn measuring_process(world: &World) -> i32 {
+    until("a measuring process", || {
+        world.alive().into_iter().find(|(_, line)| line.contains("--measure")).map(|(pid, _)| pid)
+    })
 }
 
 /// Keeps everybody else away while this machine's settings are changed and compared: the tests of this file, of other

@@ -1,23 +1,14 @@
 //! What tests of recorded traces share: whether this machine lets them, one at a time, and what a file holds.
 
-use crate::common::{Need, root, skip, stderr};
+use crate::common::{Alone, Need, root, skip, stderr};
 use latido_trace::{file::Trace, merge::Merge, page::Event};
-use std::{
-    cell::RefCell,
-    collections::BTreeMap,
-    fs,
-    path::Path,
-    process::Output,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{cell::RefCell, collections::BTreeMap, fs, path::Path, process::Output};
 
 pub const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
-static ONE: Mutex<()> = Mutex::new(());
-
 thread_local! {
     /// Held until the thread of the test ends.
-    static TURN: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+    static TURN: RefCell<Option<Alone>> = const { RefCell::new(None) };
 }
 
 /// Whether this machine lets root record; if not, the test is noted as skipped.
@@ -26,7 +17,7 @@ pub fn tracefs(what: &str) -> bool {
         return false;
     }
     // One after the other: they count what latido does to a CPU, and another one's work there is latido's too.
-    TURN.with(|turn| *turn.borrow_mut() = Some(ONE.lock().unwrap_or_else(PoisonError::into_inner)));
+    TURN.with(|turn| *turn.borrow_mut() = Some(Alone::of("recording")));
     let probe = Path::new(INSTANCES).join(format!("latido-test-{}", std::process::id()));
     let made = fs::create_dir(&probe).and_then(|()| {
         let enabled = fs::write(probe.join("events/sched/sched_switch/enable"), "1");

@@ -5,6 +5,7 @@
 //! let output = board.ssh("board", "uname -n").output().unwrap();
 //! ```
 
+use crate::common::until;
 use std::{
     env, fs,
     io::Read,
@@ -12,8 +13,7 @@ use std::{
     os::unix::fs::{PermissionsExt, chown},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tempfile::TempDir;
 
@@ -102,24 +102,19 @@ impl Board {
 
     /// Waits until it answers as an ssh server.
     fn wait(&mut self) -> Result<(), String> {
-        let give_up = Instant::now() + Duration::from_secs(30);
-        loop {
-            if let Some(status) = self.sshd.0.try_wait().map_err(|e| e.to_string())? {
-                return Err(format!("sshd ended with {status}: {}", self.log().trim()));
+        until("an sshd that answers", || {
+            match self.sshd.0.try_wait() {
+                Ok(Some(status)) => return Some(Err(format!("sshd ended with {status}: {}", self.log().trim()))),
+                Err(error) => return Some(Err(error.to_string())),
+                Ok(None) => {}
             }
             let mut banner = [0; 4];
             let answered = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).and_then(|mut stream| {
                 stream.set_read_timeout(Some(Duration::from_secs(2)))?;
                 stream.read_exact(&mut banner)
             });
-            if answered.is_ok() && banner == *b"SSH-" {
-                return Ok(());
-            }
-            if Instant::now() > give_up {
-                return Err(format!("sshd does not answer: {}", self.log().trim()));
-            }
-            sleep(Duration::from_millis(20));
-        }
+            (answered.is_ok() && banner == *b"SSH-").then_some(Ok(()))
+        })
     }
 
     /// Whether an account lets in, which a locked one or a rule of the machine's may prevent.

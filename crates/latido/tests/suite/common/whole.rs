@@ -1,11 +1,10 @@
 //! Everything on this machine that a tuning may change, and every task, read without latido's own code.
 
+use crate::common::settled;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    thread::sleep,
-    time::{Duration, Instant},
 };
 
 /// The files that tunings write. A `*` stands for any part of a name.
@@ -174,19 +173,16 @@ impl Whole {
     /// Every knob byte for byte, every task that lived all the time as it was, and no group of latido's. What the kernel
     /// does behind its answer may take a moment.
     pub fn holds(&self, when: &str) {
-        let give_up = Instant::now() + Duration::from_secs(3);
-        loop {
+        let now = settled(&format!("a machine that is as before ({when})"), || {
             let now = Self::take();
-            let differences = self.differences(&now);
-            if differences.is_empty() {
-                let own = std::process::id().cast_signed();
-                assert!(now.tasks.keys().any(|(tid, _)| *tid == own), "{when}: not even this process was found");
-                assert!(self.knobs.len() > 10, "{when}: only {} settings were read", self.knobs.len());
-                return;
+            match self.differences(&now) {
+                same if same.is_empty() => Ok(now),
+                differences => Err(format!("not as before:\n  {}", differences.join("\n  "))),
             }
-            assert!(Instant::now() < give_up, "{when}: not as before:\n  {}", differences.join("\n  "));
-            sleep(Duration::from_millis(50));
-        }
+        });
+        let own = std::process::id().cast_signed();
+        assert!(now.tasks.keys().any(|(tid, _)| *tid == own), "{when}: not even this process was found");
+        assert!(self.knobs.len() > 10, "{when}: only {} settings were read", self.knobs.len());
     }
 
     /// How many tasks a process has started that are placed as it is itself; those that are not, in words.

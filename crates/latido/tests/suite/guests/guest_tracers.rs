@@ -1,10 +1,9 @@
 //! Probes of tracers that few kernels have, met for real: Debian's PREEMPT_RT kernel has all but those of interrupts off.
 
-use crate::common::far;
-use crate::common::{self, Need};
-
-use common::{skip, stderr};
-use far::{Borrowed, Far};
+use crate::common::{
+    far::{Borrowed, Far},
+    stderr,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -19,14 +18,16 @@ fn count(record: &Value, quantity: &str, cpu: u64) -> u64 {
     all.iter().find(of).unwrap_or_else(|| panic!("no {quantity} of CPU {cpu}: {record}"))["count"].as_u64().unwrap()
 }
 
-/// Each has as many samples as its period allows, on the CPUs that were asked for, and leaves no setting changed and no instance.
-#[test]
-fn each_tracer_gives_samples_and_all_is_as_it_was() {
-    // A busy host starves the emulated timer that the kernel would try out.
-    let far = match Far::preempt_rt("no_timer_check") {
-        Ok(far) => far,
-        Err(why) => return skip("tracers of a PREEMPT_RT kernel", Need::Qemu, &why),
-    };
+/// Each has no more samples than its period allows in the time that it measured.
+fn within(record: &Value, quantity: &str, cpu: u64, period_ns: u64) {
+    let most = record["elapsed_ns"].as_u64().unwrap() / period_ns + 1;
+    let count = count(record, quantity, cpu);
+    assert!((1..=most).contains(&count), "{count} of at most {most} {quantity}: {record}");
+}
+
+/// Each has samples, on the CPUs that were asked for, and leaves no setting changed and no instance. How many there are exactly
+/// is shown where the clock does not depend on this machine (`lab_planted.rs`).
+pub fn give_samples_and_all_is_as_it_was(far: &Far) {
     let before = far.there(SETTINGS);
     let mut seen = BTreeMap::new();
     // Emulated CPUs are slow, and two of them share this machine's: periods are long.
@@ -40,18 +41,19 @@ fn each_tracer_gives_samples_and_all_is_as_it_was() {
         assert_eq!(far.there(SETTINGS), before, "after {words:?}: {said}");
         seen.insert(words[0], record);
     }
-    // An expiry every 100 ms: 30, of which a slow machine keeps some.
-    assert!((5..=31).contains(&count(&seen["timerlat"], "interrupt", 1)), "{}", seen["timerlat"]);
-    assert!((5..=31).contains(&count(&seen["timerlat"], "thread", 1)), "{}", seen["timerlat"]);
+    const MS: u64 = 1_000_000;
+    within(&seen["timerlat"], "interrupt", 1, 100 * MS);
+    within(&seen["timerlat"], "thread", 1, 100 * MS);
     assert!(!seen["timerlat"]["series"].to_string().contains("\"cpu\":0"), "CPU 1 alone was asked for");
     for cpu in [0, 1] {
-        assert!((2..=6).contains(&count(&seen["osnoise"], "noise", cpu)), "{}", seen["osnoise"]);
+        within(&seen["osnoise"], "noise", cpu, 500 * MS);
     }
     let facts = &seen["osnoise"]["series"][0]["facts"];
     assert!(facts["irq"].as_i64().unwrap() > 0, "ticks interrupt it: {facts}");
     assert!(count(&seen["hwlat"], "inner", 0) + count(&seen["hwlat"], "inner", 1) > 0, "{}", seen["hwlat"]);
     let longest = &seen["wakeup-tracer"]["series"][0];
-    assert!((1..=3).contains(&longest["count"].as_u64().unwrap()), "one a second: {longest}");
+    let seconds = seen["wakeup-tracer"]["elapsed_ns"].as_u64().unwrap() / (1000 * MS) + 1;
+    assert!((1..=seconds).contains(&longest["count"].as_u64().unwrap()), "one a second: {longest}");
     assert!(seen["wakeup-tracer"]["attachments"].to_string().contains("maxima.csv"));
     // People read whom it befell at the end of the run.
     let told = far.ran(&["run", "wakeup-tracer", "of=all", "-d", "2s", "--no-report"]);

@@ -1,11 +1,9 @@
 //! The probe `interrupt` with three stamps: a timer of this machine for real, and devices of guests.
 
-use crate::common::far;
 use crate::common::lab;
 use crate::common::{self, Need};
 
-use common::{World, root, skip, stderr};
-use far::{Borrowed, Far};
+use common::{World, meanwhile, root, settled, skip, stderr};
 use lab::{kernel, measured};
 use latido_agent::machine::{Root, tracefs::Tracefs};
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,8 +12,6 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Stdio,
-    thread,
-    time::Duration,
 };
 
 /// Tracefs as root, or the test is noted as skipped.
@@ -224,11 +220,7 @@ fn a_killed_run_leaves_no_station() {
         let words = ["run", "interrupt", "source=network", "station=netns", &rate, "-d", "10m", "--policy", "other"];
         let mut run = world.latido(words.into_iter().chain(["--no-report", "--wait"]));
         let mut run = run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let station = (0..600).find_map(|_| {
-            thread::sleep(Duration::from_millis(100));
-            bearing(&own).first().copied()
-        });
-        let station = station.unwrap_or_else(|| panic!("no station: {:?}", run.try_wait()));
+        let station = meanwhile(&mut run, "its station", || bearing(&own).first().copied());
         assert_eq!(devices(), before, "the cable is nobody else's business");
         match victim {
             "host" => run.kill().unwrap(),
@@ -239,11 +231,10 @@ fn a_killed_run_leaves_no_station() {
             }
         }
         run.wait().unwrap();
-        let gone = (0..300).any(|_| {
-            thread::sleep(Duration::from_millis(100));
-            bearing(&own).is_empty()
+        settled(&format!("the station's end after SIGKILL of the {victim}"), || match bearing(&own) {
+            none if none.is_empty() => Ok(()),
+            left => Err(format!("left behind: {left:?}")),
         });
-        assert!(gone, "after SIGKILL of the {victim}: {:?}", bearing(&own));
         assert_eq!(devices(), before);
     }
 }
@@ -316,30 +307,4 @@ fn the_hpets_handler_is_stamped_in_a_guest_twice_alike() {
     let max = |quantity: &str| series(&record, quantity)["max"].as_i64().unwrap();
     assert!(max("entry") < max("thread") && max("thread") < max("interrupt"), "{}", record["series"]);
     assert_eq!(measured(&runs[0]), measured(&runs[1]));
-}
-
-/// What is borrowed of a machine for stamps: events at functions, traces, and the priority of threads of an interrupt.
-const BORROWED: &str =
-    "cat /sys/kernel/tracing/kprobe_events /sys/kernel/tracing/dynamic_events; ls /sys/kernel/tracing/instances";
-
-/// The event at the handler is the whole machine's: it is gone after success, Ctrl-C, SIGKILL of the host, and after SIGKILL of
-/// everybody there with the next latido. Somebody else's event stays.
-#[test]
-fn the_handlers_event_is_removed_however_it_ends() {
-    let far = match Far::preempt_rt("no_timer_check clocksource=tsc tsc=reliable") {
-        Ok(far) => far,
-        Err(why) => return skip("stamps of a handler that is a thread", Need::Qemu, &why),
-    };
-    far.there("echo 'p:mine/other hpet_interrupt' >> /sys/kernel/tracing/kprobe_events");
-    let before = far.there(BORROWED);
-    assert!(before.contains("mine/other"), "{before}");
-    let (record, said) = far.measured(&["interrupt", "source=hpet", "rate=20", "events=20"]);
-    assert_eq!(far.there(BORROWED), before, "after a run: {said}");
-    assert_eq!(record["quality"]["stamps"]["handler"]["symbol"], "hpet_interrupt", "{record}");
-    let borrowed = Borrowed {
-        shown_by: BORROWED,
-        run: &["run", "interrupt", "source=hpet", "rate=20", "irq_prio=70", "-d", "10m", "--no-report"],
-        is_borrowed: |now| now.contains("hpet_interrupt") && now.lines().any(|line| line.starts_with("latido-")),
-    };
-    far.gives_back_however_it_ends(&borrowed, &before);
 }

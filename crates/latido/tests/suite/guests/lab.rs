@@ -4,15 +4,13 @@
 use crate::common::lab as laboratory;
 use crate::common::{self, Need};
 
-use common::{Background, World, installed, root, skip, stderr};
+use common::{Background, World, installed, meanwhile, root, skip, stderr};
 use laboratory::{kernel, measured, refused, run};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
     process::{Command, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
 };
 
 /// What apt cannot renew is told beside what it does not have, and what it has serves: a server may be in the midst of its own renewal.
@@ -101,15 +99,6 @@ fn a_mode_that_was_not_granted_names_both() {
     assert_eq!(common::records_of(&world), 0, "it stands for nothing");
 }
 
-/// Waits for something of a running host.
-fn until(what: &str, mut there: impl FnMut() -> bool) {
-    let give_up = Instant::now() + Duration::from_secs(900);
-    while !there() {
-        assert!(Instant::now() < give_up, "{what} did not come");
-        sleep(Duration::from_millis(20));
-    }
-}
-
 /// One sweep, killed in its midst, gone on with while the host is crowded, and one member of it measured again alone: the
 /// same bytes each time, other members others, and nothing of the host in them.
 #[test]
@@ -124,7 +113,7 @@ fn a_member_is_the_same_bytes_however_it_comes_about() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    until("a record", || common::records_of(&world) >= 1 || host.try_wait().unwrap().is_some());
+    meanwhile(&mut host, "a record", || (common::records_of(&world) >= 1).then_some(()));
     // The others are being emulated.
     host.kill().unwrap();
     host.wait().unwrap();
@@ -165,7 +154,7 @@ fn a_member_is_the_same_bytes_however_it_comes_about() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    until("a guest", || world.alive().iter().any(|(_, line)| line.contains("-icount")));
+    meanwhile(&mut host, "a guest", || world.alive().iter().any(|(_, line)| line.contains("-icount")).then_some(()));
     let pid = rustix::process::Pid::from_raw(host.id().cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let status = host.wait().unwrap();

@@ -2,15 +2,13 @@
 
 use crate::common;
 
-use common::{World, stderr};
+use common::{World, meanwhile, stderr};
 use latido_model::run::CHECKPOINTS;
 use serde_json::Value;
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Stdio,
-    thread,
-    time::{Duration, Instant},
 };
 
 /// Starts a run, waits for a checkpoint of its first cell, and cuts the power: every process at once, none gets to say
@@ -19,15 +17,10 @@ fn cut_after_a_checkpoint<'a>(world: &World, arguments: impl IntoIterator<Item =
     let mut command = world.latido(arguments);
     let mut child =
         command.env("LATIDO_CHECKPOINT_MS", "300").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let give_up = Instant::now() + Duration::from_secs(20);
-    let checkpoint = loop {
-        assert!(Instant::now() < give_up, "no checkpoint was written");
-        thread::sleep(Duration::from_millis(50));
+    let checkpoint = meanwhile(&mut child, "a checkpoint", || {
         let record = world.runs().first().map(|run| run.join("cells/001/checkpoint/record.json"));
-        if let Some(path) = record.filter(|path| path.exists()) {
-            break path;
-        }
-    };
+        record.filter(|path| path.exists())
+    });
     for (pid, _) in world.alive() {
         let pid = rustix::process::Pid::from_raw(pid).unwrap();
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);

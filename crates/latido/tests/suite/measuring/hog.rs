@@ -1,15 +1,50 @@
 //! A hog above the probe's priority: named in the record, blamed where it decides, and its slots are not lost.
 
-use crate::common::{self, Need};
+use crate::common;
 
-use common::{World, installed, realtime, skip};
+use common::{World, ended, installed, meanwhile, processes, realtime, until};
+use processes::{ran_ns_of, signal, state_of, threads};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::{
-    process::{Command, Stdio},
-    thread,
-    time::Duration,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
 };
 
+/// A hog of FIFO 70 on CPU 0 that is stopped until it is let go, and stops itself when it has used a second of processor
+/// time (`ulimit -t`): what it ran between is known to the nanosecond, on any machine.
+struct Hog(Child);
+
+impl Hog {
+    fn stopped() -> Self {
+        let script = "ulimit -S -t 1; trap 'kill -STOP $$' XCPU; kill -STOP $$; while :; do :; done";
+        let words = ["-c", "0", "chrt", "-f", "70", "sh", "-c", script];
+        let hog = Self(Command::new("taskset").args(words).stdin(Stdio::null()).spawn().unwrap());
+        hog.stands_still("a hog that is ready");
+        hog
+    }
+
+    fn task(&self) -> PathBuf {
+        format!("/proc/{}", self.0.id()).into()
+    }
+
+    fn stands_still(&self, what: &str) {
+        until(what, || (state_of(&self.task())? == 'T').then_some(()));
+    }
+
+    fn ran_ns(&self) -> u64 {
+        ran_ns_of(&self.task()).unwrap()
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A second of a hog above the probe: the record has what it ran, and each slot of that time.
 #[test]
 fn a_hog_above_the_own_priority_is_seen_and_blamed() {
     if !realtime("a hog above the probe") || !installed("taskset", "a hog above the probe") {
@@ -17,6 +52,8 @@ fn a_hog_above_the_own_priority_is_seen_and_blamed() {
     }
     let _turn = common::alone();
     let world = World::new();
+    let hog = Hog::stopped();
+    let before = hog.ran_ns();
     let mut command = world.latido([
         "run",
         "wakeup",
@@ -29,25 +66,29 @@ fn a_hog_above_the_own_priority_is_seen_and_blamed() {
         "--no-report",
         "--json",
     ]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    thread::sleep(Duration::from_millis(1500));
-    // 600 ms of FIFO 70 on the measured CPU, in one stretch, by one process.
-    let hog = ["0.6", "taskset", "-c", "0", "chrt", "-f", "70", "sh", "-c", "while :; do :; done"];
-    let hog = Command::new("timeout").args(hog).status().unwrap();
-    assert_eq!(hog.code(), Some(124), "the hog was not ended by its time");
-    let output = child.wait_with_output().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let measuring = common::measuring_process(&world);
+    let urgent = processes::Urgent::new();
+    // Beyond the 50 of the warm-up.
+    meanwhile(&mut child, "200 wake-ups", || (processes::wakeups(measuring) > 200).then_some(()));
+    signal(hog.0.id().cast_signed(), Signal::CONT);
+    hog.stands_still("a hog that has run for a second");
+    drop(urgent);
+    let output = ended(child, "a measurement beside a hog");
+    let ran_ns = hog.ran_ns() - before;
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let quality = &document["records"][0]["quality"];
     assert_eq!(output.status.code(), Some(3), "{}; {quality}", document["judgement"]["headline"]);
     assert_eq!(document["verdict"], "contaminated", "{}", document["judgement"]);
     let record = &document["records"][0];
+    let foreign = record["quality"]["foreign"].as_array().unwrap();
+    let told = foreign.iter().find(|f| f["policy"] == "fifo 70").unwrap_or_else(|| panic!("{foreign:?}"));
+    assert_eq!((&told["tid"], &told["ran_ns"]), (&hog.0.id().into(), &ran_ns.into()), "{told}");
     let slots = &record["series"][0]["slots"];
     let n = |key: &str| slots[key].as_u64().unwrap();
     assert_eq!(n("met") + n("late") + n("missed"), 4000);
-    assert!(n("missed") > 500, "600 ms without the CPU are some 600 slots: {slots}");
-    let foreign = record["quality"]["foreign"].as_array().unwrap();
-    let hog = foreign.iter().find(|f| f["policy"] == "fifo 70").unwrap_or_else(|| panic!("{foreign:?}"));
-    assert!(hog["ran_ns"].as_u64().unwrap() > 400_000_000, "{hog}");
+    // It ran in one stretch: its first slot is late, and one at its end.
+    assert!(n("missed") + 2 >= ran_ns / 1_000_000, "{ran_ns} ns of a hog: {slots}");
 }
 
 /// A rival that takes half of the CPU in short pieces never keeps the probe away for long: it is found by what it ran.
@@ -58,84 +99,44 @@ fn a_hog_in_short_pieces_is_found_by_what_it_ran() {
     }
     let _turn = common::alone();
     let world = World::new();
-    let measure = ["run", "wakeup", "period=1ms", "-d6s", "-c0", "--prio=50", "--warmup=50ms", "--no-report", "--json"];
-    let child = world.latido(measure).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    thread::sleep(Duration::from_secs(2));
-    // Another latido's load is not this cell's: three seconds of FIFO 90, 2 ms of each 4 ms.
-    let hog = ["load", "rt-interference:busy=2ms,idle=2ms,low=1,middle=2,high=90,cpus=0", "-d3s"];
-    let hog = world.latido(hog).output().unwrap();
-    assert!(hog.status.success(), "{}", common::stderr(&hog));
-    let output = child.wait_with_output().unwrap();
+    // Another latido's load is not this cell's: FIFO 90, 2 ms of each 4 ms, before and after the measurement, too.
+    let load = ["load", "rt-interference:busy=2ms,idle=2ms,low=1,middle=2,high=90,cpus=0"];
+    let mut load = world.latido(load).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let rival = until("a rival of FIFO 90", || rival_of(&world));
+    let measure = ["run", "wakeup", "period=1ms", "-d3s", "-c0", "--prio=50", "--warmup=50ms", "--no-report", "--json"];
+    let mut child = world.latido(measure).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let measuring = common::measuring_process(&world);
+    let urgent = processes::Urgent::new();
+    let first = ran_ns_of(&rival).unwrap();
+    // Both are read while it measures: the first when it has begun, the other before it was still seen to go on.
+    meanwhile(&mut child, "200 wake-ups", || (processes::wakeups(measuring) > 200).then_some(()));
+    let begun = ran_ns_of(&rival).unwrap();
+    let later = meanwhile(&mut child, "1000 wake-ups", || {
+        let ran_ns = ran_ns_of(&rival).unwrap();
+        (processes::wakeups(measuring) > 1000).then_some(ran_ns)
+    });
+    drop(urgent);
+    let output = ended(child, "a measurement beside a rival");
+    let last = ran_ns_of(&rival).unwrap();
+    signal(load.id().cast_signed(), Signal::INT);
+    common::status(&mut load, "the rival's load");
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let foreign = document["records"][0]["quality"]["foreign"].as_array().unwrap();
     let hog = foreign.iter().find(|f| f["policy"] == "fifo 90").unwrap_or_else(|| panic!("{foreign:?}"));
     assert_eq!((&hog["owner"], &hog["cpu"]), (&"program".into(), &0.into()), "{hog}");
-    assert!(hog["ran_ns"].as_u64().unwrap() > 1_000_000_000, "{hog}");
+    let told = hog["ran_ns"].as_u64().unwrap();
+    assert!(later > begun && told >= later - begun && told <= last - first, "{begun} {later}, {first} {last}: {hog}");
     assert!(foreign.iter().all(|f| f["policy"] != "fifo 1" && f["policy"] != "fifo 2"), "below the probe: {foreign:?}");
 }
 
-/// The cell's own rivals are what it was measured under: they excuse nothing, and are no throttle however regular.
-#[test]
-fn the_load_s_rivals_are_no_excuse_and_no_throttle() {
-    if !realtime("rivals of a busy loop") {
-        return;
-    }
-    let _turn = common::alone();
-    let world = World::new();
-    let output = world.run([
-        "run",
-        "gap",
-        "-d4s",
-        "-c0",
-        "--prio=50",
-        "--warmup=50ms",
-        "--limit=1ms",
-        "--load=rt-interference:busy=2ms,idle=50ms,low=1,middle=2,high=90",
-        "--no-report",
-        "--json",
-    ]);
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", document["judgement"]);
-    assert_eq!(document["verdict"], "fail");
-    let record = &document["records"][0];
-    let facts = &record["series"][0]["facts"];
-    assert!(facts["preempted"].as_u64().unwrap() > 40, "{facts}");
-    // The loop is made to wait once a second, where the kernel limits it; never oftener.
-    assert!(facts["throttled"].as_u64().unwrap_or(0) <= 5, "{facts}");
-    let foreign = record["quality"]["foreign"].as_array().unwrap();
-    let rival = foreign.iter().find(|f| f["policy"] == "fifo 90").unwrap_or_else(|| panic!("{foreign:?}"));
-    assert_eq!(rival["owner"], "load", "{rival}");
-}
-
-/// A busy loop is made to wait by the kernel's own limit: counted by the loop, named in the verdict, and no excuse.
-#[test]
-fn the_throttle_is_counted_and_named_and_the_failure_stands() {
-    if !realtime("the real-time throttle") {
-        return;
-    }
-    let _turn = common::alone();
-    let world = World::new();
-    let gap = ["run", "gap", "-d4s", "-c0", "--prio=50", "--warmup=50ms", "--limit=20ms", "--no-report", "--json"];
-    let output = world.run(gap);
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let record = &document["records"][0];
-    let realtime = &record["machine"]["realtime"];
-    let [runtime, period] = ["runtime_us", "period_us"].map(|key| realtime[key].as_i64().unwrap_or(-1));
-    let of_groups = realtime["group_scheduling"] == true || realtime["fair_server"]["kind"] == "absent";
-    if !of_groups || runtime < 0 || runtime >= period {
-        return skip(
-            "the real-time throttle",
-            Need::Kernel,
-            "this kernel leaves real-time tasks alone, or leaves them to the fair server",
-        );
-    }
-    let throttle = &record["quality"]["throttle"];
-    let waits = throttle["throttled"].as_u64().unwrap();
-    // One a period, the first of which the loop need not have filled.
-    assert!((1..=5).contains(&waits), "{throttle}");
-    let rest_ns = (period - runtime).unsigned_abs() * 1000;
-    assert!(throttle["throttled_ns"].as_u64().unwrap() >= waits * rest_ns / 2, "{throttle}");
-    assert_eq!(output.status.code(), Some(2), "{}", document["judgement"]);
-    let headline = document["judgement"]["headline"].as_str().unwrap();
-    assert!(headline.contains("throttle made"), "{headline}");
+/// The thread of priority 90 of a world's load.
+fn rival_of(world: &World) -> Option<PathBuf> {
+    let bears = |line: &str| line.contains(" load rt-interference");
+    let loads = world.alive().into_iter().filter(|(_, line)| bears(line));
+    // The real-time priority is field 40 of `stat`, 38 behind the name.
+    let priority = |task: &PathBuf| {
+        let stat = std::fs::read_to_string(task.join("stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(37)?.parse::<u32>().ok()
+    };
+    loads.flat_map(|(pid, _)| threads(pid)).find(|task| priority(task) == Some(90))
 }

@@ -11,23 +11,14 @@ use std::{
     os::unix::fs::symlink,
     path::Path,
     process::{Command, Output, Stdio},
-    time::{Duration, Instant},
 };
 
 const RUN: [&str; 4] = ["run", "null", "--policy", "other"];
 
 /// Runs a command that must end by itself.
 fn ended(mut command: Command) -> Output {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let until = Instant::now() + Duration::from_secs(30);
-    while child.try_wait().unwrap().is_none() {
-        if Instant::now() > until {
-            child.kill().unwrap();
-            panic!("it hangs: {command:?}");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    child.wait_with_output().unwrap()
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    common::ended(child, &format!("{command:?}"))
 }
 
 /// A world with a run, and nothing in the working directory but its store.

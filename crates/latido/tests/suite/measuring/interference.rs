@@ -6,6 +6,9 @@ use common::{World, installed, realtime};
 use serde_json::Value;
 use std::process::Output;
 
+/// What a rival runs before it sleeps again, in ns.
+const BURST_NS: i64 = 10_000_000;
+
 /// The document, whatever the verdict: a stolen machine may contaminate one.
 fn said(output: &Output) -> Value {
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
@@ -16,7 +19,8 @@ fn record(document: &Value) -> &Value {
     &document["records"][0]
 }
 
-/// A rival above the probe on its own CPU costs it about the rival's burst; the load tells what it did.
+/// A rival above the probe on its own CPU costs it at least the rival's burst; the load tells what it did. How much it did
+/// exactly is shown in a guest (`guests/lab_planted.rs`).
 #[test]
 fn rivals_above_the_probe_are_felt_and_keep_account() {
     let _turn = common::alone();
@@ -29,6 +33,7 @@ fn rivals_above_the_probe_are_felt_and_keep_account() {
         "wakeup",
         "-c0",
         "-d3s",
+        "period=1ms",
         "--prio=60",
         "--load=rt-interference:busy=10ms,idle=40ms",
         "--no-report",
@@ -39,13 +44,15 @@ fn rivals_above_the_probe_are_felt_and_keep_account() {
     assert_eq!(load["alive"], true, "{load}");
     assert!(load["note"].as_str().unwrap().contains("throttle"), "{load}");
     let achieved = |name: &str| load["achieved"][name].as_i64().unwrap();
-    // Six or more threads, each with a burst every 50 ms of its own or somewhat more.
-    assert!(achieved("bursts") > 20 && achieved("elapsed_ns") > 1_000_000_000, "{load}");
-    let burst = achieved("busy_ns") / achieved("bursts");
-    assert!((10_000_000..15_000_000).contains(&burst), "{burst} ns a burst");
-    // The rival of priority 90 keeps the probe of priority 60 away for its whole burst.
+    // A burst lasts until its thread has run for so long; of each thread one may be told before its time is.
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as i64);
+    let (bursts, busy_ns) = (achieved("bursts"), achieved("busy_ns"));
+    assert!(bursts > 0 && busy_ns >= (bursts - 3 * cpus) * BURST_NS, "{load}");
+    assert!(busy_ns <= cpus * (achieved("elapsed_ns") + 3 * BURST_NS), "more than the CPUs have: {load}");
+    // The rival of priority 90 keeps the probe of priority 60 away for its whole burst, of which the first slot comes up to
+    // a period of 1 ms after its begin.
     let max = record(&document)["series"][0]["corrected"]["max"].as_i64().unwrap();
-    assert!(max > 8_000_000, "{max}");
+    assert!(max + 1_000_000 >= BURST_NS, "{max}");
 }
 
 /// A preset is taken apart: each part has its own entry, and what is missing is said.

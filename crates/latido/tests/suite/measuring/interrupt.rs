@@ -2,11 +2,11 @@
 
 use crate::common;
 
-use common::World;
+use common::{World, agent_of, ended, processes, until};
+use rustix::process::Signal;
 use std::{
     io::{BufRead, BufReader},
     process::{Child, Stdio},
-    time::Duration,
 };
 
 const PLAN: &str = r#"
@@ -29,23 +29,21 @@ fn measuring(world: &World) -> Child {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let started = lines.by_ref().map_while(Result::ok).any(|line| line.contains("measuring") || line.contains("null"));
     assert!(started, "it never measured");
-    std::thread::sleep(Duration::from_millis(700));
+    // The probe holds its samples for a minute once its loop is over, and its load runs beside it.
+    let pid = common::measuring_process(world);
+    until("a measuring thread that sleeps", || (processes::wakeups(pid) > 20).then_some(()));
+    until("the load", || world.alive().iter().any(|(_, line)| line.contains(" load spin")).then_some(()));
     // Somebody must go on reading, or the child is stopped by a full pipe.
     std::thread::spawn(move || lines.for_each(drop));
     child
-}
-
-fn interrupt(child: &Child) {
-    let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
 }
 
 #[test]
 fn once_stores_what_there_is_as_partial() {
     let world = World::new();
     let child = measuring(&world);
-    interrupt(&child);
-    let output = child.wait_with_output().unwrap();
+    processes::ctrl_c(child.id());
+    let output = ended(child, "a run that was interrupted once");
     let document = common::json(&output, 130);
     let records = document["records"].as_array().unwrap();
     assert_eq!(records.len(), 1);
@@ -58,11 +56,13 @@ fn once_stores_what_there_is_as_partial() {
 fn twice_stops_at_once_and_leaves_nothing() {
     let world = World::new();
     let mut child = measuring(&world);
-    interrupt(&child);
-    // Signals of one number merge while pending, and a third would give the agent up.
-    std::thread::sleep(Duration::from_millis(500));
-    interrupt(&child);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    // Stopped, the agent has heard of neither before both were asked.
+    let agent = agent_of(child.id()).cast_signed();
+    processes::signal(agent, Signal::STOP);
+    processes::ctrl_c(child.id());
+    processes::ctrl_c(child.id());
+    processes::signal(agent, Signal::CONT);
+    assert_eq!(common::status(&mut child, "a run that was interrupted twice").code(), Some(130));
     world.nothing_left("after two Ctrl-C");
     assert!(!world.state().join("journal.jsonl").exists());
 }

@@ -3,7 +3,7 @@
 
 use crate::common::{self, Need};
 
-use common::{World, json, skip};
+use common::{World, ended, json, processes, skip, until};
 use latido_model::run::codec;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -11,7 +11,6 @@ use std::{
     fs,
     process::{Child, Stdio},
     thread,
-    time::{Duration, Instant},
 };
 
 const QUIET: [&str; 3] = ["--warmup=20ms", "--no-report", "--json"];
@@ -130,18 +129,13 @@ fn pair(world: &World, wanted: &str) -> (Child, Pid) {
     let arguments = ["run", "switch", "between=processes", "--policy=other", "-d60s", "--warmup=0ns", "--no-report"];
     let mut command = world.latido(arguments.into_iter().chain(["--json"]));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let give_up = Instant::now() + Duration::from_secs(20);
-    let pid = loop {
+    let pid = until("both processes of the pair, which hand over", || {
         let alive = world.alive();
         let pid = |what: &str| alive.iter().find(|(_, line)| line.contains(what)).map(|(pid, _)| *pid);
-        if let (Some(_), Some(pid)) = (pid("--partner"), pid(wanted)) {
-            break pid;
-        }
-        assert!(Instant::now() < give_up, "they never started: {alive:?}");
-        thread::sleep(Duration::from_millis(5));
-    };
-    // Long enough for the handing over to have begun.
-    thread::sleep(Duration::from_millis(300));
+        // Each handing over is a sleep: so many are none of the start.
+        let hands_over = processes::slept(pid("--partner")?)? > 1000;
+        pid(wanted).filter(|_| hands_over)
+    });
     (child, Pid::from_raw(pid).unwrap())
 }
 
@@ -151,7 +145,7 @@ fn a_partner_that_dies_ends_the_measurement_with_an_error() {
     let world = World::new();
     let (child, partner) = pair(&world, "--partner");
     kill_process(partner, Signal::KILL).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = ended(child, "a run whose partner was killed");
     let said = common::stderr(&output);
     assert!(said.contains("the posting process ended before its time") && said.contains("signal: 9"), "{said}");
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -164,7 +158,7 @@ fn a_partner_does_not_outlive_the_measuring_process() {
     let world = World::new();
     let (child, measuring) = pair(&world, "--measure");
     kill_process(measuring, Signal::KILL).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = ended(child, "a run whose measuring process was killed");
     assert_eq!(output.status.code(), Some(1), "{}", common::stderr(&output));
     world.nothing_left("after the measuring process's death");
 }
@@ -175,7 +169,7 @@ fn an_interruption_keeps_what_the_pair_has_measured() {
     let world = World::new();
     let (child, _) = pair(&world, "--partner");
     kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
-    let document = json(&child.wait_with_output().unwrap(), 130);
+    let document = json(&ended(child, "an interrupted pair"), 130);
     let record = &document["records"][0];
     assert_eq!(record["outcome"]["kind"], "interrupted");
     let rounds = record["series"][0]["facts"]["rounds"].as_i64().unwrap();
@@ -240,12 +234,11 @@ fn compute_ends_between_two_instances_when_it_is_told_to() {
 
     let mut command = world.latido(["run", "compute", "size=64", "instances=1000000", "--policy=other", "--json"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while !world.alive().iter().any(|(_, line)| line.contains("--measure")) {
-        thread::sleep(Duration::from_millis(5));
-    }
-    thread::sleep(Duration::from_millis(500));
+    // Before it computes it has used no more than its start takes.
+    let pid = common::measuring_process(&world);
+    until("computing", || (processes::ran_ns(pid) > 300_000_000).then_some(()));
     kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
-    let document = json(&child.wait_with_output().unwrap(), 130);
+    let document = json(&ended(child, "an interrupted computation"), 130);
     assert_eq!(document["records"][0]["outcome"]["kind"], "interrupted");
     world.nothing_left("after an interruption");
 }

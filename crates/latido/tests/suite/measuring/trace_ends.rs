@@ -3,7 +3,7 @@
 use crate::common;
 use crate::common::recording;
 
-use common::{World, stderr};
+use common::{World, ended, meanwhile, settled, stderr};
 use recording::{INSTANCES, events, status, tracefs};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{fs, process::Stdio, thread, time::Duration};
@@ -13,6 +13,17 @@ fn instances_of(pid: u32) -> Vec<String> {
     let entries = fs::read_dir(INSTANCES).unwrap().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| name.starts_with(&format!("latido-{pid}-"))).collect()
+}
+
+/// Whether the instance of this process has events.
+fn recorded(pid: u32) -> bool {
+    let count = |text: String| text.lines().find_map(|line| line.strip_prefix("entries: ")?.parse::<u64>().ok());
+    let read = |text: String| text.lines().find_map(|line| line.strip_prefix("read events: ")?.parse::<u64>().ok());
+    instances_of(pid).iter().any(|instance| {
+        let cpus = fs::read_dir(format!("{INSTANCES}/{instance}/per_cpu")).into_iter().flatten().flatten();
+        let stats = cpus.filter_map(|cpu| fs::read_to_string(cpu.path().join("stats")).ok());
+        stats.map(|text| count(text.clone()).unwrap_or(0) + read(text).unwrap_or(0)).sum::<u64>() > 0
+    })
 }
 
 /// Ctrl-C keeps the file; the program hears it too, and nothing is left.
@@ -26,14 +37,9 @@ fn an_interrupt_keeps_the_file() {
         let line = ["trace", "record", "-o", "e.dat"].iter().chain(more).copied();
         let mut child = world.latido(line).stderr(Stdio::piped()).spawn().unwrap();
         let pid = child.id();
-        let until = std::time::Instant::now() + Duration::from_secs(30);
-        while instances_of(pid).is_empty() {
-            assert!(std::time::Instant::now() < until && child.try_wait().unwrap().is_none());
-            thread::sleep(Duration::from_millis(5));
-        }
-        thread::sleep(Duration::from_millis(100));
+        meanwhile(&mut child, "events in its instance", || recorded(pid).then_some(()));
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-        let output = child.wait_with_output().unwrap();
+        let output = ended(child, "an interrupted trace");
         assert_eq!(status(&output), expected, "{more:?}: {}", stderr(&output));
         assert!(!events(&world.path("e.dat")).is_empty() && instances_of(pid).is_empty());
         fs::remove_file(world.path("e.dat")).unwrap();
@@ -51,15 +57,11 @@ fn a_kill_leaves_no_instance_behind() {
     let world = World::new();
     let journal = world.state().join("journal.jsonl");
     let after = |pid: u32, when: &str| {
-        // Looked at for as long as a starved machine may need.
-        for _ in 0..600 {
-            if instances_of(pid).is_empty() && !journal.exists() {
-                break;
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        assert_eq!(instances_of(pid), Vec::<String>::new(), "{when}");
-        assert!(!journal.exists() && !world.path("f.dat").exists(), "{when}");
+        settled(&format!("nothing that is left ({when})"), || match (instances_of(pid), journal.exists()) {
+            (none, false) if none.is_empty() => Ok(()),
+            left => Err(format!("instances, and whether there is a journal: {left:?}")),
+        });
+        assert!(!world.path("f.dat").exists(), "{when}");
     };
     for point in 1.. {
         let line = ["trace", "record", "--wait=1m", "--for=20ms", "-o", "f.dat"];
@@ -91,9 +93,8 @@ fn a_kill_of_both_leaves_it_to_the_next_latido() {
     let world = World::new();
     let words = ["trace", "record", "--wait=1m", "-o", "f.dat"];
     let mut child = world.latido(words).stderr(Stdio::null()).spawn().unwrap();
-    while instances_of(child.id()).is_empty() {
-        thread::sleep(Duration::from_millis(5));
-    }
+    let own = child.id();
+    meanwhile(&mut child, "its instance", || (!instances_of(own).is_empty()).then_some(()));
     let pid = child.id();
     let guards = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
     let guards: Vec<i32> = guards.split_whitespace().map(|pid| pid.parse().unwrap()).collect();

@@ -3,10 +3,10 @@
 
 use crate::common::{self, Need};
 
-use common::{Background, World, alone, installed, json, realtime, root, skip, stderr};
-use rustix::process::{Pid, Signal, kill_process};
+use common::{Planted, World, alone, ended, installed, json, meanwhile, processes, realtime, root, skip, stderr};
+use rustix::process::Signal;
 use serde_json::Value;
-use std::{fs, thread, time::Duration};
+use std::{fs, process::Stdio, thread, time::Duration};
 
 /// Whether this machine lets root measure with a trace.
 fn possible(world: &World, what: &str) -> bool {
@@ -18,14 +18,6 @@ fn possible(world: &World, what: &str) -> bool {
         skip(what, Need::Realtime, stderr(&output).trim());
     }
     output.status.success()
-}
-
-/// A cause planted on CPU 0, or on a process, by the program that the slow campaign uses too.
-fn plant(cause: &str, on: &str, seconds: &str) -> Background {
-    let plant = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/plant");
-    let planted = Background::shell(&format!("exec python3 {plant} {cause} {on} {seconds}"));
-    thread::sleep(Duration::from_millis(700));
-    planted
 }
 
 /// Measures CPU 0 with `--explain`.
@@ -55,6 +47,9 @@ fn spikes(world: &World, low: u64, high: u64) -> Vec<Value> {
     spikes.iter().filter(|spike| (low..high).contains(&spike["ns"].as_u64().unwrap())).cloned().collect()
 }
 
+/// How often a process is stopped.
+const STOPS: usize = 5;
+
 /// In how many the first cause begins so.
 fn named(spikes: &[Value], cause: &str) -> usize {
     spikes.iter().filter(|spike| spike["causes"][0]["cause"].as_str().unwrap().contains(cause)).count()
@@ -74,7 +69,7 @@ fn what_is_planted_is_named() {
     let network = installed("unshare", "a flood of soft interrupts explained") && installed("ip", "the same");
     let flood = network.then_some(("softirqs", 1_200_000, 10_000_000, "soft interrupt net_rx"));
     for (cause, low, high, name) in causes.into_iter().chain(flood) {
-        let planted = plant(cause, "0", "5");
+        let planted = Planted::on_cpu_0(cause);
         measured(&world, "wakeup", "3s");
         drop(planted);
         let late = spikes(&world, low, high);
@@ -92,11 +87,13 @@ fn what_was_measured_before_an_end_is_explained() {
     if !possible(&world, what) {
         return;
     }
-    let host = world.latido(["run", "wakeup", "-c", "0", "-d", "60s", "--explain=3", "--no-report", "-q"]);
-    let host = { host }.stdout(std::process::Stdio::piped()).spawn().unwrap();
-    thread::sleep(Duration::from_millis(4_000));
-    kill_process(Pid::from_raw(host.id().cast_signed()).unwrap(), Signal::INT).unwrap();
-    let output = host.wait_with_output().unwrap();
+    let host =
+        world.latido(["run", "wakeup", "period=1ms", "-c", "0", "-d", "10m", "--explain=3", "--no-report", "-q"]);
+    let mut host = { host }.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let measuring = common::measuring_process(&world);
+    meanwhile(&mut host, "3000 wake-ups", || (processes::wakeups(measuring) > 3000).then_some(()));
+    processes::ctrl_c(host.id());
+    let output = ended(host, "a run that explains and is interrupted");
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("3 late samples explained"), "{said}");
@@ -115,39 +112,40 @@ fn only_times_of_a_thread_are_explained() {
     assert!(stderr(&output).contains("those of wakeup, interrupt and gap can be explained"), "{}", stderr(&output));
 }
 
-/// What a stopped process did not do is told as stopped.
+/// What a stopped process did not do is told as stopped: each stop is found, with its length.
 #[test]
 fn a_stopped_process_is_named() {
     let what = "a stopped measurement explained";
     let (_turn, world) = (alone(), World::new());
-    if !possible(&world, what) || !installed("python3", what) {
+    if !possible(&world, what) {
         return;
     }
-    let mut host =
-        world.latido(["run", "wakeup", "-c", "0", "-d", "3s", "--explain=50", "--no-report", "-q"]).spawn().unwrap();
-    let measuring = || {
-        let with = |name: &str| {
-            let line = fs::read(format!("/proc/{name}/cmdline")).unwrap_or_default();
-            let here = fs::read(format!("/proc/{name}/environ")).unwrap_or_default();
-            let state = world.state().into_os_string().into_string().unwrap();
-            String::from_utf8_lossy(&line).contains("--measure") && String::from_utf8_lossy(&here).contains(&state)
-        };
-        let names = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).find(|name| with(name))
+    let run = ["run", "wakeup", "period=1ms", "-c", "0", "-d", "10m", "--explain=50", "--no-report", "-q"];
+    let mut host = world.latido(run).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = common::measuring_process(&world);
+    let wakes = |host: &mut std::process::Child, so_often: u64| {
+        let before = processes::wakeups(pid);
+        meanwhile(host, "wake-ups", || (processes::wakeups(pid) >= before + so_often).then_some(()));
     };
-    let pid = std::iter::repeat_with(|| {
-        thread::sleep(Duration::from_millis(50));
-        measuring()
-    });
-    let pid: i32 = pid.take(200).flatten().next().expect("a measuring process").parse().unwrap();
-    thread::sleep(Duration::from_millis(900));
-    let planted = plant("stops", &pid.to_string(), "1");
-    host.wait().unwrap();
-    drop(planted);
-    let late = spikes(&world, 10_000_000, 30_000_000);
-    assert!(!late.is_empty(), "some wake-ups fell into stops of 20 ms");
-    // A virtual machine that stands still makes others as late: those are not ours to name.
-    assert!(named(&late, "stopped") * 2 > late.len(), "{late:#?}");
+    wakes(&mut host, 500);
+    for _ in 0..STOPS {
+        processes::signal(pid, Signal::STOP);
+        common::until("a stopped process", || {
+            processes::threads(pid).iter().all(|task| processes::state_of(task) == Some('T')).then_some(())
+        });
+        thread::sleep(Duration::from_millis(20));
+        processes::signal(pid, Signal::CONT);
+        wakes(&mut host, 50);
+    }
+    processes::ctrl_c(host.id());
+    assert_eq!(ended(host, "a run that was stopped").status.code(), Some(130));
+    // The first slot of a stop of 20 ms comes up to a period of 1 ms after its begin. Others may be as late for other reasons.
+    let late = spikes(&world, 19_000_000, u64::MAX);
+    let stopped = |piece: &Value| {
+        piece["cause"].as_str().unwrap().contains("stopped") && piece["ns"].as_u64() >= Some(19_000_000)
+    };
+    let found = late.iter().filter(|spike| spike["causes"].as_array().unwrap().iter().any(stopped)).count();
+    assert_eq!(found, STOPS, "{late:#?}");
 }
 
 /// A busy loop that the kernel throttles for 50 ms of each second finds that out.
@@ -167,7 +165,7 @@ fn the_throttle_is_named() {
         );
     }
     // The throttle acts for those that could use the time: somebody must wait.
-    let waiting = plant("waiter", "0", "8");
+    let waiting = Planted::on_cpu_0("waiter");
     measured(&world, "gap", "4s");
     drop(waiting);
     let late = spikes(&world, 20_000_000, 60_000_000);

@@ -1,0 +1,125 @@
+//! What the kernel says of a process: how often it slept, how long it ran, and whether it heard a signal.
+
+use crate::common::until;
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Sends a signal to a process that is there.
+pub fn signal(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+/// A field of a `status` file (proc_pid_status(5)).
+fn status(task: &Path, field: &str) -> Option<String> {
+    let text = fs::read_to_string(task.join("status")).ok()?;
+    text.lines().find_map(|line| Some(line.strip_prefix(field)?.strip_prefix(':')?.trim().to_owned()))
+}
+
+/// The threads of a process, as their directories.
+pub fn threads(pid: i32) -> Vec<PathBuf> {
+    fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// How often a thread gave up its CPU to sleep.
+pub fn slept_of(task: &Path) -> Option<u64> {
+    status(task, "voluntary_ctxt_switches")?.parse().ok()
+}
+
+/// The same of a process's first thread.
+pub fn slept(pid: i32) -> Option<u64> {
+    slept_of(Path::new(&format!("/proc/{pid}")))
+}
+
+/// The threads of a process that measure: they bear the name of latido with their CPU.
+pub fn measuring_threads(pid: i32) -> Vec<PathBuf> {
+    let measures = |task: &PathBuf| fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.starts_with("latido/"));
+    threads(pid).into_iter().filter(measures).collect()
+}
+
+/// How often the threads that measure slept: each wake-up of theirs is a sleep that ended.
+pub fn wakeups(pid: i32) -> u64 {
+    measuring_threads(pid).iter().filter_map(|task| slept_of(task)).sum()
+}
+
+/// Whether a thread sleeps for a time, and not for an event: by the function of the kernel that it waits in.
+pub fn sleeps_for_a_time(task: &Path) -> bool {
+    fs::read_to_string(task.join("wchan")).is_ok_and(|place| place.contains("nanosleep"))
+}
+
+/// How long a thread ran so far, in ns (the first number of its `schedstat`).
+pub fn ran_ns_of(task: &Path) -> Option<u64> {
+    fs::read_to_string(task.join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// How long all threads of a process ran so far, in ns.
+pub fn ran_ns(pid: i32) -> u64 {
+    threads(pid).iter().filter_map(|task| ran_ns_of(task)).sum()
+}
+
+/// Whether a task sleeps, is stopped, ...: the letter of its state.
+pub fn state_of(task: &Path) -> Option<char> {
+    status(task, "State")?.chars().next()
+}
+
+/// Ctrl-C, heard when this returns.
+pub fn ctrl_c(host: u32) {
+    heard(host, Signal::INT);
+}
+
+/// Sends a signal, and waits until the thread of latido that hears signals has taken it: signals of one number merge while
+/// they wait.
+pub fn heard(host: u32, sent: Signal) {
+    let own = |task: &PathBuf| fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim() == "latido-signals");
+    let hears = until("the thread that hears signals", || threads(host.cast_signed()).into_iter().find(own));
+    let asleep = || slept_of(&hears).filter(|_| state_of(&hears) == Some('S'));
+    let before = until("a thread that waits for signals", asleep);
+    signal(host.cast_signed(), sent);
+    until("a signal that is heard", || asleep().filter(|now| *now > before));
+}
+
+/// How many bytes a process has read so far (proc_pid_io(5)).
+pub fn read_bytes(pid: u32) -> Option<u64> {
+    let io = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    io.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok())
+}
+
+/// Sends a signal to a host whose agent waits at a pipe, and returns when the agent has read what the host then asked of it.
+///
+/// A ping may come meanwhile: whatever is no multiple of its length is something else.
+pub fn heard_by_agent(host: u32, sent: Signal) {
+    let agent = crate::common::agent_of(host);
+    let before = read_bytes(agent).unwrap();
+    let ping = serde_json::to_string(&latido_model::protocol::Request::Ping).unwrap().len() as u64 + 1;
+    heard(host, sent);
+    until("an agent that has read of it", || {
+        let read = read_bytes(agent)? - before;
+        let asleep = threads(agent.cast_signed()).iter().all(|task| state_of(task) == Some('S'));
+        (asleep && read % ping != 0).then_some(())
+    });
+}
+
+/// The calling thread runs before all time-sharing ones until this is dropped: what it does between two looks at another
+/// process is not put off by a crowd. A process that it starts meanwhile inherits that.
+pub struct Urgent(String);
+
+impl Urgent {
+    pub fn new() -> Self {
+        let own = Self(rustix::thread::gettid().as_raw_nonzero().to_string());
+        own.become_(&["-f", "-p", "75"]);
+        own
+    }
+
+    fn become_(&self, words: &[&str]) {
+        let output = std::process::Command::new("chrt").args(words).arg(&self.0).output().unwrap();
+        assert!(output.status.success(), "chrt {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+impl Drop for Urgent {
+    fn drop(&mut self) {
+        self.become_(&["-o", "-p", "0"]);
+    }
+}

@@ -1,0 +1,35 @@
+//! Machines with kernels of their own, reached over ssh: one boot for each kernel serves all that needs it, since a boot takes as
+//! long as the rest.
+
+use super::{guest, guest_isolated, guest_preempt_rt, guest_stamps, guest_tracers};
+use crate::common::{Need, far::Far, skip};
+
+/// A machine with these options of `scripts/guest`, or nothing, which is noted.
+fn machine(what: &str, options: &[&str]) -> Option<Far> {
+    Far::start(&[options, &["--mem", "512", "--timeout", "300"]].concat())
+        .map_err(|why| skip(what, Need::Qemu, &why))
+        .ok()
+}
+
+/// Debian's 6.12, with a CPU that was isolated at boot.
+#[test]
+fn a_machine_is_measured_tuned_and_left_as_it_was() {
+    // A busy host starves the emulated timer that the kernel would try out.
+    let options = ["--kernel", "6.12", "--append", "no_timer_check isolcpus=1"];
+    let Some(far) = machine("a guest over ssh", &options) else { return };
+    guest::is_measured_tuned_and_left_as_it_was(&far);
+    guest_isolated::is_measured(&far);
+    far.world.nothing_left("after a guest");
+}
+
+/// Debian's 6.12 with PREEMPT_RT, whose HPET can be had by user space.
+#[test]
+fn a_preempt_rt_machine_is_measured_and_left_as_it_was() {
+    let append = "no_timer_check clocksource=tsc tsc=reliable";
+    let options = ["--kernel", "6.12", "--flavour", "rt-amd64", "--append", append];
+    let Some(far) = machine("a PREEMPT_RT guest over ssh", &options) else { return };
+    guest_preempt_rt::is_known(&far);
+    guest_tracers::give_samples_and_all_is_as_it_was(&far);
+    guest_stamps::are_removed_however_it_ends(&far);
+    far.world.nothing_left("after a PREEMPT_RT guest");
+}
