@@ -97,7 +97,7 @@ pub fn heard_by_agent(host: u32, sent: Signal) {
     until("an agent that has read of it", || {
         let read = read_bytes(agent)? - before;
         let asleep = threads(agent.cast_signed()).iter().all(|task| state_of(task) == Some('S'));
-        (asleep && read % ping != 0).then_some(())
+        (asleep && !read.is_multiple_of(ping)).then_some(())
     });
 }
 
