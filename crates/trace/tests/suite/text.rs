@@ -1,6 +1,5 @@
 //! The texts of tracers under `data/` (its README tells where each is from) give what a person reads in them: each figure here
 //! was read in the text by eye or counted by `grep`.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use latido_trace::text::{
     Bin, Body, Call, Context, Flag, Form, Graph, GraphColumn, Header, Key, Line, Mark, Osnoise, Party, Reader, Summary,

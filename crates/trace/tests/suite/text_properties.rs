@@ -1,6 +1,5 @@
 //! What holds of any text: nothing panics, pieces make no difference, and what is cut off anywhere gives the first lines of
 //! the whole.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use latido_trace::text::{Reader, Seen, Summary};
 use proptest::prelude::*;
