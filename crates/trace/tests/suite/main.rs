@@ -5,6 +5,7 @@
 mod common;
 
 mod broken;
+mod handed;
 mod memory;
 mod missing;
 mod numbers;
