@@ -169,7 +169,10 @@ fn nothing_found_is_a_result_and_nothing_understood_an_error() {
     assert!(shown(&one).contains("hwlat found no gap above its threshold"), "{}", shown(&one));
     assert!(one.lost.sentence().starts_with("no event, by the header"));
     let said = refused("handed/sched_switch-2.6.26");
-    assert!(said.contains("no entry is understood: 3 of 7 lines are not, the first is line 5: 6263:120:R +   2717"), "{said}");
+    assert!(
+        said.contains("no entry is understood: 3 of 7 lines are not, the first is line 5: 6263:120:R +   2717"),
+        "{said}"
+    );
     let osnoise = text("handed/hwlat-no-gap");
     let osnoise = String::from_utf8(osnoise).unwrap().replace("hwlat", "osnoise");
     let said = analyse_text("t.txt", osnoise.as_bytes()).unwrap_err();

@@ -98,7 +98,7 @@ fn is_text(all: &[Found], seen: &Seen) -> Result<(), String> {
     let others: u64 = all.iter().map(|found| found.summary.others).sum();
     let headed = all.iter().any(|found| !found.tracers.is_empty() || !found.triggers.is_empty());
     let blank = !headed && entries + others == 0;
-    let strange = seen.unknown * 2 > seen.lines && entries.saturating_mul(4) < seen.unknown;
+    let strange = seen.unknown * 2 > seen.lines && entries.saturating_mul(10) < seen.unknown;
     if !blank && !strange {
         return Ok(());
     }

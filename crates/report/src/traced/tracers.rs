@@ -268,10 +268,10 @@ impl Told {
         let whose = if count == 1 { "that one is" } else { "these are" };
         (count > 0).then(|| {
             format!(
-                "{} of {} had a non-maskable interrupt in it ({} in all): {whose} not the hardware's alone",
+                "{} of {} had a non-maskable interrupt in it ({} µs in all): {whose} not the hardware's alone",
                 words::count(count),
                 words::many(self.gaps.len() as u64, "gap"),
-                words::value(us as f64 * 1e3, "ns")
+                words::count(us)
             )
         })
     }

@@ -251,11 +251,13 @@ fn the_kernels_counts_in_a_file_are_told() {
     let machine = made::LITTLE;
     let story = made::events::story(300, 1_000_000);
     let counts = |cpu: u32, overrun: u64, dropped: u64| {
-        let text = format!("CPU: {cpu}\nentries: 0\noverrun: {overrun}\ncommit overrun: 0\ndropped events: {dropped}\n\0");
+        let text =
+            format!("CPU: {cpu}\nentries: 0\noverrun: {overrun}\ncommit overrun: 0\ndropped events: {dropped}\n\0");
         (2u16, text.into_bytes())
     };
     let mut pages = story.pages(machine, 4096);
-    let whole = made::File { options: vec![counts(0, 0, 0), counts(1, 0, 0)], ..made::File::of(machine, pages.clone()) };
+    let whole =
+        made::File { options: vec![counts(0, 0, 0), counts(1, 0, 0)], ..made::File::of(machine, pages.clone()) };
     // The second page of CPU 1: events before it are missing, and nobody counted them (include/linux/ring_buffer.h).
     let commit = u64::from_le_bytes(pages[1].1[4096 + 8..4096 + 16].try_into().unwrap()) | 1 << 31;
     pages[1].1[4096 + 8..4096 + 16].copy_from_slice(&commit.to_le_bytes());
@@ -265,7 +267,8 @@ fn the_kernels_counts_in_a_file_are_told() {
         let one = json(&world.run(["trace", "analyze", "counts.dat", "--json"]), 0)["buffers"][0].clone();
         let waits = one["rows"].as_array().unwrap().iter().filter(|row| row["kind"] == "scheduling");
         let waits: u64 = waits.map(|row| row["count"].as_u64().unwrap()).sum();
-        let said = text(&world.run(["trace", "analyze", "counts.dat"])).replace('\u{202f}', "").replace("\n          ", " ");
+        let said =
+            text(&world.run(["trace", "analyze", "counts.dat"])).replace('\u{202f}', "").replace("\n          ", " ");
         (waits, one["lost"].clone(), said)
     };
     for version in [6, 7] {
@@ -274,8 +277,15 @@ fn the_kernels_counts_in_a_file_are_told() {
         assert!(said.contains("no event, by the kernel's counts"), "{said}");
         let (fewer, lost, said) = told(vec![counts(0, 0, 0), counts(1, 392_900, 0)], version, &pages);
         assert!(fewer < 300 && fewer > 250, "{fewer}");
-        assert_eq!((&lost["events"], &lost["uncounted"], &lost["gaps"]), (&392_900.into(), &0.into(), &1.into()), "{lost}");
-        assert!(said.contains("392900 events in 1 gap") && said.contains("the kernel's counts: CPU 1 392900"), "{said}");
+        assert_eq!(
+            (&lost["events"], &lost["uncounted"], &lost["gaps"]),
+            (&392_900.into(), &0.into(), &1.into()),
+            "{lost}"
+        );
+        assert!(
+            said.contains("392900 events in 1 gap") && said.contains("the kernel's counts: CPU 1 392900"),
+            "{said}"
+        );
         // Dropped, or overwritten where no page has a mark.
         for options in [vec![counts(0, 0, 0), counts(1, 0, 5)], vec![counts(0, 0, 0), counts(1, 5, 0)]] {
             let (waits, lost, said) = told(options, version, &whole.rings[0].cpus);
